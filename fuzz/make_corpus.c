@@ -1,0 +1,424 @@
+/* Writes the seeds of the fuzz targets: make_corpus FOLDER makes FOLDER/onnx, plan, devices, npy
+ * and frame. Every seed is a valid input (checked here), small, and reaches code that the others do
+ * not. Crashers that were found are in the corpus beside them, under telling names. */
+#include "base/file.h"
+#include "cli/npy.h"
+#include "cost/board.h"
+#include "ir/import.h"
+#include "model_builder.h"
+#include "net/frame.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *root;
+
+static void insist(enum adaps_status status, const struct adaps_error *err, const char *what)
+{
+    if (status == ADAPS_OK)
+        return;
+    fprintf(stderr, "make_corpus: %s: %s\n", what, err->message);
+    exit(1);
+}
+
+static void save(const char *target, const char *name, const void *data, size_t size)
+{
+    struct adaps_error err = {0};
+    char *folder = ad_asprintf("%s/%s", root, target);
+    char *path = ad_asprintf("%s/%s/%s", root, target, name);
+    if (!folder || !path)
+        exit(1);
+    insist(ad_file_mkdirs(folder, &err), &err, name);
+    insist(ad_file_replace(path, data, size, &err), &err, name);
+    ad_free(folder);
+    ad_free(path);
+}
+
+/* --- networks --- */
+
+static void classifier(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(0, 2, 8, 8));
+    mb_weights(mb, "w", MB_DIMS(4, 2, 3, 3), NULL);
+    mb_weights(mb, "wb", MB_DIMS(4), NULL);
+    Onnx__NodeProto *conv = mb_node(mb, "Conv", "x,w,wb", "c");
+    mb_ints(mb, conv, "pads", MB_DIMS(1, 0, 1, 2));
+    mb_ints(mb, conv, "strides", MB_DIMS(1, 1));
+    mb_ints(mb, conv, "kernel_shape", MB_DIMS(3, 3));
+    for (int i = 0; i < 4; i++) {
+        static const char *const names[] = {"scale", "shift", "mean", "var"};
+        static const float values[] = {1, 2, 0.5f, 3};
+        mb_weights(mb, names[i], MB_DIMS(4), values);
+    }
+    Onnx__NodeProto *bn = mb_node(mb, "BatchNormalization", "c,scale,shift,mean,var", "n");
+    mb_float(mb, bn, "epsilon", 1e-5f);
+    mb_node(mb, "Relu", "n", "r");
+    Onnx__NodeProto *pool = mb_node(mb, "MaxPool", "r", "p");
+    mb_ints(mb, pool, "kernel_shape", MB_DIMS(2, 2));
+    mb_ints(mb, pool, "strides", MB_DIMS(2, 2));
+    mb_node(mb, "Flatten", "p", "f");
+    mb_weights(mb, "g", MB_DIMS(5, 64), NULL);
+    mb_weights(mb, "gb", MB_DIMS(5), NULL);
+    Onnx__NodeProto *gemm = mb_node(mb, "Gemm", "f,g,gb", "l");
+    mb_int(mb, gemm, "transB", 1);
+    mb_float(mb, gemm, "alpha", 1);
+    Onnx__NodeProto *softmax = mb_node(mb, "Softmax", "l", "y");
+    mb_int(mb, softmax, "axis", -1);
+    mb_output(mb, "y");
+}
+
+static void residual(struct mb *mb)
+{
+    mb_init(mb, 11);
+    mb_input(mb, "x", MB_DIMS(1, 4, 9, 7));
+    mb_weights(mb, "dw", MB_DIMS(4, 1, 3, 3), NULL);
+    Onnx__NodeProto *conv = mb_node(mb, "Conv", "x,dw", "a");
+    mb_int(mb, conv, "group", 4);
+    mb_string(mb, conv, "auto_pad", "SAME_UPPER");
+    mb_weights(mb, "low", MB_SCALAR, (const float[]){0});
+    mb_weights(mb, "high", MB_SCALAR, (const float[]){6});
+    mb_node(mb, "Clip", "a,low,high", "b");
+    mb_node(mb, "GlobalAveragePool", "b", "s");
+    mb_weights(mb, "pw", MB_DIMS(4, 4, 1, 1), NULL);
+    mb_node(mb, "Conv", "s,pw", "t");
+    mb_node(mb, "Mul", "b,t", "m");
+    mb_node(mb, "Add", "m,x", "y");
+    mb_output(mb, "y");
+}
+
+static void branches(struct mb *mb)
+{
+    mb_init(mb, 12);
+    mb_input(mb, "x", MB_DIMS(1, 3, 10, 10));
+    Onnx__NodeProto *lrn = mb_node(mb, "LRN", "x", "n");
+    mb_int(mb, lrn, "size", 3);
+    mb_weights(mb, "w1", MB_DIMS(4, 3, 1, 7), NULL);
+    Onnx__NodeProto *left = mb_node(mb, "Conv", "n,w1", "a");
+    mb_ints(mb, left, "pads", MB_DIMS(0, 3, 0, 3));
+    mb_ints(mb, left, "strides", MB_DIMS(2, 2));
+    Onnx__NodeProto *pool = mb_node(mb, "AveragePool", "n", "p");
+    mb_ints(mb, pool, "kernel_shape", MB_DIMS(3, 3));
+    mb_ints(mb, pool, "strides", MB_DIMS(2, 2));
+    mb_ints(mb, pool, "pads", MB_DIMS(0, 0, 1, 1));
+    mb_int(mb, pool, "ceil_mode", 1);
+    mb_int(mb, pool, "count_include_pad", 1);
+    mb_weights(mb, "w2", MB_DIMS(2, 3, 3, 3), NULL);
+    Onnx__NodeProto *right = mb_node(mb, "Conv", "p,w2", "b");
+    mb_ints(mb, right, "dilations", MB_DIMS(2, 1));
+    mb_ints(mb, right, "pads", MB_DIMS(2, 1, 2, 1));
+    Onnx__NodeProto *concat = mb_node(mb, "Concat", "a,b,a", "y");
+    mb_int(mb, concat, "axis", 1);
+    mb_output(mb, "y");
+    mb_output(mb, "p");
+}
+
+/* The arithmetic with shapes that exporters leave behind. */
+static void shapes(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(0, 4, 3, 2));
+    mb_node(mb, "Shape", "x", "s");
+    mb_shape(mb, "zero", MB_DIMS(0));
+    Onnx__NodeProto *gather = mb_node(mb, "Gather", "s,zero", "batch");
+    mb_int(mb, gather, "axis", 0);
+    mb_shape(mb, "one", MB_DIMS(1));
+    mb_shape(mb, "three", MB_DIMS(3));
+    mb_node(mb, "Slice", "s,one,three,zero", "rest");
+    mb_shape(mb, "minus", MB_DIMS(-1));
+    Onnx__NodeProto *concat = mb_node(mb, "Concat", "batch,minus,rest", "to");
+    mb_int(mb, concat, "axis", 0);
+    mb_node(mb, "Reshape", "x,to", "r");
+    Onnx__NodeProto *perm = mb_node(mb, "Transpose", "r", "t");
+    mb_ints(mb, perm, "perm", MB_DIMS(0, 2, 3, 1));
+    mb_node(mb, "Unsqueeze", "t,zero", "u");
+    mb_node(mb, "Squeeze", "u,zero", "q");
+    Onnx__NodeProto *full = mb_node(mb, "ConstantOfShape", "three", "ones");
+    mb_attr_tensor(mb, full, "value", mb_integers(mb, "v", MB_DIMS(1), (const int64_t[]){1}));
+    Onnx__NodeProto *cast = mb_node(mb, "Cast", "ones", "onesf");
+    mb_int(mb, cast, "to", 1);
+    Onnx__NodeProto *mean = mb_node(mb, "ReduceMean", "q", "m");
+    mb_ints(mb, mean, "axes", MB_DIMS(2, 3));
+    mb_node(mb, "Mul", "q,m", "h");
+    mb_node(mb, "Identity", "onesf", "unused");
+    mb_node(mb, "Add", "h,m", "y");
+    mb_output(mb, "y");
+}
+
+/* Attributes where later opsets have inputs; a sub-graph that is not used. */
+static void old_opset(struct mb *mb)
+{
+    mb_init(mb, 7);
+    mb_input(mb, "x", MB_DIMS(1, 2, 5, 5));
+    Onnx__NodeProto *pad = mb_node(mb, "Pad", "x", "a");
+    mb_ints(mb, pad, "pads", MB_DIMS(0, 0, 1, 1, 0, 0, 0, 1));
+    mb_weights(mb, "w", MB_DIMS(2, 2, 2, 2), NULL);
+    mb_node(mb, "Conv", "a,w", "b");
+    Onnx__NodeProto *clip = mb_node(mb, "Clip", "b", "c");
+    mb_float(mb, clip, "min", -1);
+    mb_float(mb, clip, "max", 1);
+    mb_node(mb, "Dropout", "c", "d");
+    Onnx__NodeProto *constant = mb_node(mb, "Constant", "", "k");
+    mb_attr_tensor(mb, constant, "value", mb_floats(mb, "v", MB_DIMS(2, 1, 1), NULL));
+    mb_node(mb, "Div", "k,k", "k2");
+    mb_node(mb, "Sub", "k2,k", "k3");
+    mb_node(mb, "Mul", "d,k3", "e");
+    Onnx__NodeProto *flat = mb_node(mb, "Flatten", "e", "f");
+    mb_int(mb, flat, "axis", 1);
+    mb_weights(mb, "m", MB_DIMS(60, 3), NULL);
+    mb_node(mb, "MatMul", "f,m", "g");
+    mb_weights(mb, "bias", MB_DIMS(3), NULL);
+    mb_node(mb, "Add", "g,bias", "y");
+    mb_output(mb, "y");
+}
+
+/* A constant held as `type`, with bytes as they are in a file; the numbers do not matter. */
+static void typed_weights(struct mb *mb, const char *name, const int64_t *dims, int32_t type,
+                          size_t bytes)
+{
+    Onnx__TensorProto *tensor = mb_weights(mb, name, dims, NULL);
+    tensor->data_type = type;
+    tensor->raw_data.len = bytes;
+    tensor->raw_data.data = ad_arena_alloc(&mb->arena, bytes, 1);
+    if (!tensor->raw_data.data)
+        exit(1);
+    memset(tensor->raw_data.data, 0x34, bytes);
+}
+
+/* Every form of constant, and the longer forms of the dense layer. */
+static void constants(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(3, 4));
+    typed_weights(mb, "half", MB_DIMS(4, 4), 10, 32);
+    typed_weights(mb, "wide", MB_DIMS(4, 4, 2), 11, 256);
+    typed_weights(mb, "bytes", MB_DIMS(4), 2, 4);
+    mb_node(mb, "Gemm", "x,half", "a");
+    Onnx__NodeProto *gemm = mb_node(mb, "Gemm", "x,half,a", "b");
+    mb_float(mb, gemm, "beta", 0.5f);
+    mb_shape(mb, "flat", MB_DIMS(8, 4));
+    mb_node(mb, "Reshape", "wide,flat", "w");
+    Onnx__NodeProto *list = mb_node(mb, "Constant", "", "k");
+    mb_ints(mb, list, "value_ints", MB_DIMS(1, 2, 3, 4));
+    Onnx__NodeProto *one = mb_node(mb, "Constant", "", "one");
+    mb_float(mb, one, "value_float", 2);
+    Onnx__NodeProto *cast = mb_node(mb, "Cast", "bytes", "bytesf");
+    mb_int(mb, cast, "to", 1);
+    Onnx__NodeProto *cast2 = mb_node(mb, "Cast", "k", "kf");
+    mb_int(mb, cast2, "to", 1);
+    mb_node(mb, "Mul", "kf,one", "k2");
+    mb_node(mb, "Add", "b,k2", "c");
+    mb_node(mb, "Mul", "c,bytesf", "d");
+    Onnx__NodeProto *last = mb_node(mb, "Gemm", "d,w,table", "y");
+    mb_int(mb, last, "transB", 1);
+    mb_float(mb, last, "alpha", 3);
+    mb_weights(mb, "table", MB_DIMS(3, 8), NULL);
+    Onnx__TensorProto *typed = mb_weights(mb, "scale", MB_DIMS(8), NULL);
+    typed->has_raw_data = 0;
+    typed->n_float_data = 8;
+    typed->float_data = (float *)typed->raw_data.data;
+    mb_node(mb, "BatchNormalization", "y,scale,scale,scale,var", "n");
+    mb_weights(mb, "var", MB_DIMS(8), (const float[]){1, 1, 2, 2, 3, 3, 4, 4});
+    mb_output(mb, "n");
+}
+
+/* Broadcasting by attributes, and batch normalisation without a convolution. */
+static void opset_six(struct mb *mb)
+{
+    mb_init(mb, 6);
+    mb_input(mb, "x", MB_DIMS(1, 3, 4, 4));
+    for (int i = 0; i < 2; i++)
+        mb_weights(mb, i ? "s" : "v", MB_DIMS(3), (const float[]){1, 2, 3});
+    mb_node(mb, "BatchNormalization", "x,s,s,s,v", "n");
+    Onnx__NodeProto *add = mb_node(mb, "Add", "n,s", "a");
+    mb_int(mb, add, "broadcast", 1);
+    mb_int(mb, add, "axis", 1);
+    mb_node(mb, "Reshape", "a,to", "r");
+    mb_shape(mb, "to", MB_DIMS(0, -1));
+    mb_node(mb, "BatchNormalization", "r,s48,s48,s48,s48", "m");
+    float ones[48];
+    for (int i = 0; i < 48; i++)
+        ones[i] = 1;
+    mb_weights(mb, "s48", MB_DIMS(48), ones);
+    mb_node(mb, "Mul", "m,r", "y");
+    mb_output(mb, "y");
+}
+
+/* --- plans --- */
+
+static void make_cluster(struct ad_cluster *cluster, int ndevices)
+{
+    struct adaps_error err = {0};
+    insist(ad_cluster_init(cluster, ndevices, &err), &err, "cluster");
+    for (int i = 0; i < ndevices; i++) {
+        struct ad_device *device = &cluster->devices[i];
+        snprintf(device->name, sizeof device->name, "d%d", i);
+        snprintf(device->board, sizeof device->board, "x86");
+        snprintf(device->address, sizeof device->address, "tcp://127.0.0.1:557%d", i);
+        device->table = ad_board_x86();
+        device->speed = 0.001; /* so that tiny layers are worth sending */
+        device->threads = 1;
+        device->source = i == 0;
+    }
+    cluster->source = 0;
+    ad_cluster_override_links(cluster, 1e9, 1e-6);
+}
+
+static void make_plan(const char *name, struct ad_onnx_model *model, const char *strategy,
+                      int ndevices)
+{
+    struct adaps_error err = {0};
+    struct ad_graph *graph = NULL;
+    struct ad_blocks blocks = {0};
+    struct ad_cluster cluster = {0};
+    struct ad_search_result result = {0};
+    struct adaps_plan *plan = NULL;
+    void *bytes;
+    size_t size;
+    insist(ad_ir_import(model, NULL, &graph, &err), &err, name);
+    insist(ad_blocks_find(graph, &blocks, &err), &err, name);
+    make_cluster(&cluster, ndevices);
+    const struct ad_search_problem problem = {
+        .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
+    insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
+    result.seconds = 0; /* the same bytes every time */
+    insist(ad_plan_make(graph, &cluster, &result, "m.onnx", &model->digest, &plan, &err), &err,
+           name);
+    insist(ad_plan_describe(plan, strategy, 0.15, &err), &err, name);
+    insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
+    char *file = ad_asprintf("%s-%s-%d", name, strategy, ndevices);
+    save("plan", file, (char *)bytes + AD_PLAN_HEAD_BYTES, size - AD_PLAN_HEAD_BYTES);
+    ad_free(file);
+    ad_free(bytes);
+    adaps_plan_free(plan);
+    ad_search_result_fini(&result);
+    ad_cluster_fini(&cluster);
+    ad_blocks_fini(&blocks);
+}
+
+static void make_networks(void)
+{
+    static const struct {
+        const char *name;
+        void (*build)(struct mb *mb);
+        bool planned;
+    } nets[] = {
+        {"classifier", classifier, true}, {"residual", residual, true},
+        {"branches", branches, true},     {"shapes", shapes, false},
+        {"old-opset", old_opset, false},  {"constants", constants, false},
+        {"opset-six", opset_six, false},
+    };
+    for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
+        struct mb mb;
+        struct adaps_error err = {0};
+        struct ad_onnx_model *model;
+        size_t size;
+        nets[i].build(&mb);
+        uint8_t *bytes = mb_pack(&mb, &size);
+        insist(ad_onnx_parse(bytes, size, nets[i].name, &model, &err), &err, nets[i].name);
+        char *file = ad_asprintf("%s.onnx", nets[i].name);
+        save("onnx", file, bytes, size);
+        if (nets[i].planned) {
+            make_plan(nets[i].name, model, "single", 1);
+            make_plan(nets[i].name, model, "edgeflow", 2);
+            make_plan(nets[i].name, model, "fused", 3);
+        } else {
+            struct ad_graph *graph;
+            insist(ad_ir_import(model, NULL, &graph, &err), &err, nets[i].name);
+            ad_graph_free(graph);
+        }
+        ad_free(file);
+        ad_onnx_free(model);
+        ad_free(bytes);
+        mb_fini(&mb);
+    }
+}
+
+/* --- texts, arrays, messages --- */
+
+static const char two_devices[] =
+    "; two boards on a switch\n[link]\nbandwidth = 100mbit\nlatency = 0.3ms\n\n"
+    "[pi5-a]\nboard = b\naddress = tcp://192.168.1.11:5570\nmemory = 4GiB\nthreads = 4\n"
+    "source = yes\nkey = rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7\n\n"
+    "[pi4-a]\nboard = x86\nspeed = 0.35\naddress = ipc:///run/a\nconv = 20\ngrouped=1\n"
+    "depthwise: 5\nfc = 4\npool = 800\nelementwise = 700\ncopy = 600\nconstant = 7us\n"
+    "memory_bandwidth = 3.5GB/s\n\n[link pi5-a pi4-a]\nlatency = 2ms\nbandwidth = 12.5MB/s\n";
+static const char one_board[] =
+    "# a board\n[cost]\nsource = data sheet: none\nconv = 70\ngrouped = 20\ndepthwise = 15\nfc = "
+    "4\n"
+    "pool = 900\nelementwise = 900\ncopy = 1.5e3\nconstant = 0.005ms\nmemory_bandwidth = 8GB/s\n";
+
+static void make_texts(void)
+{
+    char both[sizeof two_devices + sizeof one_board];
+    memcpy(both, two_devices, sizeof two_devices); /* with the NUL that divides them */
+    memcpy(both + sizeof two_devices, one_board, sizeof one_board - 1);
+    save("devices", "two-and-a-board", both, sizeof both - 1);
+    static const char plain[] = "\xef\xbb\xbf[a]\r\n[b]\r\nsource = no\r\n[ link  a \t b ]\r\n";
+    save("devices", "bom-crlf", plain, sizeof plain - 1);
+    char many[4096] = "[link]\nbandwidth = 10mbit\n";
+    for (int i = 0; i < AD_MAX_DEVICES; i++)
+        snprintf(many + strlen(many), sizeof many - strlen(many), "[d%d]\nspeed = %d\n", i, i + 1);
+    save("devices", "sixty-four", many, strlen(many));
+}
+
+static void make_array(const char *name, int version, const char *dictionary, size_t data)
+{
+    unsigned char file[512] = "\x93NUMPY";
+    size_t length = strlen(dictionary), start = version == 1 ? 10 : 12;
+    file[6] = (unsigned char)version;
+    file[8] = (unsigned char)length;
+    memcpy(file + start, dictionary, length);
+    for (size_t i = 0; i < data; i++)
+        file[start + length + i] = (unsigned char)(37 * i);
+    struct adaps_error err = {0};
+    struct ad_tensor tensor;
+    insist(ad_npy_parse(file, start + length + data, name, &tensor, &err), &err, name);
+    ad_tensor_fini(&tensor);
+    save("npy", name, file, start + length + data);
+}
+
+static void make_arrays(void)
+{
+    make_array("f4", 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n", 24);
+    make_array("f2", 2, "{'descr': '<f2', 'fortran_order': False, 'shape': (5,), }", 10);
+    make_array("f8", 3, "{\"shape\": (), \"fortran_order\": True, \"descr\": \"<f8\"}", 8);
+    make_array("i8", 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2, 1), }", 16);
+    make_array("u1", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 2, 2, 2)}", 16);
+    make_array("empty", 1, "{'descr': '|b1', 'fortran_order': False, 'shape': (0, 4)}", 0);
+}
+
+static void make_frames(void)
+{
+    static const char rows[] = "rows of a value";
+    uint8_t bytes[AD_FRAME_BYTES + sizeof rows];
+    struct ad_frame frame = {.type = AD_FRAME_DATA,
+                             .session = 0x123456789abcdef0u,
+                             .inference = 7,
+                             .step = 3,
+                             .tag = 12,
+                             .length = sizeof rows,
+                             .checksum = ad_frame_checksum(0, rows, sizeof rows)};
+    ad_frame_encode(&frame, bytes);
+    memcpy(bytes + AD_FRAME_BYTES, rows, sizeof rows);
+    save("frame", "data", bytes, sizeof bytes);
+    frame = (struct ad_frame){.type = AD_FRAME_PING, .tag = 1};
+    ad_frame_encode(&frame, bytes);
+    save("frame", "ping", bytes, AD_FRAME_BYTES);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2) {
+        fprintf(stderr, "usage: make_corpus FOLDER\n");
+        return 2;
+    }
+    root = argv[1];
+    make_networks();
+    make_texts();
+    make_arrays();
+    make_frames();
+    return 0;
+}

@@ -1,0 +1,239 @@
+/* The operators of a zoo network; see zoo_builder.h. */
+#include <math.h>
+#include <string.h>
+
+#include "zoo_graph.h"
+
+zoo_value zoo_input(struct zoo *z, int c, int h, int w)
+{
+    if (z->input >= 0)
+        zoo_die("input", "declared twice");
+    return z->input = zoo_add_value(z, "input", c, h, w, 1);
+}
+
+void zoo_output(struct zoo *z, zoo_value x)
+{
+    if (z->output >= 0)
+        zoo_die(zoo_get(z, x).name, "a second output");
+    z->output = x;
+}
+
+struct zoo_totals zoo_get_totals(const struct zoo *z)
+{
+    struct zoo_totals t = z->totals;
+    struct zoo_shape in = zoo_get(z, z->input), out = zoo_get(z, z->output);
+
+    t.nodes = (int)z->nnodes;
+    memcpy(t.input, (int[]){in.c, in.h, in.w}, sizeof(t.input));
+    memcpy(t.output, (int[]){out.c, out.h, out.w}, sizeof(t.output));
+    return t;
+}
+
+int zoo_channels(const struct zoo *z, zoo_value x)
+{
+    return zoo_get(z, x).c;
+}
+
+/* kernel_shape, strides and pads of a sliding window. */
+static void set_window(struct zoo *z, Onnx__NodeProto *n, int kh, int kw, int stride, int ph,
+                       int pw)
+{
+    zoo_set_ints(z, n, "kernel_shape", 2, (int[]){kh, kw});
+    zoo_set_ints(z, n, "strides", 2, (int[]){stride, stride});
+    zoo_set_ints(z, n, "pads", 4, (int[]){ph, pw, ph, pw});
+}
+
+/* Output extent of a sliding window, floor mode. */
+static int extent(const char *name, int in, int k, int stride, int pad)
+{
+    if (k < 1 || stride < 1 || pad < 0 || in < 1 || in + 2 * pad < k)
+        zoo_die(name, "window %d, stride %d, padding %d does not fit extent %d", k, stride, pad,
+                in);
+    return (in + 2 * pad - k) / stride + 1;
+}
+
+/* A Conv whose output has the expected mean square `power`. */
+static zoo_value add_conv(struct zoo *z, zoo_value x, const char *name, struct zoo_conv_spec p,
+                          double power)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    int in, fan, h, w;
+    char *inputs[3] = {v.name};
+    Onnx__NodeProto *n;
+
+    p.kw = p.kw ? p.kw : p.kh;
+    p.stride = p.stride ? p.stride : 1;
+    p.group = p.group ? p.group : 1;
+    if (p.out < 1 || p.group < 1 || v.c % p.group || p.out % p.group)
+        zoo_die(name, "%d groups do not divide %d inputs and %d outputs", p.group, v.c, p.out);
+    h = extent(name, v.h, p.kh, p.stride, p.ph);
+    w = extent(name, v.w, p.kw, p.stride, p.pw);
+    in = v.c / p.group;
+    fan = in * p.kh * p.kw;
+
+    inputs[1] = zoo_add_tensor(z, zoo_print(z, "%s.weight", name), 4,
+                               (int[]){p.out, in, p.kh, p.kw}, 0, sqrt(power / (fan * v.power)));
+    if (!p.nobias)
+        inputs[2] = zoo_add_vector(z, name, "bias", p.out, 0, 0.0625);
+    n = zoo_add_node(z, "Conv", name, p.nobias ? 2 : 3, inputs);
+    set_window(z, n, p.kh, p.kw, p.stride, p.ph, p.pw);
+    zoo_set_ints(z, n, "dilations", 2, (int[]){1, 1});
+    zoo_set_int(z, n, "group", p.group);
+    z->totals.params += (uint64_t)p.out * (uint64_t)(fan + !p.nobias);
+    z->totals.macs += (uint64_t)p.out * (uint64_t)h * (uint64_t)w * (uint64_t)fan;
+    return zoo_add_value(z, name, p.out, h, w, power);
+}
+
+/* He's initialisation gives the output twice the mean square of the input, which the following
+ * rectifier halves. */
+zoo_value zoo_conv(struct zoo *z, zoo_value x, const char *name, struct zoo_conv_spec p)
+{
+    return add_conv(z, x, name, p, 2 * zoo_get(z, x).power);
+}
+
+zoo_value zoo_bn(struct zoo *z, zoo_value x, const char *name, double gamma, double eps)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    double sd = sqrt(v.power);
+    char *inputs[] = {
+        v.name,
+        zoo_add_vector(z, name, "weight", v.c, gamma, 0.125 * gamma),
+        zoo_add_vector(z, name, "bias", v.c, 0, 0.125 * gamma),
+        zoo_add_vector(z, name, "running_mean", v.c, 0, 0.125 * sd),
+        zoo_add_vector(z, name, "running_var", v.c, v.power, 0.125 * v.power),
+    };
+
+    zoo_set_float(z, zoo_add_node(z, "BatchNormalization", name, 5, inputs), "epsilon", (float)eps);
+    z->totals.params += 2 * (uint64_t)v.c;
+    return zoo_add_value(z, name, v.c, v.h, v.w, gamma * gamma);
+}
+
+zoo_value zoo_conv_bn(struct zoo *z, zoo_value x, const char *conv_name, const char *bn_name,
+                      double gamma, double eps, struct zoo_conv_spec p)
+{
+    p.nobias = !z->options.fold_bn;
+    if (z->options.fold_bn)
+        return add_conv(z, x, conv_name, p, gamma * gamma);
+    return zoo_bn(z, zoo_conv(z, x, conv_name, p), bn_name, gamma, eps);
+}
+
+zoo_value zoo_relu(struct zoo *z, zoo_value x)
+{
+    struct zoo_shape v = zoo_get(z, x);
+
+    return zoo_add_value(z, zoo_add_unary(z, "Relu", x)->name, v.c, v.h, v.w, 0.5 * v.power);
+}
+
+zoo_value zoo_relu6(struct zoo *z, zoo_value x)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    char *inputs[] = {v.name, "clip.min", "clip.max"};
+    Onnx__NodeProto *n;
+
+    if (!z->has_clip) {
+        zoo_add_tensor(z, inputs[1], 0, NULL, 0, 0);
+        zoo_add_tensor(z, inputs[2], 0, NULL, 6, 0);
+        z->has_clip = true;
+    }
+    n = zoo_add_node(z, "Clip", zoo_print(z, "Clip_%zu", z->nnodes), 3, inputs);
+    return zoo_add_value(z, n->name, v.c, v.h, v.w, 0.5 * v.power);
+}
+
+static zoo_value pool(struct zoo *z, zoo_value x, const char *op, int k, int stride, int pad,
+                      double gain)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *n = zoo_add_unary(z, op, x);
+
+    if (2 * pad > k)
+        zoo_die(n->name, "padding %d exceeds half the window %d", pad, k);
+    set_window(z, n, k, k, stride, pad, pad);
+    if (strcmp(op, "AveragePool") == 0)
+        zoo_set_int(z, n, "count_include_pad", 1);
+    return zoo_add_value(z, n->name, v.c, extent(n->name, v.h, k, stride, pad),
+                         extent(n->name, v.w, k, stride, pad), gain * v.power);
+}
+
+/* The gains of the pools are what rectified normal data gives, roughly: for independent pixels
+ * the maximum gains more, but neighbours are correlated. */
+zoo_value zoo_maxpool(struct zoo *z, zoo_value x, int k, int stride, int pad)
+{
+    return pool(z, x, "MaxPool", k, stride, pad, 1.5);
+}
+
+zoo_value zoo_avgpool(struct zoo *z, zoo_value x, int k, int stride, int pad)
+{
+    return pool(z, x, "AveragePool", k, stride, pad, 0.5);
+}
+
+zoo_value zoo_global_avgpool(struct zoo *z, zoo_value x)
+{
+    struct zoo_shape v = zoo_get(z, x);
+
+    return zoo_add_value(z, zoo_add_unary(z, "GlobalAveragePool", x)->name, v.c, 1, 1,
+                         0.375 * v.power);
+}
+
+zoo_value zoo_add(struct zoo *z, zoo_value a, zoo_value b)
+{
+    struct zoo_shape va = zoo_get(z, a), vb = zoo_get(z, b);
+    char *inputs[] = {va.name, vb.name};
+    Onnx__NodeProto *n = zoo_add_node(z, "Add", zoo_print(z, "Add_%zu", z->nnodes), 2, inputs);
+
+    if (va.c != vb.c || va.h != vb.h || va.w != vb.w)
+        zoo_die(n->name, "operands %dx%dx%d and %dx%dx%d differ", va.c, va.h, va.w, vb.c, vb.h,
+                vb.w);
+    return zoo_add_value(z, n->name, va.c, va.h, va.w, va.power + vb.power);
+}
+
+zoo_value zoo_concat(struct zoo *z, int n, const zoo_value xs[])
+{
+    char **inputs = zoo_take(z, (size_t)n, sizeof(*inputs));
+    struct zoo_shape out = zoo_get(z, xs[0]);
+    Onnx__NodeProto *node;
+
+    for (int i = 0; i < n; i++) {
+        struct zoo_shape v = zoo_get(z, xs[i]);
+
+        inputs[i] = v.name;
+        if (v.h != out.h || v.w != out.w)
+            zoo_die(v.name, "cannot be concatenated: %dx%d beside %dx%d", v.h, v.w, out.h, out.w);
+        if (i > 0)
+            out.c += v.c;
+        if (v.power > out.power)
+            out.power = v.power;
+    }
+    node = zoo_add_node(z, "Concat", zoo_print(z, "Concat_%zu", z->nnodes), n, inputs);
+    zoo_set_int(z, node, "axis", 1);
+    return zoo_add_value(z, node->name, out.c, out.h, out.w, out.power);
+}
+
+zoo_value zoo_flatten(struct zoo *z, zoo_value x)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *n = zoo_add_unary(z, "Flatten", x);
+
+    zoo_set_int(z, n, "axis", 1);
+    return zoo_add_value(z, n->name, v.c * v.h * v.w, 0, 0, v.power);
+}
+
+zoo_value zoo_gemm(struct zoo *z, zoo_value x, const char *name, int out)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    double power = 2 * v.power;
+    char *inputs[3] = {v.name};
+    Onnx__NodeProto *n;
+
+    if (v.h || v.w || out < 1)
+        zoo_die(name, "Gemm of %d outputs on %dx%dx%d, which is not flat", out, v.c, v.h, v.w);
+    inputs[1] = zoo_add_tensor(z, zoo_print(z, "%s.weight", name), 2, (int[]){out, v.c}, 0,
+                               sqrt(power / (v.c * v.power)));
+    inputs[2] = zoo_add_vector(z, name, "bias", out, 0, 0.0625);
+    n = zoo_add_node(z, "Gemm", name, 3, inputs);
+    zoo_set_float(z, n, "alpha", 1);
+    zoo_set_float(z, n, "beta", 1);
+    zoo_set_int(z, n, "transB", 1);
+    z->totals.params += (uint64_t)out * (uint64_t)(v.c + 1);
+    z->totals.macs += (uint64_t)out * (uint64_t)v.c;
+    return zoo_add_value(z, name, out, 0, 0, power);
+}

@@ -1,0 +1,20 @@
+/* Content addresses: BLAKE2b-256 (libsodium) of bytes, written as 64 hex digits. */
+#ifndef AD_BASE_DIGEST_H
+#define AD_BASE_DIGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AD_DIGEST_BYTES 32
+#define AD_DIGEST_HEX 65 /* with the closing NUL */
+
+struct ad_digest {
+    uint8_t bytes[AD_DIGEST_BYTES];
+};
+
+struct ad_digest ad_digest_of(const void *data, size_t size);
+bool ad_digest_equal(const struct ad_digest *a, const struct ad_digest *b);
+void ad_digest_hex(const struct ad_digest *digest, char hex[AD_DIGEST_HEX]);
+
+#endif

@@ -1,0 +1,126 @@
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static enum adaps_status read_open_file(int fd, const char *path, size_t max_bytes, void **data,
+                                        size_t *size, struct adaps_error *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return ad_error_set(err, ADAPS_EINPUT, "%s: not a regular file", path);
+    if ((uintmax_t)st.st_size > max_bytes)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %jd bytes, more than the limit of %zu", path,
+                            (intmax_t)st.st_size, max_bytes);
+    size_t wanted = (size_t)st.st_size, got = 0;
+    unsigned char *buf = ad_realloc(NULL, wanted + 1, 1);
+    if (!buf)
+        return ad_error_memory(err, path, wanted + 1);
+    while (got < wanted) {
+        ssize_t n = read(fd, buf + got, wanted - got);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0) {
+            ad_free(buf);
+            return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+        }
+        if (n == 0)
+            break;
+        got += (size_t)n;
+    }
+    buf[got] = 0;
+    *data = buf;
+    *size = got;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data, size_t *size,
+                               struct adaps_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+    enum adaps_status status = read_open_file(fd, path, max_bytes, data, size, err);
+    close(fd);
+    return status;
+}
+
+static bool write_all(int fd, const unsigned char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, data, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return false;
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+enum adaps_status ad_file_replace(const char *path, const void *data, size_t size,
+                                  struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    char *temporary = ad_asprintf("%s.XXXXXX", path);
+    if (!temporary)
+        return ad_error_memory(err, path, strlen(path) + 8);
+    int fd = mkstemp(temporary);
+    if (fd < 0) {
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+        ad_free(temporary);
+        return status;
+    }
+    mode_t mask = umask(0);
+    umask(mask);
+    bool written = fchmod(fd, 0666 & ~mask) == 0 && write_all(fd, data, size) && fsync(fd) == 0;
+    if (close(fd) != 0)
+        written = false;
+    if (!written || rename(temporary, path) != 0) {
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+        unlink(temporary);
+    }
+    ad_free(temporary);
+    return status;
+}
+
+enum adaps_status ad_file_mkdirs(const char *path, struct adaps_error *err)
+{
+    char *copy = ad_strdup(path);
+    if (!copy)
+        return ad_error_memory(err, path, strlen(path) + 1);
+    enum adaps_status status = ADAPS_OK;
+    for (char *p = copy + (*copy == '/');; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char separator = *p;
+        *p = '\0';
+        if (*copy && mkdir(copy, 0700) != 0 && errno != EEXIST) {
+            status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot make the folder: %s", copy,
+                                  strerror(errno));
+            break;
+        }
+        *p = separator;
+        if (separator == '\0')
+            break;
+    }
+    ad_free(copy);
+    return status;
+}
+
+char *ad_file_relative_to(const char *base_file, const char *name)
+{
+    const char *slash = strrchr(base_file, '/');
+    if (name[0] == '/' || !slash)
+        return ad_strdup(name);
+    return ad_asprintf("%.*s/%s", (int)(slash - base_file), base_file, name);
+}

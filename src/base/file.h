@@ -1,0 +1,24 @@
+/* Files: whole reads with a limit, atomic replacement, paths. */
+#ifndef AD_BASE_FILE_H
+#define AD_BASE_FILE_H
+
+#include "base/error.h"
+
+/* Reads a regular file of at most max_bytes. *data is the caller's (ad_free) and has one NUL byte
+ * behind its *size bytes. ADAPS_EINPUT names the path and the reason. */
+AD_MUST_CHECK enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data,
+                                             size_t *size, struct adaps_error *err);
+
+/* Writes to a temporary name in the same folder, syncs, renames over path; the old file stays on
+ * failure. ADAPS_EINPUT names the path and the reason. "-" is not special. */
+AD_MUST_CHECK enum adaps_status ad_file_replace(const char *path, const void *data, size_t size,
+                                                struct adaps_error *err);
+
+/* mkdir -p with mode 0700 for what is made. ADAPS_EINPUT names the path. */
+AD_MUST_CHECK enum adaps_status ad_file_mkdirs(const char *path, struct adaps_error *err);
+
+/* `name` as seen from the folder of `base_file`: name itself when absolute or when base_file has no
+ * folder part. Caller frees with ad_free(); NULL without memory. */
+char *ad_file_relative_to(const char *base_file, const char *name);
+
+#endif

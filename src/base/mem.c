@@ -1,0 +1,155 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES 65536
+
+static long fail_countdown; /* 0 = off; 1 = fail now and from now on */
+
+void ad_mem_fail_after(long n)
+{
+    fail_countdown = n;
+}
+
+static bool must_fail(void)
+{
+    if (fail_countdown == 0)
+        return false;
+    if (fail_countdown > 1) {
+        fail_countdown--;
+        return false;
+    }
+    return true;
+}
+
+void *ad_calloc(size_t count, size_t size)
+{
+    size_t n;
+    if (!ad_size_mul(count, size, &n) || must_fail())
+        return NULL;
+    return calloc(1, n ? n : 1);
+}
+
+void *ad_realloc(void *p, size_t count, size_t size)
+{
+    size_t n;
+    if (!ad_size_mul(count, size, &n) || must_fail())
+        return NULL;
+    return realloc(p, n ? n : 1);
+}
+
+char *ad_strndup(const char *s, size_t n)
+{
+    size_t len = strnlen(s, n);
+    char *copy = ad_calloc(len + 1, 1);
+    if (copy)
+        memcpy(copy, s, len);
+    return copy;
+}
+
+char *ad_strdup(const char *s)
+{
+    return ad_strndup(s, strlen(s));
+}
+
+char *ad_asprintf(const char *fmt, ...)
+{
+    va_list ap, again;
+    va_start(ap, fmt);
+    va_copy(again, ap);
+    int n = vsnprintf(NULL, 0, fmt, ap);
+    va_end(ap);
+    char *s = n < 0 ? NULL : ad_calloc((size_t)n + 1, 1);
+    if (s)
+        vsnprintf(s, (size_t)n + 1, fmt, again);
+    va_end(again);
+    return s;
+}
+
+void *ad_alloc_aligned(size_t size)
+{
+    size_t rounded;
+    if (must_fail() || !ad_size_add(size, 63, &rounded))
+        return NULL;
+    rounded &= ~(size_t)63;
+    return aligned_alloc(64, rounded ? rounded : 64);
+}
+
+void ad_free(void *p)
+{
+    free(p);
+}
+
+bool ad_grow(void *items_ptr, size_t count, size_t *capacity, size_t item_size)
+{
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity ? *capacity : 8;
+    while (wanted <= count)
+        if (!ad_size_mul(wanted, 2, &wanted))
+            return false;
+    void *old, *grown;
+    memcpy(&old, items_ptr, sizeof old);
+    grown = ad_realloc(old, wanted, item_size);
+    if (!grown)
+        return false;
+    memcpy(items_ptr, &grown, sizeof grown);
+    *capacity = wanted;
+    return true;
+}
+
+struct ad_arena_chunk {
+    struct ad_arena_chunk *next;
+    size_t used, size;
+    _Alignas(16) unsigned char data[];
+};
+
+void *ad_arena_alloc(struct ad_arena *arena, size_t count, size_t size)
+{
+    size_t n, total;
+    if (!ad_size_mul(count, size, &n) || !ad_size_add(n, 15, &n))
+        return NULL;
+    n &= ~(size_t)15;
+    struct ad_arena_chunk *chunk = arena->head;
+    if (!chunk || chunk->size - chunk->used < n) {
+        size_t room = n > CHUNK_BYTES / 4 ? n : CHUNK_BYTES;
+        if (!ad_size_add(room, sizeof *chunk, &total))
+            return NULL;
+        struct ad_arena_chunk *fresh = ad_calloc(1, total);
+        if (!fresh)
+            return NULL;
+        fresh->size = room;
+        if (chunk && room == n) { /* a large block must not hide the room left in the head */
+            fresh->next = chunk->next;
+            chunk->next = fresh;
+        } else {
+            fresh->next = chunk;
+            arena->head = fresh;
+        }
+        chunk = fresh;
+    }
+    void *p = chunk->data + chunk->used;
+    chunk->used += n;
+    return p;
+}
+
+char *ad_arena_strdup(struct ad_arena *arena, const char *s)
+{
+    size_t n = strlen(s) + 1;
+    char *copy = ad_arena_alloc(arena, n, 1);
+    if (copy)
+        memcpy(copy, s, n);
+    return copy;
+}
+
+void ad_arena_fini(struct ad_arena *arena)
+{
+    for (struct ad_arena_chunk *chunk = arena->head, *next; chunk; chunk = next) {
+        next = chunk->next;
+        ad_free(chunk);
+    }
+    arena->head = NULL;
+}

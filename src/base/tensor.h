@@ -1,0 +1,35 @@
+/* A dense float32 tensor in host memory, ONNX (row-major, e.g. NCHW) order. */
+#ifndef AD_BASE_TENSOR_H
+#define AD_BASE_TENSOR_H
+
+#include "base/error.h"
+
+#define AD_MAX_RANK 8
+
+struct ad_tensor {
+    int rank;                   /* 0..AD_MAX_RANK; rank 0 is a scalar (one element) */
+    int64_t dims[AD_MAX_RANK];  /* each >= 0 */
+    size_t count;               /* product of dims */
+    float *data;                /* owned; 64-byte aligned */
+};
+
+/* Checks rank and dims (each 0..INT32_MAX, product * 4 within SIZE_MAX) and allocates data, zeroed.
+ * ADAPS_EINPUT when a dim is out of range. */
+AD_MUST_CHECK enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank,
+                                               const int64_t *dims, struct adaps_error *err);
+void ad_tensor_fini(struct ad_tensor *tensor);
+
+/* "1x3x224x224" ("scalar" for rank 0) into buf; returns buf. */
+char *ad_dims_format(int rank, const int64_t *dims, char *buf, size_t size);
+
+/* Comparison of two arrays of n floats by their bits. A NaN against a different bit pattern counts
+ * as differing and makes max_abs_diff infinite. */
+struct ad_difference {
+    size_t elements;
+    size_t differ;       /* elements whose bits differ */
+    double max_abs_diff; /* over all elements */
+    size_t first;        /* index of the first that differs (0 when none) */
+};
+struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n);
+
+#endif

@@ -1,0 +1,83 @@
+#include "cli/alone.h"
+#include "base/clock.h"
+#include "pipeline.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
+                                   struct adaps_error *err)
+{
+    const struct adaps_plan *plan = self;
+    size_t bytes;
+    *data = ad_plan_slice_data(plan, slice, &bytes);
+    return *data ? ADAPS_OK
+                 : ad_error_set(err, ADAPS_EINTERNAL, "weight '%s' has no data",
+                                plan->graph->weights[slice->weight].name);
+}
+
+static int default_threads(const struct adaps_plan *single)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int threads = single->cluster.devices[0].threads;
+    return cores >= 1 && threads > cores ? (int)cores : threads;
+}
+
+enum adaps_status ad_alone_init(struct ad_alone *alone, const struct adaps_plan *plan,
+                                const char *model, int threads, struct adaps_error *err)
+{
+    memset(alone, 0, sizeof *alone);
+    enum adaps_status status = ad_plan_single(plan, &alone->plan, err);
+    if (status == ADAPS_OK)
+        status = ad_pipeline_weights(alone->plan, model, err);
+    if (status == ADAPS_OK) {
+        struct ad_engine_options options = {
+            .device = 0, .threads = threads ? threads : default_threads(alone->plan), .speed = 1};
+        struct ad_weight_source source = {get_slice, alone->plan};
+        status = ad_engine_new(alone->plan, &options, &source, &alone->engine, err);
+    }
+    if (status != ADAPS_OK)
+        ad_alone_fini(alone);
+    return status;
+}
+
+/* A plan for one device has nobody to talk to. */
+static enum adaps_status no_peer(void *self, const struct ad_step *step,
+                                 const struct ad_span *spans, int nspans, struct adaps_error *err)
+{
+    (void)self, (void)spans, (void)nspans;
+    return ad_error_set(err, ADAPS_EINTERNAL, "a single-device plan exchanges value %d",
+                        step->value);
+}
+
+enum adaps_status ad_alone_run(struct ad_alone *alone, const struct ad_tensor *inputs,
+                               struct ad_tensor *outputs, int64_t *ns, struct adaps_error *err)
+{
+    const struct ad_graph *graph = alone->plan->graph;
+    struct ad_transport transport = {no_peer, no_peer, NULL};
+    enum adaps_status status = ADAPS_OK;
+    int64_t start = ad_clock_ns();
+    memset(outputs, 0, sizeof *outputs * (size_t)graph->noutputs);
+    for (int i = 0; i < graph->ninputs; i++)
+        ad_engine_feed(alone->engine, i, inputs[i].data);
+    for (int i = 0; status == ADAPS_OK && i < alone->plan->schedule.programs[0].nsteps; i++)
+        status = ad_engine_step(alone->engine, i, &transport, err);
+    for (int i = 0; status == ADAPS_OK && i < graph->noutputs; i++) {
+        const struct ad_value *value = &graph->values[graph->outputs[i]];
+        status = ad_tensor_init(&outputs[i], value->rank, value->dims, err);
+        if (status == ADAPS_OK)
+            ad_engine_fetch(alone->engine, i, outputs[i].data);
+    }
+    if (ns)
+        *ns = ad_clock_ns() - start;
+    for (int i = 0; status != ADAPS_OK && i < graph->noutputs; i++)
+        ad_tensor_fini(&outputs[i]);
+    return status;
+}
+
+void ad_alone_fini(struct ad_alone *alone)
+{
+    ad_engine_free(alone->engine);
+    adaps_plan_free(alone->plan);
+    memset(alone, 0, sizeof *alone);
+}

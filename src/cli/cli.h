@@ -1,0 +1,48 @@
+/* The command line: one file per sub-command, listed in the table of main.c. */
+#ifndef AD_CLI_CLI_H
+#define AD_CLI_CLI_H
+
+#include "base/error.h"
+
+#include <stdio.h>
+
+/* A sub-command: parses argv[1..], does its work, returns an exit code (enum adaps_status). Results
+ * go to stdout, everything else to stderr. */
+struct ad_command {
+    const char *name;
+    const char *arguments; /* usage line behind the name */
+    const char *summary;   /* one line */
+    const char *details;   /* option lines for --help */
+    int (*run)(int argc, char **argv);
+};
+
+extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_show,
+    ad_command_simulate, ad_command_agent, ad_command_push, ad_command_run, ad_command_verify,
+    ad_command_status, ad_command_local, ad_command_keygen;
+
+/* getopt_long wrapper. Every command has --help (prints usage on stdout, exit 0). Returns the option's
+ * value, -1 at the end, or '?' after printing "adaps NAME: ..." and the usage hint on stderr. */
+struct option;
+int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const char *shorts,
+                  const struct option *longs);
+void ad_cli_help(const struct ad_command *command, FILE *out);
+
+/* "adaps NAME: message" on stderr; returns the status as exit code. */
+int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err);
+int ad_cli_usage(const struct ad_command *command, const char *fmt, ...) AD_PRINTF(2, 3);
+
+/* adaps.conf of the current folder: keys model, devices, plan under no section; paths are relative to
+ * the file's folder. Strings are NULL when the key or the file is absent; fini frees. An unreadable or
+ * malformed file is ADAPS_EINPUT. */
+struct ad_cli_config {
+    char *model, *devices, *plan;
+};
+AD_MUST_CHECK enum adaps_status ad_cli_config_load(struct ad_cli_config *config,
+                                                   struct adaps_error *err);
+void ad_cli_config_fini(struct ad_cli_config *config);
+
+/* Finishes stdout: flushes and checks. Returns ADAPS_OK or reports "cannot write" and
+ * ADAPS_EINTERNAL; use as the last act of every command that printed a result. */
+int ad_cli_close_stdout(const struct ad_command *command);
+
+#endif

@@ -1,0 +1,172 @@
+/* What all sub-commands share: options, messages, adaps.conf. */
+#include "base/mem.h"
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <ini.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CONFIG_FILE "adaps.conf"
+#define OPTION_HELP 0x10000
+#define MAX_LONGS 40
+#define MAX_SHORTS 64
+
+void ad_cli_help(const struct ad_command *command, FILE *out)
+{
+    fprintf(out, "Usage: adaps %s%s%s\n%s\n", command->name, command->arguments[0] ? " " : "",
+            command->arguments, command->summary);
+    if (command->details && command->details[0])
+        fprintf(out, "\n%s", command->details);
+    fprintf(out, "  -h, --help           print this and exit\n\nThe manual: man adaps-%s\n",
+            command->name);
+}
+
+int ad_cli_close_stdout(const struct ad_command *command)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return ADAPS_OK;
+    fprintf(stderr, "adaps %s: cannot write to standard output: %s\n", command->name,
+            strerror(errno));
+    return ADAPS_EINTERNAL;
+}
+
+int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "adaps %s: %s\n", command->name,
+            err->message[0] ? err->message : "failed without a message");
+    return err->status == ADAPS_OK ? ADAPS_EINTERNAL : (int)err->status;
+}
+
+int ad_cli_usage(const struct ad_command *command, const char *fmt, ...)
+{
+    va_list ap;
+    fprintf(stderr, "adaps %s: ", command->name);
+    va_start(ap, fmt);
+    vfprintf(stderr, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\nTry 'adaps %s --help'.\n", command->name);
+    return ADAPS_EUSAGE;
+}
+
+/* Says what is wrong with the option that getopt_long has just refused. */
+static void refuse_option(const struct ad_command *command, int result, char **argv)
+{
+    const char *word = argv[optind - 1];
+    if (result == ':')
+        ad_cli_usage(command, "option '%s' needs a value", word);
+    else if (optopt > 0 && optopt < 256)
+        ad_cli_usage(command, "unknown option '-%c'", optopt);
+    else if (optopt)
+        ad_cli_usage(command, "option '%s' takes no value", word);
+    else
+        ad_cli_usage(command, "unknown or ambiguous option '%s'", word);
+}
+
+int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const char *shorts,
+                  const struct option *longs)
+{
+    struct option all[MAX_LONGS];
+    char letters[MAX_SHORTS];
+    size_t n = 0;
+    for (; longs && longs[n].name && n + 2 < MAX_LONGS; n++)
+        all[n] = longs[n];
+    all[n++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
+    all[n] = (struct option){0};
+    snprintf(letters, sizeof letters, ":%sh", shorts);
+    opterr = 0;
+    int result = getopt_long(argc, argv, letters, all, NULL);
+    if (result == OPTION_HELP || (result == 'h' && !strchr(shorts, 'h'))) {
+        ad_cli_help(command, stdout);
+        exit(ad_cli_close_stdout(command));
+    }
+    if (result != '?' && result != ':')
+        return result;
+    refuse_option(command, result, argv);
+    return '?';
+}
+
+/* Both libinih's stream and its handler's object: the handler is told no line numbers. */
+struct config_reader {
+    FILE *file;
+    struct ad_cli_config *config;
+    int line;
+    char rule[300]; /* the first error; reading stops there */
+    bool no_memory;
+};
+
+static int on_entry(void *user, const char *section, const char *key, const char *value)
+{
+    struct config_reader *reader = user;
+    struct ad_cli_config *config = reader->config;
+    char **field = strcmp(key, "model") == 0     ? &config->model
+                   : strcmp(key, "devices") == 0 ? &config->devices
+                   : strcmp(key, "plan") == 0    ? &config->plan
+                                                 : NULL;
+    if (reader->rule[0] || reader->no_memory)
+        return 0;
+    if (section[0])
+        snprintf(reader->rule, sizeof reader->rule, "[%s]: there are no sections here", section);
+    else if (!field)
+        snprintf(reader->rule, sizeof reader->rule,
+                 "unknown key '%s'; there are model, devices and plan", key);
+    else if (*field)
+        snprintf(reader->rule, sizeof reader->rule, "%s is already given", key);
+    else if (!value[0])
+        snprintf(reader->rule, sizeof reader->rule, "%s has no value", key);
+    else if (!(*field = ad_strdup(value)))
+        reader->no_memory = true;
+    return !reader->rule[0] && !reader->no_memory;
+}
+
+/* libinih's reader: one line without leading spaces, which would make it a continuation. */
+static char *next_line(char *buf, int size, void *stream)
+{
+    struct config_reader *reader = stream;
+    if (reader->rule[0] || reader->no_memory || !fgets(buf, size, reader->file))
+        return NULL;
+    reader->line++;
+    size_t n = strlen(buf), spaces = strspn(buf, " \t");
+    if (n > 0 && buf[n - 1] != '\n' && !feof(reader->file)) {
+        snprintf(reader->rule, sizeof reader->rule, "the line is longer than %d bytes", size - 2);
+        return NULL;
+    }
+    memmove(buf, buf + spaces, n - spaces + 1);
+    return buf;
+}
+
+enum adaps_status ad_cli_config_load(struct ad_cli_config *config, struct adaps_error *err)
+{
+    *config = (struct ad_cli_config){0};
+    struct config_reader reader = {.config = config, .file = fopen(CONFIG_FILE, "re")};
+    if (!reader.file && errno == ENOENT)
+        return ADAPS_OK;
+    if (!reader.file)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", CONFIG_FILE, strerror(errno));
+    int line = ini_parse_stream(next_line, &reader, on_entry, &reader);
+    enum adaps_status status = ADAPS_OK;
+    if (ferror(reader.file))
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", CONFIG_FILE, strerror(errno));
+    else if (reader.no_memory)
+        status = ad_error_memory(err, CONFIG_FILE, 0);
+    else if (reader.rule[0])
+        status =
+            ad_error_set(err, ADAPS_EINPUT, "%s:%d: %s", CONFIG_FILE, reader.line, reader.rule);
+    else if (line != 0)
+        status = ad_error_set(err, ADAPS_EINPUT, "%s:%d: not 'key = value'", CONFIG_FILE,
+                              line > 0 ? line : reader.line);
+    fclose(reader.file);
+    if (status != ADAPS_OK)
+        ad_cli_config_fini(config);
+    return status;
+}
+
+void ad_cli_config_fini(struct ad_cli_config *config)
+{
+    ad_free(config->model);
+    ad_free(config->devices);
+    ad_free(config->plan);
+    *config = (struct ad_cli_config){0};
+}

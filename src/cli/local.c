@@ -1,0 +1,496 @@
+/* adaps local: a cluster on this machine for as long as the command lives.
+ *
+ * Every agent is this program again (adaps agent) on a loopback port of its own choice. They die
+ * with this process, however it ends: on the usual ways it ends them and waits for them, otherwise
+ * the kernel kills them (PR_SET_PDEATHSIG). */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cost/cluster.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_SECONDS 20
+#define GRACE_SECONDS 3
+
+struct local_options {
+    int count;
+    double speeds[AD_MAX_DEVICES];
+    int threads;
+    const char *output, *cache;
+    char **command; /* NULL-terminated, or NULL */
+};
+
+struct local_agent {
+    char name[24];
+    pid_t pid; /* 0 when it does not run */
+    int ready; /* reading end of the pipe on which it tells its endpoint; -1 afterwards */
+    char endpoint[128];
+    size_t told; /* bytes of endpoint so far */
+};
+
+struct local {
+    const struct local_options *options;
+    struct local_agent agents[AD_MAX_DEVICES];
+    char *folder, *cache; /* folder: the temporary one, removed at the end */
+    char *devices;        /* the devices file that was written */
+    int signals;          /* signalfd of SIGCHLD, SIGINT, SIGTERM, SIGHUP */
+    sigset_t old_mask;
+    pid_t command;
+    int command_status; /* of waitpid */
+    bool command_ended;
+    int stop_signal; /* that ended us, or 0 */
+    bool stopping;
+    int died; /* agents that ended on their own */
+};
+
+static int remove_entry(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st, (void)kind, (void)ftw;
+    return remove(path);
+}
+
+static void say_ended(const char *name, int status)
+{
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "adaps local: agent %s was killed by signal %d (%s)\n", name,
+                WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        fprintf(stderr, "adaps local: agent %s ended with exit status %d\n", name,
+                WEXITSTATUS(status));
+}
+
+/* Takes note of every child that has ended. */
+static void reap(struct local *l, int flags)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, flags)) > 0) {
+        if (pid == l->command) {
+            l->command_ended = true;
+            l->command_status = status;
+        }
+        for (int i = 0; i < l->options->count; i++) {
+            if (l->agents[i].pid != pid)
+                continue;
+            l->agents[i].pid = 0;
+            if (!l->stopping) {
+                say_ended(l->agents[i].name, status);
+                l->died++;
+            }
+        }
+    }
+}
+
+static int count_running(const struct local *l)
+{
+    int running = 0;
+    for (int i = 0; i < l->options->count; i++)
+        running += l->agents[i].pid > 0;
+    return running;
+}
+
+/* Reads pending signals; children are reaped, a signal to end is remembered. */
+static void take_signals(struct local *l)
+{
+    struct signalfd_siginfo info;
+    while (read(l->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD)
+            l->stop_signal = (int)info.ssi_signo;
+    reap(l, WNOHANG);
+}
+
+/* Waits for a signal until the monotonic time `until` (-1: for ever); false when the time is over.
+ */
+static bool wait_signal(struct local *l, int64_t until)
+{
+    struct pollfd fd = {.fd = l->signals, .events = POLLIN};
+    int64_t left = until < 0 ? -1 : (until - ad_clock_ns()) / 1000000 + 1;
+    if (until >= 0 && left <= 0)
+        return false;
+    if (poll(&fd, 1, (int)left) > 0)
+        take_signals(l);
+    return true;
+}
+
+/* In the child: its own process group, so that a terminal's Ctrl-C reaches only us and we end it.
+ */
+static _Noreturn void exec_agent(const struct local *l, int index, int ready, pid_t parent)
+{
+    const struct local_options *o = l->options;
+    char speed[32], threads[16], fd[16];
+    char *cache = ad_asprintf("%s/%s", l->cache, l->agents[index].name);
+    snprintf(speed, sizeof speed, "%.9g", o->speeds[index]);
+    snprintf(threads, sizeof threads, "%d", o->threads);
+    snprintf(fd, sizeof fd, "%d", ready);
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    int null = open("/dev/null", O_RDONLY);
+    if (!cache || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || fcntl(ready, F_SETFD, 0) < 0 ||
+        getppid() != parent)
+        _exit(ADAPS_EINTERNAL);
+    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+    execl("/proc/self/exe", "adaps", "agent", "--listen", "tcp://127.0.0.1:0", "--name",
+          l->agents[index].name, "--cache", cache, "--speed", speed, "--threads", threads,
+          "--ready-fd", fd, (char *)NULL);
+    perror("adaps local: cannot start an agent");
+    _exit(ADAPS_EINTERNAL);
+}
+
+static enum adaps_status start_agent(struct local *l, int index, struct adaps_error *err)
+{
+    struct local_agent *agent = &l->agents[index];
+    int ends[2];
+    pid_t parent = getpid();
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return ad_error_set(err, ADAPS_EINTERNAL, "pipe: %s", strerror(errno));
+    fflush(NULL);
+    agent->pid = fork();
+    if (agent->pid == 0)
+        exec_agent(l, index, ends[1], parent);
+    close(ends[1]);
+    agent->ready = ends[0];
+    if (agent->pid > 0)
+        return ADAPS_OK;
+    agent->pid = 0;
+    return ad_error_set(err, ADAPS_EINTERNAL, "%s: fork: %s", agent->name, strerror(errno));
+}
+
+/* Takes what an agent tells; true when its endpoint is complete or it will never be. */
+static bool hear(struct local_agent *agent)
+{
+    size_t room = sizeof agent->endpoint - 1 - agent->told;
+    ssize_t n = read(agent->ready, agent->endpoint + agent->told, room);
+    if (n < 0 && errno == EINTR)
+        return false;
+    agent->told += n > 0 ? (size_t)n : 0;
+    char *end = memchr(agent->endpoint, '\n', agent->told);
+    if (end)
+        *end = '\0';
+    else if (n > 0 && (size_t)n < room)
+        return false;
+    else
+        agent->endpoint[0] = '\0';
+    close(agent->ready);
+    agent->ready = -1;
+    return true;
+}
+
+/* Until every agent has told where it listens. */
+static enum adaps_status await_ready(struct local *l, struct adaps_error *err)
+{
+    int64_t until = ad_clock_ns() + (int64_t)START_SECONDS * 1000000000;
+    for (int i = 0; i < l->options->count; i++) {
+        struct local_agent *agent = &l->agents[i];
+        while (agent->ready >= 0) {
+            struct pollfd fds[2] = {{.fd = agent->ready, .events = POLLIN},
+                                    {.fd = l->signals, .events = POLLIN}};
+            int64_t left = (until - ad_clock_ns()) / 1000000;
+            if (left <= 0 || (poll(fds, 2, (int)left) < 0 && errno != EINTR))
+                return ad_error_set(err, ADAPS_EAGENT, "%s: not ready after %d s", agent->name,
+                                    START_SECONDS);
+            if (fds[1].revents)
+                take_signals(l);
+            if (l->stop_signal)
+                return ad_error_set(err, ADAPS_EAGENT, "ended by signal %d (%s)", l->stop_signal,
+                                    strsignal(l->stop_signal));
+            if (fds[0].revents)
+                hear(agent);
+        }
+        if (!agent->endpoint[0]) {
+            /* It is about to end: let it be said how. */
+            while (agent->pid > 0 && wait_signal(l, until))
+                ;
+            return ad_error_set(err, ADAPS_EAGENT, "%s: did not start", agent->name);
+        }
+    }
+    return ADAPS_OK;
+}
+
+static char *devices_text(const struct local *l, size_t *size)
+{
+    char *text = NULL;
+    FILE *out = open_memstream(&text, size);
+    if (!out)
+        return NULL;
+    fprintf(out, "; Written by adaps local: agents on this machine, which end with it.\n"
+                 "[link]\n"
+                 "; the loopback\n"
+                 "bandwidth = 10gbit\n"
+                 "latency   = 0.05ms\n");
+    for (int i = 0; i < l->options->count; i++)
+        fprintf(out,
+                "\n[%s]\n; process %ld\nboard   = x86\naddress = %s\nspeed   = %.9g\n"
+                "threads = %d\n%s",
+                l->agents[i].name, (long)l->agents[i].pid, l->agents[i].endpoint,
+                l->options->speeds[i], l->options->threads, i == 0 ? "source  = yes\n" : "");
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The file of -o, or one in the temporary folder; on stdout too when nobody else can learn of it.
+ */
+static enum adaps_status write_devices(struct local *l, struct adaps_error *err)
+{
+    size_t size;
+    char *text = devices_text(l, &size);
+    l->devices = l->options->output ? ad_strdup(l->options->output)
+                                    : ad_asprintf("%s/devices.conf", l->folder);
+    enum adaps_status status = text && l->devices ? ad_file_replace(l->devices, text, size, err)
+                                                  : ad_error_memory(err, "devices file", 0);
+    if (status == ADAPS_OK && !l->options->output && !l->options->command) {
+        fputs(text, stdout);
+        if (ad_cli_close_stdout(&ad_command_local) != ADAPS_OK)
+            status = ad_error_set(err, ADAPS_EINTERNAL, "the devices file is lost");
+        fclose(stdout); /* a reader of a pipe then knows that this is all */
+    }
+    free(text);
+    return status;
+}
+
+static enum adaps_status start_command(struct local *l, struct adaps_error *err)
+{
+    fflush(NULL);
+    l->command = fork();
+    if (l->command < 0) {
+        l->command = 0;
+        return ad_error_set(err, ADAPS_EINTERNAL, "fork: %s", strerror(errno));
+    }
+    if (l->command > 0)
+        return ADAPS_OK;
+    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+    if (setenv("ADAPS_DEVICES", l->devices, 1) == 0)
+        execvp(l->options->command[0], l->options->command);
+    fprintf(stderr, "adaps local: %s: %s\n", l->options->command[0], strerror(errno));
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+static enum adaps_status make_folders(struct local *l, struct adaps_error *err)
+{
+    const char *base = getenv("TMPDIR");
+    l->folder = ad_asprintf("%s/adaps-local.XXXXXX", base && *base ? base : "/tmp");
+    if (!l->folder)
+        return ad_error_memory(err, "folder name", 0);
+    if (!mkdtemp(l->folder)) {
+        enum adaps_status status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot make the folder: %s",
+                                                l->folder, strerror(errno));
+        ad_free(l->folder);
+        l->folder = NULL;
+        return status;
+    }
+    l->cache = ad_strdup(l->options->cache ? l->options->cache : l->folder);
+    if (!l->cache)
+        return ad_error_memory(err, "folder name", 0);
+    return l->options->cache ? ad_file_mkdirs(l->cache, err) : ADAPS_OK;
+}
+
+static enum adaps_status start(struct local *l, struct adaps_error *err)
+{
+    enum adaps_status status = make_folders(l, err);
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_BLOCK, &mask, &l->old_mask);
+    l->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (status == ADAPS_OK && l->signals < 0)
+        status = ad_error_set(err, ADAPS_EINTERNAL, "signalfd: %s", strerror(errno));
+    for (int i = 0; status == ADAPS_OK && i < l->options->count; i++)
+        status = start_agent(l, i, err);
+    if (status == ADAPS_OK)
+        status = await_ready(l, err);
+    if (status == ADAPS_OK)
+        status = write_devices(l, err);
+    if (status == ADAPS_OK) {
+        fprintf(stderr, "adaps local: %d agents are ready (%s)\n", l->options->count, l->devices);
+        if (l->options->command)
+            status = start_command(l, err);
+    }
+    return status;
+}
+
+/* Until the command has ended, a signal ends us, or nobody is left. */
+static void stay(struct local *l)
+{
+    while (!l->stop_signal && !l->command_ended && (l->command || count_running(l) > 0))
+        wait_signal(l, -1);
+    if (!l->command || l->command_ended)
+        return;
+    kill(l->command, l->stop_signal);
+    int64_t until = ad_clock_ns() + (int64_t)GRACE_SECONDS * 1000000000;
+    while (!l->command_ended && wait_signal(l, until))
+        ;
+    if (!l->command_ended)
+        kill(l->command, SIGKILL);
+}
+
+static void kill_agents(const struct local *l, int signal)
+{
+    for (int i = 0; i < l->options->count; i++)
+        if (l->agents[i].pid > 0)
+            kill(l->agents[i].pid, signal);
+}
+
+/* Ends the agents and waits for every child; removes what was temporary. */
+static void finish(struct local *l)
+{
+    l->stopping = true;
+    kill_agents(l, SIGTERM);
+    int64_t until = ad_clock_ns() + (int64_t)GRACE_SECONDS * 1000000000;
+    while (count_running(l) > 0 && l->signals >= 0 && wait_signal(l, until))
+        ;
+    kill_agents(l, SIGKILL);
+    reap(l, 0);
+    for (int i = 0; i < l->options->count; i++)
+        if (l->agents[i].ready >= 0)
+            close(l->agents[i].ready);
+    if (l->signals >= 0)
+        close(l->signals);
+    if (l->folder && nftw(l->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
+        fprintf(stderr, "adaps local: %s: cannot remove: %s\n", l->folder, strerror(errno));
+    ad_free(l->folder);
+    ad_free(l->cache);
+    ad_free(l->devices);
+    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+}
+
+static int exit_code(const struct local *l)
+{
+    if (l->command && WIFSIGNALED(l->command_status))
+        return 128 + WTERMSIG(l->command_status);
+    if (l->command)
+        return WEXITSTATUS(l->command_status);
+    return l->died ? ADAPS_EAGENT : ADAPS_OK;
+}
+
+static int serve(const struct local_options *options)
+{
+    struct local *l = ad_calloc(1, sizeof *l);
+    struct adaps_error err = {0};
+    if (!l) {
+        ad_error_memory(&err, "local", sizeof *l);
+        return ad_cli_fail(&ad_command_local, &err);
+    }
+    l->options = options;
+    for (int i = 0; i < options->count; i++) {
+        snprintf(l->agents[i].name, sizeof l->agents[i].name, "local%d", i);
+        l->agents[i].ready = -1;
+    }
+    enum adaps_status status = start(l, &err);
+    if (status == ADAPS_OK)
+        stay(l);
+    finish(l);
+    int code = status == ADAPS_OK ? exit_code(l) : ad_cli_fail(&ad_command_local, &err);
+    ad_free(l);
+    return code;
+}
+
+/* "1,0.5": exactly as many as there are agents. 0 or the exit code of a usage error. */
+static int parse_speeds(struct local_options *o, const char *text)
+{
+    int count = 0;
+    for (const char *p = text; p; count++) {
+        size_t length = strcspn(p, ",");
+        char number[32];
+        snprintf(number, sizeof number, "%.*s", (int)(length < 31 ? length : 31), p);
+        if (count < o->count && !ad_parse_double(number, 0.001, 1, &o->speeds[count]))
+            return ad_cli_usage(&ad_command_local,
+                                "--speed '%s': fractions from 0.001 to 1 expected", text);
+        p = p[length] ? p + length + 1 : NULL;
+    }
+    if (count != o->count)
+        return ad_cli_usage(&ad_command_local, "--speed '%s': %d values for %d agents", text, count,
+                            o->count);
+    return ADAPS_OK;
+}
+
+/* Splits argv at "--"; what is behind it is the command. */
+static int split_command(int argc, char **argv, char ***command)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--") == 0) {
+            *command = argv + i + 1;
+            argv[i] = NULL;
+            return i;
+        }
+    *command = NULL;
+    return argc;
+}
+
+static int run_local(int argc, char **argv)
+{
+    static const struct option longs[] = {{"speed", required_argument, NULL, 's'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"threads", required_argument, NULL, 't'},
+                                          {"cache", required_argument, NULL, 'c'},
+                                          {0}};
+    struct local_options o = {0};
+    const char *speeds = NULL;
+    int64_t number, threads = 0;
+    int option;
+    argc = split_command(argc, argv, &o.command);
+    while ((option = ad_cli_getopt(&ad_command_local, argc, argv, "o:", longs)) != -1) {
+        if (option == 's')
+            speeds = optarg;
+        else if (option == 'o')
+            o.output = optarg;
+        else if (option == 'c')
+            o.cache = optarg;
+        else if (option != 't')
+            return ADAPS_EUSAGE;
+        else if (!ad_parse_int(optarg, 1, 64, &threads))
+            return ad_cli_usage(&ad_command_local, "--threads '%s': a number from 1 to 64 expected",
+                                optarg);
+    }
+    if (argc - optind != 1 || !ad_parse_int(argv[optind], 1, AD_MAX_DEVICES, &number))
+        return ad_cli_usage(&ad_command_local,
+                            "one number of agents from 1 to %d expected (a command goes behind --)",
+                            AD_MAX_DEVICES);
+    if (o.command && !o.command[0])
+        return ad_cli_usage(&ad_command_local, "a command expected behind --");
+    o.count = (int)number;
+    for (int i = 0; i < o.count; i++)
+        o.speeds[i] = 1;
+    int code = speeds ? parse_speeds(&o, speeds) : ADAPS_OK;
+    if (code != ADAPS_OK)
+        return code;
+    /* The tile engine's threads spin: together the agents must not have more than there are cores.
+     */
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    o.threads = threads ? (int)threads : cores > o.count ? (int)(cores / o.count) : 1;
+    if (o.threads > 64)
+        o.threads = 64;
+    return serve(&o);
+}
+
+const struct ad_command ad_command_local = {
+    .name = "local",
+    .arguments = "[OPTION...] N [-- COMMAND [ARGUMENT...]]",
+    .summary = "Start N agents on this machine; end them when it ends.",
+    .details =
+        "  -o, --output FILE    write the devices file here (default: on stdout)\n"
+        "  --speed F,F,...      fraction of full speed of each agent, from 0.001 to 1\n"
+        "  --threads N          compute threads of each agent (default: cores / N, at least 1)\n"
+        "  --cache DIR          keep the agents' caches here (default: a temporary folder)\n"
+        "With COMMAND: run it when the agents are ready, with $ADAPS_DEVICES naming the devices\n"
+        "file; its exit status is that of adaps local.\n",
+    .run = run_local,
+};

@@ -1,0 +1,198 @@
+/* adaps plan: a model and a devices file in, a plan out. */
+#include "base/units.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "pipeline.h"
+#include "report/report.h"
+
+#include <getopt.h>
+#include <string.h>
+
+#define DEFAULT_THRESHOLD 0.15
+
+enum {
+    OPTION_BW = 256,
+    OPTION_LATENCY,
+    OPTION_THR,
+    OPTION_STRATEGY,
+    OPTION_OBJECTIVE,
+    OPTION_DIMS,
+    OPTION_JSON
+};
+
+struct plan_options {
+    struct ad_pipeline_options passes;
+    const char *output;
+    bool json;
+};
+
+static int usage_strategy(const char *name)
+{
+    char known[256] = "";
+    for (const struct ad_strategy *s = ad_strategies; s->name; s++) {
+        size_t n = strlen(known);
+        snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", s->name);
+    }
+    return ad_cli_usage(&ad_command_plan, "--strategy %s: there are %s", name, known);
+}
+
+static int usage_objective(const char *name)
+{
+    static const char *const later[] = {"throughput", "memory", "traffic"};
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (strcmp(name, later[i]) == 0)
+            return ad_cli_usage(&ad_command_plan,
+                                "--objective %s: only latency is available in this version", name);
+    return ad_cli_usage(&ad_command_plan,
+                        "--objective %s: unknown; only latency is available in this version", name);
+}
+
+/* "h,w,c", each at most once, in any order. */
+static bool parse_dims(const char *text, struct ad_pipeline_options *passes)
+{
+    passes->split_h = passes->split_w = passes->split_c = false;
+    for (;; text += 2) {
+        bool *dim = *text == 'h'   ? &passes->split_h
+                    : *text == 'w' ? &passes->split_w
+                    : *text == 'c' ? &passes->split_c
+                                   : NULL;
+        if (!dim || *dim || (text[1] != ',' && text[1] != '\0'))
+            return false;
+        *dim = true;
+        if (text[1] == '\0')
+            return true;
+    }
+}
+
+/* ADAPS_OK, or ADAPS_EUSAGE after a message. */
+static int take_option(struct plan_options *options, int option)
+{
+    struct ad_pipeline_options *passes = &options->passes;
+    switch (option) {
+    case 'd':
+        passes->devices = optarg;
+        return ADAPS_OK;
+    case 'o':
+        options->output = optarg;
+        return ADAPS_OK;
+    case OPTION_BW:
+        if (ad_parse_rate(optarg, &passes->bandwidth))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_plan, "--bw %s: a rate such as 100mbit is wanted", optarg);
+    case OPTION_LATENCY:
+        if (ad_parse_time(optarg, &passes->latency))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_plan, "--latency %s: a time such as 0.3ms is wanted",
+                            optarg);
+    case OPTION_THR:
+        if (ad_parse_double(optarg, 0, 1, &passes->threshold))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_plan, "--thr %s: a number from 0 to 1 is wanted", optarg);
+    case OPTION_STRATEGY:
+        passes->strategy = optarg;
+        return ad_strategy_find(optarg) ? ADAPS_OK : usage_strategy(optarg);
+    case OPTION_OBJECTIVE:
+        return strcmp(optarg, "latency") == 0 ? ADAPS_OK : usage_objective(optarg);
+    case OPTION_DIMS:
+        if (parse_dims(optarg, passes))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_plan, "--dims %s: some of h,w,c are wanted", optarg);
+    case OPTION_JSON:
+        options->json = true;
+        return ADAPS_OK;
+    default:
+        return ADAPS_EUSAGE;
+    }
+}
+
+static int compile(const struct plan_options *options)
+{
+    struct adaps_error err = {0};
+    struct adaps_plan *plan = NULL;
+    struct ad_progress progress;
+    ad_progress_start(&progress, "planning");
+    enum adaps_status status = ad_pipeline_compile(&options->passes, &plan, &err);
+    ad_progress_stop(&progress);
+    if (status == ADAPS_OK)
+        status = options->json ? ad_report_plan_json(plan, stdout, &err)
+                               : ad_report_plan(plan, stdout, &err);
+    if (status == ADAPS_OK && options->output)
+        status = adaps_plan_save(plan, options->output, &err);
+    adaps_plan_free(plan);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_plan, &err);
+    fflush(stdout);
+    if (options->output)
+        fprintf(stderr, "adaps plan: written to %s\n", options->output);
+    else
+        fprintf(stderr, "adaps plan: nothing written; -o FILE keeps the plan\n");
+    return ad_cli_close_stdout(&ad_command_plan);
+}
+
+static int run_with(struct plan_options *options, const struct ad_cli_config *config,
+                    const char *model)
+{
+    options->passes.model = model ? model : config->model;
+    if (!options->passes.devices)
+        options->passes.devices = config->devices;
+    if (!options->passes.model)
+        return ad_cli_usage(&ad_command_plan, "no model: name one here or in adaps.conf");
+    if (!options->passes.devices)
+        return ad_cli_usage(&ad_command_plan, "no devices file: name one with -d or in adaps.conf");
+    return compile(options);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option longs[] = {{"bw", required_argument, NULL, OPTION_BW},
+                                          {"latency", required_argument, NULL, OPTION_LATENCY},
+                                          {"thr", required_argument, NULL, OPTION_THR},
+                                          {"devices", required_argument, NULL, 'd'},
+                                          {"strategy", required_argument, NULL, OPTION_STRATEGY},
+                                          {"objective", required_argument, NULL, OPTION_OBJECTIVE},
+                                          {"dims", required_argument, NULL, OPTION_DIMS},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {0}};
+    struct plan_options options = {
+        .passes = {.bandwidth = -1,
+                   .latency = -1,
+                   .threshold = DEFAULT_THRESHOLD,
+                   .split_h = true,
+                   .split_w = true,
+                   .split_c = true,
+                   .objective = AD_OBJECTIVE_LATENCY},
+    };
+    struct ad_cli_config config;
+    struct adaps_error err = {0};
+    int option;
+    while ((option = ad_cli_getopt(&ad_command_plan, argc, argv, "d:o:", longs)) != -1)
+        if (take_option(&options, option) != ADAPS_OK)
+            return ADAPS_EUSAGE;
+    if (argc - optind > 1)
+        return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", argc - optind);
+    if (ad_cli_config_load(&config, &err) != ADAPS_OK)
+        return ad_cli_fail(&ad_command_plan, &err);
+    int code = run_with(&options, &config, optind < argc ? argv[optind] : NULL);
+    ad_cli_config_fini(&config);
+    return code;
+}
+
+const struct ad_command ad_command_plan = {
+    .name = "plan",
+    .arguments = "[OPTIONS] [-d DEVICES] [-o PLAN] [MODEL.onnx]",
+    .summary = "Choose which device computes what, and predict how long it takes.",
+    .details = "  -d, --devices FILE   the devices and their links (default: from adaps.conf)\n"
+               "  -o, --output PLAN    write the plan here\n"
+               "  --bw RATE            bandwidth of every link, instead of the file's (100mbit, "
+               "12.5MB/s)\n"
+               "  --latency TIME       latency of every link, instead of the file's (0.3ms)\n"
+               "  --thr F              search window, 0 to 1 (default: 0.15)\n"
+               "  --strategy NAME      auto (default), single, edgeflow, fused\n"
+               "  --objective latency  what to make small; only latency in this version\n"
+               "  --dims h,w,c         dimensions that may be split: height, width, channels\n"
+               "  --json               print JSON\n"
+               "Model and devices file are taken from adaps.conf of this folder when they are not "
+               "given.\n",
+    .run = run,
+};

@@ -1,0 +1,363 @@
+/* adaps run: inferences on the agents, or in this process alone. */
+#include "base/clock.h"
+#include "base/units.h"
+#include "cli/alone.h"
+#include "cli/answer.h"
+#include "cli/target.h"
+#include "cli/tensor_io.h"
+#include "report/text.h"
+
+#include <getopt.h>
+#include <string.h>
+
+struct run_options {
+    struct ad_target_options target;
+    const char *plan, *output;
+    char **inputs;
+    int ninputs, threads;
+    bool local, resize;
+};
+
+/* One command's work. */
+struct runner {
+    const struct run_options *options;
+    struct ad_target target;
+    const struct ad_graph *graph;
+    struct ad_alone alone;      /* --local */
+    struct ad_session *session; /* otherwise; opened when the first input has been read */
+    struct ad_answer_names names;
+    struct ad_tensor *inputs, *outputs;  /* of the current inference */
+    struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
+    int64_t latency_ns, wall_ns;         /* added up */
+    int ninferences, done;
+    json_t *runs;
+};
+
+static double mean_ms(const struct runner *r, int64_t ns)
+{
+    return r->done ? (double)ns / r->done / 1e6 : 0;
+}
+
+/* Bytes that a device's program sends, by the plan. */
+static double planned_bytes(const struct adaps_plan *plan, int device)
+{
+    const struct ad_program *program = &plan->schedule.programs[device];
+    double bytes = 0;
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind == AD_STEP_SEND)
+            bytes += (double)ad_region_elements(step->region) *
+                     (double)plan->graph->values[step->value].box.n * (double)sizeof(float);
+    }
+    return bytes;
+}
+
+static enum adaps_status open_names(struct runner *r, struct adaps_error *err)
+{
+    if (!r->options->output)
+        return ADAPS_OK;
+    enum adaps_status status =
+        ad_answer_names_init(&r->names, r->options->output, r->ninferences, err);
+    for (int i = 0; status == ADAPS_OK && i < r->ninferences; i++)
+        for (int k = 0; status == ADAPS_OK && k < r->graph->noutputs; k++) {
+            char *name = ad_answer_name(&r->names, r->graph, i,
+                                        r->options->inputs[i * r->graph->ninputs], k);
+            status = name ? ad_tensor_io_check_save(r->graph, k, name, err)
+                          : ad_error_memory(err, "file name", 0);
+            ad_free(name);
+        }
+    return status;
+}
+
+static enum adaps_status init(struct runner *r, const struct run_options *options,
+                              struct adaps_error *err)
+{
+    memset(r, 0, sizeof *r);
+    r->options = options;
+    enum adaps_status status = ad_target_init(&r->target, options->plan, &options->target, err);
+    if (status != ADAPS_OK)
+        return status;
+    r->graph = r->target.plan->graph;
+    if (options->ninputs % r->graph->ninputs != 0)
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "the network has %d inputs: %d files are not a multiple of that",
+                            r->graph->ninputs, options->ninputs);
+    r->ninferences = options->ninputs / r->graph->ninputs;
+    size_t ndevices = (size_t)r->target.plan->cluster.ndevices;
+    r->inputs = ad_calloc((size_t)r->graph->ninputs, sizeof *r->inputs);
+    r->outputs = ad_calloc((size_t)r->graph->noutputs, sizeof *r->outputs);
+    r->stats = ad_calloc(ndevices, sizeof *r->stats);
+    r->sum = ad_calloc(ndevices, sizeof *r->sum);
+    r->runs = options->target.json ? json_array() : NULL;
+    if (!r->inputs || !r->outputs || !r->stats || !r->sum)
+        return ad_error_memory(err, "run", ndevices);
+    return open_names(r, err);
+}
+
+static void clear_tensors(struct runner *r)
+{
+    for (int i = 0; r->inputs && i < r->graph->ninputs; i++)
+        ad_tensor_fini(&r->inputs[i]);
+    for (int i = 0; r->outputs && i < r->graph->noutputs; i++)
+        ad_tensor_fini(&r->outputs[i]);
+}
+
+static void fini(struct runner *r)
+{
+    if (r->session)
+        ad_session_close(r->session);
+    clear_tensors(r);
+    ad_alone_fini(&r->alone);
+    ad_free(r->inputs);
+    ad_free(r->outputs);
+    ad_free(r->stats);
+    ad_free(r->sum);
+    json_decref(r->runs);
+    ad_target_fini(&r->target);
+}
+
+/* The place where it runs, made ready once. */
+static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
+{
+    const struct run_options *o = r->options;
+    if (o->local)
+        return r->alone.engine
+                   ? ADAPS_OK
+                   : ad_alone_init(&r->alone, r->target.plan, o->target.model, o->threads, err);
+    if (r->session)
+        return ADAPS_OK;
+    enum adaps_status status = ad_target_push(&r->target, err);
+    if (status == ADAPS_OK)
+        status = ad_session_open(r->target.plan, &r->target.session, &r->session, err);
+    return status;
+}
+
+static enum adaps_status run_once(struct runner *r, int64_t *latency_ns, struct adaps_error *err)
+{
+    if (r->options->local) {
+        enum adaps_status status = ad_alone_run(&r->alone, r->inputs, r->outputs, latency_ns, err);
+        r->wall_ns += *latency_ns;
+        return status;
+    }
+    struct ad_run_stats stats = {.devices = r->stats};
+    enum adaps_status status = ad_session_run(r->session, r->inputs, r->outputs, &stats, err);
+    if (status != ADAPS_OK)
+        return status;
+    *latency_ns = stats.latency_ns;
+    r->wall_ns += stats.wall_ns;
+    for (int d = 0; d < r->target.plan->cluster.ndevices; d++) {
+        r->sum[d].compute_ns += r->stats[d].compute_ns;
+        r->sum[d].wait_ns += r->stats[d].wait_ns;
+        r->sum[d].total_ns += r->stats[d].total_ns;
+        r->sum[d].bytes_sent += r->stats[d].bytes_sent;
+        r->sum[d].messages_sent += r->stats[d].messages_sent;
+    }
+    return ADAPS_OK;
+}
+
+/* Writes the files, or prints; keeps what --json will say. */
+static enum adaps_status deliver(struct runner *r, int inference, char **files, int64_t latency_ns,
+                                 struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    json_t *outputs = r->options->target.json ? json_array() : NULL;
+    if (!r->options->output && !outputs && r->ninferences > 1) {
+        char clean[256];
+        printf("%s\n", ad_text_clean(files[0], clean, sizeof clean));
+    }
+    for (int k = 0; status == ADAPS_OK && k < r->graph->noutputs; k++) {
+        json_t *answer = outputs ? ad_answer_json(r->graph, k, &r->outputs[k]) : NULL;
+        if (r->options->output) {
+            char *name = ad_answer_name(&r->names, r->graph, inference, files[0], k);
+            status = name ? ad_tensor_io_save(r->graph, k, name, &r->outputs[k], err)
+                          : ad_error_memory(err, "file name", 0);
+            if (answer && name)
+                json_object_set_new(answer, "file", ad_report_json_text(name));
+            ad_free(name);
+        } else if (!outputs) {
+            ad_answer_print(r->graph, k, &r->outputs[k], stdout);
+        }
+        if (r->options->target.json)
+            ad_json_append(&outputs, answer);
+    }
+    fflush(stdout); /* a stream's reader wants each answer when it is there */
+    if (!r->options->target.json)
+        return status;
+    json_t *inputs = json_array();
+    for (int i = 0; i < r->graph->ninputs; i++)
+        ad_json_append(&inputs, ad_report_json_text(files[i]));
+    ad_json_append(&r->runs, json_pack("{s:o, s:f, s:o}", "inputs", inputs, "latency_ms",
+                                       (double)latency_ns / 1e6, "outputs", outputs));
+    return status;
+}
+
+static enum adaps_status infer(struct runner *r, int inference, struct adaps_error *err)
+{
+    char **files = r->options->inputs + (size_t)inference * (size_t)r->graph->ninputs;
+    enum adaps_status status = ADAPS_OK;
+    int64_t latency_ns = 0;
+    for (int i = 0; status == ADAPS_OK && i < r->graph->ninputs; i++)
+        status = ad_tensor_io_load(r->graph, i, files[i], r->options->resize, &r->inputs[i], err);
+    if (status == ADAPS_OK)
+        status = open_place(r, err);
+    if (status == ADAPS_OK)
+        status = run_once(r, &latency_ns, err);
+    if (status == ADAPS_OK) {
+        r->latency_ns += latency_ns;
+        r->done++;
+        status = deliver(r, inference, files, latency_ns, err);
+    }
+    clear_tensors(r);
+    return status;
+}
+
+static enum adaps_status print_devices(const struct runner *r, struct adaps_error *err)
+{
+    static const struct ad_column columns[] = {
+        {"device", false, true},  {"compute predicted", true, false}, {"measured", true, false},
+        {"waiting", true, false}, {"sent predicted", true, false},    {"sent", true, false},
+    };
+    const struct adaps_plan *plan = r->target.plan;
+    struct ad_table table;
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        char buf[5][32];
+        if (!ad_target_works(plan, d))
+            continue;
+        ad_table_cell(&table, "%s", plan->cluster.devices[d].name);
+        ad_table_cell(&table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], buf[0], 32));
+        ad_table_cell(&table, "%s",
+                      ad_format_ns((double)r->sum[d].compute_ns / r->done, buf[1], 32));
+        ad_table_cell(&table, "%s", ad_format_ns((double)r->sum[d].wait_ns / r->done, buf[2], 32));
+        ad_table_cell(&table, "%s", ad_format_bytes(planned_bytes(plan, d), buf[3], 32));
+        ad_table_cell(&table, "%s",
+                      ad_format_bytes((double)r->sum[d].bytes_sent / r->done, buf[4], 32));
+    }
+    enum adaps_status status = ad_table_print(&table, stderr, err);
+    ad_table_fini(&table);
+    return status;
+}
+
+/* What it took, on stderr: the result alone is on stdout. */
+static enum adaps_status print_times(const struct runner *r, struct adaps_error *err)
+{
+    char measured[32], predicted[32], wall[32], bytes[32], of[48] = "";
+    ad_format_ns((double)r->latency_ns / r->done, measured, sizeof measured);
+    if (r->done > 1)
+        snprintf(of, sizeof of, ", mean of %d inferences", r->done);
+    if (r->options->local) {
+        fprintf(stderr, "latency: measured %s in this process%s\n", measured, of);
+        return ADAPS_OK;
+    }
+    enum adaps_status status = print_devices(r, err);
+    double sent = 0, messages = 0;
+    for (int d = 0; d < r->target.plan->cluster.ndevices; d++) {
+        sent += (double)r->sum[d].bytes_sent / r->done;
+        messages += (double)r->sum[d].messages_sent / r->done;
+    }
+    fprintf(stderr, "latency: predicted %s, measured %s (%s with the way here and back)%s\n",
+            ad_format_ns((double)r->target.plan->schedule.makespan_ns, predicted, sizeof predicted),
+            measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
+    fprintf(stderr, "exchanged per inference: %s in %.0f messages\n",
+            ad_format_bytes(sent, bytes, sizeof bytes), messages);
+    return status;
+}
+
+static int print_json(struct runner *r)
+{
+    const struct adaps_plan *plan = r->target.plan;
+    json_t *devices = json_array();
+    for (int d = 0; !r->options->local && d < plan->cluster.ndevices; d++)
+        ad_json_append(
+            &devices,
+            json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
+                      ad_report_json_text(plan->cluster.devices[d].name), "predicted_compute_ms",
+                      (double)plan->schedule.busy_ns[d] / 1e6, "compute_ms",
+                      mean_ms(r, r->sum[d].compute_ns), "wait_ms", mean_ms(r, r->sum[d].wait_ns),
+                      "total_ms", mean_ms(r, r->sum[d].total_ns), "predicted_bytes",
+                      planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
+                      "messages", (double)r->sum[d].messages_sent / r->done));
+    json_t *root =
+        json_pack("{s:f, s:f, s:f, s:o, s:O}", "predicted_ms",
+                  (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
+                  "wall_ms", mean_ms(r, r->wall_ns), "devices", devices, "runs", r->runs);
+    return ad_json_print(&ad_command_run, root);
+}
+
+/* As ad_cli_fail(), but what the options got wrong says so as usage errors do. */
+static int fail(const struct adaps_error *err)
+{
+    return err->status == ADAPS_EUSAGE ? ad_cli_usage(&ad_command_run, "%s", err->message)
+                                       : ad_cli_fail(&ad_command_run, err);
+}
+
+static int run_all(const struct run_options *options)
+{
+    struct runner runner;
+    struct adaps_error err = {0};
+    enum adaps_status status = init(&runner, options, &err);
+    for (int i = 0; status == ADAPS_OK && i < runner.ninferences; i++)
+        status = infer(&runner, i, &err);
+    if (status == ADAPS_OK && !options->target.json)
+        status = print_times(&runner, &err);
+    int code;
+    if (status != ADAPS_OK)
+        code = fail(&err);
+    else
+        code = options->target.json ? print_json(&runner) : ad_cli_close_stdout(&ad_command_run);
+    fini(&runner);
+    return code;
+}
+
+static int run_run(int argc, char **argv)
+{
+    enum { LOCAL = 512, RESIZE, THREADS };
+    static const struct option longs[] = {AD_TARGET_LONGS,
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"local", no_argument, NULL, LOCAL},
+                                          {"resize", no_argument, NULL, RESIZE},
+                                          {"threads", required_argument, NULL, THREADS},
+                                          {0}};
+    struct run_options options = {0};
+    int64_t threads;
+    int option;
+    while ((option = ad_cli_getopt(&ad_command_run, argc, argv, AD_TARGET_SHORTS "o:", longs)) !=
+           -1) {
+        if (option == 'o')
+            options.output = optarg;
+        else if (option == LOCAL)
+            options.local = true;
+        else if (option == RESIZE)
+            options.resize = true;
+        else if (option == THREADS && ad_parse_int(optarg, 1, 64, &threads))
+            options.threads = (int)threads;
+        else if (option == THREADS)
+            return ad_cli_usage(&ad_command_run, "--threads '%s': a number from 1 to 64 expected",
+                                optarg);
+        else if (ad_target_option(&ad_command_run, option, optarg, &options.target) != ADAPS_OK)
+            return ADAPS_EUSAGE;
+    }
+    if (argc - optind < 2)
+        return ad_cli_usage(&ad_command_run, "PLAN and at least one INPUT expected");
+    if (options.threads && !options.local)
+        return ad_cli_usage(&ad_command_run, "--threads goes with --local; agents have their own");
+    if (options.local && options.target.devices)
+        return ad_cli_usage(&ad_command_run, "--devices and --local exclude each other");
+    options.plan = argv[optind];
+    options.inputs = argv + optind + 1;
+    options.ninputs = argc - optind - 1;
+    return run_all(&options);
+}
+
+const struct ad_command ad_command_run = {
+    .name = "run",
+    .arguments = "[OPTION...] PLAN INPUT...",
+    .summary = "Run one inference or a stream of them, on the agents or in this process.",
+    .details =
+        "  -o, --output FILE    write the answer here (.png .jpg .jpeg .bmp .ppm .pgm .npy .pb);\n"
+        "                       for several inputs a folder, or a name with %d in it\n"
+        "  --local              run in this process, on one device, without agents\n"
+        "  --threads N          compute threads of --local\n"
+        "  --resize             scale pictures to the size that the network takes\n" AD_TARGET_HELP,
+    .run = run_run,
+};

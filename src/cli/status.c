@@ -1,0 +1,195 @@
+/* adaps status: the agents of a devices file, asked all at once. */
+#include "base/units.h"
+#include "cli/target.h"
+#include "report/text.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <pthread.h>
+#include <string.h>
+
+#define DEFAULT_DEADLINE_S 5
+
+struct question {
+    const struct ad_device *device;
+    const struct ad_session_options *options;
+    struct ad_agent_status answer;
+    struct adaps_error err;
+    enum adaps_status status;
+    pthread_t thread;
+    bool asked; /* in a thread of its own */
+};
+
+static void *ask(void *self)
+{
+    struct question *q = self;
+    if (!q->device->address[0])
+        q->status = ad_error_set(&q->err, ADAPS_EAGENT, "the devices file has no address for it");
+    else
+        q->status = ad_agent_query(q->device, q->options, &q->answer, &q->err);
+    return NULL;
+}
+
+static void ask_all(struct question *questions, int count)
+{
+    for (int i = 0; i < count; i++) {
+        questions[i].asked = pthread_create(&questions[i].thread, NULL, ask, &questions[i]) == 0;
+        if (!questions[i].asked)
+            ask(&questions[i]);
+    }
+    for (int i = 0; i < count; i++)
+        if (questions[i].asked)
+            pthread_join(questions[i].thread, NULL);
+}
+
+static void fill_row(struct ad_table *table, const struct question *q)
+{
+    const struct ad_agent_status *a = &q->answer;
+    char bytes[32], rtt[32];
+    ad_table_cell(table, "%s", q->device->name);
+    ad_table_cell(table, "%s", q->device->address);
+    if (q->status != ADAPS_OK) {
+        ad_table_cell(table, "no answer");
+        for (int i = 0; i < 6; i++)
+            ad_table_cell(table, "-");
+        return;
+    }
+    ad_table_cell(table, "%s", a->busy ? "busy" : "idle");
+    ad_table_cell(table, "%d", a->cores);
+    ad_table_cell(table, "%g", a->speed);
+    ad_table_cell(table, "%.2f", a->load1);
+    if (isnan(a->temperature_c))
+        ad_table_cell(table, "-");
+    else
+        ad_table_cell(table, "%.0f C", a->temperature_c);
+    ad_table_cell(table, "%s in %d blobs, %d plans",
+                  ad_format_bytes((double)a->cache_bytes, bytes, sizeof bytes), a->cached_blobs,
+                  a->cached_plans);
+    ad_table_cell(table, "%s", ad_format_ns((double)a->rtt_ns, rtt, sizeof rtt));
+}
+
+static int print_table(const struct question *questions, int count)
+{
+    static const struct ad_column columns[] = {
+        {"device", false, true}, {"address", false, true}, {"state", false, false},
+        {"cores", true, false},  {"speed", true, false},   {"load", true, false},
+        {"temp", true, false},   {"cache", false, true},   {"rtt", true, false},
+    };
+    struct ad_table table;
+    struct adaps_error err = {0};
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < count; i++)
+        fill_row(&table, &questions[i]);
+    enum adaps_status status = ad_table_print(&table, stdout, &err);
+    ad_table_fini(&table);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_status, &err);
+    return ad_cli_close_stdout(&ad_command_status);
+}
+
+static json_t *answer_json(const struct question *q)
+{
+    const struct ad_agent_status *a = &q->answer;
+    if (q->status != ADAPS_OK)
+        return json_pack("{s:o, s:o, s:s, s:o}", "name", ad_report_json_text(q->device->name),
+                         "address", ad_report_json_text(q->device->address), "state", "no answer",
+                         "error", ad_report_json_text(q->err.message));
+    return json_pack(
+        "{s:o, s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:f, s:f, s:o, s:I, s:I, s:I, s:i, s:i, s:I, "
+        "s:f, "
+        "s:f}",
+        "name", ad_report_json_text(q->device->name), "address",
+        ad_report_json_text(q->device->address), "state", a->busy ? "busy" : "idle", "agent",
+        ad_report_json_text(a->name), "version", ad_report_json_text(a->version), "machine",
+        ad_report_json_text(a->machine), "cores", a->cores, "threads", a->threads, "speed",
+        a->speed, "load", a->load1, "temperature_c",
+        isnan(a->temperature_c) ? json_null() : ad_json_real(a->temperature_c),
+        "memory_total_bytes", (json_int_t)a->memory_total, "memory_available_bytes",
+        (json_int_t)a->memory_available, "cache_bytes", (json_int_t)a->cache_bytes, "cached_blobs",
+        a->cached_blobs, "cached_plans", a->cached_plans, "inferences", (json_int_t)a->inferences,
+        "uptime_s", (double)a->uptime_ns / 1e9, "rtt_ms", (double)a->rtt_ns / 1e6);
+}
+
+static int print_json(const struct question *questions, int count)
+{
+    json_t *agents = json_array();
+    for (int i = 0; i < count; i++)
+        ad_json_append(&agents, answer_json(&questions[i]));
+    return ad_json_print(&ad_command_status, json_pack("{s:o}", "agents", agents));
+}
+
+static int ask_cluster(const struct ad_cluster *cluster, const struct ad_target_options *options)
+{
+    struct ad_session_options session = {.deadline_s = options->deadline_s,
+                                         .key_file = options->key};
+    struct adaps_error err = {0};
+    struct question *questions = ad_calloc((size_t)cluster->ndevices, sizeof *questions);
+    if (!questions) {
+        ad_error_memory(&err, "status", (size_t)cluster->ndevices * sizeof *questions);
+        return ad_cli_fail(&ad_command_status, &err);
+    }
+    for (int i = 0; i < cluster->ndevices; i++)
+        questions[i] = (struct question){.device = &cluster->devices[i], .options = &session};
+    ask_all(questions, cluster->ndevices);
+    int code = options->json ? print_json(questions, cluster->ndevices)
+                             : print_table(questions, cluster->ndevices);
+    for (int i = 0; i < cluster->ndevices; i++) {
+        if (questions[i].status == ADAPS_OK)
+            continue;
+        struct adaps_error *e = &questions[i].err;
+        if (!strstr(e->message, cluster->devices[i].name))
+            ad_error_prefix(e, "%s: ", cluster->devices[i].name);
+        int failed = ad_cli_fail(&ad_command_status, e);
+        code = code == ADAPS_OK ? failed : code;
+    }
+    ad_free(questions);
+    return code;
+}
+
+static int run_status(int argc, char **argv)
+{
+    static const struct option longs[] = {{"devices", required_argument, NULL, 'd'},
+                                          {"key", required_argument, NULL, 'k' + 256},
+                                          {"deadline", required_argument, NULL, 't' + 256},
+                                          {"json", no_argument, NULL, 'j' + 256},
+                                          {0}};
+    struct ad_target_options options = {.deadline_s = DEFAULT_DEADLINE_S};
+    int option;
+    while ((option = ad_cli_getopt(&ad_command_status, argc, argv, "d:", longs)) != -1)
+        if (ad_target_option(&ad_command_status, option, optarg, &options) != ADAPS_OK)
+            return ADAPS_EUSAGE;
+    if (optind != argc)
+        return ad_cli_usage(&ad_command_status, "unexpected argument '%s'", argv[optind]);
+
+    struct ad_cli_config config = {0};
+    struct ad_cluster cluster;
+    struct adaps_error err = {0};
+    if (!options.devices) {
+        if (ad_cli_config_load(&config, &err) != ADAPS_OK)
+            return ad_cli_fail(&ad_command_status, &err);
+        options.devices = config.devices;
+    }
+    int code;
+    if (!options.devices) {
+        code = ad_cli_usage(&ad_command_status,
+                            "no devices file: give one with -d, or name one in adaps.conf");
+    } else if (ad_cluster_load(options.devices, &cluster, &err) != ADAPS_OK) {
+        code = ad_cli_fail(&ad_command_status, &err);
+    } else {
+        code = ask_cluster(&cluster, &options);
+        ad_cluster_fini(&cluster);
+    }
+    ad_cli_config_fini(&config);
+    return code;
+}
+
+const struct ad_command ad_command_status = {
+    .name = "status",
+    .arguments = "[OPTION...]",
+    .summary = "Show the agents: what they hold, load, temperature, round trip.",
+    .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
+               "  --deadline TIME      how long to wait for an agent (default: 5s)\n"
+               "  --key FILE           this side's key pair (adaps-keygen(1))\n"
+               "  --json               print the result as JSON\n",
+    .run = run_status,
+};

@@ -1,0 +1,221 @@
+/* adaps verify: the agents' answer against the single-device answer, bit for bit. */
+#include "base/units.h"
+#include "cli/alone.h"
+#include "cli/target.h"
+#include "cli/tensor_io.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <string.h>
+
+struct verify_options {
+    struct ad_target_options target;
+    const char *plan;
+    char **inputs;
+    int ninputs;
+    int64_t seed, runs;
+    bool resize;
+};
+
+struct verifier {
+    const struct verify_options *options;
+    struct ad_target target;
+    const struct ad_graph *graph;
+    struct ad_session *session;
+    struct ad_tensor *inputs, *outputs; /* of the current inference */
+    struct ad_tensor *expected;         /* [run * noutputs + output] */
+    struct ad_difference total;
+    char first[160]; /* where the first element differs, "" when none does */
+    int64_t latency_ns;
+};
+
+/* Run k's inputs: the files, or numbers in [0, 1) from seed + k. */
+static enum adaps_status load_inputs(struct verifier *v, int64_t k, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; status == ADAPS_OK && i < v->graph->ninputs; i++) {
+        ad_tensor_fini(&v->inputs[i]);
+        if (v->options->ninputs)
+            status = ad_tensor_io_load(v->graph, i, v->options->inputs[i], v->options->resize,
+                                       &v->inputs[i], err);
+        else
+            status = ad_tensor_io_random(v->graph, i, (uint64_t)(v->options->seed + k),
+                                         &v->inputs[i], err);
+    }
+    return status;
+}
+
+static enum adaps_status init(struct verifier *v, const struct verify_options *options,
+                              struct adaps_error *err)
+{
+    memset(v, 0, sizeof *v);
+    v->options = options;
+    enum adaps_status status = ad_target_init(&v->target, options->plan, &options->target, err);
+    if (status != ADAPS_OK)
+        return status;
+    v->graph = v->target.plan->graph;
+    if (options->ninputs && options->ninputs != v->graph->ninputs)
+        return ad_error_set(err, ADAPS_EUSAGE, "the network has %d inputs, not %d",
+                            v->graph->ninputs, options->ninputs);
+    size_t noutputs = (size_t)v->graph->noutputs;
+    v->inputs = ad_calloc((size_t)v->graph->ninputs, sizeof *v->inputs);
+    v->outputs = ad_calloc(noutputs, sizeof *v->outputs);
+    v->expected = ad_calloc((size_t)options->runs * noutputs, sizeof *v->expected);
+    if (!v->inputs || !v->outputs || !v->expected)
+        return ad_error_memory(err, "verify", (size_t)options->runs * sizeof *v->expected);
+    return ADAPS_OK;
+}
+
+static void fini(struct verifier *v)
+{
+    if (v->session)
+        ad_session_close(v->session);
+    for (int i = 0; v->inputs && i < v->graph->ninputs; i++)
+        ad_tensor_fini(&v->inputs[i]);
+    for (int64_t i = 0; v->expected && i < v->options->runs * v->graph->noutputs; i++)
+        ad_tensor_fini(&v->expected[i]);
+    ad_free(v->inputs);
+    ad_free(v->outputs);
+    ad_free(v->expected);
+    ad_target_fini(&v->target);
+}
+
+/* The single-device answers, before the agents are bothered: neither disturbs the other's clocks.
+ */
+static enum adaps_status run_alone(struct verifier *v, struct adaps_error *err)
+{
+    struct ad_alone alone;
+    enum adaps_status status =
+        ad_alone_init(&alone, v->target.plan, v->options->target.model, 0, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
+        status = load_inputs(v, k, err);
+        if (status == ADAPS_OK)
+            status =
+                ad_alone_run(&alone, v->inputs, &v->expected[k * v->graph->noutputs], NULL, err);
+    }
+    ad_alone_fini(&alone);
+    return status;
+}
+
+static void compare(struct verifier *v, int64_t run, int output)
+{
+    const struct ad_tensor *want = &v->expected[run * v->graph->noutputs + output];
+    const struct ad_tensor *have = &v->outputs[output];
+    struct ad_difference d = ad_tensor_compare(want->data, have->data, want->count);
+    if (d.differ && !v->total.differ)
+        snprintf(v->first, sizeof v->first, "run %jd, output '%.64s', element %zu: %.9g, not %.9g",
+                 (intmax_t)run, v->graph->values[v->graph->outputs[output]].name, d.first,
+                 (double)have->data[d.first], (double)want->data[d.first]);
+    v->total.elements += d.elements;
+    v->total.differ += d.differ;
+    v->total.max_abs_diff = fmax(v->total.max_abs_diff, d.max_abs_diff);
+}
+
+static enum adaps_status run_agents(struct verifier *v, struct adaps_error *err)
+{
+    enum adaps_status status = ad_target_push(&v->target, err);
+    if (status == ADAPS_OK)
+        status = ad_session_open(v->target.plan, &v->target.session, &v->session, err);
+    for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
+        struct ad_run_stats stats = {0};
+        status = load_inputs(v, k, err);
+        if (status == ADAPS_OK)
+            status = ad_session_run(v->session, v->inputs, v->outputs, &stats, err);
+        if (status != ADAPS_OK)
+            break;
+        v->latency_ns += stats.latency_ns;
+        for (int i = 0; i < v->graph->noutputs; i++) {
+            compare(v, k, i);
+            ad_tensor_fini(&v->outputs[i]);
+        }
+    }
+    return status;
+}
+
+static int print(const struct verifier *v)
+{
+    double latency_ns = (double)v->latency_ns / (double)v->options->runs;
+    char predicted[32], measured[32];
+    if (v->options->target.json)
+        return ad_json_print(
+            &ad_command_verify,
+            json_pack("{s:I, s:I, s:o, s:f, s:f}", "elements", (json_int_t)v->total.elements,
+                      "differ", (json_int_t)v->total.differ, "max_abs_diff",
+                      ad_json_real(v->total.max_abs_diff), "latency_ms", latency_ns / 1e6,
+                      "predicted_ms", (double)v->target.plan->schedule.makespan_ns / 1e6));
+    printf("%zu of %zu elements differ, largest difference %g\n", v->total.differ,
+           v->total.elements, v->total.max_abs_diff);
+    if (v->first[0])
+        fprintf(stderr, "first: %s\n", v->first);
+    fprintf(stderr, "latency: predicted %s, measured %s\n",
+            ad_format_ns((double)v->target.plan->schedule.makespan_ns, predicted, sizeof predicted),
+            ad_format_ns(latency_ns, measured, sizeof measured));
+    return ad_cli_close_stdout(&ad_command_verify);
+}
+
+static int verify_all(const struct verify_options *options)
+{
+    struct verifier verifier;
+    struct adaps_error err = {0};
+    enum adaps_status status = init(&verifier, options, &err);
+    if (status == ADAPS_OK)
+        status = run_alone(&verifier, &err);
+    if (status == ADAPS_OK)
+        status = run_agents(&verifier, &err);
+    int code;
+    if (status == ADAPS_EUSAGE)
+        code = ad_cli_usage(&ad_command_verify, "%s", err.message);
+    else if (status != ADAPS_OK)
+        code = ad_cli_fail(&ad_command_verify, &err);
+    else
+        code = print(&verifier);
+    if (code == ADAPS_OK && verifier.total.differ)
+        code = ADAPS_NO;
+    fini(&verifier);
+    return code;
+}
+
+static int run_verify(int argc, char **argv)
+{
+    enum { SEED = 512, RUNS, RESIZE };
+    static const struct option longs[] = {AD_TARGET_LONGS,
+                                          {"seed", required_argument, NULL, SEED},
+                                          {"runs", required_argument, NULL, RUNS},
+                                          {"resize", no_argument, NULL, RESIZE},
+                                          {0}};
+    struct verify_options options = {.seed = 1, .runs = 1};
+    int option;
+    while ((option = ad_cli_getopt(&ad_command_verify, argc, argv, AD_TARGET_SHORTS, longs)) !=
+           -1) {
+        if (option == RESIZE)
+            options.resize = true;
+        else if (option == SEED && !ad_parse_int(optarg, 0, INT64_MAX / 2, &options.seed))
+            return ad_cli_usage(&ad_command_verify, "--seed '%s': a number from 0 expected",
+                                optarg);
+        else if (option == RUNS && !ad_parse_int(optarg, 1, 10000, &options.runs))
+            return ad_cli_usage(&ad_command_verify,
+                                "--runs '%s': a number from 1 to 10000 expected", optarg);
+        else if (option != SEED && option != RUNS &&
+                 ad_target_option(&ad_command_verify, option, optarg, &options.target) != ADAPS_OK)
+            return ADAPS_EUSAGE;
+    }
+    if (argc - optind < 1)
+        return ad_cli_usage(&ad_command_verify, "PLAN expected");
+    options.plan = argv[optind];
+    options.inputs = argv + optind + 1;
+    options.ninputs = argc - optind - 1;
+    return verify_all(&options);
+}
+
+const struct ad_command ad_command_verify = {
+    .name = "verify",
+    .arguments = "[OPTION...] PLAN [INPUT...]",
+    .summary = "Compare the agents' answer with the single-device answer, bit for bit.",
+    .details =
+        "  --seed N             seed of the random input that is used without INPUT (default: 1)\n"
+        "  --runs N             compare this many answers; random inputs differ (default: 1)\n"
+        "  --resize             scale pictures to the size that the network takes\n" AD_TARGET_HELP,
+    .run = run_verify,
+};

@@ -1,0 +1,142 @@
+#include "cost/board.h"
+#include "base/file.h"
+#include "base/units.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef ADAPS_DATADIR
+#define ADAPS_DATADIR "/usr/local/share/adaps"
+#endif
+
+/* Rates as the files give them: GFLOP/s (two per multiply-accumulate) where there are weights,
+ * millions of elements per second elsewhere. */
+static const struct {
+    const char *key;
+    double unit;
+} rate_keys[AD_COST_CLASSES] = {
+    [AD_COST_CONV] = {"conv", 1e9 / 2},
+    [AD_COST_GROUPED] = {"grouped", 1e9 / 2},
+    [AD_COST_DEPTHWISE] = {"depthwise", 1e9 / 2},
+    [AD_COST_FC] = {"fc", 1e9 / 2},
+    [AD_COST_POOL] = {"pool", 1e6},
+    [AD_COST_ELEMENTWISE] = {"elementwise", 1e6},
+    [AD_COST_COPY] = {"copy", 1e6},
+};
+
+struct ad_cost_table ad_board_x86(void)
+{
+    struct ad_cost_table table = {
+        .rate = {[AD_COST_CONV] = 67e9,
+                 [AD_COST_GROUPED] = 20e9,
+                 [AD_COST_DEPTHWISE] = 25e9,
+                 [AD_COST_FC] = 16e9,
+                 [AD_COST_POOL] = 6e9,
+                 [AD_COST_ELEMENTWISE] = 3e9,
+                 [AD_COST_COPY] = 3e9},
+        .constant_s = 2e-6,
+        .memory_bw = 12e9,
+        .source = "built in; one core of a 2023 AVX512 server; not measured on this machine",
+    };
+    return table;
+}
+
+bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                    struct ad_cost_table *table, enum adaps_status *status, struct adaps_error *err)
+{
+    *status = ADAPS_OK;
+    for (int class = 0; class < AD_COST_CLASSES; class ++) {
+        double value;
+        if (strcmp(entry->key, rate_keys[class].key) != 0)
+            continue;
+        if (ad_parse_double(entry->value, 1e-6, 1e9, &value))
+            table->rate[class] = value * rate_keys[class].unit;
+        else
+            *status = ad_ini_refuse(ini, entry, err, "a number of %s in [1e-6, 1e9] is wanted",
+                                    rate_keys[class].unit == 1e6 ? "Melements/s" : "GFLOP/s");
+        return true;
+    }
+    if (strcmp(entry->key, "constant") == 0) {
+        double seconds;
+        if (ad_parse_time(entry->value, &seconds) && seconds <= 1)
+            table->constant_s = seconds;
+        else
+            *status = ad_ini_refuse(ini, entry, err, "a time up to 1s is wanted, such as 5us");
+        return true;
+    }
+    if (strcmp(entry->key, "memory_bandwidth") == 0) {
+        double rate;
+        if (ad_parse_rate(entry->value, &rate) && rate >= 1e3 && rate <= 1e15)
+            table->memory_bw = rate;
+        else
+            *status = ad_ini_refuse(ini, entry, err,
+                                    "a rate in [1kB/s, 1e6GB/s] is wanted, such as 8GB/s");
+        return true;
+    }
+    return false;
+}
+
+static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
+                                    struct adaps_error *err)
+{
+    struct ad_ini ini;
+    enum adaps_status status = ad_ini_read(path, &ini, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_cost_table table = {.source = ""};
+    for (size_t s = 0; s < ini.nsections && status == ADAPS_OK; s++)
+        if (strcmp(ini.sections[s].name, "cost") != 0)
+            status = ad_ini_refuse_section(&ini, (int)s, err,
+                                           "unknown section; a board file has [cost] only");
+    for (size_t i = 0; i < ini.nentries && status == ADAPS_OK; i++) {
+        const struct ad_ini_entry *entry = &ini.entries[i];
+        if (strcmp(entry->key, "source") == 0) {
+            if (strlen(entry->value) < sizeof table.source)
+                snprintf(table.source, sizeof table.source, "%s", entry->value);
+            else
+                status = ad_ini_refuse(&ini, entry, err, "longer than %zu bytes",
+                                       sizeof table.source - 1);
+        } else if (!ad_board_entry(&ini, entry, &table, &status, err)) {
+            status = ad_ini_refuse(&ini, entry, err, "unknown key");
+        }
+    }
+    for (int class = 0; class < AD_COST_CLASSES && status == ADAPS_OK; class ++)
+        if (table.rate[class] <= 0)
+            status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key %s is missing", path,
+                                  rate_keys[class].key);
+    if (status == ADAPS_OK && table.memory_bw <= 0)
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key memory_bandwidth is missing",
+                              path);
+    ad_ini_fini(&ini);
+    if (status == ADAPS_OK)
+        *out = table;
+    return status;
+}
+
+enum adaps_status ad_board_load(const char *devices_path, const char *name,
+                                struct ad_cost_table *out, struct adaps_error *err)
+{
+    static const char *const folders[] = {"boards", "devices/boards", ADAPS_DATADIR "/boards"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        char *relative = ad_asprintf("%s/%s.conf", folders[i], name);
+        char *path = relative ? ad_file_relative_to(devices_path, relative) : NULL;
+        ad_free(relative);
+        if (!path)
+            return ad_error_memory(err, "board path", strlen(name));
+        bool found = access(path, F_OK) == 0;
+        enum adaps_status status = found ? read_board(path, out, err) : ADAPS_OK;
+        ad_free(path);
+        if (found)
+            return status;
+    }
+    if (strcmp(name, "x86") == 0) {
+        *out = ad_board_x86();
+        return ADAPS_OK;
+    }
+    return ad_error_set(err, ADAPS_EINPUT,
+                        "%s: no board %s: %s.conf is neither in boards/ nor devices/boards/ beside "
+                        "this file, nor in %s/boards",
+                        devices_path, name, name, ADAPS_DATADIR);
+}

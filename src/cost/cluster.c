@@ -1,0 +1,69 @@
+/* The cluster as an object; cluster_file.c reads it. */
+#include "cost/cluster.h"
+#include "cost/board.h"
+
+#include <string.h>
+
+enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices, struct adaps_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (ndevices < 1 || ndevices > AD_MAX_DEVICES)
+        return ad_error_set(err, ADAPS_EINPUT, "%d devices; 1 to %d are possible", ndevices,
+                            AD_MAX_DEVICES);
+    size_t n = (size_t)ndevices;
+    out->devices = ad_calloc(n, sizeof *out->devices);
+    out->links = ad_calloc(n * n, sizeof *out->links);
+    if (!out->devices || !out->links) {
+        ad_cluster_fini(out);
+        return ad_error_memory(err, "cluster", n * n * sizeof *out->links);
+    }
+    out->ndevices = ndevices;
+    for (size_t i = 0; i < n * n; i++)
+        out->links[i] = (struct ad_link){100e6 / 8, 0.3e-3};
+    for (size_t i = 0; i < n; i++) {
+        out->devices[i].speed = 1;
+        out->devices[i].threads = 1;
+        out->devices[i].table = ad_board_x86();
+    }
+    out->devices[0].source = true;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_cluster_copy(const struct ad_cluster *from, struct ad_cluster *to,
+                                  struct adaps_error *err)
+{
+    enum adaps_status status = ad_cluster_init(to, from->ndevices, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t n = (size_t)from->ndevices;
+    memcpy(to->devices, from->devices, n * sizeof *to->devices);
+    memcpy(to->links, from->links, n * n * sizeof *to->links);
+    to->source = from->source;
+    return ADAPS_OK;
+}
+
+void ad_cluster_override_links(struct ad_cluster *cluster, double bandwidth, double latency)
+{
+    size_t n = (size_t)cluster->ndevices;
+    for (size_t i = 0; i < n * n; i++) {
+        if (bandwidth >= 0)
+            cluster->links[i].bandwidth = bandwidth;
+        if (latency >= 0)
+            cluster->links[i].latency = latency;
+    }
+}
+
+int ad_cluster_find(const struct ad_cluster *cluster, const char *name)
+{
+    for (int i = 0; i < cluster->ndevices; i++)
+        if (strcmp(cluster->devices[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
+void ad_cluster_fini(struct ad_cluster *cluster)
+{
+    ad_free(cluster->devices);
+    ad_free(cluster->links);
+    memset(cluster, 0, sizeof *cluster);
+}

@@ -1,0 +1,74 @@
+/* The devices file (adaps-devices(5)): devices, their cost tables, and the links between them. */
+#ifndef AD_COST_CLUSTER_H
+#define AD_COST_CLUSTER_H
+
+#include "base/error.h"
+#include "base/mem.h"
+
+/* Classes of operators that share a rate. */
+enum ad_cost_class {
+    AD_COST_CONV,      /* dense convolution */
+    AD_COST_GROUPED,   /* grouped, not depthwise */
+    AD_COST_DEPTHWISE,
+    AD_COST_FC,
+    AD_COST_POOL,
+    AD_COST_ELEMENTWISE, /* add, mul, clamp, softmax, LRN */
+    AD_COST_COPY,        /* concat, reshape, permute, pack, unpack */
+    AD_COST_CLASSES
+};
+
+/* One device's measured (or stated) numbers; times at full speed, all `threads` used. */
+struct ad_cost_table {
+    double rate[AD_COST_CLASSES]; /* MAC/s for conv, grouped, depthwise, fc; elements/s otherwise */
+    double constant_s;            /* per operator */
+    double memory_bw;             /* bytes/s */
+    char source[128];             /* "measured 2026-11-20 ...", "data sheet: ..." */
+};
+
+struct ad_device {
+    char name[64];
+    char board[64];
+    char address[128]; /* ZeroMQ endpoint, "" when the file has none */
+    char key[41];      /* CURVE public key in Z85, "" when none */
+    double speed;      /* factor on every rate of the table, (0, 1000] */
+    uint64_t memory;   /* bytes usable for weights and activations; 0 = unlimited */
+    int threads;       /* compute threads, 1..64 */
+    bool source;       /* exactly one device: input starts and result ends here */
+    struct ad_cost_table table;
+};
+
+/* Direction a -> b. Every device has one full-duplex port to a switch: a message occupies a's uplink
+ * and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. */
+struct ad_link {
+    double bandwidth; /* bytes per second */
+    double latency;   /* seconds, one way */
+};
+
+#define AD_MAX_DEVICES 64
+
+struct ad_cluster {
+    struct ad_device *devices;
+    int ndevices; /* 1..AD_MAX_DEVICES */
+    struct ad_link *links; /* [from * ndevices + to]; the diagonal is unused */
+    int source;            /* index */
+};
+
+/* Reads a devices file. Sections: [link], [link A B] (both directions), [NAME] with keys board,
+ * address, key, memory, threads, speed, source. Board tables are BOARD.conf in boards/ or
+ * devices/boards/ beside the devices file, else in boards/ of the installed data folder; cost keys in
+ * the device's section override single numbers. No board means x86, whose table is also built in.
+ * Links that are not given are 100mbit and 0.3ms. When no device says `source = yes` the first is it. Errors (ADAPS_EINPUT) name file,
+ * line, section, key, value and rule; unknown keys and sections are errors. */
+AD_MUST_CHECK enum adaps_status ad_cluster_load(const char *path, struct ad_cluster *out,
+                                                struct adaps_error *err);
+
+/* Overrides every link; a value < 0 leaves that property. */
+void ad_cluster_override_links(struct ad_cluster *cluster, double bandwidth, double latency);
+AD_MUST_CHECK enum adaps_status ad_cluster_copy(const struct ad_cluster *from,
+                                                struct ad_cluster *to, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices,
+                                                struct adaps_error *err);
+void ad_cluster_fini(struct ad_cluster *cluster);
+int ad_cluster_find(const struct ad_cluster *cluster, const char *name); /* -1 when absent */
+
+#endif

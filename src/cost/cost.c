@@ -1,0 +1,75 @@
+#include "cost/cost.h"
+
+#include <math.h>
+
+enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
+{
+    switch (op->kind) {
+    case AD_OP_CONV:
+        if (op->groups <= 1)
+            return AD_COST_CONV;
+        return ad_op_is_depthwise(graph, op) ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
+    case AD_OP_FC:
+        return AD_COST_FC;
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+    case AD_OP_GAP:
+        return AD_COST_POOL;
+    case AD_OP_CONCAT:
+    case AD_OP_RESHAPE:
+    case AD_OP_PERMUTE:
+        return AD_COST_COPY;
+    default:
+        return AD_COST_ELEMENTWISE;
+    }
+}
+
+int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
+{
+    if (op->weight < 0)
+        return 0;
+    struct ad_box box = graph->values[op->output].box;
+    return box.n * box.h * box.w * box.c * graph->weights[op->weight].row_elements;
+}
+
+struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
+                            int64_t out_elements, int64_t in_elements, int64_t weight_rows)
+{
+    struct ad_work work = {.class = ad_cost_class_of(graph, op), .units = (double)out_elements};
+    double row = 0;
+    switch (op->kind) {
+    case AD_OP_CONV:
+    case AD_OP_FC:
+        row = (double)graph->weights[op->weight].row_elements;
+        work.units *= row;
+        break;
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+        work.units *= (double)op->window.kh * op->window.kw;
+        break;
+    case AD_OP_GAP:
+        work.units = (double)in_elements;
+        break;
+    case AD_OP_SOFTMAX:
+        work.units *= 8; /* an exponential and three passes */
+        break;
+    case AD_OP_LRN:
+        work.units *= 16 + op->lrn_size; /* a power and the window */
+        break;
+    default:
+        break;
+    }
+    double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
+    if (op->bias >= 0)
+        elements += (double)weight_rows;
+    work.bytes = elements * sizeof(float);
+    return work;
+}
+
+double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)
+{
+    const struct ad_cost_table *table = &device->table;
+    double compute = work->units / (table->rate[work->class] * device->speed);
+    double memory = work->bytes / (table->memory_bw * device->speed);
+    return table->constant_s + fmax(compute, memory);
+}

@@ -1,0 +1,27 @@
+/* Time and memory of one operator on a region, from extents alone (the geometry is fusion/'s). */
+#ifndef AD_COST_COST_H
+#define AD_COST_COST_H
+
+#include "cost/cluster.h"
+#include "ir/graph.h"
+
+enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op);
+
+/* Multiply-accumulates of the whole op (0 for ops without weights). */
+int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op);
+
+/* What computing a part of an op takes. */
+struct ad_work {
+    enum ad_cost_class class;
+    double units;        /* MACs, or elements (pool: window taps x outputs) */
+    double bytes;        /* input + weights + output bytes touched */
+};
+
+/* out_elements, in_elements: of the part, all images; weight_rows: of the slice. */
+struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
+                            int64_t out_elements, int64_t in_elements, int64_t weight_rows);
+
+/* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)). */
+double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
+
+#endif

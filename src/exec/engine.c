@@ -1,0 +1,268 @@
+/* The engine: creation, steps, inputs and outputs. */
+#include "exec/engine_priv.h"
+
+#include "base/clock.h"
+
+#include <string.h>
+
+/* The actions of one task. */
+struct job {
+    size_t first, end;
+};
+
+struct ad_engine {
+    const struct adaps_plan *plan;
+    const struct ad_program *program;
+    struct pthreadpool *pool;
+    const volatile int *cancel;
+    struct ad_throttle throttle;
+    struct ad_buffer *buffers;  /* by value */
+    struct ad_scratch *scratch; /* by task */
+    struct job *jobs;           /* by task */
+    struct ad_actions actions;
+    struct ad_span_list *spans; /* by step; none for COMPUTE */
+    int64_t *times;             /* start and end, by step */
+    float *arena;
+    size_t arena_bytes, weight_bytes;
+};
+
+/* --- creation --- */
+
+static enum adaps_status allocate_tables(struct ad_engine *e, struct adaps_error *err)
+{
+    size_t nvalues = (size_t)e->plan->graph->nvalues;
+    size_t nsteps = (size_t)e->program->nsteps, ntasks = (size_t)e->program->ntasks;
+    e->buffers = ad_calloc(nvalues, sizeof *e->buffers);
+    e->scratch = ad_calloc(ntasks, sizeof *e->scratch);
+    e->jobs = ad_calloc(ntasks, sizeof *e->jobs);
+    e->spans = ad_calloc(nsteps, sizeof *e->spans);
+    e->times = ad_calloc(2 * nsteps, sizeof *e->times);
+    if (e->buffers && e->scratch && e->jobs && e->spans && e->times)
+        return ADAPS_OK;
+    return ad_error_memory(err, "program",
+                           nvalues * sizeof *e->buffers + ntasks * sizeof *e->scratch +
+                               nsteps * sizeof *e->spans);
+}
+
+/* Constant operands are read where the weight source has them. */
+static enum adaps_status bind_constants(struct ad_engine *e, const struct ad_build *build,
+                                        struct adaps_error *err)
+{
+    const struct ad_graph *graph = e->plan->graph;
+    for (int t = 0; t < e->program->ntasks; t++) {
+        const struct ad_op *op = &graph->ops[e->program->tasks[t].op];
+        for (int k = 0; k < op->ninputs; k++) {
+            const struct ad_value *value = &graph->values[op->inputs[k]];
+            struct ad_buffer *buffer = &e->buffers[op->inputs[k]];
+            const float *data;
+            if (value->constant < 0 || buffer->data)
+                continue;
+            enum adaps_status status = ad_task_weight(build, value->constant, 0, 1, &data, err);
+            if (status != ADAPS_OK)
+                return status;
+            buffer->box = ad_region_whole(value);
+            buffer->data = (float *)(uintptr_t)data; /* an operand: never written */
+            e->weight_bytes += (size_t)graph->weights[value->constant].row_elements * sizeof *data;
+        }
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status build_tasks(struct ad_engine *e, const struct ad_build *build,
+                                     struct adaps_error *err)
+{
+    for (int t = 0; t < e->program->ntasks; t++) {
+        e->jobs[t].first = e->actions.count;
+        enum adaps_status status = ad_task_build(build, &e->program->tasks[t], &e->scratch[t], err);
+        e->jobs[t].end = e->actions.count;
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *err)
+{
+    for (int i = 0; i < e->program->nsteps; i++) {
+        const struct ad_step *step = &e->program->steps[i];
+        if (step->kind == AD_STEP_COMPUTE)
+            continue;
+        enum adaps_status status =
+            ad_buffer_spans(&e->buffers[step->value], step->region, &e->spans[i], err);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status build(struct ad_engine *e, const struct ad_engine_options *options,
+                               const struct ad_weight_source *weights, struct adaps_error *err)
+{
+    const struct ad_graph *graph = e->plan->graph;
+    struct ad_build b = {e->plan, options->device,  weights,    e->buffers,
+                         e->pool, &e->weight_bytes, &e->actions};
+    int nticks;
+    enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
+    for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)
+        status = ad_task_scratch(graph, e->buffers, &e->program->tasks[t], &e->scratch[t], err);
+    if (status == ADAPS_OK)
+        status = ad_buffers_place(e->plan, options->device, e->buffers, e->scratch, &e->arena,
+                                  &e->arena_bytes, err);
+    if (status == ADAPS_OK)
+        status = bind_constants(e, &b, err);
+    if (status == ADAPS_OK)
+        status = build_tasks(e, &b, err);
+    return status == ADAPS_OK ? build_spans(e, err) : status;
+}
+
+enum adaps_status ad_engine_new(const struct adaps_plan *plan,
+                                const struct ad_engine_options *options,
+                                const struct ad_weight_source *weights, struct ad_engine **out,
+                                struct adaps_error *err)
+{
+    int device = options->device;
+    *out = NULL;
+    if (device < 0 || device >= plan->cluster.ndevices)
+        return ad_error_set(err, ADAPS_EUSAGE, "device %d of %d", device, plan->cluster.ndevices);
+    int threads = options->threads > 0 ? options->threads : plan->cluster.devices[device].threads;
+    struct ad_engine *e = ad_calloc(1, sizeof *e);
+    if (!e)
+        return ad_error_memory(err, "engine", sizeof *e);
+    e->plan = plan;
+    e->program = &plan->schedule.programs[device];
+    e->cancel = options->cancel;
+    e->throttle = (struct ad_throttle){
+        .fraction = options->speed, .wall = threads > 1, .cancel = options->cancel};
+    enum adaps_status status = ad_xnn_init(err);
+    if (status == ADAPS_OK)
+        status = ad_pool_new(threads, &e->pool, err);
+    if (status == ADAPS_OK)
+        status = allocate_tables(e, err);
+    if (status == ADAPS_OK)
+        status = build(e, options, weights, err);
+    if (status == ADAPS_OK) {
+        *out = e;
+        return ADAPS_OK;
+    }
+    ad_error_prefix(err, "device %s: ", plan->cluster.devices[device].name);
+    ad_engine_free(e);
+    return status;
+}
+
+void ad_engine_free(struct ad_engine *e)
+{
+    if (!e)
+        return;
+    for (size_t i = 0; i < e->actions.count; i++)
+        if (e->actions.items[i].kind == AD_ACTION_XNN)
+            ad_xnn_free(e->actions.items[i].xnn);
+    for (int i = 0; e->spans && i < e->program->nsteps; i++)
+        ad_free(e->spans[i].spans);
+    ad_pool_free(e->pool);
+    ad_free(e->actions.items);
+    ad_free(e->arena);
+    ad_free(e->buffers);
+    ad_free(e->scratch);
+    ad_free(e->jobs);
+    ad_free(e->spans);
+    ad_free(e->times);
+    ad_free(e);
+}
+
+size_t ad_engine_arena_bytes(const struct ad_engine *e)
+{
+    return e->arena_bytes;
+}
+
+size_t ad_engine_weight_bytes(const struct ad_engine *e)
+{
+    return e->weight_bytes;
+}
+
+void ad_engine_times(const struct ad_engine *e, int i, int64_t *start_ns, int64_t *end_ns)
+{
+    *start_ns = e->times[2 * i];
+    *end_ns = e->times[2 * i + 1];
+}
+
+/* --- inputs and outputs --- */
+
+/* The whole of a value that is fed or read, and whether its memory order is not the file's. */
+static struct ad_view whole_view(const struct ad_engine *e, int value)
+{
+    return ad_buffer_view(&e->buffers[value], ad_region_whole(&e->plan->graph->values[value]));
+}
+
+static size_t whole_bytes(const struct ad_view *v)
+{
+    return (size_t)(v->n * v->h * v->w * v->c) * sizeof(float);
+}
+
+void ad_engine_feed(struct ad_engine *e, int input, const float *data)
+{
+    int value = e->plan->graph->inputs[input];
+    struct ad_view v = whole_view(e, value);
+    if (e->plan->graph->values[value].format == AD_PLAIN) {
+        memcpy(v.data, data, whole_bytes(&v));
+        return;
+    }
+    struct ad_elementwise copy = ad_elementwise_from_nchw(&v, data);
+    ad_elementwise_run(&copy, e->pool);
+}
+
+void ad_engine_fetch(struct ad_engine *e, int output, float *data)
+{
+    int value = e->plan->graph->outputs[output];
+    struct ad_view v = whole_view(e, value);
+    if (e->plan->graph->values[value].format == AD_PLAIN) {
+        memcpy(data, v.data, whole_bytes(&v));
+        return;
+    }
+    struct ad_elementwise copy = ad_elementwise_to_nchw(data, &v);
+    ad_elementwise_run(&copy, e->pool);
+}
+
+/* --- steps --- */
+
+static enum adaps_status cancelled(const struct ad_engine *e, struct adaps_error *err)
+{
+    if (!e->cancel || !*e->cancel)
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EAGENT, "cancelled");
+}
+
+static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error *err)
+{
+    const struct ad_step *step = &e->program->steps[i];
+    enum adaps_status status = ADAPS_OK;
+    ad_throttle_begin(&e->throttle);
+    for (int t = step->first_task; t < step->first_task + step->ntasks; t++) {
+        status = cancelled(e, err);
+        for (size_t a = e->jobs[t].first; a < e->jobs[t].end && status == ADAPS_OK; a++)
+            status = ad_action_run(&e->actions.items[a], e->pool, err);
+        if (status != ADAPS_OK)
+            return status;
+        ad_throttle_pause(&e->throttle);
+    }
+    ad_throttle_end(&e->throttle);
+    return cancelled(e, err);
+}
+
+enum adaps_status ad_engine_step(struct ad_engine *e, int i, const struct ad_transport *transport,
+                                 struct adaps_error *err)
+{
+    const struct ad_step *step = &e->program->steps[i];
+    const struct ad_span_list *spans = &e->spans[i];
+    enum adaps_status status = cancelled(e, err);
+    if (status != ADAPS_OK)
+        return status;
+    e->times[2 * i] = ad_clock_ns();
+    if (step->kind == AD_STEP_COMPUTE)
+        status = compute(e, i, err);
+    else if (step->kind == AD_STEP_SEND)
+        status = transport->send(transport->self, step, spans->spans, spans->count, err);
+    else
+        status = transport->recv(transport->self, step, spans->spans, spans->count, err);
+    e->times[2 * i + 1] = ad_clock_ns();
+    return status;
+}

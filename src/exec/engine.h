@@ -1,0 +1,82 @@
+/* The tile engine: executes one device's program of a plan, with XNNPACK (exec/xnn.c) and a few
+ * kernels of our own. Blocking calls are the transport's alone; steady state allocates nothing.
+ *
+ * Buffers: per value that the program touches, one buffer for the hull of all regions that it
+ * computes, receives, sends or reads there: [n][h][w][c] dense over that hull. Buffers, scratch and
+ * values share one arena, planned by liveness over the steps. */
+#ifndef AD_EXEC_ENGINE_H
+#define AD_EXEC_ENGINE_H
+
+#include "plan/plan.h"
+
+/* Gives the float data of a slice (row0..row1 of weight), borrowed until ad_engine_new() returns or,
+ * for weights the engine reads in place, as long as the engine lives: `get` may hand out mmaps. */
+struct ad_weight_source {
+    enum adaps_status (*get)(void *self, const struct ad_slice *slice, const float **data,
+                             struct adaps_error *err);
+    void *self;
+};
+
+/* A rectangular part of a buffer as the transport sees it: `runs` pieces of run_bytes bytes each,
+ * run_stride bytes apart. Whole rows are one run (per image). */
+struct ad_span {
+    void *base;
+    size_t runs, run_bytes, run_stride;
+};
+
+/* Moves messages between devices. send copies or sends before it returns. recv blocks until the
+ * message with this tag from this peer is there, and fills the span; for cooperative in-process use
+ * it may return ADAPS_NO, meaning "not there yet" (then ad_engine_step is called again later). */
+struct ad_transport {
+    enum adaps_status (*send)(void *self, const struct ad_step *step, const struct ad_span *spans,
+                              int nspans, struct adaps_error *err);
+    enum adaps_status (*recv)(void *self, const struct ad_step *step, const struct ad_span *spans,
+                              int nspans, struct adaps_error *err);
+    void *self;
+};
+
+struct ad_engine_options {
+    int device;            /* index in the plan */
+    int threads;           /* compute threads; 0 = the plan's; 1 = no pool */
+    const volatile int *cancel; /* when it becomes non-zero the engine stops between tasks */
+    double speed;          /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
+                              time / wall time of the compute steps is this fraction (FACTS) */
+};
+
+struct ad_engine;
+
+/* Creates operators (packing weights, one at a time), plans memory, allocates. plan must outlive the
+ * engine. ADAPS_EINPUT when XNNPACK refuses an operator (named). */
+AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
+                                              const struct ad_engine_options *options,
+                                              const struct ad_weight_source *weights,
+                                              struct ad_engine **out, struct adaps_error *err);
+void ad_engine_free(struct ad_engine *engine);
+
+/* Only the source device is fed and read. Tensors are in ONNX order (NCHW); input i of
+ * graph->inputs. The counts must be the value's. Called before step 0 / after the last step. */
+void ad_engine_feed(struct ad_engine *engine, int input, const float *data);
+void ad_engine_fetch(struct ad_engine *engine, int output, float *data);
+
+/* Executes step i (in order 0..nsteps-1). ADAPS_NO: transport not ready (cooperative) — call again.
+ * ADAPS_EAGENT: transport failed; cancelled. */
+AD_MUST_CHECK enum adaps_status ad_engine_step(struct ad_engine *engine, int i,
+                                               const struct ad_transport *transport,
+                                               struct adaps_error *err);
+
+/* Measured wall time of the latest execution of step i: start and end (CLOCK_MONOTONIC ns). */
+void ad_engine_times(const struct ad_engine *engine, int i, int64_t *start_ns, int64_t *end_ns);
+
+size_t ad_engine_arena_bytes(const struct ad_engine *engine);
+size_t ad_engine_weight_bytes(const struct ad_engine *engine);
+
+/* All devices of a plan in this process, cooperatively in one thread (messages queue in memory):
+ * the plan's answer without a network, for tests, --local and simulation on real tiles. inputs and
+ * outputs: graph->ninputs / noutputs tensors; outputs are initialised here, the caller's to free.
+ * threads as above. Requires attached weights. */
+AD_MUST_CHECK enum adaps_status ad_exec_in_process(const struct adaps_plan *plan, int threads,
+                                                   const struct ad_tensor *inputs,
+                                                   struct ad_tensor *outputs,
+                                                   struct adaps_error *err);
+
+#endif

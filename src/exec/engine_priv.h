@@ -1,0 +1,132 @@
+/* What the files of the engine share: buffers.c (where values lie), task.c and task_xnn.c
+ * (what a task does), engine.c (doing it). */
+#ifndef AD_EXEC_ENGINE_PRIV_H
+#define AD_EXEC_ENGINE_PRIV_H
+
+#include "exec/engine.h"
+#include "exec/kernels.h"
+#include "exec/throttle.h"
+
+/* --- buffers --- */
+
+/* Of one value: all images of `box`, dense [n][h][w][c]. Of a constant: the whole, borrowed. */
+struct ad_buffer {
+    struct ad_region box; /* empty: the program does not touch the value */
+    int64_t n;
+    float *data;
+    int first, last; /* life, in ticks */
+};
+
+/* Operands of XNNPACK need their pixels at one distance. A part of a buffer that does not have that
+ * is packed into, or unpacked from, scratch that lives during the task only. */
+struct ad_scratch {
+    size_t in_bytes, out_bytes; /* 0: none */
+    float *in, *out;
+};
+
+struct ad_span_list {
+    struct ad_span *spans;
+    int count;
+};
+
+/* Hulls and lives of all buffers. A tick is one task, one SEND or one RECV; inputs live from tick
+ * -1, outputs to the last. */
+AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
+                                                struct ad_buffer *buffers, int *nticks,
+                                                struct adaps_error *err);
+
+/* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
+ * and points them into it. */
+AD_MUST_CHECK enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
+                                                 struct ad_buffer *buffers,
+                                                 struct ad_scratch *scratch, float **arena,
+                                                 size_t *bytes, struct adaps_error *err);
+
+/* A region of a buffer, which must contain it. */
+struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region region);
+
+/* The spans of a message, in the order n, h, w, c of its bytes. spans is the caller's (ad_free). */
+AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
+                                                struct ad_region region, struct ad_span_list *out,
+                                                struct adaps_error *err);
+
+/* --- tasks --- */
+
+/* A dense matrix as one row of pixels. */
+static inline struct ad_view ad_matrix_view(float *data, int64_t rows, int64_t columns,
+                                            int64_t stride)
+{
+    return (struct ad_view){.data = data,
+                            .n = 1,
+                            .h = 1,
+                            .w = rows,
+                            .c = columns,
+                            .sn = rows * stride,
+                            .sh = rows * stride,
+                            .sw = stride};
+}
+
+enum ad_action_kind { AD_ACTION_XNN, AD_ACTION_ELEMENTWISE, AD_ACTION_POOLING, AD_ACTION_LRN };
+
+struct ad_action {
+    enum ad_action_kind kind;
+    union {
+        struct xnn_operator *xnn;
+        struct ad_elementwise elementwise;
+        struct ad_pooling pooling;
+        struct ad_lrn lrn;
+    };
+};
+
+/* What the actions of a program are made from. */
+struct ad_actions {
+    struct ad_action *items;
+    size_t count, room;
+};
+
+struct ad_build {
+    const struct adaps_plan *plan;
+    int device;
+    const struct ad_weight_source *weights;
+    const struct ad_buffer *buffers; /* by value, placed */
+    struct pthreadpool *pool;
+    size_t *weight_bytes;
+    struct ad_actions *actions;
+};
+
+/* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
+AD_MUST_CHECK enum adaps_status
+ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                const struct ad_task *task, struct ad_scratch *scratch, struct adaps_error *err);
+
+/* Appends the actions of a task. Operators made before a failure stay in the list. */
+AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
+                                              const struct ad_task *task,
+                                              const struct ad_scratch *scratch,
+                                              struct adaps_error *err);
+
+/* The part of it that XNNPACK computes: [pack or zero the input], the operator, [unpack the
+ * output]. With `clamp` the operator clamps. */
+AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
+                                                  const struct ad_task *task,
+                                                  const struct ad_scratch *scratch, bool clamp,
+                                                  struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
+                                               struct adaps_error *err);
+
+/* Adds a copy between views of one shape; dimensions of 1 of `from` are repeated. */
+AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,
+                                                const struct ad_view *to,
+                                                const struct ad_view *from,
+                                                struct adaps_error *err);
+
+/* The data of rows [r0, r1) of a weight from the device's slices. */
+AD_MUST_CHECK enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0,
+                                               int64_t r1, const float **data,
+                                               struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,
+                                              struct pthreadpool *pool, struct adaps_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_getaffinity */
+#endif
+#include "exec/machine.h"
+
+#include <glob.h>
+#include <inttypes.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+static void look_memory(struct ad_machine *out)
+{
+    FILE *file = fopen("/proc/meminfo", "re");
+    char line[256];
+    while (file && fgets(line, sizeof line, file)) {
+        uint64_t kib;
+        if (sscanf(line, "MemTotal: %" SCNu64, &kib) == 1)
+            out->memory_total = kib * 1024;
+        else if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
+            out->memory_available = kib * 1024;
+    }
+    if (file)
+        fclose(file);
+}
+
+static void look_temperature(struct ad_machine *out)
+{
+    glob_t zones;
+    out->temperature_c = NAN;
+    if (glob("/sys/class/thermal/thermal_zone*/temp", 0, NULL, &zones) != 0)
+        return;
+    for (size_t i = 0; i < zones.gl_pathc; i++) {
+        FILE *file = fopen(zones.gl_pathv[i], "re");
+        int milli;
+        if (file && fscanf(file, "%d", &milli) == 1 && milli > -100000 && milli < 200000 &&
+            !(out->temperature_c >= milli * 1e-3))
+            out->temperature_c = milli * 1e-3;
+        if (file)
+            fclose(file);
+    }
+    globfree(&zones);
+}
+
+void ad_machine_look(struct ad_machine *out)
+{
+    struct utsname name;
+    cpu_set_t set;
+    memset(out, 0, sizeof *out);
+    if (uname(&name) == 0)
+        snprintf(out->kind, sizeof out->kind, "%.20s %.16s %.20s", name.machine, name.sysname,
+                 name.release);
+    out->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    if (getloadavg(&out->load1, 1) != 1)
+        out->load1 = 0;
+    look_memory(out);
+    look_temperature(out);
+}

@@ -1,0 +1,17 @@
+/* What this machine says of itself (Linux). */
+#ifndef AD_EXEC_MACHINE_H
+#define AD_EXEC_MACHINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct ad_machine {
+    char kind[64]; /* "x86_64 Linux 6.1.0" */
+    int cores;     /* that this process may use */
+    double load1;
+    double temperature_c; /* the hottest thermal zone; NAN when there is none */
+    uint64_t memory_total, memory_available;
+};
+void ad_machine_look(struct ad_machine *out);
+
+#endif

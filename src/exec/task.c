@@ -1,0 +1,305 @@
+/* What one task does, as a list of actions. XNNPACK computes convolutions, dense layers, global
+ * average pooling and softmax (task_xnn.c). Everything else is ours: XNNPACK's other operators want
+ * dense operands, and choose kernels by the shape of the tile, which must not change a bit. */
+#include "exec/engine_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* --- actions --- */
+
+enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
+                                 struct adaps_error *err)
+{
+    if (!ad_grow(&actions->items, actions->count, &actions->room, sizeof *actions->items))
+        return ad_error_memory(err, "program", actions->count * sizeof *actions->items);
+    actions->items[actions->count++] = action;
+    return ADAPS_OK;
+}
+
+static enum adaps_status append_elementwise(struct ad_actions *actions, struct ad_elementwise e,
+                                            struct adaps_error *err)
+{
+    return ad_actions_add(actions,
+                          (struct ad_action){.kind = AD_ACTION_ELEMENTWISE, .elementwise = e}, err);
+}
+
+enum adaps_status ad_actions_copy(struct ad_actions *actions, const struct ad_view *to,
+                                  const struct ad_view *from, struct adaps_error *err)
+{
+    return append_elementwise(actions, ad_elementwise_views(AD_ELEMENTWISE_COPY, to, from, NULL),
+                              err);
+}
+
+static enum adaps_status append_clamp(struct ad_actions *actions, const struct ad_op *op,
+                                      const struct ad_view *to, const struct ad_view *from,
+                                      struct adaps_error *err)
+{
+    struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_CLAMP, to, from, NULL);
+    e.clamp_min = op->clamp_min;
+    e.clamp_max = op->clamp_max;
+    return append_elementwise(actions, e, err);
+}
+
+enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpool *pool,
+                                struct adaps_error *err)
+{
+    switch (action->kind) {
+    case AD_ACTION_XNN:
+        return ad_xnn_run(action->xnn, pool, err);
+    case AD_ACTION_ELEMENTWISE:
+        ad_elementwise_run(&action->elementwise, pool);
+        break;
+    case AD_ACTION_POOLING:
+        ad_pooling_run(&action->pooling, pool);
+        break;
+    case AD_ACTION_LRN:
+        ad_lrn_run(&action->lrn, pool);
+        break;
+    }
+    return ADAPS_OK;
+}
+
+/* --- weights --- */
+
+enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0, int64_t r1,
+                                 const float **data, struct adaps_error *err)
+{
+    const struct ad_slices *slices = &build->plan->slices[build->device];
+    const struct ad_weight *w = &build->plan->graph->weights[weight];
+    for (int i = 0; i < slices->count; i++) {
+        const struct ad_slice *s = &slices->items[i];
+        if (s->weight != weight || s->row0 > r0 || s->row1 < r1)
+            continue;
+        enum adaps_status status = build->weights->get(build->weights->self, s, data, err);
+        if (status == ADAPS_OK)
+            *data += (r0 - s->row0) * w->row_elements;
+        return status;
+    }
+    return ad_error_set(err, ADAPS_EINTERNAL, "the plan has no slice with rows %lld:%lld of '%s'",
+                        (long long)r0, (long long)r1, w->name);
+}
+
+/* --- our kernels --- */
+
+static struct ad_view input_view(const struct ad_build *build, const struct ad_task *task, int k)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    return ad_buffer_view(&build->buffers[op->inputs[k]],
+                          ad_need(build->plan->graph, op, k, task->region));
+}
+
+static struct ad_view output_view(const struct ad_build *build, const struct ad_task *task)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    return ad_buffer_view(&build->buffers[op->output], task->region);
+}
+
+static enum adaps_status build_pooling(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_box whole = graph->values[op->inputs[0]].box;
+    struct ad_pooling p = {
+        .average = op->kind == AD_OP_AVGPOOL,
+        .count_include_pad = op->count_include_pad,
+        .window = op->window,
+        .in = input_view(build, task, 0),
+        .out = output_view(build, task),
+        .in_h0 = need.h0,
+        .in_w0 = need.w0,
+        .h0 = task->region.h0,
+        .w0 = task->region.w0,
+        .size_h = whole.h,
+        .size_w = whole.w,
+        .clamp_min = op->clamp_min,
+        .clamp_max = op->clamp_max,
+    };
+    return ad_actions_add(build->actions,
+                          (struct ad_action){.kind = AD_ACTION_POOLING, .pooling = p}, err);
+}
+
+static enum adaps_status build_lrn(const struct ad_build *build, const struct ad_task *task,
+                                   struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_lrn l = {
+        .in = input_view(build, task, 0),
+        .out = output_view(build, task),
+        .in_c0 = ad_need(graph, op, 0, task->region).c0,
+        .c0 = task->region.c0,
+        .channels = graph->values[op->output].box.c,
+        .size = op->lrn_size,
+        .alpha = op->lrn_alpha,
+        .beta = op->lrn_beta,
+        .bias = op->lrn_bias,
+    };
+    return ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_LRN, .lrn = l}, err);
+}
+
+static bool same_box(const struct ad_value *a, const struct ad_value *b)
+{
+    return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&
+           a->box.c == b->box.c;
+}
+
+/* Strides of an operand of ONNX dims, dense, broadcast from the right to the result's rank. */
+static void broadcast_strides(const struct ad_value *v, int rank, int64_t *stride)
+{
+    int64_t step = 1;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : step;
+        step *= v->dims[i];
+    }
+}
+
+static enum adaps_status build_binary(const struct ad_build *build, const struct ad_task *task,
+                                      struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_value *out = &graph->values[op->output];
+    const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
+    enum ad_elementwise_kind kind = op->kind == AD_OP_ADD ? AD_ELEMENTWISE_ADD : AD_ELEMENTWISE_MUL;
+    struct ad_elementwise e;
+    if (out->format == AD_NHWC || (same_box(a, out) && same_box(b, out))) {
+        struct ad_view to = output_view(build, task);
+        struct ad_view x = input_view(build, task, 0), y = input_view(build, task, 1);
+        e = ad_elementwise_views(kind, &to, &x, &y);
+    } else { /* numpy broadcasting of whole dense values */
+        e = (struct ad_elementwise){.kind = kind,
+                                    .rank = out->rank,
+                                    .out = build->buffers[op->output].data,
+                                    .a = build->buffers[op->inputs[0]].data,
+                                    .b = build->buffers[op->inputs[1]].data};
+        memcpy(e.count, out->dims, sizeof e.count);
+        broadcast_strides(out, out->rank, e.stride[0]);
+        broadcast_strides(a, out->rank, e.stride[1]);
+        broadcast_strides(b, out->rank, e.stride[2]);
+        ad_elementwise_simplify(&e);
+    }
+    e.clamp_min = op->clamp_min;
+    e.clamp_max = op->clamp_max;
+    return append_elementwise(build->actions, e, err);
+}
+
+static enum adaps_status build_concat(const struct ad_build *build, const struct ad_task *task,
+                                      struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    bool plain = graph->values[op->output].format == AD_PLAIN;
+    const struct ad_buffer *out = &build->buffers[op->output];
+    enum adaps_status status = ADAPS_OK;
+    int64_t offset = 0;
+    for (int k = 0; k < op->ninputs && status == ADAPS_OK; k++) {
+        struct ad_region need = ad_need(graph, op, k, task->region), part = task->region;
+        struct ad_box box = graph->values[op->inputs[k]].box;
+        int64_t size = plain ? box.n * box.h * box.w * box.c / op->outer : box.c;
+        struct ad_view from, to;
+        if (plain) {
+            from = ad_matrix_view(build->buffers[op->inputs[k]].data, op->outer, size, size);
+            to = ad_matrix_view(out->data + offset, op->outer, size, op->inner);
+        } else if (!ad_region_empty(need)) {
+            part.c0 = (int32_t)(need.c0 + offset);
+            part.c1 = (int32_t)(need.c1 + offset);
+            from = ad_buffer_view(&build->buffers[op->inputs[k]], need);
+            to = ad_buffer_view(out, part);
+        }
+        if (!ad_region_empty(need))
+            status = ad_actions_copy(build->actions, &to, &from, err);
+        offset += size;
+    }
+    return status;
+}
+
+static enum adaps_status build_reshape(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_value *in = &graph->values[op->inputs[0]], *out = &graph->values[op->output];
+    struct ad_view from = input_view(build, task, 0), to = output_view(build, task);
+    if (!same_box(in, out)) { /* both whole, hence dense */
+        int64_t n = out->box.n * out->box.h * out->box.w * out->box.c;
+        from = ad_matrix_view(from.data, 1, n, n);
+        to = ad_matrix_view(to.data, 1, n, n);
+    }
+    return ad_actions_copy(build->actions, &to, &from, err);
+}
+
+static enum adaps_status build_permute(const struct ad_build *build, const struct ad_op *op,
+                                       struct adaps_error *err)
+{
+    return append_elementwise(build->actions,
+                              ad_elementwise_permute(build->buffers[op->output].data,
+                                                     build->buffers[op->inputs[0]].data,
+                                                     op->view_rank, op->view_dims, op->perm),
+                              err);
+}
+
+/* --- one task --- */
+
+/* *clamped: whether these actions clamp already. */
+static enum adaps_status build_kind(const struct ad_build *build, const struct ad_task *task,
+                                    const struct ad_scratch *scratch, bool *clamped,
+                                    struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    struct ad_view in, out;
+    *clamped = false;
+    switch (op->kind) {
+    case AD_OP_CONV:
+    case AD_OP_FC:
+    case AD_OP_GAP:
+        *clamped = op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
+        return ad_task_build_xnn(build, task, scratch, *clamped, err);
+    case AD_OP_SOFTMAX:
+        return ad_task_build_xnn(build, task, scratch, false, err);
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+        *clamped = true;
+        return build_pooling(build, task, err);
+    case AD_OP_ADD:
+    case AD_OP_MUL:
+        *clamped = true;
+        return build_binary(build, task, err);
+    case AD_OP_CLAMP:
+        *clamped = true;
+        in = input_view(build, task, 0);
+        out = output_view(build, task);
+        return append_clamp(build->actions, op, &out, &in, err);
+    case AD_OP_CONCAT:
+        return build_concat(build, task, err);
+    case AD_OP_LRN:
+        return build_lrn(build, task, err);
+    case AD_OP_PERMUTE:
+        return build_permute(build, op, err);
+    case AD_OP_RESHAPE:
+        return build_reshape(build, task, err);
+    case AD_OP_COUNT:
+        break;
+    }
+    return ad_error_set(err, ADAPS_EINTERNAL, "no kernel for kind %d", (int)op->kind);
+}
+
+enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_task *task,
+                                const struct ad_scratch *scratch, struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    bool clamped;
+    if (ad_region_empty(task->region))
+        return ADAPS_OK;
+    enum adaps_status status = build_kind(build, task, scratch, &clamped, err);
+    if (status == ADAPS_OK && !clamped &&
+        (op->clamp_min != -INFINITY || op->clamp_max != INFINITY)) {
+        struct ad_view out = output_view(build, task);
+        status = append_clamp(build->actions, op, &out, &out, err);
+    }
+    if (status != ADAPS_OK)
+        ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
+    return status;
+}

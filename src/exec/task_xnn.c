@@ -1,0 +1,247 @@
+/* Tasks that XNNPACK computes: convolutions, dense layers, global average pooling, softmax. One
+ * operator, with packing before and unpacking behind it where its operands are not evenly spaced.
+ */
+#include "exec/engine_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool uses_xnn(const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV || op->kind == AD_OP_FC || op->kind == AD_OP_GAP ||
+           op->kind == AD_OP_SOFTMAX;
+}
+
+/* --- operands --- */
+
+/* Channels per group, and how many groups computing `out` takes. */
+static int64_t group_inputs(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return graph->values[op->inputs[0]].box.c / op->groups;
+}
+
+static int64_t groups_of(const struct ad_graph *graph, const struct ad_op *op, struct ad_region out)
+{
+    int64_t group_outputs = graph->values[op->output].box.c / op->groups;
+    return op->groups == 1 ? 1 : (out.c1 - out.c0) / group_outputs;
+}
+
+/* Operands of an XNNPACK operator as pixels: rows of dense layers and of plain softmax count as
+ * pixels. A convolution that reads nothing but padding gets one pixel, in no buffer. */
+static void xnn_operands(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                         const struct ad_task *task, struct ad_view *in, struct ad_view *out)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_buffer *from = &buffers[op->inputs[0]], *to = &buffers[op->output];
+    const struct ad_value *value = &graph->values[op->output];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    *out = ad_buffer_view(to, task->region);
+    if (op->kind == AD_OP_FC) {
+        int64_t columns = graph->weights[op->weight].row_elements;
+        *in = ad_matrix_view(from->data, from->n, columns, columns);
+        *out = ad_matrix_view(out->data, out->n, out->c, out->sn);
+    } else if (op->kind == AD_OP_SOFTMAX && value->format == AD_PLAIN) {
+        *in = ad_matrix_view(from->data, op->outer, op->inner, op->inner);
+        *out = ad_matrix_view(to->data, op->outer, op->inner, op->inner);
+    } else if (ad_region_empty(need)) {
+        int64_t c = groups_of(graph, op, task->region) * group_inputs(graph, op);
+        *in = (struct ad_view){NULL, out->n, 1, 1, c, c, c, c};
+    } else {
+        *in = ad_buffer_view(from, need);
+    }
+}
+
+/* Whether all pixels, in the order n, h, w, lie v->sw apart. */
+static bool is_even(const struct ad_view *v)
+{
+    return (v->h == 1 || v->sh == v->w * v->sw) && (v->n == 1 || v->sn == v->h * v->w * v->sw);
+}
+
+/* Channels that the operator is made for: a narrow slice is widened by zero filters until XNNPACK
+ * chooses the micro-kernel that it chooses for the whole. */
+static int64_t operator_channels(const struct ad_graph *graph, const struct ad_op *op, int64_t c)
+{
+    int64_t least = graph->values[op->output].box.c;
+    bool sliced = op->kind == AD_OP_FC || (op->kind == AD_OP_CONV && op->groups == 1);
+    if (least > AD_XNN_MIN_CHANNELS)
+        least = AD_XNN_MIN_CHANNELS;
+    return sliced && c < least ? least : c;
+}
+
+static bool view_bytes(const struct ad_view *v, int64_t channels, size_t *bytes)
+{
+    return ad_size_mul((size_t)v->n, (size_t)v->h, bytes) &&
+           ad_size_mul(*bytes, (size_t)v->w, bytes) &&
+           ad_size_mul(*bytes, (size_t)channels, bytes) &&
+           ad_size_mul(*bytes, sizeof(float), bytes);
+}
+
+enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                                  const struct ad_task *task, struct ad_scratch *scratch,
+                                  struct adaps_error *err)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_view in, out;
+    *scratch = (struct ad_scratch){0, 0, NULL, NULL};
+    if (!uses_xnn(op) || ad_region_empty(task->region))
+        return ADAPS_OK;
+    xnn_operands(graph, buffers, task, &in, &out);
+    int64_t channels = operator_channels(graph, op, out.c);
+    bool nothing = ad_region_empty(ad_need(graph, op, 0, task->region));
+    bool fits = true;
+    if (nothing || !is_even(&in))
+        fits = view_bytes(&in, in.c, &scratch->in_bytes);
+    if (fits && (channels != out.c || !is_even(&out)))
+        fits = view_bytes(&out, channels, &scratch->out_bytes);
+    return fits ? ADAPS_OK
+                : ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
+                               op->name);
+}
+
+/* The dense copy of a view in scratch. */
+static struct ad_view packed(const struct ad_view *v, float *data, int64_t channels)
+{
+    struct ad_view dense = *v;
+    dense.data = data;
+    dense.c = dense.sw = channels;
+    dense.sh = dense.w * channels;
+    dense.sn = dense.h * dense.sh;
+    return dense;
+}
+
+/* --- weights --- */
+
+/* Rows [r0, r1) of a weight, followed by zero rows up to `rows`. *data is *owned when that is not
+ * NULL, else borrowed. */
+static enum adaps_status widened_weight(const struct ad_build *build, int weight, int64_t r0,
+                                        int64_t r1, int64_t rows, const float **data, float **owned,
+                                        struct adaps_error *err)
+{
+    *owned = NULL;
+    *data = NULL;
+    if (weight < 0)
+        return ADAPS_OK;
+    enum adaps_status status = ad_task_weight(build, weight, r0, r1, data, err);
+    if (status != ADAPS_OK || r1 - r0 == rows)
+        return status;
+    size_t row = (size_t)build->plan->graph->weights[weight].row_elements;
+    *owned = ad_calloc((size_t)rows, row * sizeof **owned);
+    if (!*owned)
+        return ad_error_memory(err, "weights", (size_t)rows * row * sizeof **owned);
+    memcpy(*owned, *data, (size_t)(r1 - r0) * row * sizeof **owned);
+    *data = *owned;
+    return ADAPS_OK;
+}
+
+/* --- XNNPACK operators --- */
+
+/* Padding around the input as it is given to the operator. */
+static struct ad_tile_pads operator_pads(const struct ad_graph *graph, const struct ad_op *op,
+                                         struct ad_region out)
+{
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, out);
+    if (ad_region_empty(ad_need(graph, op, 0, out))) { /* one pixel of it is given as zeros */
+        pads.top--;
+        pads.left--;
+    }
+    return pads;
+}
+
+static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,
+                                       const struct ad_xnn_io *io, const struct ad_view *in,
+                                       int64_t channels, struct xnn_operator **xnn,
+                                       struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    const float *kernel, *bias = NULL;
+    float *own_kernel, *own_bias = NULL;
+    int64_t r0, r1;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    enum adaps_status status =
+        widened_weight(build, op->weight, r0, r1, channels, &kernel, &own_kernel, err);
+    if (status == ADAPS_OK)
+        status = widened_weight(build, op->bias, r0, r1, channels, &bias, &own_bias, err);
+    if (status == ADAPS_OK && op->kind == AD_OP_FC) {
+        struct ad_xnn_fc fc = {*io, (size_t)in->w, (size_t)in->c, (size_t)channels, kernel, bias};
+        status = ad_xnn_fc_new(&fc, xnn, build->weight_bytes, err);
+    } else if (status == ADAPS_OK) {
+        size_t groups = (size_t)groups_of(graph, op, task->region);
+        struct ad_xnn_conv conv = {
+            .io = *io,
+            .batch = (size_t)in->n,
+            .in_h = (size_t)in->h,
+            .in_w = (size_t)in->w,
+            .window = op->window,
+            .pads = operator_pads(graph, op, task->region),
+            .groups = groups,
+            .group_in = (size_t)group_inputs(graph, op),
+            .group_out = (size_t)channels / groups,
+            .kernel = kernel,
+            .bias = bias,
+        };
+        status = ad_xnn_conv_new(&conv, xnn, build->weight_bytes, err);
+    }
+    ad_free(own_kernel);
+    ad_free(own_bias);
+    return status;
+}
+
+static enum adaps_status make_operator(const struct ad_build *build, const struct ad_task *task,
+                                       const struct ad_view *in, const struct ad_view *out,
+                                       bool clamp, struct xnn_operator **xnn,
+                                       struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    struct ad_xnn_io io = {
+        .in = in->data,
+        .out = out->data,
+        .in_stride = (size_t)in->sw,
+        .out_stride = (size_t)out->sw,
+        .clamp_min = clamp ? op->clamp_min : -INFINITY,
+        .clamp_max = clamp ? op->clamp_max : INFINITY,
+        .pool = build->pool,
+    };
+    if (op->kind == AD_OP_GAP)
+        return ad_xnn_gap_new(&io, (size_t)in->n, (size_t)(in->h * in->w), (size_t)in->c, xnn,
+                              build->weight_bytes, err);
+    if (op->kind == AD_OP_SOFTMAX)
+        return ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, xnn,
+                                  build->weight_bytes, err);
+    return make_weighted(build, task, &io, in, out->c, xnn, err);
+}
+
+enum adaps_status ad_task_build_xnn(const struct ad_build *build, const struct ad_task *task,
+                                    const struct ad_scratch *scratch, bool clamp,
+                                    struct adaps_error *err)
+{
+    static float zero;
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_view in, out;
+    xnn_operands(graph, build->buffers, task, &in, &out);
+    struct ad_view from = in, to = out;
+    enum adaps_status status = ADAPS_OK;
+    if (scratch->in) {
+        from = packed(&in, scratch->in, in.c);
+        if (!in.data)
+            in = (struct ad_view){&zero, 1, 1, 1, 1, 0, 0, 0};
+        status = ad_actions_copy(build->actions, &from, &in, err);
+    }
+    if (scratch->out)
+        to = packed(&out, scratch->out, operator_channels(graph, op, out.c));
+    struct xnn_operator *xnn = NULL;
+    if (status == ADAPS_OK)
+        status = make_operator(build, task, &from, &to, clamp, &xnn, err);
+    if (status == ADAPS_OK) {
+        status = ad_actions_add(build->actions,
+                                (struct ad_action){.kind = AD_ACTION_XNN, .xnn = xnn}, err);
+        if (status != ADAPS_OK)
+            ad_xnn_free(xnn);
+    }
+    if (status == ADAPS_OK && scratch->out) {
+        to.c = out.c;
+        status = ad_actions_copy(build->actions, &out, &to, err);
+    }
+    return status;
+}

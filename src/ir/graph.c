@@ -1,0 +1,53 @@
+#include "ir/graph.h"
+
+#include <string.h>
+
+void ad_graph_drop_weights(struct ad_graph *graph)
+{
+    for (int i = 0; i < graph->nweights; i++) {
+        ad_free(graph->weights[i].data);
+        graph->weights[i].data = NULL;
+    }
+}
+
+void ad_graph_free(struct ad_graph *graph)
+{
+    if (!graph)
+        return;
+    ad_graph_drop_weights(graph);
+    ad_arena_fini(&graph->arena);
+    ad_free(graph);
+}
+
+const char *ad_op_kind_name(enum ad_op_kind kind)
+{
+    static const char *const names[AD_OP_COUNT] = {
+        [AD_OP_CONV] = "Conv",
+        [AD_OP_MAXPOOL] = "MaxPool",
+        [AD_OP_AVGPOOL] = "AveragePool",
+        [AD_OP_GAP] = "GlobalAveragePool",
+        [AD_OP_FC] = "FC",
+        [AD_OP_ADD] = "Add",
+        [AD_OP_MUL] = "Mul",
+        [AD_OP_CLAMP] = "Clamp",
+        [AD_OP_CONCAT] = "Concat",
+        [AD_OP_SOFTMAX] = "Softmax",
+        [AD_OP_LRN] = "LRN",
+        [AD_OP_PERMUTE] = "Permute",
+        [AD_OP_RESHAPE] = "Reshape",
+    };
+    return (unsigned)kind < AD_OP_COUNT ? names[kind] : "?";
+}
+
+bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV && op->groups == graph->values[op->inputs[0]].box.c;
+}
+
+const char *ad_graph_metadata(const struct ad_graph *graph, const char *key)
+{
+    for (const char **pair = graph->metadata; pair && *pair; pair += 2)
+        if (strcmp(pair[0], key) == 0)
+            return pair[1];
+    return NULL;
+}

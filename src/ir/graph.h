@@ -1,0 +1,132 @@
+/* The typed graph: what remains of an ONNX model after import and simplification.
+ *
+ * Ops are in topological order; every value has one producer (an op, a graph input, or a constant).
+ * Batch normalisation, identities, dropout and constants are gone; activations are fused as a clamp.
+ *
+ * Every value has its ONNX dims and a physical box n x h x w x c, in which it lies in memory:
+ *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. Such values may be split over h, w, c.
+ *   AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank 2,
+ *             where n = dims[0], c = dims[1] (so N x C features may be split over c).
+ * In both cases n*h*w*c is the number of elements. */
+#ifndef AD_IR_GRAPH_H
+#define AD_IR_GRAPH_H
+
+#include "base/digest.h"
+#include "base/mem.h"
+#include "base/tensor.h"
+
+enum ad_op_kind {
+    AD_OP_CONV,    /* NHWC -> NHWC; window, groups, weight, bias?, clamp */
+    AD_OP_MAXPOOL, /* NHWC -> NHWC; window, clamp; padding never wins */
+    AD_OP_AVGPOOL, /* NHWC -> NHWC; window (no dilation), count_include_pad, clamp */
+    AD_OP_GAP,     /* NHWC -> NHWC with h = w = 1: mean over h, w */
+    AD_OP_FC,      /* box n x (h*w*c) -> n x out; weight rows follow the input's memory order */
+    AD_OP_ADD,     /* two inputs; see broadcasting below; clamp */
+    AD_OP_MUL,     /* likewise */
+    AD_OP_CLAMP,   /* elementwise min/max, any format */
+    AD_OP_CONCAT,  /* 1..n inputs. NHWC: along c. PLAIN: outer x len_i -> outer x sum(len_i) */
+    AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, outer rows */
+    AD_OP_LRN,     /* NHWC -> NHWC, across channels, ONNX LRN */
+    AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; in memory order of view_dims */
+    AD_OP_RESHAPE, /* the same elements in the same memory order, another box */
+    AD_OP_COUNT
+};
+
+/* Sliding window. Pads are in input elements; pb/pr already hold what ceil_mode and auto_pad add, so
+ * that out = (in + pads - dilation*(k-1) - 1) / stride + 1 exactly by floor division. For average
+ * pooling with ceil_mode the window may reach past the declared padding: real_pb/real_pr are the
+ * pads of the file (they count under count_include_pad, the excess does not). Conv: real_* = p*. */
+struct ad_window {
+    int32_t kh, kw, sh, sw, dh, dw;
+    int32_t pt, pl, pb, pr;
+    int32_t real_pb, real_pr;
+};
+
+enum ad_format { AD_NHWC, AD_PLAIN };
+
+struct ad_box {
+    int64_t n, h, w, c;
+};
+
+struct ad_value {
+    const char *name; /* the ONNX value's name */
+    int rank;
+    int64_t dims[AD_MAX_RANK]; /* ONNX order */
+    enum ad_format format;
+    struct ad_box box;
+    int producer; /* op index; -1 for graph inputs and constants */
+    int constant; /* index of the weight that holds it in memory order; -1 when computed or fed */
+};
+
+/* A parameter tensor. Its leading dimension `rows` is the output channel (feature) that a device
+ * may hold a slice of: rows [r0,r1) are contiguous. Convolution: O x kh x kw x I/groups (OHWI, also
+ * depthwise). FC: out x in. Bias: out. Constant operands of elementwise ops: rows = 1. */
+struct ad_weight {
+    const char *name;
+    int64_t rows, row_elements;
+    float *data;             /* rows * row_elements floats, owned; NULL when a plan was loaded */
+    struct ad_digest digest; /* of the bytes of data */
+};
+
+struct ad_op {
+    enum ad_op_kind kind;
+    const char *name; /* ONNX node name ("" allowed in files; then "OpType_index") */
+    const char *type; /* the ONNX operator it came from, "Conv+Relu" after fusion */
+    int ninputs;
+    int *inputs; /* value indices; elementwise and concat may have constants among them */
+    int output;
+    int weight, bias; /* weight indices, -1 for none */
+    struct ad_window window;
+    int32_t groups;
+    bool count_include_pad;
+    float clamp_min, clamp_max; /* fused activation; -INFINITY, INFINITY when none */
+    int32_t lrn_size;
+    float lrn_alpha, lrn_beta, lrn_bias;
+    int64_t outer, inner; /* CONCAT and SOFTMAX on PLAIN values */
+    int view_rank;        /* PERMUTE: the input's elements seen as view_dims, in memory order */
+    int64_t view_dims[AD_MAX_RANK];
+    int32_t perm[AD_MAX_RANK];
+};
+
+/* Broadcasting of ADD and MUL: when both operands and the result are AD_NHWC, each box dimension of
+ * an operand equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX dims
+ * (<= 6 after merging) broadcast numpy-style from the right. */
+
+struct ad_graph {
+    struct ad_arena arena; /* owns names, arrays and ops; not weight data */
+    const char *name;
+    struct ad_op *ops;
+    int nops;
+    struct ad_value *values;
+    int nvalues;
+    struct ad_weight *weights;
+    int nweights;
+    int *inputs, ninputs; /* value indices of the network's inputs (fed at run time) */
+    int *outputs, noutputs;
+    /* metadata_props of the ONNX file, as pairs key, value; NULL-terminated array of 2n entries */
+    const char **metadata;
+};
+
+/* Frees everything, the weight data too. NULL is fine. */
+void ad_graph_free(struct ad_graph *graph);
+
+/* Frees only the weight data (a planner needs none of it). */
+void ad_graph_drop_weights(struct ad_graph *graph);
+
+/* "Conv", "MaxPool", ... for messages and tables. */
+const char *ad_op_kind_name(enum ad_op_kind kind);
+
+/* True for a convolution whose groups equal its input channels. */
+bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
+
+/* The value of a metadata key, or NULL. */
+const char *ad_graph_metadata(const struct ad_graph *graph, const char *key);
+
+/* Checks every invariant stated above (indices, order, one producer, boxes, windows, weight sizes,
+ * broadcasts, groups): used after import and after loading a plan from a stranger. With
+ * `with_data`, weight data must be present. ADAPS_EINPUT names op and rule. All sizes stay below
+ * 2^31 elements per value and 2^31 bytes*4 per weight. */
+AD_MUST_CHECK enum adaps_status ad_graph_verify(const struct ad_graph *graph, bool with_data,
+                                                struct adaps_error *err);
+
+#endif

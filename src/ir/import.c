@@ -1,0 +1,211 @@
+/* ONNX model -> typed graph: names and order (import_names.c), one function per operator, then
+ * simplify.c and lower.c. */
+#include "ir/import_priv.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLD_ELEMENTS (1 << 22) /* constant folding of a model without weights */
+
+struct operator_row {
+    const char *type;
+    ad_import_fn *import;
+    int since; /* the first opset in which the operator is what `import` reads */
+};
+
+static const struct operator_row operators[] = {
+    {"Add", ad_import_arithmetic, 6},
+    {"AveragePool", ad_import_averagepool, 1},
+    {"BatchNormalization", ad_import_batchnorm, 6},
+    {"Cast", ad_import_cast, 6},
+    {"Clip", ad_import_clip, 6},
+    {"Concat", ad_import_concat, 4},
+    {"Constant", ad_import_constant, 1},
+    {"ConstantOfShape", ad_import_constant_of_shape, 6},
+    {"Conv", ad_import_conv, 1},
+    {"Div", ad_import_arithmetic, 6},
+    {"Dropout", ad_import_dropout, 6},
+    {"Flatten", ad_import_flatten, 1},
+    {"Gather", ad_import_gather, 1},
+    {"Gemm", ad_import_gemm, 6},
+    {"GlobalAveragePool", ad_import_gap, 1},
+    {"GlobalMaxPool", ad_import_maxpool, 1},
+    {"Identity", ad_import_identity, 1},
+    {"LRN", ad_import_lrn, 1},
+    {"MatMul", ad_import_matmul, 1},
+    {"MaxPool", ad_import_maxpool, 1},
+    {"Mul", ad_import_arithmetic, 6},
+    {"Pad", ad_import_pad, 6},
+    {"ReduceMean", ad_import_reducemean, 1},
+    {"Relu", ad_import_relu, 1},
+    {"Reshape", ad_import_reshape, 5},
+    {"Shape", ad_import_shape, 1},
+    {"Slice", ad_import_slice, 1},
+    {"Softmax", ad_import_softmax, 1},
+    {"Squeeze", ad_import_squeeze, 1},
+    {"Sub", ad_import_arithmetic, 6},
+    {"Transpose", ad_import_transpose, 1},
+    {"Unsqueeze", ad_import_unsqueeze, 1},
+};
+
+static int compare_rows(const void *key, const void *row)
+{
+    return strcmp(key, ((const struct operator_row *)row)->type);
+}
+
+static const struct operator_row *operator_of(const char *type)
+{
+    return bsearch(type, operators, sizeof operators / sizeof *operators, sizeof *operators,
+                   compare_rows);
+}
+
+bool ad_ir_operator_known(const char *op_type)
+{
+    return operator_of(op_type) != NULL;
+}
+
+/* Fills node->inputs from names. Nodes come in order, so that what has no value yet is an output
+ * which its operator does not give. */
+static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error *err)
+{
+    const struct ad_draft *d = node->draft;
+    node->ninputs = (int)node->proto->n_input;
+    for (int k = 0; k < node->ninputs; k++) {
+        const char *key = node->proto->input[k];
+        const struct ad_name *name = *key ? ad_names_find(&d->names, key) : NULL;
+        node->inputs[k] = name ? name->value : -1;
+        if (!name || name->value >= 0)
+            continue;
+        const Onnx__NodeProto *maker = d->proto->node[name->node];
+        return ad_node_fail(node, err,
+                            "its input '%s' is output %d of node '%s' (%s), which is "
+                            "not supported",
+                            key, name->output, maker->name ? maker->name : "", maker->op_type);
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status import_node(struct ad_draft *d, int index, struct adaps_error *err)
+{
+    const Onnx__NodeProto *proto = d->proto->node[index];
+    struct ad_node node = {.draft = d,
+                           .proto = proto,
+                           .opset = d->model->opset,
+                           .type = proto->op_type,
+                           .name = proto->name};
+    if (!node.name || !*node.name) {
+        size_t size = strlen(proto->op_type) + 16;
+        char *name = ad_arena_alloc(&d->arena, size, 1);
+        if (!name)
+            return ad_error_memory(err, "names", size);
+        snprintf(name, size, "%s_%d", proto->op_type, index);
+        node.name = name;
+    }
+    const struct operator_row *row = operator_of(proto->op_type);
+    if (!row)
+        return ad_node_fail(&node, err, "this operator is not supported");
+    if (node.opset < row->since)
+        return ad_node_fail(&node, err, "its form of opset %d is not supported: %d or later is",
+                            (int)node.opset, row->since);
+    if (proto->n_input > INT32_MAX / 2)
+        return ad_node_fail(&node, err, "%zu inputs", proto->n_input);
+    node.inputs = ad_arena_alloc(&d->arena, proto->n_input + 1, sizeof *node.inputs);
+    if (!node.inputs)
+        return ad_error_memory(err, "inputs", proto->n_input * sizeof *node.inputs);
+    enum adaps_status status = resolve_inputs(&node, err);
+    return status == ADAPS_OK ? row->import(&node, err) : status;
+}
+
+/* An output that is not the result of an op of its own (an input passed through, or a value under
+ * a second name) becomes the output of a copy. */
+static enum adaps_status add_output(struct ad_draft *d, const char *key, struct adaps_error *err)
+{
+    const struct ad_name *name = ad_names_find(&d->names, key);
+    if (name->value < 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: the output '%s' is output %d of node '%s' (%s), which is not "
+                            "supported",
+                            d->model->path, key, name->output,
+                            d->proto->node[name->node]->name ? d->proto->node[name->node]->name
+                                                             : "",
+                            d->proto->node[name->node]->op_type);
+    int v = name->value;
+    if (d->values[v].constant)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: the output '%s' is a constant: it does not "
+                            "depend on any input",
+                            d->model->path, key);
+    bool copy = !d->values[v].producer;
+    for (int i = 0; i < d->noutputs; i++)
+        copy = copy || d->outputs[i] == v;
+    if (copy) {
+        Onnx__NodeProto proto = ONNX__NODE_PROTO__INIT;
+        char *outputs[] = {(char *)key};
+        proto.n_output = 1;
+        proto.output = outputs;
+        struct ad_node node = {.draft = d, .proto = &proto, .name = key, .type = "Identity"};
+        struct ad_draft_op *op;
+        int64_t dims[AD_MAX_RANK];
+        memcpy(dims, d->values[v].dims, sizeof dims);
+        enum adaps_status status =
+            ad_draft_op(&node, AD_D_CLAMP, 1, &v, d->values[v].rank, dims, &op, err);
+        if (status != ADAPS_OK)
+            return status;
+        v = op->output;
+    }
+    d->values[v].name = key;
+    d->outputs[d->noutputs++] = v;
+    return ADAPS_OK;
+}
+
+static enum adaps_status import_outputs(struct ad_draft *d, struct adaps_error *err)
+{
+    size_t n = d->proto->n_output;
+    if (n == 0 || n > 1024)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %zu outputs: 1 to 1024 are supported",
+                            d->model->path, n);
+    d->outputs = ad_arena_alloc(&d->arena, n, sizeof *d->outputs);
+    if (!d->outputs)
+        return ad_error_memory(err, "outputs", n * sizeof *d->outputs);
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < n && status == ADAPS_OK; i++)
+        status = add_output(d, d->proto->output[i]->name, err);
+    return status;
+}
+
+static void draft_fini(struct ad_draft *d)
+{
+    for (struct ad_const *k = d->constants; k; k = k->next) {
+        if (k->borrowed)
+            k->tensor.f = NULL;
+        ad_onnx_tensor_fini(&k->tensor);
+    }
+    ad_free(d->values);
+    ad_free(d->ops);
+    ad_arena_fini(&d->arena);
+}
+
+enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_import_options *options,
+                               struct ad_graph **out, struct adaps_error *err)
+{
+    *out = NULL;
+    struct ad_draft draft = {
+        .model = model, .proto = model->proto->graph, .fold_left = FOLD_ELEMENTS};
+    int *order = NULL;
+    size_t count = 0;
+    enum adaps_status status = ad_draft_register(&draft, options, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_order(&draft, &order, &count, err);
+    for (size_t i = 0; i < count && status == ADAPS_OK; i++)
+        status = import_node(&draft, order[i], err);
+    if (status == ADAPS_OK)
+        status = import_outputs(&draft, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_simplify(&draft, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_lower(&draft, out, err);
+    ad_free(order);
+    draft_fini(&draft);
+    return status;
+}

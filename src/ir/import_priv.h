@@ -1,0 +1,253 @@
+/* Inside of the importer. An ONNX graph becomes a "draft": operators with ONNX semantics on values
+ * with ONNX dims, without memory formats. simplify.c rewrites the draft; lower.c turns it into an
+ * ad_graph, choosing formats and rearranging weights.
+ *
+ * Everything lives in the draft's arena except the data of constants. */
+#ifndef AD_IR_IMPORT_PRIV_H
+#define AD_IR_IMPORT_PRIV_H
+
+#include "ir/import.h"
+
+#include <math.h>
+
+/* A constant: the decoded tensor, borrowed from the model where the file has it as float32. Values
+ * with other dims may share it. */
+struct ad_const {
+    const Onnx__TensorProto *proto;     /* not decoded yet when tensor.f and tensor.i are NULL */
+    const struct ad_onnx_tensor *given; /* a binding; not owned */
+    struct ad_onnx_tensor tensor;
+    bool borrowed; /* tensor.f belongs to proto */
+    struct ad_const *next;
+};
+
+struct ad_draft_value {
+    const char *name;
+    int rank;
+    int64_t dims[AD_MAX_RANK];
+    int64_t elements;
+    struct ad_draft_op *producer; /* NULL for inputs and constants */
+    struct ad_const *constant;
+};
+
+/* Draft operators: those of the graph, and three that lowering or simplification resolve. */
+enum ad_draft_kind {
+    AD_D_CONV,
+    AD_D_MAXPOOL,
+    AD_D_AVGPOOL,
+    AD_D_GAP,
+    AD_D_FC, /* n x k -> n x out */
+    AD_D_ADD,
+    AD_D_MUL,
+    AD_D_CLAMP,
+    AD_D_CONCAT,
+    AD_D_SOFTMAX,
+    AD_D_LRN,
+    AD_D_TRANSPOSE,
+    AD_D_RESHAPE,
+    AD_D_PAD,    /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
+    AD_D_AFFINE, /* y = x * scale[c] + bias[c], c is dim 1 */
+};
+
+struct ad_draft_op {
+    enum ad_draft_kind kind;
+    const char *name, *type;
+    int ninputs;
+    int *inputs;
+    int output;
+    bool dead;
+    struct ad_window window;
+    int32_t groups;
+    bool count_include_pad;
+    float clamp_min, clamp_max;
+    int32_t lrn_size;
+    float lrn_alpha, lrn_beta, lrn_bias;
+    int axis;                  /* CONCAT, SOFTMAX */
+    bool flatten;              /* SOFTMAX over all dims from axis on (opset < 13) */
+    int32_t perm[AD_MAX_RANK]; /* TRANSPOSE */
+    /* CONV: weight is a constant value of dims O,I/g,kh,kw. FC: of dims out,k, or k,out when
+     * weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per row. */
+    int weight;
+    bool weight_transposed;
+    int64_t rows;
+    double *scale, *bias;
+};
+
+/* A name in the file and what it stands for. */
+struct ad_name {
+    const char *key;
+    int value;        /* value index, or -1 while not made */
+    int node, output; /* which node makes it, -1 for inputs and initializers */
+};
+
+struct ad_names {
+    struct ad_name *slots;
+    size_t capacity, count; /* capacity: a power of two */
+};
+
+struct ad_draft {
+    struct ad_arena arena;
+    const struct ad_onnx_model *model;
+    const Onnx__GraphProto *proto;
+    struct ad_const *constants; /* all, to be freed */
+    struct ad_draft_value *values;
+    size_t nvalues, values_capacity;
+    struct ad_draft_op **ops;
+    size_t nops, ops_capacity;
+    struct ad_names names;
+    int *inputs, ninputs;
+    int *outputs, noutputs;
+    int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
+};
+
+/* The node being imported. */
+struct ad_node {
+    struct ad_draft *draft;
+    const Onnx__NodeProto *proto;
+    const char *name, *type;
+    int64_t opset;
+    int ninputs;
+    int *inputs; /* value indices, -1 for omitted ones */
+};
+
+typedef enum adaps_status ad_import_fn(struct ad_node *node, struct adaps_error *err);
+
+/* --- import_value.c --- */
+
+/* "PATH: node 'NAME' (OpType): ..."; "PATH: ..." when node->type is NULL (no node). */
+enum adaps_status ad_node_fail(const struct ad_node *node, struct adaps_error *err, const char *fmt,
+                               ...) AD_PRINTF(3, 4);
+/* Puts "PATH: " before what the attribute functions of onnx/ said. */
+enum adaps_status ad_node_prefix(const struct ad_node *node, enum adaps_status status,
+                                 struct adaps_error *err);
+
+/* A new value; dims checked (each >= 1, less than 2^31 elements). */
+AD_MUST_CHECK enum adaps_status ad_draft_value(struct ad_node *node, const char *name, int rank,
+                                               const int64_t *dims, int *out,
+                                               struct adaps_error *err);
+
+/* The same for a network input (constant NULL) or a constant, which may have dims of 0. */
+AD_MUST_CHECK enum adaps_status ad_draft_leaf(struct ad_node *node, const char *name, int rank,
+                                              const int64_t *dims, struct ad_const *constant,
+                                              int *out, struct adaps_error *err);
+
+/* A new op of this kind with these inputs and a new output value of these dims, named after output
+ * 0 of the node. */
+AD_MUST_CHECK enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_kind kind,
+                                            int ninputs, const int *inputs, int rank,
+                                            const int64_t *dims, struct ad_draft_op **out,
+                                            struct adaps_error *err);
+
+/* A new constant value of given dims; tensor data is taken over (also on failure). */
+AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
+                                                  struct ad_onnx_tensor *tensor, int *out,
+                                                  struct adaps_error *err);
+
+/* The node's output 0 is this value. */
+void ad_node_set(struct ad_node *node, int value);
+
+/* The tensor of a constant value, decoded on first use. Its dims may differ from the value's. */
+AD_MUST_CHECK enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
+                                                const struct ad_onnx_tensor **out,
+                                                struct adaps_error *err);
+
+/* Input k as a constant tensor of integers or floats; else an error naming `what`. */
+AD_MUST_CHECK enum adaps_status ad_node_ints(struct ad_node *node, int k, const char *what,
+                                             const struct ad_onnx_tensor **out,
+                                             struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_node_floats(struct ad_node *node, int k, const char *what,
+                                               const struct ad_onnx_tensor **out,
+                                               struct adaps_error *err);
+
+static inline struct ad_draft_value *ad_node_input(const struct ad_node *node, int k)
+{
+    return &node->draft->values[node->inputs[k]];
+}
+static inline bool ad_node_has(const struct ad_node *node, int k)
+{
+    return k < node->ninputs && node->inputs[k] >= 0;
+}
+static inline bool ad_node_constant(const struct ad_node *node, int k)
+{
+    return ad_node_has(node, k) && ad_node_input(node, k)->constant;
+}
+
+/* lo..hi inputs, the first `required` present; output 0 named. */
+AD_MUST_CHECK enum adaps_status ad_node_arity(const struct ad_node *node, int required, int hi,
+                                              struct adaps_error *err);
+/* Input k must be float data computed at run time (not a constant). */
+AD_MUST_CHECK enum adaps_status ad_node_data(const struct ad_node *node, int k,
+                                             struct adaps_error *err);
+/* An axis in -rank..rank-1 made non-negative. */
+AD_MUST_CHECK enum adaps_status ad_node_axis(const struct ad_node *node, int64_t axis, int rank,
+                                             int *out, struct adaps_error *err);
+
+/* Shorthands for attributes with the path in messages. */
+AD_MUST_CHECK enum adaps_status ad_node_int(const struct ad_node *node, const char *name,
+                                            int64_t fallback, int64_t *out,
+                                            struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_node_float(const struct ad_node *node, const char *name,
+                                              float fallback, float *out, struct adaps_error *err);
+
+/* A RESHAPE (or nothing, when the dims are the same) of `value`; constants are re-labelled. */
+AD_MUST_CHECK enum adaps_status ad_draft_reshape(struct ad_node *node, int value, int rank,
+                                                 const int64_t *dims, int *out,
+                                                 struct adaps_error *err);
+/* A TRANSPOSE, composed with one before it; nothing when it moves nothing. */
+AD_MUST_CHECK enum adaps_status ad_draft_transpose(struct ad_node *node, int value,
+                                                   const int32_t *perm, int *out,
+                                                   struct adaps_error *err);
+
+/* --- import_names.c --- */
+
+/* NULL when there is none. */
+struct ad_name *ad_names_find(const struct ad_names *names, const char *key);
+/* Registers every initializer, input, binding and node output; names exactly one maker for each.
+ * Makes the values of inputs and constants. */
+AD_MUST_CHECK enum adaps_status ad_draft_register(struct ad_draft *draft,
+                                                  const struct ad_import_options *options,
+                                                  struct adaps_error *err);
+/* The nodes that the outputs need, in topological order (file order where that is one already).
+ * *order is the caller's (ad_free). */
+AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int **order,
+                                               size_t *count, struct adaps_error *err);
+
+/* --- operators, by file --- */
+ad_import_fn ad_import_conv, ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad,
+    ad_import_batchnorm, ad_import_lrn;                            /* import_conv.c */
+ad_import_fn ad_import_gemm, ad_import_matmul;                     /* import_gemm.c */
+ad_import_fn ad_import_relu, ad_import_clip, ad_import_arithmetic; /* import_elementwise.c */
+ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
+    ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
+    ad_import_softmax, ad_import_reducemean; /* import_shape.c */
+ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
+    ad_import_cast, ad_import_slice; /* import_constant.c */
+
+/* An empty tensor for a folded constant, within draft->fold_left. */
+AD_MUST_CHECK enum adaps_status ad_fold_tensor(struct ad_node *node, int rank, const int64_t *dims,
+                                               bool is_float, struct ad_onnx_tensor *out,
+                                               struct adaps_error *err);
+
+/* Folding used by the above (import_constant.c): all inputs are constants. */
+AD_MUST_CHECK enum adaps_status ad_fold_concat(struct ad_node *node, int axis,
+                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_fold_transpose(struct ad_node *node, int value,
+                                                  const int32_t *perm, int *out,
+                                                  struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, int a, int b,
+                                                   struct adaps_error *err);
+
+/* Dims of a and b broadcast numpy-style; false when they do not. */
+bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,
+                       int64_t *dims);
+
+/* --- simplify.c, lower.c --- */
+
+/* Requires a complete draft; preserves what the outputs compute; leaves AFFINE and PAD only where
+ * they could not be folded, marks unused ops dead. */
+AD_MUST_CHECK enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *err);
+
+/* Requires a simplified draft. */
+AD_MUST_CHECK enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
+                                               struct adaps_error *err);
+
+#endif

@@ -1,0 +1,613 @@
+/* Draft -> graph. Feature maps (rank 4) are NHWC, everything else PLAIN; a value gets its other
+ * format on demand, by PERMUTE or, where that moves nothing, RESHAPE. A product after Flatten reads
+ * the feature map itself, with the columns of its weights rearranged instead. */
+#include "ir/lower_priv.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int no_memory(struct ad_lowering *l, const char *what)
+{
+    ad_error_memory(l->err, what, 0);
+    return -1;
+}
+
+/* --- values --- */
+
+static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format)
+{
+    if (format == AD_NHWC)
+        return (struct ad_box){dims[0], dims[2], dims[3], dims[1]};
+    if (rank == 2)
+        return (struct ad_box){dims[0], 1, 1, dims[1]};
+    struct ad_box box = {1, 1, 1, 1};
+    for (int i = 0; i < rank; i++)
+        box.c *= dims[i];
+    return box;
+}
+
+static int add_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+                     const int64_t *dims, enum ad_format format)
+{
+    size_t size = strlen(name) + strlen(suffix) + 1;
+    char *full = ad_arena_alloc(&l->graph->arena, size, 1);
+    struct ad_value value = {.rank = rank, .format = format, .producer = -1, .constant = -1};
+    if (rank > 0) /* before growing: dims may be those of another value */
+        memcpy(value.dims, dims, (size_t)rank * sizeof *dims);
+    value.box = box_of(rank, value.dims, format);
+    if (!full || !ad_grow(&l->values, l->nvalues, &l->values_capacity, sizeof *l->values))
+        return no_memory(l, "values");
+    snprintf(full, size, "%s%s", name, suffix);
+    value.name = full;
+    l->values[l->nvalues] = value;
+    return (int)l->nvalues++;
+}
+
+/* A value for what the draft calls `v`, remembered as its form in this format. The draft's name is
+ * kept by the value that the file means; others that stand for steps towards it get a number. */
+static int add_result(struct ad_lowering *l, int v, enum ad_format format)
+{
+    const struct ad_draft_value *d = &l->draft->values[v];
+    const struct ad_name *name = ad_names_find(&l->draft->names, d->name);
+    char suffix[16] = "";
+    bool named = !name || name->value == v || !d->producer;
+    for (int i = 0; i < l->draft->noutputs; i++)
+        named = named || l->draft->outputs[i] == v;
+    if (!named)
+        snprintf(suffix, sizeof suffix, ":%d", v);
+    int out = add_value(l, d->name, suffix, d->rank, d->dims, format);
+    l->lowered[v].in[format] = out;
+    return out;
+}
+
+/* --- ops --- */
+
+/* An op whose parameters are those of the draft's (NULL: none), computing value `output`. */
+static struct ad_op *add_op(struct ad_lowering *l, const struct ad_draft_op *from,
+                            enum ad_op_kind kind, const char *name, const char *type, int ninputs,
+                            const int *inputs, int output)
+{
+    struct ad_arena *arena = &l->graph->arena;
+    int *copy = ad_arena_alloc(arena, (size_t)ninputs, sizeof *copy);
+    struct ad_op op = {.kind = kind,
+                       .name = ad_arena_strdup(arena, name),
+                       .type = ad_arena_strdup(arena, type),
+                       .ninputs = ninputs,
+                       .inputs = copy,
+                       .output = output,
+                       .weight = -1,
+                       .bias = -1,
+                       .groups = 1,
+                       .clamp_min = -INFINITY,
+                       .clamp_max = INFINITY};
+    if (!copy || !op.name || !op.type ||
+        !ad_grow(&l->ops, l->nops, &l->ops_capacity, sizeof *l->ops)) {
+        no_memory(l, "operators");
+        return NULL;
+    }
+    memcpy(copy, inputs, (size_t)ninputs * sizeof *copy);
+    if (from) {
+        op.window = from->window;
+        op.groups = from->groups;
+        op.count_include_pad = from->count_include_pad;
+        op.clamp_min = from->clamp_min;
+        op.clamp_max = from->clamp_max;
+        op.lrn_size = from->lrn_size;
+        op.lrn_alpha = from->lrn_alpha;
+        op.lrn_beta = from->lrn_beta;
+        op.lrn_bias = from->lrn_bias;
+    }
+    l->values[output].producer = (int)l->nops;
+    l->ops[l->nops] = op;
+    return &l->ops[l->nops++];
+}
+
+/* The same elements in the same order under other dims: one RESHAPE, however many there were. */
+static int add_reshape(struct ad_lowering *l, int from, int to)
+{
+    int producer = l->values[from].producer;
+    if (producer >= 0 && l->ops[producer].kind == AD_OP_RESHAPE)
+        from = l->ops[producer].inputs[0];
+    const char *name = l->values[to].name;
+    return add_op(l, NULL, AD_OP_RESHAPE, name, "Reshape", 1, &from, to) ? to : -1;
+}
+
+/* The logical dims in the order in which they lie in memory. */
+static void memory_order(int rank, enum ad_format format, int *axes)
+{
+    static const int nhwc[] = {0, 2, 3, 1};
+    for (int i = 0; i < rank; i++)
+        axes[i] = format == AD_NHWC ? nhwc[i] : i;
+}
+
+/* Whether a transpose by `perm` (logical: out dim i is in dim perm[i]) of a value with these dims
+ * leaves the elements in place, between these formats. Fills the view of a PERMUTE. */
+static bool permute_view(int rank, const int64_t *dims, const int32_t *perm, enum ad_format from,
+                         enum ad_format to, int64_t *view, int32_t *view_perm)
+{
+    int source[AD_MAX_RANK], result[AD_MAX_RANK], place[AD_MAX_RANK] = {0};
+    bool in_place = true;
+    int32_t last = -1;
+    memory_order(rank, from, source);
+    memory_order(rank, to, result);
+    for (int i = 0; i < rank; i++) {
+        place[source[i]] = i;
+        view[i] = dims[source[i]];
+    }
+    for (int i = 0; i < rank; i++) {
+        view_perm[i] = place[perm[result[i]]];
+        if (view[view_perm[i]] == 1)
+            continue;
+        in_place = in_place && view_perm[i] > last;
+        last = view_perm[i];
+    }
+    return in_place;
+}
+
+/* Fills value `to` with value `from` transposed by perm. */
+static int add_permute(struct ad_lowering *l, const char *type, int from, const int32_t *perm,
+                       int to)
+{
+    const struct ad_value *a = &l->values[from];
+    int64_t view[AD_MAX_RANK] = {0};
+    int32_t view_perm[AD_MAX_RANK] = {0};
+    int rank = a->rank;
+    if (permute_view(rank, a->dims, perm, a->format, l->values[to].format, view, view_perm))
+        return add_reshape(l, from, to);
+    struct ad_op *op = add_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, type, 1, &from, to);
+    if (!op)
+        return -1;
+    op->view_rank = rank;
+    memcpy(op->view_dims, view, sizeof view);
+    memcpy(op->perm, view_perm, sizeof view_perm);
+    return to;
+}
+
+static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+
+/* Value `from`, of rank 4, in the other format. */
+static int convert(struct ad_lowering *l, int from, enum ad_format format)
+{
+    const struct ad_value *v = &l->values[from];
+    int to = add_value(l, v->name, format == AD_NHWC ? ":nhwc" : ":nchw", v->rank, v->dims, format);
+    return to < 0 ? -1 : add_permute(l, "Layout", from, in_order, to);
+}
+
+static int add_constant_value(struct ad_lowering *l, int v, int rank, enum ad_format format)
+{
+    const struct ad_draft_value *d = &l->draft->values[v];
+    int64_t dims[AD_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = i < rank - d->rank ? 1 : d->dims[i - (rank - d->rank)];
+    int weight = ad_lower_constant(l, v, rank, format);
+    int out = weight < 0 ? -1 : add_value(l, d->name, "", rank, dims, format);
+    if (out >= 0)
+        l->values[out].constant = weight;
+    return out;
+}
+
+/* Draft value v in this format, converted once. */
+static int get(struct ad_lowering *l, int v, enum ad_format format)
+{
+    struct ad_lowered *lowered = &l->lowered[v];
+    if (lowered->in[format] >= 0)
+        return lowered->in[format];
+    const struct ad_draft_value *d = &l->draft->values[v];
+    int out = d->constant ? add_constant_value(l, v, d->rank, format)
+                          : convert(l, lowered->in[format == AD_NHWC ? AD_PLAIN : AD_NHWC], format);
+    return lowered->in[format] = out;
+}
+
+static enum ad_format format_of(const struct ad_lowering *l, int v)
+{
+    return l->lowered[v].in[AD_NHWC] >= 0 ? AD_NHWC : AD_PLAIN;
+}
+
+/* An operand of an NHWC elementwise op: of rank 4 at least by leading dims of 1. */
+static int get_nhwc_operand(struct ad_lowering *l, int v)
+{
+    const struct ad_draft_value *d = &l->draft->values[v];
+    if (d->rank == 4)
+        return get(l, v, AD_NHWC);
+    if (d->constant)
+        return add_constant_value(l, v, 4, AD_NHWC);
+    int64_t dims[4] = {1, 1, 1, 1};
+    memcpy(dims + 4 - d->rank, d->dims, (size_t)d->rank * sizeof *dims);
+    int from = get(l, v, AD_PLAIN);
+    int wide = from < 0 ? -1 : add_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
+    if (wide < 0 || add_reshape(l, from, wide) < 0)
+        return -1;
+    return convert(l, wide, AD_NHWC);
+}
+
+/* --- operators --- */
+
+/* One input in, one output out, both in `format`. */
+static struct ad_op *lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
+                                  enum ad_op_kind kind, enum ad_format format)
+{
+    int in = get(l, op->inputs[0], format);
+    int out = in < 0 ? -1 : add_result(l, op->output, format);
+    return out < 0 ? NULL : add_op(l, op, kind, op->name, op->type, 1, &in, out);
+}
+
+static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
+    if (!conv)
+        return false;
+    conv->weight = ad_lower_filters(l, op);
+    if (conv->weight < 0)
+        return false;
+    if (op->bias)
+        conv->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
+    return !op->bias || conv->bias >= 0;
+}
+
+/* A per-channel affine map, or zero padding, as a depthwise convolution of one tap. */
+static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    int64_t channels = l->draft->values[op->inputs[0]].dims[1];
+    struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
+    if (!conv)
+        return false;
+    if (op->kind == AD_D_AFFINE)
+        conv->window = (struct ad_window){.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+    conv->groups = (int32_t)channels;
+    conv->weight = ad_lower_rows(l, op->name, ":scale", channels, op->scale, 1);
+    if (conv->weight >= 0 && op->bias)
+        conv->bias = ad_lower_rows(l, op->name, ":bias", channels, op->bias, 0);
+    return conv->weight >= 0 && (!op->bias || conv->bias >= 0);
+}
+
+/* A constant value of dims 1 x rows x 1 ... for a PLAIN operand. */
+static int row_operand(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+                       int64_t rows, const double *numbers)
+{
+    int64_t dims[AD_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        dims[i] = i == 1 ? rows : 1;
+    int weight = ad_lower_rows(l, name, suffix, rows, numbers, 0);
+    if (weight < 0)
+        return -1;
+    l->weights[weight].row_elements = rows; /* an operand is one row */
+    l->weights[weight].rows = 1;
+    int v = add_value(l, name, suffix, rank, dims, AD_PLAIN);
+    if (v >= 0)
+        l->values[v].constant = weight;
+    return v;
+}
+
+static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *d = &l->draft->values[op->output];
+    if (d->rank == 4)
+        return lower_as_depthwise(l, op);
+    int x[2] = {get(l, op->inputs[0], AD_PLAIN), -1}, y[2];
+    if (x[0] >= 0)
+        x[1] = row_operand(l, op->name, ":scale", d->rank, op->rows, op->scale);
+    y[0] = x[1] < 0 ? -1 : add_value(l, d->name, ":scaled", d->rank, d->dims, AD_PLAIN);
+    y[1] = y[0] < 0 ? -1 : row_operand(l, op->name, ":bias", d->rank, op->rows, op->bias);
+    int out = y[1] < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
+    return out >= 0 && add_op(l, NULL, AD_OP_MUL, op->name, op->type, 2, x, y[0]) &&
+           add_op(l, op, AD_OP_ADD, op->name, op->type, 2, y, out);
+}
+
+static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *values = l->draft->values;
+    int v = op->inputs[0], in = -1;
+    int64_t c = values[v].dims[1], hw = 1;
+    const struct ad_draft_op *before = values[v].producer;
+    const struct ad_draft_value *map =
+        before && before->kind == AD_D_RESHAPE ? &values[before->inputs[0]] : NULL;
+    if (map && map->rank == 4 && map->dims[0] == values[v].dims[0] &&
+        format_of(l, before->inputs[0]) == AD_NHWC) { /* Flatten of a feature map */
+        in = get(l, before->inputs[0], AD_NHWC);
+        c = map->dims[1];
+        hw = map->dims[2] * map->dims[3];
+    } else {
+        in = get(l, v, AD_PLAIN);
+    }
+    int out = in < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
+    struct ad_op *fc = out < 0 ? NULL : add_op(l, op, AD_OP_FC, op->name, op->type, 1, &in, out);
+    if (!fc)
+        return false;
+    fc->weight = ad_lower_matrix(l, op, c, hw);
+    if (fc->weight >= 0 && op->bias)
+        fc->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
+    return fc->weight >= 0 && (!op->bias || fc->bias >= 0);
+}
+
+static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    enum ad_format format = AD_PLAIN;
+    int in[2];
+    for (int k = 0; k < 2; k++)
+        if (format_of(l, op->inputs[k]) == AD_NHWC && l->draft->values[op->output].rank == 4)
+            format = AD_NHWC;
+    for (int k = 0; k < 2; k++) {
+        in[k] = format == AD_NHWC ? get_nhwc_operand(l, op->inputs[k])
+                                  : get(l, op->inputs[k], AD_PLAIN);
+        if (in[k] < 0)
+            return false;
+    }
+    int out = add_result(l, op->output, format);
+    return out >= 0 && add_op(l, op, op->kind == AD_D_ADD ? AD_OP_ADD : AD_OP_MUL, op->name,
+                              op->type, 2, in, out);
+}
+
+static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *d = &l->draft->values[op->output];
+    enum ad_format format = d->rank == 4 && op->axis == 1 ? AD_NHWC : AD_PLAIN;
+    int *in = ad_arena_alloc(&l->draft->arena, (size_t)op->ninputs, sizeof *in);
+    if (!in)
+        return no_memory(l, "operands") >= 0;
+    for (int k = 0; k < op->ninputs; k++)
+        if ((in[k] = get(l, op->inputs[k], format)) < 0)
+            return false;
+    int out = add_result(l, op->output, format);
+    struct ad_op *concat =
+        out < 0 ? NULL : add_op(l, op, AD_OP_CONCAT, op->name, op->type, op->ninputs, in, out);
+    if (concat && format == AD_PLAIN) {
+        concat->outer = 1;
+        for (int i = 0; i < op->axis; i++)
+            concat->outer *= d->dims[i];
+        concat->inner = d->elements / concat->outer;
+    }
+    return concat;
+}
+
+static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *d = &l->draft->values[op->output];
+    bool over_channels =
+        d->rank == 4 && op->axis == 1 && (!op->flatten || d->dims[2] * d->dims[3] == 1);
+    struct ad_op *softmax = lower_simple(l, op, AD_OP_SOFTMAX, over_channels ? AD_NHWC : AD_PLAIN);
+    if (softmax && !over_channels) {
+        softmax->outer = 1;
+        for (int i = 0; i < op->axis; i++)
+            softmax->outer *= d->dims[i];
+        softmax->inner = d->elements / softmax->outer;
+    }
+    return softmax;
+}
+
+/* Prefers a pair of formats between which nothing moves, then NHWC for feature maps. */
+static bool lower_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
+    enum ad_format from = format_of(l, op->inputs[0]), to = d->rank == 4 ? AD_NHWC : AD_PLAIN;
+    int64_t view[AD_MAX_RANK];
+    int32_t view_perm[AD_MAX_RANK];
+    if (permute_view(d->rank, d->dims, op->perm, from, AD_PLAIN, view, view_perm))
+        to = AD_PLAIN;
+    int in = get(l, op->inputs[0], from);
+    int out = in < 0 ? -1 : add_result(l, op->output, to);
+    return out >= 0 && add_permute(l, op->type, in, op->perm, out) >= 0;
+}
+
+static bool lower_reshape(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    int in = get(l, op->inputs[0], AD_PLAIN);
+    int out = in < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
+    return out >= 0 && add_reshape(l, in, out) >= 0;
+}
+
+static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    switch (op->kind) {
+    case AD_D_CONV:
+        return lower_conv(l, op);
+    case AD_D_MAXPOOL:
+        return lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
+    case AD_D_AVGPOOL:
+        return lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC);
+    case AD_D_GAP:
+        return lower_simple(l, op, AD_OP_GAP, AD_NHWC);
+    case AD_D_FC:
+        return lower_fc(l, op);
+    case AD_D_ADD:
+    case AD_D_MUL:
+        return lower_elementwise(l, op);
+    case AD_D_CLAMP:
+        return lower_simple(l, op, AD_OP_CLAMP, format_of(l, op->inputs[0]));
+    case AD_D_CONCAT:
+        return lower_concat(l, op);
+    case AD_D_SOFTMAX:
+        return lower_softmax(l, op);
+    case AD_D_LRN:
+        return lower_simple(l, op, AD_OP_LRN, AD_NHWC);
+    case AD_D_TRANSPOSE:
+        return lower_transpose(l, op);
+    case AD_D_RESHAPE:
+        return lower_reshape(l, op);
+    case AD_D_PAD:
+        return lower_as_depthwise(l, op);
+    case AD_D_AFFINE:
+        return lower_affine(l, op);
+    }
+    return false;
+}
+
+/* --- the finished graph --- */
+
+/* Marks what the outputs need; inputs stay in any case. */
+static void mark_live(const struct ad_lowering *l, const int *outputs, bool *ops, bool *values,
+                      bool *weights)
+{
+    for (int i = 0; i < l->draft->noutputs; i++)
+        values[outputs[i]] = true;
+    for (int i = 0; i < l->draft->ninputs; i++)
+        values[i] = true; /* lower_inputs() made them first, in this order */
+    for (size_t i = l->nops; i-- > 0;) {
+        const struct ad_op *op = &l->ops[i];
+        ops[i] = values[op->output];
+        for (int k = 0; k < op->ninputs && ops[i]; k++)
+            values[op->inputs[k]] = true;
+        if (ops[i] && op->weight >= 0)
+            weights[op->weight] = true;
+        if (ops[i] && op->bias >= 0)
+            weights[op->bias] = true;
+    }
+    for (size_t i = 0; i < l->nvalues; i++)
+        if (values[i] && l->values[i].constant >= 0)
+            weights[l->values[i].constant] = true;
+}
+
+/* New numbers for what is live, in order; -1 for the rest. Returns how many there are. */
+static int number(const bool *live, size_t count, int *numbers)
+{
+    int next = 0;
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = live[i] ? next++ : -1;
+    return next;
+}
+
+struct renumbering {
+    bool *live[3]; /* ops, values, weights */
+    int *number[3];
+};
+
+static bool copy_live(struct ad_lowering *l, const struct renumbering *r, const int *outputs)
+{
+    struct ad_graph *g = l->graph;
+    const int *op_of = r->number[0], *value_of = r->number[1], *weight_of = r->number[2];
+    g->nops = number(r->live[0], l->nops, r->number[0]);
+    g->nvalues = number(r->live[1], l->nvalues, r->number[1]);
+    int nweights = number(r->live[2], l->nweights, r->number[2]);
+    g->ninputs = l->draft->ninputs;
+    g->noutputs = l->draft->noutputs;
+    g->ops = ad_arena_alloc(&g->arena, (size_t)g->nops, sizeof *g->ops);
+    g->values = ad_arena_alloc(&g->arena, (size_t)g->nvalues, sizeof *g->values);
+    g->weights = ad_arena_alloc(&g->arena, (size_t)nweights, sizeof *g->weights);
+    g->inputs = ad_arena_alloc(&g->arena, (size_t)g->ninputs, sizeof *g->inputs);
+    g->outputs = ad_arena_alloc(&g->arena, (size_t)g->noutputs, sizeof *g->outputs);
+    if (!g->ops || !g->values || !g->weights || !g->inputs || !g->outputs)
+        return false;
+    for (size_t i = 0; i < l->nops; i++) {
+        if (!r->live[0][i])
+            continue;
+        struct ad_op op = l->ops[i];
+        for (int k = 0; k < op.ninputs; k++)
+            op.inputs[k] = value_of[op.inputs[k]];
+        op.output = value_of[op.output];
+        op.weight = op.weight < 0 ? -1 : weight_of[op.weight];
+        op.bias = op.bias < 0 ? -1 : weight_of[op.bias];
+        g->ops[op_of[i]] = op;
+    }
+    for (size_t i = 0; i < l->nvalues; i++) {
+        if (!r->live[1][i])
+            continue;
+        struct ad_value v = l->values[i];
+        v.producer = v.producer < 0 ? -1 : op_of[v.producer];
+        v.constant = v.constant < 0 ? -1 : weight_of[v.constant];
+        g->values[value_of[i]] = v;
+    }
+    for (size_t i = 0; i < l->nweights; i++) { /* from here on the graph owns the data */
+        struct ad_weight w = l->weights[i];
+        l->weights[i].data = NULL;
+        if (!r->live[2][i]) {
+            ad_free(w.data);
+            continue;
+        }
+        w.digest = ad_digest_of(w.data, (size_t)(w.rows * w.row_elements) * sizeof *w.data);
+        g->weights[g->nweights++] = w;
+    }
+    for (int i = 0; i < g->ninputs; i++)
+        g->inputs[i] = value_of[i];
+    for (int i = 0; i < g->noutputs; i++)
+        g->outputs[i] = value_of[outputs[i]];
+    return true;
+}
+
+static bool copy_metadata(struct ad_lowering *l)
+{
+    const Onnx__ModelProto *proto = l->draft->model->proto;
+    struct ad_graph *g = l->graph;
+    const char *name = l->draft->proto->name;
+    g->name = ad_arena_strdup(&g->arena, name ? name : "");
+    g->metadata = ad_arena_alloc(&g->arena, 2 * proto->n_metadata_props + 1, sizeof *g->metadata);
+    if (!g->name || !g->metadata)
+        return false;
+    for (size_t i = 0; i < proto->n_metadata_props; i++) {
+        const Onnx__StringStringEntryProto *entry = proto->metadata_props[i];
+        g->metadata[2 * i] = ad_arena_strdup(&g->arena, entry->key ? entry->key : "");
+        g->metadata[2 * i + 1] = ad_arena_strdup(&g->arena, entry->value ? entry->value : "");
+        if (!g->metadata[2 * i] || !g->metadata[2 * i + 1])
+            return false;
+    }
+    return true;
+}
+
+static bool finish(struct ad_lowering *l)
+{
+    struct ad_draft *d = l->draft;
+    size_t counts[3] = {l->nops, l->nvalues, l->nweights};
+    struct renumbering r;
+    int *outputs = ad_arena_alloc(&d->arena, (size_t)d->noutputs, sizeof *outputs);
+    bool ok = outputs != NULL;
+    for (int i = 0; i < 3; i++) {
+        r.live[i] = ad_arena_alloc(&d->arena, counts[i] + 1, sizeof *r.live[i]);
+        r.number[i] = ad_arena_alloc(&d->arena, counts[i] + 1, sizeof *r.number[i]);
+        ok = ok && r.live[i] && r.number[i];
+    }
+    for (int i = 0; ok && i < d->noutputs; i++)
+        outputs[i] = l->lowered[d->outputs[i]].in[format_of(l, d->outputs[i])];
+    if (ok)
+        mark_live(l, outputs, r.live[0], r.live[1], r.live[2]);
+    ok = ok && copy_live(l, &r, outputs) && copy_metadata(l);
+    if (!ok)
+        no_memory(l, "graph");
+    return ok;
+}
+
+/* The network's inputs, as the graph's first values. */
+static bool lower_inputs(struct ad_lowering *l)
+{
+    const struct ad_draft *d = l->draft;
+    for (int i = 0; i < d->ninputs; i++) {
+        int v = d->inputs[i];
+        if (add_result(l, v, d->values[v].rank == 4 ? AD_NHWC : AD_PLAIN) < 0)
+            return false;
+    }
+    return true;
+}
+
+enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
+                                 struct adaps_error *err)
+{
+    struct adaps_error local = {.status = ADAPS_EINTERNAL};
+    struct ad_lowering l = {.draft = draft, .err = &local};
+    enum adaps_status status = ADAPS_OK;
+    l.graph = ad_calloc(1, sizeof *l.graph);
+    l.lowered = ad_calloc(draft->nvalues, sizeof *l.lowered);
+    bool ok = l.graph && l.lowered;
+    if (!ok)
+        no_memory(&l, "graph");
+    for (size_t v = 0; ok && v < draft->nvalues; v++)
+        l.lowered[v] = (struct ad_lowered){{-1, -1}};
+    ok = ok && lower_inputs(&l);
+    for (size_t i = 0; ok && i < draft->nops; i++)
+        ok = draft->ops[i]->dead || lower_op(&l, draft->ops[i]);
+    ok = ok && finish(&l);
+    if (!ok)
+        status = ad_error_set(err, local.status, "%s", local.message);
+    if (ok) {
+        status = ad_graph_verify(l.graph, true, err);
+        if (status != ADAPS_OK)
+            ad_error_prefix(err, "%s: ", draft->model->path);
+    }
+    for (size_t i = 0; i < l.nweights; i++)
+        ad_free(l.weights[i].data);
+    ad_free(l.weights);
+    ad_free(l.ops);
+    ad_free(l.values);
+    ad_free(l.lowered);
+    if (status == ADAPS_OK)
+        *out = l.graph;
+    else
+        ad_graph_free(l.graph);
+    return status;
+}

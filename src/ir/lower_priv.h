@@ -1,0 +1,40 @@
+/* Inside of lowering: a draft (ONNX semantics) becomes an ad_graph (memory formats). */
+#ifndef AD_IR_LOWER_PRIV_H
+#define AD_IR_LOWER_PRIV_H
+
+#include "ir/import_priv.h"
+
+/* What a draft value has become: the graph's value in each format, -1 where there is none yet. */
+struct ad_lowered {
+    int in[2]; /* by enum ad_format */
+};
+
+struct ad_lowering {
+    struct ad_draft *draft;
+    struct ad_graph *graph;     /* its arena is in use; the arrays come at the end */
+    struct ad_lowered *lowered; /* by draft value */
+    struct ad_value *values;
+    struct ad_op *ops;
+    struct ad_weight *weights;
+    size_t nvalues, nops, nweights, values_capacity, ops_capacity, weights_capacity;
+    struct adaps_error *err;
+};
+
+/* All return an index, or -1 with the error filled. */
+
+/* --- lower_weights.c --- */
+
+/* A weight of rows x row_elements without data yet; *data is where to put them. */
+int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
+                    float **data);
+int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op); /* OIHW -> OHWI */
+/* Columns follow channel-major order of a c x h x w map in the file, h x w x c in the graph. */
+int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t hw);
+/* One number per row; factor NULL: all `fallback`. */
+int ad_lower_rows(struct ad_lowering *l, const char *name, const char *suffix, int64_t rows,
+                  const double *numbers, double fallback);
+/* A constant draft value with leading dims of 1 up to `rank`, in memory order of `format`: weight.
+ */
+int ad_lower_constant(struct ad_lowering *l, int value, int rank, enum ad_format format);
+
+#endif

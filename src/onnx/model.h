@@ -1,0 +1,87 @@
+/* ONNX files: reading, checking what protobuf cannot, typed access to tensors and attributes. */
+#ifndef AD_ONNX_MODEL_H
+#define AD_ONNX_MODEL_H
+
+#include "base/digest.h"
+#include "base/tensor.h"
+#include "onnx/onnx.pb-c.h"
+
+/* A parsed file. Owns everything it hands out. */
+struct ad_onnx_model {
+    char *path;
+    Onnx__ModelProto *proto; /* never NULL; graph present */
+    struct ad_digest digest; /* of the file's bytes */
+    int64_t opset;           /* of the default domain ("" or "ai.onnx") */
+};
+
+/* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21, IR 3..10,
+ * no node of another domain, every node has op_type. ADAPS_EINPUT names path and reason. */
+AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,
+                                             struct adaps_error *err);
+
+/* The same for a file already in memory; `path` is what messages call it. The bytes are copied. */
+AD_MUST_CHECK enum adaps_status ad_onnx_parse(const void *data, size_t size, const char *path,
+                                              struct ad_onnx_model **out, struct adaps_error *err);
+void ad_onnx_free(struct ad_onnx_model *model); /* NULL is fine */
+
+/* A constant in host memory: float types are held as float32 (from float16 and double converted),
+ * integer and bool types as int64. */
+struct ad_onnx_tensor {
+    int rank;
+    int64_t dims[AD_MAX_RANK];
+    size_t count;
+    bool is_float;
+    float *f;   /* count floats when is_float */
+    int64_t *i; /* count integers otherwise */
+};
+
+/* Decodes a TensorProto (raw_data or typed fields; data inside the file only). Checks rank, dims and
+ * that exactly the right number of bytes is there. `what` names the tensor in messages. */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_decode(const Onnx__TensorProto *proto,
+                                                      const char *what, struct ad_onnx_tensor *out,
+                                                      struct adaps_error *err);
+void ad_onnx_tensor_fini(struct ad_onnx_tensor *tensor);
+
+/* Reads one serialised TensorProto (.pb file). */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *out,
+                                                    struct adaps_error *err);
+
+/* Writes a float32 TensorProto file named `name` inside. */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_save(const char *path, const char *name,
+                                                    const struct ad_tensor *tensor,
+                                                    struct adaps_error *err);
+
+/* "float32", "int64", "type 99": names of TensorProto.DataType, for messages. buf is used only for
+ * numbers without a name. */
+const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
+
+/* The bytes of a parse that a file of `size` bytes may take: the limit that ad_onnx_load(),
+ * ad_onnx_parse() and ad_onnx_tensor_load() set on what protobuf allocates. */
+size_t ad_onnx_parse_budget(size_t size);
+
+/* protobuf_c_message_unpack() under that limit and through base/mem.h. `what` ("not an ONNX model")
+ * and `path` make the message. Release with ad_onnx_unpack_free(). */
+AD_MUST_CHECK enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type,
+                                               const void *data, size_t size, const char *path,
+                                               const char *what, ProtobufCMessage **out,
+                                               struct adaps_error *err);
+void ad_onnx_unpack_free(ProtobufCMessage *message); /* NULL is fine */
+
+/* Attribute access: NULL when absent; type mismatch is ADAPS_EINPUT naming node and attribute. */
+const Onnx__AttributeProto *ad_onnx_attribute(const Onnx__NodeProto *node, const char *name);
+AD_MUST_CHECK enum adaps_status ad_onnx_attr_int(const Onnx__NodeProto *node, const char *name,
+                                                 int64_t fallback, int64_t *out,
+                                                 struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_onnx_attr_float(const Onnx__NodeProto *node, const char *name,
+                                                   float fallback, float *out,
+                                                   struct adaps_error *err);
+/* *items is borrowed; *count 0 when absent. */
+AD_MUST_CHECK enum adaps_status ad_onnx_attr_ints(const Onnx__NodeProto *node, const char *name,
+                                                  const int64_t **items, size_t *count,
+                                                  struct adaps_error *err);
+/* Copies the bytes, NUL-terminated, into buf; too long for buf is ADAPS_EINPUT. */
+AD_MUST_CHECK enum adaps_status ad_onnx_attr_string(const Onnx__NodeProto *node, const char *name,
+                                                    const char *fallback, char *buf, size_t size,
+                                                    struct adaps_error *err);
+
+#endif

@@ -1,0 +1,175 @@
+/* From a model and a devices file to a plan: every pass, once, in order.
+ *
+ *   onnx/     the file, parsed and checked
+ *   ir/       the typed graph: shapes inferred, batch normalisation folded, activations fused
+ *   blocks/   single-entry, single-exit sub-blocks
+ *   cost/     the devices, their speeds, the links between them
+ *   search/   which device computes which region of which layer; it asks fusion/ for halos and
+ *             schedule/ for steps and simulated clocks
+ *   plan/     the chosen schedule with all that it takes to run it
+ */
+#include "pipeline.h"
+#include "base/file.h"
+#include "ir/import.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,
+                                    struct ad_blocks *blocks, struct ad_digest *model_digest,
+                                    struct adaps_error *err)
+{
+    struct ad_onnx_model *file = NULL;
+    struct ad_graph *imported = NULL;
+
+    enum adaps_status status = ad_onnx_load(model, &file, err);
+    if (status == ADAPS_OK)
+        status = ad_ir_import(file, NULL, &imported, err);
+    if (status == ADAPS_OK)
+        status = ad_blocks_find(imported, blocks, err);
+    if (status == ADAPS_OK) {
+        *graph = imported;
+        *model_digest = file->digest;
+    } else {
+        ad_graph_free(imported);
+    }
+    ad_onnx_free(file);
+    return status;
+}
+
+/* The layouts of all layers, chosen by the strategy, and their schedule. */
+static enum adaps_status search(const struct ad_pipeline_options *options,
+                                const struct ad_graph *graph, const struct ad_blocks *blocks,
+                                const struct ad_cluster *cluster,
+                                const struct ad_strategy **strategy,
+                                struct ad_search_result *result, struct adaps_error *err)
+{
+    const struct ad_search_problem problem = {
+        .graph = graph,
+        .blocks = blocks,
+        .cluster = cluster,
+        .threshold = options->threshold,
+        .split_h = options->split_h,
+        .split_w = options->split_w,
+        .split_c = options->split_c,
+    };
+    *strategy = options->strategy ? ad_strategy_find(options->strategy) : &ad_strategies[0];
+    if (!*strategy)
+        return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", options->strategy);
+    if (options->objective != AD_OBJECTIVE_LATENCY)
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "only the objective 'latency' is available in this version");
+    return ad_search_run(*strategy, &problem, result, err);
+}
+
+enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
+                                      struct adaps_plan **out, struct adaps_error *err)
+{
+    struct ad_graph *graph = NULL;
+    struct ad_blocks blocks = {0};
+    struct ad_cluster cluster = {0};
+    struct ad_search_result result = {0};
+    struct ad_digest model_digest;
+    const struct ad_strategy *strategy;
+    struct adaps_plan *plan = NULL;
+    char model_path[PATH_MAX];
+
+    enum adaps_status status =
+        ad_pipeline_front(options->model, &graph, &blocks, &model_digest, err);
+    if (status != ADAPS_OK)
+        goto out;
+    status = ad_cluster_load(options->devices, &cluster, err);
+    if (status != ADAPS_OK)
+        goto out;
+    ad_cluster_override_links(&cluster, options->bandwidth, options->latency);
+
+    status = search(options, graph, &blocks, &cluster, &strategy, &result, err);
+    if (status != ADAPS_OK)
+        goto out;
+
+    status = ad_plan_make(graph, &cluster, &result,
+                          realpath(options->model, model_path) ? model_path : options->model,
+                          &model_digest, &plan, err);
+    if (status != ADAPS_OK)
+        goto out;
+    graph = NULL; /* the plan's now */
+    status = ad_plan_describe(plan, strategy->name, options->threshold, err);
+out:
+    if (status == ADAPS_OK)
+        *out = plan;
+    else
+        adaps_plan_free(plan);
+    ad_search_result_fini(&result);
+    ad_cluster_fini(&cluster);
+    ad_blocks_fini(&blocks);
+    ad_graph_free(graph);
+    return status;
+}
+
+static enum adaps_status attach_from(struct adaps_plan *plan, const char *model,
+                                     struct adaps_error *err)
+{
+    struct ad_onnx_model *file = NULL;
+    struct ad_graph *graph = NULL;
+    enum adaps_status status = ad_onnx_load(model, &file, err);
+    if (status == ADAPS_OK)
+        status = ad_ir_import(file, NULL, &graph, err);
+    if (status == ADAPS_OK) {
+        status = ad_plan_attach_weights(plan, graph, err);
+        if (status != ADAPS_OK)
+            ad_error_prefix(err, "%s: ", model);
+    }
+    ad_graph_free(graph);
+    ad_onnx_free(file);
+    return status;
+}
+
+/* Where the model may be: the path that the plan names, then a file of that name beside the plan,
+ * then in the current folder. NULL without memory. */
+static char *candidate(const struct adaps_plan *plan, int place)
+{
+    const char *slash = strrchr(plan->model_path, '/');
+    const char *base = slash ? slash + 1 : plan->model_path;
+    const char *beside = plan->plan_path ? plan->plan_path : "";
+    if (place == 0)
+        return ad_file_relative_to(beside, plan->model_path);
+    return place == 1 ? ad_file_relative_to(beside, base) : ad_strdup(base);
+}
+
+#define PLACES 3
+#define MESSAGE_BYTES sizeof((struct adaps_error *)0)->message
+
+enum adaps_status ad_pipeline_weights(struct adaps_plan *plan, const char *model,
+                                      struct adaps_error *err)
+{
+    if (model)
+        return attach_from(plan, model, err);
+    char tried[PLACES * (MESSAGE_BYTES + 2)] = "";
+    char *paths[PLACES] = {NULL};
+    enum adaps_status status = ADAPS_EINPUT;
+    for (int i = 0; i < PLACES && status == ADAPS_EINPUT; i++) {
+        paths[i] = candidate(plan, i);
+        if (!paths[i]) {
+            status = ad_error_memory(err, "path of the model", PATH_MAX);
+            break;
+        }
+        bool again = false;
+        for (int k = 0; k < i; k++)
+            again = again || strcmp(paths[k], paths[i]) == 0;
+        if (again)
+            continue;
+        struct adaps_error why = {0};
+        status = attach_from(plan, paths[i], &why);
+        size_t n = strlen(tried);
+        snprintf(tried + n, sizeof tried - n, "%s%s", n ? "; " : "", why.message);
+        if (status != ADAPS_OK && status != ADAPS_EINPUT && err)
+            *err = why;
+    }
+    for (int i = 0; i < PLACES; i++)
+        ad_free(paths[i]);
+    if (status == ADAPS_EINPUT)
+        return ad_error_set(err, status, "the plan's model cannot be read: %s", tried);
+    return status;
+}

@@ -1,0 +1,33 @@
+/* The passes, in order: see pipeline.c. */
+#ifndef AD_PIPELINE_H
+#define AD_PIPELINE_H
+
+#include "plan/plan.h"
+
+struct ad_pipeline_options {
+    const char *model;   /* ONNX file */
+    const char *devices; /* devices file */
+    const char *strategy; /* NULL = the default */
+    double bandwidth;    /* bytes/s, < 0 = the file's */
+    double latency;      /* seconds, < 0 = the file's */
+    double threshold;    /* ADaPS eq 3 */
+    bool split_h, split_w, split_c;
+    enum ad_objective objective;
+};
+
+/* Model and devices in, plan out. The plan's graph holds the weight data. */
+AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
+                                                    struct adaps_plan **out,
+                                                    struct adaps_error *err);
+
+/* Only the front: model -> verified graph and its blocks (adaps inspect). */
+AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,
+                                                  struct ad_blocks *blocks,
+                                                  struct ad_digest *model_digest,
+                                                  struct adaps_error *err);
+
+/* Reads the plan's model again (or `model` when not NULL) and attaches its weights. */
+AD_MUST_CHECK enum adaps_status ad_pipeline_weights(struct adaps_plan *plan, const char *model,
+                                                    struct adaps_error *err);
+
+#endif

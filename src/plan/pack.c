@@ -1,0 +1,363 @@
+/* Plan -> bytes. The message tree lives in one arena and borrows the plan's strings. */
+#include "plan/internal.h"
+#include "plan/plan.pb-c.h"
+
+#include <string.h>
+
+/* n initialised messages of a type, as protobuf-c wants repeated fields. NULL without memory. */
+static void *new_list(struct ad_arena *arena, const ProtobufCMessageDescriptor *type, size_t n)
+{
+    void **list = ad_arena_alloc(arena, n ? n : 1, sizeof *list);
+    size_t size = (type->sizeof_message + 15) & ~(size_t)15;
+    char *messages = ad_arena_alloc(arena, n ? n : 1, size);
+    if (!list || !messages)
+        return NULL;
+    for (size_t i = 0; i < n; i++) {
+        list[i] = messages + i * size;
+        protobuf_c_message_init(type, list[i]);
+    }
+    return list;
+}
+
+static void *new_message(struct ad_arena *arena, const ProtobufCMessageDescriptor *type)
+{
+    void *message = ad_arena_alloc(arena, 1, type->sizeof_message);
+    if (message)
+        protobuf_c_message_init(type, message);
+    return message;
+}
+
+static ProtobufCBinaryData digest_bytes(const struct ad_digest *digest)
+{
+    return (ProtobufCBinaryData){sizeof digest->bytes, (uint8_t *)digest->bytes};
+}
+
+static bool pack_region(struct ad_arena *arena, struct ad_region r, Adaps__Plan__Region **out)
+{
+    Adaps__Plan__Region *m = new_message(arena, &adaps__plan__region__descriptor);
+    if (!m)
+        return false;
+    m->h0 = r.h0;
+    m->h1 = r.h1;
+    m->w0 = r.w0;
+    m->w1 = r.w1;
+    m->c0 = r.c0;
+    m->c1 = r.c1;
+    *out = m;
+    return true;
+}
+
+/* Ops without a window (all zero) have none in the file either. */
+static bool pack_window(struct ad_arena *arena, const struct ad_window *w,
+                        Adaps__Plan__Window **out)
+{
+    static const struct ad_window none;
+    if (memcmp(w, &none, sizeof none) == 0)
+        return true;
+    Adaps__Plan__Window *m = new_message(arena, &adaps__plan__window__descriptor);
+    if (!m)
+        return false;
+    m->kh = w->kh;
+    m->kw = w->kw;
+    m->sh = w->sh;
+    m->sw = w->sw;
+    m->dh = w->dh;
+    m->dw = w->dw;
+    m->pt = w->pt;
+    m->pl = w->pl;
+    m->pb = w->pb;
+    m->pr = w->pr;
+    m->real_pb = w->real_pb;
+    m->real_pr = w->real_pr;
+    *out = m;
+    return true;
+}
+
+static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
+{
+    m->kind = (uint32_t)op->kind;
+    m->name = (char *)op->name;
+    m->type = (char *)op->type;
+    m->n_inputs = (size_t)op->ninputs;
+    m->inputs = op->inputs;
+    m->output = op->output;
+    m->weight = op->weight;
+    m->bias = op->bias;
+    m->groups = op->groups;
+    m->count_include_pad = op->count_include_pad;
+    m->clamp_min = op->clamp_min;
+    m->clamp_max = op->clamp_max;
+    m->lrn_size = op->lrn_size;
+    m->lrn_alpha = op->lrn_alpha;
+    m->lrn_beta = op->lrn_beta;
+    m->lrn_bias = op->lrn_bias;
+    m->outer = op->outer;
+    m->inner = op->inner;
+    m->n_view_dims = m->n_perm = (size_t)op->view_rank;
+    m->view_dims = (int64_t *)op->view_dims;
+    m->perm = (int32_t *)op->perm;
+    return pack_window(arena, &op->window, &m->window);
+}
+
+static bool pack_value(struct ad_arena *arena, const struct ad_value *value, Adaps__Plan__Value *m)
+{
+    int64_t *box = ad_arena_alloc(arena, 4, sizeof *box);
+    if (!box)
+        return false;
+    box[0] = value->box.n;
+    box[1] = value->box.h;
+    box[2] = value->box.w;
+    box[3] = value->box.c;
+    m->name = (char *)value->name;
+    m->n_dims = (size_t)value->rank;
+    m->dims = (int64_t *)value->dims;
+    m->format = (uint32_t)value->format;
+    m->n_box = 4;
+    m->box = box;
+    m->producer = value->producer;
+    m->constant = value->constant;
+    return true;
+}
+
+static bool pack_metadata(struct ad_arena *arena, const char **pairs, Adaps__Plan__Graph *m)
+{
+    size_t n = 0;
+    while (pairs && pairs[2 * n])
+        n++;
+    m->n_metadata = n;
+    m->metadata = new_list(arena, &adaps__plan__graph__metadata_entry__descriptor, n);
+    for (size_t i = 0; m->metadata && i < n; i++) {
+        m->metadata[i]->key = (char *)pairs[2 * i];
+        m->metadata[i]->value = (char *)pairs[2 * i + 1];
+    }
+    return m->metadata != NULL;
+}
+
+static bool pack_graph(struct ad_arena *arena, const struct ad_graph *graph,
+                       Adaps__Plan__Graph **out)
+{
+    Adaps__Plan__Graph *m = new_message(arena, &adaps__plan__graph__descriptor);
+    if (!m)
+        return false;
+    m->name = (char *)(graph->name ? graph->name : "");
+    m->n_ops = (size_t)graph->nops;
+    m->ops = new_list(arena, &adaps__plan__op__descriptor, m->n_ops);
+    m->n_values = (size_t)graph->nvalues;
+    m->values = new_list(arena, &adaps__plan__value__descriptor, m->n_values);
+    m->n_weights = (size_t)graph->nweights;
+    m->weights = new_list(arena, &adaps__plan__weight__descriptor, m->n_weights);
+    if (!m->ops || !m->values || !m->weights)
+        return false;
+    for (int i = 0; i < graph->nops; i++)
+        if (!pack_op(arena, &graph->ops[i], m->ops[i]))
+            return false;
+    for (int i = 0; i < graph->nvalues; i++)
+        if (!pack_value(arena, &graph->values[i], m->values[i]))
+            return false;
+    for (int i = 0; i < graph->nweights; i++) {
+        m->weights[i]->name = (char *)graph->weights[i].name;
+        m->weights[i]->rows = graph->weights[i].rows;
+        m->weights[i]->row_elements = graph->weights[i].row_elements;
+        m->weights[i]->digest = digest_bytes(&graph->weights[i].digest);
+    }
+    m->n_inputs = (size_t)graph->ninputs;
+    m->inputs = graph->inputs;
+    m->n_outputs = (size_t)graph->noutputs;
+    m->outputs = graph->outputs;
+    *out = m;
+    return pack_metadata(arena, graph->metadata, m);
+}
+
+static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
+                        Adaps__Plan__Device *m)
+{
+    m->name = (char *)device->name;
+    m->board = (char *)device->board;
+    m->address = (char *)device->address;
+    m->key = (char *)device->key;
+    m->speed = device->speed;
+    m->memory = device->memory;
+    m->threads = device->threads;
+    m->table = new_message(arena, &adaps__plan__cost_table__descriptor);
+    if (!m->table)
+        return false;
+    m->table->n_rate = AD_COST_CLASSES;
+    m->table->rate = (double *)device->table.rate;
+    m->table->constant_s = device->table.constant_s;
+    m->table->memory_bw = device->table.memory_bw;
+    m->table->source = (char *)device->table.source;
+    return true;
+}
+
+static bool pack_cluster(struct ad_arena *arena, const struct ad_cluster *cluster,
+                         Adaps__Plan__Cluster **out)
+{
+    Adaps__Plan__Cluster *m = new_message(arena, &adaps__plan__cluster__descriptor);
+    if (!m)
+        return false;
+    m->n_devices = (size_t)cluster->ndevices;
+    m->devices = new_list(arena, &adaps__plan__device__descriptor, m->n_devices);
+    m->n_links = m->n_devices * m->n_devices;
+    m->links = new_list(arena, &adaps__plan__link__descriptor, m->n_links);
+    m->source = cluster->source;
+    if (!m->devices || !m->links)
+        return false;
+    for (size_t i = 0; i < m->n_devices; i++)
+        if (!pack_device(arena, &cluster->devices[i], m->devices[i]))
+            return false;
+    for (size_t i = 0; i < m->n_links; i++) {
+        if (i % (m->n_devices + 1) == 0)
+            continue; /* the unused diagonal is left empty */
+        m->links[i]->bandwidth = cluster->links[i].bandwidth;
+        m->links[i]->latency = cluster->links[i].latency;
+    }
+    *out = m;
+    return true;
+}
+
+static bool pack_step(struct ad_arena *arena, const struct ad_program *program,
+                      const struct ad_step *step, Adaps__Plan__Step *m)
+{
+    m->kind = (Adaps__Plan__Step__Kind)step->kind;
+    m->start_ns = step->start_ns;
+    m->end_ns = step->end_ns;
+    if (step->kind != AD_STEP_COMPUTE) {
+        m->value = step->value;
+        m->peer = step->peer;
+        m->tag = step->tag;
+        return pack_region(arena, step->region, &m->region);
+    }
+    m->n_tasks = (size_t)step->ntasks;
+    m->tasks = new_list(arena, &adaps__plan__task__descriptor, m->n_tasks);
+    for (int i = 0; m->tasks && i < step->ntasks; i++) {
+        const struct ad_task *task = &program->tasks[step->first_task + i];
+        m->tasks[i]->op = task->op;
+        if (!pack_region(arena, task->region, &m->tasks[i]->region))
+            return false;
+    }
+    return m->tasks != NULL;
+}
+
+static bool pack_program(struct ad_arena *arena, const struct ad_schedule *schedule, int device,
+                         const struct ad_slices *slices, Adaps__Plan__Program *m)
+{
+    const struct ad_program *program = &schedule->programs[device];
+    m->busy_ns = schedule->busy_ns[device];
+    m->memory = schedule->memory[device];
+    m->n_steps = (size_t)program->nsteps;
+    m->steps = new_list(arena, &adaps__plan__step__descriptor, m->n_steps);
+    m->n_slices = (size_t)slices->count;
+    m->slices = new_list(arena, &adaps__plan__slice__descriptor, m->n_slices);
+    if (!m->steps || !m->slices)
+        return false;
+    for (int i = 0; i < program->nsteps; i++)
+        if (!pack_step(arena, program, &program->steps[i], m->steps[i]))
+            return false;
+    for (int i = 0; i < slices->count; i++) {
+        m->slices[i]->weight = slices->items[i].weight;
+        m->slices[i]->row0 = slices->items[i].row0;
+        m->slices[i]->row1 = slices->items[i].row1;
+        m->slices[i]->digest = digest_bytes(&slices->items[i].digest);
+    }
+    return true;
+}
+
+static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
+{
+    m->model_path = plan->model_path;
+    m->model_digest = digest_bytes(&plan->model_digest);
+    m->strategy = (char *)plan->strategy;
+    m->threshold = plan->threshold;
+    m->predicted_ns = plan->schedule.makespan_ns;
+    m->single_ns = plan->single_ns;
+    m->single_device = plan->single_device;
+    m->bytes = plan->schedule.bytes;
+    m->messages = plan->schedule.messages;
+    m->visited = plan->visited;
+    m->space_log10 = plan->space_log10;
+    m->search_s = plan->search_s;
+    m->note = (char *)plan->note;
+    m->n_programs = (size_t)plan->cluster.ndevices;
+    m->programs = new_list(arena, &adaps__plan__program__descriptor, m->n_programs);
+    if (!m->programs)
+        return false;
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        if (!pack_program(arena, &plan->schedule, d, &plan->slices[d], m->programs[d]))
+            return false;
+    return pack_graph(arena, plan->graph, &m->graph) &&
+           pack_cluster(arena, &plan->cluster, &m->cluster);
+}
+
+enum adaps_status ad_plan_check_graph_limits(size_t ops, size_t values, size_t weights,
+                                             size_t inputs, size_t outputs, struct adaps_error *err)
+{
+    const struct {
+        const char *what;
+        size_t count, limit;
+    } limits[] = {
+        {"ops", ops, AD_PLAN_MAX_OPS},
+        {"values", values, AD_PLAN_MAX_VALUES},
+        {"weights", weights, AD_PLAN_MAX_WEIGHTS},
+        {"inputs", inputs, AD_PLAN_MAX_ENDS},
+        {"outputs", outputs, AD_PLAN_MAX_ENDS},
+    };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (limits[i].count > limits[i].limit)
+            return ad_error_set(err, ADAPS_EINPUT, "the graph has %zu %s: a plan holds at most %zu",
+                                limits[i].count, limits[i].what, limits[i].limit);
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_limits(const struct adaps_plan *plan, struct adaps_error *err)
+{
+    const struct ad_graph *g = plan->graph;
+    size_t steps = 0, tasks = 0;
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        steps += (size_t)plan->schedule.programs[d].nsteps;
+        tasks += (size_t)plan->schedule.programs[d].ntasks;
+    }
+    if (steps > AD_PLAN_MAX_STEPS || tasks > AD_PLAN_MAX_TASKS)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%zu steps with %zu tasks: a plan holds at most %d and %d", steps,
+                            tasks, AD_PLAN_MAX_STEPS, AD_PLAN_MAX_TASKS);
+    return ad_plan_check_graph_limits((size_t)g->nops, (size_t)g->nvalues, (size_t)g->nweights,
+                                      (size_t)g->ninputs, (size_t)g->noutputs, err);
+}
+
+/* Head and message into one block. */
+static enum adaps_status write_out(const Adaps__Plan__Plan *message, void **data, size_t *size,
+                                   struct adaps_error *err)
+{
+    size_t body = protobuf_c_message_get_packed_size(&message->base);
+    size_t total = AD_PLAN_HEAD_BYTES + body;
+    if (total > AD_PLAN_MAX_BYTES)
+        return ad_error_set(err, ADAPS_EINPUT, "the plan takes %zu bytes: at most %zu", total,
+                            AD_PLAN_MAX_BYTES);
+    uint8_t *out = ad_calloc(total, 1);
+    if (!out)
+        return ad_error_memory(err, "plan file", total);
+    protobuf_c_message_pack(&message->base, out + AD_PLAN_HEAD_BYTES);
+    struct ad_digest digest = ad_digest_of(out + AD_PLAN_HEAD_BYTES, body);
+    memcpy(out, AD_PLAN_MAGIC, 8);
+    out[8] = AD_PLAN_VERSION; /* little-endian; the other three bytes are 0 */
+    memcpy(out + 12, digest.bytes, sizeof digest.bytes);
+    *data = out;
+    *size = total;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data, size_t *size,
+                               struct adaps_error *err)
+{
+    enum adaps_status status = check_limits(plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_arena arena = {0};
+    Adaps__Plan__Plan message = ADAPS__PLAN__PLAN__INIT;
+    if (pack_plan(&arena, plan, &message))
+        status = write_out(&message, data, size, err);
+    else
+        status = ad_error_memory(err, "plan message", sizeof message);
+    ad_arena_fini(&arena);
+    return status;
+}

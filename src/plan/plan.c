@@ -1,0 +1,256 @@
+/* Plans in memory: made from a search result, made for one device, given their weights. */
+#include "plan/internal.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+struct adaps_plan *ad_plan_alloc(int ndevices)
+{
+    struct adaps_plan *plan = ad_calloc(1, sizeof *plan);
+    if (!plan)
+        return NULL;
+    plan->slices = ad_calloc((size_t)ndevices, sizeof *plan->slices);
+    plan->single_device = -1;
+    if (!plan->slices) {
+        ad_free(plan);
+        return NULL;
+    }
+    return plan;
+}
+
+void adaps_plan_free(struct adaps_plan *plan)
+{
+    if (!plan)
+        return;
+    for (int d = 0; plan->slices && d < plan->cluster.ndevices; d++)
+        ad_free(plan->slices[d].items);
+    ad_free(plan->slices);
+    ad_graph_free(plan->graph);
+    ad_cluster_fini(&plan->cluster);
+    ad_schedule_fini(&plan->schedule);
+    ad_free(plan->model_path);
+    ad_free(plan->plan_path);
+    ad_free(plan);
+}
+
+/* plan->digest from what the plan says now. */
+static enum adaps_status update_digest(struct adaps_plan *plan, struct adaps_error *err)
+{
+    void *data;
+    size_t size;
+    enum adaps_status status = ad_plan_pack(plan, &data, &size, err);
+    if (status != ADAPS_OK)
+        return status;
+    plan->digest = ad_digest_of(data, size);
+    ad_free(data);
+    return ADAPS_OK;
+}
+
+/* Finds every device's slices and digests their rows: whole weights by what the graph says of them,
+ * parts from the data. */
+static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
+                                     const struct ad_graph *graph,
+                                     const struct ad_schedule *schedule, struct adaps_error *err)
+{
+    for (int d = 0; d < ndevices; d++) {
+        enum adaps_status status = ad_slices_find(graph, &schedule->programs[d], &slices[d], err);
+        if (status != ADAPS_OK)
+            return status;
+        for (int i = 0; i < slices[d].count; i++) {
+            struct ad_slice *slice = &slices[d].items[i];
+            const struct ad_weight *weight = &graph->weights[slice->weight];
+            if (slice->row0 == 0 && slice->row1 == weight->rows) {
+                slice->digest = weight->digest;
+                continue;
+            }
+            if (!weight->data)
+                return ad_error_set(err, ADAPS_EINTERNAL,
+                                    "weight '%s' has no data to digest a part of it", weight->name);
+            size_t row = (size_t)weight->row_elements;
+            slice->digest = ad_digest_of(weight->data + (size_t)slice->row0 * row,
+                                         (size_t)(slice->row1 - slice->row0) * row * sizeof(float));
+        }
+    }
+    return ADAPS_OK;
+}
+
+/* The schedule of everything on one device of the cluster. */
+static enum adaps_status build_alone(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                     int device, struct ad_schedule *out, struct adaps_error *err)
+{
+    struct ad_assignment all;
+    enum adaps_status status = ad_assignment_init(&all, graph->nops, cluster->ndevices, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int i = 0; i < graph->nops; i++)
+        *ad_assigned(&all, i, device) = ad_region_whole(&graph->values[graph->ops[i].output]);
+    status = ad_schedule_build(graph, cluster, &all, out, err);
+    ad_assignment_fini(&all);
+    return status;
+}
+
+static bool fits_memory(const struct ad_cluster *cluster, const struct ad_schedule *schedule)
+{
+    for (int d = 0; d < cluster->ndevices; d++)
+        if (cluster->devices[d].memory != 0 && schedule->memory[d] > 0 &&
+            (uint64_t)schedule->memory[d] > cluster->devices[d].memory)
+            return false;
+    return true;
+}
+
+/* The device that is fastest alone, by the same clocks, the way to it and back included. */
+static enum adaps_status find_best_single(const struct ad_graph *graph,
+                                          const struct ad_cluster *cluster, struct adaps_plan *plan,
+                                          struct adaps_error *err)
+{
+    plan->single_device = -1;
+    plan->single_ns = 0;
+    for (int d = 0; d < cluster->ndevices; d++) {
+        struct ad_schedule alone = {0};
+        enum adaps_status status = build_alone(graph, cluster, d, &alone, err);
+        if (status != ADAPS_OK)
+            return status;
+        if (fits_memory(cluster, &alone) &&
+            (plan->single_device < 0 || alone.makespan_ns < plan->single_ns)) {
+            plan->single_device = d;
+            plan->single_ns = alone.makespan_ns;
+        }
+        ad_schedule_fini(&alone);
+    }
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
+                               struct ad_search_result *result, const char *model_path,
+                               const struct ad_digest *model_digest, struct adaps_plan **out,
+                               struct adaps_error *err)
+{
+    int ndevices = cluster->ndevices;
+    struct adaps_plan *plan = ad_plan_alloc(ndevices);
+    if (!plan)
+        return ad_error_memory(err, "plan", sizeof *plan);
+    plan->model_digest = *model_digest;
+    plan->visited = result->visited;
+    plan->space_log10 = result->space_log10;
+    plan->search_s = result->seconds;
+    snprintf(plan->note, sizeof plan->note, "%s", result->note);
+
+    /* Borrowed until nothing can fail any more; then they are the plan's. */
+    plan->graph = graph;
+    plan->cluster = *cluster;
+    plan->schedule = result->schedule;
+    enum adaps_status status = ADAPS_OK;
+    plan->model_path = ad_strdup(model_path);
+    if (!plan->model_path)
+        status = ad_error_memory(err, "plan", strlen(model_path) + 1);
+    if (status == ADAPS_OK)
+        status = fill_slices(plan->slices, ndevices, graph, &plan->schedule, err);
+    if (status == ADAPS_OK)
+        status = find_best_single(graph, cluster, plan, err);
+    if (status == ADAPS_OK)
+        status = update_digest(plan, err);
+    if (status != ADAPS_OK) {
+        for (int d = 0; d < ndevices; d++)
+            ad_free(plan->slices[d].items);
+        plan->graph = NULL;
+        memset(&plan->cluster, 0, sizeof plan->cluster);
+        memset(&plan->schedule, 0, sizeof plan->schedule);
+        adaps_plan_free(plan);
+        return status;
+    }
+    memset(cluster, 0, sizeof *cluster);
+    memset(&result->schedule, 0, sizeof result->schedule);
+    *out = plan;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_describe(struct adaps_plan *plan, const char *strategy, double threshold,
+                                   struct adaps_error *err)
+{
+    snprintf(plan->strategy, sizeof plan->strategy, "%s", strategy);
+    plan->threshold = threshold;
+    return update_digest(plan, err);
+}
+
+/* A cluster of the source device alone, without address and memory limit: this process. */
+static enum adaps_status cluster_of_one(const struct ad_cluster *from, struct ad_cluster *to,
+                                        struct adaps_error *err)
+{
+    enum adaps_status status = ad_cluster_init(to, 1, err);
+    if (status != ADAPS_OK)
+        return status;
+    to->devices[0] = from->devices[from->source];
+    to->devices[0].address[0] = '\0';
+    to->devices[0].key[0] = '\0';
+    to->devices[0].memory = 0;
+    to->devices[0].source = true;
+    to->links[0] = (struct ad_link){.bandwidth = 1e9, .latency = 0}; /* never used; a valid value */
+    to->source = 0;
+    return ADAPS_OK;
+}
+
+static enum adaps_status copy_paths(const struct adaps_plan *from, struct adaps_plan *to,
+                                    struct adaps_error *err)
+{
+    to->model_path = ad_strdup(from->model_path);
+    to->plan_path = from->plan_path ? ad_strdup(from->plan_path) : NULL;
+    if (!to->model_path || (from->plan_path && !to->plan_path))
+        return ad_error_memory(err, "plan", strlen(from->model_path) + 1);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_plan **out,
+                                 struct adaps_error *err)
+{
+    struct adaps_plan *single = ad_plan_alloc(1);
+    if (!single)
+        return ad_error_memory(err, "plan", sizeof *single);
+    enum adaps_status status = cluster_of_one(&plan->cluster, &single->cluster, err);
+    if (status == ADAPS_OK)
+        status = copy_paths(plan, single, err);
+    if (status == ADAPS_OK)
+        status = ad_graph_copy(plan->graph, &single->graph, err);
+    if (status == ADAPS_OK)
+        status = build_alone(single->graph, &single->cluster, 0, &single->schedule, err);
+    if (status == ADAPS_OK)
+        status = fill_slices(single->slices, 1, single->graph, &single->schedule, err);
+    if (status == ADAPS_OK) {
+        single->model_digest = plan->model_digest;
+        single->single_device = 0;
+        single->single_ns = single->schedule.makespan_ns;
+        status = ad_plan_describe(single, "single", 0, err);
+    }
+    if (status != ADAPS_OK) {
+        adaps_plan_free(single);
+        return status;
+    }
+    *out = single;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from,
+                                         struct adaps_error *err)
+{
+    struct ad_graph *to = plan->graph;
+    if (from->nweights != to->nweights)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "the model has %d weight tensors, the plan was made for %d: it is not "
+                            "the model that was planned",
+                            from->nweights, to->nweights);
+    for (int i = 0; i < to->nweights; i++) {
+        const struct ad_weight *a = &from->weights[i], *b = &to->weights[i];
+        if (a->rows != b->rows || a->row_elements != b->row_elements || !a->data ||
+            !ad_digest_equal(&a->digest, &b->digest))
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "the model's weight '%s' differs from the plan's '%s': it is not "
+                                "the model that was planned",
+                                a->name, b->name);
+    }
+    for (int i = 0; i < to->nweights; i++) {
+        ad_free(to->weights[i].data);
+        to->weights[i].data = from->weights[i].data;
+        from->weights[i].data = NULL;
+    }
+    return ADAPS_OK;
+}

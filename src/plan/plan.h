@@ -1,0 +1,87 @@
+/* The plan: a schedule with everything needed to run it, as one file (plan.proto, adaps-plan(5)). */
+#ifndef AD_PLAN_PLAN_H
+#define AD_PLAN_PLAN_H
+
+#include "search/search.h"
+
+/* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
+#define AD_PLAN_MAGIC "ADAPSPLN"
+#define AD_PLAN_VERSION 1
+#define AD_PLAN_HEAD_BYTES (8 + 4 + AD_DIGEST_BYTES)
+#define AD_PLAN_MAX_BYTES ((size_t)64 << 20)
+
+/* Rows [row0, row1) of a weight, as a content-addressed blob of float32. */
+struct ad_slice {
+    int weight;
+    int64_t row0, row1;
+    struct ad_digest digest;
+};
+
+struct ad_slices {
+    struct ad_slice *items;
+    int count;
+};
+
+struct adaps_plan {
+    struct ad_graph *graph; /* without weight data, unless just compiled */
+    struct ad_cluster cluster;
+    struct ad_schedule schedule;
+    struct ad_slices *slices; /* by device; no duplicates; in order of weight, row0 */
+    char *model_path;         /* where the model was, relative to the plan file or absolute */
+    char *plan_path;          /* where this was loaded from, or NULL */
+    struct ad_digest model_digest;
+    struct ad_digest digest; /* of all bytes of ad_plan_pack(): the plan's identity on the agents */
+    char strategy[32];
+    double threshold;
+    int64_t single_ns; /* best single device; 0 and -1 when none has the memory */
+    int single_device;
+    int64_t visited;
+    double space_log10, search_s;
+    char note[256];
+};
+
+/* Takes over graph (which must hold weight data: slices are digested here; the data is then kept),
+ * schedule and cluster contents; on failure they stay the caller's. model_path is absolute. Finds the
+ * best single device by the same clocks. strategy is "" until ad_plan_describe(). */
+AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
+                                             struct ad_search_result *result,
+                                             const char *model_path,
+                                             const struct ad_digest *model_digest,
+                                             struct adaps_plan **out, struct adaps_error *err);
+
+/* Says how the plan was found: the name of the strategy and its window (ADaPS eq 3). The digest
+ * changes with it. */
+AD_MUST_CHECK enum adaps_status ad_plan_describe(struct adaps_plan *plan, const char *strategy,
+                                                 double threshold, struct adaps_error *err);
+
+/* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the same
+ * bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the format. */
+AD_MUST_CHECK enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data,
+                                             size_t *size, struct adaps_error *err);
+
+/* Parses, then verifies everything (ad_graph_verify, cluster values, ad_schedule_verify, slices
+ * present for every task): a plan that loads can be executed without further checks of its indices
+ * and sizes. `what` names it in messages. ADAPS_EINPUT says what is wrong with it. */
+AD_MUST_CHECK enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what,
+                                               struct adaps_plan **out, struct adaps_error *err);
+
+/* A plan for one device alone that computes the whole graph of `plan` (the reference answer): device
+ * 0 of a cluster of one. Shares nothing with `plan`. */
+AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
+                                               struct adaps_plan **out, struct adaps_error *err);
+
+/* Deep copy of a graph without weight data. */
+AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
+                                              struct adaps_error *err);
+
+/* Moves the weight data of `from` (freshly imported from the model file) into the plan's graph after
+ * checking that the digests agree. ADAPS_EINPUT: the model is not the one that was planned. */
+AD_MUST_CHECK enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan,
+                                                       struct ad_graph *from,
+                                                       struct adaps_error *err);
+
+/* The float32 data of a slice; requires attached weights. Borrowed. */
+const float *ad_plan_slice_data(const struct adaps_plan *plan, const struct ad_slice *slice,
+                                size_t *bytes);
+
+#endif

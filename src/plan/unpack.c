@@ -1,0 +1,404 @@
+/* Bytes -> plan. The bytes may come from anybody: nothing is used before it has been checked, and
+ * memory is bounded by the file's size. */
+#include "plan/unpack.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* What protobuf may allocate: steps take about seven times their bytes, and a byte is a byte; an
+ * empty message, two bytes in the file, takes up to a few hundred. */
+#define BUDGET_FACTOR 12
+#define BUDGET_BASE ((size_t)4 << 20)
+
+struct budget {
+    size_t left;
+    bool exhausted; /* the file asked for more */
+    bool failed;    /* the system had none */
+};
+
+static void *budget_alloc(void *data, size_t size)
+{
+    struct budget *budget = data;
+    if (size > budget->left) {
+        budget->exhausted = true;
+        return NULL;
+    }
+    void *p = ad_realloc(NULL, 1, size);
+    if (p)
+        budget->left -= size;
+    else
+        budget->failed = true;
+    return p;
+}
+
+static void budget_free(void *data, void *p)
+{
+    (void)data;
+    ad_free(p);
+}
+
+/* Into a field of fixed size; a longer text is refused, not cut. */
+static enum adaps_status copy_field(const char *from, char *to, size_t size, const char *what,
+                                    struct adaps_error *err)
+{
+    size_t n = strlen(from);
+    if (n >= size)
+        return ad_error_set(err, ADAPS_EINPUT, "%s has %zu bytes: at most %zu", what, n, size - 1);
+    memcpy(to, from, n + 1);
+    return ADAPS_OK;
+}
+
+static struct ad_region region_of(const Adaps__Plan__Region *m)
+{
+    if (!m)
+        return (struct ad_region){0};
+    return (struct ad_region){m->h0, m->h1, m->w0, m->w1, m->c0, m->c1};
+}
+
+/* Finite and above zero. */
+static bool positive(double x)
+{
+    return isfinite(x) && x > 0;
+}
+
+static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad_cost_table *table,
+                                      struct adaps_error *err)
+{
+    if (!m || m->n_rate != AD_COST_CLASSES)
+        return ad_error_set(err, ADAPS_EINPUT, "a cost table of %zu rates, not %d",
+                            m ? m->n_rate : 0, AD_COST_CLASSES);
+    for (size_t i = 0; i < m->n_rate; i++) {
+        if (!positive(m->rate[i]))
+            return ad_error_set(err, ADAPS_EINPUT, "rate %zu is %g", i, m->rate[i]);
+        table->rate[i] = m->rate[i];
+    }
+    if (!(isfinite(m->constant_s) && m->constant_s >= 0) || !positive(m->memory_bw))
+        return ad_error_set(err, ADAPS_EINPUT, "constant %g s, memory bandwidth %g", m->constant_s,
+                            m->memory_bw);
+    table->constant_s = m->constant_s;
+    table->memory_bw = m->memory_bw;
+    return copy_field(m->source, table->source, sizeof table->source, "the table's source", err);
+}
+
+static enum adaps_status unpack_device(const Adaps__Plan__Device *m, struct ad_device *device,
+                                       struct adaps_error *err)
+{
+    enum adaps_status status = copy_field(m->name, device->name, sizeof device->name, "name", err);
+    if (status == ADAPS_OK)
+        status = copy_field(m->board, device->board, sizeof device->board, "board", err);
+    if (status == ADAPS_OK)
+        status = copy_field(m->address, device->address, sizeof device->address, "address", err);
+    if (status == ADAPS_OK)
+        status = copy_field(m->key, device->key, sizeof device->key, "key", err);
+    if (status != ADAPS_OK)
+        return status;
+    if (!device->name[0])
+        return ad_error_set(err, ADAPS_EINPUT, "it has no name");
+    if (device->key[0] && strlen(device->key) != sizeof device->key - 1)
+        return ad_error_set(err, ADAPS_EINPUT, "a key of %zu characters, not %zu",
+                            strlen(device->key), sizeof device->key - 1);
+    if (!positive(m->speed) || m->speed > 1000)
+        return ad_error_set(err, ADAPS_EINPUT, "speed %g is not within (0, 1000]", m->speed);
+    if (m->threads < 1 || m->threads > 64)
+        return ad_error_set(err, ADAPS_EINPUT, "%" PRId32 " threads are not within 1..64",
+                            m->threads);
+    device->speed = m->speed;
+    device->memory = m->memory;
+    device->threads = m->threads;
+    return unpack_table(m->table, &device->table, err);
+}
+
+static enum adaps_status unpack_links(const Adaps__Plan__Cluster *m, struct ad_cluster *cluster,
+                                      struct adaps_error *err)
+{
+    for (size_t i = 0; i < m->n_links; i++) {
+        const Adaps__Plan__Link *link = m->links[i];
+        cluster->links[i] = (struct ad_link){link->bandwidth, link->latency};
+        if (i % (m->n_devices + 1) == 0)
+            cluster->links[i] = (struct ad_link){0, 0}; /* the unused diagonal */
+        else if (!positive(link->bandwidth) || !isfinite(link->latency) || link->latency < 0)
+            return ad_error_set(err, ADAPS_EINPUT, "link %s to %s: bandwidth %g B/s, latency %g s",
+                                cluster->devices[i / m->n_devices].name,
+                                cluster->devices[i % m->n_devices].name, link->bandwidth,
+                                link->latency);
+    }
+    return ADAPS_OK;
+}
+
+/* The cluster is freed with the plan, whatever happens here. */
+static enum adaps_status unpack_cluster(const Adaps__Plan__Cluster *m, struct ad_cluster *cluster,
+                                        struct adaps_error *err)
+{
+    size_t n = (size_t)cluster->ndevices;
+    if (m->n_links != n * n)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu links between %zu devices, not %zu", m->n_links,
+                            n, n * n);
+    if (m->source < 0 || (size_t)m->source >= n)
+        return ad_error_set(err, ADAPS_EINPUT, "the source is device %" PRId32 " of %zu", m->source,
+                            n);
+    for (size_t i = 0; i < n; i++) {
+        enum adaps_status status = unpack_device(m->devices[i], &cluster->devices[i], err);
+        if (status != ADAPS_OK) {
+            ad_error_prefix(err, "device %zu: ", i);
+            return status;
+        }
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(cluster->devices[k].name, cluster->devices[i].name) == 0)
+                return ad_error_set(err, ADAPS_EINPUT, "two devices are called '%s'",
+                                    cluster->devices[i].name);
+        cluster->devices[i].source = (int)i == m->source;
+    }
+    cluster->source = m->source;
+    return unpack_links(m, cluster, err);
+}
+
+static enum adaps_status unpack_step(const Adaps__Plan__Step *m, struct ad_program *program,
+                                     struct ad_step *step, struct adaps_error *err)
+{
+    *step = (struct ad_step){
+        .kind = (enum ad_step_kind)m->kind, .start_ns = m->start_ns, .end_ns = m->end_ns};
+    if (m->start_ns < 0 || m->end_ns < m->start_ns)
+        return ad_error_set(err, ADAPS_EINPUT, "from %" PRId64 " to %" PRId64 " ns", m->start_ns,
+                            m->end_ns);
+    if (m->kind == ADAPS__PLAN__STEP__KIND__COMPUTE) {
+        if (m->n_tasks == 0)
+            return ad_error_set(err, ADAPS_EINPUT, "computes nothing");
+        step->first_task = program->ntasks;
+        step->ntasks = (int)m->n_tasks;
+        for (size_t i = 0; i < m->n_tasks; i++)
+            program->tasks[program->ntasks++] =
+                (struct ad_task){m->tasks[i]->op, region_of(m->tasks[i]->region)};
+        return ADAPS_OK;
+    }
+    if (m->kind != ADAPS__PLAN__STEP__KIND__SEND && m->kind != ADAPS__PLAN__STEP__KIND__RECV)
+        return ad_error_set(err, ADAPS_EINPUT, "unknown kind %d", (int)m->kind);
+    if (m->n_tasks > 0)
+        return ad_error_set(err, ADAPS_EINPUT, "a message with %zu tasks", m->n_tasks);
+    step->value = m->value;
+    step->peer = m->peer;
+    step->tag = m->tag;
+    step->region = region_of(m->region);
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_program(const Adaps__Plan__Program *m, struct ad_arena *arena,
+                                        struct ad_program *program, struct adaps_error *err)
+{
+    size_t tasks = 0;
+    for (size_t i = 0; i < m->n_steps; i++)
+        tasks += m->steps[i]->n_tasks;
+    if (m->n_steps > AD_PLAN_MAX_STEPS || tasks > AD_PLAN_MAX_TASKS)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu steps with %zu tasks: at most %d and %d",
+                            m->n_steps, tasks, AD_PLAN_MAX_STEPS, AD_PLAN_MAX_TASKS);
+    program->steps = ad_arena_alloc(arena, m->n_steps + 1, sizeof *program->steps);
+    program->tasks = ad_arena_alloc(arena, tasks + 1, sizeof *program->tasks);
+    if (!program->steps || !program->tasks)
+        return ad_error_memory(err, "program of the plan", m->n_steps * sizeof *program->steps);
+    for (size_t i = 0; i < m->n_steps; i++) {
+        enum adaps_status status = unpack_step(m->steps[i], program, &program->steps[i], err);
+        if (status != ADAPS_OK) {
+            ad_error_prefix(err, "step %zu: ", i);
+            return status;
+        }
+        program->nsteps++;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_schedule(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                         struct adaps_error *err)
+{
+    struct ad_schedule *schedule = &plan->schedule;
+    size_t n = m->n_programs;
+    if (n != (size_t)plan->cluster.ndevices)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu programs for %d devices", n,
+                            plan->cluster.ndevices);
+    if (m->predicted_ns < 0 || m->bytes < 0 || m->messages < 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "predicted %" PRId64 " ns, %" PRId64 " bytes, %" PRId64 " messages",
+                            m->predicted_ns, m->bytes, m->messages);
+    schedule->programs = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->programs);
+    schedule->busy_ns = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->busy_ns);
+    schedule->memory = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->memory);
+    if (!schedule->programs || !schedule->busy_ns || !schedule->memory)
+        return ad_error_memory(err, "plan", n * sizeof *schedule->programs);
+    schedule->ndevices = (int)n;
+    schedule->makespan_ns = m->predicted_ns;
+    schedule->bytes = m->bytes;
+    schedule->messages = m->messages;
+    for (size_t d = 0; d < n; d++) {
+        enum adaps_status status =
+            unpack_program(m->programs[d], &schedule->arena, &schedule->programs[d], err);
+        if (status == ADAPS_OK && (m->programs[d]->busy_ns < 0 || m->programs[d]->memory < 0))
+            status =
+                ad_error_set(err, ADAPS_EINPUT, "busy for %" PRId64 " ns with %" PRId64 " bytes",
+                             m->programs[d]->busy_ns, m->programs[d]->memory);
+        if (status != ADAPS_OK) {
+            ad_error_prefix(err, "program of '%s': ", plan->cluster.devices[d].name);
+            return status;
+        }
+        schedule->busy_ns[d] = m->programs[d]->busy_ns;
+        schedule->memory[d] = m->programs[d]->memory;
+    }
+    return ad_schedule_verify(plan->graph, schedule, plan->cluster.source, err);
+}
+
+/* The file's slices must be exactly those that follow from the tasks; only digests are news. */
+static enum adaps_status unpack_slices(const Adaps__Plan__Program *m, const struct ad_graph *graph,
+                                       const struct ad_program *program, struct ad_slices *out,
+                                       struct adaps_error *err)
+{
+    enum adaps_status status = ad_slices_find(graph, program, out, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (m->n_slices != (size_t)out->count)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu weight slices, its tasks take %d", m->n_slices,
+                            out->count);
+    for (int i = 0; i < out->count; i++) {
+        const Adaps__Plan__Slice *given = m->slices[i];
+        struct ad_slice *slice = &out->items[i];
+        const struct ad_weight *weight = &graph->weights[slice->weight];
+        if (given->weight != slice->weight || given->row0 != slice->row0 ||
+            given->row1 != slice->row1)
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "weight slice %d is rows %" PRId64 ":%" PRId64 " of weight %" PRId32
+                                ", its tasks take rows %" PRId64 ":%" PRId64 " of '%s'",
+                                i, given->row0, given->row1, given->weight, slice->row0,
+                                slice->row1, weight->name);
+        status = ad_plan_unpack_digest(&given->digest, &slice->digest, weight->name, err);
+        if (status != ADAPS_OK)
+            return status;
+        if (slice->row0 == 0 && slice->row1 == weight->rows &&
+            !ad_digest_equal(&slice->digest, &weight->digest))
+            return ad_error_set(err, ADAPS_EINPUT, "two digests for the whole of weight '%s'",
+                                weight->name);
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_facts(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                      struct adaps_error *err)
+{
+    if (!isfinite(m->threshold) || !isfinite(m->space_log10) || !isfinite(m->search_s) ||
+        m->search_s < 0 || m->visited < 0 || m->single_ns < 0 || m->single_device < -1 ||
+        m->single_device >= plan->cluster.ndevices)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "threshold %g, space 10^%g, search of %g s, %" PRId64
+                            " visited, device %" PRId32 " alone in %" PRId64 " ns",
+                            m->threshold, m->space_log10, m->search_s, m->visited, m->single_device,
+                            m->single_ns);
+    plan->threshold = m->threshold;
+    plan->space_log10 = m->space_log10;
+    plan->search_s = m->search_s;
+    plan->visited = m->visited;
+    plan->single_ns = m->single_ns;
+    plan->single_device = m->single_device;
+    plan->model_path = ad_strdup(m->model_path);
+    if (!plan->model_path)
+        return ad_error_memory(err, "plan", strlen(m->model_path) + 1);
+    enum adaps_status status =
+        ad_plan_unpack_digest(&m->model_digest, &plan->model_digest, "the model", err);
+    if (status == ADAPS_OK)
+        status = copy_field(m->strategy, plan->strategy, sizeof plan->strategy, "strategy", err);
+    if (status == ADAPS_OK)
+        status = copy_field(m->note, plan->note, sizeof plan->note, "note", err);
+    return status;
+}
+
+static enum adaps_status fill_plan(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                   struct adaps_error *err)
+{
+    enum adaps_status status = ad_plan_unpack_graph(m->graph, &plan->graph, err);
+    if (status == ADAPS_OK)
+        status = unpack_cluster(m->cluster, &plan->cluster, err);
+    if (status == ADAPS_OK)
+        status = unpack_schedule(m, plan, err);
+    for (int d = 0; d < plan->cluster.ndevices && status == ADAPS_OK; d++) {
+        status = unpack_slices(m->programs[d], plan->graph, &plan->schedule.programs[d],
+                               &plan->slices[d], err);
+        if (status != ADAPS_OK)
+            ad_error_prefix(err, "program of '%s': ", plan->cluster.devices[d].name);
+    }
+    return status == ADAPS_OK ? unpack_facts(m, plan, err) : status;
+}
+
+/* Magic, version, digest. */
+static enum adaps_status check_head(const uint8_t *data, size_t size, struct adaps_error *err)
+{
+    if (size < AD_PLAN_HEAD_BYTES || memcmp(data, AD_PLAN_MAGIC, 8) != 0)
+        return ad_error_set(err, ADAPS_EINPUT, "not an adaps plan");
+    uint32_t version = (uint32_t)data[8] | (uint32_t)data[9] << 8 | (uint32_t)data[10] << 16 |
+                       (uint32_t)data[11] << 24;
+    if (version != AD_PLAN_VERSION)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "plan format %" PRIu32 ", this adaps reads format %d", version,
+                            AD_PLAN_VERSION);
+    if (size > AD_PLAN_MAX_BYTES)
+        return ad_error_set(err, ADAPS_EINPUT, "a plan of %zu bytes: at most %zu", size,
+                            AD_PLAN_MAX_BYTES);
+    struct ad_digest digest = ad_digest_of(data + AD_PLAN_HEAD_BYTES, size - AD_PLAN_HEAD_BYTES);
+    if (memcmp(digest.bytes, data + 12, sizeof digest.bytes) != 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "damaged or truncated plan: the digest does not match (%zu bytes)",
+                            size);
+    return ADAPS_OK;
+}
+
+static enum adaps_status parse_message(const uint8_t *data, size_t size, Adaps__Plan__Plan **out,
+                                       struct adaps_error *err)
+{
+    struct budget budget = {.left = size * BUDGET_FACTOR + BUDGET_BASE};
+    ProtobufCAllocator allocator = {
+        .alloc = budget_alloc, .free = budget_free, .allocator_data = &budget};
+    *out = adaps__plan__plan__unpack(&allocator, size, data);
+    if (*out)
+        return ADAPS_OK;
+    if (budget.failed)
+        return ad_error_memory(err, "plan message", size);
+    if (budget.exhausted)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "the plan's %zu bytes would take more than %zu bytes of memory", size,
+                            size * BUDGET_FACTOR + BUDGET_BASE);
+    return ad_error_set(err, ADAPS_EINPUT, "malformed plan message (%zu bytes)", size);
+}
+
+static enum adaps_status unpack_message(const Adaps__Plan__Plan *m, struct adaps_plan **out,
+                                        struct adaps_error *err)
+{
+    size_t n = m->cluster ? m->cluster->n_devices : 0;
+    if (n < 1 || n > AD_MAX_DEVICES)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu devices: 1..%d are possible", n,
+                            AD_MAX_DEVICES);
+    struct adaps_plan *plan = ad_plan_alloc((int)n);
+    if (!plan)
+        return ad_error_memory(err, "plan", sizeof *plan);
+    enum adaps_status status = ad_cluster_init(&plan->cluster, (int)n, err);
+    if (status == ADAPS_OK)
+        status = fill_plan(m, plan, err);
+    if (status == ADAPS_OK)
+        *out = plan;
+    else
+        adaps_plan_free(plan);
+    return status;
+}
+
+enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what,
+                                 struct adaps_plan **out, struct adaps_error *err)
+{
+    ProtobufCAllocator releaser = {.alloc = NULL, .free = budget_free};
+    Adaps__Plan__Plan *message = NULL;
+    enum adaps_status status = check_head(data, size, err);
+    if (status == ADAPS_OK)
+        status = parse_message((const uint8_t *)data + AD_PLAN_HEAD_BYTES,
+                               size - AD_PLAN_HEAD_BYTES, &message, err);
+    if (status == ADAPS_OK)
+        status = unpack_message(message, out, err);
+    if (status == ADAPS_OK)
+        (*out)->digest = ad_digest_of(data, size);
+    else
+        ad_error_prefix(err, "%s: ", what);
+    if (message)
+        adaps__plan__plan__free_unpacked(message, &releaser);
+    return status;
+}

@@ -1,0 +1,178 @@
+/* The graph of a plan file: sizes are checked here, everything else by ad_graph_verify(). */
+#include "plan/unpack.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum adaps_status ad_plan_unpack_digest(const ProtobufCBinaryData *from, struct ad_digest *to,
+                                        const char *what, struct adaps_error *err)
+{
+    if (from->len != sizeof to->bytes)
+        return ad_error_set(err, ADAPS_EINPUT, "the digest of %s has %zu bytes, not %zu", what,
+                            from->len, sizeof to->bytes);
+    memcpy(to->bytes, from->data, sizeof to->bytes);
+    return ADAPS_OK;
+}
+
+static int *copy_indices(struct ad_arena *arena, const int32_t *from, size_t n)
+{
+    int *to = ad_arena_alloc(arena, n ? n : 1, sizeof *to);
+    for (size_t i = 0; to && i < n; i++)
+        to[i] = from[i];
+    return to;
+}
+
+static struct ad_window window_of(const Adaps__Plan__Window *m)
+{
+    if (!m)
+        return (struct ad_window){0};
+    return (struct ad_window){.kh = m->kh,
+                              .kw = m->kw,
+                              .sh = m->sh,
+                              .sw = m->sw,
+                              .dh = m->dh,
+                              .dw = m->dw,
+                              .pt = m->pt,
+                              .pl = m->pl,
+                              .pb = m->pb,
+                              .pr = m->pr,
+                              .real_pb = m->real_pb,
+                              .real_pr = m->real_pr};
+}
+
+static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op *m,
+                                   struct ad_op *op, struct adaps_error *err)
+{
+    if (m->n_inputs > AD_PLAN_MAX_VALUES)
+        return ad_error_set(err, ADAPS_EINPUT, "op '%s' has %zu inputs", m->name, m->n_inputs);
+    if (m->n_view_dims > AD_MAX_RANK || m->n_perm != m->n_view_dims)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "op '%s': a permutation of %zu for %zu dims; at most %d", m->name,
+                            m->n_perm, m->n_view_dims, AD_MAX_RANK);
+    *op = (struct ad_op){
+        .kind = (enum ad_op_kind)m->kind,
+        .name = ad_arena_strdup(arena, m->name),
+        .type = ad_arena_strdup(arena, m->type),
+        .ninputs = (int)m->n_inputs,
+        .inputs = copy_indices(arena, m->inputs, m->n_inputs),
+        .output = m->output,
+        .weight = m->weight,
+        .bias = m->bias,
+        .window = window_of(m->window),
+        .groups = m->groups,
+        .count_include_pad = m->count_include_pad,
+        .clamp_min = m->clamp_min,
+        .clamp_max = m->clamp_max,
+        .lrn_size = m->lrn_size,
+        .lrn_alpha = m->lrn_alpha,
+        .lrn_beta = m->lrn_beta,
+        .lrn_bias = m->lrn_bias,
+        .outer = m->outer,
+        .inner = m->inner,
+        .view_rank = (int)m->n_view_dims,
+    };
+    if (!op->name || !op->type || !op->inputs)
+        return ad_error_memory(err, "plan", strlen(m->name));
+    for (size_t i = 0; i < m->n_view_dims; i++) {
+        op->view_dims[i] = m->view_dims[i];
+        op->perm[i] = m->perm[i];
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_value(struct ad_arena *arena, const Adaps__Plan__Value *m,
+                                      struct ad_value *value, struct adaps_error *err)
+{
+    if (m->n_dims > AD_MAX_RANK || m->n_box != 4 || m->format > AD_PLAIN)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "value '%s': rank %zu, a box of %zu numbers, format %" PRIu32, m->name,
+                            m->n_dims, m->n_box, m->format);
+    *value = (struct ad_value){
+        .name = ad_arena_strdup(arena, m->name),
+        .rank = (int)m->n_dims,
+        .format = (enum ad_format)m->format,
+        .box = {m->box[0], m->box[1], m->box[2], m->box[3]},
+        .producer = m->producer,
+        .constant = m->constant,
+    };
+    if (!value->name)
+        return ad_error_memory(err, "plan", strlen(m->name));
+    for (size_t i = 0; i < m->n_dims; i++)
+        value->dims[i] = m->dims[i];
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_metadata(const Adaps__Plan__Graph *m, struct ad_graph *graph,
+                                         struct adaps_error *err)
+{
+    const char **pairs = ad_arena_alloc(&graph->arena, 2 * m->n_metadata + 1, sizeof *pairs);
+    if (!pairs)
+        return ad_error_memory(err, "plan", m->n_metadata);
+    for (size_t i = 0; i < m->n_metadata; i++) {
+        pairs[2 * i] = ad_arena_strdup(&graph->arena, m->metadata[i]->key);
+        pairs[2 * i + 1] = ad_arena_strdup(&graph->arena, m->metadata[i]->value);
+        if (!pairs[2 * i] || !pairs[2 * i + 1])
+            return ad_error_memory(err, "plan", m->n_metadata);
+    }
+    graph->metadata = pairs;
+    return ADAPS_OK;
+}
+
+/* The counts are within the limits here. nweights is set last: ad_graph_free() walks the weights.
+ */
+static enum adaps_status fill_graph(const Adaps__Plan__Graph *m, struct ad_graph *graph,
+                                    struct adaps_error *err)
+{
+    struct ad_arena *arena = &graph->arena;
+    graph->name = ad_arena_strdup(arena, m->name);
+    graph->ops = ad_arena_alloc(arena, m->n_ops + 1, sizeof *graph->ops);
+    graph->values = ad_arena_alloc(arena, m->n_values + 1, sizeof *graph->values);
+    graph->weights = ad_arena_alloc(arena, m->n_weights + 1, sizeof *graph->weights);
+    graph->inputs = copy_indices(arena, m->inputs, m->n_inputs);
+    graph->outputs = copy_indices(arena, m->outputs, m->n_outputs);
+    if (!graph->name || !graph->ops || !graph->values || !graph->weights || !graph->inputs ||
+        !graph->outputs)
+        return ad_error_memory(err, "graph of the plan", m->n_ops * sizeof *graph->ops);
+    graph->nops = (int)m->n_ops;
+    graph->nvalues = (int)m->n_values;
+    graph->nweights = (int)m->n_weights;
+    graph->ninputs = (int)m->n_inputs;
+    graph->noutputs = (int)m->n_outputs;
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < m->n_ops && status == ADAPS_OK; i++)
+        status = unpack_op(arena, m->ops[i], &graph->ops[i], err);
+    for (size_t i = 0; i < m->n_values && status == ADAPS_OK; i++)
+        status = unpack_value(arena, m->values[i], &graph->values[i], err);
+    for (size_t i = 0; i < m->n_weights && status == ADAPS_OK; i++) {
+        struct ad_weight *weight = &graph->weights[i];
+        weight->rows = m->weights[i]->rows;
+        weight->row_elements = m->weights[i]->row_elements;
+        weight->name = ad_arena_strdup(arena, m->weights[i]->name);
+        if (!weight->name)
+            return ad_error_memory(err, "plan", m->n_weights);
+        status = ad_plan_unpack_digest(&m->weights[i]->digest, &weight->digest, weight->name, err);
+    }
+    return status == ADAPS_OK ? unpack_metadata(m, graph, err) : status;
+}
+
+enum adaps_status ad_plan_unpack_graph(const Adaps__Plan__Graph *m, struct ad_graph **out,
+                                       struct adaps_error *err)
+{
+    if (!m)
+        return ad_error_set(err, ADAPS_EINPUT, "there is no graph");
+    enum adaps_status status = ad_plan_check_graph_limits(m->n_ops, m->n_values, m->n_weights,
+                                                          m->n_inputs, m->n_outputs, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_graph *graph = ad_calloc(1, sizeof *graph);
+    if (!graph)
+        return ad_error_memory(err, "graph of the plan", sizeof *graph);
+    status = fill_graph(m, graph, err);
+    if (status == ADAPS_OK)
+        status = ad_graph_verify(graph, false, err);
+    if (status == ADAPS_OK)
+        *out = graph;
+    else
+        ad_graph_free(graph);
+    return status;
+}

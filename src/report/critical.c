@@ -1,0 +1,159 @@
+/* Use of the links, and the critical chain: walked backwards from the result, always to the step
+ * that the current one had to wait for. */
+#include "report/simulation.h"
+
+#include <stdlib.h>
+
+/* A walk in progress. by_end: the messages by their end, for finding who held a link. */
+struct walk {
+    const struct adaps_plan *plan;
+    const struct ad_messages *messages;
+    const struct ad_message **by_end;
+    struct ad_simulation *out;
+    size_t room;
+};
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct ad_message *x = *(const struct ad_message *const *)a;
+    const struct ad_message *y = *(const struct ad_message *const *)b;
+    if (x->end_ns != y->end_ns)
+        return x->end_ns < y->end_ns ? -1 : 1;
+    return (x->tag > y->tag) - (x->tag < y->tag);
+}
+
+/* The message that left one of m's links just when m began, so that m had waited for it; or NULL.
+ */
+static const struct ad_message *link_holder(const struct walk *walk, const struct ad_message *m)
+{
+    size_t lo = 0, hi = walk->messages->count;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (walk->by_end[mid]->end_ns < m->start_ns)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    for (; lo < walk->messages->count && walk->by_end[lo]->end_ns == m->start_ns; lo++) {
+        const struct ad_message *other = walk->by_end[lo];
+        if ((other->from == m->from || other->to == m->to) && other->start_ns < m->start_ns)
+            return other;
+    }
+    return NULL;
+}
+
+static bool add(struct walk *walk, int device, int step)
+{
+    struct ad_simulation *out = walk->out;
+    const struct ad_step *s = &walk->plan->schedule.programs[device].steps[step];
+    if (!ad_grow(&out->chain, out->nchain, &walk->room, sizeof *out->chain))
+        return false;
+    out->chain[out->nchain++] = (struct ad_critical){device, step, s->start_ns, s->end_ns};
+    if (s->kind == AD_STEP_COMPUTE)
+        out->compute_ns += s->end_ns - s->start_ns;
+    else
+        out->transfer_ns += s->end_ns - s->start_ns;
+    return true;
+}
+
+/* Adds a message and those that held its links before; returns the earliest, before whose SEND the
+ * walk goes on. NULL without memory. */
+static const struct ad_message *walk_messages(struct walk *walk, const struct ad_message *m)
+{
+    for (;;) {
+        if (!add(walk, m->from, m->send_step))
+            return NULL;
+        const struct ad_message *holder = link_holder(walk, m);
+        if (!holder)
+            return m;
+        m = holder;
+    }
+}
+
+static bool walk_back(struct walk *walk)
+{
+    const struct ad_schedule *schedule = &walk->plan->schedule;
+    int device = walk->plan->cluster.source;
+    int step = schedule->programs[device].nsteps - 1;
+    /* verified plans have no cycle; times that a stranger made up must not make one either */
+    size_t left = 2 * walk->messages->count;
+    for (int d = 0; d < schedule->ndevices; d++)
+        left += (size_t)schedule->programs[d].nsteps;
+    for (; step >= 0 && left > 0; left--) {
+        const struct ad_step *s = &schedule->programs[device].steps[step];
+        if (s->kind == AD_STEP_COMPUTE && !add(walk, device, step))
+            return false;
+        const struct ad_message *m = NULL;
+        if (s->kind == AD_STEP_RECV && s->end_ns > s->start_ns)
+            m = ad_messages_find(walk->messages, s->tag);
+        if (m) {
+            m = walk_messages(walk, m);
+            if (!m)
+                return false;
+            device = m->from;
+            step = m->send_step;
+        }
+        step--;
+    }
+    struct ad_critical *chain = walk->out->chain;
+    for (size_t i = 0, n = walk->out->nchain; i < n / 2; i++) {
+        struct ad_critical swap = chain[i];
+        chain[i] = chain[n - 1 - i];
+        chain[n - 1 - i] = swap;
+    }
+    return true;
+}
+
+static bool sum_links(struct ad_simulation *out, const struct ad_messages *messages, int ndevices)
+{
+    size_t n = (size_t)ndevices;
+    out->links = ad_calloc(n * n, sizeof *out->links);
+    if (!out->links)
+        return false;
+    for (size_t i = 0; i < messages->count; i++) {
+        const struct ad_message *m = &messages->items[i];
+        struct ad_link_use *use = &out->links[(size_t)m->from * n + (size_t)m->to];
+        use->from = m->from;
+        use->to = m->to;
+        use->bytes += m->bytes;
+        use->messages++;
+        use->busy_ns += m->end_ns - m->start_ns;
+    }
+    for (size_t i = 0; i < n * n; i++)
+        if (out->links[i].messages > 0)
+            out->links[out->nlinks++] = out->links[i];
+    return true;
+}
+
+enum adaps_status ad_simulation_init(struct ad_simulation *out, const struct adaps_plan *plan,
+                                     struct adaps_error *err)
+{
+    struct ad_messages messages;
+    *out = (struct ad_simulation){0};
+    enum adaps_status status = ad_messages_init(&messages, plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct walk walk = {.plan = plan, .messages = &messages, .out = out};
+    walk.by_end = ad_calloc(messages.count + 1, sizeof *walk.by_end);
+    bool ok = walk.by_end != NULL;
+    if (ok) {
+        for (size_t i = 0; i < messages.count; i++)
+            walk.by_end[i] = &messages.items[i];
+        qsort(walk.by_end, messages.count, sizeof *walk.by_end, compare_ends);
+        ok = walk_back(&walk) && sum_links(out, &messages, plan->cluster.ndevices);
+    }
+    if (!ok) {
+        status = ad_error_memory(err, "simulation", messages.count * sizeof *walk.by_end);
+        ad_simulation_fini(out);
+    }
+    ad_free(walk.by_end);
+    ad_messages_fini(&messages);
+    return status;
+}
+
+void ad_simulation_fini(struct ad_simulation *simulation)
+{
+    ad_free(simulation->chain);
+    ad_free(simulation->links);
+    *simulation = (struct ad_simulation){0};
+}

@@ -1,0 +1,123 @@
+#include "report/figures.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int64_t ad_figures_bytes(const struct ad_graph *graph, int value, struct ad_region region)
+{
+    return (int64_t)sizeof(float) * graph->values[value].box.n * ad_region_elements(region);
+}
+
+static int64_t weight_bytes(const struct ad_weight *weight, int64_t rows)
+{
+    return (int64_t)sizeof(float) * rows * weight->row_elements;
+}
+
+int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op)
+{
+    int64_t bytes = 0;
+    if (op->weight >= 0)
+        bytes += weight_bytes(&graph->weights[op->weight], graph->weights[op->weight].rows);
+    if (op->bias >= 0)
+        bytes += weight_bytes(&graph->weights[op->bias], graph->weights[op->bias].rows);
+    return bytes;
+}
+
+const char *ad_figures_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+char *ad_figures_region(const struct ad_value *value, struct ad_region region, char *buf,
+                        size_t size)
+{
+    struct ad_region whole = ad_region_whole(value);
+    const struct {
+        const char *name;
+        int32_t lo, hi, whole_lo, whole_hi;
+    } axes[] = {
+        {"rows", region.h0, region.h1, whole.h0, whole.h1},
+        {"columns", region.w0, region.w1, whole.w0, whole.w1},
+        {"channels", region.c0, region.c1, whole.c0, whole.c1},
+    };
+    size_t n = 0;
+    snprintf(buf, size, ad_region_empty(region) ? "none" : "all");
+    for (int i = 0; i < 3 && !ad_region_empty(region) && n < size; i++)
+        if (axes[i].lo != axes[i].whole_lo || axes[i].hi != axes[i].whole_hi)
+            n += (size_t)snprintf(buf + n, size - n, "%s%s %d:%d", n ? ", " : "", axes[i].name,
+                                  axes[i].lo, axes[i].hi);
+    return buf;
+}
+
+/* The part of an op that a region of its output is. */
+static double part(const struct ad_graph *graph, const struct ad_op *op, struct ad_region region)
+{
+    struct ad_region whole = ad_region_whole(&graph->values[op->output]);
+    return (double)ad_region_elements(region) / (double)ad_region_elements(whole);
+}
+
+static void device_figures(const struct adaps_plan *plan, int device, struct ad_device_figures *out,
+                           double *elements)
+{
+    const struct ad_graph *graph = plan->graph;
+    const struct ad_program *program = &plan->schedule.programs[device];
+    double macs = 0;
+    for (int i = 0; i < program->ntasks; i++) {
+        const struct ad_op *op = &graph->ops[program->tasks[i].op];
+        macs += (double)ad_cost_macs(graph, op) * part(graph, op, program->tasks[i].region);
+        *elements += (double)ad_region_elements(program->tasks[i].region);
+    }
+    out->macs = (int64_t)(macs + 0.5);
+    out->ntasks = program->ntasks;
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind == AD_STEP_COMPUTE)
+            continue;
+        int64_t bytes = ad_figures_bytes(graph, step->value, step->region);
+        if (step->kind == AD_STEP_SEND) {
+            out->sent++;
+            out->sent_bytes += bytes;
+        } else {
+            out->received++;
+            out->received_bytes += bytes;
+            out->wait_ns += step->end_ns - step->start_ns;
+        }
+    }
+    const struct ad_slices *slices = &plan->slices[device];
+    for (int i = 0; i < slices->count; i++)
+        out->weight_bytes += weight_bytes(&graph->weights[slices->items[i].weight],
+                                          slices->items[i].row1 - slices->items[i].row0);
+}
+
+enum adaps_status ad_figures_init(struct ad_figures *out, const struct adaps_plan *plan,
+                                  struct adaps_error *err)
+{
+    const struct ad_graph *graph = plan->graph;
+    double elements[AD_MAX_DEVICES] = {0}, all_elements = 0;
+    *out = (struct ad_figures){.ndevices = plan->cluster.ndevices};
+    out->devices = ad_calloc((size_t)out->ndevices, sizeof *out->devices);
+    if (!out->devices)
+        return ad_error_memory(err, "figures", (size_t)out->ndevices * sizeof *out->devices);
+    for (int i = 0; i < graph->nops; i++) {
+        out->macs += ad_cost_macs(graph, &graph->ops[i]);
+        all_elements +=
+            (double)ad_region_elements(ad_region_whole(&graph->values[graph->ops[i].output]));
+    }
+    for (int i = 0; i < graph->nweights; i++)
+        out->weight_bytes += weight_bytes(&graph->weights[i], graph->weights[i].rows);
+    for (int d = 0; d < out->ndevices; d++) {
+        struct ad_device_figures *device = &out->devices[d];
+        device_figures(plan, d, device, &elements[d]);
+        device->share =
+            out->macs > 0 ? (double)device->macs / (double)out->macs : elements[d] / all_elements;
+        out->used += device->ntasks > 0;
+    }
+    return ADAPS_OK;
+}
+
+void ad_figures_fini(struct ad_figures *figures)
+{
+    ad_free(figures->devices);
+    *figures = (struct ad_figures){0};
+}

@@ -1,0 +1,44 @@
+/* Sums over a plan that several reports show. */
+#ifndef AD_REPORT_FIGURES_H
+#define AD_REPORT_FIGURES_H
+
+#include "plan/plan.h"
+
+struct ad_device_figures {
+    double share;      /* MACs computed / MACs of the network; the sum over devices exceeds 1 where
+                          halos are recomputed. Of elements when the network has no MACs */
+    int64_t macs;
+    int64_t weight_bytes; /* of its slices */
+    int64_t sent_bytes, received_bytes, sent, received; /* bytes and messages per inference */
+    int64_t wait_ns;   /* sum of RECV steps */
+    int ntasks;
+};
+
+struct ad_figures {
+    struct ad_device_figures *devices;
+    int ndevices;
+    int used;             /* devices that compute something */
+    int64_t macs;         /* of the network */
+    int64_t weight_bytes; /* of the network */
+};
+
+AD_MUST_CHECK enum adaps_status ad_figures_init(struct ad_figures *out,
+                                                const struct adaps_plan *plan,
+                                                struct adaps_error *err);
+void ad_figures_fini(struct ad_figures *figures);
+
+/* float32 bytes of a region of a value, all images. */
+int64_t ad_figures_bytes(const struct ad_graph *graph, int value, struct ad_region region);
+
+/* float32 bytes of the parameters of an op: weight and bias. */
+int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op);
+
+/* "rows 0:28", "channels 0:2048", "rows 0:28, columns 0:14"; "all" for the whole value, "none" when
+ * empty. Returns buf. */
+char *ad_figures_region(const struct ad_value *value, struct ad_region region, char *buf,
+                        size_t size);
+
+/* The last part of a path, or the whole when there is no folder. Borrowed. */
+const char *ad_figures_base_name(const char *path);
+
+#endif

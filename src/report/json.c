@@ -1,0 +1,58 @@
+#include "report/json.h"
+#include "report/text.h"
+
+#include <string.h>
+
+json_t *ad_report_json_text(const char *s)
+{
+    size_t size = strlen(s) + 1;
+    char *clean = ad_calloc(size, 1);
+    if (!clean)
+        return NULL;
+    json_t *text = json_string(ad_text_clean(s, clean, size));
+    ad_free(clean);
+    return text;
+}
+
+json_t *ad_report_json_region(struct ad_region r)
+{
+    if (ad_region_empty(r))
+        return json_null();
+    return json_pack("[iiiiii]", r.h0, r.h1, r.w0, r.w1, r.c0, r.c1);
+}
+
+json_t *ad_report_json_dims(int rank, const int64_t *dims)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < rank; i++)
+        if (json_array_append_new(list, json_integer(dims[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+json_t *ad_report_json_ms(int64_t ns)
+{
+    return json_real((double)ns / 1e6);
+}
+
+json_t *ad_report_json_digest(const struct ad_digest *digest)
+{
+    char hex[AD_DIGEST_HEX];
+    ad_digest_hex(digest, hex);
+    return json_string(hex);
+}
+
+enum adaps_status ad_report_json_print(json_t *root, FILE *out, struct adaps_error *err)
+{
+    if (!root)
+        return ad_error_memory(err, "JSON", 0);
+    int failed =
+        json_dumpf(root, out, JSON_INDENT(2) | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(15));
+    json_decref(root);
+    if (failed)
+        return ad_error_set(err, ADAPS_EINTERNAL, "cannot write the JSON report");
+    fputc('\n', out);
+    return ad_text_finish(out, err);
+}

@@ -1,0 +1,137 @@
+/* adaps plan: what was chosen, what it costs, and why. */
+#include "base/units.h"
+#include "report/figures.h"
+#include "report/report.h"
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* "pi5-a alone would take 20.1 ms: 1.63 times as long" */
+static void print_single(const struct adaps_plan *plan, FILE *out)
+{
+    char time[32], name[64];
+    if (plan->single_device < 0) {
+        fprintf(out,
+                "  best single device   none: no device has the memory for the whole network\n");
+        return;
+    }
+    double ratio = plan->schedule.makespan_ns > 0
+                       ? (double)plan->single_ns / (double)plan->schedule.makespan_ns
+                       : 1;
+    fprintf(out, "  best single device   %s on %s alone: %.2f times the plan's latency\n",
+            ad_format_ns((double)plan->single_ns, time, sizeof time),
+            ad_text_clean(plan->cluster.devices[plan->single_device].name, name, sizeof name),
+            ratio);
+}
+
+/* 10^14.2; small spaces in full. */
+static void print_search(const struct adaps_plan *plan, FILE *out)
+{
+    char space[32];
+    if (plan->space_log10 < 6)
+        snprintf(space, sizeof space, "%.0f", pow(10, plan->space_log10));
+    else
+        snprintf(space, sizeof space, "10^%.1f", plan->space_log10);
+    fprintf(out, "  search               %s layouts, %" PRId64 " visited, %.2f s, threshold %g\n",
+            space, plan->visited, plan->search_s, plan->threshold);
+}
+
+/* Text in lines of at most `width` columns, each after the first behind `indent` spaces. */
+static void print_wrapped(FILE *out, const char *text, size_t indent, size_t width)
+{
+    size_t column = indent;
+    for (bool first = true; *text; first = false) {
+        size_t n = strcspn(text, " ");
+        if (!first && width > 0 && column + 1 + n > width) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (!first) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_head(const struct adaps_plan *plan, const struct ad_figures *figures, FILE *out)
+{
+    char model[256], strategy[64], time[32], bytes[32], note[512];
+    const struct ad_schedule *schedule = &plan->schedule;
+    fprintf(out, "%s on %d of %d device%s\n",
+            ad_text_clean(ad_figures_base_name(plan->model_path), model, sizeof model),
+            figures->used, plan->cluster.ndevices, plan->cluster.ndevices == 1 ? "" : "s");
+    fprintf(out, "  strategy             %s\n",
+            ad_text_clean(plan->strategy, strategy, sizeof strategy));
+    fprintf(out, "  predicted latency    %s\n",
+            ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
+    print_single(plan, out);
+    fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",
+            ad_format_bytes((double)schedule->bytes, bytes, sizeof bytes), schedule->messages,
+            schedule->messages == 1 ? "" : "s");
+    print_search(plan, out);
+    if (plan->note[0]) {
+        size_t width = ad_text_width(out);
+        fputs("  why                  ", out);
+        print_wrapped(out, ad_text_clean(plan->note, note, sizeof note), 23, width ? width : 100);
+    }
+    fputc('\n', out);
+}
+
+static const struct ad_column device_columns[] = {
+    {"device", false, true},  {"board", false, true},  {"MACs", true, false},
+    {"busy", true, false},    {"memory", true, false}, {"of", true, false},
+    {"weights", true, false}, {"sends", true, false},  {"receives", true, false},
+};
+
+static void device_row(const struct adaps_plan *plan, const struct ad_figures *figures, int d,
+                       struct ad_table *table)
+{
+    const struct ad_device *device = &plan->cluster.devices[d];
+    const struct ad_device_figures *own = &figures->devices[d];
+    char text[32];
+    ad_table_cell(table, "%s%s", device->name, d == plan->cluster.source ? " *" : "");
+    ad_table_cell(table, "%s", device->board[0] ? device->board : "-");
+    ad_table_cell(table, "%.1f %%", own->share * 100);
+    ad_table_cell(table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], text, sizeof text));
+    ad_table_cell(table, "%s",
+                  ad_format_bytes((double)plan->schedule.memory[d], text, sizeof text));
+    ad_table_cell(table, "%s",
+                  device->memory ? ad_format_bytes((double)device->memory, text, sizeof text)
+                                 : "-");
+    ad_table_cell(table, "%s", ad_format_bytes((double)own->weight_bytes, text, sizeof text));
+    ad_table_cell(table, "%s", ad_format_bytes((double)own->sent_bytes, text, sizeof text));
+    ad_table_cell(table, "%s", ad_format_bytes((double)own->received_bytes, text, sizeof text));
+}
+
+enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
+{
+    struct ad_figures figures;
+    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    print_head(plan, &figures, out);
+    struct ad_table table;
+    ad_table_init(&table, device_columns, sizeof device_columns / sizeof *device_columns);
+    double shares = 0;
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        device_row(plan, &figures, d, &table);
+        shares += figures.devices[d].share;
+    }
+    status = ad_table_print(&table, out, err);
+    ad_table_fini(&table);
+    if (status == ADAPS_OK) {
+        fputs("* the source: the input starts and the result ends there\n", out);
+        if (shares > 1.0005)
+            fprintf(out, "recomputed halos add %.1f %% to the network's MACs\n",
+                    (shares - 1) * 100);
+        status = ad_text_finish(out, err);
+    }
+    ad_figures_fini(&figures);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* adaps plan --json and adaps show --json: adaps-plan(5) documents the keys. */
+#include "report/figures.h"
+#include "report/json.h"
+#include "report/report.h"
+
+/* Appends with a check; a NULL list stays NULL. */
+static json_t *append(json_t *list, json_t *item)
+{
+    if (list && json_array_append_new(list, item) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
+{
+    const struct ad_device *device = &plan->cluster.devices[d];
+    const struct ad_device_figures *own = &figures->devices[d];
+    return json_pack(
+        "{so so sb sf si sf sI so so sI sI sI sI sI sI sI}", "name",
+        ad_report_json_text(device->name), "board", ad_report_json_text(device->board), "source",
+        d == plan->cluster.source, "speed", device->speed, "threads", device->threads, "share",
+        own->share, "macs", (json_int_t)own->macs, "busy_ms",
+        ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms", ad_report_json_ms(own->wait_ns),
+        "memory_bytes", (json_int_t)plan->schedule.memory[d], "memory_limit_bytes",
+        (json_int_t)device->memory, "weight_bytes", (json_int_t)own->weight_bytes, "sent_bytes",
+        (json_int_t)own->sent_bytes, "received_bytes", (json_int_t)own->received_bytes, "sent",
+        (json_int_t)own->sent, "received", (json_int_t)own->received);
+}
+
+static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figures *figures)
+{
+    json_t *list = json_array();
+    for (int d = 0; d < plan->cluster.ndevices && list; d++)
+        list = append(list, device_json(plan, figures, d));
+    return list;
+}
+
+static json_t *memory_json(const struct adaps_plan *plan)
+{
+    json_t *list = json_array();
+    for (int d = 0; d < plan->cluster.ndevices && list; d++)
+        list = append(list, json_integer(plan->schedule.memory[d]));
+    return list;
+}
+
+/* The hull of what a device computes of an op's output. `of` has a row of ndevices per op. */
+static void collect_regions(const struct adaps_plan *plan, struct ad_region *of)
+{
+    int n = plan->cluster.ndevices;
+    for (int d = 0; d < n; d++) {
+        const struct ad_program *program = &plan->schedule.programs[d];
+        for (int i = 0; i < program->ntasks; i++) {
+            struct ad_region *r = &of[(size_t)program->tasks[i].op * (size_t)n + (size_t)d];
+            *r = ad_region_hull(*r, program->tasks[i].region);
+        }
+    }
+}
+
+static json_t *layout_json(const struct adaps_plan *plan, const struct ad_op *op,
+                           const struct ad_region *regions)
+{
+    json_t *list = json_array();
+    const struct ad_value *value = &plan->graph->values[op->output];
+    for (int d = 0; d < plan->cluster.ndevices && list; d++)
+        list = append(list, ad_report_json_region(regions[d]));
+    return json_pack("{so so so so}", "op", ad_report_json_text(op->name), "value",
+                     ad_report_json_text(value->name), "dims",
+                     ad_report_json_dims(value->rank, value->dims), "regions", list);
+}
+
+static json_t *layouts_json(const struct adaps_plan *plan)
+{
+    size_t n = (size_t)plan->cluster.ndevices;
+    struct ad_region *regions = ad_calloc((size_t)plan->graph->nops * n, sizeof *regions);
+    if (!regions)
+        return NULL;
+    collect_regions(plan, regions);
+    json_t *list = json_array();
+    for (int i = 0; i < plan->graph->nops && list; i++)
+        list = append(list, layout_json(plan, &plan->graph->ops[i], &regions[(size_t)i * n]));
+    ad_free(regions);
+    return list;
+}
+
+/* What plan and show have in common. */
+static json_t *summary_json(const struct adaps_plan *plan)
+{
+    json_t *single = plan->single_device >= 0
+                         ? ad_report_json_text(plan->cluster.devices[plan->single_device].name)
+                         : json_null();
+    json_t *single_ms = plan->single_device >= 0 ? ad_report_json_ms(plan->single_ns) : json_null();
+    return json_pack(
+        "{so so so so so sI sI so sI sf sf sf so so so}", "strategy",
+        ad_report_json_text(plan->strategy), "model", ad_report_json_text(plan->model_path),
+        "model_digest", ad_report_json_digest(&plan->model_digest), "digest",
+        ad_report_json_digest(&plan->digest), "predicted_ms",
+        ad_report_json_ms(plan->schedule.makespan_ns), "bytes", (json_int_t)plan->schedule.bytes,
+        "messages", (json_int_t)plan->schedule.messages, "memory_bytes", memory_json(plan),
+        "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
+        plan->search_s, "threshold", plan->threshold, "single_ms", single_ms, "single_device",
+        single, "note", ad_report_json_text(plan->note));
+}
+
+/* Sets key, taking value over; NULL when either failed. */
+static json_t *set(json_t *object, const char *key, json_t *value)
+{
+    if (object && json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
+enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
+                                      struct adaps_error *err)
+{
+    struct ad_figures figures;
+    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    json_t *root = summary_json(plan);
+    root = root ? set(root, "devices", devices_json(plan, &figures)) : NULL;
+    root = root ? set(root, "layouts", layouts_json(plan)) : NULL;
+    ad_figures_fini(&figures);
+    return ad_report_json_print(root, out, err);
+}
+
+static json_t *tasks_json(const struct adaps_plan *plan, const struct ad_program *program,
+                          const struct ad_step *step)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < step->ntasks && list; i++) {
+        const struct ad_task *task = &program->tasks[step->first_task + i];
+        list = append(list, json_pack("{so so}", "op",
+                                      ad_report_json_text(plan->graph->ops[task->op].name),
+                                      "region", ad_report_json_region(task->region)));
+    }
+    return list;
+}
+
+static json_t *step_json(const struct adaps_plan *plan, const struct ad_program *program,
+                         const struct ad_step *step)
+{
+    json_t *start = ad_report_json_ms(step->start_ns), *end = ad_report_json_ms(step->end_ns);
+    if (step->kind == AD_STEP_COMPUTE)
+        return json_pack("{ss so so so}", "kind", "compute", "start_ms", start, "end_ms", end,
+                         "tasks", tasks_json(plan, program, step));
+    return json_pack("{ss so so so so so sI sI}", "kind",
+                     step->kind == AD_STEP_SEND ? "send" : "recv", "start_ms", start, "end_ms", end,
+                     "value", ad_report_json_text(plan->graph->values[step->value].name), "peer",
+                     ad_report_json_text(plan->cluster.devices[step->peer].name), "region",
+                     ad_report_json_region(step->region), "bytes",
+                     (json_int_t)ad_figures_bytes(plan->graph, step->value, step->region), "tag",
+                     (json_int_t)step->tag);
+}
+
+static json_t *programs_json(const struct adaps_plan *plan)
+{
+    json_t *programs = json_array();
+    for (int d = 0; d < plan->cluster.ndevices && programs; d++) {
+        const struct ad_program *program = &plan->schedule.programs[d];
+        json_t *steps = json_array();
+        for (int i = 0; i < program->nsteps && steps; i++)
+            steps = append(steps, step_json(plan, program, &program->steps[i]));
+        programs = append(programs, json_pack("{so so}", "device",
+                                              ad_report_json_text(plan->cluster.devices[d].name),
+                                              "steps", steps));
+    }
+    return programs;
+}
+
+enum adaps_status ad_report_steps_json(const struct adaps_plan *plan, FILE *out,
+                                       struct adaps_error *err)
+{
+    struct ad_figures figures;
+    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    json_t *root = summary_json(plan);
+    root = root ? set(root, "devices", devices_json(plan, &figures)) : NULL;
+    root = root ? set(root, "programs", programs_json(plan)) : NULL;
+    ad_figures_fini(&figures);
+    return ad_report_json_print(root, out, err);
+}

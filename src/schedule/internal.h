@@ -1,0 +1,26 @@
+/* Shared by the files of schedule/ only. */
+#ifndef AD_SCHEDULE_INTERNAL_H
+#define AD_SCHEDULE_INTERNAL_H
+
+#include "schedule/schedule.h"
+
+/* Bytes of a region of a value, all images, float32. */
+static inline int64_t ad_region_bytes(const struct ad_graph *graph, int value, struct ad_region r)
+{
+    return (int64_t)sizeof(float) * graph->values[value].box.n * ad_region_elements(r);
+}
+
+/* Neither fed nor computed: a constant lies on every device. */
+static inline bool ad_value_constant(const struct ad_graph *graph, int value)
+{
+    return graph->values[value].constant >= 0;
+}
+
+/* Fills schedule->memory: weights (the hull of the rows that a device's tasks take of each) and the
+ * peak over the steps of the buffers alive at a time, each the hull of what is computed, received
+ * or fed of its value. What alignment and fragmentation add is not in it. */
+AD_MUST_CHECK enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
+                                                   struct ad_schedule *schedule,
+                                                   struct adaps_error *err);
+
+#endif

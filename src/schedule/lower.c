@@ -1,0 +1,453 @@
+/* Lowering: an assignment becomes programs.
+ *
+ * Two passes. Backwards over the ops: what each device needs of each value is known once all
+ * consumers have been seen; what it does not compute itself becomes transfers from holders, and
+ * what nobody wants of a computed region is pruned before the op's own inputs are asked for.
+ * Forwards: tasks in graph order, each behind the RECVs it waits for and in front of the SENDs of
+ * its result.
+ *
+ * Why no cyclic wait can arise: give every event the index of its op. A RECV in front of op i waits
+ * for a SEND behind some op j < i, and the RECVs that FIFO order pulls in front of it belong to
+ * SENDs behind ops <= j. So every wait points to a lower index. */
+#include "schedule/internal.h"
+#include "fusion/fused.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One message. `before` is the op whose task at `to` wants it first; nops for network outputs. */
+struct transfer {
+    int value, producer; /* producer op, -1 for network inputs */
+    int from, to, before;
+    struct ad_region region;
+    int previous; /* the message before this one between the same two devices, -1 for none */
+    bool received;
+};
+
+struct lowering {
+    const struct ad_graph *graph;
+    const struct ad_cluster *cluster;
+    int ndevices, nops;
+    struct ad_region *computed; /* [op * ndevices + device], pruned */
+    struct ad_region *needed;   /* [value * ndevices + device], hulls */
+    int *first_use;             /* likewise: op that reads it first */
+    struct transfer *transfers;
+    size_t ntransfers, transfer_room;
+    struct ad_schedule *schedule;
+    struct adaps_error *err;
+};
+
+static struct ad_region *computed_at(struct lowering *l, int op, int device)
+{
+    return &l->computed[(size_t)op * (size_t)l->ndevices + (size_t)device];
+}
+
+static void note_need(struct lowering *l, int value, int device, struct ad_region r, int op)
+{
+    size_t i = (size_t)value * (size_t)l->ndevices + (size_t)device;
+    if (ad_region_empty(r) || ad_value_constant(l->graph, value))
+        return;
+    l->needed[i] = ad_region_hull(l->needed[i], r);
+    l->first_use[i] = op;
+}
+
+/* What `device` holds of a value because it computed it or was fed. */
+static struct ad_region held(struct lowering *l, int value, int device)
+{
+    const struct ad_value *v = &l->graph->values[value];
+    if (v->producer >= 0)
+        return *computed_at(l, v->producer, device);
+    return device == l->cluster->source ? ad_region_whole(v) : ad_region_none();
+}
+
+static bool add_transfer(struct lowering *l, int value, int from, int to, struct ad_region region)
+{
+    if (!ad_grow(&l->transfers, l->ntransfers, &l->transfer_room, sizeof *l->transfers))
+        return false;
+    l->transfers[l->ntransfers++] = (struct transfer){
+        .value = value,
+        .producer = l->graph->values[value].producer,
+        .from = from,
+        .to = to,
+        .before = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)to],
+        .region = region,
+    };
+    return true;
+}
+
+/* The hull of several needs may hold a gap that nobody reads and nobody computes; only a piece that
+ * some task or the network's output really reads must be there. */
+static bool really_read(struct lowering *l, int value, int device, struct ad_region piece)
+{
+    const struct ad_graph *graph = l->graph;
+    if (device == l->cluster->source)
+        for (int i = 0; i < graph->noutputs; i++)
+            if (graph->outputs[i] == value)
+                return true;
+    for (int i = 0; i < l->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        for (int k = 0; k < op->ninputs; k++)
+            if (op->inputs[k] == value &&
+                !ad_region_empty(
+                    ad_region_intersect(piece, ad_need(graph, op, k, *computed_at(l, i, device)))))
+                return true;
+    }
+    return false;
+}
+
+/* Cuts what `to` lacks of a value among the holders, the largest part first; equal parts go to the
+ * lower index. */
+static enum adaps_status fetch(struct lowering *l, int value, int to, struct ad_region_set *missing)
+{
+    while (missing->count > 0) {
+        struct ad_region box = missing->boxes[missing->count - 1], best = ad_region_none();
+        int from = -1;
+        for (int d = 0; d < l->ndevices; d++) {
+            struct ad_region part = ad_region_intersect(box, held(l, value, d));
+            if (d != to && ad_region_elements(part) > ad_region_elements(best)) {
+                best = part;
+                from = d;
+            }
+        }
+        if (from < 0) {
+            char text[96];
+            if (really_read(l, value, to, box))
+                return ad_error_set(l->err, ADAPS_EINTERNAL,
+                                    "assignment: %s needs %s of %s, which no device computes",
+                                    l->cluster->devices[to].name,
+                                    ad_region_format(box, ad_region_whole(&l->graph->values[value]),
+                                                     text, sizeof text),
+                                    l->graph->values[value].name);
+            missing->count--;
+            continue;
+        }
+        struct ad_region rest[6];
+        int nrest = ad_region_subtract(box, best, rest);
+        missing->count--;
+        bool room = add_transfer(l, value, from, to, best);
+        for (int i = 0; i < nrest && room; i++)
+            room = ad_region_set_add(missing, rest[i]);
+        if (!room)
+            return ad_error_memory(l->err, "transfers", l->ntransfers);
+    }
+    return ADAPS_OK;
+}
+
+/* Transfers of one value, all of whose readers are known. */
+static enum adaps_status route(struct lowering *l, int value)
+{
+    struct ad_region_set missing = {0};
+    enum adaps_status status = ADAPS_OK;
+    for (int d = 0; d < l->ndevices && status == ADAPS_OK; d++) {
+        struct ad_region want = l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d];
+        if (ad_region_empty(want))
+            continue;
+        struct ad_region rest[6];
+        int nrest = ad_region_subtract(want, held(l, value, d), rest);
+        for (int i = nrest - 1; i >= 0 && status == ADAPS_OK; i--)
+            if (!ad_region_set_add(&missing, rest[i]))
+                status = ad_error_memory(l->err, "transfers", sizeof rest);
+        if (status == ADAPS_OK)
+            status = fetch(l, value, d, &missing);
+    }
+    ad_region_set_fini(&missing);
+    return status;
+}
+
+/* Shrinks what the devices compute of an op to what is read of it; `first` is the first of the
+ * transfers of its output. */
+static void prune(struct lowering *l, int op, size_t first)
+{
+    int value = l->graph->ops[op].output;
+    for (int d = 0; d < l->ndevices; d++) {
+        struct ad_region *r = computed_at(l, op, d);
+        if (ad_region_empty(*r))
+            continue;
+        struct ad_region want =
+            ad_region_intersect(*r, l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d]);
+        for (size_t t = first; t < l->ntransfers; t++)
+            if (l->transfers[t].from == d)
+                want = ad_region_hull(want, l->transfers[t].region);
+        want = ad_region_allow(l->graph, &l->graph->ops[op], want);
+        if (ad_region_contains(*r, want))
+            *r = want;
+    }
+}
+
+static enum adaps_status backward(struct lowering *l)
+{
+    const struct ad_graph *graph = l->graph;
+    for (int i = 0; i < graph->noutputs; i++)
+        note_need(l, graph->outputs[i], l->cluster->source,
+                  ad_region_whole(&graph->values[graph->outputs[i]]), l->nops);
+    for (int i = l->nops - 1; i >= 0; i--) {
+        const struct ad_op *op = &graph->ops[i];
+        size_t first = l->ntransfers;
+        enum adaps_status status = route(l, op->output);
+        if (status != ADAPS_OK)
+            return status;
+        prune(l, i, first);
+        for (int d = 0; d < l->ndevices; d++)
+            for (int k = 0; k < op->ninputs; k++)
+                note_need(l, op->inputs[k], d, ad_need(graph, op, k, *computed_at(l, i, d)), i);
+    }
+    for (int i = 0; i < graph->ninputs; i++) {
+        enum adaps_status status = route(l, graph->inputs[i]);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+static int compare_regions(struct ad_region a, struct ad_region b)
+{
+    int32_t x[6] = {a.h0, a.w0, a.c0, a.h1, a.w1, a.c1};
+    int32_t y[6] = {b.h0, b.w0, b.c0, b.h1, b.w1, b.c1};
+    for (int i = 0; i < 6; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+/* The order of the tags and of every device's SENDs: by producer, then by who waits first. */
+static int compare_transfers(const void *pa, const void *pb)
+{
+    const struct transfer *a = pa, *b = pb;
+    if (a->producer != b->producer)
+        return a->producer < b->producer ? -1 : 1;
+    if (a->before != b->before)
+        return a->before < b->before ? -1 : 1;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return compare_regions(a->region, b->region);
+}
+
+/* Room for the programs: at most one COMPUTE step per task. */
+static bool make_programs(struct lowering *l)
+{
+    struct ad_schedule *s = l->schedule;
+    size_t n = (size_t)l->ndevices;
+    s->ndevices = l->ndevices;
+    s->programs = ad_arena_alloc(&s->arena, n, sizeof *s->programs);
+    s->busy_ns = ad_arena_alloc(&s->arena, n, sizeof *s->busy_ns);
+    s->memory = ad_arena_alloc(&s->arena, n, sizeof *s->memory);
+    if (!s->programs || !s->busy_ns || !s->memory)
+        return false;
+    for (int i = 0; i < l->nops; i++)
+        for (int d = 0; d < l->ndevices; d++)
+            s->programs[d].ntasks += !ad_region_empty(*computed_at(l, i, d));
+    for (int d = 0; d < l->ndevices; d++)
+        s->programs[d].nsteps = s->programs[d].ntasks;
+    for (size_t t = 0; t < l->ntransfers; t++) {
+        s->programs[l->transfers[t].from].nsteps++;
+        s->programs[l->transfers[t].to].nsteps++;
+    }
+    for (int d = 0; d < l->ndevices; d++) {
+        struct ad_program *p = &s->programs[d];
+        p->tasks = ad_arena_alloc(&s->arena, (size_t)p->ntasks, sizeof *p->tasks);
+        p->steps = ad_arena_alloc(&s->arena, (size_t)p->nsteps, sizeof *p->steps);
+        if (!p->tasks || !p->steps)
+            return false;
+        p->ntasks = p->nsteps = 0;
+    }
+    return true;
+}
+
+static void emit_message(struct lowering *l, size_t t, enum ad_step_kind kind)
+{
+    const struct transfer *m = &l->transfers[t];
+    struct ad_program *p = &l->schedule->programs[kind == AD_STEP_SEND ? m->from : m->to];
+    p->steps[p->nsteps++] = (struct ad_step){
+        .kind = kind,
+        .value = m->value,
+        .peer = kind == AD_STEP_SEND ? m->to : m->from,
+        .region = m->region,
+        .tag = (uint32_t)t + 1,
+    };
+}
+
+/* RECV of t, behind all earlier messages between the same two devices. */
+static void emit_receive(struct lowering *l, size_t t)
+{
+    struct transfer *m = l->transfers;
+    while (!m[t].received) {
+        size_t first = t;
+        while (m[first].previous >= 0 && !m[m[first].previous].received)
+            first = (size_t)m[first].previous;
+        emit_message(l, first, AD_STEP_RECV);
+        m[first].received = true;
+    }
+}
+
+static void emit_task(struct lowering *l, int op, int device)
+{
+    struct ad_program *p = &l->schedule->programs[device];
+    struct ad_step *last = p->nsteps > 0 ? &p->steps[p->nsteps - 1] : NULL;
+    if (last && last->kind == AD_STEP_COMPUTE)
+        last->ntasks++;
+    else
+        p->steps[p->nsteps++] = (struct ad_step){
+            .kind = AD_STEP_COMPUTE, .first_task = p->ntasks, .ntasks = 1, .value = -1, .peer = -1};
+    p->tasks[p->ntasks++] = (struct ad_task){op, *computed_at(l, op, device)};
+}
+
+/* Links each message to the one before it between the same devices, and sorts the indices of the
+ * messages by the op that waits for them: waiting[start[op]] .. waiting[start[op + 1] - 1]. */
+static void index_transfers(struct lowering *l, int *last, size_t *start, size_t *waiting)
+{
+    size_t n = (size_t)l->ndevices;
+    memset(last, -1, n * n * sizeof *last);
+    memset(start, 0, ((size_t)l->nops + 2) * sizeof *start);
+    for (size_t t = 0; t < l->ntransfers; t++) {
+        struct transfer *m = &l->transfers[t];
+        int *pair = &last[(size_t)m->from * n + (size_t)m->to];
+        m->previous = *pair;
+        *pair = (int)t;
+        start[m->before + 1]++;
+    }
+    for (int i = 0; i <= l->nops; i++)
+        start[i + 1] += start[i];
+    for (size_t t = l->ntransfers; t-- > 0;)
+        waiting[--start[l->transfers[t].before + 1]] = t;
+    for (int i = 0; i <= l->nops; i++)
+        start[i] = start[i + 1];
+    start[l->nops + 1] = l->ntransfers;
+}
+
+static void forward(struct lowering *l, const size_t *start, const size_t *waiting)
+{
+    size_t next = 0; /* transfers up to here are sent */
+    for (int i = -1; i <= l->nops; i++) {
+        if (i >= 0)
+            for (size_t w = start[i]; w < start[i + 1]; w++)
+                emit_receive(l, waiting[w]);
+        for (int d = 0; i >= 0 && i < l->nops && d < l->ndevices; d++)
+            if (!ad_region_empty(*computed_at(l, i, d)))
+                emit_task(l, i, d);
+        for (; next < l->ntransfers && l->transfers[next].producer == i; next++)
+            emit_message(l, next, AD_STEP_SEND);
+    }
+}
+
+static enum adaps_status check_assignment(const struct ad_graph *graph,
+                                          const struct ad_cluster *cluster,
+                                          const struct ad_assignment *assignment,
+                                          struct adaps_error *err)
+{
+    int n = assignment->ndevices;
+    if (assignment->nops != graph->nops || n != cluster->ndevices)
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: %d ops and %d devices for %d and %d",
+                            assignment->nops, n, graph->nops, cluster->ndevices);
+    for (int i = 0; i < graph->nops; i++)
+        for (int d = 0; d < n; d++) {
+            struct ad_region r = assignment->region[(size_t)i * (size_t)n + (size_t)d];
+            if (!ad_region_allowed(graph, &graph->ops[i], r)) {
+                char text[96];
+                return ad_error_set(
+                    err, ADAPS_EINTERNAL, "assignment: %s may not compute %s of %s",
+                    cluster->devices[d].name,
+                    ad_region_format(r, ad_region_whole(&graph->values[graph->ops[i].output]), text,
+                                     sizeof text),
+                    graph->ops[i].name);
+            }
+        }
+    return ADAPS_OK;
+}
+
+/* Transfers and pruned regions are there: writes the programs. */
+static enum adaps_status emit(struct lowering *l)
+{
+    size_t n = (size_t)l->ndevices;
+    int *last = ad_calloc(n * n, sizeof *last);
+    size_t *start = ad_calloc((size_t)l->nops + 2, sizeof *start);
+    size_t *waiting = ad_calloc(l->ntransfers, sizeof *waiting);
+    bool room = last && start && waiting && make_programs(l);
+    if (room) {
+        index_transfers(l, last, start, waiting);
+        forward(l, start, waiting);
+    }
+    ad_free(last);
+    ad_free(start);
+    ad_free(waiting);
+    if (!room)
+        return ad_error_memory(l->err, "programs", l->ntransfers);
+    l->schedule->messages = (int64_t)l->ntransfers;
+    for (size_t t = 0; t < l->ntransfers; t++)
+        l->schedule->bytes +=
+            ad_region_bytes(l->graph, l->transfers[t].value, l->transfers[t].region);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                    const struct ad_assignment *assignment, struct ad_schedule *out,
+                                    struct adaps_error *err)
+{
+    memset(out, 0, sizeof *out);
+    enum adaps_status status = check_assignment(graph, cluster, assignment, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t n = (size_t)cluster->ndevices, nops = (size_t)graph->nops;
+    struct lowering l = {
+        .graph = graph,
+        .cluster = cluster,
+        .ndevices = cluster->ndevices,
+        .nops = graph->nops,
+        .computed = ad_calloc(nops * n, sizeof *l.computed),
+        .needed = ad_calloc((size_t)graph->nvalues * n, sizeof *l.needed),
+        .first_use = ad_calloc((size_t)graph->nvalues * n, sizeof *l.first_use),
+        .schedule = out,
+        .err = err,
+    };
+    if (!l.computed || !l.needed || !l.first_use) {
+        status = ad_error_memory(err, "lowering", nops * n * sizeof *l.computed);
+        goto out;
+    }
+    if (nops > 0)
+        memcpy(l.computed, assignment->region, nops * n * sizeof *l.computed);
+    status = backward(&l);
+    if (status != ADAPS_OK)
+        goto out;
+    if (l.ntransfers > 1)
+        qsort(l.transfers, l.ntransfers, sizeof *l.transfers, compare_transfers);
+    status = emit(&l);
+    if (status == ADAPS_OK)
+        status = ad_schedule_memory(graph, cluster->source, out, err);
+    if (status == ADAPS_OK)
+        status = ad_schedule_simulate(graph, cluster, out, err);
+out:
+    ad_free(l.computed);
+    ad_free(l.needed);
+    ad_free(l.first_use);
+    ad_free(l.transfers);
+    if (status != ADAPS_OK)
+        ad_schedule_fini(out);
+    return status;
+}
+
+enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops, int ndevices,
+                                     struct adaps_error *err)
+{
+    size_t count;
+    *out = (struct ad_assignment){.nops = nops, .ndevices = ndevices};
+    if (nops < 0 || ndevices < 1 || !ad_size_mul((size_t)nops, (size_t)ndevices, &count))
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment of %d ops to %d devices", nops,
+                            ndevices);
+    out->region = ad_calloc(count, sizeof *out->region);
+    return out->region ? ADAPS_OK : ad_error_memory(err, "assignment", count);
+}
+
+void ad_assignment_fini(struct ad_assignment *assignment)
+{
+    ad_free(assignment->region);
+    *assignment = (struct ad_assignment){0};
+}
+
+void ad_schedule_fini(struct ad_schedule *schedule)
+{
+    ad_arena_fini(&schedule->arena);
+    memset(schedule, 0, sizeof *schedule);
+}

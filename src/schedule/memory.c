@@ -1,0 +1,131 @@
+#include "schedule/internal.h"
+
+#include <string.h>
+
+/* When a buffer is alive, by events: every RECV, SEND and task of a program is one. */
+struct life {
+    struct ad_region hull; /* of what was written */
+    int64_t first, last;
+    bool touched;
+};
+
+struct slice {
+    int64_t r0, r1;
+};
+
+struct sweep {
+    const struct ad_graph *graph;
+    struct life *lives;   /* by value; cleared again between devices */
+    struct slice *slices; /* by weight; likewise */
+    int64_t *change;      /* by event: bytes that come to life minus those that died before */
+    int64_t event;
+};
+
+static void write_value(struct sweep *s, int value, struct ad_region region)
+{
+    struct life *life = &s->lives[value];
+    if (!life->touched)
+        life->first = s->event;
+    life->touched = true;
+    life->hull = ad_region_hull(life->hull, region);
+    life->last = s->event;
+}
+
+static void read_value(struct sweep *s, int value)
+{
+    if (s->lives[value].touched)
+        s->lives[value].last = s->event;
+}
+
+static void use_rows(struct sweep *s, int weight, int64_t r0, int64_t r1)
+{
+    struct slice *slice = &s->slices[weight];
+    bool fresh = slice->r0 == slice->r1;
+    if (r0 >= r1)
+        return;
+    slice->r0 = fresh || r0 < slice->r0 ? r0 : slice->r0;
+    slice->r1 = fresh || r1 > slice->r1 ? r1 : slice->r1;
+}
+
+static void run_task(struct sweep *s, const struct ad_task *task)
+{
+    const struct ad_op *op = &s->graph->ops[task->op];
+    int64_t r0, r1;
+    for (int k = 0; k < op->ninputs; k++) {
+        int constant = s->graph->values[op->inputs[k]].constant;
+        if (constant >= 0)
+            use_rows(s, constant, 0, s->graph->weights[constant].rows);
+        else
+            read_value(s, op->inputs[k]);
+    }
+    write_value(s, op->output, task->region);
+    ad_weight_slice(s->graph, op, task->region, &r0, &r1);
+    if (op->weight >= 0)
+        use_rows(s, op->weight, r0, r1);
+    if (op->bias >= 0)
+        use_rows(s, op->bias, r0, r1);
+}
+
+static int64_t device_bytes(struct sweep *s, const struct ad_program *program, bool source)
+{
+    const struct ad_graph *graph = s->graph;
+    s->event = 0;
+    for (int i = 0; source && i < graph->ninputs; i++)
+        write_value(s, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]));
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        for (int t = 0; step->kind == AD_STEP_COMPUTE && t < step->ntasks; t++, s->event++)
+            run_task(s, &program->tasks[step->first_task + t]);
+        if (step->kind == AD_STEP_RECV)
+            write_value(s, step->value, step->region);
+        else if (step->kind == AD_STEP_SEND)
+            read_value(s, step->value);
+        s->event += step->kind != AD_STEP_COMPUTE;
+    }
+    for (int i = 0; source && i < graph->noutputs; i++)
+        read_value(s, graph->outputs[i]);
+    memset(s->change, 0, ((size_t)s->event + 2) * sizeof *s->change);
+    for (int v = 0; v < graph->nvalues; v++) {
+        struct life *life = &s->lives[v];
+        if (life->touched) {
+            int64_t bytes = ad_region_bytes(graph, v, life->hull);
+            s->change[life->first] += bytes;
+            s->change[life->last + 1] -= bytes;
+        }
+    }
+    int64_t peak = 0, alive = 0, total = 0;
+    for (int64_t e = 0; e <= s->event; e++) {
+        alive += s->change[e];
+        peak = alive > peak ? alive : peak;
+    }
+    for (int w = 0; w < graph->nweights; w++)
+        total += (s->slices[w].r1 - s->slices[w].r0) * graph->weights[w].row_elements *
+                 (int64_t)sizeof(float);
+    return total + peak;
+}
+
+enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
+                                     struct ad_schedule *schedule, struct adaps_error *err)
+{
+    size_t events = 0, nvalues = (size_t)graph->nvalues, nweights = (size_t)graph->nweights;
+    for (int d = 0; d < schedule->ndevices; d++) {
+        size_t n = (size_t)schedule->programs[d].nsteps + (size_t)schedule->programs[d].ntasks;
+        events = n > events ? n : events;
+    }
+    struct sweep s = {
+        .graph = graph,
+        .lives = ad_calloc(nvalues, sizeof *s.lives),
+        .slices = ad_calloc(nweights, sizeof *s.slices),
+        .change = ad_calloc(events + 2, sizeof *s.change),
+    };
+    bool room = s.lives && s.slices && s.change;
+    for (int d = 0; room && d < schedule->ndevices; d++) {
+        schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == source);
+        memset(s.lives, 0, nvalues * sizeof *s.lives);
+        memset(s.slices, 0, nweights * sizeof *s.slices);
+    }
+    ad_free(s.lives);
+    ad_free(s.slices);
+    ad_free(s.change);
+    return room ? ADAPS_OK : ad_error_memory(err, "memory of a schedule", events);
+}

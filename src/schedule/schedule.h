@@ -1,0 +1,100 @@
+/* From layouts to steps to clocks.
+ *
+ * A strategy decides only one thing: the region of every op's output that each device computes (the
+ * assignment). Regions of different devices may overlap: that is fusion with recomputed halos.
+ * Lowering derives everything else: which rows move, from whom, when. */
+#ifndef AD_SCHEDULE_SCHEDULE_H
+#define AD_SCHEDULE_SCHEDULE_H
+
+#include "cost/cost.h"
+#include "fusion/region.h"
+
+/* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
+ * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
+ * the source device, network outputs are gathered there. */
+struct ad_assignment {
+    int nops, ndevices;
+    struct ad_region *region;
+};
+AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
+                                                   int ndevices, struct adaps_error *err);
+void ad_assignment_fini(struct ad_assignment *assignment);
+static inline struct ad_region *ad_assigned(struct ad_assignment *a, int op, int device)
+{
+    return &a->region[(size_t)op * (size_t)a->ndevices + (size_t)device];
+}
+
+/* One op on one region. */
+struct ad_task {
+    int op;
+    struct ad_region region;
+};
+
+enum ad_step_kind {
+    AD_STEP_COMPUTE, /* tasks [first_task, first_task + ntasks) in order, no exchange between them */
+    AD_STEP_SEND,    /* region of value to peer */
+    AD_STEP_RECV     /* region of value from peer */
+};
+
+struct ad_step {
+    enum ad_step_kind kind;
+    int first_task, ntasks;
+    int value, peer;
+    struct ad_region region;
+    uint32_t tag;               /* SEND and its RECV carry the same, unique in the plan, from 1 */
+    int64_t start_ns, end_ns;   /* predicted; SEND: while it occupies the uplink; RECV: waiting */
+};
+
+/* A device's program. Messages between two devices are sent and received in the same order. */
+struct ad_program {
+    struct ad_step *steps;
+    int nsteps;
+    struct ad_task *tasks;
+    int ntasks;
+};
+
+struct ad_schedule {
+    struct ad_arena arena;
+    struct ad_program *programs; /* by device */
+    int ndevices;
+    int64_t makespan_ns; /* input at the source -> result at the source */
+    int64_t *busy_ns;    /* by device: computing */
+    int64_t *memory;     /* by device: bytes of weights + peak of live buffers (hulls, unpadded) */
+    int64_t bytes;       /* sent per inference, over all devices */
+    int64_t messages;
+};
+
+/* Lowers an assignment. A value goes from each holder to each device that needs it as early as
+ * possible, one message per (value, from, to, box), the hull of all that the receiver's ops need
+ * and it does not compute itself. What several have is cut among them: the holder of the largest
+ * part of a missing box gives all it has of it, ties to the lower index. What nobody reads of a
+ * computed region is not computed. Consecutive tasks without an exchange between them form one
+ * COMPUTE step. Tags are 1 to the number of messages. Then simulates (below). ADAPS_EINTERNAL when
+ * the assignment holds a region that is not allowed, or does not cover what is needed. On failure
+ * there is nothing to free. */
+AD_MUST_CHECK enum adaps_status ad_schedule_build(const struct ad_graph *graph,
+                                                  const struct ad_cluster *cluster,
+                                                  const struct ad_assignment *assignment,
+                                                  struct ad_schedule *out,
+                                                  struct adaps_error *err);
+
+/* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
+ * FIFO clocks of each device's uplink and downlink; a message starts when its SEND step is reached
+ * and both clocks are free, and arrives bytes/bandwidth + latency later. SEND costs its device a
+ * copy at memory bandwidth. */
+AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
+                                                     const struct ad_cluster *cluster,
+                                                     struct ad_schedule *schedule,
+                                                     struct adaps_error *err);
+
+/* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
+ * executed once and in order, every read covered by what was computed or received before, SENDs and
+ * RECVs paired by tag (1 to the number of messages) with equal value and region and in the same
+ * order per pair of devices, no cyclic wait, network outputs whole at `source`. ADAPS_EINPUT names
+ * device, step and rule. */
+AD_MUST_CHECK enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
+                                                   const struct ad_schedule *schedule, int source,
+                                                   struct adaps_error *err);
+void ad_schedule_fini(struct ad_schedule *schedule);
+
+#endif

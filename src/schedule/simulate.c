@@ -1,0 +1,176 @@
+/* The simulated clocks: one per device, and one for each direction of each device's port.
+ *
+ * Devices run ahead freely through COMPUTE steps and through RECVs whose message has an arrival
+ * time. A SEND touches clocks that are shared, so SENDs are taken one at a time, the earliest ready
+ * one first (ties: the lower device). That is the order in which they would really happen: whatever
+ * a later step of any device does is ready no earlier than the one just taken. */
+#include "schedule/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MAX_DURATION_NS 1000000000000000 /* 11 days: keeps sums of hostile numbers in range */
+
+struct machine {
+    const struct ad_graph *graph;
+    const struct ad_cluster *cluster;
+    struct ad_schedule *schedule;
+    int64_t *arrival; /* by tag; -1 = not sent yet */
+    size_t ntags;
+    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+    int step[AD_MAX_DEVICES];
+};
+
+static int64_t to_ns(double seconds)
+{
+    double ns = seconds * 1e9;
+    if (!(ns > 0))
+        return 0;
+    return ns < (double)MAX_DURATION_NS ? llround(ns) : MAX_DURATION_NS;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t task_ns(const struct machine *m, int device, const struct ad_task *task)
+{
+    const struct ad_graph *graph = m->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t images = graph->values[op->output].box.n, in = 0, r0, r1;
+    for (int k = 0; k < op->ninputs; k++)
+        in += graph->values[op->inputs[k]].box.n *
+              ad_region_elements(ad_need(graph, op, k, task->region));
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    struct ad_work work =
+        ad_cost_work(graph, op, images * ad_region_elements(task->region), in, r1 - r0);
+    return to_ns(ad_cost_seconds(&m->cluster->devices[device], &work));
+}
+
+/* The clock of a device at a SEND once the message is copied and ready for the wire. */
+static int64_t ready_ns(const struct machine *m, int device)
+{
+    const struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
+    const struct ad_device *sender = &m->cluster->devices[device];
+    double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
+    return plus(m->clock[device], to_ns(bytes / (sender->table.memory_bw * sender->speed)));
+}
+
+static bool at_send(const struct machine *m, int device)
+{
+    const struct ad_program *p = &m->schedule->programs[device];
+    return m->step[device] < p->nsteps && p->steps[m->step[device]].kind == AD_STEP_SEND;
+}
+
+/* Runs a device up to its next SEND, a RECV that must wait for one, or its end. */
+static void advance(struct machine *m, int device)
+{
+    struct ad_program *p = &m->schedule->programs[device];
+    for (; m->step[device] < p->nsteps; m->step[device]++) {
+        struct ad_step *step = &p->steps[m->step[device]];
+        if (step->kind == AD_STEP_SEND)
+            return;
+        if (step->kind == AD_STEP_RECV && m->arrival[step->tag] < 0)
+            return;
+        step->start_ns = m->clock[device];
+        if (step->kind == AD_STEP_RECV) {
+            m->clock[device] = later(m->clock[device], m->arrival[step->tag]);
+        } else {
+            int64_t ns = 0;
+            for (int t = 0; t < step->ntasks; t++)
+                ns = plus(ns, task_ns(m, device, &p->tasks[step->first_task + t]));
+            m->clock[device] = plus(m->clock[device], ns);
+            m->schedule->busy_ns[device] = plus(m->schedule->busy_ns[device], ns);
+        }
+        step->end_ns = m->clock[device];
+    }
+}
+
+static void send(struct machine *m, int device)
+{
+    struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
+    const struct ad_link *link =
+        &m->cluster->links[(size_t)device * (size_t)m->cluster->ndevices + (size_t)step->peer];
+    m->clock[device] = ready_ns(m, device);
+    step->start_ns = later(m->clock[device], later(m->up[device], m->down[step->peer]));
+    double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
+    step->end_ns = plus(step->start_ns, to_ns(bytes / link->bandwidth));
+    m->up[device] = m->down[step->peer] = step->end_ns;
+    m->arrival[step->tag] = plus(step->end_ns, to_ns(link->latency));
+    m->step[device]++;
+    advance(m, device);
+    advance(m, step->peer);
+}
+
+static enum adaps_status run(struct machine *m, struct adaps_error *err)
+{
+    int n = m->schedule->ndevices;
+    for (int d = 0; d < n; d++)
+        advance(m, d);
+    for (;;) {
+        int first = -1;
+        int64_t first_ns = 0;
+        for (int d = 0; d < n; d++) {
+            if (!at_send(m, d))
+                continue;
+            int64_t ns = ready_ns(m, d);
+            if (first < 0 || ns < first_ns) {
+                first = d;
+                first_ns = ns;
+            }
+        }
+        if (first < 0)
+            break;
+        send(m, first);
+    }
+    for (int d = 0; d < n; d++)
+        if (m->step[d] < m->schedule->programs[d].nsteps)
+            return ad_error_set(err, ADAPS_EINTERNAL,
+                                "schedule: %s waits at step %d for a message that is never sent",
+                                m->cluster->devices[d].name, m->step[d]);
+    m->schedule->makespan_ns = m->clock[m->cluster->source];
+    return ADAPS_OK;
+}
+
+/* Counts the SENDs; false unless every tag lies in 1 to that number. */
+static bool count_tags(const struct ad_schedule *schedule, size_t *ntags)
+{
+    *ntags = 0;
+    for (int d = 0; d < schedule->ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++)
+            *ntags += schedule->programs[d].steps[i].kind == AD_STEP_SEND;
+    for (int d = 0; d < schedule->ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++) {
+            const struct ad_step *step = &schedule->programs[d].steps[i];
+            if (step->kind != AD_STEP_COMPUTE && (step->tag < 1 || step->tag > *ntags))
+                return false;
+        }
+    return true;
+}
+
+enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
+                                       const struct ad_cluster *cluster,
+                                       struct ad_schedule *schedule, struct adaps_error *err)
+{
+    struct machine m = {.graph = graph, .cluster = cluster, .schedule = schedule};
+    if (schedule->ndevices != cluster->ndevices || schedule->ndevices > AD_MAX_DEVICES)
+        return ad_error_set(err, ADAPS_EINTERNAL, "schedule: %d programs for %d devices",
+                            schedule->ndevices, cluster->ndevices);
+    if (!count_tags(schedule, &m.ntags))
+        return ad_error_set(err, ADAPS_EINTERNAL, "schedule: tags are not 1 to %zu", m.ntags);
+    m.arrival = ad_calloc(m.ntags + 1, sizeof *m.arrival);
+    if (!m.arrival)
+        return ad_error_memory(err, "simulation", m.ntags);
+    memset(m.arrival, -1, (m.ntags + 1) * sizeof *m.arrival);
+    memset(schedule->busy_ns, 0, (size_t)schedule->ndevices * sizeof *schedule->busy_ns);
+    enum adaps_status status = run(&m, err);
+    ad_free(m.arrival);
+    return status;
+}

@@ -1,0 +1,201 @@
+#include "search/eval.h"
+#include "base/units.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *terrain,
+                               struct adaps_error *err)
+{
+    const struct ad_search_problem *p = terrain->problem;
+    *out = (struct ad_eval){.terrain = terrain, .least_memory = -1, .err = err};
+    for (int d = 0; d < AD_MAX_DEVICES; d++)
+        out->with_ns[d] = -1;
+    out->exchange = ad_calloc((size_t)p->graph->nops, sizeof *out->exchange);
+    if (!out->exchange)
+        return ad_error_memory(err, "search", (size_t)p->graph->nops);
+    enum adaps_status status =
+        ad_assignment_init(&out->scratch, p->graph->nops, p->cluster->ndevices, err);
+    if (status != ADAPS_OK)
+        ad_eval_fini(out);
+    return status;
+}
+
+void ad_eval_fini(struct ad_eval *eval)
+{
+    ad_assignment_fini(&eval->scratch);
+    ad_free(eval->exchange);
+    eval->exchange = NULL;
+}
+
+enum adaps_status ad_best_init(struct ad_best *out, const struct ad_terrain *terrain,
+                               struct adaps_error *err)
+{
+    const struct ad_search_problem *p = terrain->problem;
+    *out = (struct ad_best){.valid = false};
+    return ad_layout_init(&out->layout, p->graph->nops, p->cluster->ndevices, err);
+}
+
+void ad_best_fini(struct ad_best *best)
+{
+    ad_layout_fini(&best->layout);
+}
+
+void ad_best_copy(const struct ad_best *from, struct ad_best *to)
+{
+    ad_layout_copy(&from->layout, &to->layout);
+    to->score = from->score;
+    to->valid = from->valid;
+}
+
+bool ad_score_better(const struct ad_score *a, const struct ad_score *b)
+{
+    if (a->excess != b->excess)
+        return a->excess < b->excess;
+    if (a->makespan_ns != b->makespan_ns)
+        return a->makespan_ns < b->makespan_ns;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes;
+    return a->messages < b->messages;
+}
+
+/* Bytes that a device needs and does not have. */
+static int64_t excess_of(const struct ad_device *device, int64_t need)
+{
+    return device->memory > 0 && (uint64_t)need > device->memory ? need - (int64_t)device->memory
+                                                                 : 0;
+}
+
+static int computing_devices(const struct ad_schedule *schedule)
+{
+    int count = 0;
+    for (int d = 0; d < schedule->ndevices; d++)
+        count += schedule->programs[d].ntasks > 0;
+    return count;
+}
+
+static bool keep(struct ad_best *best, const struct ad_layout *layout, const struct ad_score *score,
+                 int devices)
+{
+    if ((best->shared && devices < 2) || (best->valid && !ad_score_better(score, &best->score)))
+        return false;
+    if (layout->ops != best->layout.ops)
+        ad_layout_copy(layout, &best->layout);
+    best->score = *score;
+    best->valid = true;
+    return true;
+}
+
+static void score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
+                           struct ad_score *score)
+{
+    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    int64_t largest = 0;
+    *score = (struct ad_score){0, schedule->makespan_ns, schedule->bytes, schedule->messages};
+    for (int d = 0; d < schedule->ndevices; d++) {
+        score->excess += excess_of(&cluster->devices[d], schedule->memory[d]);
+        largest = schedule->memory[d] > largest ? schedule->memory[d] : largest;
+    }
+    if (eval->least_memory < 0 || largest < eval->least_memory)
+        eval->least_memory = largest;
+    for (int d = 0; score->excess == 0 && d < schedule->ndevices; d++)
+        if (schedule->programs[d].ntasks > 0 &&
+            (eval->with_ns[d] < 0 || schedule->makespan_ns < eval->with_ns[d]))
+            eval->with_ns[d] = schedule->makespan_ns;
+}
+
+enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
+                              struct ad_best *best, bool *better)
+{
+    const struct ad_search_problem *p = eval->terrain->problem;
+    struct ad_schedule schedule;
+    struct ad_score score;
+    ad_layout_regions(p->graph, layout, eval->exchange, &eval->scratch);
+    enum adaps_status status =
+        ad_schedule_build(p->graph, p->cluster, &eval->scratch, &schedule, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    eval->visited++;
+    score_schedule(eval, &schedule, &score);
+    int devices = computing_devices(&schedule);
+    ad_schedule_fini(&schedule);
+    bool won = keep(best, layout, &score, devices);
+    if (eval->best_shared && eval->best_shared != best)
+        keep(eval->best_shared, layout, &score, devices);
+    if (better)
+        *better = won;
+    return ADAPS_OK;
+}
+
+static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strategy,
+                                       const struct ad_schedule *schedule)
+{
+    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    char list[640] = "", need[32], has[32];
+    size_t used = 0;
+    for (int d = 0; d < cluster->ndevices && used < sizeof list; d++)
+        if (excess_of(&cluster->devices[d], schedule->memory[d]) > 0)
+            used += (size_t)snprintf(
+                list + used, sizeof list - used, "%s%s needs %s and has %s", used ? ", " : "",
+                cluster->devices[d].name,
+                ad_format_bytes((double)schedule->memory[d], need, sizeof need),
+                ad_format_bytes((double)cluster->devices[d].memory, has, sizeof has));
+    return ad_error_set(eval->err, ADAPS_NO,
+                        "no plan of strategy %s fits into the devices' memory: the closest has "
+                        "%s; with %" PRId64 " bytes (%s) on every device one would fit",
+                        strategy, list, eval->least_memory,
+                        ad_format_bytes((double)eval->least_memory, need, sizeof need));
+}
+
+enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
+                                 const char *strategy, struct ad_search_result *result)
+{
+    const struct ad_search_problem *p = eval->terrain->problem;
+    enum adaps_status status =
+        ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_layout_regions(p->graph, &best->layout, eval->exchange, &result->assignment);
+    status =
+        ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
+    if (status == ADAPS_OK && best->score.excess > 0)
+        status = refuse_memory(eval, strategy, &result->schedule);
+    result->visited = eval->visited;
+    return status;
+}
+
+static void note_add(struct ad_search_result *result, const char *fmt, ...) AD_PRINTF(2, 3);
+static void note_add(struct ad_search_result *result, const char *fmt, ...)
+{
+    size_t used = strlen(result->note);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(result->note + used, sizeof result->note - used, fmt, ap);
+    va_end(ap);
+}
+
+void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *result)
+{
+    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    int64_t now = result->schedule.makespan_ns;
+    int left = cluster->ndevices - computing_devices(&result->schedule), said = 0;
+    for (int d = 0; d < cluster->ndevices; d++) {
+        char entry[192], with[32], more[32];
+        if (result->schedule.programs[d].ntasks > 0)
+            continue;
+        int n = snprintf(entry, sizeof entry, "%s%s",
+                         said ? ", " : "left out: ", cluster->devices[d].name);
+        if (eval->with_ns[d] >= 0)
+            snprintf(entry + n, sizeof entry - (size_t)n, " (with it %s, +%s)",
+                     ad_format_ns((double)eval->with_ns[d], with, sizeof with),
+                     ad_format_ns((double)(eval->with_ns[d] - now), more, sizeof more));
+        if (strlen(result->note) + strlen(entry) + sizeof ", and 63 more" > sizeof result->note) {
+            note_add(result, ", and %d more", left - said);
+            return;
+        }
+        note_add(result, "%s", entry);
+        said++;
+    }
+}

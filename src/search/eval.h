@@ -1,0 +1,62 @@
+/* The objective: the simulated clock of a layout's schedule. */
+#ifndef AD_SEARCH_EVAL_H
+#define AD_SEARCH_EVAL_H
+
+#include "search/layout.h"
+
+/* Ordered by excess memory, then time, then bytes, then messages; less is better. */
+struct ad_score {
+    int64_t excess; /* bytes beyond what devices have, over all devices */
+    int64_t makespan_ns, bytes, messages;
+};
+
+struct ad_best;
+
+struct ad_eval {
+    const struct ad_terrain *terrain;
+    struct ad_assignment scratch;
+    bool *exchange;
+    int64_t visited;    /* layouts evaluated so far */
+    double space_log10; /* set by the search function */
+    int64_t
+        with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes; or -1 */
+    int64_t least_memory; /* over all layouts seen: the largest need of a device, at its least */
+    struct ad_best *best_shared; /* nullable: kept up to date with all that is tried */
+    struct adaps_error *err;
+};
+
+/* The best layout found so far, if any. */
+struct ad_best {
+    struct ad_layout layout;
+    struct ad_score score;
+    bool valid;
+    bool shared; /* takes only layouts in which two or more devices compute */
+};
+
+AD_MUST_CHECK enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *terrain,
+                                             struct adaps_error *err);
+void ad_eval_fini(struct ad_eval *eval);
+AD_MUST_CHECK enum adaps_status ad_best_init(struct ad_best *out, const struct ad_terrain *terrain,
+                                             struct adaps_error *err);
+void ad_best_fini(struct ad_best *best);
+void ad_best_copy(const struct ad_best *from, struct ad_best *to);
+
+bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
+
+/* Evaluates a layout and keeps a copy in *best (and best_shared) if it is better; *better
+ * (nullable) says so. */
+AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
+                                            struct ad_best *best, bool *better);
+
+/* Fills assignment, schedule and visited of a result. ADAPS_NO when the layout needs more memory
+ * than a device has: names every such device, what it needs and has, and the smallest memory seen.
+ */
+AD_MUST_CHECK enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
+                                               const char *strategy,
+                                               struct ad_search_result *result);
+
+/* "left out: NAME (with it 12.3 ms, +0.4 ms), ..., and 3 more" into note: the best layout seen in
+ * which the device computes, and how much later that answers. */
+void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *result);
+
+#endif

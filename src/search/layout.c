@@ -1,0 +1,252 @@
+#include "search/layout.h"
+#include "fusion/fused.h"
+
+#include <math.h>
+#include <string.h>
+
+static int32_t extent(const struct ad_value *value, enum ad_dim dim)
+{
+    struct ad_region whole = ad_region_whole(value);
+    switch (dim) {
+    case AD_DIM_H:
+        return whole.h1;
+    case AD_DIM_W:
+        return whole.w1;
+    case AD_DIM_C:
+        return whole.c1;
+    default:
+        return 1;
+    }
+}
+
+static struct ad_region slab(const struct ad_value *value, enum ad_dim dim, int32_t lo, int32_t hi)
+{
+    struct ad_region r = ad_region_whole(value);
+    if (dim == AD_DIM_H)
+        r.h0 = lo, r.h1 = hi;
+    else if (dim == AD_DIM_W)
+        r.w0 = lo, r.w1 = hi;
+    else if (dim == AD_DIM_C)
+        r.c0 = lo, r.c1 = hi;
+    return ad_region_empty(r) ? ad_region_none() : r;
+}
+
+static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
+{
+    const struct ad_value *value = &graph->values[op->output];
+    int32_t n = extent(value, dim);
+    if (n < 2)
+        return false;
+    struct ad_region half = ad_region_allow(graph, op, slab(value, dim, 0, n / 2));
+    return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
+}
+
+static void survey_ops(struct ad_terrain *t)
+{
+    const struct ad_search_problem *p = t->problem;
+    const struct ad_graph *graph = p->graph;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_box *box = &graph->values[op->output].box;
+        bool dense = box->h == 1 && box->w == 1;
+        t->can[i][AD_DIM_WHOLE] = true;
+        t->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
+        t->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
+        t->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
+        t->dense[i] = t->can[i][AD_DIM_C];
+    }
+    ad_blocks_cuts(graph, t->cut);
+    for (int i = 0; i < graph->nops; i++) {
+        t->segment[i] = t->nsegments;
+        t->nsegments += t->cut[i] || i + 1 == graph->nops;
+    }
+}
+
+static void survey_devices(struct ad_terrain *t)
+{
+    const struct ad_cluster *cluster = t->problem->cluster;
+    t->fastest = cluster->source;
+    for (int d = 0; d < cluster->ndevices; d++) {
+        t->speed[d] = cluster->devices[d].table.rate[AD_COST_CONV] * cluster->devices[d].speed;
+        t->order[d] = d;
+    }
+    for (int d = 0; d < cluster->ndevices; d++)
+        if (t->speed[d] > t->speed[t->fastest])
+            t->fastest = d;
+    for (int i = 1; i < cluster->ndevices; i++) /* by insertion: stable */
+        for (int k = i; k > 0; k--) {
+            int a = t->order[k - 1], b = t->order[k];
+            if (a == cluster->source || (b != cluster->source && t->speed[a] >= t->speed[b]))
+                break;
+            t->order[k - 1] = b;
+            t->order[k] = a;
+        }
+}
+
+enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search_problem *problem,
+                                  struct adaps_error *err)
+{
+    size_t n = (size_t)problem->graph->nops;
+    *out = (struct ad_terrain){.problem = problem};
+    out->can = ad_calloc(n, sizeof *out->can);
+    out->dense = ad_calloc(n, sizeof *out->dense);
+    out->cut = ad_calloc(n, sizeof *out->cut);
+    out->segment = ad_calloc(n, sizeof *out->segment);
+    if (!out->can || !out->dense || !out->cut || !out->segment) {
+        ad_terrain_fini(out);
+        return ad_error_memory(err, "search", n);
+    }
+    survey_ops(out);
+    survey_devices(out);
+    return ADAPS_OK;
+}
+
+void ad_terrain_fini(struct ad_terrain *terrain)
+{
+    ad_free(terrain->can);
+    ad_free(terrain->dense);
+    ad_free(terrain->cut);
+    ad_free(terrain->segment);
+    *terrain = (struct ad_terrain){0};
+}
+
+enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
+                                 struct adaps_error *err)
+{
+    *out = (struct ad_layout){.nops = nops, .ndevices = ndevices};
+    size_t n = (size_t)nops, width = (size_t)ndevices + 1;
+    out->ops = ad_calloc(n, sizeof *out->ops);
+    out->cuts = ad_calloc(n * width, sizeof *out->cuts);
+    if (!out->ops || !out->cuts) {
+        ad_layout_fini(out);
+        return ad_error_memory(err, "layout", n * width * sizeof *out->cuts);
+    }
+    for (int i = 0; i < nops; i++)
+        for (int d = 1; d <= ndevices; d++)
+            ad_layout_cuts(out, i)[d] = AD_CUT_UNITS;
+    return ADAPS_OK;
+}
+
+void ad_layout_fini(struct ad_layout *layout)
+{
+    ad_free(layout->ops);
+    ad_free(layout->cuts);
+    *layout = (struct ad_layout){0};
+}
+
+void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
+{
+    size_t n = (size_t)from->nops;
+    memcpy(to->ops, from->ops, n * sizeof *to->ops);
+    memcpy(to->cuts, from->cuts, n * (size_t)(from->ndevices + 1) * sizeof *to->cuts);
+}
+
+void ad_cuts_proportional(const double *weight, int ndevices, int *cuts)
+{
+    double sum = 0, upto = 0;
+    for (int d = 0; d < ndevices; d++)
+        sum += weight[d];
+    cuts[0] = 0;
+    for (int d = 0; d < ndevices; d++) {
+        upto += weight[d];
+        cuts[d + 1] = sum > 0 ? (int)lround(upto / sum * AD_CUT_UNITS) : AD_CUT_UNITS;
+    }
+    cuts[ndevices] = AD_CUT_UNITS;
+}
+
+void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight)
+{
+    for (int d = 0; d < terrain->problem->cluster->ndevices; d++)
+        weight[d] = use[d] ? terrain->speed[d] : 0;
+}
+
+static int32_t at_cut(int cut, int32_t size)
+{
+    return (int32_t)(((int64_t)cut * size + AD_CUT_UNITS / 2) / AD_CUT_UNITS);
+}
+
+static void pin_regions(const struct ad_graph *graph, const struct ad_layout *layout, int i,
+                        struct ad_assignment *out)
+{
+    const struct ad_op *op = &graph->ops[i];
+    const struct ad_value *value = &graph->values[op->output];
+    const int *cuts = ad_layout_cuts(layout, i);
+    enum ad_dim dim = layout->ops[i].dim;
+    int32_t size = extent(value, dim);
+    for (int d = 0; d < layout->ndevices; d++) {
+        struct ad_region band = slab(value, dim, at_cut(cuts[d], size), at_cut(cuts[d + 1], size));
+        *ad_assigned(out, i, d) = ad_region_allow(graph, op, band);
+    }
+}
+
+/* `wanted` of an op's regions holds the hull of what later ops read; only `exchange` (set while its
+ * readers are visited) forces a pin. */
+static void visit(const struct ad_graph *graph, const struct ad_layout *layout, int i,
+                  bool *exchange, struct ad_assignment *out)
+{
+    const struct ad_op *op = &graph->ops[i];
+    const struct ad_op_layout *mine = &layout->ops[i];
+    int n = layout->ndevices;
+    if (mine->dim == AD_DIM_WHOLE) {
+        for (int d = 0; d < n; d++)
+            *ad_assigned(out, i, d) =
+                d == mine->at ? ad_region_whole(&graph->values[op->output]) : ad_region_none();
+    } else if (mine->pinned || exchange[i]) {
+        pin_regions(graph, layout, i, out);
+    } else {
+        for (int d = 0; d < n; d++)
+            *ad_assigned(out, i, d) = ad_region_allow(graph, op, *ad_assigned(out, i, d));
+    }
+    for (int k = 0; k < op->ninputs; k++) {
+        int p = graph->values[op->inputs[k]].producer;
+        if (p < 0)
+            continue;
+        if (mine->dim == AD_DIM_WHOLE || mine->dim == AD_DIM_C)
+            exchange[p] = true;
+        if (layout->ops[p].dim == AD_DIM_WHOLE || layout->ops[p].pinned || exchange[p])
+            continue;
+        for (int d = 0; d < n; d++)
+            *ad_assigned(out, p, d) = ad_region_hull(
+                *ad_assigned(out, p, d), ad_need(graph, op, k, *ad_assigned(out, i, d)));
+    }
+}
+
+void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *layout, bool *exchange,
+                       struct ad_assignment *out)
+{
+    memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);
+    memset(out->region, 0, (size_t)layout->nops * (size_t)layout->ndevices * sizeof *out->region);
+    for (int i = 0; i < graph->noutputs; i++) {
+        int p = graph->values[graph->outputs[i]].producer;
+        if (p >= 0)
+            exchange[p] = true;
+    }
+    for (int i = layout->nops - 1; i >= 0; i--)
+        visit(graph, layout, i, exchange, out);
+}
+
+/* log10 of the ways to place `cuts` cuts, in order, among rows 0..size. */
+static double log10_cuts(int64_t size, int cuts)
+{
+    double n = (double)size + cuts, k = cuts;
+    return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(10);
+}
+
+double ad_layout_space(const struct ad_terrain *terrain)
+{
+    const struct ad_graph *graph = terrain->problem->graph;
+    int n = terrain->problem->cluster->ndevices;
+    double total = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_value *value = &graph->values[graph->ops[i].output];
+        double ways = log10(n); /* log10(10^a + 10^b) as it grows */
+        for (enum ad_dim dim = AD_DIM_H; dim < AD_DIMS; dim++)
+            if (terrain->can[i][dim]) {
+                double more = log10_cuts(extent(value, dim), n - 1) + log10(2);
+                double large = fmax(ways, more), small = fmin(ways, more);
+                ways = large + log10(1 + pow(10, small - large));
+            }
+        total += ways;
+    }
+    return total;
+}

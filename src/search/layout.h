@@ -1,0 +1,72 @@
+/* Layouts: the compact form in which the strategies think. An op is either whole on one device, or
+ * split along one dimension by cuts; a split op is either pinned (every device computes just its
+ * band, and fetches what it reads beyond its own bands) or derived (every device computes whatever
+ * its own later ops read: the overlap is recomputed and nothing is exchanged there). All pinned is
+ * layer-by-layer exchange; pinned only at the end is full fusion. */
+#ifndef AD_SEARCH_LAYOUT_H
+#define AD_SEARCH_LAYOUT_H
+
+#include "search/search.h"
+
+enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIMS };
+
+/* Cuts are fractions of the dimension's extent in units of 1/AD_CUT_UNITS. */
+#define AD_CUT_UNITS 4096
+
+struct ad_op_layout {
+    enum ad_dim dim;
+    bool pinned;
+    int at; /* the device of a whole op */
+};
+
+struct ad_layout {
+    int nops, ndevices;
+    struct ad_op_layout *ops;
+    int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
+};
+
+/* What does not change during a search. */
+struct ad_terrain {
+    const struct ad_search_problem *problem;
+    bool (*can)[AD_DIMS]; /* by op: may be split along that dimension (and --dims allows it) */
+    bool *dense;          /* by op: one-pixel map or feature vector that may be split along c */
+    bool *cut;            /* by op: ad_blocks_cuts() */
+    int *segment;         /* by op: index of its segment between cuts, ascending */
+    int nsegments;
+    double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
+    int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
+    int fastest;                  /* ties: the source, then the lower index */
+};
+
+AD_MUST_CHECK enum adaps_status ad_terrain_init(struct ad_terrain *out,
+                                                const struct ad_search_problem *problem,
+                                                struct adaps_error *err);
+void ad_terrain_fini(struct ad_terrain *terrain);
+
+/* Everything whole on device 0. */
+AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
+                                               struct adaps_error *err);
+void ad_layout_fini(struct ad_layout *layout);
+void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of the same size */
+
+static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)
+{
+    return &layout->cuts[(size_t)op * (size_t)(layout->ndevices + 1)];
+}
+
+/* Cuts in proportion to weight[0 .. ndevices); all weights 0: everything to device 0. */
+void ad_cuts_proportional(const double *weight, int ndevices, int *cuts);
+
+/* Speeds of the devices with use[d], 0 for the others. */
+void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight);
+
+/* The regions of a layout. Ops whose output a whole op, an op split along c or the network's output
+ * reads are taken as pinned. exchange: scratch, nops entries. */
+void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *layout, bool *exchange,
+                       struct ad_assignment *out);
+
+/* log10 of how many layouts there are: per op either one of the devices, or a dimension, cuts at
+ * whole rows (columns, channels) and a pin. */
+double ad_layout_space(const struct ad_terrain *terrain);
+
+#endif

@@ -1,0 +1,47 @@
+/* Strategies: ways to choose an assignment. All return the same type and run on the same runtime.
+ * One file each; the table in search.c lists them. */
+#ifndef AD_SEARCH_SEARCH_H
+#define AD_SEARCH_SEARCH_H
+
+#include "blocks/blocks.h"
+#include "schedule/schedule.h"
+
+enum ad_objective { AD_OBJECTIVE_LATENCY, AD_OBJECTIVE_TRAFFIC, AD_OBJECTIVE_MEMORY };
+
+struct ad_search_problem {
+    const struct ad_graph *graph;
+    const struct ad_blocks *blocks;
+    const struct ad_cluster *cluster;
+    double threshold; /* ADaPS eq 3, 0..1 */
+    bool split_h, split_w, split_c; /* --dims */
+};
+
+struct ad_search_result {
+    struct ad_assignment assignment;
+    struct ad_schedule schedule;
+    int64_t visited;     /* candidate assignments evaluated */
+    double space_log10;  /* log10 of the size of the space the strategy chooses from */
+    double seconds;      /* spent */
+    char note[256];      /* why: devices left out and what they would have cost */
+};
+void ad_search_result_fini(struct ad_search_result *result);
+
+struct ad_strategy {
+    const char *name;
+    const char *summary; /* one line for --help */
+    enum adaps_status (*run)(const struct ad_search_problem *problem,
+                             struct ad_search_result *result, struct adaps_error *err);
+};
+
+/* NULL-name-terminated table; the first is the default. */
+extern const struct ad_strategy ad_strategies[];
+const struct ad_strategy *ad_strategy_find(const char *name); /* NULL when unknown */
+
+/* Runs a strategy and fills result (schedule included, times, visited). Memory limits are hard:
+ * ADAPS_NO when the result needs more than a device has, naming the device, what it needs and has. */
+AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy,
+                                              const struct ad_search_problem *problem,
+                                              struct ad_search_result *result,
+                                              struct adaps_error *err);
+
+#endif

@@ -1,0 +1,12 @@
+/* The search functions behind the table of strategies; each fills *best (empty, and the caller's
+ * to free) and sets eval->space_log10. Internal to search/. */
+#ifndef AD_SEARCH_STRATEGIES_H
+#define AD_SEARCH_STRATEGIES_H
+
+#include "search/eval.h"
+
+typedef enum adaps_status ad_search_fn(struct ad_eval *eval, struct ad_best *best);
+
+ad_search_fn ad_single_search, ad_edgeflow_search, ad_fused_search, ad_auto_search;
+
+#endif

@@ -1,0 +1,104 @@
+#!/bin/sh
+# Compares adaps with PyTorch: torchvision's networks as torch.onnx.export writes them, the zoo's
+# networks with their weights put into torchvision's modules, and the two trained networks on the
+# sample pictures.
+#
+#   tests/interop/interop.sh BUILD_DIR [CASE...]
+#
+# BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
+# digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all). Prints a line for each case and,
+# last, "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 usage, 77 a Python module
+# that is needed is not installed.
+# $PYTHON: the interpreter (/usr/bin/python3). Needs about 1.2 GB under $TMPDIR for VGG's file and
+# plan; every case's files are deleted before the next one starts.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+models=$here/../../models
+golden=$here/../golden
+python=${PYTHON:-/usr/bin/python3}
+
+if [ $# -lt 1 ]; then
+    echo "usage: $0 BUILD_DIR [CASE...]" >&2
+    exit 2
+fi
+for program in adaps models/zoo; do
+    if [ ! -x "$1/$program" ]; then
+        echo "interop: no program $1/$program: build it first" >&2
+        exit 2
+    fi
+done
+build=$(cd "$1" && pwd)
+adaps=$build/adaps
+zoo=$build/models/zoo
+shift
+# Only these packages: a module that fails to import for another reason shows its own message.
+for module in numpy torch torchvision onnx PIL; do
+    if ! "$python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$module'))"; then
+        echo "interop: $python has no module $module: install python3-torch," \
+            "python3-torchvision, python3-onnx, python3-numpy and python3-pil" >&2
+        exit 77
+    fi
+done
+
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
+work=$(mktemp -d "${TMPDIR:-/tmp}/adaps-interop.XXXXXX") || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# step NAME COMMAND...: runs it silently; on failure prints which step failed and what it said.
+step() {
+    name=$1
+    shift
+    if "$@" >"$work/log" 2>&1; then
+        return 0
+    else
+        code=$?
+    fi
+    echo "FAIL $name: exit $code from: $*"
+    sed 's/^/    /' "$work/log"
+    return 1
+}
+
+# check NAME MODEL INPUT EXPECTED: the model's answer to the input against the expected one.
+check() {
+    step "$1" "$adaps" plan --strategy single -o "$work/m.plan" "$2" &&
+        step "$1" "$adaps" run --local "$work/m.plan" "$3" -o "$work/out.npy" &&
+        "$python" "$here/compare.py" "$1" "$work/out.npy" "$4"
+}
+
+run_case() {
+    case $1 in
+    denoise)
+        check "$1" "$models/denoise.onnx" "$models/samples/noisy.png" "$golden/denoise_out.npy" ;;
+    digit-3 | digit-7)
+        check "$1" "$models/digits.onnx" "$models/samples/$1.png" "$golden/$1_out.npy" ;;
+    zoo-*)
+        step "$1" "$zoo" "${1#zoo-}" -o "$work/m.onnx" &&
+            step "$1" "$python" "$here/zoo_check.py" "${1#zoo-}" "$work/m.onnx" "$work" &&
+            check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" ;;
+    *)
+        step "$1" "$python" "$here/torchvision_export.py" "$1" "$work" &&
+            check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" ;;
+    esac
+}
+
+if [ $# -eq 0 ]; then
+    exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
+    nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
+    # shellcheck disable=SC2086
+    set -- denoise digit-3 digit-7 $nets $exports
+fi
+passed=0 failed=0
+for name in "$@"; do
+    if run_case "$name"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+    rm -rf "${work:?}"/*
+done
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

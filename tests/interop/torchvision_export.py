@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Exports torchvision's networks with seeded random weights, an input and PyTorch's answer.
+
+    torchvision_export.py --list
+    torchvision_export.py CASE DIR
+
+--list prints the cases, one a line: NAME-opsetN[-bn]. A case writes DIR/m.onnx, DIR/in.npy and
+DIR/expected.npy. "-bn": batch normalisation stays as nodes of its own; otherwise the exporter folds
+it. Nothing is downloaded. Needs Debian's python3-torch and python3-torchvision.
+"""
+import argparse
+import math
+import os
+import warnings
+import zlib
+
+import numpy as np
+import torch
+import torchvision
+
+CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13",
+         "resnet50-opset11-bn", "mobilenet_v2-opset13-bn", "mobilenet_v2-opset9",
+         "inception_v3-opset13", "inception_v3-opset11-bn"]
+
+
+def build(name):
+    """The module in eval mode; weights normal after He, statistics near those of the data."""
+    options = {"init_weights": False} if name in ("vgg16", "inception_v3") else {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = getattr(torchvision.models, name)(weights=None, **options)
+    if name == "inception_v3":
+        net.aux_logits, net.AuxLogits = False, None
+    for module in net.modules():
+        if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
+            fan_in = module.weight[0].numel()
+            torch.nn.init.normal_(module.weight, 0, math.sqrt(2 / fan_in))
+            if module.bias is not None:
+                torch.nn.init.normal_(module.bias, 0, 0.05)
+        elif isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.weight, 0.5, 1.2)
+            torch.nn.init.normal_(module.bias, 0, 0.1)
+    return net.eval()
+
+
+def calibrate(net, x):
+    """Sets every batch normalisation to roughly what its input is like, with some scatter, in the
+    order in which they run, so later layers see the effect of earlier ones."""
+    def measure(module, inputs):
+        data = inputs[0]
+        mean, var = data.mean((0, 2, 3)), data.var((0, 2, 3), unbiased=False)
+        scatter = torch.empty_like(mean).uniform_(0.8, 1.25)
+        module.running_mean.copy_(mean + 0.1 * var.sqrt() * torch.randn_like(mean))
+        module.running_var.copy_(0.5 * (var + var.mean()) * scatter + 1e-3)
+
+    hooks = [m.register_forward_pre_hook(measure) for m in net.modules()
+             if isinstance(m, torch.nn.BatchNorm2d)]
+    with torch.no_grad():
+        net(x)
+    for hook in hooks:
+        hook.remove()
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Export torchvision networks to ONNX.")
+    parser.add_argument("--list", action="store_true", help="print the cases and stop")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("case", nargs="?", choices=CASES, metavar="CASE")
+    parser.add_argument("dir", nargs="?", metavar="DIR")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(CASES))
+        return
+    if not args.dir:
+        parser.error("a CASE and a DIR are needed")
+    name, opset, *bn = args.case.split("-")
+    torch.manual_seed(zlib.crc32(args.case.encode()))
+    torch.set_num_threads(args.threads)
+    os.makedirs(args.dir, exist_ok=True)
+
+    net = build(name)
+    side = 299 if name == "inception_v3" else 224
+    x = torch.randn(1, 3, side, side)
+    calibrate(net, x)
+    with torch.no_grad():
+        y = net(x)
+    mode = torch.onnx.TrainingMode.PRESERVE if bn else torch.onnx.TrainingMode.EVAL
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        torch.onnx.export(net, x, os.path.join(args.dir, "m.onnx"), training=mode,
+                          opset_version=int(opset[len("opset"):]), input_names=["input"],
+                          output_names=["output"], do_constant_folding=not bn)
+    np.save(os.path.join(args.dir, "in.npy"), x.numpy())
+    np.save(os.path.join(args.dir, "expected.npy"), y.numpy())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+#include "naive_reads.h"
+
+struct reader {
+    const struct ad_graph *graph;
+    const struct ad_op *op;
+    ad_naive_visit *visit;
+    void *self;
+};
+
+static const struct ad_value *in_value(const struct ad_graph *graph, const struct ad_op *op, int k)
+{
+    return &graph->values[op->inputs[k]];
+}
+
+static void read_all(const struct reader *r, int k)
+{
+    struct ad_box box = in_value(r->graph, r->op, k)->box;
+    for (int h = 0; h < box.h; h++)
+        for (int w = 0; w < box.w; w++)
+            for (int c = 0; c < box.c; c++)
+                r->visit(r->self, k, h, w, c);
+}
+
+static void read_everything(const struct reader *r)
+{
+    for (int k = 0; k < r->op->ninputs; k++)
+        read_all(r, k);
+}
+
+static void read_window(const struct reader *r, int oh, int ow, int oc)
+{
+    const struct ad_window *win = &r->op->window;
+    struct ad_box in = in_value(r->graph, r->op, 0)->box;
+    struct ad_box out = r->graph->values[r->op->output].box;
+    for (int y = 0; y < win->kh; y++) {
+        int h = oh * win->sh + y * win->dh - win->pt;
+        for (int x = 0; x < win->kw; x++) {
+            int w = ow * win->sw + x * win->dw - win->pl;
+            if (h < 0 || h >= in.h || w < 0 || w >= in.w)
+                continue;
+            for (int c = 0; c < in.c; c++) {
+                bool mine = c == oc;
+                if (r->op->kind == AD_OP_CONV) /* the same group */
+                    mine = c * r->op->groups / in.c == oc * r->op->groups / out.c;
+                if (mine)
+                    r->visit(r->self, 0, h, w, c);
+            }
+        }
+    }
+}
+
+/* Features, N x C: the only plain values with parts. */
+static bool features(const struct ad_value *v)
+{
+    return v->format == AD_PLAIN && v->rank == 2;
+}
+
+static bool parts(const struct ad_value *v)
+{
+    return v->format == AD_NHWC || features(v);
+}
+
+/* One element to one element of the same place. */
+static bool in_place(const struct ad_value *a, const struct ad_value *b)
+{
+    return parts(a) && parts(b) && a->box.n == b->box.n && a->box.h == b->box.h &&
+           a->box.w == b->box.w && a->box.c == b->box.c;
+}
+
+static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_value *out = &graph->values[op->output], *in = in_value(graph, op, 0);
+    switch (op->kind) {
+    case AD_OP_ADD:
+    case AD_OP_MUL:
+        return out->format == AD_NHWC ||
+               (features(out) && in_place(in, out) && in_place(in_value(graph, op, 1), out));
+    case AD_OP_CLAMP:
+    case AD_OP_RESHAPE:
+        return in_place(in, out);
+    case AD_OP_CONCAT:
+    case AD_OP_SOFTMAX:
+        return out->format == AD_NHWC;
+    default:
+        return op->kind != AD_OP_PERMUTE;
+    }
+}
+
+static void read_elementwise(const struct reader *r, int h, int w, int c)
+{
+    for (int k = 0; k < r->op->ninputs; k++) {
+        struct ad_box in = in_value(r->graph, r->op, k)->box;
+        r->visit(r->self, k, in.h == 1 ? 0 : h, in.w == 1 ? 0 : w, in.c == 1 ? 0 : c);
+    }
+}
+
+static void read_concat(const struct reader *r, int h, int w, int c)
+{
+    for (int k = 0; k < r->op->ninputs; k++) {
+        int size = (int)in_value(r->graph, r->op, k)->box.c;
+        if (c >= 0 && c < size)
+            r->visit(r->self, k, h, w, c);
+        c -= size;
+    }
+}
+
+void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h, int w, int c,
+                    ad_naive_visit *visit, void *self)
+{
+    struct reader r = {graph, op, visit, self};
+    struct ad_box in = in_value(graph, op, 0)->box;
+    if (!has_parts(graph, op)) {
+        read_everything(&r);
+        return;
+    }
+    switch (op->kind) {
+    case AD_OP_CONV:
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+        read_window(&r, h, w, c);
+        break;
+    case AD_OP_GAP:
+        for (int y = 0; y < in.h; y++)
+            for (int x = 0; x < in.w; x++)
+                visit(self, 0, y, x, c);
+        break;
+    case AD_OP_SOFTMAX:
+        for (int i = 0; i < in.c; i++)
+            visit(self, 0, h, w, i);
+        break;
+    case AD_OP_LRN: /* size - 1 neighbours, the odd one behind */
+        for (int i = 0; i < in.c; i++)
+            if (2 * (c - i) <= op->lrn_size - 1 && 2 * (i - c) <= op->lrn_size)
+                visit(self, 0, h, w, i);
+        break;
+    case AD_OP_ADD:
+    case AD_OP_MUL:
+        read_elementwise(&r, h, w, c);
+        break;
+    case AD_OP_CONCAT:
+        read_concat(&r, h, w, c);
+        break;
+    case AD_OP_CLAMP:
+    case AD_OP_RESHAPE:
+        visit(self, 0, h, w, c);
+        break;
+    default:
+        read_everything(&r);
+    }
+}
+
+/* Whether outputs lo..hi of one axis read anything. */
+static bool axis_reads(int lo, int hi, int k, int s, int d, int pad, int64_t size)
+{
+    for (int o = lo; o < hi; o++)
+        for (int j = 0; j < k; j++)
+            if (o * s + j * d >= pad && o * s + j * d < pad + size)
+                return true;
+    return false;
+}
+
+bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int h0, int h1, int w0,
+                      int w1, int c0, int c1)
+{
+    struct ad_box out = graph->values[op->output].box, in = in_value(graph, op, 0)->box;
+    const struct ad_window *n = &op->window;
+    if (h0 < 0 || w0 < 0 || c0 < 0 || h1 > out.h || w1 > out.w || c1 > out.c)
+        return false;
+    bool all_c = c0 == 0 && c1 == out.c, all = all_c && (h1 - h0) * (w1 - w0) == out.h * out.w;
+    if (!has_parts(graph, op))
+        return all;
+    if (op->kind == AD_OP_SOFTMAX)
+        return all_c;
+    if (op->kind == AD_OP_CONV && op->groups > 1) {
+        int64_t filters = out.c / op->groups;
+        if (c0 % filters != 0 || c1 % filters != 0)
+            return false;
+    }
+    if (op->kind != AD_OP_CONV && op->kind != AD_OP_MAXPOOL && op->kind != AD_OP_AVGPOOL)
+        return true;
+    if ((h1 - h0) * (w1 - w0) < 2 && out.h * out.w > 1)
+        return false;
+    if (!axis_reads(h0, h1, n->kh, n->sh, n->dh, n->pt, in.h) &&
+        axis_reads(0, (int)out.h, n->kh, n->sh, n->dh, n->pt, in.h))
+        return false;
+    return axis_reads(w0, w1, n->kw, n->sw, n->dw, n->pl, in.w) ||
+           !axis_reads(0, (int)out.w, n->kw, n->sw, n->dw, n->pl, in.w);
+}

@@ -1,0 +1,327 @@
+#include "reference.h"
+
+#include <math.h>
+#include <string.h>
+
+struct run {
+    const struct ad_graph *graph;
+    float **data; /* by value, in memory order; NULL until computed */
+};
+
+static int64_t elements(const struct ad_value *v)
+{
+    return v->box.n * v->box.h * v->box.w * v->box.c;
+}
+
+static const struct ad_value *input_of(const struct run *r, const struct ad_op *op, int k)
+{
+    return &r->graph->values[op->inputs[k]];
+}
+
+static const float *data_of(const struct run *r, int v)
+{
+    int constant = r->graph->values[v].constant;
+    return constant >= 0 ? r->graph->weights[constant].data : r->data[v];
+}
+
+static int64_t at(const struct ad_box *b, int64_t n, int64_t h, int64_t w, int64_t c)
+{
+    return ((n * b->h + h) * b->w + w) * b->c + c;
+}
+
+static float clamped(const struct ad_op *op, double v)
+{
+    if (v < (double)op->clamp_min)
+        v = (double)op->clamp_min;
+    if (v > (double)op->clamp_max)
+        v = (double)op->clamp_max;
+    return (float)v;
+}
+
+/* --- one function per kind: in and out in memory order --- */
+
+static double conv_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                      int64_t oh, int64_t ow, int64_t o)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    const struct ad_window *win = &op->window;
+    int64_t outputs = r->graph->values[op->output].box.c, depth = in->c / op->groups;
+    int64_t first = o / (outputs / op->groups) * depth;
+    const float *weight = r->graph->weights[op->weight].data + o * win->kh * win->kw * depth;
+    double sum = op->bias < 0 ? 0 : (double)r->graph->weights[op->bias].data[o];
+    for (int64_t kh = 0; kh < win->kh; kh++)
+        for (int64_t kw = 0; kw < win->kw; kw++) {
+            int64_t h = oh * win->sh - win->pt + kh * win->dh;
+            int64_t w = ow * win->sw - win->pl + kw * win->dw;
+            if (h < 0 || h >= in->h || w < 0 || w >= in->w)
+                continue;
+            for (int64_t c = 0; c < depth; c++)
+                sum += (double)x[at(in, n, h, w, first + c)] *
+                       (double)weight[(kh * win->kw + kw) * depth + c];
+        }
+    return sum;
+}
+
+static double pool_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                      int64_t oh, int64_t ow, int64_t c)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    const struct ad_window *win = &op->window;
+    double most = -INFINITY, sum = 0;
+    int64_t inside = 0, declared = 0;
+    for (int64_t kh = 0; kh < win->kh; kh++)
+        for (int64_t kw = 0; kw < win->kw; kw++) {
+            int64_t h = oh * win->sh - win->pt + kh * win->dh;
+            int64_t w = ow * win->sw - win->pl + kw * win->dw;
+            declared += h < in->h + win->real_pb && w < in->w + win->real_pr;
+            if (h < 0 || h >= in->h || w < 0 || w >= in->w)
+                continue;
+            double v = (double)x[at(in, n, h, w, c)];
+            most = v > most ? v : most;
+            sum += v;
+            inside++;
+        }
+    if (op->kind == AD_OP_MAXPOOL)
+        return most;
+    return sum / (double)(op->count_include_pad ? declared : inside);
+}
+
+static double gap_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                     int64_t c)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    double sum = 0;
+    for (int64_t h = 0; h < in->h; h++)
+        for (int64_t w = 0; w < in->w; w++)
+            sum += (double)x[at(in, n, h, w, c)];
+    return sum / (double)(in->h * in->w);
+}
+
+static double lrn_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                     int64_t h, int64_t w, int64_t c)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    int64_t lo = c - (op->lrn_size - 1) / 2, hi = c + op->lrn_size / 2; /* ceil((size-1)/2) after */
+    double sum = 0;
+    for (int64_t i = lo < 0 ? 0 : lo; i <= hi && i < in->c; i++)
+        sum += (double)x[at(in, n, h, w, i)] * (double)x[at(in, n, h, w, i)];
+    return (double)x[at(in, n, h, w, c)] /
+           pow((double)op->lrn_bias + (double)op->lrn_alpha / (double)op->lrn_size * sum,
+               (double)op->lrn_beta);
+}
+
+static double fc_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                    int64_t o)
+{
+    const struct ad_weight *w = &r->graph->weights[op->weight];
+    double sum = op->bias < 0 ? 0 : (double)r->graph->weights[op->bias].data[o];
+    for (int64_t i = 0; i < w->row_elements; i++)
+        sum += (double)x[n * w->row_elements + i] * (double)w->data[o * w->row_elements + i];
+    return sum;
+}
+
+/* Kinds that compute one element of an NHWC (or n x c) result from input 0. */
+static void run_by_element(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_box *b = &r->graph->values[op->output].box;
+    const float *x = data_of(r, op->inputs[0]);
+    for (int64_t n = 0; n < b->n; n++)
+        for (int64_t h = 0; h < b->h; h++)
+            for (int64_t w = 0; w < b->w; w++)
+                for (int64_t c = 0; c < b->c; c++) {
+                    double v = 0;
+                    switch (op->kind) {
+                    case AD_OP_CONV:
+                        v = conv_at(r, op, x, n, h, w, c);
+                        break;
+                    case AD_OP_MAXPOOL:
+                    case AD_OP_AVGPOOL:
+                        v = pool_at(r, op, x, n, h, w, c);
+                        break;
+                    case AD_OP_GAP:
+                        v = gap_at(r, op, x, n, c);
+                        break;
+                    case AD_OP_LRN:
+                        v = lrn_at(r, op, x, n, h, w, c);
+                        break;
+                    case AD_OP_FC:
+                        v = fc_at(r, op, x, n, c);
+                        break;
+                    default: /* CLAMP */
+                        v = (double)x[at(b, n, h, w, c)];
+                    }
+                    y[at(b, n, h, w, c)] = clamped(op, v);
+                }
+}
+
+/* The element of operand k at the result's multi-index (in dims, ONNX order for PLAIN). */
+static int64_t operand_index(const struct ad_value *v, const struct ad_value *out,
+                             const int64_t *index)
+{
+    if (out->format == AD_NHWC) /* index: n, h, w, c */
+        return at(&v->box, v->box.n == 1 ? 0 : index[0], v->box.h == 1 ? 0 : index[1],
+                  v->box.w == 1 ? 0 : index[2], v->box.c == 1 ? 0 : index[3]);
+    int64_t offset = 0;
+    for (int i = 0; i < v->rank; i++)
+        offset = offset * v->dims[i] + (v->dims[i] == 1 ? 0 : index[i + out->rank - v->rank]);
+    return offset;
+}
+
+static void run_elementwise(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_value *out = &r->graph->values[op->output];
+    const float *a = data_of(r, op->inputs[0]), *b = data_of(r, op->inputs[1]);
+    int64_t nhwc[4] = {out->box.n, out->box.h, out->box.w, out->box.c};
+    const int64_t *dims = out->format == AD_NHWC ? nhwc : out->dims;
+    for (int64_t k = 0; k < elements(out); k++) {
+        int64_t index[AD_MAX_RANK] = {0}, rest = k;
+        for (int i = out->rank - 1; i >= 0; i--) {
+            index[i] = rest % dims[i];
+            rest /= dims[i];
+        }
+        double p = (double)a[operand_index(input_of(r, op, 0), out, index)];
+        double q = (double)b[operand_index(input_of(r, op, 1), out, index)];
+        y[k] = clamped(op, op->kind == AD_OP_ADD ? p + q : p * q);
+    }
+}
+
+static void run_concat(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_value *out = &r->graph->values[op->output];
+    bool nhwc = out->format == AD_NHWC;
+    int64_t rows = nhwc ? out->box.n * out->box.h * out->box.w : op->outer;
+    int64_t width = elements(out) / rows, place = 0;
+    for (int k = 0; k < op->ninputs; k++) {
+        int64_t part = elements(input_of(r, op, k)) / rows;
+        for (int64_t row = 0; row < rows; row++)
+            for (int64_t i = 0; i < part; i++)
+                y[row * width + place + i] = data_of(r, op->inputs[k])[row * part + i];
+        place += part;
+    }
+}
+
+static void run_softmax(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_value *out = &r->graph->values[op->output];
+    const float *x = data_of(r, op->inputs[0]);
+    int64_t width = out->format == AD_NHWC ? out->box.c : op->inner;
+    for (int64_t row = 0; row < elements(out) / width; row++, x += width, y += width) {
+        double most = -INFINITY, sum = 0;
+        for (int64_t i = 0; i < width; i++)
+            most = (double)x[i] > most ? (double)x[i] : most;
+        for (int64_t i = 0; i < width; i++)
+            sum += exp((double)x[i] - most);
+        for (int64_t i = 0; i < width; i++)
+            y[i] = (float)(exp((double)x[i] - most) / sum);
+    }
+}
+
+static void run_permute(const struct run *r, const struct ad_op *op, float *y)
+{
+    const float *x = data_of(r, op->inputs[0]);
+    int64_t count = elements(&r->graph->values[op->output]);
+    for (int64_t k = 0; k < count; k++) {
+        int64_t index[AD_MAX_RANK], rest = k, from = 0;
+        for (int i = op->view_rank - 1; i >= 0; i--) {
+            index[op->perm[i]] = rest % op->view_dims[op->perm[i]];
+            rest /= op->view_dims[op->perm[i]];
+        }
+        for (int i = 0; i < op->view_rank; i++)
+            from = from * op->view_dims[i] + index[i];
+        y[k] = x[from];
+    }
+}
+
+static void run_op(const struct run *r, const struct ad_op *op, float *y)
+{
+    switch (op->kind) {
+    case AD_OP_ADD:
+    case AD_OP_MUL:
+        run_elementwise(r, op, y);
+        break;
+    case AD_OP_CONCAT:
+        run_concat(r, op, y);
+        break;
+    case AD_OP_SOFTMAX:
+        run_softmax(r, op, y);
+        break;
+    case AD_OP_PERMUTE:
+        run_permute(r, op, y);
+        break;
+    case AD_OP_RESHAPE:
+        memcpy(y, data_of(r, op->inputs[0]),
+               (size_t)elements(&r->graph->values[op->output]) * sizeof *y);
+        break;
+    default:
+        run_by_element(r, op, y);
+    }
+}
+
+/* Between ONNX order and memory order. */
+static void reorder(const struct ad_value *v, const float *from, float *to, bool to_memory)
+{
+    if (v->format == AD_PLAIN) {
+        memcpy(to, from, (size_t)elements(v) * sizeof *to);
+        return;
+    }
+    int64_t k = 0;
+    for (int64_t n = 0; n < v->box.n; n++)
+        for (int64_t c = 0; c < v->box.c; c++)
+            for (int64_t h = 0; h < v->box.h; h++)
+                for (int64_t w = 0; w < v->box.w; w++, k++)
+                    to[to_memory ? at(&v->box, n, h, w, c) : k] =
+                        from[to_memory ? k : at(&v->box, n, h, w, c)];
+}
+
+static enum adaps_status allocate(struct run *r, int v, struct adaps_error *err)
+{
+    size_t bytes = (size_t)elements(&r->graph->values[v]) * sizeof(float);
+    r->data[v] = ad_alloc_aligned(bytes);
+    return r->data[v] ? ADAPS_OK : ad_error_memory(err, r->graph->values[v].name, bytes);
+}
+
+static enum adaps_status take_inputs(struct run *r, const struct ad_tensor *inputs,
+                                     struct adaps_error *err)
+{
+    for (int i = 0; i < r->graph->ninputs; i++) {
+        const struct ad_value *v = &r->graph->values[r->graph->inputs[i]];
+        bool fits = inputs[i].rank == v->rank;
+        for (int k = 0; fits && k < v->rank; k++)
+            fits = inputs[i].dims[k] == v->dims[k];
+        if (!fits)
+            return ad_error_set(err, ADAPS_EINPUT, "input '%s' has other dims", v->name);
+        enum adaps_status status = allocate(r, r->graph->inputs[i], err);
+        if (status != ADAPS_OK)
+            return status;
+        reorder(v, inputs[i].data, r->data[r->graph->inputs[i]], true);
+    }
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_reference_run(const struct ad_graph *graph, const struct ad_tensor *inputs,
+                                   struct ad_tensor *outputs, struct adaps_error *err)
+{
+    struct run r = {.graph = graph, .data = ad_calloc((size_t)graph->nvalues, sizeof *r.data)};
+    if (!r.data)
+        return ad_error_memory(err, "values", (size_t)graph->nvalues * sizeof *r.data);
+    int done = 0;
+    enum adaps_status status = take_inputs(&r, inputs, err);
+    for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
+        status = allocate(&r, graph->ops[i].output, err);
+        if (status == ADAPS_OK)
+            run_op(&r, &graph->ops[i], r.data[graph->ops[i].output]);
+    }
+    while (done < graph->noutputs && status == ADAPS_OK) {
+        const struct ad_value *v = &graph->values[graph->outputs[done]];
+        status = ad_tensor_init(&outputs[done], v->rank, v->dims, err);
+        if (status == ADAPS_OK)
+            reorder(v, r.data[graph->outputs[done]], outputs[done].data, false);
+        done += status == ADAPS_OK;
+    }
+    for (int i = 0; status != ADAPS_OK && i < done; i++)
+        ad_tensor_fini(&outputs[i]);
+    for (int i = 0; i < graph->nvalues; i++)
+        ad_free(r.data[i]);
+    ad_free(r.data);
+    return status;
+}

@@ -1,0 +1,565 @@
+/* The engine against the naive interpreter, and split over devices against whole, bit for bit. */
+#include "exec/engine.h"
+#include "fusion/fused.h"
+#include "random_graph.h"
+#include "reference.h"
+
+#include <check.h>
+#include <malloc.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- plans from assignments --- */
+
+static int cut_point(struct ad_rng *rng, int64_t size)
+{
+    return (int)ad_rng_below(rng, (uint32_t)size + 1);
+}
+
+/* The part of device d of D when [0, size) is cut at sorted points. */
+static void cut_axis(const int *cuts, int d, int ndevices, int64_t size, int32_t *lo, int32_t *hi)
+{
+    *lo = d == 0 ? 0 : cuts[d - 1];
+    *hi = d == ndevices - 1 ? (int32_t)size : cuts[d];
+}
+
+static int ascending(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+static void random_cuts(struct ad_rng *rng, int64_t size, int n, int *cuts)
+{
+    for (int i = 0; i < n; i++)
+        cuts[i] = cut_point(rng, size);
+    qsort(cuts, (size_t)n, sizeof *cuts, ascending);
+}
+
+/* What each device computes of one op: whole somewhere, everywhere, or cut along h, w, c, h and w.
+ */
+static void assign_op(const struct ad_graph *graph, int index, struct ad_assignment *a,
+                      struct ad_rng *rng)
+{
+    const struct ad_op *op = &graph->ops[index];
+    struct ad_region whole = ad_region_whole(&graph->values[op->output]);
+    int n = a->ndevices, cuts[8], mode = (int)ad_rng_below(rng, 12);
+    int alone = (int)ad_rng_below(rng, (uint32_t)n);
+    for (int d = 0; d < n; d++)
+        *ad_assigned(a, index, d) = d == alone || mode == 0 ? whole : ad_region_none();
+    if (mode <= 1)
+        return;
+    int64_t size = mode < 6 ? whole.h1 : mode < 8 ? whole.w1 : mode < 10 ? whole.c1 : whole.h1;
+    int parts = mode >= 10 && n == 4 ? 2 : n;
+    random_cuts(rng, size, parts - 1, cuts);
+    int column = cut_point(rng, whole.w1);
+    for (int d = 0; d < n; d++) {
+        struct ad_region r = whole;
+        if (mode < 6)
+            cut_axis(cuts, d, n, size, &r.h0, &r.h1);
+        else if (mode < 8)
+            cut_axis(cuts, d, n, size, &r.w0, &r.w1);
+        else if (mode < 10)
+            cut_axis(cuts, d, n, size, &r.c0, &r.c1);
+        else
+            cut_axis(cuts, d % parts, parts, size, &r.h0, &r.h1);
+        if (mode >= 10 && n == 4)
+            cut_axis(&column, d / parts, 2, whole.w1, &r.w0, &r.w1);
+        if (ad_region_empty(r))
+            r = ad_region_none();
+        *ad_assigned(a, index, d) = ad_region_allow(graph, op, r);
+    }
+}
+
+/* A plan of graph (taken over) on ndevices; rng NULL: all on device 0. */
+static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct ad_rng *rng)
+{
+    struct ad_cluster cluster;
+    struct ad_search_result result = {0};
+    struct ad_digest digest = {{0}};
+    struct adaps_plan *plan = NULL;
+    struct adaps_error err = {0};
+    ck_assert_int_eq(ad_cluster_init(&cluster, ndevices, &err), ADAPS_OK);
+    for (int d = 0; d < ndevices; d++)
+        snprintf(cluster.devices[d].name, sizeof cluster.devices[d].name, "dev%d", d);
+    ck_assert_int_eq(ad_assignment_init(&result.assignment, graph->nops, ndevices, &err), ADAPS_OK);
+    for (int i = 0; i < graph->nops; i++) {
+        if (rng)
+            assign_op(graph, i, &result.assignment, rng);
+        else
+            *ad_assigned(&result.assignment, i, 0) =
+                ad_region_whole(&graph->values[graph->ops[i].output]);
+    }
+    ck_assert_msg(ad_schedule_build(graph, &cluster, &result.assignment, &result.schedule, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    ck_assert_msg(ad_schedule_verify(graph, &result.schedule, cluster.source, &err) == ADAPS_OK,
+                  "%s", err.message);
+    ck_assert_msg(ad_plan_make(graph, &cluster, &result, "model.onnx", &digest, &plan, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    ad_assignment_fini(&result.assignment);
+    return plan;
+}
+
+static struct ad_graph *random_graph(uint64_t seed, const struct ad_random_graph_options *options)
+{
+    struct ad_graph *graph = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_random_graph(seed, options, &graph, &err) == ADAPS_OK, "seed %llu: %s",
+                  (unsigned long long)seed, err.message);
+    return graph;
+}
+
+static void random_inputs(const struct ad_graph *graph, uint64_t seed, struct ad_tensor *inputs)
+{
+    struct ad_rng rng = {seed};
+    for (int i = 0; i < graph->ninputs; i++) {
+        const struct ad_value *v = &graph->values[graph->inputs[i]];
+        ck_assert_int_eq(ad_tensor_init(&inputs[i], v->rank, v->dims, NULL), ADAPS_OK);
+        for (size_t k = 0; k < inputs[i].count; k++)
+            inputs[i].data[k] = ad_rng_float(&rng);
+    }
+}
+
+static void free_tensors(struct ad_tensor *tensors, int n)
+{
+    for (int i = 0; i < n; i++)
+        ad_tensor_fini(&tensors[i]);
+}
+
+static void run_plan(const struct adaps_plan *plan, int threads, const struct ad_tensor *inputs,
+                     struct ad_tensor *outputs)
+{
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_exec_in_process(plan, threads, inputs, outputs, &err) == ADAPS_OK, "%s",
+                  err.message);
+}
+
+static void check_close(const struct ad_tensor *got, const struct ad_tensor *want, uint64_t seed)
+{
+    double most = 0, worst = 0;
+    ck_assert_uint_eq(got->count, want->count);
+    for (size_t i = 0; i < want->count; i++) {
+        double d = fabs((double)got->data[i] - (double)want->data[i]);
+        most = fmax(most, fabs((double)want->data[i]));
+        worst = d <= worst ? worst : d; /* NaN stays */
+    }
+    ck_assert_msg(worst <= 1e-5 * most, "seed %llu: off by %g of %g", (unsigned long long)seed,
+                  worst, most);
+}
+
+/* Whole on one device against the interpreter. Takes the graph over. */
+static void check_whole(struct ad_graph *graph, uint64_t seed)
+{
+    struct ad_tensor inputs[4], got[16], want[16];
+    struct adaps_error err = {0};
+    struct adaps_plan *plan = make_plan(graph, 1, NULL);
+    int n = graph->noutputs < 16 ? graph->noutputs : 16;
+    ck_assert_int_eq(graph->noutputs, n);
+    random_inputs(graph, seed, inputs);
+    ck_assert_msg(ad_reference_run(graph, inputs, want, &err) == ADAPS_OK, "%s", err.message);
+    run_plan(plan, 1, inputs, got);
+    for (int i = 0; i < n; i++)
+        check_close(&got[i], &want[i], seed);
+    free_tensors(inputs, graph->ninputs);
+    free_tensors(got, n);
+    free_tensors(want, n);
+    adaps_plan_free(plan);
+}
+
+static struct ad_random_graph_options options_of(uint64_t seed)
+{
+    return (struct ad_random_graph_options){
+        .ops = 4 + (int)(seed % 9),
+        .max_hw = seed % 5 == 0 ? 9 : 17,
+        .max_c = seed % 3 == 0   ? 40
+                 : seed % 3 == 1 ? 12
+                                 : 20,
+        .batch = seed % 7 == 0 ? 2 : 1,
+        .chain = seed % 4 == 0,
+        .spatial = seed % 6 == 0,
+        .outputs = seed % 11 == 0,
+        .wild = seed % 5 == 1,
+    };
+}
+
+START_TEST(test_whole)
+{
+    for (uint64_t seed = 0; seed < 150; seed++) {
+        struct ad_random_graph_options o = options_of(seed);
+        check_whole(random_graph(seed, &o), seed);
+    }
+}
+END_TEST
+
+/* One graph on 2-4 devices in a random split, bit for bit as on one. */
+static void check_split(uint64_t seed, int threads)
+{
+    struct ad_random_graph_options o = options_of(seed);
+    struct ad_rng rng = {seed * 77 + 5};
+    int ndevices = 2 + (int)ad_rng_below(&rng, 3);
+    struct ad_graph *graph = random_graph(seed, &o);
+    struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
+    struct adaps_plan *split = make_plan(graph, ndevices, &rng);
+    struct ad_tensor inputs[4], a[16], b[16];
+    random_inputs(graph, seed + 1, inputs);
+    run_plan(whole, 1, inputs, a);
+    run_plan(split, threads, inputs, b);
+    for (int i = 0; i < graph->noutputs; i++) {
+        struct ad_difference d = ad_tensor_compare(a[i].data, b[i].data, a[i].count);
+        ck_assert_msg(d.differ == 0, "seed %llu, output %d: %zu of %zu differ, by %g",
+                      (unsigned long long)seed, i, d.differ, d.elements, d.max_abs_diff);
+    }
+    free_tensors(inputs, graph->ninputs);
+    free_tensors(a, graph->noutputs);
+    free_tensors(b, graph->noutputs);
+    adaps_plan_free(whole);
+    adaps_plan_free(split);
+}
+
+START_TEST(test_split)
+{
+    for (uint64_t seed = 100 * (uint64_t)_i; seed < 100 * (uint64_t)_i + 100; seed++)
+        check_split(seed, 1);
+}
+END_TEST
+
+START_TEST(test_split_threads)
+{
+    for (uint64_t seed = 5000; seed < 5020; seed++)
+        check_split(seed, 2);
+}
+END_TEST
+
+/* --- every kind by hand --- */
+
+static struct ad_graph *finish(struct ad_builder *b, int output)
+{
+    struct ad_graph *graph = NULL;
+    struct adaps_error err = {0};
+    ad_build_output(b, output);
+    ck_assert_msg(ad_build_finish(b, &graph, &err) == ADAPS_OK, "%s", err.message);
+    return graph;
+}
+
+static struct ad_op *last_op(struct ad_builder *b)
+{
+    return &b->graph->ops[b->graph->nops - 1];
+}
+
+/* Plain values: numpy broadcasting, softmax over rows, concat of features. */
+static struct ad_graph *plain_graph(int which)
+{
+    struct ad_builder b;
+    int64_t cube[3] = {2, 15, 6}, vector[1] = {6}, column[3] = {2, 1, 6}, matrix[2] = {2, 90};
+    ad_build_init(&b, 9);
+    int x = ad_build_input(&b, 2, 3, 5, 6), v = -1;
+    int plain = ad_build_reshape(&b, x, 3, cube, true);
+    switch (which) {
+    case 0:
+        v = ad_build_binary(&b, AD_OP_MUL, plain, ad_build_constant(&b, 1, vector));
+        v = ad_build_binary(&b, AD_OP_ADD, ad_build_constant(&b, 3, column), v);
+        break;
+    case 1:
+        v = ad_build_softmax(&b, plain);
+        break;
+    case 2: {
+        int parts[3] = {ad_build_reshape(&b, x, 2, matrix, true), 0, 0};
+        parts[1] = ad_build_fc(&b, parts[0], 7);
+        parts[2] = ad_build_fc(&b, x, 33);
+        v = ad_build_softmax(&b, ad_build_concat(&b, parts, 3));
+        break;
+    }
+    case 3:
+        v = ad_build_binary(&b, AD_OP_ADD, ad_build_permute(&b, x), ad_build_permute(&b, x));
+        last_op(&b)->clamp_min = -0.25f;
+        break;
+    default:
+        v = ad_build_lrn(&b, ad_build_clamp(&b, x, -0.5f, 0.5f), 5);
+        last_op(&b)->lrn_beta = which == 4 ? 0.75f : which == 5 ? 0.5f : 0.6f;
+        last_op(&b)->clamp_max = 0.4f;
+    }
+    return finish(&b, v);
+}
+
+START_TEST(test_kinds)
+{
+    check_whole(plain_graph(_i), 3);
+}
+END_TEST
+
+/* An empty clamp range, which XNNPACK does not take; and a convolution of nothing but padding. */
+START_TEST(test_odd_convolutions)
+{
+    for (int which = 0; which < 4; which++) {
+        struct ad_builder b;
+        ad_build_init(&b, 4);
+        int x = ad_build_input(&b, 1 + which % 2, 6, 5, 4);
+        struct ad_window w = ad_window_square(3, 1, 1, 1, 1);
+        if (which >= 2) { /* stride 40 from pad 7: one window, wholly in front of the input */
+            w = ad_window_square(3, 40, 2, 7, 0);
+        }
+        int v = ad_build_conv(&b, x, w, 1 + which % 2, 6);
+        if (which < 2)
+            last_op(&b)->clamp_min = last_op(&b)->clamp_max = 0.5f;
+        check_whole(finish(&b, v), 8);
+    }
+}
+END_TEST
+
+/* --- the engine's own interface --- */
+
+static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
+                                   struct adaps_error *err)
+{
+    size_t bytes;
+    (void)err;
+    *data = ad_plan_slice_data(self, slice, &bytes);
+    return ADAPS_OK;
+}
+
+static struct ad_engine *new_engine(struct adaps_plan *plan, struct ad_engine_options options)
+{
+    struct ad_weight_source weights = {get_slice, plan};
+    struct ad_engine *engine = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_engine_new(plan, &options, &weights, &engine, &err) == ADAPS_OK, "%s",
+                  err.message);
+    return engine;
+}
+
+/* A transport with a fixed slot per tag. */
+#define SLOTS 256
+#define SLOT_BYTES 65536
+struct slots {
+    char data[SLOTS][SLOT_BYTES];
+    bool full[SLOTS];
+};
+
+static enum adaps_status slot_send(void *self, const struct ad_step *step,
+                                   const struct ad_span *spans, int nspans, struct adaps_error *err)
+{
+    struct slots *slots = self;
+    char *to = slots->data[step->tag];
+    (void)err;
+    for (int i = 0; i < nspans; i++)
+        for (size_t r = 0; r < spans[i].runs; r++, to += spans[i].run_bytes)
+            memcpy(to, (char *)spans[i].base + r * spans[i].run_stride, spans[i].run_bytes);
+    slots->full[step->tag] = true;
+    return ADAPS_OK;
+}
+
+static enum adaps_status slot_recv(void *self, const struct ad_step *step,
+                                   const struct ad_span *spans, int nspans, struct adaps_error *err)
+{
+    struct slots *slots = self;
+    const char *from = slots->data[step->tag];
+    (void)err;
+    if (!slots->full[step->tag])
+        return ADAPS_NO;
+    for (int i = 0; i < nspans; i++)
+        for (size_t r = 0; r < spans[i].runs; r++, from += spans[i].run_bytes)
+            memcpy((char *)spans[i].base + r * spans[i].run_stride, from, spans[i].run_bytes);
+    slots->full[step->tag] = false;
+    return ADAPS_OK;
+}
+
+/* One inference on all engines by turns. */
+static void infer(const struct adaps_plan *plan, struct ad_engine **engines, struct slots *slots)
+{
+    struct ad_transport transport = {slot_send, slot_recv, slots};
+    int next[8] = {0}, left = plan->cluster.ndevices;
+    while (left > 0) {
+        left = 0;
+        for (int d = 0; d < plan->cluster.ndevices; d++) {
+            if (next[d] == plan->schedule.programs[d].nsteps)
+                continue;
+            enum adaps_status status = ad_engine_step(engines[d], next[d], &transport, NULL);
+            ck_assert(status == ADAPS_OK || status == ADAPS_NO);
+            next[d] += status == ADAPS_OK;
+            left++;
+        }
+    }
+}
+
+START_TEST(test_steady_state_allocates_nothing)
+{
+    struct slots *slots = calloc(1, sizeof *slots);
+    for (uint64_t seed = 20; seed < 30; seed++) {
+        struct ad_rng rng = {seed};
+        struct ad_random_graph_options o = {.ops = 10, .max_hw = 14, .max_c = 12};
+        struct adaps_plan *plan = make_plan(random_graph(seed, &o), 3, &rng);
+        struct ad_engine *engines[3];
+        struct ad_tensor inputs[4], first, second;
+        random_inputs(plan->graph, seed, inputs);
+        const struct ad_value *v = &plan->graph->values[plan->graph->outputs[0]];
+        ck_assert_int_eq(ad_tensor_init(&first, v->rank, v->dims, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_tensor_init(&second, v->rank, v->dims, NULL), ADAPS_OK);
+        for (int d = 0; d < 3; d++)
+            engines[d] = new_engine(plan, (struct ad_engine_options){.device = d});
+        ad_engine_feed(engines[0], 0, inputs[0].data);
+        infer(plan, engines, slots);
+        ad_engine_fetch(engines[0], 0, first.data);
+
+        size_t before = mallinfo2().uordblks;
+        ad_mem_fail_after(1); /* whatever is asked for now fails */
+        ad_engine_feed(engines[0], 0, inputs[0].data);
+        infer(plan, engines, slots);
+        ad_engine_fetch(engines[0], 0, second.data);
+        ad_mem_fail_after(0);
+        ck_assert_uint_eq(mallinfo2().uordblks, before);
+        ck_assert_uint_eq(ad_tensor_compare(first.data, second.data, first.count).differ, 0);
+
+        for (int i = 0; i < plan->schedule.programs[0].nsteps; i++) {
+            int64_t start, end;
+            ad_engine_times(engines[0], i, &start, &end);
+            ck_assert(start > 0 && end >= start);
+        }
+        for (int d = 0; d < 3; d++)
+            ad_engine_free(engines[d]);
+        ad_tensor_fini(&first);
+        ad_tensor_fini(&second);
+        free_tensors(inputs, plan->graph->ninputs);
+        adaps_plan_free(plan);
+    }
+    free(slots);
+}
+END_TEST
+
+START_TEST(test_cancel)
+{
+    volatile int cancel = 0;
+    struct ad_random_graph_options o = {.ops = 6};
+    struct adaps_plan *plan = make_plan(random_graph(3, &o), 1, NULL);
+    struct ad_engine *engine =
+        new_engine(plan, (struct ad_engine_options){.cancel = &cancel, .speed = 1e-9});
+    struct ad_tensor inputs[4];
+    struct adaps_error err = {0};
+    random_inputs(plan->graph, 1, inputs);
+    ad_engine_feed(engine, 0, inputs[0].data);
+    cancel = 1;
+    ck_assert_int_eq(ad_engine_step(engine, 0, NULL, &err), ADAPS_EAGENT);
+    ck_assert(strstr(err.message, "cancelled"));
+    ad_engine_free(engine);
+    free_tensors(inputs, plan->graph->ninputs);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(test_deadlock_is_named)
+{
+    struct ad_random_graph_options o = {.ops = 6, .spatial = true};
+    struct ad_rng rng = {1};
+    struct adaps_plan *plan = make_plan(random_graph(3, &o), 2, &rng);
+    struct ad_tensor inputs[4], outputs[4];
+    struct adaps_error err = {0};
+    int changed = 0;
+    random_inputs(plan->graph, 1, inputs);
+    for (int i = 0; i < plan->schedule.programs[1].nsteps && !changed; i++)
+        if (plan->schedule.programs[1].steps[i].kind == AD_STEP_RECV) {
+            plan->schedule.programs[1].steps[i].tag = 100000;
+            changed = 1;
+        }
+    ck_assert_int_eq(changed, 1);
+    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINTERNAL);
+    ck_assert_msg(strstr(err.message, "deadlock: device dev") != NULL, "%s", err.message);
+    free_tensors(inputs, plan->graph->ninputs);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(test_bad_requests)
+{
+    struct ad_random_graph_options o = {.ops = 4};
+    struct adaps_plan *plan = make_plan(random_graph(3, &o), 1, NULL);
+    struct ad_weight_source weights = {get_slice, plan};
+    struct ad_engine_options options = {.device = 1};
+    struct ad_engine *engine;
+    struct ad_tensor inputs[4], outputs[4];
+    struct adaps_error err = {0};
+    ck_assert_int_eq(ad_engine_new(plan, &options, &weights, &engine, &err), ADAPS_EUSAGE);
+    random_inputs(plan->graph, 1, inputs);
+    inputs[0].count--;
+    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "elements, expected") != NULL, "%s", err.message);
+    inputs[0].count++;
+    ad_graph_drop_weights(plan->graph);
+    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINTERNAL);
+    ck_assert_msg(strstr(err.message, "is not attached") != NULL, "%s", err.message);
+    free_tensors(inputs, plan->graph->ninputs);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* Each allocation of the creation fails in turn, XNNPACK's too. */
+START_TEST(test_allocation_failures)
+{
+    struct ad_random_graph_options o = {.ops = 8, .max_hw = 8, .max_c = 6};
+    struct ad_rng rng = {2};
+    struct adaps_plan *plan = make_plan(random_graph(7, &o), 2, &rng);
+    struct ad_weight_source weights = {get_slice, plan};
+    enum adaps_status status = ADAPS_EINTERNAL;
+    ad_engine_free(new_engine(plan, (struct ad_engine_options){0}));
+    long n = 1;
+    for (; status != ADAPS_OK; n++) {
+        struct ad_engine_options options = {.device = 0};
+        struct ad_engine *engine = NULL;
+        struct adaps_error err = {0};
+        ad_mem_fail_after(n);
+        status = ad_engine_new(plan, &options, &weights, &engine, &err);
+        ad_mem_fail_after(0);
+        ck_assert(status == ADAPS_OK || status == ADAPS_EINTERNAL);
+        ck_assert((status == ADAPS_OK) == (engine != NULL));
+        ck_assert(status == ADAPS_OK || err.message[0] != '\0');
+        ad_engine_free(engine);
+    }
+    ck_assert_int_gt(n, 10);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(test_sizes)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 1);
+    int v = ad_build_input(&b, 1, 32, 32, 8);
+    for (int i = 0; i < 10; i++)
+        v = ad_build_conv(&b, v, ad_window_square(3, 1, 1, 1, 1), 1, 8);
+    struct adaps_plan *plan = make_plan(finish(&b, v), 1, NULL);
+    struct ad_engine *engine = new_engine(plan, (struct ad_engine_options){0});
+    size_t value = 32 * 32 * 8 * sizeof(float);
+    ck_assert_uint_ge(ad_engine_arena_bytes(engine), 2 * value);
+    ck_assert_uint_lt(ad_engine_arena_bytes(engine), 2 * value + 1024); /* a chain needs two */
+    ck_assert_uint_ge(ad_engine_weight_bytes(engine), 10 * 8 * 9 * 8 * sizeof(float));
+    ad_engine_free(engine);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("engine");
+    TCase *answers = tcase_create("answers"), *interface = tcase_create("interface");
+    tcase_set_timeout(answers, 300);
+    tcase_add_test(answers, test_whole);
+    tcase_add_loop_test(answers, test_kinds, 0, 7);
+    tcase_add_test(answers, test_odd_convolutions);
+    tcase_add_loop_test(answers, test_split, 0, 4);
+    tcase_add_test(answers, test_split_threads);
+    tcase_set_timeout(interface, 120);
+    tcase_add_test(interface, test_steady_state_allocates_nothing);
+    tcase_add_test(interface, test_cancel);
+    tcase_add_test(interface, test_deadlock_is_named);
+    tcase_add_test(interface, test_bad_requests);
+    tcase_add_test(interface, test_allocation_failures);
+    tcase_add_test(interface, test_sizes);
+    suite_add_tcase(suite, answers);
+    suite_add_tcase(suite, interface);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

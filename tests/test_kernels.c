@@ -1,0 +1,440 @@
+/* Our own kernels against plain loops; parts against the whole, bit for bit; spans of messages; and
+ * the emulation of slow processors. */
+#include "base/clock.h"
+#include "base/rng.h"
+#include "exec/engine_priv.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define H 9
+#define W 7
+#define C 21
+#define N 2
+
+static float *random_data(size_t n, uint64_t seed)
+{
+    struct ad_rng rng = {seed};
+    float *data = ad_alloc_aligned(n * sizeof *data + AD_XNN_SLACK);
+    for (size_t i = 0; i < n; i++)
+        data[i] = ad_rng_float(&rng);
+    return data;
+}
+
+static int64_t at(int64_t n, int64_t h, int64_t w, int64_t c)
+{
+    return ((n * H + h) * W + w) * C + c;
+}
+
+static struct ad_buffer whole_buffer(float *data)
+{
+    return (struct ad_buffer){.box = {0, H, 0, W, 0, C}, .n = N, .data = data};
+}
+
+static struct ad_region random_region(struct ad_rng *rng)
+{
+    int32_t size[3] = {H, W, C}, lo[3], hi[3];
+    for (int i = 0; i < 3; i++) {
+        lo[i] = (int32_t)ad_rng_below(rng, (uint32_t)size[i]);
+        hi[i] = lo[i] + 1 + (int32_t)ad_rng_below(rng, (uint32_t)(size[i] - lo[i]));
+    }
+    return (struct ad_region){lo[0], hi[0], lo[1], hi[1], lo[2], hi[2]};
+}
+
+static struct ad_view view_of(float *data, struct ad_region region)
+{
+    struct ad_buffer buffer = whole_buffer(data);
+    return ad_buffer_view(&buffer, region);
+}
+
+/* --- elementwise --- */
+
+/* Every part of a buffer, with operands repeated along random dimensions; nothing else changes. */
+START_TEST(test_elementwise)
+{
+    struct ad_rng rng = {5};
+    size_t count = (size_t)N * H * W * C;
+    float *a = random_data(count, 1), *b = random_data(count, 2), *out = random_data(count, 3);
+    float *want = random_data(count, 3);
+    for (int round = 0; round < 400; round++) {
+        enum ad_elementwise_kind kind = (enum ad_elementwise_kind)(round % 4);
+        struct ad_region r = random_region(&rng), rb = r;
+        bool repeat_h = ad_rng_below(&rng, 2), repeat_w = ad_rng_below(&rng, 2);
+        bool repeat_c = ad_rng_below(&rng, 3) == 0;
+        rb.h1 = repeat_h ? rb.h0 + 1 : rb.h1;
+        rb.w1 = repeat_w ? rb.w0 + 1 : rb.w1;
+        rb.c1 = repeat_c ? rb.c0 + 1 : rb.c1;
+        struct ad_view vo = view_of(out, r), va = view_of(a, r), vb = view_of(b, rb);
+        bool binary = kind >= AD_ELEMENTWISE_ADD;
+        struct ad_elementwise e = ad_elementwise_views(kind, &vo, &va, binary ? &vb : NULL);
+        float lo = kind == AD_ELEMENTWISE_COPY ? -INFINITY : -0.25f;
+        e.clamp_min = lo;
+        ad_elementwise_run(&e, NULL);
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t h = r.h0; h < r.h1; h++)
+                for (int64_t w = r.w0; w < r.w1; w++)
+                    for (int64_t c = r.c0; c < r.c1; c++) {
+                        float x = a[at(n, h, w, c)];
+                        float y =
+                            b[at(n, repeat_h ? r.h0 : h, repeat_w ? r.w0 : w, repeat_c ? r.c0 : c)];
+                        x = kind == AD_ELEMENTWISE_ADD   ? x + y
+                            : kind == AD_ELEMENTWISE_MUL ? x * y
+                                                         : x;
+                        want[at(n, h, w, c)] = x < lo ? lo : x;
+                    }
+        ck_assert_uint_eq(ad_tensor_compare(out, want, count).differ, 0);
+    }
+    ad_free(a);
+    ad_free(b);
+    ad_free(out);
+    ad_free(want);
+}
+END_TEST
+
+/* More than one unit of work, with and without a pool. */
+START_TEST(test_large)
+{
+    size_t count = 100003;
+    float *a = random_data(count, 1), *b = random_data(count, 2), *out = random_data(count, 3);
+    struct pthreadpool *pool;
+    ck_assert_int_eq(ad_pool_new(2, &pool, NULL), ADAPS_OK);
+    for (int threads = 1; threads <= 2; threads++) {
+        struct ad_elementwise e = {.kind = AD_ELEMENTWISE_ADD,
+                                   .rank = 1,
+                                   .count = {(int64_t)count},
+                                   .stride = {{1}, {1}, {1}},
+                                   .out = out,
+                                   .a = a,
+                                   .b = b,
+                                   .clamp_min = -INFINITY,
+                                   .clamp_max = INFINITY};
+        memset(out, 0, count * sizeof *out);
+        ad_elementwise_run(&e, threads == 1 ? NULL : pool);
+        for (size_t i = 0; i < count; i++)
+            ck_assert(out[i] == a[i] + b[i]);
+    }
+    ad_pool_free(pool);
+    ad_free(a);
+    ad_free(b);
+    ad_free(out);
+}
+END_TEST
+
+START_TEST(test_special_values)
+{
+    float in[5] = {-0.0f, NAN, INFINITY, -INFINITY, 1e-40f}, out[5];
+    struct ad_view a = {in, 1, 1, 1, 5, 5, 5, 5}, o = {out, 1, 1, 1, 5, 5, 5, 5};
+    struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_CLAMP, &o, &a, NULL);
+    e.clamp_min = 0;
+    e.clamp_max = 6;
+    ad_elementwise_run(&e, NULL);
+    ck_assert(signbit(out[0]) && out[0] == 0);
+    ck_assert(isnan(out[1]));
+    ck_assert(out[2] == 6 && out[3] == 0);
+    e = ad_elementwise_views(AD_ELEMENTWISE_ADD, &o, &a, &a);
+    ad_elementwise_run(&e, NULL);
+    ck_assert(out[4] == 0); /* denormals count as zero */
+}
+END_TEST
+
+START_TEST(test_nchw)
+{
+    size_t count = (size_t)N * H * W * C;
+    float *nchw = random_data(count, 1), *nhwc = random_data(count, 2),
+          *back = random_data(count, 3);
+    struct ad_view v = view_of(nhwc, (struct ad_region){0, H, 0, W, 0, C});
+    struct ad_elementwise in = ad_elementwise_from_nchw(&v, nchw);
+    struct ad_elementwise out = ad_elementwise_to_nchw(back, &v);
+    ad_elementwise_run(&in, NULL);
+    ad_elementwise_run(&out, NULL);
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++)
+            for (int64_t h = 0; h < H; h++)
+                for (int64_t w = 0; w < W; w++)
+                    ck_assert(nhwc[at(n, h, w, c)] == nchw[((n * C + c) * H + h) * W + w]);
+    ck_assert_uint_eq(ad_tensor_compare(nchw, back, count).differ, 0);
+    ad_free(nchw);
+    ad_free(nhwc);
+    ad_free(back);
+}
+END_TEST
+
+START_TEST(test_permute)
+{
+    struct ad_rng rng = {3};
+    for (int round = 0; round < 100; round++) {
+        int rank = 1 + (int)ad_rng_below(&rng, 6);
+        int64_t dims[6], count = 1;
+        int32_t perm[6];
+        for (int i = 0; i < rank; i++) {
+            dims[i] = 1 + ad_rng_below(&rng, 4);
+            count *= dims[i];
+            perm[i] = i;
+        }
+        for (int i = rank - 1; i > 0; i--) {
+            int k = (int)ad_rng_below(&rng, (uint32_t)i + 1);
+            int32_t swap = perm[i];
+            perm[i] = perm[k];
+            perm[k] = swap;
+        }
+        float *in = random_data((size_t)count, 7), *out = random_data((size_t)count, 8);
+        struct ad_elementwise e = ad_elementwise_permute(out, in, rank, dims, perm);
+        ad_elementwise_run(&e, NULL);
+        for (int64_t k = 0; k < count; k++) {
+            int64_t index[6], rest = k, from = 0;
+            for (int i = rank - 1; i >= 0; i--) {
+                index[perm[i]] = rest % dims[perm[i]];
+                rest /= dims[perm[i]];
+            }
+            for (int i = 0; i < rank; i++)
+                from = from * dims[i] + index[i];
+            ck_assert(out[k] == in[from]);
+        }
+        ad_free(in);
+        ad_free(out);
+    }
+}
+END_TEST
+
+/* --- pooling and LRN --- */
+
+static double naive_pool(const struct ad_pooling *p, const float *in, int64_t n, int64_t oh,
+                         int64_t ow, int64_t c)
+{
+    double sum = 0, most = -INFINITY;
+    int64_t inside = 0, declared = 0;
+    const struct ad_window *w = &p->window;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t k = 0; k < w->kw; k++) {
+            int64_t y = oh * w->sh - w->pt + i * w->dh, x = ow * w->sw - w->pl + k * w->dw;
+            declared += y < H + w->real_pb && x < W + w->real_pr;
+            if (y < 0 || y >= H || x < 0 || x >= W)
+                continue;
+            inside++;
+            sum += (double)in[at(n, y, x, c)];
+            most = fmax(most, (double)in[at(n, y, x, c)]);
+        }
+    return p->average ? sum / (double)(p->count_include_pad ? declared : inside) : most;
+}
+
+START_TEST(test_pooling)
+{
+    static const struct ad_window windows[] = {
+        {3, 3, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1}, {2, 2, 2, 2, 1, 1, 0, 0, 1, 1, 0, 0},
+        {1, 1, 2, 2, 1, 1, 0, 0, 0, 0, 0, 0}, {3, 2, 1, 3, 2, 3, 2, 1, 2, 2, 2, 2},
+        {9, 7, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0}, {3, 3, 2, 2, 1, 1, 1, 0, 2, 1, 1, 0},
+    };
+    size_t count = (size_t)N * H * W * C;
+    float *in = random_data(count, 1), *whole = random_data(count, 2),
+          *part = random_data(count, 3);
+    struct ad_rng rng = {9};
+    for (int round = 0; round < 240; round++) {
+        struct ad_window w = windows[round % 6];
+        bool average = round / 6 % 2 && w.dh == 1;
+        int64_t oh = (H + w.pt + w.pb - w.dh * (w.kh - 1) - 1) / w.sh + 1;
+        int64_t ow = (W + w.pl + w.pr - w.dw * (w.kw - 1) - 1) / w.sw + 1;
+        struct ad_pooling p = {.average = average,
+                               .count_include_pad = round / 12 % 2,
+                               .window = w,
+                               .in = view_of(in, (struct ad_region){0, H, 0, W, 0, C}),
+                               .out = {whole, N, oh, ow, C, oh * ow * C, ow * C, C},
+                               .size_h = H,
+                               .size_w = W,
+                               .clamp_min = -0.5f,
+                               .clamp_max = 0.5f};
+        ad_pooling_run(&p, NULL);
+        struct ad_region r = random_region(&rng); /* a part of the output, as far as it exists */
+        r = ad_region_intersect(r, (struct ad_region){0, (int32_t)oh, 0, (int32_t)ow, 0, C});
+        struct ad_pooling q = p;
+        q.out.data = part;
+        q.h0 = r.h0, q.w0 = r.w0;
+        q.out.h = r.h1 > r.h0 ? r.h1 - r.h0 : 0;
+        q.out.w = r.w1 > r.w0 ? r.w1 - r.w0 : 0;
+        q.out.c = q.in.c = r.c1 - r.c0;
+        q.in.data += r.c0;
+        ad_pooling_run(&q, NULL);
+        for (int64_t i = 0; i < N * oh * ow * C; i++) {
+            int64_t c = i % C, x = i / C % ow, y = i / C / ow % oh, n = i / C / ow / oh;
+            double want = fmin(fmax(naive_pool(&p, in, n, y, x, c), -0.5), 0.5);
+            ck_assert(fabs((double)whole[i] - want) < 1e-6);
+            if (y < r.h0 || y >= r.h1 || x < r.w0 || x >= r.w1 || c < r.c0 || c >= r.c1)
+                continue;
+            float other =
+                part[n * q.out.sn + (y - r.h0) * q.out.sh + (x - r.w0) * q.out.sw + c - r.c0];
+            ck_assert(memcmp(&other, &whole[i], sizeof other) == 0);
+        }
+    }
+    ad_free(in);
+    ad_free(whole);
+    ad_free(part);
+}
+END_TEST
+
+START_TEST(test_lrn)
+{
+    size_t count = (size_t)N * H * W * C;
+    float *in = random_data(count, 1), *whole = random_data(count, 2),
+          *part = random_data(count, 3);
+    static const float betas[] = {0.75f, 0.5f, 0.6f};
+    for (int32_t size = 1; size < 8; size++) {
+        struct ad_region all = {0, H, 0, W, 0, C}, some = {1, 5, 2, 6, 4, 17};
+        struct ad_lrn l = {.in = view_of(in, all),
+                           .out = view_of(whole, all),
+                           .channels = C,
+                           .size = size,
+                           .alpha = 0.3f,
+                           .beta = betas[size % 3],
+                           .bias = 1.5f};
+        ad_lrn_run(&l, NULL);
+        struct ad_lrn m = l;
+        int32_t c0 = some.c0 - (size - 1) / 2;
+        m.in = view_of(in, (struct ad_region){1, 5, 2, 6, c0, some.c1 + size / 2});
+        m.out = view_of(part, some);
+        m.in_c0 = c0;
+        m.c0 = some.c0;
+        ad_lrn_run(&m, NULL);
+        for (int64_t i = 0; i < (int64_t)count; i++) {
+            int64_t c = i % C, x = i / C % W, y = i / C / W % H, first = i - c;
+            double sum = 0;
+            for (int64_t k = 0; k < C; k++)
+                if (k >= c - (size - 1) / 2 && k <= c + size / 2)
+                    sum += (double)in[first + k] * (double)in[first + k];
+            double want = (double)in[i] / pow(1.5 + (double)0.3f / size * sum, (double)l.beta);
+            ck_assert(fabs((double)whole[i] - want) < 1e-6);
+            if (y >= some.h0 && y < some.h1 && x >= some.w0 && x < some.w1 && c >= some.c0 &&
+                c < some.c1)
+                ck_assert(memcmp(&part[i], &whole[i], sizeof *part) == 0);
+        }
+    }
+    ad_free(in);
+    ad_free(whole);
+    ad_free(part);
+}
+END_TEST
+
+/* --- spans --- */
+
+/* The bytes of a region come out in the order n, h, w, c, in as few pieces as there can be. */
+START_TEST(test_spans)
+{
+    float *data = random_data((size_t)N * H * W * C, 1);
+    struct ad_buffer buffer = whole_buffer(data);
+    struct ad_rng rng = {4};
+    for (int round = 0; round < 300; round++) {
+        struct ad_region r = random_region(&rng);
+        struct ad_span_list list;
+        ck_assert_int_eq(ad_buffer_spans(&buffer, r, &list, NULL), ADAPS_OK);
+        int span = 0;
+        size_t run = 0, offset = 0;
+        for (int64_t n = 0; n < N; n++)
+            for (int64_t h = r.h0; h < r.h1; h++)
+                for (int64_t w = r.w0; w < r.w1; w++)
+                    for (int64_t c = r.c0; c < r.c1; c++) {
+                        const struct ad_span *s = &list.spans[span];
+                        ck_assert_int_lt(span, list.count);
+                        ck_assert_ptr_eq((char *)s->base + run * s->run_stride + offset,
+                                         (char *)&data[at(n, h, w, c)]);
+                        offset += sizeof(float);
+                        if (offset == s->run_bytes) {
+                            offset = 0;
+                            run++;
+                        }
+                        if (run == s->runs) {
+                            run = 0;
+                            span++;
+                        }
+                    }
+        ck_assert_int_eq(span, list.count);
+        ad_free(list.spans);
+    }
+    struct ad_region rows = {2, 5, 0, W, 0, C}, all = {0, H, 0, W, 0, C};
+    struct ad_span_list list;
+    ck_assert_int_eq(ad_buffer_spans(&buffer, rows, &list, NULL), ADAPS_OK);
+    ck_assert(list.count == 1 && list.spans[0].runs == N); /* whole rows: one run per image */
+    ck_assert_uint_eq(list.spans[0].run_bytes, 3 * W * C * sizeof(float));
+    ad_free(list.spans);
+    ck_assert_int_eq(ad_buffer_spans(&buffer, all, &list, NULL), ADAPS_OK);
+    ck_assert(list.count == 1 && list.spans[0].runs == 1);
+    ad_free(list.spans);
+    ad_free(data);
+}
+END_TEST
+
+/* --- emulated speed --- */
+
+static int64_t thread_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void work_for(int64_t ns)
+{
+    int64_t end = thread_ns() + ns;
+    while (thread_ns() < end)
+        continue;
+}
+
+/* However busy the machine is, a quarter of the speed takes at least four times the work. */
+START_TEST(test_throttle)
+{
+    struct ad_throttle t = {.fraction = 0.25};
+    int64_t start = ad_clock_ns(), cpu = thread_ns();
+    for (int step = 0; step < 4; step++) {
+        ad_throttle_begin(&t);
+        for (int task = 0; task < 8; task++) {
+            work_for(1000000);
+            ad_throttle_pause(&t);
+        }
+        ad_throttle_end(&t);
+    }
+    cpu = thread_ns() - cpu;
+    int64_t wall = ad_clock_ns() - start;
+    ck_assert_int_ge(cpu, 32000000);
+    ck_assert_int_ge(wall, 4 * (int64_t)32000000 - 5000000);
+}
+END_TEST
+
+/* Off: no sleep is due; cancelled: none is made (else this would take hours). */
+START_TEST(test_throttle_off)
+{
+    volatile int cancel = 1;
+    struct ad_throttle off = {.fraction = 1}, slow = {.fraction = 1e-9, .cancel = &cancel};
+    ad_throttle_begin(&off);
+    work_for(6000000);
+    ad_throttle_pause(&off);
+    ad_throttle_end(&off);
+    ck_assert_int_eq(off.start_ns, 0);
+    ad_throttle_begin(&slow);
+    work_for(6000000);
+    ad_throttle_pause(&slow);
+    ad_throttle_end(&slow);
+    ck_assert_int_ne(slow.start_ns, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("kernels");
+    TCase *tc = tcase_create("kernels");
+    tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, test_elementwise);
+    tcase_add_test(tc, test_large);
+    tcase_add_test(tc, test_special_values);
+    tcase_add_test(tc, test_nchw);
+    tcase_add_test(tc, test_permute);
+    tcase_add_test(tc, test_pooling);
+    tcase_add_test(tc, test_lrn);
+    tcase_add_test(tc, test_spans);
+    tcase_add_test(tc, test_throttle);
+    tcase_add_test(tc, test_throttle_off);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,218 @@
+/* Debian's libonnx-testdata: each test of operators that the importer knows either gives the
+ * expected numbers or is refused for the reason that stands here. */
+#include "exec/engine.h"
+#include "onnxdata.h"
+#include "plan_fixture.h"
+#include "reference.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIPPED 77
+
+/* What is refused, sorted by name, and a part of the message that says why. */
+static const struct refusal {
+    const char *name, *reason;
+} refusals[] = {
+    {"node/test_averagepool_1d_default", "is of rank 3"},
+    {"node/test_averagepool_3d_default", "is of rank 5"},
+    {"node/test_batchnorm_epsilon_training_mode", "training_mode is not supported"},
+    {"node/test_batchnorm_example_training_mode", "training_mode is not supported"},
+    {"node/test_constant", "is a constant: it does not depend"},
+    {"node/test_constant_pad", "with value 1.2 is not supported"},
+    {"node/test_div", "supported among constants only"},
+    {"node/test_div_bcast", "supported among constants only"},
+    {"node/test_div_example", "supported among constants only"},
+    {"node/test_dropout_default_mask", "is output 1 of node"},
+    {"node/test_dropout_default_mask_ratio", "is output 1 of node"},
+    {"node/test_gather_0", "is computed at run time"},
+    {"node/test_gather_1", "is computed at run time"},
+    {"node/test_gather_2d_indices", "is computed at run time"},
+    {"node/test_gather_negative_indices", "is computed at run time"},
+    {"node/test_matmul_3d", "only rank 2 is supported"},
+    {"node/test_matmul_4d", "only rank 2 is supported"},
+    {"node/test_maxpool_1d_default", "is of rank 3"},
+    {"node/test_maxpool_3d_default", "is of rank 5"},
+    {"node/test_maxpool_with_argmax_2d_precomputed_pads", "is output 1 of node"},
+    {"node/test_maxpool_with_argmax_2d_precomputed_strides", "storage_order"},
+    {"node/test_reduce_mean_default_axes_keepdims_example", "only the mean over height and width"},
+    {"node/test_reduce_mean_default_axes_keepdims_random", "only the mean over height and width"},
+    {"node/test_reduce_mean_do_not_keepdims_example", "only the mean over height and width"},
+    {"node/test_reduce_mean_do_not_keepdims_random", "only the mean over height and width"},
+    {"node/test_reduce_mean_keepdims_example", "only the mean over height and width"},
+    {"node/test_reduce_mean_keepdims_random", "only the mean over height and width"},
+    {"node/test_reduce_mean_negative_axes_keepdims_example", "only the mean over height and width"},
+    {"node/test_reduce_mean_negative_axes_keepdims_random", "only the mean over height and width"},
+    {"node/test_reshape_allowzero_reordered", "do not fit the shape"},
+    {"node/test_slice", "is computed at run time"},
+    {"node/test_slice_default_axes", "is computed at run time"},
+    {"node/test_slice_default_steps", "is computed at run time"},
+    {"node/test_slice_end_out_of_bounds", "is computed at run time"},
+    {"node/test_slice_neg", "is computed at run time"},
+    {"node/test_slice_neg_steps", "is computed at run time"},
+    {"node/test_slice_negative_axes", "is computed at run time"},
+    {"node/test_slice_start_out_of_bounds", "is computed at run time"},
+    {"node/test_sub", "supported among constants only"},
+    {"node/test_sub_bcast", "supported among constants only"},
+    {"node/test_sub_example", "supported among constants only"},
+    {"node/test_training_dropout", "training_mode is not supported"},
+    {"node/test_training_dropout_default", "training_mode is not supported"},
+    {"node/test_training_dropout_default_mask", "training_mode is not supported"},
+    {"node/test_training_dropout_mask", "training_mode is not supported"},
+    {"node/test_training_dropout_zero_ratio", "training_mode is not supported"},
+    {"node/test_training_dropout_zero_ratio_mask", "training_mode is not supported"},
+    {"pytorch-converted/test_AvgPool3d", "is of rank 5"},
+    {"pytorch-converted/test_AvgPool3d_stride", "is of rank 5"},
+    {"pytorch-converted/test_AvgPool3d_stride1_pad0_gpu_input", "is of rank 5"},
+    {"pytorch-converted/test_ConstantPad2d", "with value 2 is not supported"},
+    {"pytorch-converted/test_Conv1d", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_dilated", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_groups", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_pad1", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_pad1size1", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_pad2", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_pad2size1", "is of rank 3"},
+    {"pytorch-converted/test_Conv1d_stride", "is of rank 3"},
+    {"pytorch-converted/test_Conv3d", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_dilated", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_dilated_strided", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_groups", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_no_bias", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_stride", "is of rank 5"},
+    {"pytorch-converted/test_Conv3d_stride_padding", "is of rank 5"},
+    {"pytorch-converted/test_MaxPool1d", "is of rank 3"},
+    {"pytorch-converted/test_MaxPool1d_stride", "is of rank 3"},
+    {"pytorch-converted/test_MaxPool1d_stride_padding_dilation", "is of rank 3"},
+    {"pytorch-converted/test_MaxPool3d", "is of rank 5"},
+    {"pytorch-converted/test_MaxPool3d_stride", "is of rank 5"},
+    {"pytorch-converted/test_MaxPool3d_stride_padding", "is of rank 5"},
+    {"pytorch-converted/test_ReflectionPad2d", "mode 'reflect'"},
+    {"pytorch-converted/test_ReplicationPad2d", "mode 'edge'"},
+    {"pytorch-operator/test_operator_maxpool", "is of rank 3"},
+    {"pytorch-operator/test_operator_pad", "mode 'reflect'"},
+    {"pytorch-operator/test_operator_reduced_mean", "only the mean over height and width"},
+    {"pytorch-operator/test_operator_reduced_mean_keepdim", "only the mean over height and width"},
+};
+
+static int compare_names(const void *key, const void *row)
+{
+    return strcmp(key, ((const struct refusal *)row)->name);
+}
+
+/* A copy with its weight data. */
+static struct ad_graph *copy_graph(const struct ad_graph *graph)
+{
+    struct ad_graph *copy = NULL;
+    ck_assert_int_eq(ad_graph_copy(graph, &copy, NULL), ADAPS_OK);
+    for (int i = 0; i < graph->nweights; i++) {
+        const struct ad_weight *w = &graph->weights[i];
+        size_t bytes = (size_t)(w->rows * w->row_elements) * sizeof(float);
+        copy->weights[i].data = ad_alloc_aligned(bytes);
+        ck_assert_ptr_nonnull(copy->weights[i].data);
+        memcpy(copy->weights[i].data, w->data, bytes);
+    }
+    return copy;
+}
+
+static enum adaps_status run_planned(const struct ad_graph *graph, int ndevices,
+                                     const char *strategy, const struct ad_tensor *inputs,
+                                     struct ad_tensor *outputs, struct adaps_error *err)
+{
+    struct ad_cluster cluster;
+    ad_fixture_cluster(&cluster, ndevices);
+    struct adaps_plan *plan = ad_fixture_make(copy_graph(graph), &cluster, strategy);
+    enum adaps_status status = ad_exec_in_process(plan, 1, inputs, outputs, err);
+    adaps_plan_free(plan);
+    return status;
+}
+
+/* The tile engine whole on one device, and then in bands on two and three: the same bits. */
+static enum adaps_status engine_run(const struct ad_graph *graph, const struct ad_tensor *inputs,
+                                    struct ad_tensor *outputs, struct adaps_error *err)
+{
+    enum adaps_status status = run_planned(graph, 1, "single", inputs, outputs, err);
+    struct ad_tensor *split = ad_calloc((size_t)graph->noutputs, sizeof *split);
+    ck_assert_ptr_nonnull(split);
+    for (int n = 2; n <= 3 && status == ADAPS_OK; n++) {
+        status = run_planned(graph, n, "edgeflow", inputs, split, err);
+        for (int i = 0; i < graph->noutputs && status == ADAPS_OK; i++) {
+            struct ad_difference d =
+                ad_tensor_compare(outputs[i].data, split[i].data, outputs[i].count);
+            if (d.differ > 0)
+                status = ad_error_set(err, ADAPS_EINTERNAL,
+                                      "%d devices: %zu of %zu elements differ, by up to %g", n,
+                                      d.differ, d.elements, d.max_abs_diff);
+        }
+        for (int i = 0; i < graph->noutputs; i++)
+            ad_tensor_fini(&split[i]);
+    }
+    ad_free(split);
+    return status;
+}
+
+/* Whether the test `name` did what it should; prints when not. */
+static bool as_expected(const char *root, const char *name, ad_onnxdata_evaluate_fn *evaluate)
+{
+    struct adaps_error err = {.status = ADAPS_OK};
+    const struct refusal *refusal = bsearch(name, refusals, sizeof refusals / sizeof *refusals,
+                                            sizeof *refusals, compare_names);
+    enum ad_onnxdata_result result = ad_onnxdata_run(root, name, evaluate, &err);
+    switch (result) {
+    case AD_ONNXDATA_PASSED:
+        if (!refusal)
+            return true;
+        fprintf(stderr, "%s: passes, but is listed as refused\n", name);
+        return false;
+    case AD_ONNXDATA_REFUSED:
+        if (refusal && strstr(err.message, refusal->reason))
+            return true;
+        fprintf(stderr, "%s: refused: %s\n", name, err.message);
+        return false;
+    case AD_ONNXDATA_FAILED:
+        break;
+    }
+    fprintf(stderr, "%s: failed: %s\n", name, err.message);
+    return false;
+}
+
+/* Loop: 0 is the naive interpreter (the importer alone is on trial), 1 the tile engine. */
+START_TEST(every_known_operator)
+{
+    ad_onnxdata_evaluate_fn *evaluate = _i == 0 ? ad_reference_run : engine_run;
+    struct adaps_error err;
+    struct ad_onnxdata_list list;
+    const char *root = ad_onnxdata_root();
+    ck_assert_msg(ad_onnxdata_find(root, &list, &err) == ADAPS_OK, "%s", err.message);
+    size_t wrong = 0, refused = 0;
+    for (size_t i = 0; i < list.count; i++) {
+        wrong += !as_expected(root, list.names[i], evaluate);
+        refused += bsearch(list.names[i], refusals, sizeof refusals / sizeof *refusals,
+                           sizeof *refusals, compare_names) != NULL;
+    }
+    /* every line of the table was met, and much more than the table was run */
+    ck_assert_uint_eq(refused, sizeof refusals / sizeof *refusals);
+    ck_assert_uint_gt(list.count, refused + 100);
+    ck_assert_uint_eq(wrong, 0);
+    ad_onnxdata_fini(&list);
+}
+END_TEST
+
+int main(void)
+{
+    if (!ad_onnxdata_root()) {
+        fprintf(stderr, "libonnx-testdata is not installed: skipped\n");
+        return SKIPPED;
+    }
+    Suite *suite = suite_create("onnxdata");
+    TCase *tc = tcase_create("all");
+    tcase_set_timeout(tc, 300);
+    tcase_add_loop_test(tc, every_known_operator, 0, 2);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

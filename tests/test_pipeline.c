@@ -1,0 +1,216 @@
+/* The passes together on a real model, through the public interface; and finding the model again.
+ */
+#include "base/file.h"
+#include "pipeline.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char model[4096], devices[4096], folder[4096], start[2048];
+
+static void prepare(void)
+{
+    char here[2048];
+    const char *srcdir = getenv("srcdir"), *tmp = getenv("TMPDIR");
+    ck_assert_ptr_nonnull(getcwd(start, sizeof start));
+    ck_assert_ptr_nonnull(realpath(srcdir ? srcdir : ".", here));
+    snprintf(model, sizeof model, "%s/models/digits.onnx", here);
+    snprintf(devices, sizeof devices, "%s/devices/pi5-pi4.conf", here);
+    snprintf(folder, sizeof folder, "%s/adaps-pipeline.XXXXXX", tmp ? tmp : start);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void clean_up(void)
+{
+    static const char *const files[] = {"net.plan", "digits.onnx", "sub/net.plan",
+                                        "sub/digits.onnx"};
+    ck_assert_int_eq(chdir(folder), 0);
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        unlink(files[i]);
+    rmdir("sub");
+    ck_assert_int_eq(chdir(start), 0);
+    rmdir(folder);
+}
+
+static struct adaps_plan *compile(void)
+{
+    struct adaps_plan_options options = {.model = model, .devices = devices};
+    struct adaps_plan *plan = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(adaps_plan_compile(&options, &plan, &err) == ADAPS_OK, "%s", err.message);
+    return plan;
+}
+
+static void copy_model(const char *to)
+{
+    void *data;
+    size_t size;
+    ck_assert_int_eq(ad_file_read(model, (size_t)1 << 24, &data, &size, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_file_replace(to, data, size, NULL), ADAPS_OK);
+    ad_free(data);
+}
+
+START_TEST(compiles)
+{
+    struct adaps_plan *plan = compile(), *loaded;
+    ck_assert_uint_gt(adaps_plan_input_elements(plan), 0);
+    ck_assert_uint_eq(adaps_plan_output_elements(plan), 10);
+    ck_assert_int_gt(adaps_plan_predicted_ns(plan), 0);
+    ck_assert_int_le(adaps_plan_predicted_ns(plan), plan->single_ns);
+    ck_assert_str_eq(plan->strategy, ad_strategies[0].name);
+    ck_assert_str_eq(plan->model_path, model);
+    ck_assert_double_eq(plan->threshold, 0.15);
+    ck_assert_int_eq(ad_graph_verify(plan->graph, true, NULL), ADAPS_OK);
+    ck_assert_int_eq(adaps_plan_save(plan, "net.plan", NULL), ADAPS_OK);
+    ck_assert_int_eq(adaps_plan_load("net.plan", &loaded, NULL), ADAPS_OK);
+    ck_assert(ad_digest_equal(&plan->digest, &loaded->digest));
+    ck_assert_int_eq(adaps_plan_predicted_ns(loaded), adaps_plan_predicted_ns(plan));
+    ck_assert_uint_eq(adaps_plan_input_elements(loaded), adaps_plan_input_elements(plan));
+    ck_assert_str_eq(loaded->plan_path, "net.plan");
+    adaps_plan_free(loaded);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(links_are_overridden)
+{
+    struct adaps_plan_options options = {.model = model,
+                                         .devices = devices,
+                                         .strategy = "edgeflow",
+                                         .bandwidth = 5e6,
+                                         .latency = 0,
+                                         .has_latency = true,
+                                         .threshold = 0.3};
+    struct adaps_plan *plan;
+    ck_assert_int_eq(adaps_plan_compile(&options, &plan, NULL), ADAPS_OK);
+    ck_assert_double_eq(plan->cluster.links[1].bandwidth, 5e6);
+    ck_assert_double_eq(plan->cluster.links[1].latency, 0);
+    ck_assert_double_eq(plan->threshold, 0.3);
+    ck_assert_str_eq(plan->strategy, "edgeflow");
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(wrong_calls)
+{
+    struct adaps_plan *plan = NULL;
+    struct adaps_error err;
+    const struct {
+        struct adaps_plan_options options;
+        enum adaps_status status;
+        const char *word;
+    } cases[] = {
+        {{.devices = devices}, ADAPS_EUSAGE, "required"},
+        {{.model = model}, ADAPS_EUSAGE, "required"},
+        {{.model = model, .devices = devices, .bandwidth = -1}, ADAPS_EUSAGE, "bandwidth"},
+        {{.model = model, .devices = devices, .bandwidth = NAN}, ADAPS_EUSAGE, "bandwidth"},
+        {{.model = model, .devices = devices, .has_latency = true, .latency = -1},
+         ADAPS_EUSAGE,
+         "latency"},
+        {{.model = model, .devices = devices, .threshold = 2}, ADAPS_EUSAGE, "threshold"},
+        {{.model = model, .devices = devices, .strategy = "best"}, ADAPS_EUSAGE, "'best'"},
+        {{.model = "none.onnx", .devices = devices}, ADAPS_EINPUT, "none.onnx"},
+        {{.model = model, .devices = "none.conf"}, ADAPS_EINPUT, "none.conf"},
+        {{.model = devices, .devices = devices}, ADAPS_EINPUT, "pi5-pi4.conf"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memset(&err, 0, sizeof err);
+        ck_assert_int_eq(adaps_plan_compile(&cases[i].options, &plan, &err), cases[i].status);
+        ck_assert_msg(strstr(err.message, cases[i].word) != NULL, "%zu: %s", i, err.message);
+        ck_assert_ptr_null(plan);
+    }
+    ck_assert_int_eq(adaps_plan_compile(NULL, &plan, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(adaps_plan_load("none.plan", &plan, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(adaps_plan_load(NULL, &plan, NULL), ADAPS_EUSAGE);
+    ck_assert_int_eq(adaps_plan_load(model, &plan, &err), ADAPS_EINPUT);
+    ck_assert_ptr_nonnull(strstr(err.message, "not an adaps plan"));
+}
+END_TEST
+
+/* A loaded plan whose model is said to be at `path`. */
+static struct adaps_plan *load_elsewhere(const char *plan_path, const char *path)
+{
+    struct adaps_plan *plan;
+    ck_assert_int_eq(adaps_plan_load(plan_path, &plan, NULL), ADAPS_OK);
+    ad_free(plan->model_path);
+    plan->model_path = ad_strdup(path);
+    return plan;
+}
+
+static void check_weights(struct adaps_plan *plan, const char *given, enum adaps_status expected)
+{
+    struct adaps_error err = {0};
+    enum adaps_status status = ad_pipeline_weights(plan, given, &err);
+    ck_assert_msg(status == expected, "status %d: %s", status, err.message);
+    ck_assert(ad_graph_verify(plan->graph, true, NULL) == ADAPS_OK || status != ADAPS_OK);
+    adaps_plan_free(plan);
+}
+
+START_TEST(finds_the_model)
+{
+    struct adaps_plan *plan = compile();
+    struct adaps_error err = {0};
+    ck_assert_int_eq(ad_file_mkdirs("sub", NULL), ADAPS_OK);
+    ck_assert_int_eq(adaps_plan_save(plan, "sub/net.plan", NULL), ADAPS_OK);
+    adaps_plan_free(plan);
+    check_weights(load_elsewhere("sub/net.plan", model), NULL, ADAPS_OK);
+    check_weights(load_elsewhere("sub/net.plan", "/gone/digits.onnx"), model, ADAPS_OK);
+
+    /* nowhere: every place is named */
+    plan = load_elsewhere("sub/net.plan", "/gone/digits.onnx");
+    ck_assert_int_eq(ad_pipeline_weights(plan, NULL, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "/gone/digits.onnx: No such file") &&
+                      strstr(err.message, "; sub/digits.onnx: No such file") &&
+                      strstr(err.message, "; digits.onnx: No such file"),
+                  "%s", err.message);
+    adaps_plan_free(plan);
+
+    copy_model("digits.onnx"); /* in the current folder */
+    check_weights(load_elsewhere("sub/net.plan", "/gone/digits.onnx"), NULL, ADAPS_OK);
+    unlink("digits.onnx");
+    copy_model("sub/digits.onnx"); /* beside the plan */
+    check_weights(load_elsewhere("sub/net.plan", "/gone/digits.onnx"), NULL, ADAPS_OK);
+    check_weights(load_elsewhere("sub/net.plan", "digits.onnx"), NULL, ADAPS_OK); /* relative */
+}
+END_TEST
+
+START_TEST(refuses_another_model)
+{
+    struct adaps_plan *plan = compile();
+    struct adaps_error err = {0};
+    char other[4200];
+    snprintf(other, sizeof other, "%.*s/denoise.onnx", (int)(strrchr(model, '/') - model), model);
+    ck_assert_int_eq(adaps_plan_save(plan, "net.plan", NULL), ADAPS_OK);
+    adaps_plan_free(plan);
+    ck_assert_int_eq(adaps_plan_load("net.plan", &plan, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_pipeline_weights(plan, other, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "denoise.onnx: ") &&
+                      strstr(err.message, "not the model that was planned"),
+                  "%s", err.message);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("pipeline");
+    TCase *c = tcase_create("pipeline");
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, prepare, clean_up);
+    tcase_add_test(c, compiles);
+    tcase_add_test(c, links_are_overridden);
+    tcase_add_test(c, wrong_calls);
+    tcase_add_test(c, finds_the_model);
+    tcase_add_test(c, refuses_another_model);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,696 @@
+/* Lowering, clocks and the verifier. */
+#include "fusion/fused.h"
+#include "random_graph.h"
+#include "schedule/schedule.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A cluster with round numbers: 1 GB/s memory, 1 us per op, 100 MB/s links, 10 us latency. */
+static void make_cluster(struct ad_cluster *c, int ndevices, double conv_rate)
+{
+    ck_assert_int_eq(ad_cluster_init(c, ndevices, NULL), ADAPS_OK);
+    for (int d = 0; d < ndevices; d++) {
+        snprintf(c->devices[d].name, sizeof c->devices[d].name, "dev%d", d);
+        for (int k = 0; k < AD_COST_CLASSES; k++)
+            c->devices[d].table.rate[k] = conv_rate;
+        c->devices[d].table.constant_s = 1e-6;
+        c->devices[d].table.memory_bw = 1e9;
+    }
+    ad_cluster_override_links(c, 1e8, 10e-6);
+}
+
+static struct ad_graph *finish(struct ad_builder *b)
+{
+    struct ad_graph *graph;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_build_finish(b, &graph, &err) == ADAPS_OK, "%s", err.message);
+    return graph;
+}
+
+/* 8x8x4 through `n` convolutions k x k that keep the size. */
+static struct ad_graph *chain(int n, int k)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 3);
+    int x = ad_build_input(&b, 1, 8, 8, 4);
+    for (int i = 0; i < n; i++)
+        x = ad_build_conv(&b, x, ad_window_square(k, 1, 1, k / 2, k / 2), 1, 4);
+    ad_build_output(&b, x);
+    return finish(&b);
+}
+
+static struct ad_region rows(int32_t h0, int32_t h1)
+{
+    return (struct ad_region){h0, h1, 0, 8, 0, 4};
+}
+
+/* Every op in bands of rows: cut[d] .. cut[d + 1]. */
+static void assign_rows(const struct ad_graph *graph, int ndevices, const int32_t *cut,
+                        struct ad_assignment *a)
+{
+    ck_assert_int_eq(ad_assignment_init(a, graph->nops, ndevices, NULL), ADAPS_OK);
+    for (int i = 0; i < graph->nops; i++)
+        for (int d = 0; d < ndevices; d++)
+            *ad_assigned(a, i, d) = rows(cut[d], cut[d + 1]);
+}
+
+static void build_ok(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                     const struct ad_assignment *a, struct ad_schedule *s)
+{
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_schedule_build(graph, cluster, a, s, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_msg(ad_schedule_verify(graph, s, cluster->source, &err) == ADAPS_OK, "%s",
+                  err.message);
+}
+
+struct expected_step {
+    enum ad_step_kind kind;
+    int peer, value_of_op; /* op whose output moves; -1 the input */
+    struct ad_region region;
+    int64_t start_ns, end_ns;
+};
+
+static void expect(const struct ad_graph *graph, const struct ad_program *p,
+                   const struct expected_step *want, int n)
+{
+    ck_assert_int_eq(p->nsteps, n);
+    for (int i = 0; i < n; i++) {
+        const struct ad_step *s = &p->steps[i];
+        ck_assert_msg(s->kind == want[i].kind, "step %d: kind %d", i, s->kind);
+        ck_assert_msg(s->start_ns == want[i].start_ns && s->end_ns == want[i].end_ns,
+                      "step %d: %ld to %ld", i, (long)s->start_ns, (long)s->end_ns);
+        if (s->kind == AD_STEP_COMPUTE) {
+            ck_assert_int_eq(s->ntasks, 1);
+            ck_assert(ad_region_equal(p->tasks[s->first_task].region, want[i].region));
+            continue;
+        }
+        int value =
+            want[i].value_of_op < 0 ? graph->inputs[0] : graph->ops[want[i].value_of_op].output;
+        ck_assert_int_eq(s->peer, want[i].peer);
+        ck_assert_int_eq(s->value, value);
+        ck_assert_msg(ad_region_equal(s->region, want[i].region), "step %d: rows %d:%d", i,
+                      s->region.h0, s->region.h1);
+    }
+}
+
+/* Two 3x3 convolutions on two devices, the second at half speed. A row is 128 bytes: 128 ns to copy
+ * (256 on the slow one), 1280 on the wire, and costs 32 x 36 MACs: 1 us (2 on the slow one). */
+START_TEST(clocks_of_a_chain)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 2, 1.152e9);
+    c.devices[1].speed = 0.5;
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    build_ok(graph, &c, &a, &s);
+    const struct expected_step fast[] = {
+        {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040}, /* 5 rows copied in 640 ns */
+        {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 640, 5640},
+        {AD_STEP_SEND, 1, 0, rows(3, 4), 7040, 8320}, /* ready at 5768, but the uplink is busy */
+        {AD_STEP_RECV, 1, 0, rows(4, 5), 5768, 37576},
+        {AD_STEP_COMPUTE, 0, 1, rows(0, 4), 37576, 42576},
+        {AD_STEP_RECV, 1, 1, rows(4, 8), 42576, 51440},
+    };
+    const struct expected_step slow[] = {
+        {AD_STEP_RECV, 0, -1, rows(3, 8), 0, 17040},       /* 7040 + latency */
+        {AD_STEP_COMPUTE, 0, 0, rows(4, 8), 17040, 26040}, /* 1 us + 4 x 2 us */
+        {AD_STEP_SEND, 0, 0, rows(4, 5), 26296, 27576},
+        {AD_STEP_RECV, 0, 0, rows(3, 4), 26296, 26296}, /* there since 18320 */
+        {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 26296, 35296},
+        {AD_STEP_SEND, 0, 1, rows(4, 8), 36320, 41440},
+    };
+    expect(graph, &s.programs[0], fast, 6);
+    expect(graph, &s.programs[1], slow, 6);
+    ck_assert_int_eq(s.makespan_ns, 51440);
+    ck_assert_int_eq(s.busy_ns[0], 10000);
+    ck_assert_int_eq(s.busy_ns[1], 18000);
+    ck_assert_int_eq(s.messages, 4);
+    ck_assert_int_eq(s.bytes, (5 + 1 + 1 + 4) * 128);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* A 1x1 convolution on three devices: both pieces of the input queue on the source's uplink, both
+ * results on its downlink. A row costs 1 us, 128 bytes. */
+START_TEST(ports_are_fifo)
+{
+    struct ad_graph *graph = chain(1, 1);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 3, 0.128e9);
+    c.links[0 * 3 + 2].latency = 7e-6;
+    assign_rows(graph, 3, (int32_t[]){0, 2, 5, 8}, &a);
+    build_ok(graph, &c, &a, &s);
+    const struct expected_step source[] = {
+        {AD_STEP_SEND, 1, -1, rows(2, 5), 384, 4224},
+        {AD_STEP_SEND, 2, -1, rows(5, 8), 4224, 8064}, /* ready at 768 */
+        {AD_STEP_COMPUTE, 0, 0, rows(0, 2), 768, 3768},
+        {AD_STEP_RECV, 1, 0, rows(2, 5), 3768, 32448},
+        {AD_STEP_RECV, 2, 0, rows(5, 8), 32448, 36288},
+    };
+    const struct expected_step first[] = {
+        {AD_STEP_RECV, 0, -1, rows(2, 5), 0, 14224},
+        {AD_STEP_COMPUTE, 0, 0, rows(2, 5), 14224, 18224},
+        {AD_STEP_SEND, 0, 0, rows(2, 5), 18608, 22448},
+    };
+    const struct expected_step second[] = {
+        {AD_STEP_RECV, 0, -1, rows(5, 8), 0, 15064},
+        {AD_STEP_COMPUTE, 0, 0, rows(5, 8), 15064, 19064},
+        {AD_STEP_SEND, 0, 0, rows(5, 8), 22448, 26288}, /* ready at 19448; the downlink is busy */
+    };
+    expect(graph, &s.programs[0], source, 5);
+    expect(graph, &s.programs[1], first, 3);
+    expect(graph, &s.programs[2], second, 3);
+    ck_assert_int_eq(s.makespan_ns, 36288);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* What nobody reads is not computed: everybody computes everything, the source needs nobody. */
+START_TEST(unread_work_is_pruned)
+{
+    struct ad_graph *graph = chain(3, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 3, 1e9);
+    ck_assert_int_eq(ad_assignment_init(&a, 3, 3, NULL), ADAPS_OK);
+    for (int i = 0; i < 9; i++)
+        a.region[i] = rows(0, 8);
+    build_ok(graph, &c, &a, &s);
+    ck_assert_int_eq(s.programs[0].nsteps, 1);
+    ck_assert_int_eq(s.programs[0].steps[0].ntasks, 3);
+    ck_assert_int_eq(s.programs[1].nsteps + s.programs[2].nsteps, 0);
+    ck_assert_int_eq(s.messages, 0);
+    ck_assert_int_eq(s.memory[1], 0);
+    ad_schedule_fini(&s);
+    /* The last op is split: the first two shrink to what the halves read. */
+    *ad_assigned(&a, 2, 0) = rows(0, 4);
+    *ad_assigned(&a, 2, 1) = rows(4, 8);
+    *ad_assigned(&a, 2, 2) = rows(0, 0);
+    build_ok(graph, &c, &a, &s);
+    ck_assert(ad_region_equal(s.programs[0].tasks[1].region, rows(0, 5)));
+    ck_assert(ad_region_equal(s.programs[0].tasks[0].region, rows(0, 6)));
+    ck_assert(ad_region_equal(s.programs[1].tasks[1].region, rows(3, 8)));
+    ck_assert(ad_region_equal(s.programs[1].tasks[0].region, rows(2, 8)));
+    ck_assert_int_eq(s.messages, 2); /* input rows 1 to 8 there, the result back */
+    ck_assert_int_eq(s.bytes, (7 + 4) * 128);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* A value read by two ops is fetched once, and from the holder of the largest part. */
+START_TEST(one_message_per_holder)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 5);
+    int x = ad_build_input(&b, 1, 8, 8, 4);
+    int y = ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 4);
+    int u = ad_build_conv(&b, y, ad_window_square(3, 1, 1, 1, 1), 1, 4);
+    int v = ad_build_conv(&b, y, ad_window_square(5, 1, 1, 2, 2), 1, 4);
+    ad_build_output(&b, ad_build_binary(&b, AD_OP_ADD, u, v));
+    struct ad_graph *graph = finish(&b);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 3, 1e9);
+    assign_rows(graph, 3, (int32_t[]){0, 8, 8, 8}, &a);
+    /* y: rows 0-5 on dev1, 3-8 on dev2 (rows 3, 4 on both); the rest on the source. */
+    *ad_assigned(&a, 0, 0) = rows(0, 0);
+    *ad_assigned(&a, 0, 1) = rows(0, 5);
+    *ad_assigned(&a, 0, 2) = rows(3, 8);
+    build_ok(graph, &c, &a, &s);
+    ck_assert_int_eq(s.messages, 4);
+    ck_assert_int_eq(s.bytes, (5 + 3 + 8) * 128); /* input and y: 5 rows and 3, rows 3, 4 once */
+    /* Both holders have five rows of it: the lower index gives all it has. */
+    ck_assert(ad_region_equal(s.programs[2].tasks[0].region, rows(5, 8)));
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* Row 3 is read by nobody (stride 2) and computed by nobody, but lies in the hull of what two readers
+ * on one device want. */
+START_TEST(gaps_nobody_reads)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 6);
+    int x = ad_build_input(&b, 1, 8, 8, 4);
+    int y = ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 4);
+    int u = ad_build_conv(&b, y, ad_window_square(1, 2, 1, 0, 0), 1, 4);
+    int v = ad_build_conv(&b, y, ad_window_square(1, 2, 1, 0, 0), 1, 4);
+    ad_build_output(&b, ad_build_binary(&b, AD_OP_ADD, u, v));
+    struct ad_graph *graph = finish(&b);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    struct adaps_error err = {0};
+    make_cluster(&c, 3, 1e9);
+    ck_assert_int_eq(ad_assignment_init(&a, 4, 3, NULL), ADAPS_OK);
+    *ad_assigned(&a, 0, 1) = (struct ad_region){4, 7, 0, 8, 0, 4};
+    *ad_assigned(&a, 0, 2) = (struct ad_region){0, 3, 0, 8, 0, 4};
+    *ad_assigned(&a, 1, 0) = *ad_assigned(&a, 2, 1) = (struct ad_region){0, 2, 0, 4, 0, 4};
+    *ad_assigned(&a, 1, 1) = *ad_assigned(&a, 2, 0) = (struct ad_region){2, 4, 0, 4, 0, 4};
+    *ad_assigned(&a, 3, 0) = (struct ad_region){0, 4, 0, 4, 0, 4};
+    build_ok(graph, &c, &a, &s);
+    /* Input 4:7 and 0:3; y 0:3 and 4:7 to dev0, 0:3 to dev1; u and v back. The last column of y is
+     * read by nobody either: 7 of 8 pixels in a row. */
+    ck_assert_int_eq(s.messages, 7);
+    ck_assert_int_eq(s.bytes, 16 * (5 * 3 * 7 + 2 * 2 * 4));
+    ad_schedule_fini(&s);
+    /* Row 2 is read: its absence is an error. */
+    *ad_assigned(&a, 0, 2) = (struct ad_region){0, 2, 0, 8, 0, 4};
+    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    ck_assert_ptr_nonnull(strstr(err.message, "no device computes"));
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* Weights once, and the widest moment of the buffers. */
+START_TEST(memory_of_a_chain)
+{
+    struct ad_graph *graph = chain(3, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    int64_t weights = 0;
+    make_cluster(&c, 1, 1e9);
+    assign_rows(graph, 1, (int32_t[]){0, 8}, &a);
+    build_ok(graph, &c, &a, &s);
+    for (int w = 0; w < graph->nweights; w++)
+        weights += 4 * graph->weights[w].rows * graph->weights[w].row_elements;
+    ck_assert_int_gt(weights, 0);
+    ck_assert_int_eq(s.memory[0], weights + 2 * 1024); /* an input and an output of 8x8x4 floats */
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+START_TEST(bad_assignments)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    struct adaps_error err = {0};
+    make_cluster(&c, 2, 1e9);
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    *ad_assigned(&a, 0, 1) = rows(5, 8); /* row 4 of the first op is missing */
+    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    ck_assert_msg(strstr(err.message, "4:5") && strstr(err.message, "no device computes"), "%s",
+                  err.message);
+    *ad_assigned(&a, 0, 1) = rows(4, 9);
+    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    ck_assert_msg(strstr(err.message, "dev1 may not compute"), "%s", err.message);
+    a.ndevices = 1;
+    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* --- random graphs, random assignments --- */
+
+static struct ad_region random_slab(struct ad_rng *rng, const struct ad_value *v, int dim,
+                                    int32_t lo, int32_t hi)
+{
+    struct ad_region r = ad_region_whole(v);
+    int32_t *bound = dim == 0 ? &r.h0 : dim == 1 ? &r.w0 : &r.c0;
+    int32_t size = bound[1];
+    if (lo < hi && ad_rng_below(rng, 3) == 0) { /* overlap */
+        lo -= (int32_t)ad_rng_below(rng, 3);
+        hi += (int32_t)ad_rng_below(rng, 3);
+    }
+    bound[0] = lo < 0 ? 0 : lo;
+    bound[1] = hi > size ? size : hi;
+    return ad_region_empty(r) ? ad_region_none() : r;
+}
+
+/* Whole on one device, on some, or in bands along h, w or c. */
+static void random_assignment(struct ad_rng *rng, const struct ad_graph *graph, int n,
+                              struct ad_assignment *a)
+{
+    ck_assert_int_eq(ad_assignment_init(a, graph->nops, n, NULL), ADAPS_OK);
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_value *v = &graph->values[op->output];
+        int form = (int)ad_rng_below(rng, 5);
+        int64_t sizes[3] = {v->box.h, v->box.w, v->box.c};
+        int32_t at = 0, size = form < 3 ? (int32_t)sizes[form] : 0;
+        uint32_t who = ad_rng_below(rng, (uint32_t)n);
+        for (int d = 0; d < n; d++) {
+            struct ad_region r = ad_region_none();
+            if (form >= 3 && ((uint32_t)d == who || (form == 4 && ad_rng_below(rng, 2))))
+                r = ad_region_whole(v);
+            if (form < 3) {
+                int32_t to =
+                    d == n - 1 ? size : at + (int32_t)ad_rng_below(rng, (uint32_t)(size - at) + 1);
+                r = random_slab(rng, v, form, at, to);
+                at = to;
+            }
+            *ad_assigned(a, i, d) = ad_region_allow(graph, op, r);
+        }
+    }
+}
+
+static void random_cluster(struct ad_rng *rng, struct ad_cluster *c, int n)
+{
+    make_cluster(c, n, 1e9);
+    for (int d = 0; d < n; d++)
+        c->devices[d].speed = 0.1 + ad_rng_below(rng, 30) / 10.0;
+    for (int i = 0; i < n * n; i++)
+        c->links[i] =
+            (struct ad_link){1e5 * (1 + ad_rng_below(rng, 1000)), 1e-6 * ad_rng_below(rng, 500)};
+    c->devices[0].source = false;
+    c->source = (int)ad_rng_below(rng, (uint32_t)n);
+    c->devices[c->source].source = true;
+}
+
+static struct ad_graph *random_graph(uint64_t seed)
+{
+    struct ad_random_graph_options options = {.ops = 4 + (int)(seed % 14),
+                                              .batch = seed % 5 == 0 ? 2 : 1,
+                                              .outputs = seed % 3 == 0,
+                                              .wild = seed % 7 == 0,
+                                              .chain = seed % 11 == 0};
+    struct ad_graph *graph;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_random_graph(seed, &options, &graph, &err) == ADAPS_OK, "%s", err.message);
+    return graph;
+}
+
+static void check_totals(const struct ad_graph *graph, const struct ad_schedule *s)
+{
+    int64_t bytes = 0, messages = 0, last = 0;
+    for (int d = 0; d < s->ndevices; d++) {
+        int64_t clock = 0;
+        for (int i = 0; i < s->programs[d].nsteps; i++) {
+            const struct ad_step *step = &s->programs[d].steps[i];
+            ck_assert(step->start_ns >= 0 && step->end_ns >= step->start_ns);
+            if (step->kind == AD_STEP_SEND) {
+                bytes += 4 * graph->values[step->value].box.n * ad_region_elements(step->region);
+                messages++;
+                continue;
+            }
+            ck_assert_int_ge(step->start_ns, clock);
+            clock = step->end_ns;
+        }
+        ck_assert_int_le(s->busy_ns[d], clock);
+        last = clock > last ? clock : last;
+    }
+    ck_assert_int_eq(bytes, s->bytes);
+    ck_assert_int_eq(messages, s->messages);
+    ck_assert_int_le(s->makespan_ns, last);
+}
+
+START_TEST(random_schedules)
+{
+    struct ad_graph *graph = random_graph((uint64_t)_i);
+    for (int k = 0; k < 6; k++) {
+        struct ad_rng rng = {(uint64_t)_i * 100 + (uint64_t)k};
+        int n = 1 + (int)ad_rng_below(&rng, 6);
+        struct ad_cluster c;
+        struct ad_assignment a;
+        struct ad_schedule s;
+        random_cluster(&rng, &c, n);
+        random_assignment(&rng, graph, n, &a);
+        build_ok(graph, &c, &a, &s);
+        check_totals(graph, &s);
+        int64_t makespan = s.makespan_ns;
+        ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
+        ck_assert_int_eq(makespan, s.makespan_ns);
+        ad_schedule_fini(&s);
+        ad_assignment_fini(&a);
+        ad_cluster_fini(&c);
+    }
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* --- the verifier --- */
+
+struct fixture {
+    struct ad_graph *graph;
+    struct ad_cluster cluster;
+    struct ad_schedule s;
+};
+
+/* The programs of clocks_of_a_chain: 6 steps on each of two devices. */
+static void fixture_init(struct fixture *f)
+{
+    struct ad_assignment a;
+    f->graph = chain(2, 3);
+    make_cluster(&f->cluster, 2, 1e9);
+    assign_rows(f->graph, 2, (int32_t[]){0, 4, 8}, &a);
+    build_ok(f->graph, &f->cluster, &a, &f->s);
+    ad_assignment_fini(&a);
+}
+
+static void fixture_fini(struct fixture *f)
+{
+    ad_schedule_fini(&f->s);
+    ad_cluster_fini(&f->cluster);
+    ad_graph_free(f->graph);
+}
+
+static struct ad_step *step_of(struct fixture *f, int device, int step)
+{
+    return &f->s.programs[device].steps[step];
+}
+
+static void swap(struct fixture *f, int device, int i, int k)
+{
+    struct ad_step old = *step_of(f, device, i);
+    *step_of(f, device, i) = *step_of(f, device, k);
+    *step_of(f, device, k) = old;
+}
+
+/* clang-format off */
+static void mutate(struct fixture *f, int which)
+{
+    struct ad_program *p0 = &f->s.programs[0], *p1 = &f->s.programs[1];
+    struct ad_step *send = step_of(f, 0, 0), *compute = step_of(f, 0, 1);
+    switch (which) {
+    case 0: send->region.h0 = 4; break;
+    case 1: send->tag = 0; break;
+    case 2: send->tag = 99; break;
+    case 3: send->tag = step_of(f, 0, 2)->tag; break;
+    case 4: send->peer = 0; break;
+    case 5: send->peer = 2; break;
+    case 6: send->peer = -1; break;
+    case 7: send->value = f->graph->nvalues; break;
+    case 8: send->value = -1; break;
+    case 9: send->region.h1 = 9; break;
+    case 10: send->region = (struct ad_region){INT32_MIN, INT32_MAX, 0, 8, 0, 4}; break;
+    case 11: send->region = ad_region_none(); break;
+    case 12: p0->tasks[0].op = 2; break;
+    case 13: p0->tasks[0].op = -1; break;
+    case 14: p0->tasks[0].region.h1 = 100; break;
+    case 15: p0->tasks[0].region.h1 = 0; break;
+    case 16: compute->ntasks = 3; break;
+    case 17: compute->ntasks = 0; break;
+    case 18: compute->ntasks = INT32_MAX; break;
+    case 19: compute->first_task = 1; break;
+    case 20: compute->first_task = -1; break;
+    case 21: p0->ntasks = 1; break;
+    case 22: compute->kind = (enum ad_step_kind)99; break;
+    case 23: swap(f, 1, 0, 1); break;       /* computes before its input is there */
+    case 24: swap(f, 0, 3, 4); break;       /* computes before the halo */
+    case 25: p1->nsteps = 5; break;         /* never sends its result */
+    case 26: p1->nsteps = 5, p0->nsteps = 5; break;
+    case 27: swap(f, 0, 2, 3); swap(f, 1, 2, 3); break; /* both wait before they send */
+    case 28: swap(f, 1, 0, 3); break;       /* receives in another order */
+    case 29: p0->nsteps = -1; break;
+    case 30: f->s.ndevices = 0; break;
+    case 31: f->s.ndevices = 65; break;
+    case 32: send->region.c1 = 3, step_of(f, 1, 0)->region.c1 = 3; break;
+    case 33: swap(f, 0, 1, 2); break;       /* sends before it computed */
+    case 34: step_of(f, 1, 0)->peer = 1; break;
+    case 35: step_of(f, 1, 0)->value = f->graph->ops[0].output; break;
+    case 36: p0->ntasks = 0; break;
+    }
+}
+/* clang-format on */
+
+static const char *const says[] = {
+    "device 0, step 0 (SEND): tag 1 sends another region or value",
+    "device 0, step 0 (SEND): tag 0; 1 to 4 are wanted",
+    "device 0, step 0 (SEND): tag 99; 1 to 4 are wanted",
+    "device 0, step 2 (SEND): tag 3 was used before",
+    "device 0, step 0 (SEND): peer 0; another device",
+    "device 0, step 0 (SEND): peer 2; another device",
+    "device 0, step 0 (SEND): peer -1; another device",
+    "device 0, step 0 (SEND): value ",
+    "device 0, step 0 (SEND): value -1; a computed or fed one",
+    "device 0, step 0 (SEND): 3:9 of ",
+    "device 0, step 0 (SEND): -2147483648:2147483647 of ",
+    "device 0, step 0 (SEND): none of ",
+    "device 0, step 1 (COMPUTE): task 0: op 2; there are 2",
+    "device 0, step 1 (COMPUTE): task 0: op -1; there are 2",
+    "device 0, step 1 (COMPUTE): task 0: ",
+    "may not be computed on none",
+    "device 0, step 1 (COMPUTE): tasks 0 + 3, but task 0 of 2",
+    "device 0, step 1 (COMPUTE): tasks 0 + 0",
+    "device 0, step 1 (COMPUTE): tasks 0 + 2147483647",
+    "device 0, step 1 (COMPUTE): tasks 1 + 1",
+    "device 0, step 1 (COMPUTE): tasks -1 + 1",
+    "device 0, step 4 (COMPUTE): tasks 1 + 1, but task 1 of 1",
+    "device 0, step 1 (unknown kind): kind 99",
+    "device 1, step 0 (COMPUTE): task 0: ",
+    "device 0, step 3 (COMPUTE): task 1: ",
+    "device 0, step 5 (RECV): no SEND has the tag 4",
+    "device 0, the source: output ",
+    "device 0, step 2 (RECV): waits for ever",
+    "device 1, step 0 (RECV): tag 3 is received in another order",
+    "device 0: -1 steps",
+    "0 devices, source 0",
+    "65 devices, source 0",
+    "device 1, step 1 (COMPUTE): task 0: ",
+    "device 0, step 1 (SEND): sends of ",
+    "device 1, step 0 (RECV): peer 1; another device",
+    "tag 1 sends another region or value",
+    "device 0, step 1 (COMPUTE): tasks 0 + 1, but task 0 of 0",
+};
+
+START_TEST(faults_are_named)
+{
+    struct fixture f;
+    struct adaps_error err = {0};
+    fixture_init(&f);
+    int ndevices = f.s.ndevices;
+    mutate(&f, _i);
+    ck_assert_msg(ad_schedule_verify(f.graph, &f.s, 0, &err) == ADAPS_EINPUT, "fault %d passed",
+                  _i);
+    ck_assert_msg(strstr(err.message, says[_i]), "fault %d: \"%s\" does not say \"%s\"", _i,
+                  err.message, says[_i]);
+    f.s.ndevices = ndevices;
+    fixture_fini(&f);
+}
+END_TEST
+
+START_TEST(source_must_be_a_device)
+{
+    struct fixture f;
+    fixture_init(&f);
+    ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, 2, NULL), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, -1, NULL), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, 1, NULL), ADAPS_EINPUT); /* has no input */
+    fixture_fini(&f);
+}
+END_TEST
+
+/* Random damage never crashes the verifier, and what it lets through can be simulated. */
+START_TEST(random_damage)
+{
+    struct ad_rng rng = {(uint64_t)_i + 77};
+    int passed = 0;
+    for (int round = 0; round < 200; round++) {
+        struct fixture f;
+        fixture_init(&f);
+        for (int k = 1 + (int)ad_rng_below(&rng, 2); k > 0; k--) {
+            struct ad_program *p = &f.s.programs[ad_rng_below(&rng, 2)];
+            bool task = ad_rng_below(&rng, 4) == 0;
+            uint32_t *words = task ? (uint32_t *)&p->tasks[ad_rng_below(&rng, (uint32_t)p->ntasks)]
+                                   : (uint32_t *)&p->steps[ad_rng_below(&rng, (uint32_t)p->nsteps)];
+            /* op, region; or kind .. tag: all of them words of 32 bits */
+            uint32_t word = ad_rng_below(&rng, task ? 7 : 12);
+            uint32_t value =
+                ad_rng_below(&rng, 3) ? ad_rng_below(&rng, 10) - 1 : (uint32_t)ad_rng_next(&rng);
+            memcpy(&words[word], &value, sizeof value);
+        }
+        struct adaps_error err = {0};
+        enum adaps_status status = ad_schedule_verify(f.graph, &f.s, 0, &err);
+        ck_assert(status == ADAPS_OK || status == ADAPS_EINPUT);
+        if (status == ADAPS_OK) {
+            passed++;
+            ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.cluster, &f.s, NULL), ADAPS_OK);
+        } else {
+            ck_assert_ptr_nonnull(strstr(err.message, "device"));
+        }
+        fixture_fini(&f);
+    }
+    ck_assert_int_lt(passed, 200); /* some damage is no damage, not all */
+}
+END_TEST
+
+START_TEST(no_memory)
+{
+    struct ad_graph *graph = random_graph(12);
+    struct ad_rng rng = {5};
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    random_cluster(&rng, &c, 3);
+    random_assignment(&rng, graph, 3, &a);
+    enum adaps_status status = ADAPS_EINTERNAL;
+    int n = 0;
+    while (status != ADAPS_OK && ++n < 2000) {
+        struct adaps_error err = {0};
+        ad_mem_fail_after(n);
+        status = ad_schedule_build(graph, &c, &a, &s, &err);
+        ad_mem_fail_after(0);
+        ck_assert_msg(status == ADAPS_OK || strstr(err.message, "out of memory"), "%s",
+                      err.message);
+    }
+    ck_assert_int_gt(n, 8);
+    ck_assert_int_eq(status, ADAPS_OK);
+    for (n = 1, status = ADAPS_EINTERNAL; status != ADAPS_OK && n < 2000; n++) {
+        ad_mem_fail_after(n);
+        status = ad_schedule_verify(graph, &s, c.source, NULL);
+        ad_mem_fail_after(0);
+        ck_assert(status == ADAPS_OK || status == ADAPS_EINTERNAL);
+    }
+    ck_assert_int_eq(status, ADAPS_OK);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("schedule");
+    TCase *c = tcase_create("schedule");
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, clocks_of_a_chain);
+    tcase_add_test(c, ports_are_fifo);
+    tcase_add_test(c, unread_work_is_pruned);
+    tcase_add_test(c, one_message_per_holder);
+    tcase_add_test(c, gaps_nobody_reads);
+    tcase_add_test(c, memory_of_a_chain);
+    tcase_add_test(c, bad_assignments);
+    tcase_add_loop_test(c, random_schedules, 0, 250);
+    tcase_add_loop_test(c, faults_are_named, 0, sizeof says / sizeof *says);
+    tcase_add_test(c, source_must_be_a_device);
+    tcase_add_loop_test(c, random_damage, 0, 10);
+    tcase_add_test(c, no_memory);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
