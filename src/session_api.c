@@ -9,7 +9,7 @@
 struct adaps_session {
     const struct adaps_plan *plan; /* the caller's */
     struct ad_session *agents;     /* NULL when local */
-    struct adaps_plan *single;     /* local: the plan for one device, with weights unless `plan` has */
+    struct adaps_plan *single; /* local: the plan for one device, with weights unless `plan` has */
     struct ad_engine *engine;
 };
 
@@ -67,7 +67,8 @@ static enum adaps_status copy_plan(const struct adaps_plan *plan, struct adaps_p
         return status;
     status = ad_plan_unpack(data, size, plan->plan_path ? plan->plan_path : "plan", out, err);
     ad_free(data);
-    if (status == ADAPS_OK && plan->plan_path && !((*out)->plan_path = ad_strdup(plan->plan_path))) {
+    if (status == ADAPS_OK && plan->plan_path &&
+        !((*out)->plan_path = ad_strdup(plan->plan_path))) {
         adaps_plan_free(*out);
         status = ad_error_memory(err, "plan", strlen(plan->plan_path) + 1);
     }
@@ -114,8 +115,8 @@ enum adaps_status adaps_session_open(const struct adaps_plan *plan, const char *
     if (!session)
         return ad_error_memory(err, "session", sizeof *session);
     session->plan = plan;
-    enum adaps_status status = local ? open_local(session, model, err)
-                                     : open_agents(session, model, deadline_s, err);
+    enum adaps_status status =
+        local ? open_local(session, model, err) : open_agents(session, model, deadline_s, err);
     if (status != ADAPS_OK) {
         adaps_session_close(session);
         return status;

@@ -43,7 +43,8 @@ static _Noreturn void be_agent(const struct ad_bed *bed, int i, int ready_fd, pi
 {
     char name[32], cache[300], log[300];
     struct adaps_error err = {0};
-    struct ad_agent_options options = given ? *given : (struct ad_agent_options){.speed = 1};
+    struct ad_agent_options options =
+        given ? *given : (struct ad_agent_options){.speed = 1, .threads = 1};
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
         _exit(1);

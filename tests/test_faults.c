@@ -268,7 +268,8 @@ static int tcp_connect(const char *address)
 /* Bytes that look like ZMTP for a while, and then do not. */
 static void send_noise(struct ad_rng *rng, const char *address)
 {
-    static const uint8_t greeting[64] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0, 'N', 'U', 'L', 'L'};
+    static const uint8_t greeting[64] = {0xff, 0,    0, 0, 0,   0,   0,   0,
+                                         1,    0x7f, 3, 0, 'N', 'U', 'L', 'L'};
     uint8_t bytes[512];
     int fd = tcp_connect(address);
     size_t n = ad_rng_below(rng, sizeof bytes);
@@ -343,7 +344,8 @@ START_TEST(garbage_on_the_ports)
     }
     /* What was sent has been read: the agents answer a request that came after it. */
     for (int d = 0; d < 2; d++)
-        ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[d], &usual, &status, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[d], &usual, &status, &err),
+                         ADAPS_OK);
     zmq_close(socket);
     zmq_ctx_term(context);
     ad_bed_check_run(session, plan, 99);

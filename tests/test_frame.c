@@ -62,8 +62,8 @@ START_TEST(wrong_heads_are_named)
     static const struct {
         int at;
         const char *word;
-    } cases[] = {{0, "magic"},   {1, "magic"},    {2, "magic"},     {3, "magic"},
-                 {4, "version"}, {5, "version"},  {6, "type"},      {7, "type"},
+    } cases[] = {{0, "magic"},     {1, "magic"},     {2, "magic"},     {3, "magic"},
+                 {4, "version"},   {5, "version"},   {6, "type"},      {7, "type"},
                  {28, "reserved"}, {29, "reserved"}, {30, "reserved"}, {31, "reserved"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         memcpy(bad, good, sizeof bad);

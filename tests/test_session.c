@@ -1,5 +1,5 @@
-/* Push, sessions and inferences on real agents over loopback: the answers of one device, bit for bit;
- * weights sent once; bad input named; keys. */
+/* Push, sessions and inferences on real agents over loopback: the answers of one device, bit for
+ * bit; weights sent once; bad input named; keys. */
 #include "agents_fixture.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -231,7 +231,7 @@ END_TEST
 
 START_TEST(cache_limit)
 {
-    struct ad_agent_options small = {.speed = 1, .cache_limit = 40000};
+    struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 40000};
     struct ad_push_report reports[2];
     struct adaps_error err;
     ad_bed_init(&bed);
@@ -246,7 +246,8 @@ START_TEST(cache_limit)
         struct adaps_plan *plan = ad_bed_heavy_plan(2, 3, 16, 16 - i);
         struct ad_agent_status status;
         push_and_run(plan, 1);
-        ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err),
+                         ADAPS_OK);
         ck_assert_uint_le(status.cache_bytes, 40000);
         adaps_plan_free(plan);
     }
@@ -277,8 +278,8 @@ START_TEST(wrong_shapes)
 END_TEST
 
 /* Sends a plan by hand; the agent's answer. */
-static enum adaps_status send_raw_plan(const struct ad_device *device, const void *data, size_t size,
-                                       struct adaps_error *err)
+static enum adaps_status send_raw_plan(const struct ad_device *device, const void *data,
+                                       size_t size, struct adaps_error *err)
 {
     struct ad_remote remote;
     struct ad_keys none = {0};
@@ -337,7 +338,7 @@ START_TEST(one_session_at_a_time)
     ck_assert_msg(strstr(err.message, "busy"), "%s", err.message);
     ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err), ADAPS_OK);
     ck_assert(status.busy);
-    ad_bed_push(plan); /* needs no session */
+    ad_bed_push(plan);                /* needs no session */
     ad_bed_check_run(first, plan, 1); /* undisturbed */
     ad_session_close(first);
     for (int i = 0; i < 5; i++) {
@@ -449,7 +450,7 @@ START_TEST(keys)
     snprintf(stranger_file, sizeof stranger_file, "%s", ad_bed_path(&bed, "stranger"));
     ck_assert_int_eq(ad_file_replace(allow_file, friend.public, 40, &err), ADAPS_OK);
     struct ad_agent_options options = {
-        .speed = 1, .key_file = agent_file, .allow_file = allow_file};
+        .speed = 1, .threads = 1, .key_file = agent_file, .allow_file = allow_file};
     ad_bed_start(&bed, 2, &options);
     struct adaps_plan *plan = ad_fixture_banded(2);
     ad_bed_address(&bed, plan);

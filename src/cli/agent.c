@@ -5,16 +5,28 @@
 
 #include <getopt.h>
 
-enum { OPT_SPEED = 256, OPT_THREADS, OPT_CACHE, OPT_LIMIT, OPT_KEY, OPT_ALLOW, OPT_INSECURE,
-       OPT_READY };
+enum {
+    OPT_SPEED = 256,
+    OPT_THREADS,
+    OPT_CACHE,
+    OPT_LIMIT,
+    OPT_KEY,
+    OPT_ALLOW,
+    OPT_INSECURE,
+    OPT_READY
+};
 
-static const struct option longs[] = {
-    {"listen", required_argument, NULL, 'l'},      {"name", required_argument, NULL, 'n'},
-    {"speed", required_argument, NULL, OPT_SPEED}, {"threads", required_argument, NULL, OPT_THREADS},
-    {"cache", required_argument, NULL, OPT_CACHE}, {"cache-limit", required_argument, NULL, OPT_LIMIT},
-    {"key", required_argument, NULL, OPT_KEY},     {"allow", required_argument, NULL, OPT_ALLOW},
-    {"insecure", no_argument, NULL, OPT_INSECURE}, {"ready-fd", required_argument, NULL, OPT_READY},
-    {NULL, 0, NULL, 0}};
+static const struct option longs[] = {{"listen", required_argument, NULL, 'l'},
+                                      {"name", required_argument, NULL, 'n'},
+                                      {"speed", required_argument, NULL, OPT_SPEED},
+                                      {"threads", required_argument, NULL, OPT_THREADS},
+                                      {"cache", required_argument, NULL, OPT_CACHE},
+                                      {"cache-limit", required_argument, NULL, OPT_LIMIT},
+                                      {"key", required_argument, NULL, OPT_KEY},
+                                      {"allow", required_argument, NULL, OPT_ALLOW},
+                                      {"insecure", no_argument, NULL, OPT_INSECURE},
+                                      {"ready-fd", required_argument, NULL, OPT_READY},
+                                      {NULL, 0, NULL, 0}};
 
 static int run(int argc, char **argv)
 {

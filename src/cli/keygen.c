@@ -74,8 +74,9 @@ const struct ad_command ad_command_keygen = {
     .name = "keygen",
     .arguments = "[-o FILE] [-f]",
     .summary = "Make a CURVE key pair and print its public key.",
-    .details = "  -o, --output FILE  where to write the pair; default: $XDG_CONFIG_HOME/adaps/key,\n"
-               "                     which controllers use by themselves\n"
-               "  -f, --force        replace keys that are there already\n",
+    .details =
+        "  -o, --output FILE  where to write the pair; default: $XDG_CONFIG_HOME/adaps/key,\n"
+        "                     which controllers use by themselves\n"
+        "  -f, --force        replace keys that are there already\n",
     .run = run,
 };

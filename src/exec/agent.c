@@ -23,31 +23,37 @@
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
 
-void ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
-                     int type,
-                     const ProtobufCMessage *body, const void *raw, size_t raw_size)
+bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
+                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size)
 {
-    struct adaps_error err;
     struct ad_frame frame = {.type = (uint16_t)type,
                              .session = request->session,
                              .inference = request->inference,
                              .tag = request->tag};
-    if (ad_message_send(agent->router, route, &frame, body, raw, raw_size, &err) != ADAPS_OK)
-        fprintf(stderr, "%s: cannot answer: %s\n", agent->name, err.message);
+    return ad_message_send(agent->router, route, &frame, body, raw, raw_size, NULL) == ADAPS_OK;
 }
 
-void ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
-                           const struct ad_frame *request,
-                           const struct adaps_error *err, int step)
+bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
+                           const struct ad_frame *request, const struct adaps_error *err, int step)
 {
     Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
     error.status = err->status;
     error.message = (char *)err->message;
     error.step = step;
-    ad_agent_answer(agent, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
+    return ad_agent_answer(agent, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
 }
 
 /* --- the loop --- */
+
+static void take_events(struct ad_agent *agent)
+{
+    uint16_t event;
+    uint32_t value;
+    while (ad_monitor_next(agent->monitor, &event, &value))
+        if (event == ZMQ_EVENT_DISCONNECTED && agent->session.open && agent->session.fd >= 0 &&
+            value == (uint32_t)agent->session.fd)
+            ad_agent_end_session(agent, "its controller is gone");
+}
 
 static void take_message(struct ad_agent *agent, const struct ad_message *message)
 {
@@ -70,16 +76,6 @@ static void take_message(struct ad_agent *agent, const struct ad_message *messag
         ad_agent_answer_error(agent, &message->route, &message->frame, &err, -1);
 }
 
-static void take_events(struct ad_agent *agent)
-{
-    uint16_t event;
-    uint32_t value;
-    while (ad_monitor_next(agent->monitor, &event, &value))
-        if (event == ZMQ_EVENT_DISCONNECTED && agent->session.open && agent->session.fd >= 0 &&
-            value == (uint32_t)agent->session.fd)
-            ad_agent_end_session(agent, "its controller is gone");
-}
-
 /* Handles what has come in, at most a few messages, so that the worker gets its turn. */
 static void take_messages(struct ad_agent *agent, struct ad_message *message)
 {
@@ -89,8 +85,9 @@ static void take_messages(struct ad_agent *agent, struct ad_message *message)
         enum adaps_status status = ad_message_recv(agent->router, true, message, &err);
         if (status == ADAPS_NO)
             return;
-        /* The end of an earlier connection was reported before what a later one sent; taken after it,
-         * it would end the session of a new controller whose connection got the same descriptor. */
+        /* The end of an earlier connection was reported before what a later one sent; taken after
+         * it, it would end the session of a new controller whose connection got the same
+         * descriptor. */
         take_events(agent);
         if (status == ADAPS_OK)
             take_message(agent, message);
@@ -189,7 +186,10 @@ static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_en
             status = ad_zap_start(agent->context, &agent->allow, &agent->zap, err);
     }
     if (status == ADAPS_OK)
-        status = ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_MAX_BYTES, &agent->router, err);
+        status =
+            ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_MAX_BYTES, &agent->router, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_mandatory(agent->router, err);
     if (status == ADAPS_OK)
         status = ad_socket_heartbeat(agent->router, HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, err);
     if (status == ADAPS_OK)
@@ -197,8 +197,7 @@ static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_en
     if (status == ADAPS_OK)
         status = ad_socket_monitor(agent->context, agent->router, &agent->monitor, err);
     if (status == ADAPS_OK)
-        status = ad_socket_bind(agent->router,
-                                ad_endpoint_format(listen->host, listen->port, text),
+        status = ad_socket_bind(agent->router, ad_endpoint_format(listen->host, listen->port, text),
                                 agent->endpoint, err);
     return status;
 }

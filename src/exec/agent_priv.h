@@ -43,23 +43,19 @@ struct ad_agent {
     uint64_t inferences;
 };
 
-/* Sends an answer to the request with that head. Nothing can be done about failures. */
-void ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
-                     int type,
-                     const ProtobufCMessage *body, const void *raw, size_t raw_size);
-void ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
-                           const struct ad_frame *request,
-                           const struct adaps_error *err, int step);
+/* Sends an answer to the request with that head. False: whoever asked is gone. */
+bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
+                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size);
+bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
+                           const struct ad_frame *request, const struct adaps_error *err, int step);
 
 /* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
-AD_MUST_CHECK enum adaps_status ad_agent_store(struct ad_agent *agent,
-                                               const struct ad_message *message,
-                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status
+ad_agent_store(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
 
 /* OPEN, CONNECT, RUN, ABORT, CLOSE, PING; later answers come from ad_agent_worker_done(). */
-AD_MUST_CHECK enum adaps_status ad_agent_serve(struct ad_agent *agent,
-                                               const struct ad_message *message,
-                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status
+ad_agent_serve(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
 void ad_agent_worker_done(struct ad_agent *agent);
 
 /* Ends the session, because `why`, as soon as the worker lets go. */

@@ -4,8 +4,8 @@
  *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
- * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's connection,
- * or by the controller's silence during a run. */
+ * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
+ * connection, or by the controller's silence during a run. */
 #include "base/clock.h"
 #include "exec/agent_priv.h"
 
@@ -117,8 +117,7 @@ static enum adaps_status open_session(struct ad_agent *agent, const struct ad_me
         return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
     if (message->frame.session == 0)
         return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
-    enum adaps_status status =
-        ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
+    enum adaps_status status = ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
@@ -189,15 +188,14 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
     return ADAPS_OK;
 }
 
-static void answer_where(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
-                     int type,
-                         int step, bool finished)
+static bool answer_where(struct ad_agent *agent, const zmq_msg_t *route,
+                         const struct ad_frame *request, int type, int step, bool finished)
 {
     Adaps__Wire__Where where = ADAPS__WIRE__WHERE__INIT;
     where.inference = agent->session.inference;
     where.step = step;
     where.finished = finished;
-    ad_agent_answer(agent, route, request, type, &where.base, NULL, 0);
+    return ad_agent_answer(agent, route, request, type, &where.base, NULL, 0);
 }
 
 enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message *message,
@@ -244,7 +242,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
 
 /* --- the worker's results --- */
 
-static void answer_opened(struct ad_agent *agent, const struct ad_pending *to)
+static bool answer_opened(struct ad_agent *agent, const struct ad_pending *to)
 {
     Adaps__Wire__Opened opened = ADAPS__WIRE__OPENED__INIT;
     Adaps__Wire__Port ports[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
@@ -259,10 +257,10 @@ static void answer_opened(struct ad_agent *agent, const struct ad_pending *to)
         list[n] = &ports[n];
     }
     opened.ports = list;
-    ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
+    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
 }
 
-static void answer_done(struct ad_agent *agent, const struct ad_pending *to)
+static bool answer_done(struct ad_agent *agent, const struct ad_pending *to)
 {
     const struct ad_job_result *result = &agent->worker.result;
     Adaps__Wire__Done done = ADAPS__WIRE__DONE__INIT;
@@ -273,8 +271,8 @@ static void answer_done(struct ad_agent *agent, const struct ad_pending *to)
     done.bytes_sent = result->bytes_sent;
     done.messages_sent = result->messages_sent;
     agent->inferences++;
-    ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
-                    agent->worker.outputs.data, agent->worker.outputs.bytes);
+    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
+                           agent->worker.outputs.data, agent->worker.outputs.bytes);
 }
 
 static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
@@ -282,23 +280,25 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
     struct ad_agent_session *session = &agent->session;
     const struct ad_job_result *result = &agent->worker.result;
     const struct ad_pending *to = &session->job;
-    bool good = result->status == ADAPS_OK;
+    bool good = result->status == ADAPS_OK, heard;
     if (session->abort.set)
-        answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
-                     result->step, good);
+        heard = answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
+                             result->step, good);
     else if (!good)
-        ad_agent_answer_error(agent, &to->route, &to->frame, &result->err, result->step);
+        heard = ad_agent_answer_error(agent, &to->route, &to->frame, &result->err, result->step);
     else if (kind == AD_JOB_LOAD)
-        answer_opened(agent, to);
+        heard = answer_opened(agent, to);
     else if (kind == AD_JOB_JOIN)
-        ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
+        heard = ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     else
-        answer_done(agent, to);
+        heard = answer_done(agent, to);
     session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
     settle(&session->abort);
     settle(&session->job);
     if (kind == AD_JOB_LOAD && !good)
         ad_agent_free_session(agent);
+    else if (!heard)
+        ad_agent_end_session(agent, "its controller is gone");
 }
 
 void ad_agent_worker_done(struct ad_agent *agent)
@@ -309,8 +309,8 @@ void ad_agent_worker_done(struct ad_agent *agent)
         return;
     if (kind == AD_JOB_CLOSE) {
         if (session->close.set)
-            ad_agent_answer(agent, &session->close.route, &session->close.frame, AD_FRAME_CLOSED, NULL,
-                            NULL, 0);
+            ad_agent_answer(agent, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
+                            NULL, NULL, 0);
         ad_agent_free_session(agent);
     } else if (session->ending) {
         post_close(agent);

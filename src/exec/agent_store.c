@@ -27,8 +27,8 @@ static enum adaps_status hello(struct ad_agent *agent, const struct ad_message *
     welcome.busy = agent->session.open;
     welcome.inferences = agent->inferences;
     welcome.uptime_ns = ad_clock_ns() - agent->start_ns;
-    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
-                    NULL, 0);
+    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base, NULL,
+                    0);
     return ADAPS_OK;
 }
 
@@ -71,8 +71,7 @@ static enum adaps_status have(struct ad_agent *agent, const struct ad_message *m
     ProtobufCMessage *body;
     Adaps__Wire__Missing missing = ADAPS__WIRE__MISSING__INIT;
     uint64_t needed = 0, lacking = 0;
-    enum adaps_status status =
-        ad_message_body(message, &adaps__wire__have__descriptor, &body, err);
+    enum adaps_status status = ad_message_body(message, &adaps__wire__have__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Have *list = (const Adaps__Wire__Have *)body;
@@ -104,16 +103,15 @@ static enum adaps_status blob(struct ad_agent *agent, struct ad_message *message
 {
     ProtobufCMessage *body;
     struct ad_digest digest;
-    enum adaps_status status =
-        ad_message_body(message, &adaps__wire__blob__descriptor, &body, err);
+    enum adaps_status status = ad_message_body(message, &adaps__wire__blob__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Blob *piece = (const Adaps__Wire__Blob *)body;
     uint64_t owner =
         ad_frame_checksum(1, zmq_msg_data(&message->route), zmq_msg_size(&message->route));
     if (!ad_wire_digest(piece->digest, &digest))
-        status = ad_error_set(err, ADAPS_EINPUT, "a blob's digest has %zu bytes",
-                              piece->digest.len);
+        status =
+            ad_error_set(err, ADAPS_EINPUT, "a blob's digest has %zu bytes", piece->digest.len);
     else
         status = ad_cache_put(&agent->cache, owner, &digest, piece->size, piece->offset,
                               zmq_msg_data(&message->raw), zmq_msg_size(&message->raw), err);
@@ -131,8 +129,7 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_message *me
     struct adaps_plan *checked = NULL;
     const void *data = zmq_msg_data(&message->raw);
     size_t size = zmq_msg_size(&message->raw);
-    enum adaps_status status =
-        ad_message_body(message, &adaps__wire__plan__descriptor, &body, err);
+    enum adaps_status status = ad_message_body(message, &adaps__wire__plan__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     found = ad_digest_of(data, size);

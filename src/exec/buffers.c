@@ -2,6 +2,8 @@
 #include "exec/engine_priv.h"
 #include "exec/memory.h"
 
+#include <string.h>
+
 /* --- hulls and lives --- */
 
 static void touch(const struct ad_graph *graph, struct ad_buffer *buffers, int value,
@@ -141,10 +143,12 @@ enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
         status = ad_memory_plan(blocks, count, AD_XNN_SLACK, bytes, err);
     if (status == ADAPS_OK) {
         *arena = ad_alloc_aligned(*bytes);
-        if (*arena)
+        if (*arena) {
+            memset(*arena, 0, *bytes); /* its pages come now, not in the first inference */
             point(plan, device, buffers, scratch, blocks, (char *)*arena);
-        else
+        } else {
             status = ad_error_memory(err, "activations", *bytes);
+        }
     }
     ad_free(blocks);
     return status;

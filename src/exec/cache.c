@@ -42,7 +42,8 @@ static void touch(const char *path)
 
 /* Calls visit for every regular file of a folder. */
 typedef void visit_fn(void *self, const char *path, const struct stat *st);
-static void visit_folder(const struct ad_cache *cache, const char *kind, visit_fn *visit, void *self)
+static void visit_folder(const struct ad_cache *cache, const char *kind, visit_fn *visit,
+                         void *self)
 {
     char *folder = ad_asprintf("%s/%s", cache->dir, kind);
     DIR *dir = folder ? opendir(folder) : NULL;
@@ -114,7 +115,8 @@ bool ad_cache_has(const struct ad_cache *cache, const struct ad_digest *digest, 
 {
     struct stat st;
     char *path = path_of(cache, "blobs", digest);
-    bool there = path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
+    bool there =
+        path && stat(path, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
     if (there)
         touch(path);
     ad_free(path);
@@ -265,8 +267,8 @@ static enum adaps_status begin_upload(struct ad_cache *cache, uint64_t owner,
     }
     upload->fd = mkstemp(upload->path);
     if (upload->fd < 0) {
-        enum adaps_status status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s",
-                                                upload->path, strerror(errno));
+        enum adaps_status status =
+            ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", upload->path, strerror(errno));
         drop_upload(cache, slot);
         return status;
     }
@@ -288,15 +290,17 @@ static bool write_all(int fd, const uint8_t *data, size_t size)
     return true;
 }
 
-/* No sync: a file that a power cut damages fails its digest when it is mapped, and is sent again. */
+/* No sync: a file that a power cut damages fails its digest when it is mapped, and is sent again.
+ */
 static enum adaps_status finish_upload(struct ad_cache *cache, struct ad_upload *upload,
                                        struct adaps_error *err)
 {
     struct ad_digest digest;
     crypto_generichash_final(&upload->hash, digest.bytes, sizeof digest.bytes);
     if (!ad_digest_equal(&digest, &upload->digest))
-        return ad_error_set(err, ADAPS_EINPUT, "a blob of %" PRIu64 " bytes has another digest than "
-                                               "was announced",
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "a blob of %" PRIu64 " bytes has another digest than "
+                            "was announced",
                             upload->size);
     char *path = path_of(cache, "blobs", &upload->digest);
     if (!path)
@@ -319,12 +323,14 @@ enum adaps_status ad_cache_put(struct ad_cache *cache, uint64_t owner,
         slot = -1;
     }
     if (slot < 0 && offset != 0)
-        return ad_error_set(err, ADAPS_EINPUT, "a blob's piece at byte %" PRIu64 " without those "
-                                               "before it",
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "a blob's piece at byte %" PRIu64 " without those "
+                            "before it",
                             offset);
     if (size > cache->limit)
-        return ad_error_set(err, ADAPS_EINPUT, "a blob of %" PRIu64 " bytes, the cache may hold "
-                                               "%" PRIu64 " (--cache-limit)",
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "a blob of %" PRIu64 " bytes, the cache may hold "
+                            "%" PRIu64 " (--cache-limit)",
                             size, cache->limit);
     if (slot < 0)
         status = begin_upload(cache, owner, digest, size, &slot, err);
@@ -338,8 +344,8 @@ enum adaps_status ad_cache_put(struct ad_cache *cache, uint64_t owner,
                               " where byte %" PRIu64 " of %" PRIu64 " was due",
                               length, offset, size, upload->offset, upload->size);
     else if (!write_all(upload->fd, data, length))
-        status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", upload->path,
-                              strerror(errno));
+        status =
+            ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", upload->path, strerror(errno));
     if (status == ADAPS_OK) {
         crypto_generichash_update(&upload->hash, data, length);
         upload->offset += length;

@@ -12,7 +12,8 @@
 
 #include <time.h>
 
-#define AD_CACHE_UPLOADS 8 /* blobs on the way at a time; the one longest without news gives way */
+#define AD_CACHE_UPLOADS 8 /* blobs on the way at a time; the one longest without news gives way   \
+                            */
 
 struct ad_upload;
 
@@ -37,24 +38,23 @@ bool ad_cache_has(const struct ad_cache *cache, const struct ad_digest *digest, 
 void ad_cache_begin_push(struct ad_cache *cache);
 
 /* Deletes the least recently used files until `more` bytes fit within the limit; *tight (nullable)
- * says that they still do not, because of files in use. ADAPS_EINPUT when `needed` (the plan's whole
- * need here) or `more` is beyond the limit. */
+ * says that they still do not, because of files in use. ADAPS_EINPUT when `needed` (the plan's
+ * whole need here) or `more` is beyond the limit. */
 AD_MUST_CHECK enum adaps_status ad_cache_make_room(struct ad_cache *cache, uint64_t needed,
                                                    uint64_t more, bool *tight,
                                                    struct adaps_error *err);
 
 /* A piece of a blob from the sender `owner`; pieces come in order from offset 0. With the last one
- * the digest is verified and the blob appears. ADAPS_EINPUT: out of order, too long, wrong digest, disk
- * full; the upload is then given up. */
+ * the digest is verified and the blob appears. ADAPS_EINPUT: out of order, too long, wrong digest,
+ * disk full; the upload is then given up. */
 AD_MUST_CHECK enum adaps_status ad_cache_put(struct ad_cache *cache, uint64_t owner,
                                              const struct ad_digest *digest, uint64_t size,
                                              uint64_t offset, const void *data, size_t length,
                                              struct adaps_error *err);
 
 AD_MUST_CHECK enum adaps_status ad_cache_put_plan(struct ad_cache *cache,
-                                                  const struct ad_digest *digest,
-                                                  const void *data, size_t size,
-                                                  struct adaps_error *err);
+                                                  const struct ad_digest *digest, const void *data,
+                                                  size_t size, struct adaps_error *err);
 
 /* The bytes of a plan file, the caller's (ad_free). ADAPS_EAGENT: not there. */
 AD_MUST_CHECK enum adaps_status ad_cache_plan(const struct ad_cache *cache,

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <zmq.h>
 
-static enum adaps_status fail(const struct ad_data_link *link, struct adaps_error *err, const char *what)
+static enum adaps_status fail(const struct ad_data_link *link, struct adaps_error *err,
+                              const char *what)
 {
     return ad_error_set(err, ADAPS_EAGENT, "'%s': %s", link->peer.name, what);
 }
@@ -39,18 +40,18 @@ static size_t message_limit(const struct adaps_plan *plan, int device, int peer)
     return (size_t)largest + CURVE_BYTES;
 }
 
-static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *link, const char *host,
-                                   const struct ad_keys *keys, struct adaps_error *err)
+static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *link,
+                                   const char *host, const struct ad_keys *keys,
+                                   struct adaps_error *err)
 {
     char any[AD_ENDPOINT_BYTES], text[AD_ENDPOINT_BYTES];
     struct ad_endpoint bound;
     if (keys->present && !ad_key_valid(link->peer.key))
         return ad_error_set(err, ADAPS_EINPUT, "device '%s' has no key in the plan's devices file",
                             link->peer.name);
-    enum adaps_status status =
-        ad_socket_new(links->context, ZMQ_PAIR,
-                      message_limit(links->plan, links->device, link->peer.device), &link->socket,
-                      err);
+    enum adaps_status status = ad_socket_new(
+        links->context, ZMQ_PAIR, message_limit(links->plan, links->device, link->peer.device),
+        &link->socket, err);
     if (status == ADAPS_OK)
         status = ad_socket_monitor(links->context, link->socket, &link->monitor, err);
     if (status != ADAPS_OK || !link->listens)
@@ -209,8 +210,8 @@ static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *
         return fail(link, err, "somebody else answers at its port");
     if (link->listens)
         status = send_join(links, link, err);
+    watch(link); /* forgets what strangers did: descriptors are used again */
     link->joined = true;
-    watch(link);
     return status;
 }
 

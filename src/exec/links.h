@@ -1,8 +1,8 @@
 /* The data connections of a session: one per peer, used by the worker thread alone. The device with
  * the lower index listens at a free port, the other connects; both introduce themselves with a JOIN
- * frame that carries the session's number, which nobody else knows. PAIR sockets take one peer only:
- * a stranger never gets a message meant for it. (Closing the port after the first would close its
- * connection, too.) */
+ * frame that carries the session's number, which nobody else knows. PAIR sockets take one peer
+ * only: a stranger never gets a message meant for it. (Closing the port after the first would close
+ * its connection, too.) */
 #ifndef AD_EXEC_LINKS_H
 #define AD_EXEC_LINKS_H
 
@@ -41,9 +41,9 @@ struct ad_links {
     uint64_t bytes_sent, messages_sent; /* in this inference */
 };
 
-/* Makes the sockets for all peers of `device` and listens where it has to, at a free port of `host`.
- * peers: those that the controller told, of which each needed one must be there. With keys, every
- * peer must have one. Fields of links up to wake_fd are the caller's to set. ADAPS_EINPUT,
+/* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
+ * `host`. peers: those that the controller told, of which each needed one must be there. With keys,
+ * every peer must have one. Fields of links up to wake_fd are the caller's to set. ADAPS_EINPUT,
  * ADAPS_EAGENT name the peer. Close after a failure, too. */
 AD_MUST_CHECK enum adaps_status ad_links_open(struct ad_links *links, const char *host,
                                               const struct ad_keys *keys,

@@ -40,15 +40,16 @@ static enum adaps_status get_slice(void *self, const struct ad_slice *slice, con
         if (mapping->fd < 0) {
             size_t rows = (size_t)(s->row1 - s->row0);
             size_t row = (size_t)worker->plan->graph->weights[s->weight].row_elements;
-            enum adaps_status status = ad_cache_map(worker->cache, &s->digest,
-                                                    rows * row * sizeof(float), mapping, err);
+            enum adaps_status status =
+                ad_cache_map(worker->cache, &s->digest, rows * row * sizeof(float), mapping, err);
             if (status != ADAPS_OK)
                 return status;
         }
         *data = mapping->data;
         return ADAPS_OK;
     }
-    return ad_error_set(err, ADAPS_EINTERNAL, "rows %lld:%lld of weight %d are no slice of the plan",
+    return ad_error_set(err, ADAPS_EINTERNAL,
+                        "rows %lld:%lld of weight %d are no slice of the plan",
                         (long long)slice->row0, (long long)slice->row1, slice->weight);
 }
 
@@ -128,7 +129,8 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
                                       .session = job->session,
                                       .cancel = &worker->cancel,
                                       .wake_fd = worker->wake_fd};
-    status = ad_links_open(&worker->links, worker->host, worker->keys, job->peers, job->npeers, err);
+    status =
+        ad_links_open(&worker->links, worker->host, worker->keys, job->peers, job->npeers, err);
     if (status != ADAPS_OK)
         ad_links_close(&worker->links);
     return status;
@@ -205,8 +207,8 @@ static void work(struct ad_worker *worker)
         break;
     case AD_JOB_JOIN:
         worker->links.deadline_ns = job->deadline_ns;
-        result->status = ad_links_join(&worker->links, worker->keys, job->peers, job->npeers,
-                                       &result->err);
+        result->status =
+            ad_links_join(&worker->links, worker->keys, job->peers, job->npeers, &result->err);
         break;
     case AD_JOB_RUN:
         result->status = run(worker, &result->err);

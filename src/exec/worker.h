@@ -59,7 +59,7 @@ struct ad_worker {
     struct ad_job_result result;
     struct ad_ends inputs, outputs;
     struct ad_links links;
-    bool busy; /* the control thread's view */
+    bool busy;   /* the control thread's view */
     int done_fd; /* readable when a job is done: then call ad_worker_finish() */
 
     /* the worker's */

@@ -18,8 +18,8 @@ enum adaps_status ad_endpoint_parse(const char *text, struct ad_endpoint *out,
     bool bracketed = length > 2 && host[0] == '[' && host[length - 1] == ']';
     if (length == 0 || length >= sizeof out->host ||
         (!bracketed && memchr(host, ':', length) != NULL) || strpbrk(host, " \t\n/;,") != NULL)
-        return ad_error_set(err, ADAPS_EUSAGE,
-                            "'%s' is not an address: it must be tcp://HOST:PORT", text);
+        return ad_error_set(err, ADAPS_EUSAGE, "'%s' is not an address: it must be tcp://HOST:PORT",
+                            text);
     int64_t port = 0;
     if (strcmp(colon + 1, "*") != 0 && !ad_parse_int(colon + 1, 0, 65535, &port))
         return ad_error_set(err, ADAPS_EUSAGE, "'%s': the port must be 1 to 65535, or * for any",

@@ -48,8 +48,8 @@ struct ad_frame {
     uint16_t type;
     uint64_t session; /* random; 0 outside of sessions */
     uint32_t inference, step;
-    uint32_t tag;     /* DATA: the plan's; control: number of the request, repeated in its answer */
-    uint64_t length;  /* bytes of payload */
+    uint32_t tag;    /* DATA: the plan's; control: number of the request, repeated in its answer */
+    uint64_t length; /* bytes of payload */
     uint64_t checksum;
 };
 

@@ -62,10 +62,11 @@ enum adaps_status ad_keys_load(const char *path, struct ad_keys *out, struct ada
         if (!parse_line(line, "public", keys.public))
             parse_line(line, "secret", keys.secret);
     if (!ad_key_valid(keys.public) || !ad_key_valid(keys.secret)) {
-        status = ad_error_set(err, ADAPS_EINPUT,
-                              "%s: no key pair: it must have the lines 'public = KEY' and 'secret = "
-                              "KEY' (adaps keygen writes one)",
-                              path);
+        status =
+            ad_error_set(err, ADAPS_EINPUT,
+                         "%s: no key pair: it must have the lines 'public = KEY' and 'secret = "
+                         "KEY' (adaps keygen writes one)",
+                         path);
         goto out;
     }
     if (zmq_curve_public(derived, keys.secret) != 0 || strcmp(derived, keys.public) != 0) {
@@ -109,7 +110,8 @@ enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys 
     char text[256];
     if (zmq_curve_keypair(keys.public, keys.secret) != 0)
         return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: new key pair: %s", zmq_strerror(errno));
-    int length = snprintf(text, sizeof text, "public = %s\nsecret = %s\n", keys.public, keys.secret);
+    int length =
+        snprintf(text, sizeof text, "public = %s\nsecret = %s\n", keys.public, keys.secret);
     if (replace && unlink(path) != 0 && errno != ENOENT)
         return ad_error_set(err, ADAPS_EINPUT, "%s: cannot replace: %s", path, strerror(errno));
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -148,9 +150,9 @@ enum adaps_status ad_allow_load(const char *path, struct ad_allow *out, struct a
         if (*key == '\0' || (*key == '#' && !ad_key_valid(key)))
             continue;
         if (!ad_key_valid(key)) {
-            status = ad_error_set(err, ADAPS_EINPUT,
-                                  "%s: line %d: not a public key (40 characters of Z85)", path,
-                                  number);
+            status =
+                ad_error_set(err, ADAPS_EINPUT,
+                             "%s: line %d: not a public key (40 characters of Z85)", path, number);
             goto out;
         }
         if (!ad_grow(&allow.keys, allow.count, &allow.capacity, sizeof *allow.keys)) {

@@ -23,7 +23,8 @@ AD_MUST_CHECK enum adaps_status ad_keys_load(const char *path, struct ad_keys *o
 AD_MUST_CHECK enum adaps_status ad_keys_find(const char *path, struct ad_keys *out,
                                              struct adaps_error *err);
 
-/* $XDG_CONFIG_HOME/adaps/key or ~/.config/adaps/key; NULL without either. The caller's (ad_free). */
+/* $XDG_CONFIG_HOME/adaps/key or ~/.config/adaps/key; NULL without either. The caller's (ad_free).
+ */
 char *ad_keys_default_path(void);
 
 /* Makes a new pair and writes it to path, mode 0600; what is there already is left alone unless

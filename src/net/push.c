@@ -1,5 +1,5 @@
-/* Plans and weights to the agents: only what they lack, one agent after the other (agents that share
- * a cache then get every blob once). */
+/* Plans and weights to the agents: only what they lack, one agent after the other (agents that
+ * share a cache then get every blob once). */
 #include "base/clock.h"
 #include "net/remote.h"
 #include "net/session.h"
@@ -156,13 +156,14 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
     for (int i = 0; i < slices->count; i++)
         report->weight_bytes_needed += slice_bytes(push->plan, &slices->items[i]);
     report->blobs_needed = slices->count;
-    enum adaps_status status = ask_missing(push, remote, slices, ad_clock_ns() + push->deadline_ns,
-                                           &missing, err);
+    enum adaps_status status =
+        ask_missing(push, remote, slices, ad_clock_ns() + push->deadline_ns, &missing, err);
     if (status != ADAPS_OK)
         return status;
     for (size_t i = 0; i < missing->n_indices; i++)
         lacking += slice_bytes(push->plan, &slices->items[missing->indices[i]]);
-    progress(push, report->weight_bytes_needed > lacking ? report->weight_bytes_needed - lacking : 0);
+    progress(push,
+             report->weight_bytes_needed > lacking ? report->weight_bytes_needed - lacking : 0);
     if (missing->n_indices > 0)
         status = get_weights(push, err);
     for (size_t i = 0; i < missing->n_indices && status == ADAPS_OK; i++) {
@@ -182,8 +183,8 @@ static enum adaps_status push_device(struct push *push, int device, struct ad_pu
 {
     struct ad_remote remote;
     Adaps__Wire__Welcome *welcome = NULL;
-    enum adaps_status status = ad_remote_init(&remote, push->context, device,
-                                              &push->plan->cluster.devices[device], &push->keys, err);
+    enum adaps_status status = ad_remote_init(
+        &remote, push->context, device, &push->plan->cluster.devices[device], &push->keys, err);
     if (status == ADAPS_OK)
         status = ad_remote_hello(&remote, ad_clock_ns() + push->deadline_ns, &welcome, err);
     if (status == ADAPS_OK)

@@ -39,8 +39,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
                             device->name);
     enum adaps_status status = ad_endpoint_parse(device->address, &endpoint, err);
     if (status == ADAPS_OK && endpoint.port == 0)
-        status = ad_error_set(err, ADAPS_EUSAGE, "'%s' has no port to connect to",
-                              device->address);
+        status = ad_error_set(err, ADAPS_EUSAGE, "'%s' has no port to connect to", device->address);
     if (status == ADAPS_OK && *device->key && !ad_key_valid(device->key))
         status = ad_error_set(err, ADAPS_EUSAGE, "its key is not 40 characters of Z85");
     if (status == ADAPS_OK && *device->key && !keys->present)
@@ -225,17 +224,17 @@ enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t de
                                              : "cannot connect: does the agent run there?");
             break;
         }
-        int64_t wake = how == AD_WAIT_PING && now + AD_PING_NS < deadline ? now + AD_PING_NS
-                                                                            : deadline;
+        int64_t wake =
+            how == AD_WAIT_PING && now + AD_PING_NS < deadline ? now + AD_PING_NS : deadline;
         ad_remotes_sleep(remote, 1, wake);
     }
     remote->ping_ns = 0;
     if (status == ADAPS_OK && remote->message.frame.type == AD_FRAME_ERROR)
         status = ad_remote_error(&remote->message, NULL, err);
     else if (status == ADAPS_OK && remote->message.frame.type != type)
-        status = ad_error_set(err, ADAPS_EAGENT, "it answered %s instead of %s",
-                              ad_frame_type_name(remote->message.frame.type),
-                              ad_frame_type_name(type));
+        status =
+            ad_error_set(err, ADAPS_EAGENT, "it answered %s instead of %s",
+                         ad_frame_type_name(remote->message.frame.type), ad_frame_type_name(type));
     if (status != ADAPS_OK)
         ad_remote_blame(remote, err);
     return status;

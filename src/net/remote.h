@@ -15,8 +15,8 @@ struct ad_remote {
     char name[64], address[128];
     char key[AD_KEY_BYTES]; /* of the agent, or "" */
     void *socket, *monitor;
-    bool up;          /* the handshake has succeeded */
-    bool lost;        /* for good; why: */
+    bool up;   /* the handshake has succeeded */
+    bool lost; /* for good; why: */
     char cause[200];
     uint32_t requests; /* number of the latest request: tag of its answer */
     uint32_t answered; /* number of the latest request that was answered */
@@ -24,7 +24,7 @@ struct ad_remote {
     int64_t patience_ns; /* AD_PATIENCE_NS or more where links are slow */
     int64_t ping_ns;     /* when the oldest unanswered ping was sent; 0 = none */
     int64_t last_ping_ns;
-    uint32_t inference;  /* of the latest PONG, and where it was: */
+    uint32_t inference; /* of the latest PONG, and where it was: */
     int step;
     bool finished;
     struct ad_message message; /* the latest received */
@@ -34,8 +34,7 @@ struct ad_remote {
  * together; ADAPS_EINTERNAL. After a failure fini is still right. */
 AD_MUST_CHECK enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int index,
                                                const struct ad_device *device,
-                                               const struct ad_keys *keys,
-                                               struct adaps_error *err);
+                                               const struct ad_keys *keys, struct adaps_error *err);
 void ad_remote_fini(struct ad_remote *remote);
 
 /* "agent 'NAME' (ADDRESS): " in front of the message; status unchanged. */
@@ -52,8 +51,8 @@ AD_MUST_CHECK enum adaps_status ad_remote_send(struct ad_remote *remote, int typ
 void ad_remote_ping(struct ad_remote *remote, int64_t now);
 
 /* What came in, without waiting: monitor events, then one message. PONGs and stale answers are
- * handled here. ADAPS_OK: remote->message is an answer; ADAPS_NO: nothing (remote->lost may have become
- * true); ADAPS_EAGENT: the agent sent something invalid. */
+ * handled here. ADAPS_OK: remote->message is an answer; ADAPS_NO: nothing (remote->lost may have
+ * become true); ADAPS_EAGENT: the agent sent something invalid. */
 AD_MUST_CHECK enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err);
 
 /* Sleeps until something comes in from any of n agents or `until`. */
@@ -66,8 +65,9 @@ enum ad_remote_wait {
 
 /* Waits for an answer, which must be of the given type: then remote->message. An ERROR is
  * returned with its status and message. All errors are blamed on the agent. */
-AD_MUST_CHECK enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t deadline,
-                                                enum ad_remote_wait how, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_remote_await(struct ad_remote *remote, int type,
+                                                int64_t deadline, enum ad_remote_wait how,
+                                                struct adaps_error *err);
 
 /* The error that an ERROR message carries; *step when not NULL. */
 enum adaps_status ad_remote_error(const struct ad_message *message, int *step,

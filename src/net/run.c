@@ -77,9 +77,8 @@ static enum adaps_status take_outputs(struct ad_session *session, struct ad_mess
     return ADAPS_OK;
 }
 
-static enum adaps_status take_done(struct ad_session *session, int index,
-                                   struct ad_tensor *outputs, struct ad_run_stats *stats,
-                                   struct adaps_error *err)
+static enum adaps_status take_done(struct ad_session *session, int index, struct ad_tensor *outputs,
+                                   struct ad_run_stats *stats, struct adaps_error *err)
 {
     struct ad_remote *remote = &session->remotes[index];
     ProtobufCMessage *body;
@@ -89,12 +88,12 @@ static enum adaps_status take_done(struct ad_session *session, int index,
         return status;
     const Adaps__Wire__Done *done = (const Adaps__Wire__Done *)body;
     if (stats && stats->devices)
-        stats->devices[remote->device] = (struct ad_device_stats){.compute_ns = done->compute_ns,
-                                                                  .wait_ns = done->wait_ns,
-                                                                  .total_ns = done->total_ns,
-                                                                  .bytes_sent = done->bytes_sent,
-                                                                  .messages_sent =
-                                                                      done->messages_sent};
+        stats->devices[remote->device] =
+            (struct ad_device_stats){.compute_ns = done->compute_ns,
+                                     .wait_ns = done->wait_ns,
+                                     .total_ns = done->total_ns,
+                                     .bytes_sent = done->bytes_sent,
+                                     .messages_sent = done->messages_sent};
     if (stats && index == session->source)
         stats->latency_ns = done->latency_ns;
     ad_body_free(body);
@@ -293,9 +292,9 @@ static void tell_others(const struct ad_session *session, const struct ad_outcom
             snprintf(text, sizeof text, "; %s had finished", remote->name);
         else
             snprintf(text, sizeof text, "; %s was %s%s", remote->name,
-                     remote->lost                                     ? "lost, too, at "
+                     remote->lost                                   ? "lost, too, at "
                      : is_wait(session->plan, remote->device, step) ? "waiting at "
-                                                                      : "at ",
+                                                                    : "at ",
                      where);
         append(err, text);
     }
@@ -324,8 +323,8 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, struct ad_o
         ad_error_set(&story, ADAPS_EAGENT, "inference %u was not done within %.3g s",
                      session->inference, (double)session->deadline_ns * 1e-9);
     } else if (lost) {
-        int step = outcomes[culprit].reply == AD_REPLY_FAILED ? outcomes[culprit].step
-                                                              : remote->step;
+        int step =
+            outcomes[culprit].reply == AD_REPLY_FAILED ? outcomes[culprit].step : remote->step;
         ad_step_where(session->plan, remote->device, step, where, sizeof where);
         ad_error_set(&story, ADAPS_EAGENT, "agent '%s' (%s) was lost in inference %u at %s: %s",
                      remote->name, remote->address, session->inference, where, remote->cause);

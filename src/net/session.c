@@ -29,8 +29,8 @@ static enum adaps_status end_bytes(const struct adaps_plan *plan, const int *val
             !ad_size_mul(bytes, sizeof(float), &bytes) || !ad_size_add(sum, bytes, &sum) ||
             sum > AD_CONTROL_MAX_BYTES)
             return ad_error_set(err, ADAPS_EINPUT,
-                                "the network's %s take more than %zu bytes: too much to send",
-                                what, AD_CONTROL_MAX_BYTES);
+                                "the network's %s take more than %zu bytes: too much to send", what,
+                                AD_CONTROL_MAX_BYTES);
     }
     *out = sum;
     return ADAPS_OK;
@@ -79,8 +79,8 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
         if (d == plan->cluster.source)
             session->source = session->nremotes;
         struct ad_remote *remote = &session->remotes[session->nremotes++];
-        enum adaps_status status = ad_remote_init(remote, session->context, d,
-                                                  &plan->cluster.devices[d], keys, err);
+        enum adaps_status status =
+            ad_remote_init(remote, session->context, d, &plan->cluster.devices[d], keys, err);
         if (status != ADAPS_OK)
             return status;
         remote->patience_ns = patience(session, d);
@@ -284,7 +284,6 @@ void ad_session_close(struct ad_session *session)
             if (status == ADAPS_NO && !remote->lost)
                 ad_remotes_sleep(remote, 1, deadline);
         }
-        
     }
     for (int i = 0; i < session->nremotes; i++)
         ad_remote_fini(&session->remotes[i]);

@@ -31,9 +31,9 @@ struct ad_outcome {
     struct adaps_error err;
 };
 
-/* After an inference went wrong: stops the other agents, finds out where everybody was, and says who
- * is to blame: a lost agent first, then the first that failed, else the deadline. `outcomes` is by
- * remote. Returns the status; the session is broken. */
+/* After an inference went wrong: stops the other agents, finds out where everybody was, and says
+ * who is to blame: a lost agent first, then the first that failed, else the deadline. `outcomes` is
+ * by remote. Returns the status; the session is broken. */
 enum adaps_status ad_session_post_mortem(struct ad_session *session, struct ad_outcome *outcomes,
                                          struct adaps_error *err);
 

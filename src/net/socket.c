@@ -26,9 +26,9 @@ enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void 
         return failed(err, "new socket");
     int64_t limit = (int64_t)max_bytes;
     if (!set_int(socket, ZMQ_SNDHWM, 0) || !set_int(socket, ZMQ_RCVHWM, 0) ||
-        !set_int(socket, ZMQ_LINGER, 0) ||
-        !set_int(socket, ZMQ_TCP_MAXRT, 800) || !set_int(socket, ZMQ_CONNECT_TIMEOUT, 300) ||
-        !set_int(socket, ZMQ_HANDSHAKE_IVL, 5000) || !set_int(socket, ZMQ_RECONNECT_IVL, 50) ||
+        !set_int(socket, ZMQ_LINGER, 0) || !set_int(socket, ZMQ_TCP_MAXRT, 800) ||
+        !set_int(socket, ZMQ_CONNECT_TIMEOUT, 300) || !set_int(socket, ZMQ_HANDSHAKE_IVL, 5000) ||
+        !set_int(socket, ZMQ_RECONNECT_IVL, 50) ||
         zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit) != 0) {
         enum adaps_status status = failed(err, "socket options");
         zmq_close(socket);
@@ -53,6 +53,11 @@ enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout
         !set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, timeout_ms))
         return failed(err, "heartbeat");
     return ADAPS_OK;
+}
+
+enum adaps_status ad_socket_mandatory(void *socket, struct adaps_error *err)
+{
+    return set_int(socket, ZMQ_ROUTER_MANDATORY, 1) ? ADAPS_OK : failed(err, "ROUTER_MANDATORY");
 }
 
 enum adaps_status ad_socket_serve(void *socket, const struct ad_keys *keys, const char *domain,
@@ -107,7 +112,8 @@ enum adaps_status ad_socket_monitor(void *context, void *socket, void **out,
 {
     static atomic_uint_fast64_t serial;
     char name[64];
-    snprintf(name, sizeof name, "inproc://monitor-%" PRIu64, (uint64_t)atomic_fetch_add(&serial, 1));
+    snprintf(name, sizeof name, "inproc://monitor-%" PRIu64,
+             (uint64_t)atomic_fetch_add(&serial, 1));
     int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
                  ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                  ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;

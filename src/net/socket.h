@@ -1,5 +1,5 @@
-/* ZeroMQ sockets as adaps uses them, and their monitors. Loss of a connection is seen by the monitor
- * (a killed process: at once) and by unanswered pings on control connections. */
+/* ZeroMQ sockets as adaps uses them, and their monitors. Loss of a connection is seen by the
+ * monitor (a killed process: at once) and by unanswered pings on control connections. */
 #ifndef AD_NET_SOCKET_H
 #define AD_NET_SOCKET_H
 
@@ -10,8 +10,8 @@
 
 /* A socket that buffers without limit of count, refuses parts of more than max_bytes and gives up
  * dead TCP connections soon. ADAPS_EINTERNAL. Close with ad_socket_close(). */
-AD_MUST_CHECK enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes,
-                                              void **out, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void **out,
+                                              struct adaps_error *err);
 
 /* Waits at most linger_ms for what is not yet sent (in the background). NULL is fine. */
 void ad_socket_close(void *socket, int linger_ms);
@@ -19,6 +19,9 @@ void ad_socket_close(void *socket, int linger_ms);
 /* Ask the other side for a sign of life every so often (control connections only). */
 AD_MUST_CHECK enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout_ms,
                                                     struct adaps_error *err);
+
+/* A ROUTER that says when whom it sends to is gone. */
+AD_MUST_CHECK enum adaps_status ad_socket_mandatory(void *socket, struct adaps_error *err);
 
 /* CURVE, before bind or connect. domain is what the ZAP handler (zap.h) decides by. */
 AD_MUST_CHECK enum adaps_status ad_socket_serve(void *socket, const struct ad_keys *keys,

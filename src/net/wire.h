@@ -1,5 +1,5 @@
-/* Control messages: head (frame.h), protobuf body (wire.proto), optional raw part; in front of them,
- * on the agent's ROUTER socket, the routing id of the controller. */
+/* Control messages: head (frame.h), protobuf body (wire.proto), optional raw part; in front of
+ * them, on the agent's ROUTER socket, the routing id of the controller. */
 #ifndef AD_NET_WIRE_H
 #define AD_NET_WIRE_H
 

@@ -17,8 +17,16 @@ struct ad_zap {
 
 /* The parts of a request that matter; RFC 27: version, id, domain, address, identity, mechanism,
  * credentials. */
-enum { PART_VERSION, PART_ID, PART_DOMAIN, PART_ADDRESS, PART_IDENTITY, PART_MECHANISM, PART_KEY,
-       PARTS };
+enum {
+    PART_VERSION,
+    PART_ID,
+    PART_DOMAIN,
+    PART_ADDRESS,
+    PART_IDENTITY,
+    PART_MECHANISM,
+    PART_KEY,
+    PARTS
+};
 
 struct request {
     char text[PARTS][256];
@@ -61,7 +69,8 @@ static bool admitted(const struct ad_zap *zap, const struct request *request)
 
 static void answer(void *socket, const struct request *request, bool yes)
 {
-    const char *parts[] = {"1.0", NULL, yes ? "200" : "400", yes ? "OK" : "key not allowed", "", ""};
+    const char *parts[] = {"1.0", NULL, yes ? "200" : "400", yes ? "OK" : "key not allowed",
+                           "",    ""};
     for (int i = 0; i < 6; i++) {
         const char *part = i == 1 ? request->text[PART_ID] : parts[i];
         size_t size = i == 1 ? (size_t)request->size[PART_ID] : strlen(parts[i]);

@@ -1,6 +1,6 @@
 /* Decides which CURVE keys may connect to the sockets of a context (ZeroMQ RFC 27), in a thread of
- * its own. By the socket's domain: AD_ZAP_CONTROL admits the keys of the allow list, any other domain
- * is a public key and admits this one. */
+ * its own. By the socket's domain: AD_ZAP_CONTROL admits the keys of the allow list, any other
+ * domain is a public key and admits this one. */
 #ifndef AD_NET_ZAP_H
 #define AD_NET_ZAP_H
 

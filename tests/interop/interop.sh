@@ -64,7 +64,7 @@ step() {
 
 # check NAME MODEL INPUT EXPECTED: the model's answer to the input against the expected one.
 check() {
-    step "$1" "$adaps" plan --strategy single -o "$work/m.plan" "$2" &&
+    step "$1" "$adaps" plan -d "$here/../../devices/local2.conf" --strategy single -o "$work/m.plan" "$2" &&
         step "$1" "$adaps" run --local "$work/m.plan" "$3" -o "$work/out.npy" &&
         "$python" "$here/compare.py" "$1" "$work/out.npy" "$4"
 }
