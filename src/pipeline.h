@@ -5,12 +5,12 @@
 #include "plan/plan.h"
 
 struct ad_pipeline_options {
-    const char *model;   /* ONNX file */
-    const char *devices; /* devices file */
+    const char *model;    /* ONNX file */
+    const char *devices;  /* devices file */
     const char *strategy; /* NULL = the default */
-    double bandwidth;    /* bytes/s, < 0 = the file's */
-    double latency;      /* seconds, < 0 = the file's */
-    double threshold;    /* ADaPS eq 3 */
+    double bandwidth;     /* bytes/s, < 0 = the file's */
+    double latency;       /* seconds, < 0 = the file's */
+    double threshold;     /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     enum ad_objective objective;
 };

@@ -1,4 +1,5 @@
 #include "onnxdata.h"
+#include "base/protobuf.h"
 #include "base/file.h"
 
 #include <dirent.h>
@@ -81,7 +82,7 @@ static enum adaps_status consider(const char *root, const char *group, const cha
     }
     list->names[list->count++] = name;
 out:
-    ad_onnx_unpack_free(message);
+    ad_protobuf_free(message);
     ad_free(data);
     ad_free(path);
     return status;

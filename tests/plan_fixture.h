@@ -4,8 +4,8 @@
 
 #include "plan/plan.h"
 
-/* ndevices devices dev0, dev1, ... of unequal speed, dev0 the source; 100 MB/s links, 10 us latency;
- * no memory limits. */
+/* ndevices devices dev0, dev1, ... of unequal speed, dev0 the source; 100 MB/s links, 10 us
+ * latency; no memory limits. */
 void ad_fixture_cluster(struct ad_cluster *out, int ndevices);
 
 /* A random graph of the seed. */

@@ -387,7 +387,7 @@ START_TEST(control_messages)
     ck_assert_mem_eq(zmq_msg_data(&m.raw), "raw", 3);
     ck_assert_int_eq(ad_message_body(&m, &adaps__wire__error__descriptor, &back, &err), ADAPS_OK);
     ck_assert_str_eq(((Adaps__Wire__Error *)back)->message, "it broke");
-    ad_body_free(back);
+    ad_protobuf_free(back);
     /* and back to where it came from */
     ck_assert_int_eq(ad_message_send(w.router, &m.route, &frame, NULL, NULL, 0, &err), ADAPS_OK);
     zmq_pollitem_t item = {.socket = w.dealer, .events = ZMQ_POLLIN};

@@ -246,8 +246,8 @@ START_TEST(one_message_per_holder)
 }
 END_TEST
 
-/* Row 3 is read by nobody (stride 2) and computed by nobody, but lies in the hull of what two readers
- * on one device want. */
+/* Row 3 is read by nobody (stride 2) and computed by nobody, but lies in the hull of what two
+ * readers on one device want. */
 START_TEST(gaps_nobody_reads)
 {
     struct ad_builder b;

@@ -53,15 +53,16 @@ enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data, 
     return status;
 }
 
-static bool write_all(int fd, const unsigned char *data, size_t size)
+bool ad_file_write_all(int fd, const void *data, size_t size)
 {
+    const unsigned char *next = data;
     while (size > 0) {
-        ssize_t n = write(fd, data, size);
+        ssize_t n = write(fd, next, size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return false;
-        data += n;
+        next += n;
         size -= (size_t)n;
     }
     return true;
@@ -82,7 +83,8 @@ enum adaps_status ad_file_replace(const char *path, const void *data, size_t siz
     }
     mode_t mask = umask(0);
     umask(mask);
-    bool written = fchmod(fd, 0666 & ~mask) == 0 && write_all(fd, data, size) && fsync(fd) == 0;
+    bool written =
+        fchmod(fd, 0666 & ~mask) == 0 && ad_file_write_all(fd, data, size) && fsync(fd) == 0;
     if (close(fd) != 0)
         written = false;
     if (!written || rename(temporary, path) != 0) {

@@ -14,6 +14,9 @@ AD_MUST_CHECK enum adaps_status ad_file_read(const char *path, size_t max_bytes,
 AD_MUST_CHECK enum adaps_status ad_file_replace(const char *path, const void *data, size_t size,
                                                 struct adaps_error *err);
 
+/* Writes all bytes to an open file; false with errno when that fails. */
+AD_MUST_CHECK bool ad_file_write_all(int fd, const void *data, size_t size);
+
 /* mkdir -p with mode 0700 for what is made. ADAPS_EINPUT names the path. */
 AD_MUST_CHECK enum adaps_status ad_file_mkdirs(const char *path, struct adaps_error *err);
 

@@ -7,10 +7,10 @@
 #define AD_MAX_RANK 8
 
 struct ad_tensor {
-    int rank;                   /* 0..AD_MAX_RANK; rank 0 is a scalar (one element) */
-    int64_t dims[AD_MAX_RANK];  /* each >= 0 */
-    size_t count;               /* product of dims */
-    float *data;                /* owned; 64-byte aligned */
+    int rank;                  /* 0..AD_MAX_RANK; rank 0 is a scalar (one element) */
+    int64_t dims[AD_MAX_RANK]; /* each >= 0 */
+    size_t count;              /* product of dims */
+    float *data;               /* owned; 64-byte aligned */
 };
 
 /* Checks rank and dims (each 0..INT32_MAX, product * 4 within SIZE_MAX) and allocates data, zeroed.

@@ -14,21 +14,21 @@ struct unit {
 };
 
 static const struct unit rate_units[] = {
-    {"bit", 1.0 / 8},    {"kbit", 1e3 / 8},   {"mbit", 1e6 / 8},   {"gbit", 1e9 / 8},
-    {"bit/s", 1.0 / 8},  {"kbit/s", 1e3 / 8}, {"mbit/s", 1e6 / 8}, {"gbit/s", 1e9 / 8},
-    {"B/s", 1},          {"kB/s", 1e3},       {"MB/s", 1e6},       {"GB/s", 1e9},
-    {"KiB/s", 1024},     {"MiB/s", 1048576},  {"GiB/s", 1073741824}, {NULL, 0},
+    {"bit", 1.0 / 8},   {"kbit", 1e3 / 8},   {"mbit", 1e6 / 8},     {"gbit", 1e9 / 8},
+    {"bit/s", 1.0 / 8}, {"kbit/s", 1e3 / 8}, {"mbit/s", 1e6 / 8},   {"gbit/s", 1e9 / 8},
+    {"B/s", 1},         {"kB/s", 1e3},       {"MB/s", 1e6},         {"GB/s", 1e9},
+    {"KiB/s", 1024},    {"MiB/s", 1048576},  {"GiB/s", 1073741824}, {NULL, 0},
 };
 static const struct unit time_units[] = {
     {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0},
 };
 static const struct unit size_units[] = {
-    {"", 1},       {"B", 1},         {"kB", 1e3},        {"MB", 1e6},
-    {"GB", 1e9},   {"KiB", 1024},    {"MiB", 1048576},   {"GiB", 1073741824},
-    {NULL, 0},
+    {"", 1},       {"B", 1},         {"kB", 1e3},         {"MB", 1e6}, {"GB", 1e9},
+    {"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {NULL, 0},
 };
 
-/* A decimal number at the start of text; *rest is what follows, after spaces. No hex, inf or nan. */
+/* A decimal number at the start of text; *rest is what follows, after spaces. No hex, inf or nan.
+ */
 static bool leading_number(const char *text, double *value, const char **rest)
 {
     const char *p = text;
@@ -111,7 +111,9 @@ static char *format_scaled(double value, double step, const char *const *names, 
         value /= step;
         i++;
     }
-    int decimals = value >= 99.995 || (i == 0 && value == floor(value)) ? 0 : value >= 9.9995 ? 1 : 2;
+    int decimals = value >= 99.995 || (i == 0 && value == floor(value)) ? 0
+                   : value >= 9.9995                                    ? 1
+                                                                        : 2;
     snprintf(buf, size, "%.*f %s", decimals, value, names[i]);
     return buf;
 }

@@ -12,7 +12,8 @@
  * false when the text is not one of these. */
 bool ad_parse_rate(const char *text, double *bytes_per_s);
 
-/* "0.3ms", "250us", "1s", "0" (only zero may go without a unit): seconds, >= 0. Units: ns us ms s. */
+/* "0.3ms", "250us", "1s", "0" (only zero may go without a unit): seconds, >= 0. Units: ns us ms s.
+ */
 bool ad_parse_time(const char *text, double *seconds);
 
 /* "4GiB", "512MB", "1024": bytes. Units: B kB MB GB KiB MiB GiB, none = bytes. */

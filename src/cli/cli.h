@@ -20,8 +20,9 @@ extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_s
     ad_command_simulate, ad_command_agent, ad_command_push, ad_command_run, ad_command_verify,
     ad_command_status, ad_command_local, ad_command_keygen;
 
-/* getopt_long wrapper. Every command has --help (prints usage on stdout, exit 0). Returns the option's
- * value, -1 at the end, or '?' after printing "adaps NAME: ..." and the usage hint on stderr. */
+/* getopt_long wrapper. Every command has --help (prints usage on stdout, exit 0). Returns the
+ * option's value, -1 at the end, or '?' after printing "adaps NAME: ..." and the usage hint on
+ * stderr. */
 struct option;
 int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const char *shorts,
                   const struct option *longs);
@@ -31,9 +32,9 @@ void ad_cli_help(const struct ad_command *command, FILE *out);
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err);
 int ad_cli_usage(const struct ad_command *command, const char *fmt, ...) AD_PRINTF(2, 3);
 
-/* adaps.conf of the current folder: keys model, devices, plan under no section; paths are relative to
- * the file's folder. Strings are NULL when the key or the file is absent; fini frees. An unreadable or
- * malformed file is ADAPS_EINPUT. */
+/* adaps.conf of the current folder: keys model, devices, plan under no section; paths are relative
+ * to the file's folder. Strings are NULL when the key or the file is absent; fini frees. An
+ * unreadable or malformed file is ADAPS_EINPUT. */
 struct ad_cli_config {
     char *model, *devices, *plan;
 };

@@ -18,7 +18,8 @@ struct ad_agent_options {
     int ready_fd;           /* >= 0: the bound endpoint and a newline are written there once */
 };
 
-/* Runs until SIGTERM or SIGINT. ADAPS_EUSAGE: options (loopback rule); ADAPS_EAGENT: cannot listen. */
+/* Runs until SIGTERM or SIGINT. ADAPS_EUSAGE: options (loopback rule); ADAPS_EAGENT: cannot listen.
+ */
 AD_MUST_CHECK enum adaps_status ad_agent_run(const struct ad_agent_options *options,
                                              struct adaps_error *err);
 

@@ -136,7 +136,7 @@ static enum adaps_status open_session(struct ad_agent *agent, const struct ad_me
         job->session = message->frame.session;
         ad_worker_post(&agent->worker);
     }
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return status;
 }
 
@@ -159,7 +159,7 @@ static enum adaps_status connect_session(struct ad_agent *agent, const struct ad
         job->deadline_ns = after_ms(connect->deadline_ms);
         ad_worker_post(&agent->worker);
     }
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return status;
 }
 
@@ -184,7 +184,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
     worker->job.inference = message->frame.inference;
     worker->job.deadline_ns = after_ms(((const Adaps__Wire__Run *)body)->deadline_ms);
     ad_worker_post(worker);
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return ADAPS_OK;
 }
 

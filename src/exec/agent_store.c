@@ -94,7 +94,7 @@ static enum adaps_status have(struct ad_agent *agent, const struct ad_message *m
                         NULL, 0);
 out:
     ad_free(missing.indices);
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return status;
 }
 
@@ -115,7 +115,7 @@ static enum adaps_status blob(struct ad_agent *agent, struct ad_message *message
     else
         status = ad_cache_put(&agent->cache, owner, &digest, piece->size, piece->offset,
                               zmq_msg_data(&message->raw), zmq_msg_size(&message->raw), err);
-    ad_body_free(body);
+    ad_protobuf_free(body);
     if (status == ADAPS_OK)
         ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_STORED, NULL, NULL, 0);
     return status;
@@ -143,7 +143,7 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_message *me
         status = make_room(agent, 0, size, err);
     if (status == ADAPS_OK)
         status = ad_cache_put_plan(&agent->cache, &digest, data, size, err);
-    ad_body_free(body);
+    ad_protobuf_free(body);
     if (status == ADAPS_OK)
         ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_PLANNED, NULL, NULL, 0);
     return status;

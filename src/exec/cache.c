@@ -276,20 +276,6 @@ static enum adaps_status begin_upload(struct ad_cache *cache, uint64_t owner,
     return ADAPS_OK;
 }
 
-static bool write_all(int fd, const uint8_t *data, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, data, size);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        data += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* No sync: a file that a power cut damages fails its digest when it is mapped, and is sent again.
  */
 static enum adaps_status finish_upload(struct ad_cache *cache, struct ad_upload *upload,
@@ -343,7 +329,7 @@ enum adaps_status ad_cache_put(struct ad_cache *cache, uint64_t owner,
                               "a blob's piece of %zu bytes at %" PRIu64 " of %" PRIu64
                               " where byte %" PRIu64 " of %" PRIu64 " was due",
                               length, offset, size, upload->offset, upload->size);
-    else if (!write_all(upload->fd, data, length))
+    else if (!ad_file_write_all(upload->fd, data, length))
         status =
             ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", upload->path, strerror(errno));
     if (status == ADAPS_OK) {

@@ -12,8 +12,9 @@
 
 #include <time.h>
 
-#define AD_CACHE_UPLOADS 8 /* blobs on the way at a time; the one longest without news gives way   \
-                            */
+#define AD_CACHE_UPLOADS                                                                           \
+    8 /* blobs on the way at a time; the one longest without news gives way                        \
+       */
 
 struct ad_upload;
 

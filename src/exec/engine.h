@@ -9,8 +9,9 @@
 
 #include "plan/plan.h"
 
-/* Gives the float data of a slice (row0..row1 of weight), borrowed until ad_engine_new() returns or,
- * for weights the engine reads in place, as long as the engine lives: `get` may hand out mmaps. */
+/* Gives the float data of a slice (row0..row1 of weight), borrowed until ad_engine_new() returns
+ * or, for weights the engine reads in place, as long as the engine lives: `get` may hand out mmaps.
+ */
 struct ad_weight_source {
     enum adaps_status (*get)(void *self, const struct ad_slice *slice, const float **data,
                              struct adaps_error *err);
@@ -36,17 +37,17 @@ struct ad_transport {
 };
 
 struct ad_engine_options {
-    int device;            /* index in the plan */
-    int threads;           /* compute threads; 0 = the plan's; 1 = no pool */
+    int device;                 /* index in the plan */
+    int threads;                /* compute threads; 0 = the plan's; 1 = no pool */
     const volatile int *cancel; /* when it becomes non-zero the engine stops between tasks */
-    double speed;          /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
-                              time / wall time of the compute steps is this fraction (FACTS) */
+    double speed; /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
+                     time / wall time of the compute steps is this fraction (FACTS) */
 };
 
 struct ad_engine;
 
-/* Creates operators (packing weights, one at a time), plans memory, allocates. plan must outlive the
- * engine. ADAPS_EINPUT when XNNPACK refuses an operator (named). */
+/* Creates operators (packing weights, one at a time), plans memory, allocates. plan must outlive
+ * the engine. ADAPS_EINPUT when XNNPACK refuses an operator (named). */
 AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                               const struct ad_engine_options *options,
                                               const struct ad_weight_source *weights,

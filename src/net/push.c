@@ -89,7 +89,7 @@ static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote
         if ((*out)->indices[i] >= count) {
             ad_error_set(err, ADAPS_EAGENT, "it lacks blob %u of %zu", (*out)->indices[i], count);
             status = ad_remote_blame(remote, err);
-            ad_body_free(body);
+            ad_protobuf_free(body);
             break;
         }
 out:
@@ -174,7 +174,7 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
             report->weight_bytes_sent += slice_bytes(push->plan, slice);
         }
     }
-    ad_body_free(&missing->base);
+    ad_protobuf_free(&missing->base);
     return status;
 }
 
@@ -192,7 +192,7 @@ static enum adaps_status push_device(struct push *push, int device, struct ad_pu
     if (status == ADAPS_OK)
         status = send_plan(push, &remote, report, err);
     if (welcome)
-        ad_body_free(&welcome->base);
+        ad_protobuf_free(&welcome->base);
     ad_remote_fini(&remote);
     return status;
 }

@@ -68,7 +68,7 @@ enum adaps_status ad_agent_query(const struct ad_device *device,
     out->uptime_ns = welcome->uptime_ns;
 out:
     if (welcome)
-        ad_body_free(&welcome->base);
+        ad_protobuf_free(&welcome->base);
     ad_remote_fini(&remote);
     zmq_ctx_term(context);
     return status;

@@ -143,7 +143,7 @@ static void take_pong(struct ad_remote *remote)
     remote->inference = where->inference;
     remote->step = where->step;
     remote->finished = where->finished;
-    ad_body_free(body);
+    ad_protobuf_free(body);
 }
 
 enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err)
@@ -198,7 +198,7 @@ enum adaps_status ad_remote_error(const struct ad_message *message, int *step,
     if (step)
         *step = error->step;
     ad_error_set(err, status, "%.800s", error->message);
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return status;
 }
 

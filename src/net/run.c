@@ -96,7 +96,7 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
                                      .messages_sent = done->messages_sent};
     if (stats && index == session->source)
         stats->latency_ns = done->latency_ns;
-    ad_body_free(body);
+    ad_protobuf_free(body);
     if (index == session->source)
         status = take_outputs(session, &remote->message, outputs, err);
     return status;
@@ -227,7 +227,7 @@ static void take_aborted(struct ad_remote *remote, struct ad_outcome *outcome)
             const Adaps__Wire__Where *where = (const Adaps__Wire__Where *)body;
             outcome->step = where->step;
             outcome->reply = where->finished ? AD_REPLY_DONE : AD_REPLY_ABORTED;
-            ad_body_free(body);
+            ad_protobuf_free(body);
         }
     }
 }

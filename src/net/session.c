@@ -94,7 +94,7 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
             &session->remotes[i], ad_clock_ns() + session->deadline_ns, &welcome, err);
         if (status != ADAPS_OK)
             return status;
-        ad_body_free(&welcome->base);
+        ad_protobuf_free(&welcome->base);
     }
     return ADAPS_OK;
 }
@@ -181,7 +181,7 @@ static enum adaps_status take_opened(struct ad_session *session, struct ad_remot
                                meetings[remote->device * ndevices + port->device].text);
         }
     }
-    ad_body_free(body);
+    ad_protobuf_free(body);
     return status;
 }
 

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 
 struct ad_session_options {
-    double deadline_s;     /* for each inference, and for each answer outside of inferences; 0 = 30 */
-    const char *key_file;  /* this side's CURVE key pair; NULL = the default place if it exists */
+    double deadline_s; /* for each inference, and for each answer outside of inferences; 0 = 30 */
+    const char *key_file; /* this side's CURVE key pair; NULL = the default place if it exists */
     /* Called for coarse progress ("push", done, total bytes); may be NULL. */
     void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);
     void *progress_self;
@@ -40,40 +40,38 @@ struct ad_session;
  * ADAPS_EAGENT names the agent that lacks it otherwise), connects them with each other. */
 AD_MUST_CHECK enum adaps_status ad_session_open(const struct adaps_plan *plan,
                                                 const struct ad_session_options *options,
-                                                struct ad_session **out,
-                                                struct adaps_error *err);
+                                                struct ad_session **out, struct adaps_error *err);
 
 /* Measured on one device in one inference. */
 struct ad_device_stats {
-    int64_t compute_ns; /* sum of COMPUTE steps */
-    int64_t wait_ns;    /* sum of RECV steps */
-    int64_t total_ns;   /* first step's start to last step's end */
+    int64_t compute_ns;                 /* sum of COMPUTE steps */
+    int64_t wait_ns;                    /* sum of RECV steps */
+    int64_t total_ns;                   /* first step's start to last step's end */
     uint64_t bytes_sent, messages_sent; /* payload to other agents */
 };
 
 struct ad_run_stats {
-    int64_t latency_ns; /* at the source agent: input there -> result there */
-    int64_t wall_ns;    /* at the controller: call to return */
+    int64_t latency_ns;              /* at the source agent: input there -> result there */
+    int64_t wall_ns;                 /* at the controller: call to return */
     struct ad_device_stats *devices; /* caller's array of ndevices, or NULL */
 };
 
 /* One inference. inputs: graph->ninputs tensors in ONNX order (shapes are checked: ADAPS_EINPUT
- * names the input, both shapes). outputs: graph->noutputs tensors, initialised here, the caller's to
- * free. After an ADAPS_EAGENT failure the session can only be closed. */
+ * names the input, both shapes). outputs: graph->noutputs tensors, initialised here, the caller's
+ * to free. After an ADAPS_EAGENT failure the session can only be closed. */
 AD_MUST_CHECK enum adaps_status ad_session_run(struct ad_session *session,
                                                const struct ad_tensor *inputs,
                                                struct ad_tensor *outputs,
-                                               struct ad_run_stats *stats,
-                                               struct adaps_error *err);
+                                               struct ad_run_stats *stats, struct adaps_error *err);
 void ad_session_close(struct ad_session *session);
 
 /* An agent's own account of itself. */
 struct ad_agent_status {
     char name[64], version[32], machine[64]; /* name the agent was given, "x86_64 Linux 6.1" */
     int cores, threads;
-    double speed;              /* emulated, 1 = full */
-    double load1;              /* 1-minute load average */
-    double temperature_c;      /* NAN when the machine does not say */
+    double speed;         /* emulated, 1 = full */
+    double load1;         /* 1-minute load average */
+    double temperature_c; /* NAN when the machine does not say */
     uint64_t memory_total, memory_available, cache_bytes;
     int cached_blobs, cached_plans;
     bool busy;                 /* a session is open */

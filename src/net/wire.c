@@ -5,6 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
+/* What a body may take in memory when it is parsed. */
+#define BODY_FACTOR 12
+#define BODY_BASE ((size_t)1 << 20)
+
 void ad_message_init(struct ad_message *message)
 {
     memset(message, 0, sizeof *message);
@@ -146,38 +150,20 @@ enum adaps_status ad_message_recv(void *socket, bool router, struct ad_message *
     return status;
 }
 
-static void *wire_alloc(void *unused, size_t size)
-{
-    (void)unused;
-    return ad_realloc(NULL, 1, size);
-}
-
-static void wire_free(void *unused, void *p)
-{
-    (void)unused;
-    ad_free(p);
-}
-
-static ProtobufCAllocator allocator = {.alloc = wire_alloc, .free = wire_free};
-
 enum adaps_status ad_message_body(const struct ad_message *message,
                                   const ProtobufCMessageDescriptor *type, ProtobufCMessage **out,
                                   struct adaps_error *err)
 {
     zmq_msg_t *body = (zmq_msg_t *)&message->body;
-    static const uint8_t none[1];
     size_t size = zmq_msg_size(body);
-    *out = protobuf_c_message_unpack(type, &allocator, size, size ? zmq_msg_data(body) : none);
-    if (!*out)
+    enum ad_protobuf_result result = ad_protobuf_unpack(
+        type, zmq_msg_data(body), size, ad_protobuf_budget(size, BODY_FACTOR, BODY_BASE), out);
+    if (result == AD_PROTOBUF_NO_MEMORY)
+        return ad_error_memory(err, "message", size);
+    if (result != AD_PROTOBUF_OK)
         return ad_error_set(err, ADAPS_EAGENT, "the body of a %s message is malformed",
                             ad_frame_type_name(message->frame.type));
     return ADAPS_OK;
-}
-
-void ad_body_free(ProtobufCMessage *body)
-{
-    if (body)
-        protobuf_c_message_free_unpacked(body, &allocator);
 }
 
 bool ad_wire_digest(ProtobufCBinaryData data, struct ad_digest *out)

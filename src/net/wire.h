@@ -4,6 +4,7 @@
 #define AD_NET_WIRE_H
 
 #include "base/digest.h"
+#include "base/protobuf.h"
 #include "net/frame.h"
 #include "net/wire.pb-c.h"
 
@@ -44,11 +45,10 @@ AD_MUST_CHECK enum adaps_status ad_message_recv(void *socket, bool router, struc
                                                 struct adaps_error *err);
 
 /* The body as a protobuf message, or ADAPS_EAGENT naming the frame type. Free with
- * ad_body_free(). */
+ * ad_protobuf_free(). */
 AD_MUST_CHECK enum adaps_status ad_message_body(const struct ad_message *message,
                                                 const ProtobufCMessageDescriptor *type,
                                                 ProtobufCMessage **out, struct adaps_error *err);
-void ad_body_free(ProtobufCMessage *body); /* NULL is fine */
 
 /* A digest out of a bytes field; false when it has another size. */
 bool ad_wire_digest(ProtobufCBinaryData data, struct ad_digest *out);

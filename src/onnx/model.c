@@ -1,6 +1,7 @@
 /* Reading of model files: the bytes are mapped, their nesting is bounded before protobuf-c (which
  * recurses) sees them, and what protobuf cannot express is checked. */
 #include "onnx/model.h"
+#include "base/protobuf.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -173,7 +174,7 @@ enum adaps_status ad_onnx_parse(const void *data, size_t size, const char *path,
         return status;
     struct ad_onnx_model *model = ad_calloc(1, sizeof *model);
     if (!model) {
-        ad_onnx_unpack_free(message);
+        ad_protobuf_free(message);
         return ad_error_memory(err, path, sizeof *model);
     }
     model->proto = (Onnx__ModelProto *)message;
@@ -243,7 +244,7 @@ void ad_onnx_free(struct ad_onnx_model *model)
 {
     if (!model)
         return;
-    ad_onnx_unpack_free((ProtobufCMessage *)model->proto);
+    ad_protobuf_free((ProtobufCMessage *)model->proto);
     ad_free(model->path);
     ad_free(model);
 }

@@ -14,8 +14,9 @@ struct ad_onnx_model {
     int64_t opset;           /* of the default domain ("" or "ai.onnx") */
 };
 
-/* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21, IR 3..10,
- * no node of another domain, every node has op_type. ADAPS_EINPUT names path and reason. */
+/* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21,
+ * IR 3..10, no node of another domain, every node has op_type. ADAPS_EINPUT names path and reason.
+ */
 AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,
                                              struct adaps_error *err);
 
@@ -35,8 +36,8 @@ struct ad_onnx_tensor {
     int64_t *i; /* count integers otherwise */
 };
 
-/* Decodes a TensorProto (raw_data or typed fields; data inside the file only). Checks rank, dims and
- * that exactly the right number of bytes is there. `what` names the tensor in messages. */
+/* Decodes a TensorProto (raw_data or typed fields; data inside the file only). Checks rank, dims
+ * and that exactly the right number of bytes is there. `what` names the tensor in messages. */
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_decode(const Onnx__TensorProto *proto,
                                                       const char *what, struct ad_onnx_tensor *out,
                                                       struct adaps_error *err);
@@ -59,13 +60,12 @@ const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
  * ad_onnx_parse() and ad_onnx_tensor_load() set on what protobuf allocates. */
 size_t ad_onnx_parse_budget(size_t size);
 
-/* protobuf_c_message_unpack() under that limit and through base/mem.h. `what` ("not an ONNX model")
- * and `path` make the message. Release with ad_onnx_unpack_free(). */
+/* Parses under that limit. `what` ("not an ONNX model") and `path` make the message of an error.
+ * Release with ad_protobuf_free(). */
 AD_MUST_CHECK enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type,
                                                const void *data, size_t size, const char *path,
                                                const char *what, ProtobufCMessage **out,
                                                struct adaps_error *err);
-void ad_onnx_unpack_free(ProtobufCMessage *message); /* NULL is fine */
 
 /* Attribute access: NULL when absent; type mismatch is ADAPS_EINPUT naming node and attribute. */
 const Onnx__AttributeProto *ad_onnx_attribute(const Onnx__NodeProto *node, const char *name);

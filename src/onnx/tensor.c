@@ -1,5 +1,6 @@
 /* TensorProto <-> host memory. ONNX raw data is little-endian. */
 #include "onnx/model.h"
+#include "base/protobuf.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -283,7 +284,7 @@ enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *o
         if (status == ADAPS_EINPUT)
             ad_error_prefix(err, "%s: ", path);
     }
-    ad_onnx_unpack_free(message);
+    ad_protobuf_free(message);
     ad_free(data);
     return status;
 }

@@ -1,4 +1,5 @@
-/* The plan: a schedule with everything needed to run it, as one file (plan.proto, adaps-plan(5)). */
+/* The plan: a schedule with everything needed to run it, as one file (plan.proto, adaps-plan(5)).
+ */
 #ifndef AD_PLAN_PLAN_H
 #define AD_PLAN_PLAN_H
 
@@ -41,8 +42,8 @@ struct adaps_plan {
 };
 
 /* Takes over graph (which must hold weight data: slices are digested here; the data is then kept),
- * schedule and cluster contents; on failure they stay the caller's. model_path is absolute. Finds the
- * best single device by the same clocks. strategy is "" until ad_plan_describe(). */
+ * schedule and cluster contents; on failure they stay the caller's. model_path is absolute. Finds
+ * the best single device by the same clocks. strategy is "" until ad_plan_describe(). */
 AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
                                              struct ad_search_result *result,
                                              const char *model_path,
@@ -54,8 +55,9 @@ AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_c
 AD_MUST_CHECK enum adaps_status ad_plan_describe(struct adaps_plan *plan, const char *strategy,
                                                  double threshold, struct adaps_error *err);
 
-/* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the same
- * bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the format. */
+/* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the
+ * same bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the
+ * format. */
 AD_MUST_CHECK enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data,
                                              size_t *size, struct adaps_error *err);
 
@@ -65,8 +67,8 @@ AD_MUST_CHECK enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void
 AD_MUST_CHECK enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what,
                                                struct adaps_plan **out, struct adaps_error *err);
 
-/* A plan for one device alone that computes the whole graph of `plan` (the reference answer): device
- * 0 of a cluster of one. Shares nothing with `plan`. */
+/* A plan for one device alone that computes the whole graph of `plan` (the reference answer):
+ * device 0 of a cluster of one. Shares nothing with `plan`. */
 AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
                                                struct adaps_plan **out, struct adaps_error *err);
 
@@ -74,11 +76,11 @@ AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
-/* Moves the weight data of `from` (freshly imported from the model file) into the plan's graph after
- * checking that the digests agree. ADAPS_EINPUT: the model is not the one that was planned. */
-AD_MUST_CHECK enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan,
-                                                       struct ad_graph *from,
-                                                       struct adaps_error *err);
+/* Moves the weight data of `from` (freshly imported from the model file) into the plan's graph
+ * after checking that the digests agree. ADAPS_EINPUT: the model is not the one that was planned.
+ */
+AD_MUST_CHECK enum adaps_status
+ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from, struct adaps_error *err);
 
 /* The float32 data of a slice; requires attached weights. Borrowed. */
 const float *ad_plan_slice_data(const struct adaps_plan *plan, const struct ad_slice *slice,

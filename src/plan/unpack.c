@@ -1,6 +1,7 @@
 /* Bytes -> plan. The bytes may come from anybody: nothing is used before it has been checked, and
  * memory is bounded by the file's size. */
 #include "plan/unpack.h"
+#include "base/protobuf.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,33 +11,6 @@
  * empty message, two bytes in the file, takes up to a few hundred. */
 #define BUDGET_FACTOR 12
 #define BUDGET_BASE ((size_t)4 << 20)
-
-struct budget {
-    size_t left;
-    bool exhausted; /* the file asked for more */
-    bool failed;    /* the system had none */
-};
-
-static void *budget_alloc(void *data, size_t size)
-{
-    struct budget *budget = data;
-    if (size > budget->left) {
-        budget->exhausted = true;
-        return NULL;
-    }
-    void *p = ad_realloc(NULL, 1, size);
-    if (p)
-        budget->left -= size;
-    else
-        budget->failed = true;
-    return p;
-}
-
-static void budget_free(void *data, void *p)
-{
-    (void)data;
-    ad_free(p);
-}
 
 /* Into a field of fixed size; a longer text is refused, not cut. */
 static enum adaps_status copy_field(const char *from, char *to, size_t size, const char *what,
@@ -348,18 +322,19 @@ static enum adaps_status check_head(const uint8_t *data, size_t size, struct ada
 static enum adaps_status parse_message(const uint8_t *data, size_t size, Adaps__Plan__Plan **out,
                                        struct adaps_error *err)
 {
-    struct budget budget = {.left = size * BUDGET_FACTOR + BUDGET_BASE};
-    ProtobufCAllocator allocator = {
-        .alloc = budget_alloc, .free = budget_free, .allocator_data = &budget};
-    *out = adaps__plan__plan__unpack(&allocator, size, data);
-    if (*out)
+    ProtobufCMessage *message;
+    size_t budget = ad_protobuf_budget(size, BUDGET_FACTOR, BUDGET_BASE);
+    enum ad_protobuf_result result =
+        ad_protobuf_unpack(&adaps__plan__plan__descriptor, data, size, budget, &message);
+    *out = (Adaps__Plan__Plan *)message;
+    if (result == AD_PROTOBUF_OK)
         return ADAPS_OK;
-    if (budget.failed)
+    if (result == AD_PROTOBUF_NO_MEMORY)
         return ad_error_memory(err, "plan message", size);
-    if (budget.exhausted)
+    if (result == AD_PROTOBUF_TOO_LARGE)
         return ad_error_set(err, ADAPS_EINPUT,
                             "the plan's %zu bytes would take more than %zu bytes of memory", size,
-                            size * BUDGET_FACTOR + BUDGET_BASE);
+                            budget);
     return ad_error_set(err, ADAPS_EINPUT, "malformed plan message (%zu bytes)", size);
 }
 
@@ -386,7 +361,6 @@ static enum adaps_status unpack_message(const Adaps__Plan__Plan *m, struct adaps
 enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what,
                                  struct adaps_plan **out, struct adaps_error *err)
 {
-    ProtobufCAllocator releaser = {.alloc = NULL, .free = budget_free};
     Adaps__Plan__Plan *message = NULL;
     enum adaps_status status = check_head(data, size, err);
     if (status == ADAPS_OK)
@@ -398,7 +372,6 @@ enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what
         (*out)->digest = ad_digest_of(data, size);
     else
         ad_error_prefix(err, "%s: ", what);
-    if (message)
-        adaps__plan__plan__free_unpacked(message, &releaser);
+    ad_protobuf_free((ProtobufCMessage *)message);
     return status;
 }

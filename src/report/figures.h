@@ -5,12 +5,12 @@
 #include "plan/plan.h"
 
 struct ad_device_figures {
-    double share;      /* MACs computed / MACs of the network; the sum over devices exceeds 1 where
-                          halos are recomputed. Of elements when the network has no MACs */
+    double share; /* MACs computed / MACs of the network; the sum over devices exceeds 1 where
+                     halos are recomputed. Of elements when the network has no MACs */
     int64_t macs;
-    int64_t weight_bytes; /* of its slices */
+    int64_t weight_bytes;                               /* of its slices */
     int64_t sent_bytes, received_bytes, sent, received; /* bytes and messages per inference */
-    int64_t wait_ns;   /* sum of RECV steps */
+    int64_t wait_ns;                                    /* sum of RECV steps */
     int ntasks;
 };
 
@@ -22,9 +22,8 @@ struct ad_figures {
     int64_t weight_bytes; /* of the network */
 };
 
-AD_MUST_CHECK enum adaps_status ad_figures_init(struct ad_figures *out,
-                                                const struct adaps_plan *plan,
-                                                struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status
+ad_figures_init(struct ad_figures *out, const struct adaps_plan *plan, struct adaps_error *err);
 void ad_figures_fini(struct ad_figures *figures);
 
 /* float32 bytes of a region of a value, all images. */

@@ -96,14 +96,11 @@ enum adaps_status ad_report_inspect(const struct ad_graph *graph, const struct a
 static json_t *values_json(const struct ad_graph *graph, const int *values, int n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < n && list; i++) {
+    for (int i = 0; i < n; i++) {
         const struct ad_value *value = &graph->values[values[i]];
-        if (json_array_append_new(
-                list, json_pack("{so so}", "name", ad_report_json_text(value->name), "dims",
-                                ad_report_json_dims(value->rank, value->dims))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ad_report_json_append(
+            list, json_pack("{so so}", "name", ad_report_json_text(value->name), "dims",
+                            ad_report_json_dims(value->rank, value->dims)));
     }
     return list;
 }
@@ -111,12 +108,8 @@ static json_t *values_json(const struct ad_graph *graph, const int *values, int 
 static json_t *inputs_json(const struct ad_graph *graph, const struct ad_op *op)
 {
     json_t *list = json_array();
-    for (int i = 0; i < op->ninputs && list; i++)
-        if (json_array_append_new(list, ad_report_json_text(graph->values[op->inputs[i]].name)) !=
-            0) {
-            json_decref(list);
-            return NULL;
-        }
+    for (int i = 0; i < op->ninputs; i++)
+        list = ad_report_json_append(list, ad_report_json_text(graph->values[op->inputs[i]].name));
     return list;
 }
 
@@ -138,11 +131,8 @@ enum adaps_status ad_report_inspect_json(const struct ad_graph *graph,
                                          struct adaps_error *err)
 {
     json_t *ops = json_array();
-    for (int i = 0; i < graph->nops && ops; i++)
-        if (json_array_append_new(ops, op_json(graph, blocks, i)) != 0) {
-            json_decref(ops);
-            ops = NULL;
-        }
+    for (int i = 0; i < graph->nops; i++)
+        ops = ad_report_json_append(ops, op_json(graph, blocks, i));
     json_t *root = json_pack("{so so so si sI sI so}", "name",
                              ad_report_json_text(graph->name ? graph->name : ""), "inputs",
                              values_json(graph, graph->inputs, graph->ninputs), "outputs",

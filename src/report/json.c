@@ -3,6 +3,14 @@
 
 #include <string.h>
 
+json_t *ad_report_json_append(json_t *list, json_t *item)
+{
+    if (json_array_append_new(list, item) == 0)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
 json_t *ad_report_json_text(const char *s)
 {
     size_t size = strlen(s) + 1;
@@ -25,10 +33,7 @@ json_t *ad_report_json_dims(int rank, const int64_t *dims)
 {
     json_t *list = json_array();
     for (int i = 0; i < rank; i++)
-        if (json_array_append_new(list, json_integer(dims[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ad_report_json_append(list, json_integer(dims[i]));
     return list;
 }
 

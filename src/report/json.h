@@ -1,5 +1,5 @@
-/* JSON by jansson. Building blocks return NULL without memory; jansson's packing passes that on, so a
- * report checks once, in ad_report_json_print(). */
+/* JSON by jansson. Building blocks return NULL without memory; jansson's packing passes that on, so
+ * a report checks once, in ad_report_json_print(). */
 #ifndef AD_REPORT_JSON_H
 #define AD_REPORT_JSON_H
 
@@ -8,13 +8,17 @@
 #include <jansson.h>
 #include <stdio.h>
 
+/* Appends item, taking it over; NULL (the list released) when either failed. */
+json_t *ad_report_json_append(json_t *list, json_t *item);
 json_t *ad_report_json_text(const char *s); /* cleaned: JSON must be UTF-8 */
-json_t *ad_report_json_region(struct ad_region region); /* [h0, h1, w0, w1, c0, c1], null when empty */
+json_t *
+ad_report_json_region(struct ad_region region); /* [h0, h1, w0, w1, c0, c1], null when empty */
 json_t *ad_report_json_dims(int rank, const int64_t *dims);
 json_t *ad_report_json_ms(int64_t ns);
 json_t *ad_report_json_digest(const struct ad_digest *digest);
 
 /* Writes root, indented, with a newline, and releases it; NULL is ADAPS_EINTERNAL, no memory. */
-AD_MUST_CHECK enum adaps_status ad_report_json_print(json_t *root, FILE *out, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_report_json_print(json_t *root, FILE *out,
+                                                     struct adaps_error *err);
 
 #endif

@@ -19,9 +19,8 @@ struct ad_messages {
 };
 
 /* Messages without a partner, which no verified plan has, are left out. */
-AD_MUST_CHECK enum adaps_status ad_messages_init(struct ad_messages *out,
-                                                 const struct adaps_plan *plan,
-                                                 struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status
+ad_messages_init(struct ad_messages *out, const struct adaps_plan *plan, struct adaps_error *err);
 void ad_messages_fini(struct ad_messages *messages);
 
 /* The message with this tag, or NULL. */

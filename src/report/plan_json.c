@@ -3,15 +3,6 @@
 #include "report/json.h"
 #include "report/report.h"
 
-/* Appends with a check; a NULL list stays NULL. */
-static json_t *append(json_t *list, json_t *item)
-{
-    if (list && json_array_append_new(list, item) == 0)
-        return list;
-    json_decref(list);
-    return NULL;
-}
-
 static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
@@ -32,7 +23,7 @@ static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figur
 {
     json_t *list = json_array();
     for (int d = 0; d < plan->cluster.ndevices && list; d++)
-        list = append(list, device_json(plan, figures, d));
+        list = ad_report_json_append(list, device_json(plan, figures, d));
     return list;
 }
 
@@ -40,7 +31,7 @@ static json_t *memory_json(const struct adaps_plan *plan)
 {
     json_t *list = json_array();
     for (int d = 0; d < plan->cluster.ndevices && list; d++)
-        list = append(list, json_integer(plan->schedule.memory[d]));
+        list = ad_report_json_append(list, json_integer(plan->schedule.memory[d]));
     return list;
 }
 
@@ -63,7 +54,7 @@ static json_t *layout_json(const struct adaps_plan *plan, const struct ad_op *op
     json_t *list = json_array();
     const struct ad_value *value = &plan->graph->values[op->output];
     for (int d = 0; d < plan->cluster.ndevices && list; d++)
-        list = append(list, ad_report_json_region(regions[d]));
+        list = ad_report_json_append(list, ad_report_json_region(regions[d]));
     return json_pack("{so so so so}", "op", ad_report_json_text(op->name), "value",
                      ad_report_json_text(value->name), "dims",
                      ad_report_json_dims(value->rank, value->dims), "regions", list);
@@ -78,7 +69,8 @@ static json_t *layouts_json(const struct adaps_plan *plan)
     collect_regions(plan, regions);
     json_t *list = json_array();
     for (int i = 0; i < plan->graph->nops && list; i++)
-        list = append(list, layout_json(plan, &plan->graph->ops[i], &regions[(size_t)i * n]));
+        list = ad_report_json_append(
+            list, layout_json(plan, &plan->graph->ops[i], &regions[(size_t)i * n]));
     ad_free(regions);
     return list;
 }
@@ -105,24 +97,31 @@ static json_t *summary_json(const struct adaps_plan *plan)
 /* Sets key, taking value over; NULL when either failed. */
 static json_t *set(json_t *object, const char *key, json_t *value)
 {
-    if (object && json_object_set_new(object, key, value) == 0)
+    if (json_object_set_new(object, key, value) == 0)
         return object;
     json_decref(object);
     return NULL;
 }
 
-enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
-                                      struct adaps_error *err)
+/* The summary with the devices and one more part, which it takes over. */
+static enum adaps_status print_with(const struct adaps_plan *plan, const char *key, json_t *part,
+                                    FILE *out, struct adaps_error *err)
 {
     struct ad_figures figures;
     enum adaps_status status = ad_figures_init(&figures, plan, err);
-    if (status != ADAPS_OK)
+    if (status != ADAPS_OK) {
+        json_decref(part);
         return status;
-    json_t *root = summary_json(plan);
-    root = root ? set(root, "devices", devices_json(plan, &figures)) : NULL;
-    root = root ? set(root, "layouts", layouts_json(plan)) : NULL;
+    }
+    json_t *root = set(summary_json(plan), "devices", devices_json(plan, &figures));
     ad_figures_fini(&figures);
-    return ad_report_json_print(root, out, err);
+    return ad_report_json_print(set(root, key, part), out, err);
+}
+
+enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
+                                      struct adaps_error *err)
+{
+    return print_with(plan, "layouts", layouts_json(plan), out, err);
 }
 
 static json_t *tasks_json(const struct adaps_plan *plan, const struct ad_program *program,
@@ -131,9 +130,9 @@ static json_t *tasks_json(const struct adaps_plan *plan, const struct ad_program
     json_t *list = json_array();
     for (int i = 0; i < step->ntasks && list; i++) {
         const struct ad_task *task = &program->tasks[step->first_task + i];
-        list = append(list, json_pack("{so so}", "op",
-                                      ad_report_json_text(plan->graph->ops[task->op].name),
-                                      "region", ad_report_json_region(task->region)));
+        list = ad_report_json_append(
+            list, json_pack("{so so}", "op", ad_report_json_text(plan->graph->ops[task->op].name),
+                            "region", ad_report_json_region(task->region)));
     }
     return list;
 }
@@ -161,10 +160,11 @@ static json_t *programs_json(const struct adaps_plan *plan)
         const struct ad_program *program = &plan->schedule.programs[d];
         json_t *steps = json_array();
         for (int i = 0; i < program->nsteps && steps; i++)
-            steps = append(steps, step_json(plan, program, &program->steps[i]));
-        programs = append(programs, json_pack("{so so}", "device",
-                                              ad_report_json_text(plan->cluster.devices[d].name),
-                                              "steps", steps));
+            steps = ad_report_json_append(steps, step_json(plan, program, &program->steps[i]));
+        programs = ad_report_json_append(
+            programs,
+            json_pack("{so so}", "device", ad_report_json_text(plan->cluster.devices[d].name),
+                      "steps", steps));
     }
     return programs;
 }
@@ -172,13 +172,5 @@ static json_t *programs_json(const struct adaps_plan *plan)
 enum adaps_status ad_report_steps_json(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err)
 {
-    struct ad_figures figures;
-    enum adaps_status status = ad_figures_init(&figures, plan, err);
-    if (status != ADAPS_OK)
-        return status;
-    json_t *root = summary_json(plan);
-    root = root ? set(root, "devices", devices_json(plan, &figures)) : NULL;
-    root = root ? set(root, "programs", programs_json(plan)) : NULL;
-    ad_figures_fini(&figures);
-    return ad_report_json_print(root, out, err);
+    return print_with(plan, "programs", programs_json(plan), out, err);
 }

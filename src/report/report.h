@@ -1,5 +1,6 @@
-/* What people see: tables, JSON, pictures. Nothing here computes; everything is read off a graph or a
- * plan. All functions write to `out` and return ADAPS_OK, or ADAPS_EINTERNAL when writing fails. */
+/* What people see: tables, JSON, pictures. Nothing here computes; everything is read off a graph or
+ * a plan. All functions write to `out` and return ADAPS_OK, or ADAPS_EINTERNAL when writing fails.
+ */
 #ifndef AD_REPORT_REPORT_H
 #define AD_REPORT_REPORT_H
 

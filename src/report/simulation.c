@@ -130,19 +130,26 @@ static enum adaps_status print_chain(const struct adaps_plan *plan,
     return status;
 }
 
+static enum adaps_status init_both(const struct adaps_plan *plan, struct ad_figures *figures,
+                                   struct ad_simulation *simulation, struct adaps_error *err)
+{
+    enum adaps_status status = ad_figures_init(figures, plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_simulation_init(simulation, plan, err);
+    if (status != ADAPS_OK)
+        ad_figures_fini(figures);
+    return status;
+}
+
 enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err)
 {
     struct ad_figures figures;
     struct ad_simulation simulation;
-    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    enum adaps_status status = init_both(plan, &figures, &simulation, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_simulation_init(&simulation, plan, err);
-    if (status != ADAPS_OK) {
-        ad_figures_fini(&figures);
-        return status;
-    }
     char total[32], compute[32], transfer[32];
     fprintf(out, "latency %s by the simulated clocks\n\n",
             ad_format_ns((double)plan->schedule.makespan_ns, total, sizeof total));
@@ -166,15 +173,12 @@ static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figur
 {
     json_t *list = json_array();
     for (int d = 0; d < plan->cluster.ndevices; d++)
-        if (json_array_append_new(
-                list, json_pack("{so so so so}", "name",
-                                ad_report_json_text(plan->cluster.devices[d].name), "busy_ms",
-                                ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms",
-                                ad_report_json_ms(figures->devices[d].wait_ns), "idle_ms",
-                                ad_report_json_ms(idle_ns(plan, figures, d)))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ad_report_json_append(
+            list,
+            json_pack("{so so so so}", "name", ad_report_json_text(plan->cluster.devices[d].name),
+                      "busy_ms", ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms",
+                      ad_report_json_ms(figures->devices[d].wait_ns), "idle_ms",
+                      ad_report_json_ms(idle_ns(plan, figures, d))));
     return list;
 }
 
@@ -183,15 +187,12 @@ static json_t *links_json(const struct adaps_plan *plan, const struct ad_simulat
     json_t *list = json_array();
     for (size_t i = 0; i < simulation->nlinks; i++) {
         const struct ad_link_use *use = &simulation->links[i];
-        if (json_array_append_new(
-                list, json_pack("{so so sI sI so}", "from",
-                                ad_report_json_text(plan->cluster.devices[use->from].name), "to",
-                                ad_report_json_text(plan->cluster.devices[use->to].name), "bytes",
-                                (json_int_t)use->bytes, "messages", (json_int_t)use->messages,
-                                "busy_ms", ad_report_json_ms(use->busy_ns))) != 0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ad_report_json_append(
+            list, json_pack("{so so sI sI so}", "from",
+                            ad_report_json_text(plan->cluster.devices[use->from].name), "to",
+                            ad_report_json_text(plan->cluster.devices[use->to].name), "bytes",
+                            (json_int_t)use->bytes, "messages", (json_int_t)use->messages,
+                            "busy_ms", ad_report_json_ms(use->busy_ns)));
     }
     return list;
 }
@@ -202,16 +203,12 @@ static json_t *chain_json(const struct adaps_plan *plan, const struct ad_simulat
     for (size_t i = 0; i < simulation->nchain; i++) {
         const struct ad_critical *c = &simulation->chain[i];
         char text[512];
-        if (json_array_append_new(
-                list, json_pack("{so si so so ss}", "device",
-                                ad_report_json_text(plan->cluster.devices[c->device].name), "step",
-                                c->step, "start_ms", ad_report_json_ms(c->start_ns), "end_ms",
-                                ad_report_json_ms(c->end_ns), "what",
-                                ad_report_step(plan, c->device, c->step, text, sizeof text))) !=
-            0) {
-            json_decref(list);
-            return NULL;
-        }
+        list = ad_report_json_append(
+            list, json_pack("{so si so so ss}", "device",
+                            ad_report_json_text(plan->cluster.devices[c->device].name), "step",
+                            c->step, "start_ms", ad_report_json_ms(c->start_ns), "end_ms",
+                            ad_report_json_ms(c->end_ns), "what",
+                            ad_report_step(plan, c->device, c->step, text, sizeof text)));
     }
     return list;
 }
@@ -221,14 +218,9 @@ enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE 
 {
     struct ad_figures figures;
     struct ad_simulation simulation;
-    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    enum adaps_status status = init_both(plan, &figures, &simulation, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_simulation_init(&simulation, plan, err);
-    if (status != ADAPS_OK) {
-        ad_figures_fini(&figures);
-        return status;
-    }
     json_t *root = json_pack(
         "{so so so so so so}", "predicted_ms", ad_report_json_ms(plan->schedule.makespan_ns),
         "critical_compute_ms", ad_report_json_ms(simulation.compute_ns), "critical_transfer_ms",

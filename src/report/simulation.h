@@ -21,7 +21,8 @@ struct ad_simulation {
     size_t nchain;
     struct ad_link_use *links; /* pairs with traffic, by from, to */
     size_t nlinks;
-    int64_t compute_ns, transfer_ns; /* of the chain; the rest of the makespan is latency and gaps */
+    int64_t compute_ns,
+        transfer_ns; /* of the chain; the rest of the makespan is latency and gaps */
 };
 
 AD_MUST_CHECK enum adaps_status ad_simulation_init(struct ad_simulation *out,

@@ -21,8 +21,8 @@ void ad_text_xml(FILE *out, const char *s);
 /* Writes s, cleaned, as a quoted Graphviz string. */
 void ad_text_dot(FILE *out, const char *s);
 
-/* Columns that fit: of the terminal, at least 80; of the variable COLUMNS when `out` is no terminal; 0
- * for no limit. */
+/* Columns that fit: of the terminal, at least 80; of the variable COLUMNS when `out` is no
+ * terminal; 0 for no limit. */
 size_t ad_text_width(FILE *out);
 
 /* ADAPS_OK, or ADAPS_EINTERNAL when something could not be written to `out`. */
