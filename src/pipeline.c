@@ -39,14 +39,12 @@ enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,
     return status;
 }
 
-/* The layouts of all layers, chosen by the strategy, and their schedule. */
-static enum adaps_status search(const struct ad_pipeline_options *options,
-                                const struct ad_graph *graph, const struct ad_blocks *blocks,
-                                const struct ad_cluster *cluster,
-                                const struct ad_strategy **strategy,
-                                struct ad_search_result *result, struct adaps_error *err)
+static struct ad_search_problem problem_of(const struct ad_pipeline_options *options,
+                                           const struct ad_graph *graph,
+                                           const struct ad_blocks *blocks,
+                                           const struct ad_cluster *cluster)
 {
-    const struct ad_search_problem problem = {
+    return (struct ad_search_problem){
         .graph = graph,
         .blocks = blocks,
         .cluster = cluster,
@@ -54,13 +52,22 @@ static enum adaps_status search(const struct ad_pipeline_options *options,
         .split_h = options->split_h,
         .split_w = options->split_w,
         .split_c = options->split_c,
+        .objective = options->objective,
+        .latency_cap_ns = options->latency_cap_ns,
     };
+}
+
+/* The layouts of all layers, chosen by the strategy, and their schedule. */
+static enum adaps_status search(const struct ad_pipeline_options *options,
+                                const struct ad_graph *graph, const struct ad_blocks *blocks,
+                                const struct ad_cluster *cluster,
+                                const struct ad_strategy **strategy,
+                                struct ad_search_result *result, struct adaps_error *err)
+{
+    const struct ad_search_problem problem = problem_of(options, graph, blocks, cluster);
     *strategy = options->strategy ? ad_strategy_find(options->strategy) : &ad_strategies[0];
     if (!*strategy)
         return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", options->strategy);
-    if (options->objective != AD_OBJECTIVE_LATENCY)
-        return ad_error_set(err, ADAPS_EUSAGE,
-                            "only the objective 'latency' is available in this version");
     return ad_search_run(*strategy, &problem, result, err);
 }
 
@@ -106,6 +113,37 @@ out:
     ad_blocks_fini(&blocks);
     ad_graph_free(graph);
     return status;
+}
+
+enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
+                                      struct ad_pipeline_comparison *out, struct adaps_error *err)
+{
+    struct ad_graph *graph = NULL;
+    struct ad_blocks blocks = {0};
+    struct ad_digest model_digest;
+    *out = (struct ad_pipeline_comparison){0};
+    enum adaps_status status =
+        ad_pipeline_front(options->model, &graph, &blocks, &model_digest, err);
+    if (status == ADAPS_OK)
+        status = ad_cluster_load(options->devices, &out->cluster, err);
+    if (status == ADAPS_OK) {
+        ad_cluster_override_links(&out->cluster, options->bandwidth, options->latency);
+        const struct ad_search_problem problem =
+            problem_of(options, graph, &blocks, &out->cluster);
+        status = ad_search_compare(&problem, &out->items, &out->count, err);
+    }
+    if (status != ADAPS_OK)
+        ad_pipeline_comparison_fini(out);
+    ad_blocks_fini(&blocks);
+    ad_graph_free(graph);
+    return status;
+}
+
+void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison)
+{
+    ad_comparison_free(comparison->items, comparison->count);
+    ad_cluster_fini(&comparison->cluster);
+    *comparison = (struct ad_pipeline_comparison){0};
 }
 
 static enum adaps_status attach_from(struct adaps_plan *plan, const char *model,

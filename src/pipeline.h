@@ -3,6 +3,7 @@
 #define AD_PIPELINE_H
 
 #include "plan/plan.h"
+#include "search/compare.h"
 
 struct ad_pipeline_options {
     const char *model;    /* ONNX file */
@@ -13,12 +14,25 @@ struct ad_pipeline_options {
     double threshold;     /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     enum ad_objective objective;
+    int64_t latency_cap_ns; /* 0 = the objective's default (search/search.h) */
 };
 
 /* Model and devices in, plan out. The plan's graph holds the weight data. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                                     struct adaps_plan **out,
                                                     struct adaps_error *err);
+
+/* Every strategy on the model and the devices (options->strategy is not used). On success the
+ * caller's (ad_pipeline_comparison_fini). */
+struct ad_pipeline_comparison {
+    struct ad_comparison *items;
+    int count;
+    struct ad_cluster cluster;
+};
+AD_MUST_CHECK enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
+                                                    struct ad_pipeline_comparison *out,
+                                                    struct adaps_error *err);
+void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison);
 
 /* Only the front: model -> verified graph and its blocks (adaps inspect). */
 AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,

@@ -99,8 +99,11 @@ expect 2 "--latency 3" "plan with a bad time" "$ADAPS" plan --latency 3 -d "$dev
 expect 2 "--thr 1.5" "plan with a bad threshold" "$ADAPS" plan --thr 1.5 -d "$devices" "$model"
 expect 2 "--strategy best: there are" "an unknown strategy" \
     "$ADAPS" plan --strategy best -d "$devices" "$model"
-for objective in throughput memory traffic nonsense; do
-    expect 2 "only latency is available in this version" "--objective $objective" \
+for objective in memory traffic; do
+    expect 0 "" "--objective $objective" "$ADAPS" plan --objective $objective -d "$devices" "$model"
+done
+for objective in throughput nonsense; do
+    expect 2 "there are latency, traffic, memory" "--objective $objective" \
         "$ADAPS" plan --objective $objective -d "$devices" "$model"
 done
 expect 0 "" "--objective latency" "$ADAPS" plan --objective latency -d "$devices" "$model"

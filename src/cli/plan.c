@@ -16,6 +16,7 @@ enum {
     OPTION_THR,
     OPTION_STRATEGY,
     OPTION_OBJECTIVE,
+    OPTION_CAP,
     OPTION_DIMS,
     OPTION_JSON
 };
@@ -24,27 +25,46 @@ struct plan_options {
     struct ad_pipeline_options passes;
     const char *output;
     bool json;
+    bool all; /* --strategy all */
 };
 
 static int usage_strategy(const char *name)
 {
-    char known[256] = "";
+    char known[512] = "all";
     for (const struct ad_strategy *s = ad_strategies; s->name; s++) {
         size_t n = strlen(known);
-        snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", s->name);
+        snprintf(known + n, sizeof known - n, ", %s", s->name);
     }
     return ad_cli_usage(&ad_command_plan, "--strategy %s: there are %s", name, known);
 }
 
-static int usage_objective(const char *name)
+static int take_objective(struct ad_pipeline_options *passes, const char *name)
 {
-    static const char *const later[] = {"throughput", "memory", "traffic"};
-    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (strcmp(name, later[i]) == 0)
-            return ad_cli_usage(&ad_command_plan,
-                                "--objective %s: only latency is available in this version", name);
-    return ad_cli_usage(&ad_command_plan,
-                        "--objective %s: unknown; only latency is available in this version", name);
+    static const struct {
+        const char *name;
+        enum ad_objective objective;
+    } known[] = {{"latency", AD_OBJECTIVE_LATENCY},
+                 {"traffic", AD_OBJECTIVE_TRAFFIC},
+                 {"memory", AD_OBJECTIVE_MEMORY}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i].name) == 0) {
+            passes->objective = known[i].objective;
+            return ADAPS_OK;
+        }
+    return ad_cli_usage(&ad_command_plan, "--objective %s: %s; there are latency, traffic, memory",
+                        name,
+                        strcmp(name, "throughput") == 0 ? "not available in this version"
+                                                        : "unknown");
+}
+
+static int take_cap(struct ad_pipeline_options *passes, const char *text)
+{
+    double seconds;
+    if (!ad_parse_time(text, &seconds) || seconds < 1e-9 || seconds > 1e6)
+        return ad_cli_usage(&ad_command_plan,
+                            "--latency-cap %s: a time above 0, such as 20ms, is wanted", text);
+    passes->latency_cap_ns = (int64_t)(seconds * 1e9);
+    return ADAPS_OK;
 }
 
 /* "h,w,c", each at most once, in any order. */
@@ -90,9 +110,12 @@ static int take_option(struct plan_options *options, int option)
         return ad_cli_usage(&ad_command_plan, "--thr %s: a number from 0 to 1 is wanted", optarg);
     case OPTION_STRATEGY:
         passes->strategy = optarg;
-        return ad_strategy_find(optarg) ? ADAPS_OK : usage_strategy(optarg);
+        options->all = strcmp(optarg, "all") == 0;
+        return options->all || ad_strategy_find(optarg) ? ADAPS_OK : usage_strategy(optarg);
     case OPTION_OBJECTIVE:
-        return strcmp(optarg, "latency") == 0 ? ADAPS_OK : usage_objective(optarg);
+        return take_objective(passes, optarg);
+    case OPTION_CAP:
+        return take_cap(passes, optarg);
     case OPTION_DIMS:
         if (parse_dims(optarg, passes))
             return ADAPS_OK;
@@ -129,6 +152,31 @@ static int compile(const struct plan_options *options)
     return ad_cli_close_stdout(&ad_command_plan);
 }
 
+/* All strategies; "no" when none has a plan. */
+static int compare(const struct plan_options *options)
+{
+    struct adaps_error err = {0};
+    struct ad_pipeline_comparison comparison;
+    struct ad_progress progress;
+    ad_progress_start(&progress, "planning");
+    enum adaps_status status = ad_pipeline_compare(&options->passes, &comparison, &err);
+    ad_progress_stop(&progress);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_plan, &err);
+    status = options->json ? ad_report_compare_json(comparison.items, comparison.count,
+                                                    &comparison.cluster, stdout, &err)
+                           : ad_report_compare(comparison.items, comparison.count,
+                                               &comparison.cluster, stdout, &err);
+    int plans = 0;
+    for (int i = 0; i < comparison.count; i++)
+        plans += !comparison.items[i].error[0];
+    ad_pipeline_comparison_fini(&comparison);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_plan, &err);
+    int code = ad_cli_close_stdout(&ad_command_plan);
+    return code == ADAPS_OK && plans == 0 ? ADAPS_NO : code;
+}
+
 static int run_with(struct plan_options *options, const struct ad_cli_config *config,
                     const char *model)
 {
@@ -139,7 +187,7 @@ static int run_with(struct plan_options *options, const struct ad_cli_config *co
         return ad_cli_usage(&ad_command_plan, "no model: name one here or in adaps.conf");
     if (!options->passes.devices)
         return ad_cli_usage(&ad_command_plan, "no devices file: name one with -d or in adaps.conf");
-    return compile(options);
+    return options->all ? compare(options) : compile(options);
 }
 
 static int run(int argc, char **argv)
@@ -150,6 +198,7 @@ static int run(int argc, char **argv)
                                           {"devices", required_argument, NULL, 'd'},
                                           {"strategy", required_argument, NULL, OPTION_STRATEGY},
                                           {"objective", required_argument, NULL, OPTION_OBJECTIVE},
+                                          {"latency-cap", required_argument, NULL, OPTION_CAP},
                                           {"dims", required_argument, NULL, OPTION_DIMS},
                                           {"output", required_argument, NULL, 'o'},
                                           {"json", no_argument, NULL, OPTION_JSON},
@@ -171,6 +220,9 @@ static int run(int argc, char **argv)
             return ADAPS_EUSAGE;
     if (argc - optind > 1)
         return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", argc - optind);
+    if (options.all && options.output)
+        return ad_cli_usage(&ad_command_plan,
+                            "--strategy all writes no plan: -o wants one strategy");
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
     int code = run_with(&options, &config, optind < argc ? argv[optind] : NULL);
@@ -188,8 +240,13 @@ const struct ad_command ad_command_plan = {
                "12.5MB/s)\n"
                "  --latency TIME       latency of every link, instead of the file's (0.3ms)\n"
                "  --thr F              search window, 0 to 1 (default: 0.15)\n"
-               "  --strategy NAME      auto (default), single, edgeflow, fused\n"
-               "  --objective latency  what to make small; only latency in this version\n"
+               "  --strategy NAME      auto (default), single, edgeflow, fused, bbgrap, modnn, "
+               "coedge,\n"
+               "                       deepslicing, deepthings; all: compare them\n"
+               "  --objective NAME     what to make small: latency (default), traffic, memory\n"
+               "  --latency-cap TIME   the answer may take this long at most (traffic: by default "
+               "as long\n"
+               "                       as the best single device takes)\n"
                "  --dims h,w,c         dimensions that may be split: height, width, channels\n"
                "  --json               print JSON\n"
                "Model and devices file are taken from adaps.conf of this folder when they are not "

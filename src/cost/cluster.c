@@ -39,6 +39,7 @@ enum adaps_status ad_cluster_copy(const struct ad_cluster *from, struct ad_clust
     memcpy(to->devices, from->devices, n * sizeof *to->devices);
     memcpy(to->links, from->links, n * n * sizeof *to->links);
     to->source = from->source;
+    to->shared_medium = from->shared_medium;
     return ADAPS_OK;
 }
 

@@ -38,7 +38,8 @@ struct ad_device {
 };
 
 /* Direction a -> b. Every device has one full-duplex port to a switch: a message occupies a's uplink
- * and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. */
+ * and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. On a shared
+ * medium (Wi-Fi) it occupies the medium instead: one message at a time in the whole cluster. */
 struct ad_link {
     double bandwidth; /* bytes per second */
     double latency;   /* seconds, one way */
@@ -51,6 +52,7 @@ struct ad_cluster {
     int ndevices; /* 1..AD_MAX_DEVICES */
     struct ad_link *links; /* [from * ndevices + to]; the diagonal is unused */
     int source;            /* index */
+    bool shared_medium;    /* medium = shared */
 };
 
 /* Reads a devices file. Sections: [link], [link A B] (both directions), [NAME] with keys board,
@@ -58,7 +60,8 @@ struct ad_cluster {
  * devices/boards/ beside the devices file, else in boards/ of the installed data folder; cost keys in
  * the device's section override single numbers. No board means x86, whose table is also built in.
  * Links that are not given are 100mbit and 0.3ms. When no device says `source = yes` the first is it. Errors (ADAPS_EINPUT) name file,
- * line, section, key, value and rule; unknown keys and sections are errors. */
+ * line, section, key, value and rule; unknown keys and sections are errors. [link] also takes medium
+ * (switch or shared). */
 AD_MUST_CHECK enum adaps_status ad_cluster_load(const char *path, struct ad_cluster *out,
                                                 struct adaps_error *err);
 

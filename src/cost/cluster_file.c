@@ -198,8 +198,24 @@ static enum adaps_status set_link(const struct ad_ini *ini, const struct ad_ini_
             return ad_ini_refuse(ini, entry, err, "a time is wanted, such as 0.3ms");
         link->latency = seconds;
     } else {
-        return ad_ini_refuse(ini, entry, err, "unknown key; a link has bandwidth and latency");
+        return ad_ini_refuse(ini, entry, err, "%s",
+                             strcmp(entry->key, "medium") == 0
+                                 ? "belongs to [link]: all links have one medium"
+                                 : "unknown key; a link has bandwidth and latency");
     }
+    return ADAPS_OK;
+}
+
+/* An entry of [link]: the default of all links, and what they run over. */
+static enum adaps_status set_common(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                    struct ad_cluster *cluster, struct ad_link *link,
+                                    struct adaps_error *err)
+{
+    if (strcmp(entry->key, "medium") != 0)
+        return set_link(ini, entry, link, err);
+    cluster->shared_medium = strcmp(entry->value, "shared") == 0;
+    if (!cluster->shared_medium && strcmp(entry->value, "switch") != 0)
+        return ad_ini_refuse(ini, entry, err, "shared or switch is wanted");
     return ADAPS_OK;
 }
 
@@ -233,7 +249,7 @@ static enum adaps_status load_links(struct file *file, struct adaps_error *err)
     bool seen[AD_MAX_DEVICES][AD_MAX_DEVICES] = {{false}};
     for (size_t i = 0; i < ini->nentries && status == ADAPS_OK; i++)
         if (strcmp(ini->sections[ini->entries[i].section].name, "link") == 0)
-            status = set_link(ini, &ini->entries[i], &common, err);
+            status = set_common(ini, &ini->entries[i], cluster, &common, err);
     for (size_t i = 0; i < n * n; i++)
         cluster->links[i] = common;
     for (size_t s = 0; s < ini->nsections && status == ADAPS_OK; s++) {

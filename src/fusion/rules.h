@@ -1,4 +1,4 @@
-/* Which rule an operator follows; shared by the files of fusion/. */
+/* Which rule an operator follows; shared by the files of fusion/ and search/. */
 #ifndef AD_FUSION_RULES_H
 #define AD_FUSION_RULES_H
 

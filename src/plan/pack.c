@@ -200,6 +200,7 @@ static bool pack_cluster(struct ad_arena *arena, const struct ad_cluster *cluste
     m->n_links = m->n_devices * m->n_devices;
     m->links = new_list(arena, &adaps__plan__link__descriptor, m->n_links);
     m->source = cluster->source;
+    m->shared_medium = cluster->shared_medium;
     if (!m->devices || !m->links)
         return false;
     for (size_t i = 0; i < m->n_devices; i++)
@@ -277,6 +278,7 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     m->space_log10 = plan->space_log10;
     m->search_s = plan->search_s;
     m->note = (char *)plan->note;
+    m->lower_bound_ns = plan->lower_bound_ns;
     m->n_programs = (size_t)plan->cluster.ndevices;
     m->programs = new_list(arena, &adaps__plan__program__descriptor, m->n_programs);
     if (!m->programs)

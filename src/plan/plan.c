@@ -134,6 +134,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     plan->visited = result->visited;
     plan->space_log10 = result->space_log10;
     plan->search_s = result->seconds;
+    plan->lower_bound_ns = result->lower_bound_ns;
     snprintf(plan->note, sizeof plan->note, "%s", result->note);
 
     /* Borrowed until nothing can fail any more; then they are the plan's. */

@@ -38,6 +38,7 @@ struct adaps_plan {
     int single_device;
     int64_t visited;
     double space_log10, search_s;
+    int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
     char note[256];
 };
 

@@ -124,6 +124,7 @@ static enum adaps_status unpack_cluster(const Adaps__Plan__Cluster *m, struct ad
         cluster->devices[i].source = (int)i == m->source;
     }
     cluster->source = m->source;
+    cluster->shared_medium = m->shared_medium;
     return unpack_links(m, cluster, err);
 }
 
@@ -256,17 +257,19 @@ static enum adaps_status unpack_facts(const Adaps__Plan__Plan *m, struct adaps_p
 {
     if (!isfinite(m->threshold) || !isfinite(m->space_log10) || !isfinite(m->search_s) ||
         m->search_s < 0 || m->visited < 0 || m->single_ns < 0 || m->single_device < -1 ||
-        m->single_device >= plan->cluster.ndevices)
+        m->single_device >= plan->cluster.ndevices || m->lower_bound_ns < 0)
         return ad_error_set(err, ADAPS_EINPUT,
                             "threshold %g, space 10^%g, search of %g s, %" PRId64
-                            " visited, device %" PRId32 " alone in %" PRId64 " ns",
+                            " visited, device %" PRId32 " alone in %" PRId64
+                            " ns, lower bound %" PRId64 " ns",
                             m->threshold, m->space_log10, m->search_s, m->visited, m->single_device,
-                            m->single_ns);
+                            m->single_ns, m->lower_bound_ns);
     plan->threshold = m->threshold;
     plan->space_log10 = m->space_log10;
     plan->search_s = m->search_s;
     plan->visited = m->visited;
     plan->single_ns = m->single_ns;
+    plan->lower_bound_ns = m->lower_bound_ns;
     plan->single_device = m->single_device;
     plan->model_path = ad_strdup(m->model_path);
     if (!plan->model_path)

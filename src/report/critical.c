@@ -36,7 +36,8 @@ static const struct ad_message *link_holder(const struct walk *walk, const struc
     }
     for (; lo < walk->messages->count && walk->by_end[lo]->end_ns == m->start_ns; lo++) {
         const struct ad_message *other = walk->by_end[lo];
-        if ((other->from == m->from || other->to == m->to) && other->start_ns < m->start_ns)
+        if ((walk->plan->cluster.shared_medium || other->from == m->from || other->to == m->to) &&
+            other->start_ns < m->start_ns)
             return other;
     }
     return NULL;

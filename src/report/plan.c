@@ -26,6 +26,14 @@ static void print_single(const struct adaps_plan *plan, FILE *out)
             ratio);
 }
 
+static void print_bound(const struct adaps_plan *plan, FILE *out)
+{
+    char time[32];
+    if (plan->lower_bound_ns > 0)
+        fprintf(out, "  lower bound          %s: no plan at all answers sooner\n",
+                ad_format_ns((double)plan->lower_bound_ns, time, sizeof time));
+}
+
 /* 10^14.2; small spaces in full. */
 static void print_search(const struct adaps_plan *plan, FILE *out)
 {
@@ -70,6 +78,7 @@ static void print_head(const struct adaps_plan *plan, const struct ad_figures *f
             ad_text_clean(plan->strategy, strategy, sizeof strategy));
     fprintf(out, "  predicted latency    %s\n",
             ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
+    print_bound(plan, out);
     print_single(plan, out);
     fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",
             ad_format_bytes((double)schedule->bytes, bytes, sizeof bytes), schedule->messages,

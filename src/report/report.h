@@ -5,6 +5,7 @@
 #define AD_REPORT_REPORT_H
 
 #include "plan/plan.h"
+#include "search/compare.h"
 
 #include <stdio.h>
 
@@ -25,9 +26,19 @@ AD_MUST_CHECK enum adaps_status ad_report_plan(const struct adaps_plan *plan, FI
                                                struct adaps_error *err);
 
 /* {"strategy":…,"predicted_ms":…,"bytes":…,"messages":…,"memory_bytes":[…],"visited":…,"search_s":…,
- *  "single_ms":…,"single_device":…,"devices":[…],"layouts":[{"op":…,"value":…,"regions":[…]}]} */
+ *  "lower_bound_ms":…,"single_ms":…,"single_device":…,"devices":[…],"layouts":[{"op":…,"value":…,"regions":[…]}]} */
 AD_MUST_CHECK enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
                                                     struct adaps_error *err);
+
+/* adaps plan --strategy all: a row per strategy with a plan, then why the others have none. JSON:
+ * {"strategies":[{"strategy":…,"predicted_ms":…,"bytes":…,"messages":…,"memory_bytes":[…],"visited":…,
+ *  "search_s":…,"lower_bound_ms":…} or {"strategy":…,"error":…}, …]} */
+AD_MUST_CHECK enum adaps_status ad_report_compare(const struct ad_comparison *items, int count,
+                                                  const struct ad_cluster *cluster, FILE *out,
+                                                  struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_report_compare_json(const struct ad_comparison *items, int count,
+                                                       const struct ad_cluster *cluster, FILE *out,
+                                                       struct adaps_error *err);
 
 /* adaps show: the steps of every device with regions and predicted times. */
 AD_MUST_CHECK enum adaps_status ad_report_steps(const struct adaps_plan *plan, FILE *out,

@@ -6,9 +6,15 @@
  * Forwards: tasks in graph order, each behind the RECVs it waits for and in front of the SENDs of
  * its result.
  *
- * Why no cyclic wait can arise: give every event the index of its op. A RECV in front of op i waits
- * for a SEND behind some op j < i, and the RECVs that FIFO order pulls in front of it belong to
- * SENDs behind ops <= j. So every wait points to a lower index. */
+ * With a hub, the hub fetches all that any other device lacks and some device computes, and serves
+ * the others. What it has received it passes on at once: its RECVs and SENDs of a value stand in
+ * front of the first op, on any device, that reads the value (a relay).
+ *
+ * Why no cyclic wait can arise: give every event a slot: 2i in front of op i, 2i + 1 behind it. A
+ * RECV in front of op i waits for a SEND behind some op j < i, or for a relay in front of some op
+ * j <= i; the RECVs that FIFO order pulls in front of it belong to SENDs of no later slot; and a
+ * relay's own RECVs, at its slot, wait for lower slots only. So every wait points to a lower slot,
+ * or within a slot from a device to the hub, which waits for nobody there. */
 #include "schedule/internal.h"
 #include "fusion/fused.h"
 
@@ -17,7 +23,8 @@
 
 /* One message. `before` is the op whose task at `to` wants it first; nops for network outputs. */
 struct transfer {
-    int value, producer; /* producer op, -1 for network inputs */
+    int value;
+    int slot; /* of its SEND: 2p + 1 behind producer p (-1: network inputs), 2i in front of op i */
     int from, to, before;
     struct ad_region region;
     int previous; /* the message before this one between the same two devices, -1 for none */
@@ -27,7 +34,7 @@ struct transfer {
 struct lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
-    int ndevices, nops;
+    int ndevices, nops, hub;
     struct ad_region *computed; /* [op * ndevices + device], pruned */
     struct ad_region *needed;   /* [value * ndevices + device], hulls */
     int *first_use;             /* likewise: op that reads it first */
@@ -66,13 +73,24 @@ static bool add_transfer(struct lowering *l, int value, int from, int to, struct
         return false;
     l->transfers[l->ntransfers++] = (struct transfer){
         .value = value,
-        .producer = l->graph->values[value].producer,
+        .slot = 2 * l->graph->values[value].producer + 1,
         .from = from,
         .to = to,
         .before = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)to],
         .region = region,
     };
     return true;
+}
+
+static enum adaps_status nobody_computes(struct lowering *l, int value, int to,
+                                         struct ad_region box)
+{
+    char text[96];
+    return ad_error_set(
+        l->err, ADAPS_EINTERNAL, "assignment: %s needs %s of %s, which no device computes",
+        l->cluster->devices[to].name,
+        ad_region_format(box, ad_region_whole(&l->graph->values[value]), text, sizeof text),
+        l->graph->values[value].name);
 }
 
 /* The hull of several needs may hold a gap that nobody reads and nobody computes; only a piece that
@@ -110,14 +128,8 @@ static enum adaps_status fetch(struct lowering *l, int value, int to, struct ad_
             }
         }
         if (from < 0) {
-            char text[96];
             if (really_read(l, value, to, box))
-                return ad_error_set(l->err, ADAPS_EINTERNAL,
-                                    "assignment: %s needs %s of %s, which no device computes",
-                                    l->cluster->devices[to].name,
-                                    ad_region_format(box, ad_region_whole(&l->graph->values[value]),
-                                                     text, sizeof text),
-                                    l->graph->values[value].name);
+                return nobody_computes(l, value, to, box);
             missing->count--;
             continue;
         }
@@ -133,17 +145,108 @@ static enum adaps_status fetch(struct lowering *l, int value, int to, struct ad_
     return ADAPS_OK;
 }
 
+/* The parts that `device` needs and does not have itself; how many (at most 6). */
+static int lacks(struct lowering *l, int value, int device, struct ad_region rest[6])
+{
+    struct ad_region want = l->needed[(size_t)value * (size_t)l->ndevices + (size_t)device];
+    return ad_region_empty(want) ? 0 : ad_region_subtract(want, held(l, value, device), rest);
+}
+
+/* With a hub: it fetches all that anybody lacks and it has not, and serves the others from that.
+ * What it passes on leaves in front of the value's first reader. */
+static enum adaps_status fill_hub(struct lowering *l, int value, int *first)
+{
+    struct ad_region_set missing = {0};
+    struct ad_region rest[6];
+    enum adaps_status status = ADAPS_OK;
+    bool room = true;
+    *first = l->nops;
+    for (int d = 0; d < l->ndevices; d++) {
+        int nrest = lacks(l, value, d, rest);
+        int use = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)d];
+        *first = nrest > 0 && use < *first ? use : *first;
+        for (int i = 0; i < nrest && room; i++)
+            room = ad_region_set_add(&missing, rest[i]);
+    }
+    size_t old = l->ntransfers;
+    if (!room || !ad_region_set_remove(&missing, held(l, value, l->hub)))
+        status = ad_error_memory(l->err, "transfers", missing.count);
+    else
+        status = fetch(l, value, l->hub, &missing);
+    for (size_t t = old; t < l->ntransfers; t++)
+        l->transfers[t].before = *first;
+    ad_region_set_fini(&missing);
+    return status;
+}
+
+/* One message from the hub; a relay unless it computed all of it. */
+static bool add_served(struct lowering *l, int value, int to, struct ad_region box, int first)
+{
+    if (!add_transfer(l, value, l->hub, to, box))
+        return false;
+    if (!ad_region_contains(held(l, value, l->hub), box))
+        l->transfers[l->ntransfers - 1].slot = 2 * first;
+    return true;
+}
+
+/* Sends `to` what it lacks of a value, of which the hub has `there`. */
+static enum adaps_status serve(struct lowering *l, int value, int to,
+                               const struct ad_region_set *there, int first)
+{
+    struct ad_region rest[6];
+    struct ad_region_set left = {0};
+    enum adaps_status status = ADAPS_OK;
+    int nrest = lacks(l, value, to, rest);
+    bool room = true;
+    for (int i = 0; i < nrest && room; i++) {
+        if (ad_region_set_covers(there, rest[i])) {
+            room = add_served(l, value, to, rest[i], first);
+            continue;
+        }
+        room = ad_region_set_add(&left, rest[i]);
+        for (size_t k = 0; k < there->count && room; k++) {
+            struct ad_region part = ad_region_intersect(rest[i], there->boxes[k]);
+            room = ad_region_empty(part) || (ad_region_set_remove(&left, part) &&
+                                             add_served(l, value, to, part, first));
+        }
+    }
+    if (!room)
+        status = ad_error_memory(l->err, "transfers", l->ntransfers);
+    for (size_t i = 0; i < left.count && status == ADAPS_OK; i++)
+        if (really_read(l, value, to, left.boxes[i]))
+            status = nobody_computes(l, value, to, left.boxes[i]);
+    ad_region_set_fini(&left);
+    return status;
+}
+
+static enum adaps_status route_hub(struct lowering *l, int value)
+{
+    struct ad_region_set there = {0};
+    size_t old = l->ntransfers;
+    int first;
+    enum adaps_status status = fill_hub(l, value, &first);
+    bool room = status != ADAPS_OK || ad_region_set_add(&there, held(l, value, l->hub));
+    for (size_t t = old; t < l->ntransfers && room; t++)
+        room = ad_region_set_add(&there, l->transfers[t].region);
+    if (!room)
+        status = ad_error_memory(l->err, "transfers", there.count);
+    for (int d = 0; d < l->ndevices && status == ADAPS_OK; d++)
+        if (d != l->hub)
+            status = serve(l, value, d, &there, first);
+    ad_region_set_fini(&there);
+    return status;
+}
+
 /* Transfers of one value, all of whose readers are known. */
 static enum adaps_status route(struct lowering *l, int value)
 {
     struct ad_region_set missing = {0};
     enum adaps_status status = ADAPS_OK;
+    if (l->hub >= 0)
+        return route_hub(l, value);
     for (int d = 0; d < l->ndevices && status == ADAPS_OK; d++) {
-        struct ad_region want = l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d];
-        if (ad_region_empty(want))
-            continue;
         struct ad_region rest[6];
-        int nrest = ad_region_subtract(want, held(l, value, d), rest);
+        int nrest = lacks(l, value, d, rest);
         for (int i = nrest - 1; i >= 0 && status == ADAPS_OK; i--)
             if (!ad_region_set_add(&missing, rest[i]))
                 status = ad_error_memory(l->err, "transfers", sizeof rest);
@@ -167,7 +270,7 @@ static void prune(struct lowering *l, int op, size_t first)
             ad_region_intersect(*r, l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d]);
         for (size_t t = first; t < l->ntransfers; t++)
             if (l->transfers[t].from == d)
-                want = ad_region_hull(want, l->transfers[t].region);
+                want = ad_region_hull(want, ad_region_intersect(*r, l->transfers[t].region));
         want = ad_region_allow(l->graph, &l->graph->ops[op], want);
         if (ad_region_contains(*r, want))
             *r = want;
@@ -209,12 +312,12 @@ static int compare_regions(struct ad_region a, struct ad_region b)
     return 0;
 }
 
-/* The order of the tags and of every device's SENDs: by producer, then by who waits first. */
+/* The order of the tags and of every device's SENDs: by slot, then by who waits first. */
 static int compare_transfers(const void *pa, const void *pb)
 {
     const struct transfer *a = pa, *b = pb;
-    if (a->producer != b->producer)
-        return a->producer < b->producer ? -1 : 1;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
     if (a->before != b->before)
         return a->before < b->before ? -1 : 1;
     if (a->value != b->value)
@@ -318,6 +421,13 @@ static void index_transfers(struct lowering *l, int *last, size_t *start, size_t
     start[l->nops + 1] = l->ntransfers;
 }
 
+static size_t send_up_to(struct lowering *l, size_t next, int slot)
+{
+    for (; next < l->ntransfers && l->transfers[next].slot <= slot; next++)
+        emit_message(l, next, AD_STEP_SEND);
+    return next;
+}
+
 static void forward(struct lowering *l, const size_t *start, const size_t *waiting)
 {
     size_t next = 0; /* transfers up to here are sent */
@@ -325,11 +435,11 @@ static void forward(struct lowering *l, const size_t *start, const size_t *waiti
         if (i >= 0)
             for (size_t w = start[i]; w < start[i + 1]; w++)
                 emit_receive(l, waiting[w]);
+        next = send_up_to(l, next, 2 * i);
         for (int d = 0; i >= 0 && i < l->nops && d < l->ndevices; d++)
             if (!ad_region_empty(*computed_at(l, i, d)))
                 emit_task(l, i, d);
-        for (; next < l->ntransfers && l->transfers[next].producer == i; next++)
-            emit_message(l, next, AD_STEP_SEND);
+        next = send_up_to(l, next, 2 * i + 1);
     }
 }
 
@@ -342,6 +452,9 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     if (assignment->nops != graph->nops || n != cluster->ndevices)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: %d ops and %d devices for %d and %d",
                             assignment->nops, n, graph->nops, cluster->ndevices);
+    if (assignment->hub < -1 || assignment->hub >= n)
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: hub %d of %d devices",
+                            assignment->hub, n);
     for (int i = 0; i < graph->nops; i++)
         for (int d = 0; d < n; d++) {
             struct ad_region r = assignment->region[(size_t)i * (size_t)n + (size_t)d];
@@ -396,6 +509,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
         .cluster = cluster,
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
+        .hub = assignment->hub,
         .computed = ad_calloc(nops * n, sizeof *l.computed),
         .needed = ad_calloc((size_t)graph->nvalues * n, sizeof *l.needed),
         .first_use = ad_calloc((size_t)graph->nvalues * n, sizeof *l.first_use),
@@ -432,7 +546,7 @@ enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops, int nd
                                      struct adaps_error *err)
 {
     size_t count;
-    *out = (struct ad_assignment){.nops = nops, .ndevices = ndevices};
+    *out = (struct ad_assignment){.nops = nops, .ndevices = ndevices, .hub = -1};
     if (nops < 0 || ndevices < 1 || !ad_size_mul((size_t)nops, (size_t)ndevices, &count))
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment of %d ops to %d devices", nops,
                             ndevices);

@@ -11,11 +11,14 @@
 
 /* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
  * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
- * the source device, network outputs are gathered there. */
+ * the source device, network outputs are gathered there. hub: -1, or the device through which all
+ * that other devices exchange goes (a star without direct links, as centralised methods have it). */
 struct ad_assignment {
     int nops, ndevices;
+    int hub;
     struct ad_region *region;
 };
+/* All empty, without a hub. */
 AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
                                                    int ndevices, struct adaps_error *err);
 void ad_assignment_fini(struct ad_assignment *assignment);
@@ -69,7 +72,9 @@ struct ad_schedule {
  * and it does not compute itself. What several have is cut among them: the holder of the largest
  * part of a missing box gives all it has of it, ties to the lower index. What nobody reads of a
  * computed region is not computed. Consecutive tasks without an exchange between them form one
- * COMPUTE step. Tags are 1 to the number of messages. Then simulates (below). ADAPS_EINTERNAL when
+ * COMPUTE step. With a hub, what devices exchange goes to the hub first, each part once, and from
+ * there to all who want it, in front of the first op anywhere that reads the value: ordinary SENDs
+ * and RECVs. Tags are 1 to the number of messages. Then simulates (below). ADAPS_EINTERNAL when
  * the assignment holds a region that is not allowed, or does not cover what is needed. On failure
  * there is nothing to free. */
 AD_MUST_CHECK enum adaps_status ad_schedule_build(const struct ad_graph *graph,
@@ -79,8 +84,9 @@ AD_MUST_CHECK enum adaps_status ad_schedule_build(const struct ad_graph *graph,
                                                   struct adaps_error *err);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
- * FIFO clocks of each device's uplink and downlink; a message starts when its SEND step is reached
- * and both clocks are free, and arrives bytes/bandwidth + latency later. SEND costs its device a
+ * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium); a
+ * message starts when its SEND step is reached and its clocks are free, and arrives bytes/bandwidth +
+ * latency later. SEND costs its device a
  * copy at memory bandwidth. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,

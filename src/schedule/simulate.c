@@ -1,4 +1,5 @@
-/* The simulated clocks: one per device, and one for each direction of each device's port.
+/* The simulated clocks: one per device, and one for each direction of each device's port; on a
+ * shared medium one for all ports.
  *
  * Devices run ahead freely through COMPUTE steps and through RECVs whose message has an arrival
  * time. A SEND touches clocks that are shared, so SENDs are taken one at a time, the earliest ready
@@ -17,7 +18,7 @@ struct machine {
     struct ad_schedule *schedule;
     int64_t *arrival; /* by tag; -1 = not sent yet */
     size_t ntags;
-    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
     int step[AD_MAX_DEVICES];
 };
 
@@ -99,10 +100,12 @@ static void send(struct machine *m, int device)
     const struct ad_link *link =
         &m->cluster->links[(size_t)device * (size_t)m->cluster->ndevices + (size_t)step->peer];
     m->clock[device] = ready_ns(m, device);
-    step->start_ns = later(m->clock[device], later(m->up[device], m->down[step->peer]));
+    int64_t wire =
+        m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[step->peer]);
+    step->start_ns = later(m->clock[device], wire);
     double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
     step->end_ns = plus(step->start_ns, to_ns(bytes / link->bandwidth));
-    m->up[device] = m->down[step->peer] = step->end_ns;
+    m->up[device] = m->down[step->peer] = m->medium = step->end_ns;
     m->arrival[step->tag] = plus(step->end_ns, to_ns(link->latency));
     m->step[device]++;
     advance(m, device);

@@ -134,7 +134,7 @@ static bool make_whole(struct improve *m, struct run run, int at)
     for (int i = run.first; i < run.end; i++) {
         struct ad_op_layout *op = &m->trial.ops[i];
         changed = changed || is_split(op) || op->at != at;
-        *op = (struct ad_op_layout){AD_DIM_WHOLE, true, at};
+        *op = (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = at};
     }
     return changed && accept_trial(m);
 }
@@ -271,6 +271,16 @@ static int64_t budget(const struct ad_terrain *t)
     return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
 }
 
+/* A seed whose exchanges go through a hub: directly is hardly ever later. */
+static void drop_hub(struct improve *m)
+{
+    if (!going_on(m) || m->best->layout.hub < 0)
+        return;
+    start_trial(m);
+    m->trial.hub = -1;
+    accept_trial(m);
+}
+
 static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int64_t evaluations)
 {
     const struct ad_terrain *t = eval->terrain;
@@ -287,6 +297,7 @@ static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int
         m.status = ad_error_memory(eval->err, "search", (size_t)nops);
     else
         recentre(&m, (struct run){0, nops});
+    drop_hub(&m);
     while (m.improved && going_on(&m)) {
         m.improved = false;
         for (int length = t->nsegments;; length = (length + 1) / 2) {
@@ -304,7 +315,10 @@ static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int
 /* The other strategies, each from nothing: what one finds must not depend on those before it. */
 static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 {
-    static ad_search_fn *const others[] = {ad_single_search, ad_edgeflow_search, ad_fused_search};
+    static ad_search_fn *const others[] = {
+        ad_single_search, ad_edgeflow_search, ad_fused_search,       ad_bbgrap_search,
+        ad_modnn_search,  ad_coedge_search,   ad_deepslicing_search, ad_deepthings_search,
+    };
     struct ad_best mine;
     enum adaps_status status = ad_best_init(&mine, eval->terrain, eval->err);
     for (size_t i = 0; i < sizeof others / sizeof *others && status == ADAPS_OK; i++) {

@@ -2,6 +2,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +11,8 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
                                struct adaps_error *err)
 {
     const struct ad_search_problem *p = terrain->problem;
-    *out = (struct ad_eval){.terrain = terrain, .least_memory = -1, .err = err};
+    *out = (struct ad_eval){
+        .terrain = terrain, .least_memory = -1, .cap_ns = p->latency_cap_ns, .err = err};
     for (int d = 0; d < AD_MAX_DEVICES; d++)
         out->with_ns[d] = -1;
     out->exchange = ad_calloc((size_t)p->graph->nops, sizeof *out->exchange);
@@ -54,6 +56,10 @@ bool ad_score_better(const struct ad_score *a, const struct ad_score *b)
 {
     if (a->excess != b->excess)
         return a->excess < b->excess;
+    if (a->late != b->late)
+        return a->late < b->late;
+    if (a->first != b->first)
+        return a->first < b->first;
     if (a->makespan_ns != b->makespan_ns)
         return a->makespan_ns < b->makespan_ns;
     if (a->bytes != b->bytes)
@@ -92,12 +98,20 @@ static void score_schedule(struct ad_eval *eval, const struct ad_schedule *sched
                            struct ad_score *score)
 {
     const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    enum ad_objective objective = eval->terrain->problem->objective;
     int64_t largest = 0;
-    *score = (struct ad_score){0, schedule->makespan_ns, schedule->bytes, schedule->messages};
+    *score = (struct ad_score){.makespan_ns = schedule->makespan_ns,
+                               .bytes = schedule->bytes,
+                               .messages = schedule->messages};
+    if (eval->cap_ns > 0 && schedule->makespan_ns > eval->cap_ns)
+        score->late = schedule->makespan_ns - eval->cap_ns;
     for (int d = 0; d < schedule->ndevices; d++) {
         score->excess += excess_of(&cluster->devices[d], schedule->memory[d]);
         largest = schedule->memory[d] > largest ? schedule->memory[d] : largest;
     }
+    score->first = objective == AD_OBJECTIVE_TRAFFIC  ? schedule->bytes
+                   : objective == AD_OBJECTIVE_MEMORY ? largest
+                                                      : 0;
     if (eval->least_memory < 0 || largest < eval->least_memory)
         eval->least_memory = largest;
     for (int d = 0; score->excess == 0 && d < schedule->ndevices; d++)
@@ -149,6 +163,16 @@ static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strateg
                         ad_format_bytes((double)eval->least_memory, need, sizeof need));
 }
 
+static enum adaps_status refuse_late(struct ad_eval *eval, const char *strategy,
+                                     const struct ad_schedule *schedule)
+{
+    char cap[32], time[32];
+    return ad_error_set(eval->err, ADAPS_NO,
+                        "no plan of strategy %s answers within %s: the soonest takes %s", strategy,
+                        ad_format_ns((double)eval->cap_ns, cap, sizeof cap),
+                        ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
+}
+
 enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
                                  const char *strategy, struct ad_search_result *result)
 {
@@ -162,6 +186,8 @@ enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *bes
         ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
     if (status == ADAPS_OK && best->score.excess > 0)
         status = refuse_memory(eval, strategy, &result->schedule);
+    else if (status == ADAPS_OK && best->score.late > 0)
+        status = refuse_late(eval, strategy, &result->schedule);
     result->visited = eval->visited;
     return status;
 }
@@ -186,11 +212,15 @@ void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *
         if (result->schedule.programs[d].ntasks > 0)
             continue;
         int n = snprintf(entry, sizeof entry, "%s%s",
-                         said ? ", " : "left out: ", cluster->devices[d].name);
+                         said                ? ", "
+                         : result->note[0] ? "; left out: "
+                                           : "left out: ",
+                         cluster->devices[d].name);
         if (eval->with_ns[d] >= 0)
-            snprintf(entry + n, sizeof entry - (size_t)n, " (with it %s, +%s)",
+            snprintf(entry + n, sizeof entry - (size_t)n, " (with it %s, %s%s)",
                      ad_format_ns((double)eval->with_ns[d], with, sizeof with),
-                     ad_format_ns((double)(eval->with_ns[d] - now), more, sizeof more));
+                     eval->with_ns[d] < now ? "-" : "+",
+                     ad_format_ns(fabs((double)(eval->with_ns[d] - now)), more, sizeof more));
         if (strlen(result->note) + strlen(entry) + sizeof ", and 63 more" > sizeof result->note) {
             note_add(result, ", and %d more", left - said);
             return;

@@ -4,9 +4,12 @@
 
 #include "search/layout.h"
 
-/* Ordered by excess memory, then time, then bytes, then messages; less is better. */
+/* Ordered by excess memory, time beyond the cap, what the objective makes small, then time, bytes,
+ * messages; less is better. */
 struct ad_score {
     int64_t excess; /* bytes beyond what devices have, over all devices */
+    int64_t late;   /* ns beyond the cap, 0 when there is none */
+    int64_t first;  /* traffic: bytes; memory: of the device with most; latency: 0 */
     int64_t makespan_ns, bytes, messages;
 };
 
@@ -21,6 +24,7 @@ struct ad_eval {
     int64_t
         with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes; or -1 */
     int64_t least_memory; /* over all layouts seen: the largest need of a device, at its least */
+    int64_t cap_ns;       /* 0 = none */
     struct ad_best *best_shared; /* nullable: kept up to date with all that is tried */
     struct adaps_error *err;
 };
@@ -50,7 +54,7 @@ AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct a
 
 /* Fills assignment, schedule and visited of a result. ADAPS_NO when the layout needs more memory
  * than a device has: names every such device, what it needs and has, and the smallest memory seen.
- */
+ * Also when it takes longer than the cap. */
 AD_MUST_CHECK enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
                                                const char *strategy,
                                                struct ad_search_result *result);

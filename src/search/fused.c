@@ -48,13 +48,6 @@ struct search {
     struct point at; /* the best template */
 };
 
-static enum ad_dim spatial_dim(const struct ad_terrain *t, int op)
-{
-    if (t->can[op][AD_DIM_H])
-        return AD_DIM_H;
-    return t->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
-}
-
 static bool has_window(const struct ad_op *op)
 {
     return op->kind == AD_OP_CONV || op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_AVGPOOL;
@@ -93,7 +86,7 @@ static void build(struct search *s, const struct point *point)
     ad_terrain_weights(t, use, weight);
     for (int i = 0; i < graph->nops; i++) {
         struct ad_op_layout *op = &s->layout.ops[i];
-        enum ad_dim dim = i <= s->merges[point->merge] ? spatial_dim(t, i) : AD_DIM_WHOLE;
+        enum ad_dim dim = i <= s->merges[point->merge] ? ad_terrain_bands(t, i) : AD_DIM_WHOLE;
         windows += has_window(&graph->ops[i]);
         if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && point->devices > 1)
             dim = AD_DIM_C;
@@ -218,7 +211,7 @@ static enum adaps_status prepare(struct search *s)
         return ad_error_memory(s->eval->err, "search", (size_t)nops);
     s->merges[s->nmerges++] = -1;
     for (int i = 0; i < nops; i++) {
-        if ((t->cut[i] && spatial_dim(t, i) != AD_DIM_WHOLE) || i + 1 == nops)
+        if ((t->cut[i] && ad_terrain_bands(t, i) != AD_DIM_WHOLE) || i + 1 == nops)
             s->merges[s->nmerges++] = i;
         s->has_dense = s->has_dense || t->dense[i];
     }
@@ -234,7 +227,7 @@ static double space(const struct search *s)
     double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) * (s->has_dense ? 2 : 1);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
-        total += spatial_dim(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
+        total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
         if (t->can[i][AD_DIM_H] && t->can[i][AD_DIM_W] && t->segment[i] != last_turn) {
             total += log10(2);
             last_turn = t->segment[i];

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-static int32_t extent(const struct ad_value *value, enum ad_dim dim)
+int32_t ad_dim_extent(const struct ad_value *value, enum ad_dim dim)
 {
     struct ad_region whole = ad_region_whole(value);
     switch (dim) {
@@ -34,7 +34,7 @@ static struct ad_region slab(const struct ad_value *value, enum ad_dim dim, int3
 static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
 {
     const struct ad_value *value = &graph->values[op->output];
-    int32_t n = extent(value, dim);
+    int32_t n = ad_dim_extent(value, dim);
     if (n < 2)
         return false;
     struct ad_region half = ad_region_allow(graph, op, slab(value, dim, 0, n / 2));
@@ -113,7 +113,7 @@ void ad_terrain_fini(struct ad_terrain *terrain)
 enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
                                  struct adaps_error *err)
 {
-    *out = (struct ad_layout){.nops = nops, .ndevices = ndevices};
+    *out = (struct ad_layout){.nops = nops, .ndevices = ndevices, .hub = -1};
     size_t n = (size_t)nops, width = (size_t)ndevices + 1;
     out->ops = ad_calloc(n, sizeof *out->ops);
     out->cuts = ad_calloc(n * width, sizeof *out->cuts);
@@ -137,6 +137,7 @@ void ad_layout_fini(struct ad_layout *layout)
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
 {
     size_t n = (size_t)from->nops;
+    to->hub = from->hub;
     memcpy(to->ops, from->ops, n * sizeof *to->ops);
     memcpy(to->cuts, from->cuts, n * (size_t)(from->ndevices + 1) * sizeof *to->cuts);
 }
@@ -160,9 +161,35 @@ void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, doubl
         weight[d] = use[d] ? terrain->speed[d] : 0;
 }
 
-static int32_t at_cut(int cut, int32_t size)
+int32_t ad_cut_row(int cut, int32_t size)
 {
     return (int32_t)(((int64_t)cut * size + AD_CUT_UNITS / 2) / AD_CUT_UNITS);
+}
+
+int ad_row_cut(int32_t row, int32_t size)
+{
+    return (int)(((int64_t)row * AD_CUT_UNITS + size / 2) / size);
+}
+
+enum ad_dim ad_terrain_bands(const struct ad_terrain *terrain, int op)
+{
+    if (terrain->can[op][AD_DIM_H])
+        return AD_DIM_H;
+    return terrain->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
+}
+
+/* The tile of device d of a grid. */
+static struct ad_region tile(const struct ad_value *value, const int *cuts, int across, int d,
+                             int ndevices)
+{
+    int first = d - d % across;
+    int32_t width = first + across < ndevices ? across : ndevices - first;
+    struct ad_region whole = ad_region_whole(value), r = whole;
+    r.h0 = ad_cut_row(cuts[first], whole.h1);
+    r.h1 = ad_cut_row(cuts[first + width], whole.h1);
+    r.w0 = (int32_t)((int64_t)whole.w1 * (d - first) / width);
+    r.w1 = (int32_t)((int64_t)whole.w1 * (d - first + 1) / width);
+    return ad_region_empty(r) ? ad_region_none() : r;
 }
 
 static void pin_regions(const struct ad_graph *graph, const struct ad_layout *layout, int i,
@@ -172,9 +199,13 @@ static void pin_regions(const struct ad_graph *graph, const struct ad_layout *la
     const struct ad_value *value = &graph->values[op->output];
     const int *cuts = ad_layout_cuts(layout, i);
     enum ad_dim dim = layout->ops[i].dim;
-    int32_t size = extent(value, dim);
+    int32_t size = ad_dim_extent(value, dim);
+    int across = layout->ops[i].across;
     for (int d = 0; d < layout->ndevices; d++) {
-        struct ad_region band = slab(value, dim, at_cut(cuts[d], size), at_cut(cuts[d + 1], size));
+        struct ad_region band =
+            dim == AD_DIM_H && across > 1
+                ? tile(value, cuts, across, d, layout->ndevices)
+                : slab(value, dim, ad_cut_row(cuts[d], size), ad_cut_row(cuts[d + 1], size));
         *ad_assigned(out, i, d) = ad_region_allow(graph, op, band);
     }
 }
@@ -214,6 +245,7 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
 void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *layout, bool *exchange,
                        struct ad_assignment *out)
 {
+    out->hub = layout->hub;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);
     memset(out->region, 0, (size_t)layout->nops * (size_t)layout->ndevices * sizeof *out->region);
     for (int i = 0; i < graph->noutputs; i++) {
@@ -242,7 +274,7 @@ double ad_layout_space(const struct ad_terrain *terrain)
         double ways = log10(n); /* log10(10^a + 10^b) as it grows */
         for (enum ad_dim dim = AD_DIM_H; dim < AD_DIMS; dim++)
             if (terrain->can[i][dim]) {
-                double more = log10_cuts(extent(value, dim), n - 1) + log10(2);
+                double more = log10_cuts(ad_dim_extent(value, dim), n - 1) + log10(2);
                 double large = fmax(ways, more), small = fmin(ways, more);
                 ways = large + log10(1 + pow(10, small - large));
             }

@@ -16,11 +16,14 @@ enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIMS };
 struct ad_op_layout {
     enum ad_dim dim;
     bool pinned;
-    int at; /* the device of a whole op */
+    int at;     /* the device of a whole op */
+    int across; /* of an op split along h: above 1, a grid: groups of this many devices, in order,
+                   share a band, each an equal part of its columns */
 };
 
 struct ad_layout {
     int nops, ndevices;
+    int hub; /* as in struct ad_assignment */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
 };
@@ -43,7 +46,7 @@ AD_MUST_CHECK enum adaps_status ad_terrain_init(struct ad_terrain *out,
                                                 struct adaps_error *err);
 void ad_terrain_fini(struct ad_terrain *terrain);
 
-/* Everything whole on device 0. */
+/* Everything whole on device 0, no hub. */
 AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
                                                struct adaps_error *err);
 void ad_layout_fini(struct ad_layout *layout);
@@ -53,6 +56,17 @@ static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)
 {
     return &layout->cuts[(size_t)op * (size_t)(layout->ndevices + 1)];
 }
+
+/* How many rows, columns or channels; 1 for AD_DIM_WHOLE. */
+int32_t ad_dim_extent(const struct ad_value *value, enum ad_dim dim);
+
+/* The row (column, channel) at which a cut lies, of `size`; and the cut of a row. For sizes up to
+ * AD_CUT_UNITS one undoes the other. */
+int32_t ad_cut_row(int cut, int32_t size);
+int ad_row_cut(int32_t row, int32_t size);
+
+/* The dimension in which a method that knows bands only splits the op: h, else w, else whole. */
+enum ad_dim ad_terrain_bands(const struct ad_terrain *terrain, int op);
 
 /* Cuts in proportion to weight[0 .. ndevices); all weights 0: everything to device 0. */
 void ad_cuts_proportional(const double *weight, int ndevices, int *cuts);

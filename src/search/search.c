@@ -1,8 +1,25 @@
 /* The table of strategies, and what all of them share around their search functions. */
 #include "search/strategies.h"
 #include "base/clock.h"
+#include "base/units.h"
+#include "search/bound.h"
 
+#include <stdio.h>
 #include <string.h>
+
+/* "traffic made small, within 12.3 ms" */
+static void note_objective(const struct ad_search_problem *problem, struct ad_search_result *result)
+{
+    const char *what = problem->objective == AD_OBJECTIVE_TRAFFIC  ? "traffic"
+                       : problem->objective == AD_OBJECTIVE_MEMORY ? "memory"
+                                                                   : "latency";
+    char cap[32];
+    if (problem->latency_cap_ns > 0)
+        snprintf(result->note, sizeof result->note, "%s made small, within %s", what,
+                 ad_format_ns((double)problem->latency_cap_ns, cap, sizeof cap));
+    else if (problem->objective != AD_OBJECTIVE_LATENCY)
+        snprintf(result->note, sizeof result->note, "%s made small", what);
+}
 
 /* Searches, then builds the result. */
 static enum adaps_status drive(const struct ad_search_problem *problem, const char *name,
@@ -27,6 +44,7 @@ static enum adaps_status drive(const struct ad_search_problem *problem, const ch
         status = ad_eval_finish(&eval, &best, name, result);
     if (status == ADAPS_OK) {
         result->space_log10 = eval.space_log10;
+        note_objective(problem, result);
         ad_eval_note_left_out(&eval, result);
     }
     ad_best_fini(&best);
@@ -35,35 +53,35 @@ static enum adaps_status drive(const struct ad_search_problem *problem, const ch
     return status;
 }
 
-static enum adaps_status run_single(const struct ad_search_problem *problem,
-                                    struct ad_search_result *result, struct adaps_error *err)
-{
-    return drive(problem, "single", ad_single_search, result, err);
-}
-
-static enum adaps_status run_edgeflow(const struct ad_search_problem *problem,
-                                      struct ad_search_result *result, struct adaps_error *err)
-{
-    return drive(problem, "edgeflow", ad_edgeflow_search, result, err);
-}
-
-static enum adaps_status run_fused(const struct ad_search_problem *problem,
-                                   struct ad_search_result *result, struct adaps_error *err)
-{
-    return drive(problem, "fused", ad_fused_search, result, err);
-}
-
-static enum adaps_status run_auto(const struct ad_search_problem *problem,
-                                  struct ad_search_result *result, struct adaps_error *err)
-{
-    return drive(problem, "auto", ad_auto_search, result, err);
-}
+/* The function that the table wants, around ad_NAME_search(). */
+#define STRATEGY(name)                                                                             \
+    static enum adaps_status run_##name(const struct ad_search_problem *problem,                   \
+                                        struct ad_search_result *result, struct adaps_error *err)  \
+    {                                                                                              \
+        return drive(problem, #name, ad_##name##_search, result, err);                             \
+    }
+STRATEGY(auto)
+STRATEGY(single)
+STRATEGY(edgeflow)
+STRATEGY(fused)
+STRATEGY(bbgrap)
+STRATEGY(modnn)
+STRATEGY(coedge)
+STRATEGY(deepslicing)
+STRATEGY(deepthings)
 
 const struct ad_strategy ad_strategies[] = {
     {"auto", "the best plan found: all others, then local improvement", run_auto},
     {"single", "everything on the one device that answers soonest", run_single},
-    {"edgeflow", "bands in proportion to speed, rows exchanged at every layer", run_edgeflow},
+    {"edgeflow", "bands by a linear programme per layer, rows exchanged at every layer",
+     run_edgeflow},
     {"fused", "bands with recomputed halos, exchanged at chosen layers only", run_fused},
+    {"bbgrap", "equal bands, rows exchanged at every layer", run_bbgrap},
+    {"modnn", "bands by speed along the longer edge, exchanged through the source", run_modnn},
+    {"coedge", "bands by speed without the slowest, exchanged through the source", run_coedge},
+    {"deepslicing", "columns by speed, exchanged behind groups of layers", run_deepslicing},
+    {"deepthings", "the early layers as a grid of fused tiles, the rest on the source",
+     run_deepthings},
     {NULL, NULL, NULL},
 };
 
@@ -75,14 +93,40 @@ const struct ad_strategy *ad_strategy_find(const char *name)
     return NULL;
 }
 
+/* The best single device's latency, 0 when none has the memory. */
+static enum adaps_status single_latency(const struct ad_search_problem *problem, int64_t *ns,
+                                        struct adaps_error *err)
+{
+    struct ad_search_problem latency = *problem;
+    struct ad_search_result single = {0};
+    struct adaps_error why = {0};
+    latency.objective = AD_OBJECTIVE_LATENCY;
+    latency.latency_cap_ns = 0;
+    enum adaps_status status = drive(&latency, "single", ad_single_search, &single, &why);
+    *ns = status == ADAPS_OK ? single.schedule.makespan_ns : 0;
+    ad_search_result_fini(&single);
+    if (status == ADAPS_NO)
+        return ADAPS_OK;
+    if (status != ADAPS_OK && err)
+        *err = why;
+    return status;
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
 {
+    struct ad_search_problem capped = *problem;
     memset(result, 0, sizeof *result);
     int64_t start = ad_clock_ns();
-    enum adaps_status status = strategy->run(problem, result, err);
+    enum adaps_status status = ADAPS_OK;
+    if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
+        status = single_latency(problem, &capped.latency_cap_ns, err);
+    if (status == ADAPS_OK)
+        status = strategy->run(&capped, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
+    if (status == ADAPS_OK)
+        status = ad_search_bound(problem, &result->lower_bound_ns, err);
     if (status != ADAPS_OK)
         ad_search_result_fini(result);
     return status;

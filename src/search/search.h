@@ -6,6 +6,8 @@
 #include "blocks/blocks.h"
 #include "schedule/schedule.h"
 
+/* What a strategy makes small when it has a choice: the simulated latency, the bytes moved, or the
+ * memory of the device that needs most. The others break ties. */
 enum ad_objective { AD_OBJECTIVE_LATENCY, AD_OBJECTIVE_TRAFFIC, AD_OBJECTIVE_MEMORY };
 
 struct ad_search_problem {
@@ -14,6 +16,9 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold; /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
+    enum ad_objective objective;
+    int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
+                               traffic the best single device's latency, if one has the memory */
 };
 
 struct ad_search_result {
@@ -22,6 +27,7 @@ struct ad_search_result {
     int64_t visited;     /* candidate assignments evaluated */
     double space_log10;  /* log10 of the size of the space the strategy chooses from */
     double seconds;      /* spent */
+    int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound.h) */
     char note[256];      /* why: devices left out and what they would have cost */
 };
 void ad_search_result_fini(struct ad_search_result *result);
@@ -38,7 +44,8 @@ extern const struct ad_strategy ad_strategies[];
 const struct ad_strategy *ad_strategy_find(const char *name); /* NULL when unknown */
 
 /* Runs a strategy and fills result (schedule included, times, visited). Memory limits are hard:
- * ADAPS_NO when the result needs more than a device has, naming the device, what it needs and has. */
+ * ADAPS_NO when the result needs more than a device has, naming the device, what it needs and has,
+ * and the smallest memory that would do; or when it takes longer than the cap. */
 AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                               const struct ad_search_problem *problem,
                                               struct ad_search_result *result,

@@ -16,7 +16,8 @@ enum adaps_status ad_single_search(struct ad_eval *eval, struct ad_best *best)
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
     for (int k = 0; k < p->cluster->ndevices && status == ADAPS_OK; k++) {
         for (int i = 0; i < layout.nops; i++)
-            layout.ops[i] = (struct ad_op_layout){AD_DIM_WHOLE, true, t->order[k]};
+            layout.ops[i] =
+                (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = t->order[k]};
         status = ad_eval_try(eval, &layout, best, NULL);
     }
     eval->space_log10 = log10(p->cluster->ndevices);

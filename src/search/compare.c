@@ -1,0 +1,65 @@
+#include "search/compare.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum adaps_status compare_one(const struct ad_search_problem *problem,
+                                     const struct ad_strategy *strategy, struct ad_comparison *out,
+                                     struct adaps_error *err)
+{
+    struct ad_search_result result;
+    struct adaps_error why = {0};
+    size_t n = (size_t)problem->cluster->ndevices;
+    out->strategy = strategy->name;
+    enum adaps_status status = ad_search_run(strategy, problem, &result, &why);
+    if (status == ADAPS_NO) {
+        snprintf(out->error, sizeof out->error, "%s", why.message);
+        return ADAPS_OK;
+    }
+    if (status != ADAPS_OK) {
+        if (err)
+            *err = why;
+        return status;
+    }
+    out->predicted_ns = result.schedule.makespan_ns;
+    out->bytes = result.schedule.bytes;
+    out->messages = result.schedule.messages;
+    out->visited = result.visited;
+    out->lower_bound_ns = result.lower_bound_ns;
+    out->search_s = result.seconds;
+    out->memory = ad_calloc(n, sizeof *out->memory);
+    if (out->memory)
+        memcpy(out->memory, result.schedule.memory, n * sizeof *out->memory);
+    else
+        status = ad_error_memory(err, "comparison", n);
+    ad_search_result_fini(&result);
+    return status;
+}
+
+enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
+                                    struct ad_comparison **out, int *count, struct adaps_error *err)
+{
+    int n = 0;
+    while (ad_strategies[n].name)
+        n++;
+    *count = n;
+    *out = ad_calloc((size_t)n, sizeof **out);
+    if (!*out)
+        return ad_error_memory(err, "comparison", (size_t)n);
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < n && status == ADAPS_OK; i++)
+        status = compare_one(problem, &ad_strategies[i], &(*out)[i], err);
+    if (status != ADAPS_OK) {
+        ad_comparison_free(*out, n);
+        *out = NULL;
+        *count = 0;
+    }
+    return status;
+}
+
+void ad_comparison_free(struct ad_comparison *comparisons, int count)
+{
+    for (int i = 0; comparisons && i < count; i++)
+        ad_free(comparisons[i].memory);
+    ad_free(comparisons);
+}

@@ -1,0 +1,23 @@
+/* All strategies on one problem, side by side. */
+#ifndef AD_SEARCH_COMPARE_H
+#define AD_SEARCH_COMPARE_H
+
+#include "search/search.h"
+
+/* What one strategy came to. When it has no feasible plan, error says why and the rest is 0. */
+struct ad_comparison {
+    const char *strategy; /* borrowed from the table */
+    int64_t predicted_ns, bytes, messages, visited, lower_bound_ns;
+    int64_t *memory; /* by device; owned; NULL when infeasible */
+    double search_s;
+    char error[sizeof((struct adaps_error *)0)->message]; /* "" when there is a plan */
+};
+
+/* Runs every strategy of the table, in its order, into *out (*count entries, ad_comparison_free). A
+ * strategy without a feasible plan is an entry, not a failure. */
+AD_MUST_CHECK enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
+                                                  struct ad_comparison **out, int *count,
+                                                  struct adaps_error *err);
+void ad_comparison_free(struct ad_comparison *comparisons, int count);
+
+#endif
