@@ -246,6 +246,37 @@ static void opset_six(struct mb *mb)
     mb_output(mb, "y");
 }
 
+/* Activations by name and spelled out, and both spellings of space-to-depth. */
+static void activations(struct mb *mb)
+{
+    mb_init(mb, 14);
+    mb_input(mb, "x", MB_DIMS(1, 2, 8, 4));
+    mb_weights(mb, "w", MB_DIMS(2, 2, 3, 3), NULL);
+    mb_weights(mb, "three", MB_SCALAR, (const float[]){3});
+    mb_weights(mb, "six", MB_SCALAR, (const float[]){6});
+    mb_weights(mb, "zero", MB_SCALAR, (const float[]){0});
+    Onnx__NodeProto *conv = mb_node(mb, "Conv", "x,w", "c");
+    mb_ints(mb, conv, "pads", MB_DIMS(1, 1, 1, 1));
+    mb_float(mb, mb_node(mb, "LeakyRelu", "c", "l"), "alpha", 0.1f);
+    mb_node(mb, "Add", "l,three", "a");
+    mb_node(mb, "Clip", "a,zero,six", "b");
+    mb_node(mb, "Mul", "l,b", "d");
+    mb_node(mb, "Div", "d,six", "swish");
+    mb_node(mb, "GlobalAveragePool", "swish", "g");
+    mb_float(mb, mb_node(mb, "HardSigmoid", "g", "gate"), "alpha", 0.25f);
+    mb_node(mb, "Mul", "swish,gate", "m");
+    mb_node(mb, "Sub", "m,x", "s");
+    mb_node(mb, "Sigmoid", "s", "i");
+    mb_node(mb, "HardSwish", "i", "h");
+    mb_int(mb, mb_node(mb, "SpaceToDepth", "h", "p"), "blocksize", 2);
+    mb_shape(mb, "split", MB_DIMS(1, 8, 2, 2, 1, 2));
+    mb_shape(mb, "joined", MB_DIMS(1, 32, 2, 1));
+    mb_node(mb, "Reshape", "p,split", "q");
+    mb_ints(mb, mb_node(mb, "Transpose", "q", "r"), "perm", MB_DIMS(0, 1, 3, 5, 2, 4));
+    mb_node(mb, "Reshape", "r,joined", "y");
+    mb_output(mb, "y");
+}
+
 /* --- plans --- */
 
 static void make_cluster(struct ad_cluster *cluster, int ndevices)
@@ -308,7 +339,7 @@ static void make_networks(void)
         {"classifier", classifier, true}, {"residual", residual, true},
         {"branches", branches, true},     {"shapes", shapes, false},
         {"old-opset", old_opset, false},  {"constants", constants, false},
-        {"opset-six", opset_six, false},
+        {"opset-six", opset_six, false},  {"activations", activations, true},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;

@@ -139,6 +139,35 @@ zoo_value zoo_relu6(struct zoo *z, zoo_value x)
     return zoo_add_value(z, n->name, v.c, v.h, v.w, 0.5 * v.power);
 }
 
+zoo_value zoo_leaky_relu(struct zoo *z, zoo_value x, double alpha)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *n = zoo_add_unary(z, "LeakyRelu", x);
+
+    zoo_set_float(z, n, "alpha", (float)alpha);
+    return zoo_add_value(z, n->name, v.c, v.h, v.w, 0.5 * v.power);
+}
+
+/* Around 1/2, hence a mean square above 1/4. */
+zoo_value zoo_hard_sigmoid(struct zoo *z, zoo_value x)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *n = zoo_add_unary(z, "HardSigmoid", x);
+
+    zoo_set_float(z, n, "alpha", 1.0f / 6);
+    zoo_set_float(z, n, "beta", 0.5f);
+    return zoo_add_value(z, n->name, v.c, v.h, v.w, 0.3125);
+}
+
+/* The mean square is that of normal data of deviation 3; it would be 1/3 for 1, 1/2 for many. */
+zoo_value zoo_hard_swish(struct zoo *z, zoo_value x)
+{
+    zoo_value y = zoo_mul(z, x, zoo_hard_sigmoid(z, x));
+
+    z->values[y].power = 0.4765625 * zoo_get(z, x).power;
+    return y;
+}
+
 static zoo_value pool(struct zoo *z, zoo_value x, const char *op, int k, int stride, int pad,
                       double gain)
 {
@@ -186,6 +215,26 @@ zoo_value zoo_add(struct zoo *z, zoo_value a, zoo_value b)
     return zoo_add_value(z, n->name, va.c, va.h, va.w, va.power + vb.power);
 }
 
+zoo_value zoo_add_relu(struct zoo *z, zoo_value y, zoo_value x)
+{
+    double power = zoo_get(z, x).power + 0.5 * zoo_get(z, y).power;
+    zoo_value sum = zoo_relu(z, zoo_add(z, y, x));
+
+    z->values[sum].power = power;
+    return sum;
+}
+
+zoo_value zoo_mul(struct zoo *z, zoo_value x, zoo_value gate)
+{
+    struct zoo_shape v = zoo_get(z, x), g = zoo_get(z, gate);
+    char *inputs[] = {v.name, g.name};
+    Onnx__NodeProto *n = zoo_add_node(z, "Mul", zoo_print(z, "Mul_%zu", z->nnodes), 2, inputs);
+
+    if (v.c != g.c || ((v.h != g.h || v.w != g.w) && (g.h != 1 || g.w != 1)))
+        zoo_die(n->name, "a gate of %dx%dx%d for %dx%dx%d", g.c, g.h, g.w, v.c, v.h, v.w);
+    return zoo_add_value(z, n->name, v.c, v.h, v.w, v.power * g.power);
+}
+
 zoo_value zoo_concat(struct zoo *z, int n, const zoo_value xs[])
 {
     char **inputs = zoo_take(z, (size_t)n, sizeof(*inputs));
@@ -215,6 +264,17 @@ zoo_value zoo_flatten(struct zoo *z, zoo_value x)
 
     zoo_set_int(z, n, "axis", 1);
     return zoo_add_value(z, n->name, v.c * v.h * v.w, 0, 0, v.power);
+}
+
+zoo_value zoo_space_to_depth(struct zoo *z, zoo_value x, int b)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *n = zoo_add_unary(z, "SpaceToDepth", x);
+
+    if (b < 1 || v.h % b || v.w % b)
+        zoo_die(n->name, "blocks of %d do not divide %dx%d", b, v.h, v.w);
+    zoo_set_int(z, n, "blocksize", b);
+    return zoo_add_value(z, n->name, v.c * b * b, v.h / b, v.w / b, v.power);
 }
 
 zoo_value zoo_gemm(struct zoo *z, zoo_value x, const char *name, int out)

@@ -76,14 +76,28 @@ zoo_value zoo_conv_bn(struct zoo *z, zoo_value x, const char *conv_name, const c
 zoo_value zoo_relu(struct zoo *z, zoo_value x);
 zoo_value zoo_relu6(struct zoo *z, zoo_value x); /* Clip(0, 6) */
 
+zoo_value zoo_leaky_relu(struct zoo *z, zoo_value x, double alpha);
+
+/* Clip(x / 6 + 1/2, 0, 1), and x times that, as exporters to this opset write it: HardSigmoid, Mul.
+ */
+zoo_value zoo_hard_sigmoid(struct zoo *z, zoo_value x);
+zoo_value zoo_hard_swish(struct zoo *z, zoo_value x);
+
 /* k x k window, floor mode. The average divides by k * k, padding included. */
 zoo_value zoo_maxpool(struct zoo *z, zoo_value x, int k, int stride, int pad);
 zoo_value zoo_avgpool(struct zoo *z, zoo_value x, int k, int stride, int pad);
 zoo_value zoo_global_avgpool(struct zoo *z, zoo_value x);
 
 zoo_value zoo_add(struct zoo *z, zoo_value a, zoo_value b);
+
+/* Add and Relu. The mean square that is expected holds for a rectified x, which the sum keeps. */
+zoo_value zoo_add_relu(struct zoo *z, zoo_value y, zoo_value x);
+zoo_value zoo_mul(struct zoo *z, zoo_value x, zoo_value gate);    /* of x's shape, or c x 1 x 1 */
 zoo_value zoo_concat(struct zoo *z, int n, const zoo_value xs[]); /* along the channels */
 zoo_value zoo_flatten(struct zoo *z, zoo_value x);
+
+/* Blocks of b x b pixels become b * b * c channels, those of one place in the block together. */
+zoo_value zoo_space_to_depth(struct zoo *z, zoo_value x, int b);
 
 /* Gemm on a flat value. Weights name.weight (out x in, transB = 1) and name.bias (out). */
 zoo_value zoo_gemm(struct zoo *z, zoo_value x, const char *name, int out);

@@ -3,18 +3,15 @@
  * of a file load into its modules as they are (tests/interop/zoo_check.py does that).
  *
  * To add one: write a function that takes the graph from zoo_input() to zoo_output() and enter it
- * in zoo_nets[].
+ * in zoo_nets[]. Those in zoo_more.c are declared in zoo_layers.h.
  */
 #include "zoo_nets.h"
+#include "zoo_layers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Name of a layer, valid until the end of the enclosing block. */
-#define NAME(...) name_of((char[64]){0}, __VA_ARGS__)
-
-__attribute__((format(printf, 2, 3))) static const char *name_of(char buffer[64], const char *fmt,
-                                                                 ...)
+const char *zoo_name(char buffer[64], const char *fmt, ...)
 {
     va_list ap;
 
@@ -23,9 +20,6 @@ __attribute__((format(printf, 2, 3))) static const char *name_of(char buffer[64]
     va_end(ap);
     return buffer;
 }
-
-/* Output channels, kernel (square unless .kw follows), and further fields. */
-#define CONV(outputs, k, ...) ((struct zoo_conv_spec){.out = (outputs), .kh = (k), __VA_ARGS__})
 
 static zoo_value conv_relu(struct zoo *z, zoo_value x, const char *name, struct zoo_conv_spec p)
 {
@@ -105,8 +99,10 @@ static zoo_value resnet_conv(struct zoo *z, zoo_value x, const char *block, cons
 }
 
 /* 1x1, 3x3 (with the stride), 1x1 to 4 * width; the sum with the input, projected where the shape
- * changes. The small gamma keeps the sum of many blocks near the size of one. */
-static zoo_value bottleneck(struct zoo *z, zoo_value x, const char *name, int width, int stride)
+ * changes. The small gamma keeps the sum of many blocks near the size of one. `deep`: of so many
+ * that statistics must follow the sums closely. */
+static zoo_value bottleneck(struct zoo *z, zoo_value x, const char *name, int width, int stride,
+                            bool deep)
 {
     zoo_value y = x;
 
@@ -117,13 +113,14 @@ static zoo_value bottleneck(struct zoo *z, zoo_value x, const char *name, int wi
     if (stride != 1 || zoo_channels(z, x) != 4 * width)
         x = resnet_conv(z, x, name, "downsample.0", "downsample.1", 1,
                         CONV(4 * width, 1, .stride = stride));
+    else if (deep)
+        return zoo_add_relu(z, y, x);
     return zoo_relu(z, zoo_add(z, y, x));
 }
 
 /* Stride in the 3x3 convolution ("v1.5"), as torchvision has it. */
-static void resnet50(struct zoo *z)
+static void resnet(struct zoo *z, const int depths[4])
 {
-    static const int depths[] = {3, 4, 6, 3};
     zoo_value x = zoo_input(z, 3, 224, 224);
 
     x = zoo_conv_bn(z, x, "conv1", "bn1", 1, 1e-5, CONV(64, 7, .stride = 2, .ph = 3, .pw = 3));
@@ -131,9 +128,19 @@ static void resnet50(struct zoo *z)
     for (int layer = 0; layer < 4; layer++)
         for (int i = 0; i < depths[layer]; i++)
             x = bottleneck(z, x, NAME("layer%d.%d", layer + 1, i), 64 << layer,
-                           i == 0 && layer > 0 ? 2 : 1);
+                           i == 0 && layer > 0 ? 2 : 1, depths[layer] > 6);
     x = zoo_flatten(z, zoo_global_avgpool(z, x));
     zoo_output(z, zoo_gemm(z, x, "fc", 1000));
+}
+
+static void resnet50(struct zoo *z)
+{
+    resnet(z, (int[]){3, 4, 6, 3});
+}
+
+static void resnet101(struct zoo *z)
+{
+    resnet(z, (int[]){3, 4, 23, 3});
 }
 
 /* ---- MobileNetV2 ---- */
@@ -315,6 +322,11 @@ const struct zoo_net zoo_nets[] = {
     {"resnet50", "He et al., CVPR 2016", resnet50},
     {"mobilenetv2", "Sandler et al., CVPR 2018", mobilenetv2},
     {"inceptionv3", "Szegedy et al., CVPR 2016", inceptionv3},
+    {"resnet101", "He et al., CVPR 2016", resnet101},
+    {"densenet121", "Huang et al., CVPR 2017", zoo_densenet121},
+    {"squeezenet", "Iandola et al., arXiv:1602.07360 (1.1)", zoo_squeezenet},
+    {"yolov2", "Redmon and Farhadi, CVPR 2017 (VOC, 416)", zoo_yolov2},
+    {"hardcorenas", "like those of Nayman et al., ICML 2021", zoo_hardcorenas},
 };
 const size_t zoo_nets_count = sizeof(zoo_nets) / sizeof(zoo_nets[0]);
 

@@ -72,10 +72,12 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     const struct ad_value *out = &graph->values[op->output], *in = in_value(graph, op, 0);
     switch (op->kind) {
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         return out->format == AD_NHWC ||
                (features(out) && in_place(in, out) && in_place(in_value(graph, op, 1), out));
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return in_place(in, out);
     case AD_OP_CONCAT:
@@ -102,6 +104,16 @@ static void read_concat(const struct reader *r, int h, int w, int c)
             r->visit(r->self, k, h, w, c);
         c -= size;
     }
+}
+
+static void read_block(const struct reader *r, int h, int w, int k)
+{
+    int b = r->op->block, channels = (int)in_value(r->graph, r->op, 0)->box.c;
+    for (int i = 0; i < b; i++)
+        for (int j = 0; j < b; j++)
+            for (int c = 0; c < channels; c++)
+                if (k == (r->op->channel_major ? (c * b + i) * b + j : (i * b + j) * channels + c))
+                    r->visit(r->self, 0, h * b + i, w * b + j, c);
 }
 
 void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h, int w, int c,
@@ -134,15 +146,20 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
                 visit(self, 0, h, w, i);
         break;
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         read_elementwise(&r, h, w, c);
         break;
     case AD_OP_CONCAT:
         read_concat(&r, h, w, c);
         break;
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         visit(self, 0, h, w, c);
+        break;
+    case AD_OP_SPACE_TO_DEPTH:
+        read_block(&r, h, w, c);
         break;
     default:
         read_everything(&r);

@@ -187,6 +187,18 @@ int ad_build_constant(struct ad_builder *b, int rank, const int64_t *dims)
     return weight < 0 ? -1 : v;
 }
 
+int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims)
+{
+    int v = ad_build_constant(b, rank, dims);
+    if (v < 0)
+        return -1;
+    struct ad_weight *w = &b->graph->weights[b->graph->values[v].constant];
+    for (int64_t i = 0; i < w->row_elements; i++)
+        w->data[i] += copysignf(0.5f, w->data[i]);
+    w->digest = ad_digest_of(w->data, (size_t)w->row_elements * sizeof *w->data);
+    return v;
+}
+
 void ad_build_output(struct ad_builder *b, int value)
 {
     struct ad_graph *g = b->graph;
@@ -305,11 +317,46 @@ int ad_build_concat(struct ad_builder *b, const int *inputs, int n)
 int ad_build_clamp(struct ad_builder *b, int in, float lo, float hi)
 {
     int out = add_like(b, in);
-    struct ad_op *op = add_op(b, AD_OP_CLAMP, &in, 1, out);
+    struct ad_op *op = add_op(b, AD_OP_UNARY, &in, 1, out);
     if (!op)
         return -1;
     op->clamp_min = lo;
     op->clamp_max = hi;
+    return out;
+}
+
+void ad_build_fuse(struct ad_builder *b, enum ad_function function)
+{
+    static const float parameters[AD_FN_COUNT][2] = {
+        [AD_FN_LEAKY_RELU] = {0.1f, 0},
+        [AD_FN_HARD_SIGMOID] = {0.2f, 0.5f},
+        [AD_FN_HARD_SWISH] = {1.0f / 6, 0.5f},
+    };
+    if (b->failed)
+        return;
+    struct ad_op *op = &b->graph->ops[b->graph->nops - 1];
+    op->function = function;
+    op->alpha = parameters[function][0];
+    op->beta = parameters[function][1];
+}
+
+int ad_build_function(struct ad_builder *b, int in, enum ad_function function)
+{
+    int out = ad_build_clamp(b, in, -INFINITY, INFINITY);
+    ad_build_fuse(b, function);
+    return out;
+}
+
+int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channel_major)
+{
+    struct ad_box box = box_of(b, in);
+    box = (struct ad_box){box.n, box.h / block, box.w / block, box.c * block * block};
+    int out = add_nhwc(b, "value", box);
+    struct ad_op *op = add_op(b, AD_OP_SPACE_TO_DEPTH, &in, 1, out);
+    if (!op)
+        return -1;
+    op->block = block;
+    op->channel_major = channel_major;
     return out;
 }
 
@@ -450,6 +497,14 @@ static void random_activation(struct ad_builder *b)
         return;
     b->graph->ops[b->graph->nops - 1].clamp_min = bounds[pick][0];
     b->graph->ops[b->graph->nops - 1].clamp_max = bounds[pick][1];
+    if (below(&b->rng, 4) == 0)
+        ad_build_fuse(b, (enum ad_function)below(&b->rng, AD_FN_COUNT));
+}
+
+static enum ad_op_kind random_binary_kind(struct ad_builder *b)
+{
+    static const enum ad_op_kind kinds[] = {AD_OP_ADD, AD_OP_MUL, AD_OP_ADD, AD_OP_SUB};
+    return kinds[below(&b->rng, 4)];
 }
 
 /* Dense, grouped or depthwise; out_c <= 0: any number of channels up to max_c. */
@@ -475,8 +530,9 @@ static int residual(struct ad_builder *b, int in, int max_c)
 {
     int branch = random_conv(b, in, same_window(&b->rng), 0, max_c);
     branch = random_conv(b, branch, same_window(&b->rng), box_of(b, in).c, max_c);
-    int out = below(&b->rng, 2) ? ad_build_binary(b, AD_OP_ADD, branch, in)
-                                : ad_build_binary(b, AD_OP_ADD, in, branch);
+    enum ad_op_kind kind = random_binary_kind(b);
+    int out = below(&b->rng, 2) ? ad_build_binary(b, kind, branch, in)
+                                : ad_build_binary(b, kind, in, branch);
     random_activation(b);
     return out;
 }
@@ -500,7 +556,9 @@ static int gate(struct ad_builder *b, int in, int max_c)
     int v = ad_build_conv(b, ad_build_gap(b, in), one, 1, 1 + below(&b->rng, max_c));
     random_activation(b);
     v = ad_build_conv(b, v, one, 1, c);
-    return ad_build_binary(b, AD_OP_MUL, in, ad_build_clamp(b, v, 0, 1));
+    v = below(&b->rng, 2) ? ad_build_clamp(b, v, 0, 1)
+                          : ad_build_function(b, v, AD_FN_SIGMOID + below(&b->rng, 3));
+    return ad_build_binary(b, AD_OP_MUL, in, v);
 }
 
 static int with_constant(struct ad_builder *b, int in)
@@ -510,7 +568,9 @@ static int with_constant(struct ad_builder *b, int in)
     dims[1] = below(&b->rng, 3) ? box.c : 1;
     dims[2] = below(&b->rng, 4) ? 1 : box.h;
     dims[3] = below(&b->rng, 4) ? 1 : box.w;
-    enum ad_op_kind kind = below(&b->rng, 2) ? AD_OP_ADD : AD_OP_MUL;
+    if (below(&b->rng, 4) == 0)
+        return ad_build_binary(b, AD_OP_DIV, in, ad_build_divisor(b, 4, dims));
+    enum ad_op_kind kind = random_binary_kind(b);
     int constant = ad_build_constant(b, 4, dims);
     int out = below(&b->rng, 2) ? ad_build_binary(b, kind, in, constant)
                                 : ad_build_binary(b, kind, constant, in);
@@ -530,10 +590,21 @@ static int random_pool(struct ad_builder *b, int in, bool wild)
     return out;
 }
 
+/* Blocks of 2 or 3 where they fit and the channels do not become too many. */
+static int space_to_depth(struct ad_builder *b, int in, int max_c)
+{
+    struct ad_box box = box_of(b, in);
+    int block = 2 + below(&b->rng, 2);
+    bool major = below(&b->rng, 2);
+    if (box.h % block != 0 || box.w % block != 0 || box.c * block * block > 4 * max_c)
+        return ad_build_function(b, in, (enum ad_function)below(&b->rng, AD_FN_COUNT));
+    return ad_build_space_to_depth(b, in, block, major);
+}
+
 static int random_step(struct ad_builder *b, int in, const struct ad_random_graph_options *o)
 {
     struct ad_box box = box_of(b, in);
-    int pick = below(&b->rng, 20);
+    int pick = below(&b->rng, 22);
     if (o->chain && pick < 7)
         pick += 7;
     if (pick < 3)
@@ -553,6 +624,8 @@ static int random_step(struct ad_builder *b, int in, const struct ad_random_grap
         return ad_build_lrn(b, in, 1 + below(&b->rng, 6));
     if (pick < 19 && !o->spatial)
         return ad_build_softmax(b, in);
+    if (pick < 21)
+        return space_to_depth(b, in, o->max_c);
     return ad_build_clamp(b, in, below(&b->rng, 2) ? 0 : -0.5f, 2);
 }
 

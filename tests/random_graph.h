@@ -37,6 +37,7 @@ enum adaps_status ad_build_finish(struct ad_builder *b, struct ad_graph **out,
 
 int ad_build_input(struct ad_builder *b, int64_t n, int64_t h, int64_t w, int64_t c);
 int ad_build_constant(struct ad_builder *b, int rank, const int64_t *dims); /* NHWC if rank 4 */
+int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims); /* beyond -0.5 or 0.5 */
 void ad_build_output(struct ad_builder *b, int value);
 
 /* k x k, stride s, dilation d, pads p before and q behind on both axes. */
@@ -49,9 +50,13 @@ int ad_build_conv(struct ad_builder *b, int in, struct ad_window window, int gro
 int ad_build_pool(struct ad_builder *b, enum ad_op_kind kind, int in, struct ad_window window);
 int ad_build_gap(struct ad_builder *b, int in);
 int ad_build_fc(struct ad_builder *b, int in, int64_t features);
-int ad_build_binary(struct ad_builder *b, enum ad_op_kind kind, int x, int y); /* ADD, MUL */
+int ad_build_binary(struct ad_builder *b, enum ad_op_kind kind, int x, int y); /* ADD ... DIV */
 int ad_build_concat(struct ad_builder *b, const int *inputs, int n); /* NHWC, or rows of rank 2 */
 int ad_build_clamp(struct ad_builder *b, int in, float lo, float hi);
+int ad_build_function(struct ad_builder *b, int in, enum ad_function function);
+/* Gives the last op a function with the parameters that it mostly has. */
+void ad_build_fuse(struct ad_builder *b, enum ad_function function);
+int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channel_major);
 int ad_build_softmax(struct ad_builder *b, int in); /* NHWC over c; PLAIN over the last dim */
 int ad_build_lrn(struct ad_builder *b, int in, int size);
 int ad_build_reshape(struct ad_builder *b, int in, int rank, const int64_t *dims, bool plain);

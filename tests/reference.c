@@ -29,8 +29,34 @@ static int64_t at(const struct ad_box *b, int64_t n, int64_t h, int64_t w, int64
     return ((n * b->h + h) * b->w + w) * b->c + c;
 }
 
-static float clamped(const struct ad_op *op, double v)
+static double ramp(const struct ad_op *op, double v)
 {
+    return fmin(fmax((double)op->alpha * v + (double)op->beta, 0), 1);
+}
+
+static double function_of(const struct ad_op *op, double v)
+{
+    switch (op->function) {
+    case AD_FN_LEAKY_RELU:
+        return v < 0 ? (double)op->alpha * v : v;
+    case AD_FN_SIGMOID:
+        return 1 / (1 + exp(-v));
+    case AD_FN_SILU:
+        return v / (1 + exp(-v));
+    case AD_FN_HARD_SIGMOID:
+        return ramp(op, v);
+    case AD_FN_HARD_SWISH:
+        return v * ramp(op, v);
+    case AD_FN_NONE:
+    case AD_FN_COUNT:
+        break;
+    }
+    return v;
+}
+
+static float activated(const struct ad_op *op, double v)
+{
+    v = function_of(op, v);
     if (v < (double)op->clamp_min)
         v = (double)op->clamp_min;
     if (v > (double)op->clamp_max)
@@ -147,10 +173,10 @@ static void run_by_element(const struct run *r, const struct ad_op *op, float *y
                     case AD_OP_FC:
                         v = fc_at(r, op, x, n, c);
                         break;
-                    default: /* CLAMP */
+                    default: /* UNARY */
                         v = (double)x[at(b, n, h, w, c)];
                     }
-                    y[at(b, n, h, w, c)] = clamped(op, v);
+                    y[at(b, n, h, w, c)] = activated(op, v);
                 }
 }
 
@@ -181,7 +207,10 @@ static void run_elementwise(const struct run *r, const struct ad_op *op, float *
         }
         double p = (double)a[operand_index(input_of(r, op, 0), out, index)];
         double q = (double)b[operand_index(input_of(r, op, 1), out, index)];
-        y[k] = clamped(op, op->kind == AD_OP_ADD ? p + q : p * q);
+        y[k] = activated(op, op->kind == AD_OP_ADD   ? p + q
+                             : op->kind == AD_OP_SUB ? p - q
+                             : op->kind == AD_OP_MUL ? p * q
+                                                     : p / q);
     }
 }
 
@@ -232,11 +261,28 @@ static void run_permute(const struct run *r, const struct ad_op *op, float *y)
     }
 }
 
+static void run_space_to_depth(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box, *out = &r->graph->values[op->output].box;
+    const float *x = data_of(r, op->inputs[0]);
+    int64_t b = op->block;
+    for (int64_t n = 0; n < in->n; n++)
+        for (int64_t h = 0; h < in->h; h++)
+            for (int64_t w = 0; w < in->w; w++)
+                for (int64_t c = 0; c < in->c; c++) {
+                    int64_t place = h % b * b + w % b;
+                    int64_t k = op->channel_major ? c * b * b + place : place * in->c + c;
+                    y[at(out, n, h / b, w / b, k)] = x[at(in, n, h, w, c)];
+                }
+}
+
 static void run_op(const struct run *r, const struct ad_op *op, float *y)
 {
     switch (op->kind) {
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         run_elementwise(r, op, y);
         break;
     case AD_OP_CONCAT:
@@ -251,6 +297,9 @@ static void run_op(const struct run *r, const struct ad_op *op, float *y)
     case AD_OP_RESHAPE:
         memcpy(y, data_of(r, op->inputs[0]),
                (size_t)elements(&r->graph->values[op->output]) * sizeof *y);
+        break;
+    case AD_OP_SPACE_TO_DEPTH:
+        run_space_to_depth(r, op, y);
         break;
     default:
         run_by_element(r, op, y);

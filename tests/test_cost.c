@@ -85,6 +85,18 @@ START_TEST(work)
     w = ad_cost_work(graph, find(AD_OP_ADD, 0), 256, 512, 0);
     ck_assert_double_eq(w.units, 256);
     ck_assert_double_eq(w.bytes, 4.0 * 768);
+    ck_assert_double_eq(w.behind, 0);
+    /* Fused functions are a pass behind it; alone they are the work. */
+    struct ad_op fused = *conv, alone = {.kind = AD_OP_UNARY, .weight = -1, .bias = -1};
+    fused.function = AD_FN_HARD_SWISH;
+    w = ad_cost_work(graph, &fused, 128, 160, 4);
+    ck_assert_double_eq(w.units, 128 * 36);
+    ck_assert_double_eq(w.behind, 128);
+    alone.function = AD_FN_SIGMOID;
+    w = ad_cost_work(graph, &alone, 128, 128, 0);
+    ck_assert_int_eq(w.class, AD_COST_ELEMENTWISE);
+    ck_assert_double_gt(w.units, 128);
+    ck_assert_double_eq(w.behind, 0);
 }
 END_TEST
 
@@ -92,9 +104,12 @@ START_TEST(seconds)
 {
     struct ad_device device = {.speed = 0.5, .table = {.constant_s = 1e-6, .memory_bw = 1e9}};
     device.table.rate[AD_COST_CONV] = 2e9;
-    struct ad_work computes = {AD_COST_CONV, 4e6, 100}, moves = {AD_COST_CONV, 10, 3e6};
+    device.table.rate[AD_COST_ELEMENTWISE] = 1e8;
+    struct ad_work computes = {AD_COST_CONV, 4e6, 100, 0}, moves = {AD_COST_CONV, 10, 3e6, 0};
+    struct ad_work activates = {AD_COST_CONV, 4e6, 100, 1e5};
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &computes), 1e-6 + 4e-3, 1e-12);
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &moves), 1e-6 + 6e-3, 1e-12);
+    ck_assert_double_eq_tol(ad_cost_seconds(&device, &activates), 1e-6 + 6e-3, 1e-12);
     device.speed = 1;
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &computes), 1e-6 + 2e-3, 1e-12);
 }

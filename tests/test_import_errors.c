@@ -14,7 +14,7 @@ static const struct {
     const char *type, *inputs, *attr, *reason;
     int64_t opset;
 } refusals[] = {
-    {"Sigmoid", "x", NULL, "node 'Sigmoid_0' (Sigmoid): this operator is not supported", 13},
+    {"Tanh", "x", NULL, "node 'Tanh_0' (Tanh): this operator is not supported", 13},
     {"Conv", "x,x", NULL, "(Conv): input 1 (weights), 'x', must be a constant", 13},
     {"Conv", "x", NULL, "(Conv): input 1 is missing", 13},
     {"Conv", "x,w,v4", NULL, "input 2 (bias), 'v4', has 4 elements in rank 1, expected 3", 13},
@@ -40,7 +40,15 @@ static const struct {
     {"MatMul", "x,m", NULL, "matrix 'm' is 4x5, but the input has 6 columns", 13},
     {"Add", "x,v4", NULL, "operands of 1x2x6x6 and 4 do not fit", 13},
     {"Add", "x,i4", NULL, "operand 'i4' is not of a float type", 13},
-    {"Sub", "x,x", NULL, "supported among constants only", 13},
+    {"Sub", "x,i4", NULL, "operand 'i4' is not of a float type", 13},
+    {"Div", "x,v4", NULL, "operands of 1x2x6x6 and 4 do not fit", 13},
+    {"Sigmoid", "w", NULL, "input 0, 'w', is a constant", 13},
+    {"LeakyRelu", "x,x", NULL, "2 inputs, at most 1", 13},
+    {"HardSwish", "x", NULL, "its form of opset 13 is not supported: 14 or later is", 13},
+    {"SpaceToDepth", "x", NULL, "attribute 'blocksize' is missing", 13},
+    {"SpaceToDepth", "x", "blocksize=0", "blocksize 0: 1 to 64 are supported", 13},
+    {"SpaceToDepth", "x", "blocksize=65", "blocksize 65: 1 to 64 are supported", 13},
+    {"SpaceToDepth", "x", "blocksize=4", "does not divide height 6 and width 6", 13},
     {"Concat", "x,x", NULL, "attribute 'axis' is missing", 13},
     {"Concat", "x,x", "axis=4", "axis 4 of a value of rank 4", 13},
     {"Concat", "x,w", "axis=0", "differ beyond axis 0", 13},
@@ -345,6 +353,9 @@ START_TEST(verify_sees_each_change)
     CHANGE(conv->window.real_pb, conv->window.pb - 1);
     CHANGE(conv->clamp_min, NAN);
     CHANGE(conv->clamp_max, -INFINITY);
+    CHANGE(conv->function, AD_FN_COUNT);
+    CHANGE(conv->alpha, INFINITY);
+    CHANGE(conv->beta, NAN);
     CHANGE(pool->window.dh, 2);
     CHANGE(pool->window.real_pr, 5);
     CHANGE(concat->outer, 0);

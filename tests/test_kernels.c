@@ -51,6 +51,60 @@ static struct ad_view view_of(float *data, struct ad_region region)
 
 /* --- elementwise --- */
 
+/* One element by itself: what it must be wherever it stands. */
+static float alone(const struct ad_elementwise *like, float x, float y)
+{
+    struct ad_elementwise e = *like;
+    float out;
+    e.rank = 1;
+    e.count[0] = 1;
+    e.out = &out;
+    e.a = &x;
+    e.b = ad_elementwise_is_binary(e.kind) ? &y : NULL;
+    ad_elementwise_run(&e, NULL);
+    return out;
+}
+
+/* The same in double precision. */
+static double exact(const struct ad_elementwise *e, double x, double y)
+{
+    double ramp = fmin(fmax((double)e->alpha * x + (double)e->beta, 0), 1);
+    switch (e->kind) {
+    case AD_ELEMENTWISE_ADD:
+        x += y;
+        break;
+    case AD_ELEMENTWISE_SUB:
+        x -= y;
+        break;
+    case AD_ELEMENTWISE_MUL:
+        x *= y;
+        break;
+    case AD_ELEMENTWISE_DIV:
+        x /= y;
+        break;
+    case AD_ELEMENTWISE_LEAKY_RELU:
+        x = x < 0 ? (double)e->alpha * x : x;
+        break;
+    case AD_ELEMENTWISE_SIGMOID:
+        x = 1 / (1 + exp(-x));
+        break;
+    case AD_ELEMENTWISE_SILU:
+        x = x / (1 + exp(-x));
+        break;
+    case AD_ELEMENTWISE_HARD_SIGMOID:
+        x = ramp;
+        break;
+    case AD_ELEMENTWISE_HARD_SWISH:
+        x *= ramp;
+        break;
+    case AD_ELEMENTWISE_COPY:
+    case AD_ELEMENTWISE_CLAMP:
+    case AD_ELEMENTWISE_COUNT:
+        break;
+    }
+    return fmin(fmax(x, (double)e->clamp_min), (double)e->clamp_max);
+}
+
 /* Every part of a buffer, with operands repeated along random dimensions; nothing else changes. */
 START_TEST(test_elementwise)
 {
@@ -58,8 +112,8 @@ START_TEST(test_elementwise)
     size_t count = (size_t)N * H * W * C;
     float *a = random_data(count, 1), *b = random_data(count, 2), *out = random_data(count, 3);
     float *want = random_data(count, 3);
-    for (int round = 0; round < 400; round++) {
-        enum ad_elementwise_kind kind = (enum ad_elementwise_kind)(round % 4);
+    for (int round = 0; round < 100 * AD_ELEMENTWISE_COUNT; round++) {
+        enum ad_elementwise_kind kind = (enum ad_elementwise_kind)(round % AD_ELEMENTWISE_COUNT);
         struct ad_region r = random_region(&rng), rb = r;
         bool repeat_h = ad_rng_below(&rng, 2), repeat_w = ad_rng_below(&rng, 2);
         bool repeat_c = ad_rng_below(&rng, 3) == 0;
@@ -67,10 +121,12 @@ START_TEST(test_elementwise)
         rb.w1 = repeat_w ? rb.w0 + 1 : rb.w1;
         rb.c1 = repeat_c ? rb.c0 + 1 : rb.c1;
         struct ad_view vo = view_of(out, r), va = view_of(a, r), vb = view_of(b, rb);
-        bool binary = kind >= AD_ELEMENTWISE_ADD;
+        bool binary = ad_elementwise_is_binary(kind);
         struct ad_elementwise e = ad_elementwise_views(kind, &vo, &va, binary ? &vb : NULL);
         float lo = kind == AD_ELEMENTWISE_COPY ? -INFINITY : -0.25f;
         e.clamp_min = lo;
+        e.alpha = 0.7f;
+        e.beta = 0.3f;
         ad_elementwise_run(&e, NULL);
         for (int64_t n = 0; n < N; n++)
             for (int64_t h = r.h0; h < r.h1; h++)
@@ -79,10 +135,12 @@ START_TEST(test_elementwise)
                         float x = a[at(n, h, w, c)];
                         float y =
                             b[at(n, repeat_h ? r.h0 : h, repeat_w ? r.w0 : w, repeat_c ? r.c0 : c)];
-                        x = kind == AD_ELEMENTWISE_ADD   ? x + y
-                            : kind == AD_ELEMENTWISE_MUL ? x * y
-                                                         : x;
-                        want[at(n, h, w, c)] = x < lo ? lo : x;
+                        float got = alone(&e, x, y);
+                        double number = exact(&e, (double)x, (double)y);
+                        ck_assert_msg(fabs((double)got - number) <= 1e-6 * fmax(1, fabs(number)),
+                                      "kind %d of %g, %g: %g, not %g", (int)kind, (double)x,
+                                      (double)y, (double)got, number);
+                        want[at(n, h, w, c)] = got;
                     }
         ck_assert_uint_eq(ad_tensor_compare(out, want, count).differ, 0);
     }
@@ -136,6 +194,35 @@ START_TEST(test_special_values)
     e = ad_elementwise_views(AD_ELEMENTWISE_ADD, &o, &a, &a);
     ad_elementwise_run(&e, NULL);
     ck_assert(out[4] == 0); /* denormals count as zero */
+}
+END_TEST
+
+/* Over all magnitudes; what is beyond the exponential's range is 0 or 1 but for 2e-38. */
+START_TEST(test_sigmoid)
+{
+    struct ad_elementwise e = {.kind = AD_ELEMENTWISE_SIGMOID,
+                               .stride = {{1}, {1}},
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY};
+    double worst = 0, worst_silu = 0;
+    for (int i = -120000; i <= 120000; i++) {
+        double x = (double)(float)((double)i * 1e-3), want = 1 / (1 + exp(-x));
+        e.kind = AD_ELEMENTWISE_SIGMOID;
+        worst = fmax(worst, fabs((double)alone(&e, (float)x, 0) - want) / (want + 1e-31));
+        e.kind = AD_ELEMENTWISE_SILU;
+        worst_silu = fmax(worst_silu, fabs((double)alone(&e, (float)x, 0) - x * want) /
+                                          (fabs(x * want) + 1e-29));
+    }
+    ck_assert_msg(worst < 1e-6, "relative error %g", worst);
+    ck_assert_msg(worst_silu < 1e-6, "relative error %g", worst_silu);
+    e.kind = AD_ELEMENTWISE_SIGMOID;
+    ck_assert(alone(&e, 0, 0) == 0.5f && alone(&e, -0.0f, 0) == 0.5f);
+    ck_assert(alone(&e, INFINITY, 0) == 1 && alone(&e, 1e30f, 0) == 1);
+    ck_assert(alone(&e, -INFINITY, 0) < 1e-37f && alone(&e, -INFINITY, 0) >= 0);
+    for (int kind = AD_ELEMENTWISE_CLAMP; kind < AD_ELEMENTWISE_COUNT; kind++) {
+        e.kind = (enum ad_elementwise_kind)kind;
+        ck_assert_msg(isnan(alone(&e, NAN, 1)), "kind %d loses NaN", kind);
+    }
 }
 END_TEST
 
@@ -424,6 +511,7 @@ int main(void)
     tcase_add_test(tc, test_elementwise);
     tcase_add_test(tc, test_large);
     tcase_add_test(tc, test_special_values);
+    tcase_add_test(tc, test_sigmoid);
     tcase_add_test(tc, test_nchw);
     tcase_add_test(tc, test_permute);
     tcase_add_test(tc, test_pooling);

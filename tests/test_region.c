@@ -231,9 +231,8 @@ static int random_windowed(struct ad_builder *b, enum ad_op_kind kind)
     return ad_build_conv(b, in, w, groups, groups * (1 + below(&b->rng, 2)));
 }
 
-static int random_binary(struct ad_builder *b)
+static int random_binary(struct ad_builder *b, enum ad_op_kind kind)
 {
-    enum ad_op_kind kind = below(&b->rng, 2) ? AD_OP_ADD : AD_OP_MUL;
     int x = random_input(b, 1 + below(&b->rng, 4)), y;
     struct ad_box box = b->graph->values[x].box;
     int64_t dims[4] = {1, box.c, box.h, box.w};
@@ -311,6 +310,14 @@ static int random_softmax(struct ad_builder *b)
     return ad_build_softmax(b, below(&b->rng, 2) ? in : ad_build_fc(b, in, 5));
 }
 
+static int random_space_to_depth(struct ad_builder *b)
+{
+    int block = 1 + below(&b->rng, 3), n = 1 + below(&b->rng, 2);
+    int in = ad_build_input(b, n, block * (1 + below(&b->rng, 3)), block * (1 + below(&b->rng, 3)),
+                            1 + below(&b->rng, 3));
+    return ad_build_space_to_depth(b, in, block, below(&b->rng, 2));
+}
+
 /* A graph whose last op is the one to be tested, of the kind that the case asks for. */
 static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
 {
@@ -326,8 +333,10 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
         v = random_windowed(&b, kind);
         break;
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
-        v = random_binary(&b);
+    case AD_OP_DIV:
+        v = random_binary(&b, kind);
         break;
     case AD_OP_CONCAT:
         v = random_concat(&b);
@@ -335,11 +344,14 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
     case AD_OP_RESHAPE:
         v = random_reshape(&b);
         break;
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
         v = random_clamp(&b);
         break;
     case AD_OP_SOFTMAX:
         v = random_softmax(&b);
+        break;
+    case AD_OP_SPACE_TO_DEPTH:
+        v = random_space_to_depth(&b);
         break;
     default:
         v = random_input(&b, 1 + below(&b.rng, 6));

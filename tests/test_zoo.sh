@@ -24,7 +24,8 @@ status() {
     [ "$code" -eq "$expected" ] || fail "zoo $*: exit $code, expected $expected"
 }
 
-names="lenet5 alexnet vgg16 vgg19 resnet50 mobilenetv2 inceptionv3"
+names="lenet5 alexnet vgg16 vgg19 resnet50 mobilenetv2 inceptionv3 resnet101 densenet121 squeezenet
+    yolov2 hardcorenas"
 status 0 --list
 for name in $names; do
     grep -qx "$name" "$work/out" || fail "--list lacks $name"
@@ -44,6 +45,11 @@ vgg19 143667240 19632062464
 resnet50 25557032 4089184256
 mobilenetv2 3504872 300774272
 inceptionv3 23834568 5713216096
+resnet101 44549160 7801405440
+densenet121 7978856 2834161664
+squeezenet 1235496 349151936
+yolov2 50655389 14680167424
+hardcorenas 5513544 292756576
 END
 
 # Same seed, same bytes; another seed, others; the seed's default is 1.

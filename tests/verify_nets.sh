@@ -7,7 +7,7 @@ set -eu
 adaps=$(realpath "${ADAPS:-./adaps}")
 zoo=$(realpath "${ZOO:-./models/zoo}")
 source=$(realpath "${srcdir:-.}")
-nets=${NETS:-"lenet5 mobilenetv2 denoise digits"}
+nets=${NETS:-"lenet5 mobilenetv2 squeezenet hardcorenas denoise digits"}
 counts=${COUNTS:-"2 3 4"}
 strategies=${STRATEGIES:-"auto edgeflow fused"}
 

@@ -6,10 +6,13 @@ int ad_op_type(const struct ad_op *op)
     case AD_OP_CONV: /* depthwise too */
     case AD_OP_MAXPOOL:
     case AD_OP_AVGPOOL:
+    case AD_OP_SPACE_TO_DEPTH: /* not in Table 2: a row reads the rows of its blocks */
         return 1;
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
-    case AD_OP_CLAMP:
+    case AD_OP_DIV:
+    case AD_OP_UNARY:
     case AD_OP_LRN: /* not in Table 2: it reads across channels only, so rows map one to one */
         return 2;
     case AD_OP_GAP: /* the table's ReduceMean */

@@ -5,9 +5,9 @@
 
 #include "ir/graph.h"
 
-/* Type 1: weights, padding or stride: an output depends on neighbouring inputs. Type 2:
- * elementwise (LRN too: it reads across channels only). Type 3: changes dims or aggregates across
- * them (Softmax too). */
+/* Type 1: weights, padding or stride (space-to-depth too): an output depends on neighbouring
+ * inputs. Type 2: elementwise (LRN too: it reads across channels only). Type 3: changes dims or
+ * aggregates across them (Softmax too). */
 int ad_op_type(const struct ad_op *op);
 
 /* A chain of ops, in order; ops of the range need not be neighbours in the graph's order. Entry is

@@ -12,8 +12,8 @@ enum ad_cost_class {
     AD_COST_DEPTHWISE,
     AD_COST_FC,
     AD_COST_POOL,
-    AD_COST_ELEMENTWISE, /* add, mul, clamp, softmax, LRN */
-    AD_COST_COPY,        /* concat, reshape, permute, pack, unpack */
+    AD_COST_ELEMENTWISE, /* arithmetic, activations, softmax, LRN */
+    AD_COST_COPY,        /* concat, reshape, permute, space-to-depth, pack, unpack */
     AD_COST_CLASSES
 };
 

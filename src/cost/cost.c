@@ -18,6 +18,7 @@ enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct a
     case AD_OP_CONCAT:
     case AD_OP_RESHAPE:
     case AD_OP_PERMUTE:
+    case AD_OP_SPACE_TO_DEPTH:
         return AD_COST_COPY;
     default:
         return AD_COST_ELEMENTWISE;
@@ -30,6 +31,12 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
         return 0;
     struct ad_box box = graph->values[op->output].box;
     return box.n * box.h * box.w * box.c * graph->weights[op->weight].row_elements;
+}
+
+/* Elementwise units per element: sigmoids take an exponential and a division. */
+static double function_units(enum ad_function function)
+{
+    return function == AD_FN_SIGMOID || function == AD_FN_SILU ? 6 : 1;
 }
 
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
@@ -56,9 +63,14 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     case AD_OP_LRN:
         work.units *= 16 + op->lrn_size; /* a power and the window */
         break;
+    case AD_OP_UNARY:
+        work.units *= function_units(op->function);
+        break;
     default:
         break;
     }
+    if (op->function != AD_FN_NONE && op->kind != AD_OP_UNARY)
+        work.behind = (double)out_elements * function_units(op->function);
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
     if (op->bias >= 0)
         elements += (double)weight_rows;
@@ -71,5 +83,8 @@ double ad_cost_seconds(const struct ad_device *device, const struct ad_work *wor
     const struct ad_cost_table *table = &device->table;
     double compute = work->units / (table->rate[work->class] * device->speed);
     double memory = work->bytes / (table->memory_bw * device->speed);
-    return table->constant_s + fmax(compute, memory);
+    double seconds = table->constant_s + fmax(compute, memory);
+    if (work->behind > 0)
+        seconds += work->behind / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
+    return seconds;
 }

@@ -15,13 +15,15 @@ struct ad_work {
     enum ad_cost_class class;
     double units;        /* MACs, or elements (pool: window taps x outputs) */
     double bytes;        /* input + weights + output bytes touched */
+    double behind;       /* elementwise units of a fused function, which passes over the output */
 };
 
 /* out_elements, in_elements: of the part, all images; weight_rows: of the slice. */
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows);
 
-/* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)). */
+/* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
+ * (elementwise rate * speed). */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
 #endif

@@ -1,4 +1,4 @@
-/* Loop nests over strided operands: copies, clamps, sums, products. */
+/* Loop nests over strided operands: copies, arithmetic, activations. */
 #include "exec/kernels.h"
 #include "exec/vec.h"
 
@@ -9,15 +9,51 @@ struct row {
     float *out;
     const float *a, *b;
     int64_t so, sa, sb; /* strides */
-    ad_v4 lo, hi;
+    ad_v4 lo, hi, alpha, beta;
 };
 
-static inline ad_v4 combine(enum ad_elementwise_kind kind, ad_v4 a, ad_v4 b, const struct row *r)
+/* clamp(alpha * x + beta, 0, 1) */
+static inline ad_v4 hard_sigmoid(ad_v4 x, const struct row *r)
 {
-    if (kind == AD_ELEMENTWISE_ADD)
+    return ad_v4_clamp(x * r->alpha + r->beta, ad_v4_all(0.0f), ad_v4_all(1.0f));
+}
+
+static inline __attribute__((always_inline)) ad_v4 combine(enum ad_elementwise_kind kind, ad_v4 a,
+                                                           ad_v4 b, const struct row *r)
+{
+    switch (kind) {
+    case AD_ELEMENTWISE_COPY:
+    case AD_ELEMENTWISE_CLAMP:
+    case AD_ELEMENTWISE_COUNT:
+        break;
+    case AD_ELEMENTWISE_ADD:
         a = a + b;
-    else if (kind == AD_ELEMENTWISE_MUL)
+        break;
+    case AD_ELEMENTWISE_SUB:
+        a = a - b;
+        break;
+    case AD_ELEMENTWISE_MUL:
         a = a * b;
+        break;
+    case AD_ELEMENTWISE_DIV:
+        a = a / b;
+        break;
+    case AD_ELEMENTWISE_LEAKY_RELU:
+        a = ad_v4_select(a < ad_v4_all(0.0f), a * r->alpha, a);
+        break;
+    case AD_ELEMENTWISE_SIGMOID:
+        a = ad_v4_sigmoid(a);
+        break;
+    case AD_ELEMENTWISE_SILU:
+        a = a * ad_v4_sigmoid(a);
+        break;
+    case AD_ELEMENTWISE_HARD_SIGMOID:
+        a = hard_sigmoid(a, r);
+        break;
+    case AD_ELEMENTWISE_HARD_SWISH:
+        a = a * hard_sigmoid(a, r);
+        break;
+    }
     return ad_v4_clamp(a, r->lo, r->hi);
 }
 
@@ -47,7 +83,7 @@ static inline __attribute__((always_inline)) void row_kind(enum ad_elementwise_k
                                                            const struct row *r, int64_t n)
 {
     int64_t i = 0;
-    bool unary = kind == AD_ELEMENTWISE_CLAMP;
+    bool unary = !ad_elementwise_is_binary(kind);
     if (r->so == 1 && r->sa == 1 && (unary || r->sb == 1)) {
         for (; i + 4 <= n; i += 4)
             ad_v4_store(r->out + i, combine(kind, ad_v4_load(r->a + i),
@@ -74,7 +110,7 @@ static void row_copy(const struct row *r, int64_t n)
 
 static void row_run(enum ad_elementwise_kind kind, const struct row *r, int64_t n)
 {
-    switch (kind) {
+    switch (kind) { /* each with a loop of its own */
     case AD_ELEMENTWISE_COPY:
         row_copy(r, n);
         break;
@@ -84,8 +120,31 @@ static void row_run(enum ad_elementwise_kind kind, const struct row *r, int64_t 
     case AD_ELEMENTWISE_ADD:
         row_kind(AD_ELEMENTWISE_ADD, r, n);
         break;
+    case AD_ELEMENTWISE_SUB:
+        row_kind(AD_ELEMENTWISE_SUB, r, n);
+        break;
     case AD_ELEMENTWISE_MUL:
         row_kind(AD_ELEMENTWISE_MUL, r, n);
+        break;
+    case AD_ELEMENTWISE_DIV:
+        row_kind(AD_ELEMENTWISE_DIV, r, n);
+        break;
+    case AD_ELEMENTWISE_LEAKY_RELU:
+        row_kind(AD_ELEMENTWISE_LEAKY_RELU, r, n);
+        break;
+    case AD_ELEMENTWISE_SIGMOID:
+        row_kind(AD_ELEMENTWISE_SIGMOID, r, n);
+        break;
+    case AD_ELEMENTWISE_SILU:
+        row_kind(AD_ELEMENTWISE_SILU, r, n);
+        break;
+    case AD_ELEMENTWISE_HARD_SIGMOID:
+        row_kind(AD_ELEMENTWISE_HARD_SIGMOID, r, n);
+        break;
+    case AD_ELEMENTWISE_HARD_SWISH:
+        row_kind(AD_ELEMENTWISE_HARD_SWISH, r, n);
+        break;
+    case AD_ELEMENTWISE_COUNT:
         break;
     }
 }
@@ -120,7 +179,9 @@ static void run_unit(void *self, size_t unit)
                       .sa = e->stride[1][last],
                       .sb = e->stride[2][last],
                       .lo = ad_v4_all(e->clamp_min),
-                      .hi = ad_v4_all(e->clamp_max)};
+                      .hi = ad_v4_all(e->clamp_max),
+                      .alpha = ad_v4_all(e->alpha),
+                      .beta = ad_v4_all(e->beta)};
     for (int64_t r = first; r < end; r++) {
         row.out = e->out + offset[0];
         row.a = e->a + offset[1];

@@ -19,10 +19,23 @@ struct ad_view {
 
 enum ad_elementwise_kind {
     AD_ELEMENTWISE_COPY,
-    AD_ELEMENTWISE_CLAMP, /* of a; may be in place */
+    AD_ELEMENTWISE_CLAMP, /* of a; may be in place, as the functions may */
     AD_ELEMENTWISE_ADD,   /* clamp(a + b) */
-    AD_ELEMENTWISE_MUL
+    AD_ELEMENTWISE_SUB,
+    AD_ELEMENTWISE_MUL,
+    AD_ELEMENTWISE_DIV,
+    AD_ELEMENTWISE_LEAKY_RELU, /* clamp(function(a)), see enum ad_function */
+    AD_ELEMENTWISE_SIGMOID,
+    AD_ELEMENTWISE_SILU,
+    AD_ELEMENTWISE_HARD_SIGMOID,
+    AD_ELEMENTWISE_HARD_SWISH,
+    AD_ELEMENTWISE_COUNT
 };
+
+static inline bool ad_elementwise_is_binary(enum ad_elementwise_kind kind)
+{
+    return kind >= AD_ELEMENTWISE_ADD && kind <= AD_ELEMENTWISE_DIV;
+}
 
 #define AD_ND_RANK AD_MAX_RANK
 
@@ -34,12 +47,13 @@ struct ad_elementwise {
     int64_t count[AD_ND_RANK];
     int64_t stride[3][AD_ND_RANK]; /* of out, a, b */
     float *out;
-    const float *a, *b; /* b for ADD and MUL only */
+    const float *a, *b; /* b for binary kinds only */
     float clamp_min, clamp_max;
+    float alpha, beta; /* of the functions */
 };
 
 /* Element by element over the shape of `out`; an operand's dimension of 1 is repeated. `b` is NULL
- * for copies and clamps. */
+ * for all but the binary kinds. */
 struct ad_elementwise ad_elementwise_views(enum ad_elementwise_kind kind, const struct ad_view *out,
                                            const struct ad_view *a, const struct ad_view *b);
 

@@ -31,11 +31,33 @@ enum adaps_status ad_actions_copy(struct ad_actions *actions, const struct ad_vi
                               err);
 }
 
-static enum adaps_status append_clamp(struct ad_actions *actions, const struct ad_op *op,
-                                      const struct ad_view *to, const struct ad_view *from,
-                                      struct adaps_error *err)
+/* Whether the op's function is a pass of its own behind what computes the op. */
+static bool function_follows(const struct ad_op *op)
 {
-    struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_CLAMP, to, from, NULL);
+    return op->function != AD_FN_NONE && op->kind != AD_OP_UNARY;
+}
+
+static enum ad_elementwise_kind function_kind(enum ad_function function)
+{
+    static const enum ad_elementwise_kind kinds[AD_FN_COUNT] = {
+        [AD_FN_NONE] = AD_ELEMENTWISE_CLAMP,
+        [AD_FN_LEAKY_RELU] = AD_ELEMENTWISE_LEAKY_RELU,
+        [AD_FN_SIGMOID] = AD_ELEMENTWISE_SIGMOID,
+        [AD_FN_SILU] = AD_ELEMENTWISE_SILU,
+        [AD_FN_HARD_SIGMOID] = AD_ELEMENTWISE_HARD_SIGMOID,
+        [AD_FN_HARD_SWISH] = AD_ELEMENTWISE_HARD_SWISH,
+    };
+    return kinds[function];
+}
+
+/* The op's function and clamp; `to` and `from` may be one. */
+static enum adaps_status append_activation(struct ad_actions *actions, const struct ad_op *op,
+                                           const struct ad_view *to, const struct ad_view *from,
+                                           struct adaps_error *err)
+{
+    struct ad_elementwise e = ad_elementwise_views(function_kind(op->function), to, from, NULL);
+    e.alpha = op->alpha;
+    e.beta = op->beta;
     e.clamp_min = op->clamp_min;
     e.clamp_max = op->clamp_max;
     return append_elementwise(actions, e, err);
@@ -114,8 +136,8 @@ static enum adaps_status build_pooling(const struct ad_build *build, const struc
         .w0 = task->region.w0,
         .size_h = whole.h,
         .size_w = whole.w,
-        .clamp_min = op->clamp_min,
-        .clamp_max = op->clamp_max,
+        .clamp_min = function_follows(op) ? -INFINITY : op->clamp_min,
+        .clamp_max = function_follows(op) ? INFINITY : op->clamp_max,
     };
     return ad_actions_add(build->actions,
                           (struct ad_action){.kind = AD_ACTION_POOLING, .pooling = p}, err);
@@ -156,6 +178,20 @@ static void broadcast_strides(const struct ad_value *v, int rank, int64_t *strid
     }
 }
 
+static enum ad_elementwise_kind binary_kind(const struct ad_op *op)
+{
+    switch (op->kind) {
+    case AD_OP_ADD:
+        return AD_ELEMENTWISE_ADD;
+    case AD_OP_SUB:
+        return AD_ELEMENTWISE_SUB;
+    case AD_OP_MUL:
+        return AD_ELEMENTWISE_MUL;
+    default:
+        return AD_ELEMENTWISE_DIV;
+    }
+}
+
 static enum adaps_status build_binary(const struct ad_build *build, const struct ad_task *task,
                                       struct adaps_error *err)
 {
@@ -163,7 +199,7 @@ static enum adaps_status build_binary(const struct ad_build *build, const struct
     const struct ad_op *op = &graph->ops[task->op];
     const struct ad_value *out = &graph->values[op->output];
     const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
-    enum ad_elementwise_kind kind = op->kind == AD_OP_ADD ? AD_ELEMENTWISE_ADD : AD_ELEMENTWISE_MUL;
+    enum ad_elementwise_kind kind = binary_kind(op);
     struct ad_elementwise e;
     if (out->format == AD_NHWC || (same_box(a, out) && same_box(b, out))) {
         struct ad_view to = output_view(build, task);
@@ -172,6 +208,8 @@ static enum adaps_status build_binary(const struct ad_build *build, const struct
     } else { /* numpy broadcasting of whole dense values */
         e = (struct ad_elementwise){.kind = kind,
                                     .rank = out->rank,
+                                    .clamp_min = -INFINITY,
+                                    .clamp_max = INFINITY,
                                     .out = build->buffers[op->output].data,
                                     .a = build->buffers[op->inputs[0]].data,
                                     .b = build->buffers[op->inputs[1]].data};
@@ -181,8 +219,10 @@ static enum adaps_status build_binary(const struct ad_build *build, const struct
         broadcast_strides(b, out->rank, e.stride[2]);
         ad_elementwise_simplify(&e);
     }
-    e.clamp_min = op->clamp_min;
-    e.clamp_max = op->clamp_max;
+    if (!function_follows(op)) {
+        e.clamp_min = op->clamp_min;
+        e.clamp_max = op->clamp_max;
+    }
     return append_elementwise(build->actions, e, err);
 }
 
@@ -241,6 +281,59 @@ static enum adaps_status build_permute(const struct ad_build *build, const struc
                               err);
 }
 
+/* The channels of the input that stand at row i and column j of a block: first and end of them, for
+ * the output's channels c0:c1, and the output channel of channel 0. `step` is between two. */
+static void block_channels(const struct ad_op *op, int64_t channels, int64_t place,
+                           struct ad_region out, int64_t step, int64_t *first, int64_t *end,
+                           int64_t *zero)
+{
+    *zero = op->channel_major ? place : place * channels;
+    int64_t lo = out.c0 - *zero, hi = out.c1 - *zero;
+    *first = lo <= 0 ? 0 : (lo + step - 1) / step;
+    *end = hi <= 0 ? 0 : (hi + step - 1) / step;
+    if (*end > channels)
+        *end = channels;
+}
+
+/* A copy for each place in a block. */
+static enum adaps_status build_space_to_depth(const struct ad_build *build,
+                                              const struct ad_task *task, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_buffer *from = &build->buffers[op->inputs[0]];
+    struct ad_region out = task->region;
+    int64_t channels = graph->values[op->inputs[0]].box.c, b = op->block;
+    int64_t step = op->channel_major ? b * b : 1;
+    struct ad_view to = output_view(build, task);
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t place = 0; place < b * b && status == ADAPS_OK; place++) {
+        int64_t first, end, zero;
+        block_channels(op, channels, place, out, step, &first, &end, &zero);
+        if (first >= end)
+            continue;
+        struct ad_region corner = {(int32_t)(out.h0 * b + place / b),
+                                   0,
+                                   (int32_t)(out.w0 * b + place % b),
+                                   0,
+                                   (int32_t)first,
+                                   (int32_t)end};
+        corner.h1 = corner.h0 + 1;
+        corner.w1 = corner.w0 + 1;
+        struct ad_view in = ad_buffer_view(from, corner);
+        struct ad_elementwise e = {
+            .kind = AD_ELEMENTWISE_COPY,
+            .rank = 4,
+            .count = {to.n, to.h, to.w, end - first},
+            .stride = {{to.sn, to.sh, to.sw, step}, {in.sn, b * in.sh, b * in.sw, 1}},
+            .out = to.data + zero + first * step - out.c0,
+            .a = in.data};
+        ad_elementwise_simplify(&e);
+        status = append_elementwise(build->actions, e, err);
+    }
+    return status;
+}
+
 /* --- one task --- */
 
 /* *clamped: whether these actions clamp already. */
@@ -255,7 +348,8 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     case AD_OP_CONV:
     case AD_OP_FC:
     case AD_OP_GAP:
-        *clamped = op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
+        /* XNNPACK takes no empty range */
+        *clamped = !function_follows(op) && op->clamp_min < op->clamp_max;
         return ad_task_build_xnn(build, task, scratch, *clamped, err);
     case AD_OP_SOFTMAX:
         return ad_task_build_xnn(build, task, scratch, false, err);
@@ -264,14 +358,16 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
         *clamped = true;
         return build_pooling(build, task, err);
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         *clamped = true;
         return build_binary(build, task, err);
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
         *clamped = true;
         in = input_view(build, task, 0);
         out = output_view(build, task);
-        return append_clamp(build->actions, op, &out, &in, err);
+        return append_activation(build->actions, op, &out, &in, err);
     case AD_OP_CONCAT:
         return build_concat(build, task, err);
     case AD_OP_LRN:
@@ -280,6 +376,8 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
         return build_permute(build, op, err);
     case AD_OP_RESHAPE:
         return build_reshape(build, task, err);
+    case AD_OP_SPACE_TO_DEPTH:
+        return build_space_to_depth(build, task, err);
     case AD_OP_COUNT:
         break;
     }
@@ -294,10 +392,10 @@ enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_ta
     if (ad_region_empty(task->region))
         return ADAPS_OK;
     enum adaps_status status = build_kind(build, task, scratch, &clamped, err);
-    if (status == ADAPS_OK && !clamped &&
-        (op->clamp_min != -INFINITY || op->clamp_max != INFINITY)) {
+    bool limits = op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
+    if (status == ADAPS_OK && (function_follows(op) || (limits && !clamped))) {
         struct ad_view out = output_view(build, task);
-        status = append_clamp(build->actions, op, &out, &out, err);
+        status = append_activation(build->actions, op, &out, &out, err);
     }
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);

@@ -52,14 +52,17 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_GAP:
     case AD_OP_FC:
     case AD_OP_LRN:
+    case AD_OP_SPACE_TO_DEPTH:
         return true;
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         return elementwise_splits(graph, op);
     case AD_OP_CONCAT:
     case AD_OP_SOFTMAX:
         return out->format == AD_NHWC;
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
     case AD_OP_RESHAPE: /* N x C features as N x C x 1 x 1 and back: nothing moves */
         return ad_value_splits(input_value(graph, op, 0)) &&
                same_box(input_value(graph, op, 0)->box, out->box);
@@ -219,7 +222,9 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
         whole.c1 = out.c1;
         return whole;
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         return need_broadcast(output_value(graph, op), in, out);
     case AD_OP_CONCAT:
         return need_concat(graph, op, k, out);
@@ -229,7 +234,9 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
         return out;
     case AD_OP_LRN:
         return need_lrn(op, whole, out);
-    case AD_OP_CLAMP:
+    case AD_OP_SPACE_TO_DEPTH:
+        return ad_need_space_to_depth(graph, op, out);
+    case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return out;
     case AD_OP_FC:
@@ -395,7 +402,9 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
         out.c1 = first.c1;
         return ad_region_pixels(first) == ad_region_pixels(whole) ? out : ad_region_none();
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         for (int k = 0; k < op->ninputs; k++)
             out = ad_region_intersect(out, yield_broadcast(output_value(graph, op),
                                                            input_value(graph, op, k),
@@ -407,7 +416,9 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
         return first.c0 == whole.c0 && first.c1 == whole.c1 ? first : ad_region_none();
     case AD_OP_LRN:
         return yield_lrn(op, whole, first);
-    case AD_OP_CLAMP:
+    case AD_OP_SPACE_TO_DEPTH:
+        return ad_yield_space_to_depth(graph, op, first);
+    case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return first;
     case AD_OP_FC:

@@ -6,7 +6,8 @@
  *   need   out region -> the smallest region of input k that it reads   (padding is not input)
  *   yield  regions present of every input -> the largest out region computable from them
  * need is monotone; of yield, the size is (which box is largest may change where a dilated window
- * straddles the edge, or where concat's operands have different rows); need(yield(x)) is within x
+ * straddles the edge, where concat's operands have different rows, or where the input of a
+ * space-to-depth has a part of a block); need(yield(x)) is within x
  * for every x. Operators without a spatial rule (PERMUTE, RESHAPE to another box, most on AD_PLAIN
  * values) are computed whole: any part of them needs all of every input. */
 #ifndef AD_FUSION_REGION_H

@@ -33,4 +33,10 @@ struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op);
  * read nothing but padding (then *lo, *hi are unchanged). */
 bool ad_axis_need(const struct ad_axis *axis, int64_t *lo, int64_t *hi);
 
+/* ad_need() and ad_yield() of SPACE_TO_DEPTH (space_to_depth.c), for a non-empty `out`. */
+struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
+                                        struct ad_region out);
+struct ad_region ad_yield_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
+                                         struct ad_region have);
+
 #endif

@@ -29,14 +29,36 @@ const char *ad_op_kind_name(enum ad_op_kind kind)
         [AD_OP_FC] = "FC",
         [AD_OP_ADD] = "Add",
         [AD_OP_MUL] = "Mul",
-        [AD_OP_CLAMP] = "Clamp",
+        [AD_OP_UNARY] = "Unary",
         [AD_OP_CONCAT] = "Concat",
         [AD_OP_SOFTMAX] = "Softmax",
         [AD_OP_LRN] = "LRN",
         [AD_OP_PERMUTE] = "Permute",
         [AD_OP_RESHAPE] = "Reshape",
+        [AD_OP_SUB] = "Sub",
+        [AD_OP_DIV] = "Div",
+        [AD_OP_SPACE_TO_DEPTH] = "SpaceToDepth",
     };
     return (unsigned)kind < AD_OP_COUNT ? names[kind] : "?";
+}
+
+const char *ad_function_name(enum ad_function function)
+{
+    static const char *const names[AD_FN_COUNT] = {
+        [AD_FN_NONE] = "",
+        [AD_FN_LEAKY_RELU] = "LeakyRelu",
+        [AD_FN_SIGMOID] = "Sigmoid",
+        [AD_FN_SILU] = "SiLU",
+        [AD_FN_HARD_SIGMOID] = "HardSigmoid",
+        [AD_FN_HARD_SWISH] = "HardSwish",
+    };
+    return (unsigned)function < AD_FN_COUNT ? names[function] : "?";
+}
+
+bool ad_op_is_binary(const struct ad_op *op)
+{
+    return op->kind == AD_OP_ADD || op->kind == AD_OP_SUB || op->kind == AD_OP_MUL ||
+           op->kind == AD_OP_DIV;
 }
 
 bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)

@@ -1,7 +1,8 @@
 /* The typed graph: what remains of an ONNX model after import and simplification.
  *
  * Ops are in topological order; every value has one producer (an op, a graph input, or a constant).
- * Batch normalisation, identities, dropout and constants are gone; activations are fused as a clamp.
+ * Batch normalisation, identities, dropout and constants are gone; activations are fused: a function
+ * and a clamp behind it.
  *
  * Every value has its ONNX dims and a physical box n x h x w x c, in which it lies in memory:
  *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. Such values may be split over h, w, c.
@@ -23,13 +24,27 @@ enum ad_op_kind {
     AD_OP_FC,      /* box n x (h*w*c) -> n x out; weight rows follow the input's memory order */
     AD_OP_ADD,     /* two inputs; see broadcasting below; clamp */
     AD_OP_MUL,     /* likewise */
-    AD_OP_CLAMP,   /* elementwise min/max, any format */
+    AD_OP_UNARY,   /* elementwise, any format: the activation alone */
     AD_OP_CONCAT,  /* 1..n inputs. NHWC: along c. PLAIN: outer x len_i -> outer x sum(len_i) */
     AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, outer rows */
     AD_OP_LRN,     /* NHWC -> NHWC, across channels, ONNX LRN */
     AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; in memory order of view_dims */
     AD_OP_RESHAPE, /* the same elements in the same memory order, another box */
+    AD_OP_SUB,     /* like ADD */
+    AD_OP_DIV,
+    AD_OP_SPACE_TO_DEPTH, /* NHWC -> NHWC, blocks of pixels become channels; see below */
     AD_OP_COUNT
+};
+
+/* What an activation does to x before its clamp; s stands for clamp(alpha * x + beta, 0, 1). */
+enum ad_function {
+    AD_FN_NONE,         /* x: the clamp alone */
+    AD_FN_LEAKY_RELU,   /* x < 0 ? alpha * x : x */
+    AD_FN_SIGMOID,      /* 1 / (1 + e^-x) */
+    AD_FN_SILU,         /* x / (1 + e^-x) */
+    AD_FN_HARD_SIGMOID, /* s */
+    AD_FN_HARD_SWISH,   /* x * s */
+    AD_FN_COUNT
 };
 
 /* Sliding window. Pads are in input elements; pb/pr already hold what ceil_mode and auto_pad add, so
@@ -79,17 +94,26 @@ struct ad_op {
     struct ad_window window;
     int32_t groups;
     bool count_include_pad;
-    float clamp_min, clamp_max; /* fused activation; -INFINITY, INFINITY when none */
+    enum ad_function function;  /* fused activation, of any kind of op, */
+    float alpha, beta;          /* its parameters, 0 when it has none, */
+    float clamp_min, clamp_max; /* and limits behind it; -INFINITY, INFINITY when none */
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
     int64_t outer, inner; /* CONCAT and SOFTMAX on PLAIN values */
     int view_rank;        /* PERMUTE: the input's elements seen as view_dims, in memory order */
     int64_t view_dims[AD_MAX_RANK];
     int32_t perm[AD_MAX_RANK];
+    int32_t block; /* SPACE_TO_DEPTH: 1..AD_MAX_BLOCK, divides height and width */
+    bool channel_major;
 };
 
-/* Broadcasting of ADD and MUL: when both operands and the result are AD_NHWC, each box dimension of
- * an operand equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX dims
+/* SPACE_TO_DEPTH: output h, w, channel k is input h * block + i, w * block + j, c, where k counts
+ * (i * block + j) * channels + c, as the ONNX operator does, or with channel_major
+ * (c * block + i) * block + j, as Torch's pixel_unshuffle. */
+#define AD_MAX_BLOCK 64
+
+/* Broadcasting of ADD, SUB, MUL, DIV: when both operands and the result are AD_NHWC, each dimension
+ * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX dims
  * (<= 6 after merging) broadcast numpy-style from the right. */
 
 struct ad_graph {
@@ -115,6 +139,12 @@ void ad_graph_drop_weights(struct ad_graph *graph);
 
 /* "Conv", "MaxPool", ... for messages and tables. */
 const char *ad_op_kind_name(enum ad_op_kind kind);
+
+/* True for ADD, SUB, MUL and DIV. */
+bool ad_op_is_binary(const struct ad_op *op);
+
+/* "LeakyRelu", "HardSwish", ...; "" for AD_FN_NONE. */
+const char *ad_function_name(enum ad_function function);
 
 /* True for a convolution whose groups equal its input channels. */
 bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);

@@ -31,8 +31,11 @@ static const struct operator_row operators[] = {
     {"Gemm", ad_import_gemm, 6},
     {"GlobalAveragePool", ad_import_gap, 1},
     {"GlobalMaxPool", ad_import_maxpool, 1},
+    {"HardSigmoid", ad_import_function, 6},
+    {"HardSwish", ad_import_function, 14},
     {"Identity", ad_import_identity, 1},
     {"LRN", ad_import_lrn, 1},
+    {"LeakyRelu", ad_import_function, 6},
     {"MatMul", ad_import_matmul, 1},
     {"MaxPool", ad_import_maxpool, 1},
     {"Mul", ad_import_arithmetic, 6},
@@ -41,8 +44,10 @@ static const struct operator_row operators[] = {
     {"Relu", ad_import_relu, 1},
     {"Reshape", ad_import_reshape, 5},
     {"Shape", ad_import_shape, 1},
+    {"Sigmoid", ad_import_function, 6},
     {"Slice", ad_import_slice, 1},
     {"Softmax", ad_import_softmax, 1},
+    {"SpaceToDepth", ad_import_space_to_depth, 1},
     {"Squeeze", ad_import_squeeze, 1},
     {"Sub", ad_import_arithmetic, 6},
     {"Transpose", ad_import_transpose, 1},
@@ -149,7 +154,7 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
         int64_t dims[AD_MAX_RANK];
         memcpy(dims, d->values[v].dims, sizeof dims);
         enum adaps_status status =
-            ad_draft_op(&node, AD_D_CLAMP, 1, &v, d->values[v].rank, dims, &op, err);
+            ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err);
         if (status != ADAPS_OK)
             return status;
         v = op->output;

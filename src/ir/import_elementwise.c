@@ -1,4 +1,4 @@
-/* Relu, Clip, and arithmetic of two operands. */
+/* Activations, and arithmetic of two operands. */
 #include "ir/import_priv.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@ static enum adaps_status clamp(struct ad_node *node, float lo, float hi, struct 
     const struct ad_draft_value *in = ad_node_input(node, 0);
     struct ad_draft_op *op;
     enum adaps_status status =
-        ad_draft_op(node, AD_D_CLAMP, 1, node->inputs, in->rank, in->dims, &op, err);
+        ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
     if (status != ADAPS_OK)
         return status;
     op->clamp_min = lo + 0.0f; /* -0 as +0: a plan file does not tell them apart */
@@ -62,6 +62,54 @@ enum adaps_status ad_import_clip(struct ad_node *node, struct adaps_error *err)
     if (isnan(lo) || isnan(hi))
         return ad_node_fail(node, err, "a bound is not a number");
     return clamp(node, lo < hi ? lo : hi, hi, err); /* ONNX: max wins where they cross */
+}
+
+/* Functions of one operand and their parameters' defaults. */
+static const struct function_row {
+    const char *type;
+    enum ad_function function;
+    int parameters; /* how many of alpha, beta are attributes */
+    float alpha, beta;
+} functions[] = {
+    {"LeakyRelu", AD_FN_LEAKY_RELU, 1, 0.01f, 0},
+    {"Sigmoid", AD_FN_SIGMOID, 0, 0, 0},
+    {"HardSigmoid", AD_FN_HARD_SIGMOID, 2, 0.2f, 0.5f},
+    {"HardSwish", AD_FN_HARD_SWISH, 0, 1.0f / 6, 0.5f},
+};
+
+static const struct function_row *function_of(const char *type)
+{
+    const struct function_row *row = functions;
+    while (strcmp(row->type, type) != 0) /* those of the table of operators are all here */
+        row++;
+    return row;
+}
+
+enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *err)
+{
+    const struct function_row *row = function_of(node->type);
+    float alpha = row->alpha, beta = row->beta;
+    struct ad_draft_op *op;
+    enum adaps_status status = ad_node_arity(node, 1, 1, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status == ADAPS_OK && row->parameters > 0)
+        status = ad_node_float(node, "alpha", alpha, &alpha, err);
+    if (status == ADAPS_OK && row->parameters > 1)
+        status = ad_node_float(node, "beta", beta, &beta, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (!isfinite(alpha) || !isfinite(beta))
+        return ad_node_fail(node, err, "alpha %g, beta %g", (double)alpha, (double)beta);
+    const struct ad_draft_value *in = ad_node_input(node, 0);
+    status = ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->function = row->function;
+    op->alpha = alpha + 0.0f; /* -0 as +0, see clamp() */
+    op->beta = beta + 0.0f;
+    ad_node_set(node, op->output);
+    return ADAPS_OK;
 }
 
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,
@@ -122,6 +170,20 @@ static enum adaps_status need_float(struct ad_node *node, int value, struct adap
     return status;
 }
 
+static enum ad_draft_kind arithmetic_of(const char *type)
+{
+    switch (type[0]) {
+    case 'A':
+        return AD_D_ADD;
+    case 'S':
+        return AD_D_SUB;
+    case 'M':
+        return AD_D_MUL;
+    default:
+        return AD_D_DIV;
+    }
+}
+
 enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error *err)
 {
     enum adaps_status status = ad_node_arity(node, 2, 2, err);
@@ -134,9 +196,6 @@ enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error 
         return status;
     if (ad_node_constant(node, 0) && ad_node_constant(node, 1))
         return ad_fold_arithmetic(node, inputs[0], inputs[1], err);
-    bool add = strcmp(node->type, "Add") == 0;
-    if (!add && strcmp(node->type, "Mul") != 0)
-        return ad_node_fail(node, err, "it is supported among constants only");
     for (int k = 0; k < 2 && status == ADAPS_OK; k++)
         status = need_float(node, inputs[k], err);
     if (status != ADAPS_OK)
@@ -152,7 +211,7 @@ enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error 
                             ad_dims_format(b->rank, b->dims, y, sizeof y));
     }
     struct ad_draft_op *op;
-    status = ad_draft_op(node, add ? AD_D_ADD : AD_D_MUL, 2, inputs, rank, dims, &op, err);
+    status = ad_draft_op(node, arithmetic_of(node->type), 2, inputs, rank, dims, &op, err);
     if (status == ADAPS_OK)
         ad_node_set(node, op->output);
     return status;

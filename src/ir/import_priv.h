@@ -37,13 +37,16 @@ enum ad_draft_kind {
     AD_D_GAP,
     AD_D_FC, /* n x k -> n x out */
     AD_D_ADD,
+    AD_D_SUB,
     AD_D_MUL,
-    AD_D_CLAMP,
+    AD_D_DIV,
+    AD_D_UNARY,
     AD_D_CONCAT,
     AD_D_SOFTMAX,
     AD_D_LRN,
     AD_D_TRANSPOSE,
     AD_D_RESHAPE,
+    AD_D_SPACE_TO_DEPTH,
     AD_D_PAD,    /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
     AD_D_AFFINE, /* y = x * scale[c] + bias[c], c is dim 1 */
 };
@@ -58,7 +61,11 @@ struct ad_draft_op {
     struct ad_window window;
     int32_t groups;
     bool count_include_pad;
+    enum ad_function function; /* before the clamp */
+    float alpha, beta;
     float clamp_min, clamp_max;
+    int32_t block; /* SPACE_TO_DEPTH */
+    bool channel_major;
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
     int axis;                  /* CONCAT, SOFTMAX */
@@ -213,12 +220,13 @@ AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int
 
 /* --- operators, by file --- */
 ad_import_fn ad_import_conv, ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad,
-    ad_import_batchnorm, ad_import_lrn;                            /* import_conv.c */
-ad_import_fn ad_import_gemm, ad_import_matmul;                     /* import_gemm.c */
-ad_import_fn ad_import_relu, ad_import_clip, ad_import_arithmetic; /* import_elementwise.c */
+    ad_import_batchnorm, ad_import_lrn;        /* import_conv.c */
+ad_import_fn ad_import_gemm, ad_import_matmul; /* import_gemm.c */
+ad_import_fn ad_import_relu, ad_import_clip, ad_import_function,
+    ad_import_arithmetic; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
-    ad_import_softmax, ad_import_reducemean; /* import_shape.c */
+    ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth; /* import_shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
 
@@ -240,7 +248,13 @@ AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, int a, 
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,
                        int64_t *dims);
 
-/* --- simplify.c, lower.c --- */
+/* --- idioms.c, simplify.c, lower.c --- */
+
+/* Requires a complete draft; preserves what the outputs compute. What exporters write as several
+ * ops becomes the one that it stands for: activations made of arithmetic, space-to-depth made of
+ * reshapes and transposes. `uses` is by value: how many ops read it, and outputs; it is the same
+ * afterwards, though what was replaced is read no more. */
+void ad_draft_idioms(struct ad_draft *draft, const int *uses);
 
 /* Requires a complete draft; preserves what the outputs compute; leaves AFFINE and PAD only where
  * they could not be folded, marks unused ops dead. */

@@ -90,6 +90,11 @@ static struct ad_op *add_op(struct ad_lowering *l, const struct ad_draft_op *fro
         op.window = from->window;
         op.groups = from->groups;
         op.count_include_pad = from->count_include_pad;
+        op.function = from->function;
+        op.alpha = from->alpha;
+        op.beta = from->beta;
+        op.block = from->block;
+        op.channel_major = from->channel_major;
         op.clamp_min = from->clamp_min;
         op.clamp_max = from->clamp_max;
         op.lrn_size = from->lrn_size;
@@ -319,6 +324,20 @@ static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
     return fc->weight >= 0 && (!op->bias || fc->bias >= 0);
 }
 
+static enum ad_op_kind binary_kind(enum ad_draft_kind kind)
+{
+    switch (kind) {
+    case AD_D_ADD:
+        return AD_OP_ADD;
+    case AD_D_SUB:
+        return AD_OP_SUB;
+    case AD_D_MUL:
+        return AD_OP_MUL;
+    default:
+        return AD_OP_DIV;
+    }
+}
+
 static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     enum ad_format format = AD_PLAIN;
@@ -333,8 +352,7 @@ static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *o
             return false;
     }
     int out = add_result(l, op->output, format);
-    return out >= 0 && add_op(l, op, op->kind == AD_D_ADD ? AD_OP_ADD : AD_OP_MUL, op->name,
-                              op->type, 2, in, out);
+    return out >= 0 && add_op(l, op, binary_kind(op->kind), op->name, op->type, 2, in, out);
 }
 
 static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
@@ -409,10 +427,12 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_FC:
         return lower_fc(l, op);
     case AD_D_ADD:
+    case AD_D_SUB:
     case AD_D_MUL:
+    case AD_D_DIV:
         return lower_elementwise(l, op);
-    case AD_D_CLAMP:
-        return lower_simple(l, op, AD_OP_CLAMP, format_of(l, op->inputs[0]));
+    case AD_D_UNARY:
+        return lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
     case AD_D_CONCAT:
         return lower_concat(l, op);
     case AD_D_SOFTMAX:
@@ -423,6 +443,8 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
         return lower_transpose(l, op);
     case AD_D_RESHAPE:
         return lower_reshape(l, op);
+    case AD_D_SPACE_TO_DEPTH:
+        return lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
     case AD_D_PAD:
         return lower_as_depthwise(l, op);
     case AD_D_AFFINE:

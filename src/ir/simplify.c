@@ -27,9 +27,10 @@ static void count_uses(struct pass *p)
     }
 }
 
-static bool clamps(const struct ad_draft_op *op)
+/* Whether it has a function or a clamp already. */
+static bool activates(const struct ad_draft_op *op)
 {
-    return op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
+    return op->function != AD_FN_NONE || op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
 }
 
 /* The op that makes `value`, if only one op reads it. */
@@ -69,11 +70,20 @@ static double *filled(struct pass *p, int64_t count, double value)
     return v;
 }
 
+static void take_activation(struct ad_draft_op *to, const struct ad_draft_op *from)
+{
+    to->function = from->function;
+    to->alpha = from->alpha;
+    to->beta = from->beta;
+    to->clamp_min = from->clamp_min;
+    to->clamp_max = from->clamp_max;
+}
+
 /* AFFINE after a convolution, a product or another AFFINE. */
 static bool fold_affine(struct pass *p, struct ad_draft_op *op)
 {
     struct ad_draft_op *before = sole_producer(p, op->inputs[0]);
-    if (!before || clamps(before) || before->rows != op->rows ||
+    if (!before || activates(before) || before->rows != op->rows ||
         (before->kind != AD_D_CONV && before->kind != AD_D_FC && before->kind != AD_D_AFFINE))
         return true;
     if (!before->scale && !(before->scale = filled(p, op->rows, 1)))
@@ -84,13 +94,12 @@ static bool fold_affine(struct pass *p, struct ad_draft_op *op)
         before->scale[c] *= op->scale[c];
         before->bias[c] = before->bias[c] * op->scale[c] + op->bias[c];
     }
-    before->clamp_min = op->clamp_min;
-    before->clamp_max = op->clamp_max;
+    take_activation(before, op);
     absorb(p, before, op);
     return true;
 }
 
-static bool is_clampable(enum ad_draft_kind kind)
+static bool is_activated(enum ad_draft_kind kind)
 {
     switch (kind) {
     case AD_D_CONV:
@@ -98,8 +107,10 @@ static bool is_clampable(enum ad_draft_kind kind)
     case AD_D_AVGPOOL:
     case AD_D_FC:
     case AD_D_ADD:
+    case AD_D_SUB:
     case AD_D_MUL:
-    case AD_D_CLAMP:
+    case AD_D_DIV:
+    case AD_D_UNARY:
     case AD_D_PAD:
     case AD_D_AFFINE:
         return true;
@@ -113,18 +124,25 @@ static float limit(float v, float lo, float hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* CLAMP after an op that can do it, be there a RESHAPE between them or not. */
-static bool fuse_clamp(struct pass *p, struct ad_draft_op *op)
+/* UNARY after an op that can do it, be there a RESHAPE between them or not. A clamp narrows the
+ * limits that are there; a function needs an op without an activation. */
+static bool fuse_unary(struct pass *p, struct ad_draft_op *op)
 {
     struct ad_draft_op *before = sole_producer(p, op->inputs[0]), *between = NULL;
     if (before && before->kind == AD_D_RESHAPE) {
         between = before;
         before = sole_producer(p, between->inputs[0]);
     }
-    if (!before || !is_clampable(before->kind))
+    if (!before || !is_activated(before->kind))
         return true;
-    before->clamp_min = limit(before->clamp_min, op->clamp_min, op->clamp_max);
-    before->clamp_max = limit(before->clamp_max, op->clamp_min, op->clamp_max);
+    if (op->function == AD_FN_NONE) {
+        before->clamp_min = limit(before->clamp_min, op->clamp_min, op->clamp_max);
+        before->clamp_max = limit(before->clamp_max, op->clamp_min, op->clamp_max);
+    } else if (activates(before)) {
+        return true;
+    } else {
+        take_activation(before, op);
+    }
     if (strcmp(op->type, "Identity") != 0 && !join_types(p, before, op->type))
         return false;
     absorb(p, between ? between : before, op);
@@ -153,7 +171,7 @@ static enum adaps_status fold_addend(struct pass *p, struct ad_draft_op *op,
         struct ad_draft_op *before = sole_producer(p, op->inputs[k]);
         const struct ad_draft_value *c = &d->values[op->inputs[1 - k]];
         const struct ad_draft_value *out = &d->values[op->output];
-        bool fits = before && !clamps(before) && c->constant &&
+        bool fits = before && !activates(before) && c->constant &&
                     ((before->kind == AD_D_CONV && !before->bias) || before->kind == AD_D_FC) &&
                     memcmp(d->values[op->inputs[k]].dims, out->dims, sizeof out->dims) == 0 &&
                     is_per_row(c, before, out);
@@ -168,8 +186,7 @@ static enum adaps_status fold_addend(struct pass *p, struct ad_draft_op *op,
             return ad_error_memory(err, "bias", (size_t)before->rows * sizeof(double));
         for (int64_t i = 0; i < before->rows; i++)
             before->bias[i] += (double)t->f[t->count == 1 ? 0 : i];
-        before->clamp_min = op->clamp_min;
-        before->clamp_max = op->clamp_max;
+        take_activation(before, op);
         absorb(p, before, op);
         break;
     }
@@ -183,6 +200,8 @@ enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *
         return ad_error_memory(err, "uses", draft->nvalues * sizeof *p.uses);
     enum adaps_status status = ADAPS_OK;
     count_uses(&p);
+    ad_draft_idioms(draft, p.uses);
+    count_uses(&p);
     /* Absorbing keeps the counts of what remains: the reader of op's output is now before's. */
     for (size_t i = 0; i < draft->nops && status == ADAPS_OK; i++) {
         struct ad_draft_op *op = draft->ops[i];
@@ -191,8 +210,8 @@ enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *
             continue;
         if (op->kind == AD_D_AFFINE)
             done = fold_affine(&p, op);
-        else if (op->kind == AD_D_CLAMP)
-            done = fuse_clamp(&p, op);
+        else if (op->kind == AD_D_UNARY)
+            done = fuse_unary(&p, op);
         else if (op->kind == AD_D_ADD)
             status = fold_addend(&p, op, err);
         if (!done)

@@ -366,6 +366,32 @@ static enum adaps_status check_permute(const struct check *c, const struct ad_va
     return ADAPS_OK;
 }
 
+static enum adaps_status check_space_to_depth(const struct check *c, const struct ad_value *in,
+                                              const struct ad_value *out)
+{
+    const struct ad_op *op = c->op;
+    int64_t b = op->block;
+    if (in->format != AD_NHWC || out->format != AD_NHWC)
+        return fail(c, "operands are not NHWC");
+    if (b < 1 || b > AD_MAX_BLOCK)
+        return fail(c, "a block of %" PRId64 ": 1 to %d are supported", b, AD_MAX_BLOCK);
+    if (in->box.n != out->box.n || in->box.h != out->box.h * b || in->box.w != out->box.w * b ||
+        in->box.c * b * b != out->box.c)
+        return fail(c, "blocks of %" PRId64 "x%" PRId64 " do not give the output's shape", b, b);
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_activation(const struct check *c)
+{
+    const struct ad_op *op = c->op;
+    if (isnan(op->clamp_min) || isnan(op->clamp_max) || op->clamp_min > op->clamp_max)
+        return fail(c, "clamp to %g..%g", (double)op->clamp_min, (double)op->clamp_max);
+    if ((unsigned)op->function >= AD_FN_COUNT || !isfinite(op->alpha) || !isfinite(op->beta))
+        return fail(c, "function %d, alpha %g, beta %g", (int)op->function, (double)op->alpha,
+                    (double)op->beta);
+    return ADAPS_OK;
+}
+
 static enum adaps_status check_gap(const struct check *c, const struct ad_value *in,
                                    const struct ad_value *out)
 {
@@ -390,9 +416,11 @@ static enum adaps_status check_kind(const struct check *c)
     case AD_OP_FC:
         return check_fc(c, in, out);
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         return check_elementwise(c, in, &values[c->op->inputs[1]], out);
-    case AD_OP_CLAMP:
+    case AD_OP_UNARY:
         return same_box(in, out) ? ADAPS_OK : fail(c, "input and output differ in shape");
     case AD_OP_CONCAT:
         return check_concat(c, out);
@@ -406,6 +434,8 @@ static enum adaps_status check_kind(const struct check *c)
         return elements(in) == elements(out)
                    ? ADAPS_OK
                    : fail(c, "%" PRId64 " elements become %" PRId64, elements(in), elements(out));
+    case AD_OP_SPACE_TO_DEPTH:
+        return check_space_to_depth(c, in, out);
     case AD_OP_COUNT:
         break;
     }
@@ -419,7 +449,7 @@ static enum adaps_status check_op(struct check *c, int index)
     if (!op->name || !op->type || (unsigned)op->kind >= AD_OP_COUNT)
         return fail(c, "op %d has no name, no type or the unknown kind %d", index, (int)op->kind);
     c->op = op;
-    bool elementwise = op->kind == AD_OP_ADD || op->kind == AD_OP_MUL;
+    bool elementwise = ad_op_is_binary(op);
     bool concat = op->kind == AD_OP_CONCAT;
     if (op->ninputs < 1 || !op->inputs || (!concat && op->ninputs != (elementwise ? 2 : 1)))
         return fail(c, "%d inputs", op->ninputs);
@@ -442,9 +472,9 @@ static enum adaps_status check_op(struct check *c, int index)
     if (op->weight < -1 || op->weight >= g->nweights || op->bias < -1 || op->bias >= g->nweights ||
         (!weighted && (op->weight != -1 || op->bias != -1)))
         return fail(c, "weight %d, bias %d", op->weight, op->bias);
-    if (isnan(op->clamp_min) || isnan(op->clamp_max) || op->clamp_min > op->clamp_max)
-        return fail(c, "clamp to %g..%g", (double)op->clamp_min, (double)op->clamp_max);
-    enum adaps_status status = check_kind(c);
+    enum adaps_status status = check_activation(c);
+    if (status == ADAPS_OK)
+        status = check_kind(c);
     c->op = NULL;
     return status;
 }

@@ -96,6 +96,11 @@ static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan_
     m->n_view_dims = m->n_perm = (size_t)op->view_rank;
     m->view_dims = (int64_t *)op->view_dims;
     m->perm = (int32_t *)op->perm;
+    m->function = (uint32_t)op->function;
+    m->alpha = op->alpha;
+    m->beta = op->beta;
+    m->block = op->block;
+    m->channel_major = op->channel_major;
     return pack_window(arena, &op->window, &m->window);
 }
 

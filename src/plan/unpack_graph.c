@@ -70,6 +70,11 @@ static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op
         .outer = m->outer,
         .inner = m->inner,
         .view_rank = (int)m->n_view_dims,
+        .function = (enum ad_function)m->function,
+        .alpha = m->alpha,
+        .beta = m->beta,
+        .block = m->block,
+        .channel_major = m->channel_major,
     };
     if (!op->name || !op->type || !op->inputs)
         return ad_error_memory(err, "plan", strlen(m->name));

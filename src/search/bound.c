@@ -69,6 +69,9 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
     if (ad_op_has_window(op)) {
         struct ad_axis axis = row ? ad_axis_h(graph, op) : ad_axis_w(graph, op);
         mark_axis(&axis, out, in);
+    } else if (op->kind == AD_OP_SPACE_TO_DEPTH) {
+        for (int64_t i = 0; i < size; i++)
+            in[i] = out[i / op->block];
     } else if (ad_op_splits(graph, op) && op->kind != AD_OP_GAP && op->kind != AD_OP_FC &&
                size == outputs) {
         memcpy(in, out, (size_t)size);
@@ -117,7 +120,9 @@ static int64_t shared_inputs(const struct ad_graph *graph, const struct ad_op *o
     case AD_OP_FC:
         return first->box.n * ad_region_elements(ad_region_whole(first));
     case AD_OP_ADD:
+    case AD_OP_SUB:
     case AD_OP_MUL:
+    case AD_OP_DIV:
         for (int k = 0; k < op->ninputs; k++) {
             const struct ad_value *v = &graph->values[op->inputs[k]];
             operands += ad_region_elements(ad_region_whole(v)) == whole &&

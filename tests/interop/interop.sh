@@ -1,7 +1,7 @@
 #!/bin/sh
-# Compares adaps with PyTorch: torchvision's networks as torch.onnx.export writes them, the zoo's
-# networks with their weights put into torchvision's modules, and the two trained networks on the
-# sample pictures.
+# Compares adaps with PyTorch: torchvision's networks and some of the zoo's as torch.onnx.export writes
+# them, the zoo's networks with their weights put into PyTorch modules, and the two trained networks
+# on the sample pictures.
 #
 #   tests/interop/interop.sh BUILD_DIR [CASE...]
 #

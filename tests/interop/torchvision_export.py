@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Exports torchvision's networks with seeded random weights, an input and PyTorch's answer.
+"""Exports PyTorch networks with seeded random weights, an input and PyTorch's answer: torchvision's,
+and those of zoo_modules.py.
 
     torchvision_export.py --list
     torchvision_export.py CASE DIR
@@ -18,9 +19,14 @@ import numpy as np
 import torch
 import torchvision
 
+from zoo_modules import MODULES
+
 CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13",
          "resnet50-opset11-bn", "mobilenet_v2-opset13-bn", "mobilenet_v2-opset9",
-         "inception_v3-opset13", "inception_v3-opset11-bn"]
+         "inception_v3-opset13", "inception_v3-opset11-bn", "densenet121-opset13-bn",
+         "squeezenet1_1-opset11", "mobilenet_v3_large-opset13-bn", "mobilenet_v3_small-opset14",
+         "yolov2-opset13", "hardcorenas-opset11", "hardcorenas-opset14-bn"]
+SIDES = {"inception_v3": 299, "yolov2": MODULES["yolov2"].side}
 
 
 def build(name):
@@ -28,7 +34,8 @@ def build(name):
     options = {"init_weights": False} if name in ("vgg16", "inception_v3") else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        net = getattr(torchvision.models, name)(weights=None, **options)
+        make = MODULES.get(name) or getattr(torchvision.models, name)
+        net = make(weights=None, **options)
     if name == "inception_v3":
         net.aux_logits, net.AuxLogits = False, None
     for module in net.modules():
@@ -79,7 +86,7 @@ def main():
     os.makedirs(args.dir, exist_ok=True)
 
     net = build(name)
-    side = 299 if name == "inception_v3" else 224
+    side = SIDES.get(name, 224)
     x = torch.randn(1, 3, side, side)
     calibrate(net, x)
     with torch.no_grad():

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks a file of models/zoo against torchvision and writes torchvision's answer.
+"""Checks a file of models/zoo against PyTorch and writes PyTorch's answer.
 
     zoo_check.py NAME MODEL.onnx DIR
 
 MODEL.onnx: what `zoo NAME -o MODEL.onnx` wrote. The file must pass onnx.checker, its inferred
-output shape must be the declared one, and its weights must fit torchvision's module NAME one for
-one. Writes DIR/in.npy (seeded, normal) and DIR/expected.npy, the answer of that module with these
+output shape must be the declared one, and its weights must fit the module NAME (torchvision's, or
+one of zoo_modules.py and torch_nets.py) one for one. Writes DIR/in.npy (seeded, normal) and DIR/expected.npy, the answer of that module with these
 weights, and prints the parameters and the sizes of the activations. Exits with a message when
 something does not fit. Needs Debian's python3-torch, python3-torchvision and python3-onnx.
 """
@@ -25,11 +25,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "..", "models"))
 
 from torch_nets import LeNet5  # noqa: E402
+from zoo_modules import MODULES  # noqa: E402
 
-# Name in the zoo: name in torchvision, side of the input.
+# Name in the zoo: name in torchvision (None: a module of ours), side of the input.
 NETS = {"alexnet": ("alexnet", 224), "vgg16": ("vgg16", 224), "vgg19": ("vgg19", 224),
         "resnet50": ("resnet50", 224), "mobilenetv2": ("mobilenet_v2", 224),
-        "inceptionv3": ("inception_v3", 299), "lenet5": (None, 28)}
+        "inceptionv3": ("inception_v3", 299), "lenet5": (None, 28),
+        "resnet101": ("resnet101", 224), "densenet121": ("densenet121", 224),
+        "squeezenet": ("squeezenet1_1", 224)}
+NETS.update((name, (None, net.side)) for name, net in MODULES.items())
 
 
 def module(name):
@@ -37,6 +41,9 @@ def module(name):
     if name == "lenet5":
         net = LeNet5().eval()
         return net, net.logits
+    if name in MODULES:
+        net = MODULES[name]().eval()
+        return net, net
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         options = {"init_weights": False} if name in ("inceptionv3", "vgg16", "vgg19") else {}
@@ -71,7 +78,7 @@ def load(net, weights, name):
     missing, unexpected = net.load_state_dict(weights, strict=False)
     missing = [n for n in missing if not n.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise SystemExit(f"{name}: torchvision has {missing}, the file {unexpected} in excess")
+        raise SystemExit(f"{name}: the module has {missing}, the file {unexpected} in excess")
 
 
 def main():

@@ -1,0 +1,283 @@
+/* What exporters write as several ops, found in a draft and replaced by the one that it stands for:
+ *   clamp(x + c, 0, m) / m                  HardSigmoid (and with a product by 1 / m)
+ *   x * HardSigmoid(x), x * clamp(x + c, 0, m) / m in either order     HardSwish
+ *   x * Sigmoid(x)                          SiLU
+ *   Reshape, Transpose, ..., Reshape        SpaceToDepth, when it moves the elements as that does
+ * The last op of an idiom becomes the new one; the others are left to those who still read them. */
+#include "ir/import_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+struct search {
+    struct ad_draft *draft;
+    const int *uses;
+};
+
+/* --- activations --- */
+
+/* The op of this kind that makes v for one reader only. */
+static const struct ad_draft_op *made_by(const struct search *s, int v, enum ad_draft_kind kind)
+{
+    const struct ad_draft_op *op = s->draft->values[v].producer;
+    return op && op->kind == kind && s->uses[v] == 1 ? op : NULL;
+}
+
+/* Whether v is a constant of one float. One that cannot be read is reported by who needs it. */
+static bool is_scalar(const struct search *s, int v, double *number)
+{
+    const struct ad_onnx_tensor *t;
+    struct adaps_error unused;
+    if (!s->draft->values[v].constant || s->draft->values[v].elements != 1 ||
+        ad_draft_tensor(s->draft, v, &t, &unused) != ADAPS_OK || !t->is_float)
+        return false;
+    *number = (double)t->f[0];
+    return true;
+}
+
+static bool same_dims(const struct search *s, int a, int b)
+{
+    const struct ad_draft_value *p = &s->draft->values[a], *q = &s->draft->values[b];
+    return p->rank == q->rank && memcmp(p->dims, q->dims, sizeof p->dims) == 0;
+}
+
+/* op is "x and a scalar", in either order when `commutes`. */
+static bool with_scalar(const struct search *s, const struct ad_draft_op *op, bool commutes, int *x,
+                        double *number)
+{
+    for (int k = 1; k >= (commutes ? 0 : 1); k--)
+        if (is_scalar(s, op->inputs[k], number) && same_dims(s, op->inputs[1 - k], op->output)) {
+            *x = op->inputs[1 - k];
+            return true;
+        }
+    return false;
+}
+
+/* clamp(x + shift, 0, top), for one reader. */
+struct ramp {
+    int x;
+    double shift, top;
+};
+
+static bool is_ramp(const struct search *s, int v, struct ramp *ramp)
+{
+    const struct ad_draft_op *clamp = made_by(s, v, AD_D_UNARY);
+    if (!clamp || clamp->function != AD_FN_NONE || clamp->clamp_min != 0 ||
+        !(clamp->clamp_max > 0) || !isfinite(clamp->clamp_max))
+        return false;
+    const struct ad_draft_op *sum = made_by(s, clamp->inputs[0], AD_D_ADD);
+    ramp->top = (double)clamp->clamp_max;
+    return sum && with_scalar(s, sum, true, &ramp->x, &ramp->shift);
+}
+
+static void become(struct ad_draft_op *op, enum ad_function function, int x, double alpha,
+                   double beta)
+{
+    op->kind = AD_D_UNARY;
+    op->type = ad_function_name(function);
+    op->ninputs = 1;
+    op->inputs[0] = x;
+    op->function = function;
+    op->alpha = (float)alpha + 0.0f;
+    op->beta = (float)beta + 0.0f;
+}
+
+/* scale * ramp is a hard sigmoid when its top is 1, but for rounding. */
+static bool becomes_one(const struct ramp *ramp, double scale)
+{
+    return fabs(ramp->top * scale - 1) < 1e-5 && isfinite((float)scale) &&
+           isfinite((float)(scale * ramp->shift));
+}
+
+/* A ramp, or x times its ramp, scaled. */
+static bool match_scaled(const struct search *s, struct ad_draft_op *op)
+{
+    int v;
+    double scale;
+    struct ramp ramp;
+    if (!with_scalar(s, op, op->kind == AD_D_MUL, &v, &scale))
+        return false;
+    if (op->kind == AD_D_DIV)
+        scale = 1 / scale;
+    if (is_ramp(s, v, &ramp)) {
+        if (becomes_one(&ramp, scale))
+            become(op, AD_FN_HARD_SIGMOID, ramp.x, scale, scale * ramp.shift);
+        return true;
+    }
+    const struct ad_draft_op *product = made_by(s, v, AD_D_MUL);
+    for (int k = 0; k < 2 && product; k++)
+        if (is_ramp(s, product->inputs[k], &ramp) && ramp.x == product->inputs[1 - k] &&
+            becomes_one(&ramp, scale)) {
+            become(op, AD_FN_HARD_SWISH, ramp.x, scale, scale * ramp.shift);
+            break;
+        }
+    return true;
+}
+
+/* x times a sigmoid of it. */
+static void match_gated(const struct search *s, struct ad_draft_op *op)
+{
+    for (int k = 0; k < 2; k++) {
+        const struct ad_draft_op *gate = made_by(s, op->inputs[k], AD_D_UNARY);
+        if (!gate || gate->inputs[0] != op->inputs[1 - k])
+            continue;
+        if (gate->function == AD_FN_SIGMOID)
+            become(op, AD_FN_SILU, gate->inputs[0], 0, 0);
+        else if (gate->function == AD_FN_HARD_SIGMOID)
+            become(op, AD_FN_HARD_SWISH, gate->inputs[0], (double)gate->alpha, (double)gate->beta);
+        else
+            continue;
+        return;
+    }
+}
+
+/* --- space to depth --- */
+
+/* Which element of the source stands where: in order, `size` elements that are `stride` apart in
+ * the source, each followed by all of the next factor. */
+#define MAX_FACTORS 24
+struct factor {
+    int64_t size, stride;
+};
+struct order {
+    struct factor factors[MAX_FACTORS];
+    int count;
+};
+
+static bool append(struct order *order, struct factor f)
+{
+    struct factor *last = order->count > 0 ? &order->factors[order->count - 1] : NULL;
+    if (f.size == 1)
+        return true;
+    if (last && last->stride == f.size * f.stride) {
+        *last = (struct factor){last->size * f.size, f.stride};
+        return true;
+    }
+    if (order->count == MAX_FACTORS)
+        return false;
+    order->factors[order->count++] = f;
+    return true;
+}
+
+static bool same_order(const struct order *a, const struct order *b)
+{
+    return a->count == b->count &&
+           memcmp(a->factors, b->factors, (size_t)a->count * sizeof *a->factors) == 0;
+}
+
+/* The factors of each dim, in groups; false when a dim's end is within a factor that it does not
+ * divide. */
+static bool split_by_dims(const struct order *order, const struct ad_draft_value *v,
+                          struct order groups[AD_MAX_RANK])
+{
+    int next = 0;
+    struct factor rest = {1, 0};
+    for (int i = 0; i < v->rank; i++) {
+        int64_t left = v->dims[i];
+        groups[i].count = 0;
+        while (left > 1) {
+            if (rest.size == 1)
+                rest = order->factors[next++];
+            int64_t take = rest.size < left ? rest.size : left;
+            if (rest.size % take != 0 || left % take != 0)
+                return false;
+            rest.size /= take;
+            if (!append(&groups[i], (struct factor){take, rest.stride * rest.size}))
+                return false;
+            left /= take;
+        }
+    }
+    return true;
+}
+
+static bool transpose(struct order *order, const struct ad_draft_value *in, const int32_t *perm)
+{
+    struct order groups[AD_MAX_RANK], out = {.count = 0};
+    if (!split_by_dims(order, in, groups))
+        return false;
+    for (int i = 0; i < in->rank; i++)
+        for (int k = 0; k < groups[perm[i]].count; k++)
+            if (!append(&out, groups[perm[i]].factors[k]))
+                return false;
+    *order = out;
+    return true;
+}
+
+/* The order of a space-to-depth of `in`. */
+static struct order wanted_order(const struct ad_draft_value *in, int64_t b, bool channel_major)
+{
+    const int64_t *d = in->dims, area = d[2] * d[3];
+    struct factor n = {d[0], d[1] * area}, c = {d[1], area};
+    struct factor row = {b, d[3]}, column = {b, 1};
+    struct factor h = {d[2] / b, b * d[3]}, w = {d[3] / b, b};
+    const struct factor block_first[] = {n, row, column, c, h, w};
+    const struct factor channel_first[] = {n, c, row, column, h, w};
+    struct order order = {.count = 0};
+    for (int i = 0; i < 6; i++)
+        (void)append(&order, channel_major ? channel_first[i] : block_first[i]); /* has room */
+    return order;
+}
+
+#define MAX_CHAIN 16
+
+/* Whether the chain of reshapes and transposes (the last one first) does to value `source` what a
+ * space-to-depth does; then op becomes one. */
+static bool match_chain(const struct search *s, struct ad_draft_op *const *chain, int count,
+                        struct ad_draft_op *op)
+{
+    int source = chain[count - 1]->inputs[0];
+    const struct ad_draft_value *in = &s->draft->values[source];
+    const struct ad_draft_value *out = &s->draft->values[op->output];
+    int64_t b = in->rank == 4 ? in->dims[2] / out->dims[2] : 0;
+    if (b < 2 || b > AD_MAX_BLOCK || in->dims[0] != out->dims[0] ||
+        in->dims[2] != b * out->dims[2] || in->dims[3] != b * out->dims[3])
+        return false; /* elements are as many: so channels fit */
+    struct order order = {.factors = {{in->elements, 1}}, .count = 1};
+    for (int i = count - 1; i >= 0; i--)
+        if (chain[i]->kind == AD_D_TRANSPOSE &&
+            !transpose(&order, &s->draft->values[chain[i]->inputs[0]], chain[i]->perm))
+            return false;
+    for (int major = 0; major < 2; major++) {
+        struct order wanted = wanted_order(in, b, major);
+        if (!same_order(&order, &wanted))
+            continue;
+        op->kind = AD_D_SPACE_TO_DEPTH;
+        op->type = "SpaceToDepth";
+        op->inputs[0] = source;
+        op->block = (int32_t)b;
+        op->channel_major = major;
+        return true;
+    }
+    return false;
+}
+
+static void match_space_to_depth(const struct search *s, struct ad_draft_op *op)
+{
+    struct ad_draft_op *chain[MAX_CHAIN];
+    int count = 0;
+    if (s->draft->values[op->output].rank != 4)
+        return;
+    for (struct ad_draft_op *at = op; at && count < MAX_CHAIN;
+         at = s->draft->values[at->inputs[0]].producer) {
+        if (at->kind != AD_D_RESHAPE && at->kind != AD_D_TRANSPOSE)
+            break;
+        chain[count++] = at;
+        if (count > 1 && match_chain(s, chain, count, op))
+            break;
+    }
+}
+
+void ad_draft_idioms(struct ad_draft *draft, const int *uses)
+{
+    struct search s = {draft, uses};
+    for (size_t i = 0; i < draft->nops; i++) { /* inner idioms first */
+        struct ad_draft_op *op = draft->ops[i];
+        if (op->dead)
+            continue;
+        if (op->kind == AD_D_RESHAPE)
+            match_space_to_depth(&s, op);
+        else if ((op->kind == AD_D_MUL || op->kind == AD_D_DIV) && !match_scaled(&s, op) &&
+                 op->kind == AD_D_MUL)
+            match_gated(&s, op);
+    }
+}
