@@ -72,35 +72,44 @@ static void assign_op(const struct ad_graph *graph, int index, struct ad_assignm
     }
 }
 
+/* Takes over the graph and the cluster. */
+static struct adaps_plan *plan_of(struct ad_graph *graph, struct ad_cluster *cluster,
+                                  struct ad_search_result *result)
+{
+    struct ad_digest digest = {{0}};
+    struct adaps_plan *plan = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_schedule_build(graph, cluster, &result->assignment, &result->schedule, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    ck_assert_msg(ad_schedule_verify(graph, &result->schedule, cluster->source, &err) == ADAPS_OK,
+                  "%s", err.message);
+    ck_assert_msg(ad_plan_make(graph, cluster, result, "model.onnx", &digest, &plan, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    ad_assignment_fini(&result->assignment);
+    return plan;
+}
+
 /* A plan of graph (taken over) on ndevices; rng NULL: all on device 0. */
 static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct ad_rng *rng)
 {
     struct ad_cluster cluster;
     struct ad_search_result result = {0};
-    struct ad_digest digest = {{0}};
-    struct adaps_plan *plan = NULL;
     struct adaps_error err = {0};
     ck_assert_int_eq(ad_cluster_init(&cluster, ndevices, &err), ADAPS_OK);
     for (int d = 0; d < ndevices; d++)
         snprintf(cluster.devices[d].name, sizeof cluster.devices[d].name, "dev%d", d);
     ck_assert_int_eq(ad_assignment_init(&result.assignment, graph->nops, ndevices, &err), ADAPS_OK);
     for (int i = 0; i < graph->nops; i++) {
+        result.assignment.early[i] = rng && ad_rng_below(rng, 2) == 0;
         if (rng)
             assign_op(graph, i, &result.assignment, rng);
         else
             *ad_assigned(&result.assignment, i, 0) =
                 ad_region_whole(&graph->values[graph->ops[i].output]);
     }
-    ck_assert_msg(ad_schedule_build(graph, &cluster, &result.assignment, &result.schedule, &err) ==
-                      ADAPS_OK,
-                  "%s", err.message);
-    ck_assert_msg(ad_schedule_verify(graph, &result.schedule, cluster.source, &err) == ADAPS_OK,
-                  "%s", err.message);
-    ck_assert_msg(ad_plan_make(graph, &cluster, &result, "model.onnx", &digest, &plan, &err) ==
-                      ADAPS_OK,
-                  "%s", err.message);
-    ad_assignment_fini(&result.assignment);
-    return plan;
+    return plan_of(graph, &cluster, &result);
 }
 
 static struct ad_graph *random_graph(uint64_t seed, const struct ad_random_graph_options *options)
@@ -538,6 +547,54 @@ START_TEST(test_sizes)
 }
 END_TEST
 
+/* Four 3x3 convolutions in two bands. */
+static struct adaps_plan *banded_plan(bool early)
+{
+    struct ad_builder b;
+    struct ad_cluster cluster;
+    struct ad_search_result result = {0};
+    ad_build_init(&b, 1);
+    int v = ad_build_input(&b, 1, 32, 24, 16);
+    for (int i = 0; i < 4; i++)
+        v = ad_build_conv(&b, v, ad_window_square(3, 1, 1, 1, 1), 1, 16);
+    struct ad_graph *graph = finish(&b, v);
+    ck_assert_int_eq(ad_cluster_init(&cluster, 2, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_assignment_init(&result.assignment, graph->nops, 2, NULL), ADAPS_OK);
+    for (int i = 0; i < graph->nops; i++) {
+        result.assignment.early[i] = early;
+        for (int d = 0; d < 2; d++)
+            *ad_assigned(&result.assignment, i, d) =
+                (struct ad_region){16 * d, 16 * (d + 1), 0, 24, 0, 16};
+    }
+    return plan_of(graph, &cluster, &result);
+}
+
+/* Parts of one op hold its packed weights once, and the answer is the same to the bit. */
+START_TEST(test_parts_share_weights)
+{
+    struct adaps_plan *plans[2] = {banded_plan(false), banded_plan(true)};
+    struct ad_tensor input, answers[2];
+    size_t bytes[2];
+    random_inputs(plans[0]->graph, 7, &input);
+    for (int k = 0; k < 2; k++) {
+        struct ad_engine *engine = new_engine(plans[k], (struct ad_engine_options){0});
+        bytes[k] = ad_engine_weight_bytes(engine);
+        ad_engine_free(engine);
+        run_plan(plans[k], 1, &input, &answers[k]);
+    }
+    ck_assert_int_gt(plans[1]->schedule.programs[0].ntasks, plans[0]->schedule.programs[0].ntasks);
+    /* three more parts; 9216 bytes of weights would have been packed for each */
+    ck_assert_uint_gt(bytes[0], 4 * 9216);
+    ck_assert_uint_lt(bytes[1], bytes[0] + 9216);
+    ck_assert_uint_eq(ad_tensor_compare(answers[0].data, answers[1].data, answers[0].count).differ,
+                      0);
+    ad_tensor_fini(&input);
+    free_tensors(answers, 2);
+    adaps_plan_free(plans[0]);
+    adaps_plan_free(plans[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("engine");
@@ -555,6 +612,7 @@ int main(void)
     tcase_add_test(interface, test_bad_requests);
     tcase_add_test(interface, test_allocation_failures);
     tcase_add_test(interface, test_sizes);
+    tcase_add_test(interface, test_parts_share_weights);
     suite_add_tcase(suite, answers);
     suite_add_tcase(suite, interface);
     SRunner *runner = srunner_create(suite);

@@ -140,6 +140,50 @@ END_TEST
 
 /* A 1x1 convolution on three devices: both pieces of the input queue on the source's uplink, both
  * results on its downlink. A row costs 1 us, 128 bytes. */
+/* The same with the first convolution early: the row that the other device waits for is computed
+ * and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
+START_TEST(early_rows_leave_first)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 2, 1.152e9);
+    c.devices[1].speed = 0.5;
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    a.early[0] = a.early[1] = true; /* the second sends all that it computes: nothing to divide */
+    build_ok(graph, &c, &a, &s);
+    const struct expected_step fast[] = {
+        {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
+        {AD_STEP_COMPUTE, 0, 0, rows(3, 4), 640, 2744},
+        {AD_STEP_SEND, 1, 0, rows(3, 4), 7040, 8320},
+        {AD_STEP_COMPUTE, 0, 0, rows(0, 3), 2872, 6872},
+        {AD_STEP_RECV, 1, 0, rows(4, 5), 6872, 31784},
+        {AD_STEP_COMPUTE, 0, 1, rows(0, 4), 31784, 36784},
+        {AD_STEP_RECV, 1, 1, rows(4, 8), 36784, 52648},
+    };
+    const struct expected_step slow[] = {
+        {AD_STEP_RECV, 0, -1, rows(3, 8), 0, 17040},
+        {AD_STEP_COMPUTE, 0, 0, rows(4, 5), 17040, 20248},
+        {AD_STEP_SEND, 0, 0, rows(4, 5), 20504, 21784},
+        {AD_STEP_COMPUTE, 0, 0, rows(5, 8), 20504, 27504},
+        {AD_STEP_RECV, 0, 0, rows(3, 4), 27504, 27504},
+        {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 27504, 36504},
+        {AD_STEP_SEND, 0, 1, rows(4, 8), 37528, 42648},
+    };
+    expect(graph, &s.programs[0], fast, 7);
+    expect(graph, &s.programs[1], slow, 7);
+    ck_assert_int_eq(s.makespan_ns, 52648);
+    ck_assert_int_eq(s.busy_ns[0], 11104);
+    ck_assert_int_eq(s.busy_ns[1], 19208);
+    ck_assert_int_eq(s.bytes, (5 + 1 + 1 + 4) * 128);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
 START_TEST(ports_are_fifo)
 {
     struct ad_graph *graph = chain(1, 1);
@@ -357,6 +401,7 @@ static void random_assignment(struct ad_rng *rng, const struct ad_graph *graph, 
         const struct ad_op *op = &graph->ops[i];
         const struct ad_value *v = &graph->values[op->output];
         int form = (int)ad_rng_below(rng, 5);
+        a->early[i] = ad_rng_below(rng, 2) == 0;
         int64_t sizes[3] = {v->box.h, v->box.w, v->box.c};
         int32_t at = 0, size = form < 3 ? (int32_t)sizes[form] : 0;
         uint32_t who = ad_rng_below(rng, (uint32_t)n);
@@ -676,6 +721,7 @@ int main(void)
     TCase *c = tcase_create("schedule");
     tcase_set_timeout(c, 60);
     tcase_add_test(c, clocks_of_a_chain);
+    tcase_add_test(c, early_rows_leave_first);
     tcase_add_test(c, ports_are_fifo);
     tcase_add_test(c, unread_work_is_pruned);
     tcase_add_test(c, one_message_per_holder);

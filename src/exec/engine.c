@@ -99,8 +99,9 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
-    struct ad_build b = {e->plan, options->device,  weights,    e->buffers,
-                         e->pool, &e->weight_bytes, &e->actions};
+    struct ad_last_packed last = {.op = -1};
+    struct ad_build b = {e->plan,          options->device, weights, e->buffers, e->pool,
+                         &e->weight_bytes, &e->actions,     &last};
     int nticks;
     enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)

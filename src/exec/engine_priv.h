@@ -4,6 +4,7 @@
 #define AD_EXEC_ENGINE_PRIV_H
 
 #include "exec/engine.h"
+#include "exec/packed.h"
 #include "exec/kernels.h"
 #include "exec/throttle.h"
 
@@ -84,6 +85,13 @@ struct ad_actions {
     size_t count, room;
 };
 
+/* The weights that were packed last: the parts of one op follow each other. */
+struct ad_last_packed {
+    int op;
+    int64_t r0, r1;
+    struct ad_packed packed;
+};
+
 struct ad_build {
     const struct adaps_plan *plan;
     int device;
@@ -92,6 +100,7 @@ struct ad_build {
     struct pthreadpool *pool;
     size_t *weight_bytes;
     struct ad_actions *actions;
+    struct ad_last_packed *last;
 };
 
 /* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */

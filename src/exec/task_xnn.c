@@ -147,6 +147,20 @@ static struct ad_tile_pads operator_pads(const struct ad_graph *graph, const str
     return pads;
 }
 
+/* What this task's operator may share of the part before it. Padding makes XNNPACK take another
+ * kernel for 1x1 convolutions, which may pack otherwise: these pack their own. */
+static struct ad_packed *shared_weights(const struct ad_build *build, const struct ad_task *task,
+                                        int64_t r0, int64_t r1)
+{
+    const struct ad_window *w = &build->plan->graph->ops[task->op].window;
+    struct ad_last_packed *last = build->last;
+    if (w->kh * w->kw == 1 && (w->pt || w->pl || w->pb || w->pr))
+        return NULL;
+    if (last->op != task->op || last->r0 != r0 || last->r1 != r1)
+        *last = (struct ad_last_packed){.op = task->op, .r0 = r0, .r1 = r1};
+    return &last->packed;
+}
+
 static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,
                                        const struct ad_xnn_io *io, const struct ad_view *in,
                                        int64_t channels, struct xnn_operator **xnn,
@@ -158,12 +172,14 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
     float *own_kernel, *own_bias = NULL;
     int64_t r0, r1;
     ad_weight_slice(graph, op, task->region, &r0, &r1);
+    struct ad_packed *packed = shared_weights(build, task, r0, r1);
     enum adaps_status status =
         widened_weight(build, op->weight, r0, r1, channels, &kernel, &own_kernel, err);
     if (status == ADAPS_OK)
         status = widened_weight(build, op->bias, r0, r1, channels, &bias, &own_bias, err);
     if (status == ADAPS_OK && op->kind == AD_OP_FC) {
-        struct ad_xnn_fc fc = {*io, (size_t)in->w, (size_t)in->c, (size_t)channels, kernel, bias};
+        struct ad_xnn_fc fc = {*io,    (size_t)in->w, (size_t)in->c, (size_t)channels,
+                               kernel, bias,          packed};
         status = ad_xnn_fc_new(&fc, xnn, build->weight_bytes, err);
     } else if (status == ADAPS_OK) {
         size_t groups = (size_t)groups_of(graph, op, task->region);
@@ -179,6 +195,7 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
             .group_out = (size_t)channels / groups,
             .kernel = kernel,
             .bias = bias,
+            .packed = packed,
         };
         status = ad_xnn_conv_new(&conv, xnn, build->weight_bytes, err);
     }

@@ -1,5 +1,6 @@
 /* The only file that knows XNNPACK: the operator interface of its 2022 releases. */
 #include "exec/xnn.h"
+#include "exec/packed.h"
 
 #include <pthread.h>
 #include <xnnpack.h>
@@ -33,8 +34,16 @@ static void give(void *context, void *p)
 static void *take_aligned(void *context, size_t alignment, size_t size)
 {
     (void)context;
-    held += size;
-    return alignment <= 64 ? ad_alloc_aligned(size) : NULL;
+    bool fresh = false;
+    void *p = alignment <= 64 ? ad_packed_alloc(size, &fresh) : NULL;
+    held += fresh ? size : 0;
+    return p;
+}
+
+static void give_aligned(void *context, void *p)
+{
+    (void)context;
+    ad_packed_free(p);
 }
 
 /* --- start and errors --- */
@@ -49,7 +58,7 @@ static void init_library(void)
         .reallocate = retake,
         .deallocate = give,
         .aligned_allocate = take_aligned,
-        .aligned_deallocate = give,
+        .aligned_deallocate = give_aligned,
     };
     init_status = xnn_initialize(&allocator);
 }
@@ -129,11 +138,13 @@ enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv, struct xnn_ope
         return started;
     xnn_operator_t op = NULL;
     size_t before = held;
+    ad_packed_begin(conv->packed);
     enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
         (uint32_t)p->top, (uint32_t)p->right, (uint32_t)p->bottom, (uint32_t)p->left,
         (uint32_t)w->kh, (uint32_t)w->kw, (uint32_t)w->sh, (uint32_t)w->sw, (uint32_t)w->dh,
         (uint32_t)w->dw, (uint32_t)conv->groups, conv->group_in, conv->group_out, io->in_stride,
         io->out_stride, conv->kernel, conv->bias, io->clamp_min, io->clamp_max, 0, &op);
+    ad_packed_end(status == xnn_status_success);
     if (status == xnn_status_success)
         status = xnn_setup_convolution2d_nhwc_f32(op, conv->batch, conv->in_h, conv->in_w, io->in,
                                                   io->out, io->pool);
@@ -149,9 +160,11 @@ enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct xnn_operator 
         return started;
     xnn_operator_t op = NULL;
     size_t before = held;
+    ad_packed_begin(fc->packed);
     enum xnn_status status = xnn_create_fully_connected_nc_f32(
         fc->in_channels, fc->out_channels, io->in_stride, io->out_stride, fc->kernel, fc->bias,
         io->clamp_min, io->clamp_max, 0, &op);
+    ad_packed_end(status == xnn_status_success);
     if (status == xnn_status_success)
         status = xnn_setup_fully_connected_nc_f32(op, fc->rows, io->in, io->out, io->pool);
     return finish(status, op, before, out, bytes, err);

@@ -20,6 +20,10 @@
 struct pthreadpool;
 struct xnn_operator;
 
+/* In ad_xnn_conv and ad_xnn_fc: packed weights to share with other operators of the same kernel,
+ * bias and groups (exec/packed.h), or NULL. */
+struct ad_packed;
+
 /* Initialises the library once per process; thread-safe. ADAPS_EINTERNAL when the processor is not
  * supported. Called by all creators below. */
 AD_MUST_CHECK enum adaps_status ad_xnn_init(struct adaps_error *err);
@@ -51,6 +55,7 @@ struct ad_xnn_conv {
     struct ad_tile_pads pads;
     size_t groups, group_in, group_out;
     const float *kernel, *bias;
+    struct ad_packed *packed;
 };
 
 /* rows x in_channels by the transposed out_channels x in_channels kernel. */
@@ -58,6 +63,7 @@ struct ad_xnn_fc {
     struct ad_xnn_io io;
     size_t rows, in_channels, out_channels;
     const float *kernel, *bias;
+    struct ad_packed *packed;
 };
 
 /* The creators return ADAPS_EINPUT when XNNPACK refuses the parameters, ADAPS_EINTERNAL without

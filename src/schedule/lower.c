@@ -28,6 +28,7 @@ struct transfer {
     int from, to, before;
     struct ad_region region;
     int previous; /* the message before this one between the same two devices, -1 for none */
+    bool sent;
     bool received;
 };
 
@@ -35,6 +36,7 @@ struct lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
+    const bool *early;          /* by op */
     struct ad_region *computed; /* [op * ndevices + device], pruned */
     struct ad_region *needed;   /* [value * ndevices + device], hulls */
     int *first_use;             /* likewise: op that reads it first */
@@ -206,8 +208,8 @@ static enum adaps_status serve(struct lowering *l, int value, int to,
         room = ad_region_set_add(&left, rest[i]);
         for (size_t k = 0; k < there->count && room; k++) {
             struct ad_region part = ad_region_intersect(rest[i], there->boxes[k]);
-            room = ad_region_empty(part) || (ad_region_set_remove(&left, part) &&
-                                             add_served(l, value, to, part, first));
+            room = ad_region_empty(part) ||
+                   (ad_region_set_remove(&left, part) && add_served(l, value, to, part, first));
         }
     }
     if (!room)
@@ -329,6 +331,18 @@ static int compare_transfers(const void *pa, const void *pb)
     return compare_regions(a->region, b->region);
 }
 
+/* Whether a message leaves before the rest of its op is computed. */
+static bool is_early(const struct lowering *l, const struct transfer *m)
+{
+    int producer = l->graph->values[m->value].producer;
+    return producer >= 0 && l->early[producer] && m->slot == 2 * producer + 1;
+}
+
+/* Tasks that an early op may add per message: the message's rows, and what their cut adds to the
+ * rest.
+ */
+#define EARLY_TASKS 6
+
 /* Room for the programs: at most one COMPUTE step per task. */
 static bool make_programs(struct lowering *l)
 {
@@ -343,6 +357,9 @@ static bool make_programs(struct lowering *l)
     for (int i = 0; i < l->nops; i++)
         for (int d = 0; d < l->ndevices; d++)
             s->programs[d].ntasks += !ad_region_empty(*computed_at(l, i, d));
+    for (size_t t = 0; t < l->ntransfers; t++)
+        if (is_early(l, &l->transfers[t]))
+            s->programs[l->transfers[t].from].ntasks += EARLY_TASKS;
     for (int d = 0; d < l->ndevices; d++)
         s->programs[d].nsteps = s->programs[d].ntasks;
     for (size_t t = 0; t < l->ntransfers; t++) {
@@ -386,7 +403,7 @@ static void emit_receive(struct lowering *l, size_t t)
     }
 }
 
-static void emit_task(struct lowering *l, int op, int device)
+static void emit_task(struct lowering *l, int op, int device, struct ad_region region)
 {
     struct ad_program *p = &l->schedule->programs[device];
     struct ad_step *last = p->nsteps > 0 ? &p->steps[p->nsteps - 1] : NULL;
@@ -395,7 +412,7 @@ static void emit_task(struct lowering *l, int op, int device)
     else
         p->steps[p->nsteps++] = (struct ad_step){
             .kind = AD_STEP_COMPUTE, .first_task = p->ntasks, .ntasks = 1, .value = -1, .peer = -1};
-    p->tasks[p->ntasks++] = (struct ad_task){op, *computed_at(l, op, device)};
+    p->tasks[p->ntasks++] = (struct ad_task){op, region};
 }
 
 /* Links each message to the one before it between the same devices, and sorts the indices of the
@@ -424,11 +441,83 @@ static void index_transfers(struct lowering *l, int *last, size_t *start, size_t
 static size_t send_up_to(struct lowering *l, size_t next, int slot)
 {
     for (; next < l->ntransfers && l->transfers[next].slot <= slot; next++)
-        emit_message(l, next, AD_STEP_SEND);
+        if (!l->transfers[next].sent)
+            emit_message(l, next, AD_STEP_SEND);
     return next;
 }
 
-static void forward(struct lowering *l, const size_t *start, const size_t *waiting)
+static bool touches(const struct ad_region_set *set, struct ad_region r)
+{
+    for (size_t i = 0; i < set->count; i++)
+        if (!ad_region_empty(ad_region_intersect(set->boxes[i], r)))
+            return true;
+    return false;
+}
+
+/* What is left of an early op behind `messages` messages: box by box, or all of it once more where
+ * that would be a part that cannot be computed alone, or too many parts (the same bits again). */
+static void emit_rest(struct lowering *l, int op, int device, const struct ad_region_set *rest,
+                      size_t messages)
+{
+    const struct ad_op *o = &l->graph->ops[op];
+    struct ad_region whole = *computed_at(l, op, device);
+    bool apart = rest->count <= 1 + (EARLY_TASKS - 1) * messages;
+    for (size_t i = 0; i < rest->count && apart; i++)
+        apart = ad_region_contains(whole, ad_region_allow(l->graph, o, rest->boxes[i]));
+    for (size_t i = 0; i < rest->count && apart; i++)
+        emit_task(l, op, device, ad_region_allow(l->graph, o, rest->boxes[i]));
+    if (!apart)
+        emit_task(l, op, device, whole);
+}
+
+/* An early op on a device: message by message (in their order, so that FIFO holds) what is sent,
+ * each followed by its SEND, then the rest. A message of more than half of all ends this: nothing
+ * is left to hide it behind. */
+static bool emit_early(struct lowering *l, int op, int device, size_t next)
+{
+    const struct ad_op *o = &l->graph->ops[op];
+    struct ad_region whole = *computed_at(l, op, device);
+    struct ad_region_set rest = {0};
+    bool room = ad_region_set_add(&rest, whole);
+    size_t messages = 0;
+    for (size_t t = next; t < l->ntransfers && l->transfers[t].slot <= 2 * op + 1 && room; t++) {
+        struct transfer *m = &l->transfers[t];
+        if (m->from != device || m->value != o->output)
+            continue;
+        struct ad_region part = ad_region_allow(l->graph, o, m->region);
+        if (2 * ad_region_elements(part) > ad_region_elements(whole) ||
+            !ad_region_contains(whole, part))
+            break;
+        if (touches(&rest, part)) {
+            emit_task(l, op, device, part);
+            room = ad_region_set_remove(&rest, part);
+        }
+        emit_message(l, t, AD_STEP_SEND);
+        m->sent = true;
+        messages++;
+    }
+    if (room)
+        emit_rest(l, op, device, &rest, messages);
+    ad_region_set_fini(&rest);
+    return room;
+}
+
+/* The tasks of an op on all devices. */
+static bool emit_op(struct lowering *l, int op, size_t next)
+{
+    for (int d = 0; d < l->ndevices; d++) {
+        struct ad_region r = *computed_at(l, op, d);
+        if (ad_region_empty(r))
+            continue;
+        if (!l->early[op])
+            emit_task(l, op, d, r);
+        else if (!emit_early(l, op, d, next))
+            return false;
+    }
+    return true;
+}
+
+static bool forward(struct lowering *l, const size_t *start, const size_t *waiting)
 {
     size_t next = 0; /* transfers up to here are sent */
     for (int i = -1; i <= l->nops; i++) {
@@ -436,11 +525,11 @@ static void forward(struct lowering *l, const size_t *start, const size_t *waiti
             for (size_t w = start[i]; w < start[i + 1]; w++)
                 emit_receive(l, waiting[w]);
         next = send_up_to(l, next, 2 * i);
-        for (int d = 0; i >= 0 && i < l->nops && d < l->ndevices; d++)
-            if (!ad_region_empty(*computed_at(l, i, d)))
-                emit_task(l, i, d);
+        if (i >= 0 && i < l->nops && !emit_op(l, i, next))
+            return false;
         next = send_up_to(l, next, 2 * i + 1);
     }
+    return true;
 }
 
 static enum adaps_status check_assignment(const struct ad_graph *graph,
@@ -481,7 +570,7 @@ static enum adaps_status emit(struct lowering *l)
     bool room = last && start && waiting && make_programs(l);
     if (room) {
         index_transfers(l, last, start, waiting);
-        forward(l, start, waiting);
+        room = forward(l, start, waiting);
     }
     ad_free(last);
     ad_free(start);
@@ -510,6 +599,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
         .hub = assignment->hub,
+        .early = assignment->early,
         .computed = ad_calloc(nops * n, sizeof *l.computed),
         .needed = ad_calloc((size_t)graph->nvalues * n, sizeof *l.needed),
         .first_use = ad_calloc((size_t)graph->nvalues * n, sizeof *l.first_use),
@@ -551,12 +641,17 @@ enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops, int nd
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment of %d ops to %d devices", nops,
                             ndevices);
     out->region = ad_calloc(count, sizeof *out->region);
-    return out->region ? ADAPS_OK : ad_error_memory(err, "assignment", count);
+    out->early = ad_calloc((size_t)nops, sizeof *out->early);
+    if (out->region && out->early)
+        return ADAPS_OK;
+    ad_assignment_fini(out);
+    return ad_error_memory(err, "assignment", count);
 }
 
 void ad_assignment_fini(struct ad_assignment *assignment)
 {
     ad_free(assignment->region);
+    ad_free(assignment->early);
     *assignment = (struct ad_assignment){0};
 }
 

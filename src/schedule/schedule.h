@@ -12,13 +12,16 @@
 /* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
  * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
  * the source device, network outputs are gathered there. hub: -1, or the device through which all
- * that other devices exchange goes (a star without direct links, as centralised methods have it). */
+ * that other devices exchange goes (a star without direct links, as centralised methods have it).
+ * early: by op; the rows of its output that others wait for are computed and sent first, the rest
+ * while they travel. */
 struct ad_assignment {
     int nops, ndevices;
     int hub;
     struct ad_region *region;
+    bool *early;
 };
-/* All empty, without a hub. */
+/* All empty, without a hub, nothing early. */
 AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
                                                    int ndevices, struct adaps_error *err);
 void ad_assignment_fini(struct ad_assignment *assignment);

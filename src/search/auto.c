@@ -4,10 +4,10 @@
  * them; then improves it on the simulated clock by moves on runs of segments (all, halves,
  * quarters,
  * ... single segments, overlapping): shift the boundary between two devices, take a device out or
- * in, make the run whole on one device or split it, fuse it or pin it, turn it to columns; and by
- * single pins. A move is kept when the clock gets better (equal clock: fewer bytes). The order of
- * moves is fixed and the number of evaluations bounded, so the same input gives the same plan
- * anywhere.
+ * in, make the run whole on one device or split it, fuse it or pin it, turn it to columns, send
+ * what others wait for before the rest is computed; and by pins and early sends of single ops. A
+ * move is kept when the clock gets better (equal clock: fewer bytes). The order of moves is fixed
+ * and the number of evaluations bounded, so the same input gives the same plan anywhere.
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step, and no boundary farther than that from where the shares that were
@@ -183,6 +183,18 @@ static bool set_pins(struct improve *m, struct run run, bool pinned)
     return changed && accept_trial(m);
 }
 
+static bool set_early(struct improve *m, struct run run, bool early)
+{
+    bool changed = false;
+    start_trial(m);
+    for (int i = run.first; i < run.end; i++) {
+        struct ad_op_layout *op = &m->trial.ops[i];
+        changed = changed || op->early != early;
+        op->early = early;
+    }
+    return changed && accept_trial(m);
+}
+
 static void shift_moves(struct improve *m, struct run run)
 {
     int window = (int)(m->terrain->problem->threshold * AD_CUT_UNITS + 0.5);
@@ -226,6 +238,10 @@ static void form_moves(struct improve *m, struct run run)
         set_pins(m, run, true);
     if (going_on(m))
         set_pins(m, run, false);
+    if (going_on(m))
+        set_early(m, run, true);
+    if (going_on(m))
+        set_early(m, run, false);
 }
 
 static struct run run_of(const struct ad_terrain *t, int first_segment, int end_segment)
@@ -256,11 +272,13 @@ static void sweep(struct improve *m, int length)
     }
 }
 
-static void single_pins(struct improve *m)
+static void single_ops(struct improve *m)
 {
     for (int i = 0; i < m->trial.nops && going_on(m); i++) {
         struct run one = {i, i + 1};
         set_pins(m, one, !m->best->layout.ops[i].pinned);
+        if (going_on(m))
+            set_early(m, one, !m->best->layout.ops[i].early);
     }
 }
 
@@ -305,7 +323,7 @@ static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int
             if (length == 1)
                 break;
         }
-        single_pins(&m);
+        single_ops(&m);
     }
     ad_free(m.centre);
     ad_layout_fini(&m.trial);

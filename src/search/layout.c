@@ -246,6 +246,8 @@ void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *lay
                        struct ad_assignment *out)
 {
     out->hub = layout->hub;
+    for (int i = 0; i < layout->nops; i++)
+        out->early[i] = layout->ops[i].early;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);
     memset(out->region, 0, (size_t)layout->nops * (size_t)layout->ndevices * sizeof *out->region);
     for (int i = 0; i < graph->noutputs; i++) {

@@ -16,6 +16,7 @@ enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIMS };
 struct ad_op_layout {
     enum ad_dim dim;
     bool pinned;
+    bool early;  /* what others wait for is computed and sent before the rest */
     int at;     /* the device of a whole op */
     int across; /* of an op split along h: above 1, a grid: groups of this many devices, in order,
                    share a band, each an equal part of its columns */
