@@ -1,4 +1,5 @@
 /* Strategies: all valid, auto never behind, the same every time, memory limits hard. */
+#include "search/layout.h"
 #include "search_fixture.h"
 
 #include <check.h>
@@ -113,6 +114,50 @@ START_TEST(same_plan_every_time)
 }
 END_TEST
 
+/* Devices that are added may help, and never hurt: not behind the better half alone. */
+START_TEST(more_devices_never_hurt)
+{
+    for (uint64_t seed = (uint64_t)_i * 10; seed < (uint64_t)_i * 10 + 10; seed++) {
+        struct problem p;
+        struct ad_terrain terrain;
+        struct ad_search_result all, half;
+        random_problem(&p, seed);
+        int n = p.cluster.ndevices, k = (n + 1) / 2;
+        if (n >= 3) {
+            ck_assert_int_eq(ad_terrain_init(&terrain, &p.problem, NULL), ADAPS_OK);
+            ad_fixture_run(&p, "auto", &all);
+            /* the same devices in the terrain's order: the source first, then by falling speed */
+            struct ad_cluster few;
+            ck_assert_int_eq(ad_cluster_init(&few, k, NULL), ADAPS_OK);
+            int taken[8], m = 0;
+            for (int d = 0; d < n; d++)
+                for (int i = 0; i < k; i++)
+                    if (terrain.order[i] == d)
+                        taken[m++] = d;
+            for (int a = 0; a < k; a++) {
+                few.devices[a] = p.cluster.devices[taken[a]];
+                few.source = taken[a] == p.cluster.source ? a : few.source;
+                for (int b = 0; b < k; b++)
+                    few.links[a * k + b] = p.cluster.links[taken[a] * n + taken[b]];
+            }
+            p.problem.cluster = &few;
+            struct adaps_error err;
+            ck_assert_msg(ad_search_run(ad_strategy_find("auto"), &p.problem, &half, &err) ==
+                              ADAPS_OK,
+                          "%s", err.message);
+            ck_assert_msg(all.schedule.makespan_ns <= half.schedule.makespan_ns,
+                          "seed %" PRIu64 ": %d devices %" PRId64 ", %d devices %" PRId64, seed, n,
+                          all.schedule.makespan_ns, k, half.schedule.makespan_ns);
+            ad_search_result_fini(&all);
+            ad_search_result_fini(&half);
+            ad_cluster_fini(&few);
+            ad_terrain_fini(&terrain);
+        }
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 /* How many layouts each strategy looks at. A change of the search shows here: say so in the commit.
  */
 START_TEST(pinned_node_counts)
@@ -123,7 +168,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1},  {2, "single", 2},  {4, "single", 4}, {4, "edgeflow", 1},
-        {2, "fused", 114}, {4, "fused", 318}, {2, "auto", 741}, {4, "auto", 1068},
+        {2, "fused", 114}, {4, "fused", 318}, {2, "auto", 741}, {4, "auto", 1810},
     };
     struct problem p;
     struct ad_search_result r;
@@ -296,6 +341,7 @@ int main(void)
     TCase *c = tcase_create("search");
     tcase_set_timeout(c, 240);
     tcase_add_test(c, table);
+    tcase_add_loop_test(c, more_devices_never_hurt, 0, 12);
     tcase_add_loop_test(c, auto_is_never_behind, 0, 26);
     tcase_add_loop_test(c, same_plan_every_time, 0, 8);
     tcase_add_loop_test(c, pinned_node_counts, 0, 8);

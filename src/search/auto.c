@@ -1,18 +1,19 @@
 /* Strategy `auto`, the default: the best plan found.
  *
  * Starts from whatever is best of all other strategies, so it is never predicted slower than any of
- * them; then improves it on the simulated clock by moves on runs of segments (all, halves,
- * quarters,
- * ... single segments, overlapping): shift the boundary between two devices, take a device out or
- * in, make the run whole on one device or split it, fuse it or pin it, turn it to columns, send
- * what others wait for before the rest is computed; and by pins and early sends of single ops. A
- * move is kept when the clock gets better (equal clock: fewer bytes). The order of moves is fixed
- * and the number of evaluations bounded, so the same input gives the same plan anywhere.
+ * them; then improves it on the simulated clock by moves on runs of segments (all, halves, quarters
+ * and so on down to single segments, overlapping): shift the boundary between two devices, take a
+ * device out or in, make the run whole on one device or split it, fuse it or pin it, turn it to
+ * columns, send what others wait for before the rest is computed; and by pins and early sends of
+ * single ops. A move is kept when the clock gets better (equal clock: fewer bytes). Then the same
+ * for the better half of the devices, whose plan is taken (and improved with all of them) when it
+ * is ahead. The order of moves is fixed and the number of evaluations bounded, so the same input
+ * gives the same plan anywhere.
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step, and no boundary farther than that from where the shares that were
  * chosen last (by speed, or by a device's leaving or joining) put it. */
-#include "search/strategies.h"
+#include "search/subset.h"
 
 #define MAX_EVALUATIONS 4000
 #define EVALUATION_UNITS 4000000 /* evaluations x ops x devices, for large cases */
@@ -369,6 +370,12 @@ enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
     if (status == ADAPS_OK && alone && ad_score_better(&shared.score, &best->score))
         ad_best_copy(&shared, best);
     eval->best_shared = NULL;
+    /* Fewer devices may lead to a better valley: no more devices, no worse. */
+    struct ad_score before = best->score;
+    if (status == ADAPS_OK)
+        status = ad_subset_search(eval, ad_auto_search, best);
+    if (status == ADAPS_OK && ad_score_better(&best->score, &before))
+        status = improve(eval, best, budget(t) / 2);
     eval->space_log10 = ad_layout_space(t);
     ad_best_fini(&shared);
     return status;
