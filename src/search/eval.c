@@ -173,6 +173,21 @@ static enum adaps_status refuse_late(struct ad_eval *eval, const char *strategy,
                         ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
 }
 
+enum adaps_status ad_eval_finish_assignment(struct ad_eval *eval, const char *strategy,
+                                            struct ad_search_result *result)
+{
+    const struct ad_search_problem *p = eval->terrain->problem;
+    struct ad_score score;
+    enum adaps_status status =
+        ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    score_schedule(eval, &result->schedule, &score);
+    if (score.excess > 0)
+        return refuse_memory(eval, strategy, &result->schedule);
+    return score.late > 0 ? refuse_late(eval, strategy, &result->schedule) : ADAPS_OK;
+}
+
 enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
                                  const char *strategy, struct ad_search_result *result)
 {
@@ -182,14 +197,8 @@ enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *bes
     if (status != ADAPS_OK)
         return status;
     ad_layout_regions(p->graph, &best->layout, eval->exchange, &result->assignment);
-    status =
-        ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
-    if (status == ADAPS_OK && best->score.excess > 0)
-        status = refuse_memory(eval, strategy, &result->schedule);
-    else if (status == ADAPS_OK && best->score.late > 0)
-        status = refuse_late(eval, strategy, &result->schedule);
     result->visited = eval->visited;
-    return status;
+    return ad_eval_finish_assignment(eval, strategy, result);
 }
 
 static void note_add(struct ad_search_result *result, const char *fmt, ...) AD_PRINTF(2, 3);
@@ -212,7 +221,7 @@ void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *
         if (result->schedule.programs[d].ntasks > 0)
             continue;
         int n = snprintf(entry, sizeof entry, "%s%s",
-                         said                ? ", "
+                         said              ? ", "
                          : result->note[0] ? "; left out: "
                                            : "left out: ",
                          cluster->devices[d].name);

@@ -59,6 +59,11 @@ AD_MUST_CHECK enum adaps_status ad_eval_finish(struct ad_eval *eval, const struc
                                                const char *strategy,
                                                struct ad_search_result *result);
 
+/* The same for regions that are not of a layout: assignment and visited are filled already. */
+AD_MUST_CHECK enum adaps_status ad_eval_finish_assignment(struct ad_eval *eval,
+                                                          const char *strategy,
+                                                          struct ad_search_result *result);
+
 /* "left out: NAME (with it 12.3 ms, +0.4 ms), ..., and 3 more" into note: the best layout seen in
  * which the device computes, and how much later that answers. */
 void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *result);

@@ -28,6 +28,8 @@ struct ad_search_result {
     double space_log10;  /* log10 of the size of the space the strategy chooses from */
     double seconds;      /* spent */
     int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound.h) */
+    double bound, gap;   /* of strategy adaps: a lower bound of the paper's score (eq 11, ns) within
+                            the window, and (score - bound) / score; NAN for others */
     char note[256];      /* why: devices left out and what they would have cost */
 };
 void ad_search_result_fini(struct ad_search_result *result);
