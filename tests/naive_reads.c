@@ -195,7 +195,7 @@ bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int 
     }
     if (op->kind != AD_OP_CONV && op->kind != AD_OP_MAXPOOL && op->kind != AD_OP_AVGPOOL)
         return true;
-    if ((h1 - h0) * (w1 - w0) < 2 && out.h * out.w > 1)
+    if (op->kind == AD_OP_CONV && (h1 - h0) * (w1 - w0) < 2 && out.h * out.w > 1)
         return false;
     if (!axis_reads(h0, h1, n->kh, n->sh, n->dh, n->pt, in.h) &&
         axis_reads(0, (int)out.h, n->kh, n->sh, n->dh, n->pt, in.h))

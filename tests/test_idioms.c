@@ -302,11 +302,11 @@ START_TEST(block_with_gate)
     mb_node(&mb, "Mul", "k,e", "y");
     mb_output(&mb, "y");
     struct ad_graph *graph = import_ok(&mb);
-    assert_kinds(graph, "Conv,GlobalAveragePool,Conv,Mul");
+    assert_kinds(graph, "Conv,AveragePool,GlobalAveragePool,Conv,Mul");
     ck_assert_int_eq(graph->ops[0].function, AD_FN_HARD_SWISH);
     ck_assert_str_eq(graph->ops[0].type, "Conv+HardSwish");
-    ck_assert_int_eq(graph->ops[2].function, AD_FN_HARD_SIGMOID);
-    ck_assert(fabsf(graph->ops[2].alpha - 1.0f / 6) < 1e-7f && graph->ops[2].beta == 0.5f);
+    ck_assert_int_eq(graph->ops[3].function, AD_FN_HARD_SIGMOID);
+    ck_assert(fabsf(graph->ops[3].alpha - 1.0f / 6) < 1e-7f && graph->ops[3].beta == 0.5f);
     done(&mb, graph, NULL, NULL);
 }
 END_TEST

@@ -322,22 +322,27 @@ END_TEST
 
 START_TEST(mean_of_a_feature_map)
 {
-    for (int form = 0; form < 4; form++) {
+    for (int form = 0; form < 5; form++) {
         struct mb mb;
         struct ad_tensor x;
         mb_init(&mb, form == 3 ? 18 : 13);
         mb_input(&mb, "x", MB_DIMS(2, 3, 4, 5));
         mb_shape(&mb, "axes", MB_DIMS(-1, -2));
-        Onnx__NodeProto *node = mb_node(&mb, form ? "ReduceMean" : "GlobalAveragePool",
+        Onnx__NodeProto *node = mb_node(&mb,
+                                        form == 4 ? "AveragePool"
+                                        : form    ? "ReduceMean"
+                                                  : "GlobalAveragePool",
                                         form == 3 ? "x,axes" : "x", "m");
         if (form == 1 || form == 2)
             mb_ints(&mb, node, "axes", MB_DIMS(2, 3));
-        if (form)
+        if (form == 4)
+            mb_ints(&mb, node, "kernel_shape", MB_DIMS(4, 5));
+        else if (form)
             mb_int(&mb, node, "keepdims", form == 1);
         mb_node(&mb, "Flatten", "m", "y");
         mb_output(&mb, "y");
         struct ad_graph *graph = import_ok(&mb);
-        assert_kinds(graph, "GlobalAveragePool,Reshape");
+        assert_kinds(graph, "AveragePool,GlobalAveragePool,Reshape");
         struct ad_tensor y = run_random(graph, &x);
         for (int k = 0; k < 6; k++) {
             double sum = 0;

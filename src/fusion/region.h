@@ -69,7 +69,7 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
 
 /* Whether `out` may be computed alone with the same bits as within the whole: inside the value,
  * c-bounds on a group boundary for grouped convolutions, all of c for softmax, at least two pixels
- * for conv and pooling unless the whole has one (FACTS: the mr = 1 kernel), for these also rows and
+ * for conv unless the whole has one (FACTS: the mr = 1 kernel), for conv and pooling also rows and
  * columns that read some input unless none does (no executor takes an empty input), whole only
  * for ops without a spatial rule. Empty is always allowed. LRN may be split over c: each output
  * must sum its own window, in the same order. */

@@ -46,7 +46,7 @@ static struct ad_region allow_window(const struct ad_graph *graph, const struct 
     struct ad_axis rows = ad_axis_h(graph, op), columns = ad_axis_w(graph, op);
     reach_input(&rows, &out.h0, &out.h1);
     reach_input(&columns, &out.w0, &out.w1);
-    if (ad_region_pixels(out) == 1) {
+    if (op->kind == AD_OP_CONV && ad_region_pixels(out) == 1) {
         if (whole.w1 > 1)
             widen(&out.w0, &out.w1, whole.w1);
         else if (whole.h1 > 1)

@@ -236,6 +236,44 @@ static struct ad_op *lower_simple(struct ad_lowering *l, const struct ad_draft_o
     return out < 0 ? NULL : add_op(l, op, kind, op->name, op->type, 1, &in, out);
 }
 
+/* The mean of every row, for a mean over the whole map: devices that have some of the rows each send
+ * one number per row and channel, not the rows; and the order of summation does not depend on who
+ * has which. -1 without memory. */
+static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, int in)
+{
+    const struct ad_value *v = &l->values[in];
+    const struct ad_box box = v->box;
+    const int64_t dims[] = {box.n, box.c, box.h, 1};
+    int out = add_value(l, l->draft->values[op->output].name, ":rows", 4, dims, AD_NHWC);
+    struct ad_op *rows = out < 0 ? NULL
+                                 : add_op(l, NULL, AD_OP_AVGPOOL, l->values[out].name, op->type, 1,
+                                          &in, out);
+    if (rows)
+        rows->window = (struct ad_window){
+            .kh = 1, .kw = (int32_t)box.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+    return rows ? out : -1;
+}
+
+static bool lower_gap(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    int in = get(l, op->inputs[0], AD_NHWC);
+    if (in >= 0 && l->values[in].box.h > 1 && l->values[in].box.w > 1)
+        in = add_row_means(l, op, in);
+    int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
+    struct ad_op *gap = out < 0 ? NULL : add_op(l, op, AD_OP_GAP, op->name, op->type, 1, &in, out);
+    if (gap)
+        gap->window = (struct ad_window){0};
+    return gap;
+}
+
+/* Whether one window covers the map exactly: some exporters write the global mean so. */
+static bool is_global(const struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_window *w = &op->window;
+    const int64_t *in = l->draft->values[op->inputs[0]].dims;
+    return w->kh == in[2] && w->kw == in[3] && w->pt == 0 && w->pl == 0 && w->pb == 0 && w->pr == 0;
+}
+
 static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
@@ -421,9 +459,10 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_MAXPOOL:
         return lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
     case AD_D_AVGPOOL:
-        return lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC);
+        return is_global(l, op) ? lower_gap(l, op)
+                                : lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC) != NULL;
     case AD_D_GAP:
-        return lower_simple(l, op, AD_OP_GAP, AD_NHWC);
+        return lower_gap(l, op);
     case AD_D_FC:
         return lower_fc(l, op);
     case AD_D_ADD:
