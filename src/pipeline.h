@@ -13,6 +13,7 @@ struct ad_pipeline_options {
     double latency;       /* seconds, < 0 = the file's */
     double threshold;     /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
+    bool input_f32; /* pictures travel as float32 */
     enum ad_objective objective;
     int64_t latency_cap_ns; /* 0 = the objective's default (search/search.h) */
 };

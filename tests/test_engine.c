@@ -101,6 +101,7 @@ static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct
     for (int d = 0; d < ndevices; d++)
         snprintf(cluster.devices[d].name, sizeof cluster.devices[d].name, "dev%d", d);
     ck_assert_int_eq(ad_assignment_init(&result.assignment, graph->nops, ndevices, &err), ADAPS_OK);
+    result.assignment.levels = rng && ad_rng_below(rng, 2) == 0 && ad_levels_any(graph);
     for (int i = 0; i < graph->nops; i++) {
         result.assignment.early[i] = rng && ad_rng_below(rng, 2) == 0;
         if (rng)
@@ -127,8 +128,9 @@ static void random_inputs(const struct ad_graph *graph, uint64_t seed, struct ad
     for (int i = 0; i < graph->ninputs; i++) {
         const struct ad_value *v = &graph->values[graph->inputs[i]];
         ck_assert_int_eq(ad_tensor_init(&inputs[i], v->rank, v->dims, NULL), ADAPS_OK);
-        for (size_t k = 0; k < inputs[i].count; k++)
-            inputs[i].data[k] = ad_rng_float(&rng);
+        for (size_t k = 0; k < inputs[i].count; k++) /* every other time a picture */
+            inputs[i].data[k] =
+                seed % 2 ? (float)ad_rng_below(&rng, 256) / 255.0f : ad_rng_float(&rng);
     }
 }
 
@@ -344,34 +346,31 @@ static struct ad_engine *new_engine(struct adaps_plan *plan, struct ad_engine_op
 #define SLOT_BYTES 65536
 struct slots {
     char data[SLOTS][SLOT_BYTES];
-    bool full[SLOTS];
+    size_t size[SLOTS]; /* 0: empty */
 };
 
 static enum adaps_status slot_send(void *self, const struct ad_step *step,
-                                   const struct ad_span *spans, int nspans, struct adaps_error *err)
+                                   const struct ad_span_list *spans, struct adaps_error *err)
 {
     struct slots *slots = self;
-    char *to = slots->data[step->tag];
     (void)err;
-    for (int i = 0; i < nspans; i++)
-        for (size_t r = 0; r < spans[i].runs; r++, to += spans[i].run_bytes)
-            memcpy(to, (char *)spans[i].base + r * spans[i].run_stride, spans[i].run_bytes);
-    slots->full[step->tag] = true;
+    ad_spans_gather(spans, slots->data[step->tag]);
+    slots->size[step->tag] = ad_spans_bytes(spans);
     return ADAPS_OK;
 }
 
 static enum adaps_status slot_recv(void *self, const struct ad_step *step,
-                                   const struct ad_span *spans, int nspans, struct adaps_error *err)
+                                   const struct ad_span_list *forms, int nforms, int *form,
+                                   struct adaps_error *err)
 {
     struct slots *slots = self;
-    const char *from = slots->data[step->tag];
     (void)err;
-    if (!slots->full[step->tag])
+    if (slots->size[step->tag] == 0)
         return ADAPS_NO;
-    for (int i = 0; i < nspans; i++)
-        for (size_t r = 0; r < spans[i].runs; r++, from += spans[i].run_bytes)
-            memcpy((char *)spans[i].base + r * spans[i].run_stride, from, spans[i].run_bytes);
-    slots->full[step->tag] = false;
+    *form = nforms > 1 && ad_spans_bytes(&forms[1]) == slots->size[step->tag];
+    ck_assert_uint_eq(ad_spans_bytes(&forms[*form]), slots->size[step->tag]);
+    ad_spans_scatter(&forms[*form], slots->data[step->tag]);
+    slots->size[step->tag] = 0;
     return ADAPS_OK;
 }
 

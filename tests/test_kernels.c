@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "exec/engine_priv.h"
+#include "exec/pixels.h"
 
 #include <check.h>
 #include <math.h>
@@ -503,6 +504,43 @@ START_TEST(test_throttle_off)
 }
 END_TEST
 
+/* Levels come back with the same bits from every part of a buffer; anything else is noticed. */
+START_TEST(test_pixels)
+{
+    enum { SIDE = 9 };
+    const char *metadata[] = {"adaps.mean", "0.485, 0.456,0.406", "adaps.std", "0.229", NULL};
+    struct ad_graph graph = {.metadata = metadata};
+    struct ad_rng rng = {3};
+    struct ad_levels levels;
+    float data[SIDE * SIDE * 3], back[SIDE * SIDE * 3];
+    uint8_t bytes[SIDE * SIDE * 3];
+    ck_assert_int_eq(ad_levels_init(&levels, &graph, 3, NULL), ADAPS_OK);
+    ck_assert(levels.level[1][51] == (51 / 255.0f - 0.456f) / 0.229f);
+    for (int round = 0; round < 200; round++) {
+        for (int i = 0; i < SIDE * SIDE * 3; i++)
+            data[i] = levels.level[i % 3][ad_rng_below(&rng, 256)];
+        memset(back, 0, sizeof back);
+        int32_t c0 = (int32_t)ad_rng_below(&rng, 3), h = (int32_t)ad_rng_below(&rng, SIDE);
+        struct ad_region r = {h, SIDE, 2, SIDE, c0, 3};
+        struct ad_buffer from = {.box = {0, SIDE, 0, SIDE, 0, 3}, .n = 1, .data = data}, to = from;
+        to.data = back;
+        struct ad_view in = ad_buffer_view(&from, r), out = ad_buffer_view(&to, r);
+        ck_assert(ad_pixels_encode(&levels, &in, c0, bytes));
+        ad_pixels_decode(&levels, bytes, &out, c0);
+        for (int i = 0; i < SIDE * SIDE * 3; i++) {
+            bool inside = i / 3 / SIDE >= h && i / 3 % SIDE >= 2 && i % 3 >= c0;
+            ck_assert(memcmp(&back[i], inside ? &data[i] : &(float){0}, sizeof *back) == 0);
+        }
+        static const float strange[] = {NAN, INFINITY, -0.0f, 1e9f, -1e9f, 0.1234567f};
+        float *spoilt = &in.data[(int64_t)ad_rng_below(&rng, (uint32_t)in.h) * in.sh];
+        *spoilt = strange[round % 6];
+        ck_assert(!ad_pixels_encode(&levels, &in, c0, bytes));
+        *spoilt = nextafterf(levels.level[c0][round], 10);
+        ck_assert(!ad_pixels_encode(&levels, &in, c0, bytes));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("kernels");
@@ -517,6 +555,7 @@ int main(void)
     tcase_add_test(tc, test_pooling);
     tcase_add_test(tc, test_lrn);
     tcase_add_test(tc, test_spans);
+    tcase_add_test(tc, test_pixels);
     tcase_add_test(tc, test_throttle);
     tcase_add_test(tc, test_throttle_off);
     suite_add_tcase(suite, tc);

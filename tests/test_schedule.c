@@ -575,12 +575,14 @@ static void mutate(struct fixture *f, int which)
     case 34: step_of(f, 1, 0)->peer = 1; break;
     case 35: step_of(f, 1, 0)->value = f->graph->ops[0].output; break;
     case 36: p0->ntasks = 0; break;
+    case 37: send->encoding = AD_ENCODING_LEVELS; break;
+    case 38: send->encoding = (enum ad_encoding)9; break;
     }
 }
 /* clang-format on */
 
 static const char *const says[] = {
-    "device 0, step 0 (SEND): tag 1 sends another region or value",
+    "device 0, step 0 (SEND): tag 1 sends another region, value or encoding",
     "device 0, step 0 (SEND): tag 0; 1 to 4 are wanted",
     "device 0, step 0 (SEND): tag 99; 1 to 4 are wanted",
     "device 0, step 2 (SEND): tag 3 was used before",
@@ -615,8 +617,10 @@ static const char *const says[] = {
     "device 1, step 1 (COMPUTE): task 0: ",
     "device 0, step 1 (SEND): sends of ",
     "device 1, step 0 (RECV): peer 1; another device",
-    "tag 1 sends another region or value",
+    "tag 1 sends another region, value or encoding",
     "device 0, step 1 (COMPUTE): tasks 0 + 1, but task 0 of 0",
+    "cannot travel in encoding 1",
+    "cannot travel in encoding 9",
 };
 
 START_TEST(faults_are_named)

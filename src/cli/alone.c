@@ -42,11 +42,19 @@ enum adaps_status ad_alone_init(struct ad_alone *alone, const struct adaps_plan 
 }
 
 /* A plan for one device has nobody to talk to. */
-static enum adaps_status no_peer(void *self, const struct ad_step *step,
-                                 const struct ad_span *spans, int nspans, struct adaps_error *err)
+static enum adaps_status no_send(void *self, const struct ad_step *step,
+                                 const struct ad_span_list *spans, struct adaps_error *err)
 {
-    (void)self, (void)spans, (void)nspans;
-    return ad_error_set(err, ADAPS_EINTERNAL, "a single-device plan exchanges value %d",
+    (void)self, (void)spans;
+    return ad_error_set(err, ADAPS_EINTERNAL, "a single-device plan sends value %d", step->value);
+}
+
+static enum adaps_status no_recv(void *self, const struct ad_step *step,
+                                 const struct ad_span_list *forms, int nforms, int *form,
+                                 struct adaps_error *err)
+{
+    (void)self, (void)forms, (void)nforms, (void)form;
+    return ad_error_set(err, ADAPS_EINTERNAL, "a single-device plan receives value %d",
                         step->value);
 }
 
@@ -54,7 +62,7 @@ enum adaps_status ad_alone_run(struct ad_alone *alone, const struct ad_tensor *i
                                struct ad_tensor *outputs, int64_t *ns, struct adaps_error *err)
 {
     const struct ad_graph *graph = alone->plan->graph;
-    struct ad_transport transport = {no_peer, no_peer, NULL};
+    struct ad_transport transport = {no_send, no_recv, NULL};
     enum adaps_status status = ADAPS_OK;
     int64_t start = ad_clock_ns();
     memset(outputs, 0, sizeof *outputs * (size_t)graph->noutputs);

@@ -18,6 +18,7 @@ enum {
     OPTION_OBJECTIVE,
     OPTION_CAP,
     OPTION_DIMS,
+    OPTION_INPUT,
     OPTION_JSON
 };
 
@@ -120,6 +121,11 @@ static int take_option(struct plan_options *options, int option)
         if (parse_dims(optarg, passes))
             return ADAPS_OK;
         return ad_cli_usage(&ad_command_plan, "--dims %s: some of h,w,c are wanted", optarg);
+    case OPTION_INPUT:
+        passes->input_f32 = strcmp(optarg, "f32") == 0;
+        if (passes->input_f32 || strcmp(optarg, "u8") == 0)
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_plan, "--input %s: u8 or f32 is wanted", optarg);
     case OPTION_JSON:
         options->json = true;
         return ADAPS_OK;
@@ -200,6 +206,7 @@ static int run(int argc, char **argv)
                                           {"objective", required_argument, NULL, OPTION_OBJECTIVE},
                                           {"latency-cap", required_argument, NULL, OPTION_CAP},
                                           {"dims", required_argument, NULL, OPTION_DIMS},
+                                          {"input", required_argument, NULL, OPTION_INPUT},
                                           {"output", required_argument, NULL, 'o'},
                                           {"json", no_argument, NULL, OPTION_JSON},
                                           {0}};
@@ -247,6 +254,8 @@ const struct ad_command ad_command_plan = {
                "as long\n"
                "                       as the best single device takes)\n"
                "  --dims h,w,c         dimensions that may be split: height, width, channels\n"
+               "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"
+               "                       (default) or as floats\n"
                "  --json               print JSON\n"
                "Model and devices file are taken from adaps.conf of this folder when they are not "
                "given.\n",

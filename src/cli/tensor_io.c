@@ -4,6 +4,7 @@
 #include "base/units.h"
 #include "cli/image.h"
 #include "cli/npy.h"
+#include "ir/levels.h"
 #include "onnx/model.h"
 
 #include <math.h>
@@ -30,49 +31,16 @@ static enum adaps_status kind_of(const char *path, enum file_kind *kind, struct 
     return ADAPS_OK;
 }
 
-/* One number for all channels, or one per channel, separated by commas. */
-static enum adaps_status read_per_channel(const struct ad_graph *graph, const char *key,
-                                          float fallback, int channels, float out[3],
-                                          struct adaps_error *err)
-{
-    const char *text = ad_graph_metadata(graph, key);
-    for (int c = 0; c < channels; c++)
-        out[c] = fallback;
-    if (!text)
-        return ADAPS_OK;
-    int count = 0;
-    for (const char *p = text; p; count++) {
-        char number[64];
-        double value;
-        p += strspn(p, " ");
-        size_t length = strcspn(p, ",");
-        snprintf(number, sizeof number, "%.*s", (int)(length < 63 ? length : 63), p);
-        if (count == channels || !ad_parse_double(number, -1e6, 1e6, &value))
-            return ad_error_set(err, ADAPS_EINPUT,
-                                "model metadata %s = '%s': 1 or %d numbers expected", key, text,
-                                channels);
-        out[count] = (float)value;
-        p = p[length] ? p + length + 1 : NULL;
-    }
-    if (count != 1 && count != channels)
-        return ad_error_set(err, ADAPS_EINPUT, "model metadata %s = '%s': 1 or %d numbers expected",
-                            key, text, channels);
-    for (int c = count; c < channels; c++)
-        out[c] = out[0];
-    return ADAPS_OK;
-}
-
 /* Interleaved bytes to planes of floats. */
-static void image_to_planes(const struct ad_image *image, const float *mean, const float *std,
+static void image_to_planes(const struct ad_image *image, const struct ad_levels *levels,
                             float *out)
 {
     size_t pixels = (size_t)image->width * (size_t)image->height;
     int channels = image->channels;
     for (int c = 0; c < channels; c++)
-        for (size_t i = 0; i < pixels; i++) {
-            float level = (float)image->pixels[i * (size_t)channels + (size_t)c] / 255.0f;
-            out[(size_t)c * pixels + i] = (level - mean[c]) / std[c];
-        }
+        for (size_t i = 0; i < pixels; i++)
+            out[(size_t)c * pixels + i] =
+                levels->level[c][image->pixels[i * (size_t)channels + (size_t)c]];
 }
 
 static enum adaps_status load_image(const struct ad_graph *graph, const struct ad_value *value,
@@ -89,21 +57,15 @@ static enum adaps_status load_image(const struct ad_graph *graph, const struct a
     struct ad_image_shape wanted = {(int)value->dims[3], (int)value->dims[2], (int)value->dims[1],
                                     resize};
     struct ad_image image;
-    float mean[3], std[3];
-    enum adaps_status status = read_per_channel(graph, "adaps.mean", 0, wanted.channels, mean, err);
-    if (status == ADAPS_OK)
-        status = read_per_channel(graph, "adaps.std", 1, wanted.channels, std, err);
-    for (int c = 0; status == ADAPS_OK && c < wanted.channels; c++)
-        if (!(std[c] > 0))
-            status = ad_error_set(err, ADAPS_EINPUT, "model metadata adaps.std: %g is not positive",
-                                  (double)std[c]);
+    struct ad_levels levels;
+    enum adaps_status status = ad_levels_init(&levels, graph, wanted.channels, err);
     if (status == ADAPS_OK)
         status = ad_image_load(path, &wanted, &image, err);
     if (status != ADAPS_OK)
         return status;
     status = ad_tensor_init(out, value->rank, value->dims, err);
     if (status == ADAPS_OK)
-        image_to_planes(&image, mean, std, out->data);
+        image_to_planes(&image, &levels, out->data);
     ad_image_fini(&image);
     return status;
 }
@@ -241,7 +203,15 @@ enum adaps_status ad_tensor_io_random(const struct ad_graph *graph, int input, u
         return status;
     struct ad_rng rng = {seed};
     rng.state = ad_rng_next(&rng) + (uint64_t)input;
-    for (size_t i = 0; i < out->count; i++)
-        out->data[i] = (float)(ad_rng_next(&rng) >> 40) * 0x1p-24f;
+    struct ad_levels levels;
+    int channels = (int)value->box.c;
+    bool picture = ad_levels_fit(graph, graph->inputs[input]) &&
+                   ad_levels_init(&levels, graph, channels, NULL) == ADAPS_OK;
+    size_t plane = (size_t)(value->box.h * value->box.w);
+    for (size_t i = 0; i < out->count; i++) {
+        uint64_t r = ad_rng_next(&rng);
+        out->data[i] = picture ? levels.level[i / plane % (size_t)channels][r >> 56]
+                               : (float)(r >> 40) * 0x1p-24f;
+    }
     return ADAPS_OK;
 }

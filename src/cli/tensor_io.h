@@ -25,7 +25,8 @@ AD_MUST_CHECK enum adaps_status ad_tensor_io_save(const struct ad_graph *graph, 
 AD_MUST_CHECK enum adaps_status ad_tensor_io_check_save(const struct ad_graph *graph, int output,
                                                         const char *path, struct adaps_error *err);
 
-/* A seeded input in [0,1) for when none is given (adaps verify). */
+/* A seeded input for when none is given (adaps verify): a picture of random bytes where the input
+ * may be one, numbers in [0,1) elsewhere. */
 AD_MUST_CHECK enum adaps_status ad_tensor_io_random(const struct ad_graph *graph, int input,
                                                     uint64_t seed, struct ad_tensor *out,
                                                     struct adaps_error *err);

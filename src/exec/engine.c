@@ -1,5 +1,6 @@
 /* The engine: creation, steps, inputs and outputs. */
 #include "exec/engine_priv.h"
+#include "exec/pixels.h"
 
 #include "base/clock.h"
 
@@ -21,6 +22,8 @@ struct ad_engine {
     struct job *jobs;           /* by task */
     struct ad_actions actions;
     struct ad_span_list *spans; /* by step; none for COMPUTE */
+    uint8_t *bytes;             /* room for the largest message of levels; NULL: there is none */
+    struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
     int64_t *times;             /* start and end, by step */
     float *arena;
     size_t arena_bytes, weight_bytes;
@@ -95,6 +98,27 @@ static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *er
     return ADAPS_OK;
 }
 
+/* Room for messages of levels, and the levels. */
+static enum adaps_status prepare_levels(struct ad_engine *e, struct adaps_error *err)
+{
+    const struct ad_graph *graph = e->plan->graph;
+    size_t largest = 0;
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < e->program->nsteps && status == ADAPS_OK; i++) {
+        const struct ad_step *step = &e->program->steps[i];
+        if (step->kind == AD_STEP_COMPUTE || step->encoding != AD_ENCODING_LEVELS)
+            continue;
+        size_t bytes = (size_t)ad_step_bytes(graph, step);
+        int channels = (int)graph->values[step->value].box.c;
+        largest = bytes > largest ? bytes : largest;
+        status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
+    }
+    if (status != ADAPS_OK || largest == 0)
+        return status;
+    e->bytes = ad_calloc(largest, 1);
+    return e->bytes ? ADAPS_OK : ad_error_memory(err, "pictures", largest);
+}
+
 static enum adaps_status build(struct ad_engine *e, const struct ad_engine_options *options,
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
@@ -113,7 +137,9 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
         status = bind_constants(e, &b, err);
     if (status == ADAPS_OK)
         status = build_tasks(e, &b, err);
-    return status == ADAPS_OK ? build_spans(e, err) : status;
+    if (status == ADAPS_OK)
+        status = build_spans(e, err);
+    return status == ADAPS_OK ? prepare_levels(e, err) : status;
 }
 
 enum adaps_status ad_engine_new(const struct adaps_plan *plan,
@@ -166,6 +192,7 @@ void ad_engine_free(struct ad_engine *e)
     ad_free(e->scratch);
     ad_free(e->jobs);
     ad_free(e->spans);
+    ad_free(e->bytes);
     ad_free(e->times);
     ad_free(e);
 }
@@ -249,11 +276,51 @@ static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error 
     return cancelled(e, err);
 }
 
+static const struct ad_levels *levels_of(const struct ad_engine *e, const struct ad_step *step)
+{
+    return &e->levels[e->plan->graph->values[step->value].box.c > 1];
+}
+
+/* Pictures as bytes; when it is none, as what it is. */
+static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transport *transport,
+                              struct adaps_error *err)
+{
+    const struct ad_step *step = &e->program->steps[i];
+    struct ad_span span = {.base = e->bytes, .runs = 1};
+    struct ad_span_list bytes = {&span, 1};
+    const struct ad_span_list *form = &e->spans[i];
+    if (step->encoding == AD_ENCODING_LEVELS) {
+        struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
+        span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
+        if (ad_pixels_encode(levels_of(e, step), &view, step->region.c0, e->bytes))
+            form = &bytes;
+    }
+    return transport->send(transport->self, step, form, err);
+}
+
+static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_transport *transport,
+                                 struct adaps_error *err)
+{
+    const struct ad_step *step = &e->program->steps[i];
+    struct ad_span span = {.base = e->bytes, .runs = 1};
+    struct ad_span_list forms[2] = {e->spans[i], {&span, 1}};
+    bool levels = step->encoding == AD_ENCODING_LEVELS;
+    int form = 0;
+    if (levels)
+        span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
+    enum adaps_status status =
+        transport->recv(transport->self, step, forms, levels ? 2 : 1, &form, err);
+    if (status != ADAPS_OK || form == 0)
+        return status;
+    struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
+    ad_pixels_decode(levels_of(e, step), e->bytes, &view, step->region.c0);
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_engine_step(struct ad_engine *e, int i, const struct ad_transport *transport,
                                  struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    const struct ad_span_list *spans = &e->spans[i];
     enum adaps_status status = cancelled(e, err);
     if (status != ADAPS_OK)
         return status;
@@ -261,9 +328,9 @@ enum adaps_status ad_engine_step(struct ad_engine *e, int i, const struct ad_tra
     if (step->kind == AD_STEP_COMPUTE)
         status = compute(e, i, err);
     else if (step->kind == AD_STEP_SEND)
-        status = transport->send(transport->self, step, spans->spans, spans->count, err);
+        status = send(e, i, transport, err);
     else
-        status = transport->recv(transport->self, step, spans->spans, spans->count, err);
+        status = receive(e, i, transport, err);
     e->times[2 * i + 1] = ad_clock_ns();
     return status;
 }

@@ -7,6 +7,7 @@
 #ifndef AD_EXEC_ENGINE_H
 #define AD_EXEC_ENGINE_H
 
+#include "exec/span.h"
 #include "plan/plan.h"
 
 /* Gives the float data of a slice (row0..row1 of weight), borrowed until ad_engine_new() returns
@@ -18,21 +19,16 @@ struct ad_weight_source {
     void *self;
 };
 
-/* A rectangular part of a buffer as the transport sees it: `runs` pieces of run_bytes bytes each,
- * run_stride bytes apart. Whole rows are one run (per image). */
-struct ad_span {
-    void *base;
-    size_t runs, run_bytes, run_stride;
-};
-
 /* Moves messages between devices. send copies or sends before it returns. recv blocks until the
- * message with this tag from this peer is there, and fills the span; for cooperative in-process use
+ * message with this tag from this peer is there, and fills the spans of that of its forms (1 or 2,
+ * of different sizes) which has the message's size; *form is which. For cooperative in-process use
  * it may return ADAPS_NO, meaning "not there yet" (then ad_engine_step is called again later). */
 struct ad_transport {
-    enum adaps_status (*send)(void *self, const struct ad_step *step, const struct ad_span *spans,
-                              int nspans, struct adaps_error *err);
-    enum adaps_status (*recv)(void *self, const struct ad_step *step, const struct ad_span *spans,
-                              int nspans, struct adaps_error *err);
+    enum adaps_status (*send)(void *self, const struct ad_step *step,
+                              const struct ad_span_list *spans, struct adaps_error *err);
+    enum adaps_status (*recv)(void *self, const struct ad_step *step,
+                              const struct ad_span_list *forms, int nforms, int *form,
+                              struct adaps_error *err);
     void *self;
 };
 

@@ -25,11 +25,6 @@ struct ad_scratch {
     float *in, *out;
 };
 
-struct ad_span_list {
-    struct ad_span *spans;
-    int count;
-};
-
 /* Hulls and lives of all buffers. A tick is one task, one SEND or one RECV; inputs live from tick
  * -1, outputs to the last. */
 AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,

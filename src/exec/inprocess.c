@@ -36,46 +36,32 @@ static struct message *find_message(struct machine *m, uint32_t tag)
     return bsearch(&key, m->messages, m->nmessages, sizeof *m->messages, by_tag);
 }
 
-static size_t span_bytes(const struct ad_span *spans, int nspans)
-{
-    size_t size = 0;
-    for (int i = 0; i < nspans; i++)
-        size += spans[i].runs * spans[i].run_bytes;
-    return size;
-}
-
 static enum adaps_status send_message(void *self, const struct ad_step *step,
-                                      const struct ad_span *spans, int nspans,
-                                      struct adaps_error *err)
+                                      const struct ad_span_list *spans, struct adaps_error *err)
 {
     struct message *message = find_message(self, step->tag);
     if (!message || message->data)
         return ad_error_set(err, ADAPS_EINTERNAL, "tag %" PRIu32 " is sent twice", step->tag);
-    message->size = span_bytes(spans, nspans);
+    message->size = ad_spans_bytes(spans);
     message->data = ad_calloc(message->size, 1);
     if (!message->data)
         return ad_error_memory(err, "message", message->size);
-    char *to = message->data;
-    for (int i = 0; i < nspans; i++)
-        for (size_t r = 0; r < spans[i].runs; r++, to += spans[i].run_bytes)
-            memcpy(to, (const char *)spans[i].base + r * spans[i].run_stride, spans[i].run_bytes);
+    ad_spans_gather(spans, message->data);
     return ADAPS_OK;
 }
 
 static enum adaps_status recv_message(void *self, const struct ad_step *step,
-                                      const struct ad_span *spans, int nspans,
+                                      const struct ad_span_list *forms, int nforms, int *form,
                                       struct adaps_error *err)
 {
     struct message *message = find_message(self, step->tag);
     if (!message || !message->data)
         return ADAPS_NO;
-    if (message->size != span_bytes(spans, nspans))
+    *form = nforms > 1 && message->size == ad_spans_bytes(&forms[1]) ? 1 : 0;
+    if (message->size != ad_spans_bytes(&forms[*form]))
         return ad_error_set(err, ADAPS_EINTERNAL, "tag %" PRIu32 ": %zu bytes sent, %zu expected",
-                            step->tag, message->size, span_bytes(spans, nspans));
-    const char *from = message->data;
-    for (int i = 0; i < nspans; i++)
-        for (size_t r = 0; r < spans[i].runs; r++, from += spans[i].run_bytes)
-            memcpy((char *)spans[i].base + r * spans[i].run_stride, from, spans[i].run_bytes);
+                            step->tag, message->size, ad_spans_bytes(&forms[*form]));
+    ad_spans_scatter(&forms[*form], message->data);
     ad_free(message->data);
     message->data = NULL;
     return ADAPS_OK;

@@ -242,39 +242,14 @@ static struct ad_data_link *link_to(struct ad_links *links, int device)
     return NULL;
 }
 
-static size_t span_bytes(const struct ad_span *spans, int nspans)
-{
-    size_t sum = 0;
-    for (int i = 0; i < nspans; i++)
-        sum += spans[i].runs * spans[i].run_bytes;
-    return sum;
-}
-
-/* Copies between spans and a packed buffer. */
-static void copy_spans(const struct ad_span *spans, int nspans, uint8_t *packed, bool out_of_spans)
-{
-    for (int i = 0; i < nspans; i++) {
-        uint8_t *at = spans[i].base;
-        for (size_t r = 0; r < spans[i].runs; r++) {
-            if (out_of_spans)
-                memcpy(packed, at, spans[i].run_bytes);
-            else
-                memcpy(at, packed, spans[i].run_bytes);
-            packed += spans[i].run_bytes;
-            at += spans[i].run_stride;
-        }
-    }
-}
-
 static enum adaps_status links_send(void *self, const struct ad_step *step,
-                                    const struct ad_span *spans, int nspans,
-                                    struct adaps_error *err)
+                                    const struct ad_span_list *spans, struct adaps_error *err)
 {
     struct ad_links *links = self;
     struct ad_data_link *link = link_to(links, step->peer);
     uint8_t head[AD_FRAME_BYTES];
     zmq_msg_t payload;
-    size_t size = span_bytes(spans, nspans);
+    size_t size = ad_spans_bytes(spans);
     if (!link)
         return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
     watch(link);
@@ -282,7 +257,7 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
         return fail(link, err, "the connection to it was lost");
     if (zmq_msg_init_size(&payload, size) != 0)
         return ad_error_memory(err, "message", size);
-    copy_spans(spans, nspans, zmq_msg_data(&payload), true);
+    ad_spans_gather(spans, zmq_msg_data(&payload));
     struct ad_frame frame = {.type = AD_FRAME_DATA,
                              .session = links->session,
                              .inference = links->inference,
@@ -303,14 +278,14 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
 
 /* The payload into its place: directly when it is one run. */
 static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad_frame *frame,
-                                      const struct ad_span *spans, int nspans,
-                                      struct adaps_error *err)
+                                      const struct ad_span_list *list, struct adaps_error *err)
 {
+    const struct ad_span *spans = list->spans;
     zmq_msg_t part;
     int more = 0;
     size_t option = sizeof more;
     uint64_t length, checksum;
-    if (nspans == 1 && (spans[0].runs == 1 || spans[0].run_stride == spans[0].run_bytes)) {
+    if (list->count == 1 && (spans[0].runs == 1 || spans[0].run_stride == spans[0].run_bytes)) {
         size_t size = spans[0].runs * spans[0].run_bytes;
         int n = zmq_recv(link->socket, spans[0].base, size, 0);
         if (n < 0)
@@ -324,7 +299,7 @@ static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad
         length = zmq_msg_size(&part);
         checksum = ad_frame_checksum(0, zmq_msg_data(&part), length);
         if (length == frame->length)
-            copy_spans(spans, nspans, zmq_msg_data(&part), false);
+            ad_spans_scatter(list, zmq_msg_data(&part));
         zmq_msg_close(&part);
     }
     if (zmq_getsockopt(link->socket, ZMQ_RCVMORE, &more, &option) == 0 && more) {
@@ -336,7 +311,7 @@ static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad
 }
 
 static enum adaps_status links_recv(void *self, const struct ad_step *step,
-                                    const struct ad_span *spans, int nspans,
+                                    const struct ad_span_list *forms, int nforms, int *form,
                                     struct adaps_error *err)
 {
     struct ad_links *links = self;
@@ -345,8 +320,7 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
     struct ad_frame expected = {.type = AD_FRAME_DATA,
                                 .session = links->session,
                                 .inference = links->inference,
-                                .tag = step->tag,
-                                .length = span_bytes(spans, nspans)};
+                                .tag = step->tag};
     if (!link)
         return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
     for (;;) {
@@ -354,6 +328,8 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
         enum adaps_status status = recv_head(links, link, &frame, &more, err);
         if (status != ADAPS_OK)
             return status;
+        *form = nforms > 1 && frame.length == ad_spans_bytes(&forms[1]) ? 1 : 0;
+        expected.length = ad_spans_bytes(&forms[*form]);
         status = ad_frame_match(&frame, &expected, err);
         if (status == ADAPS_NO) {
             ad_socket_skip(link->socket);
@@ -364,7 +340,7 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
             return status != ADAPS_OK ? ad_error_prefix(err, "'%s': ", link->peer.name)
                                       : fail(link, err, "a message without a payload");
         }
-        return recv_payload(link, &frame, spans, nspans, err);
+        return recv_payload(link, &frame, &forms[*form], err);
     }
 }
 

@@ -231,6 +231,7 @@ static bool pack_step(struct ad_arena *arena, const struct ad_program *program,
         m->value = step->value;
         m->peer = step->peer;
         m->tag = step->tag;
+        m->encoding = (Adaps__Plan__Step__Encoding)step->encoding;
         return pack_region(arena, step->region, &m->region);
     }
     m->n_tasks = (size_t)step->ntasks;

@@ -77,12 +77,14 @@ static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
 
 /* The schedule of everything on one device of the cluster. */
 static enum adaps_status build_alone(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                                     int device, struct ad_schedule *out, struct adaps_error *err)
+                                     int device, bool levels, struct ad_schedule *out,
+                                     struct adaps_error *err)
 {
     struct ad_assignment all;
     enum adaps_status status = ad_assignment_init(&all, graph->nops, cluster->ndevices, err);
     if (status != ADAPS_OK)
         return status;
+    all.levels = levels;
     for (int i = 0; i < graph->nops; i++)
         *ad_assigned(&all, i, device) = ad_region_whole(&graph->values[graph->ops[i].output]);
     status = ad_schedule_build(graph, cluster, &all, out, err);
@@ -101,14 +103,14 @@ static bool fits_memory(const struct ad_cluster *cluster, const struct ad_schedu
 
 /* The device that is fastest alone, by the same clocks, the way to it and back included. */
 static enum adaps_status find_best_single(const struct ad_graph *graph,
-                                          const struct ad_cluster *cluster, struct adaps_plan *plan,
-                                          struct adaps_error *err)
+                                          const struct ad_cluster *cluster, bool levels,
+                                          struct adaps_plan *plan, struct adaps_error *err)
 {
     plan->single_device = -1;
     plan->single_ns = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
         struct ad_schedule alone = {0};
-        enum adaps_status status = build_alone(graph, cluster, d, &alone, err);
+        enum adaps_status status = build_alone(graph, cluster, d, levels, &alone, err);
         if (status != ADAPS_OK)
             return status;
         if (fits_memory(cluster, &alone) &&
@@ -148,7 +150,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     if (status == ADAPS_OK)
         status = fill_slices(plan->slices, ndevices, graph, &plan->schedule, err);
     if (status == ADAPS_OK)
-        status = find_best_single(graph, cluster, plan, err);
+        status = find_best_single(graph, cluster, result->levels, plan, err);
     if (status == ADAPS_OK)
         status = update_digest(plan, err);
     if (status != ADAPS_OK) {
@@ -213,7 +215,7 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     if (status == ADAPS_OK)
         status = ad_graph_copy(plan->graph, &single->graph, err);
     if (status == ADAPS_OK)
-        status = build_alone(single->graph, &single->cluster, 0, &single->schedule, err);
+        status = build_alone(single->graph, &single->cluster, 0, false, &single->schedule, err);
     if (status == ADAPS_OK)
         status = fill_slices(single->slices, 1, single->graph, &single->schedule, err);
     if (status == ADAPS_OK) {

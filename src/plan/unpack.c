@@ -153,6 +153,7 @@ static enum adaps_status unpack_step(const Adaps__Plan__Step *m, struct ad_progr
     step->value = m->value;
     step->peer = m->peer;
     step->tag = m->tag;
+    step->encoding = (enum ad_encoding)m->encoding;
     step->region = region_of(m->region);
     return ADAPS_OK;
 }

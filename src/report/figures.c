@@ -3,11 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-int64_t ad_figures_bytes(const struct ad_graph *graph, int value, struct ad_region region)
-{
-    return (int64_t)sizeof(float) * graph->values[value].box.n * ad_region_elements(region);
-}
-
 static int64_t weight_bytes(const struct ad_weight *weight, int64_t rows)
 {
     return (int64_t)sizeof(float) * rows * weight->row_elements;
@@ -74,7 +69,7 @@ static void device_figures(const struct adaps_plan *plan, int device, struct ad_
         const struct ad_step *step = &program->steps[i];
         if (step->kind == AD_STEP_COMPUTE)
             continue;
-        int64_t bytes = ad_figures_bytes(graph, step->value, step->region);
+        int64_t bytes = ad_step_bytes(graph, step);
         if (step->kind == AD_STEP_SEND) {
             out->sent++;
             out->sent_bytes += bytes;

@@ -26,9 +26,6 @@ AD_MUST_CHECK enum adaps_status
 ad_figures_init(struct ad_figures *out, const struct adaps_plan *plan, struct adaps_error *err);
 void ad_figures_fini(struct ad_figures *figures);
 
-/* float32 bytes of a region of a value, all images. */
-int64_t ad_figures_bytes(const struct ad_graph *graph, int value, struct ad_region region);
-
 /* float32 bytes of the parameters of an op: weight and bias. */
 int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op);
 

@@ -30,7 +30,7 @@ static void collect_sends(const struct adaps_plan *plan, struct ad_messages *out
                 .recv_step = -1,
                 .value = step->value,
                 .region = step->region,
-                .bytes = ad_figures_bytes(plan->graph, step->value, step->region),
+                .bytes = ad_step_bytes(plan->graph, step),
                 .start_ns = step->start_ns,
                 .end_ns = step->end_ns,
             };

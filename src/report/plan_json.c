@@ -145,12 +145,13 @@ static json_t *step_json(const struct adaps_plan *plan, const struct ad_program 
     if (step->kind == AD_STEP_COMPUTE)
         return json_pack("{ss so so so}", "kind", "compute", "start_ms", start, "end_ms", end,
                          "tasks", tasks_json(plan, program, step));
-    return json_pack("{ss so so so so so sI sI}", "kind",
+    return json_pack("{ss so so so so so ss sI sI}", "kind",
                      step->kind == AD_STEP_SEND ? "send" : "recv", "start_ms", start, "end_ms", end,
                      "value", ad_report_json_text(plan->graph->values[step->value].name), "peer",
                      ad_report_json_text(plan->cluster.devices[step->peer].name), "region",
-                     ad_report_json_region(step->region), "bytes",
-                     (json_int_t)ad_figures_bytes(plan->graph, step->value, step->region), "tag",
+                     ad_report_json_region(step->region), "encoding",
+                     step->encoding == AD_ENCODING_LEVELS ? "u8" : "f32", "bytes",
+                     (json_int_t)ad_step_bytes(plan->graph, step), "tag",
                      (json_int_t)step->tag);
 }
 

@@ -78,7 +78,7 @@ static void step_row(const struct adaps_plan *plan, int device, int index, struc
         ad_table_cell(table, "-");
         ad_table_cell(table, "-");
     } else {
-        int64_t bytes = ad_figures_bytes(plan->graph, step->value, step->region);
+        int64_t bytes = ad_step_bytes(plan->graph, step);
         ad_table_cell(table, "%s", plan->cluster.devices[step->peer].name);
         ad_table_cell(table, "%s", ad_format_bytes((double)bytes, text, sizeof text));
     }

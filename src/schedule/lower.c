@@ -36,6 +36,7 @@ struct lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
+    bool levels;
     const bool *early;          /* by op */
     struct ad_region *computed; /* [op * ndevices + device], pruned */
     struct ad_region *needed;   /* [value * ndevices + device], hulls */
@@ -377,6 +378,11 @@ static bool make_programs(struct lowering *l)
     return true;
 }
 
+static enum ad_encoding encoding_of(const struct lowering *l, int value)
+{
+    return l->levels && ad_levels_fit(l->graph, value) ? AD_ENCODING_LEVELS : AD_ENCODING_F32;
+}
+
 static void emit_message(struct lowering *l, size_t t, enum ad_step_kind kind)
 {
     const struct transfer *m = &l->transfers[t];
@@ -385,9 +391,12 @@ static void emit_message(struct lowering *l, size_t t, enum ad_step_kind kind)
         .kind = kind,
         .value = m->value,
         .peer = kind == AD_STEP_SEND ? m->to : m->from,
+        .encoding = encoding_of(l, m->value),
         .region = m->region,
         .tag = (uint32_t)t + 1,
     };
+    if (kind == AD_STEP_SEND)
+        l->schedule->bytes += ad_step_bytes(l->graph, &p->steps[p->nsteps - 1]);
 }
 
 /* RECV of t, behind all earlier messages between the same two devices. */
@@ -578,9 +587,6 @@ static enum adaps_status emit(struct lowering *l)
     if (!room)
         return ad_error_memory(l->err, "programs", l->ntransfers);
     l->schedule->messages = (int64_t)l->ntransfers;
-    for (size_t t = 0; t < l->ntransfers; t++)
-        l->schedule->bytes +=
-            ad_region_bytes(l->graph, l->transfers[t].value, l->transfers[t].region);
     return ADAPS_OK;
 }
 
@@ -599,6 +605,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
         .hub = assignment->hub,
+        .levels = assignment->levels,
         .early = assignment->early,
         .computed = ad_calloc(nops * n, sizeof *l.computed),
         .needed = ad_calloc((size_t)graph->nvalues * n, sizeof *l.needed),
@@ -653,6 +660,12 @@ void ad_assignment_fini(struct ad_assignment *assignment)
     ad_free(assignment->region);
     ad_free(assignment->early);
     *assignment = (struct ad_assignment){0};
+}
+
+int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
+{
+    int64_t bytes = ad_region_bytes(graph, step->value, step->region);
+    return step->encoding == AD_ENCODING_LEVELS ? bytes / (int64_t)sizeof(float) : bytes;
 }
 
 void ad_schedule_fini(struct ad_schedule *schedule)

@@ -8,16 +8,19 @@
 
 #include "cost/cost.h"
 #include "fusion/region.h"
+#include "ir/levels.h"
 
 /* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
  * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
  * the source device, network outputs are gathered there. hub: -1, or the device through which all
  * that other devices exchange goes (a star without direct links, as centralised methods have it).
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
- * while they travel. */
+ * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
+ * where ad_levels_any(). */
 struct ad_assignment {
     int nops, ndevices;
     int hub;
+    bool levels;
     struct ad_region *region;
     bool *early;
 };
@@ -42,14 +45,26 @@ enum ad_step_kind {
     AD_STEP_RECV     /* region of value from peer */
 };
 
+/* How the elements of a message travel. */
+enum ad_encoding {
+    AD_ENCODING_F32,
+    AD_ENCODING_LEVELS, /* one byte each, the number of its level (ir/levels.h); of inputs only. An
+                           input that is no picture after all travels as float32 */
+    AD_ENCODINGS
+};
+
 struct ad_step {
     enum ad_step_kind kind;
     int first_task, ntasks;
     int value, peer;
+    enum ad_encoding encoding; /* of both ends of a message the same */
     struct ad_region region;
     uint32_t tag;               /* SEND and its RECV carry the same, unique in the plan, from 1 */
     int64_t start_ns, end_ns;   /* predicted; SEND: while it occupies the uplink; RECV: waiting */
 };
+
+/* Bytes of a SEND or RECV on the wire, all images, without frames. */
+int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step);
 
 /* A device's program. Messages between two devices are sent and received in the same order. */
 struct ad_program {
@@ -98,8 +113,8 @@ AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *grap
 
 /* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
  * executed once and in order, every read covered by what was computed or received before, SENDs and
- * RECVs paired by tag (1 to the number of messages) with equal value and region and in the same
- * order per pair of devices, no cyclic wait, network outputs whole at `source`. ADAPS_EINPUT names
+ * RECVs paired by tag (1 to the number of messages) with equal value, region and encoding and in the
+ * same order per pair of devices, levels of inputs only, no cyclic wait, network outputs whole at `source`. ADAPS_EINPUT names
  * device, step and rule. */
 AD_MUST_CHECK enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
                                                    const struct ad_schedule *schedule, int source,

@@ -103,7 +103,7 @@ static void send(struct machine *m, int device)
     int64_t wire =
         m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[step->peer]);
     step->start_ns = later(m->clock[device], wire);
-    double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
+    double bytes = (double)ad_step_bytes(m->graph, step);
     step->end_ns = plus(step->start_ns, to_ns(bytes / link->bandwidth));
     m->up[device] = m->down[step->peer] = m->medium = step->end_ns;
     m->arrival[step->tag] = plus(step->end_ns, to_ns(link->latency));

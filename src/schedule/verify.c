@@ -18,6 +18,7 @@ struct check {
     const struct ad_graph *graph;
     const struct ad_schedule *schedule;
     int source;
+    bool levels; /* messages may hold levels */
     size_t nmessages;
     struct message *messages;            /* by tag - 1 */
     bool *sent;                          /* by tag - 1: executed */
@@ -102,6 +103,10 @@ static enum adaps_status check_message(struct check *c, int device, int step)
         (!splits && !ad_region_equal(whole, s->region)))
         return refuse(c, device, step, "%s of %s is not a part of it that can be sent",
                       ad_region_format(s->region, whole, text, sizeof text), value->name);
+    if ((unsigned)s->encoding >= AD_ENCODINGS ||
+        (s->encoding == AD_ENCODING_LEVELS && !(c->levels && ad_levels_fit(c->graph, s->value))))
+        return refuse(c, device, step, "%s cannot travel in encoding %u", value->name,
+                      (unsigned)s->encoding);
     if (s->tag < 1 || s->tag > c->nmessages)
         return refuse(c, device, step, "tag %u; 1 to %zu are wanted", s->tag, c->nmessages);
     struct message *m = &c->messages[s->tag - 1];
@@ -157,9 +162,11 @@ static enum adaps_status check_pairs(struct check *c)
             return refuse(c, m->from, m->send_step,
                           "goes to device %d, but tag %zu is received on device %d from %d",
                           send->peer, i + 1, m->to, recv->peer);
-        if (send->value != recv->value || !ad_region_equal(send->region, recv->region))
+        if (send->value != recv->value || !ad_region_equal(send->region, recv->region) ||
+            send->encoding != recv->encoding)
             return refuse(c, m->from, m->send_step,
-                          "tag %zu sends another region or value than it is received as", i + 1);
+                          "tag %zu sends another region, value or encoding than it is received as",
+                          i + 1);
     }
     return ADAPS_OK;
 }
@@ -285,7 +292,11 @@ enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
                                      const struct ad_schedule *schedule, int source,
                                      struct adaps_error *err)
 {
-    struct check c = {.graph = graph, .schedule = schedule, .source = source, .err = err};
+    struct check c = {.graph = graph,
+                      .schedule = schedule,
+                      .source = source,
+                      .levels = ad_levels_any(graph),
+                      .err = err};
     enum adaps_status status = check_counts(&c);
     if (status != ADAPS_OK)
         return status;

@@ -161,7 +161,7 @@ static bool make_split(struct improve *m, struct run run, enum ad_dim dim, bool 
         else if (!is_split(op))
             ad_cuts_proportional(t->speed, n, cuts);
         op->dim = dim;
-        op->pinned = pinned || dim == AD_DIM_C;
+        op->pinned = pinned || dim >= AD_DIM_C;
         changed = true;
     }
     if (!changed || !accept_trial(m))
@@ -176,7 +176,7 @@ static bool set_pins(struct improve *m, struct run run, bool pinned)
     start_trial(m);
     for (int i = run.first; i < run.end; i++) {
         struct ad_op_layout *op = &m->trial.ops[i];
-        if (!is_split(op) || op->dim == AD_DIM_C || op->pinned == pinned)
+        if (!is_split(op) || op->dim >= AD_DIM_C || op->pinned == pinned)
             continue;
         op->pinned = pinned;
         changed = true;
@@ -232,7 +232,7 @@ static void form_moves(struct improve *m, struct run run)
 {
     for (enum ad_dim dim = AD_DIM_H; dim < AD_DIMS && going_on(m); dim++) {
         make_split(m, run, dim, true);
-        if (dim != AD_DIM_C && going_on(m))
+        if (dim < AD_DIM_C && going_on(m))
             make_split(m, run, dim, false);
     }
     if (going_on(m))
@@ -290,14 +290,19 @@ static int64_t budget(const struct ad_terrain *t)
     return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
 }
 
-/* A seed whose exchanges go through a hub: directly is hardly ever later. */
-static void drop_hub(struct improve *m)
+/* What a seed of a published strategy does not do: pictures as bytes, and exchanges without a hub. */
+static void modernise(struct improve *m)
 {
-    if (!going_on(m) || m->best->layout.hub < 0)
-        return;
-    start_trial(m);
-    m->trial.hub = -1;
-    accept_trial(m);
+    if (going_on(m) && m->terrain->levels && !m->best->layout.levels) {
+        start_trial(m);
+        m->trial.levels = true;
+        accept_trial(m);
+    }
+    if (going_on(m) && m->best->layout.hub >= 0) {
+        start_trial(m);
+        m->trial.hub = -1;
+        accept_trial(m);
+    }
 }
 
 static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int64_t evaluations)
@@ -316,7 +321,7 @@ static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int
         m.status = ad_error_memory(eval->err, "search", (size_t)nops);
     else
         recentre(&m, (struct run){0, nops});
-    drop_hub(&m);
+    modernise(&m);
     while (m.improved && going_on(&m)) {
         m.improved = false;
         for (int length = t->nsegments;; length = (length + 1) / 2) {

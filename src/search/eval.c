@@ -126,7 +126,7 @@ enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layo
     const struct ad_search_problem *p = eval->terrain->problem;
     struct ad_schedule schedule;
     struct ad_score score;
-    ad_layout_regions(p->graph, layout, eval->exchange, &eval->scratch);
+    ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &eval->scratch);
     enum adaps_status status =
         ad_schedule_build(p->graph, p->cluster, &eval->scratch, &schedule, eval->err);
     if (status != ADAPS_OK)
@@ -196,7 +196,7 @@ enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *bes
         ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_layout_regions(p->graph, &best->layout, eval->exchange, &result->assignment);
+    ad_layout_regions(p->graph, p->cluster->source, &best->layout, eval->exchange, &result->assignment);
     result->visited = eval->visited;
     return ad_eval_finish_assignment(eval, strategy, result);
 }

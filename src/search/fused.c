@@ -33,7 +33,8 @@ struct point {
     int pattern;
     int merge;            /* index into search->merges */
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
-    bool dense;           /* feature vectors are split by output */
+    int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
+                             reads it, but dense layers split by output */
 };
 
 struct search {
@@ -88,7 +89,10 @@ static void build(struct search *s, const struct point *point)
         struct ad_op_layout *op = &s->layout.ops[i];
         enum ad_dim dim = i <= s->merges[point->merge] ? ad_terrain_bands(t, i) : AD_DIM_WHOLE;
         windows += has_window(&graph->ops[i]);
-        if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && point->devices > 1)
+        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && graph->ops[i].kind != AD_OP_FC &&
+            i <= s->merges[point->merge])
+            dim = AD_DIM_EACH;
+        else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && point->devices > 1)
             dim = AD_DIM_C;
         op->dim = dim;
         op->pinned = dim == AD_DIM_C || pinned(t, point->pattern, i, windows);
@@ -116,7 +120,7 @@ static enum adaps_status grid(struct search *s)
     for (int k = 0; k < s->nsubsets; k++)
         for (int pattern = 0; pattern < PATTERNS; pattern++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
-                for (int dense = 0; dense <= (s->has_dense ? 1 : 0); dense++) {
+                for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense++) {
                     struct point point = {s->subsets[k], pattern, m, false, dense};
                     enum adaps_status status = probe(s, &point, NULL);
                     if (status != ADAPS_OK)
@@ -136,7 +140,7 @@ static bool same_point(const struct point *a, const struct point *b)
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 2 : 1};
+    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -217,14 +221,16 @@ static enum adaps_status prepare(struct search *s)
     }
     for (int k = n; k > 0; k = k > 8 ? k / 2 : k - 1)
         s->subsets[s->nsubsets++] = k;
-    return ad_layout_init(&s->layout, nops, n, s->eval->err);
+    enum adaps_status status = ad_layout_init(&s->layout, nops, n, s->eval->err);
+    s->layout.levels = t->levels;
+    return status;
 }
 
 /* log10 of subset x merge x pins (x dimension per segment), ... */
 static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
-    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) * (s->has_dense ? 2 : 1);
+    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) + (s->has_dense ? log10(3) : 0);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;

@@ -53,6 +53,7 @@ static void survey_ops(struct ad_terrain *t)
         t->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
         t->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
         t->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
+        t->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
         t->dense[i] = t->can[i][AD_DIM_C];
     }
     ad_blocks_cuts(graph, t->cut);
@@ -96,6 +97,7 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
         ad_terrain_fini(out);
         return ad_error_memory(err, "search", n);
     }
+    out->levels = !problem->input_f32 && ad_levels_any(problem->graph);
     survey_ops(out);
     survey_devices(out);
     return ADAPS_OK;
@@ -138,6 +140,7 @@ void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
 {
     size_t n = (size_t)from->nops;
     to->hub = from->hub;
+    to->levels = from->levels;
     memcpy(to->ops, from->ops, n * sizeof *to->ops);
     memcpy(to->cuts, from->cuts, n * (size_t)(from->ndevices + 1) * sizeof *to->cuts);
 }
@@ -222,7 +225,7 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
         for (int d = 0; d < n; d++)
             *ad_assigned(out, i, d) =
                 d == mine->at ? ad_region_whole(&graph->values[op->output]) : ad_region_none();
-    } else if (mine->pinned || exchange[i]) {
+    } else if (mine->dim != AD_DIM_EACH && (mine->pinned || exchange[i])) {
         pin_regions(graph, layout, i, out);
     } else {
         for (int d = 0; d < n; d++)
@@ -232,9 +235,11 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
         int p = graph->values[op->inputs[k]].producer;
         if (p < 0)
             continue;
-        if (mine->dim == AD_DIM_WHOLE || mine->dim == AD_DIM_C)
+        const struct ad_op_layout *theirs = &layout->ops[p];
+        if (mine->dim != AD_DIM_H && mine->dim != AD_DIM_W)
             exchange[p] = true;
-        if (layout->ops[p].dim == AD_DIM_WHOLE || layout->ops[p].pinned || exchange[p])
+        if (theirs->dim != AD_DIM_EACH &&
+            (theirs->dim == AD_DIM_WHOLE || theirs->pinned || exchange[p]))
             continue;
         for (int d = 0; d < n; d++)
             *ad_assigned(out, p, d) = ad_region_hull(
@@ -242,18 +247,22 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
     }
 }
 
-void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *layout, bool *exchange,
-                       struct ad_assignment *out)
+void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
+                       bool *exchange, struct ad_assignment *out)
 {
     out->hub = layout->hub;
+    out->levels = layout->levels;
     for (int i = 0; i < layout->nops; i++)
         out->early[i] = layout->ops[i].early;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);
     memset(out->region, 0, (size_t)layout->nops * (size_t)layout->ndevices * sizeof *out->region);
     for (int i = 0; i < graph->noutputs; i++) {
         int p = graph->values[graph->outputs[i]].producer;
-        if (p >= 0)
-            exchange[p] = true;
+        if (p < 0)
+            continue;
+        exchange[p] = true;
+        if (layout->ops[p].dim == AD_DIM_EACH)
+            *ad_assigned(out, p, source) = ad_region_whole(&graph->values[graph->outputs[i]]);
     }
     for (int i = layout->nops - 1; i >= 0; i--)
         visit(graph, layout, i, exchange, out);
@@ -273,8 +282,8 @@ double ad_layout_space(const struct ad_terrain *terrain)
     double total = 0;
     for (int i = 0; i < graph->nops; i++) {
         const struct ad_value *value = &graph->values[graph->ops[i].output];
-        double ways = log10(n); /* log10(10^a + 10^b) as it grows */
-        for (enum ad_dim dim = AD_DIM_H; dim < AD_DIMS; dim++)
+        double ways = log10(n + terrain->can[i][AD_DIM_EACH]); /* log10(10^a + 10^b) as it grows */
+        for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C; dim++)
             if (terrain->can[i][dim]) {
                 double more = log10_cuts(ad_dim_extent(value, dim), n - 1) + log10(2);
                 double large = fmax(ways, more), small = fmin(ways, more);

@@ -2,13 +2,15 @@
  * split along one dimension by cuts; a split op is either pinned (every device computes just its
  * band, and fetches what it reads beyond its own bands) or derived (every device computes whatever
  * its own later ops read: the overlap is recomputed and nothing is exchanged there). All pinned is
- * layer-by-layer exchange; pinned only at the end is full fusion. */
+ * layer-by-layer exchange; pinned only at the end is full fusion. What is one pixel (the gate of a
+ * squeeze and excite) may also be computed by every device that reads it, by each all that it reads
+ * (AD_DIM_EACH): its inputs are exchanged, not its output. */
 #ifndef AD_SEARCH_LAYOUT_H
 #define AD_SEARCH_LAYOUT_H
 
 #include "search/search.h"
 
-enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIMS };
+enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIM_EACH, AD_DIMS };
 
 /* Cuts are fractions of the dimension's extent in units of 1/AD_CUT_UNITS. */
 #define AD_CUT_UNITS 4096
@@ -24,7 +26,8 @@ struct ad_op_layout {
 
 struct ad_layout {
     int nops, ndevices;
-    int hub; /* as in struct ad_assignment */
+    int hub;     /* as in struct ad_assignment */
+    bool levels; /* likewise */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
 };
@@ -37,6 +40,7 @@ struct ad_terrain {
     bool *cut;            /* by op: ad_blocks_cuts() */
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;
+    bool levels; /* inputs may travel as bytes */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
     int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
     int fastest;                  /* ties: the source, then the lower index */
@@ -75,10 +79,10 @@ void ad_cuts_proportional(const double *weight, int ndevices, int *cuts);
 /* Speeds of the devices with use[d], 0 for the others. */
 void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight);
 
-/* The regions of a layout. Ops whose output a whole op, an op split along c or the network's output
- * reads are taken as pinned. exchange: scratch, nops entries. */
-void ad_layout_regions(const struct ad_graph *graph, const struct ad_layout *layout, bool *exchange,
-                       struct ad_assignment *out);
+/* The regions of a layout. Split ops whose output a whole op, one of AD_DIM_C or AD_DIM_EACH, or the
+ * network's output (at the source) reads are taken as pinned. exchange: scratch, nops entries. */
+void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
+                       bool *exchange, struct ad_assignment *out);
 
 /* log10 of how many layouts there are: per op either one of the devices, or a dimension, cuts at
  * whole rows (columns, channels) and a pin. */

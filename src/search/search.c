@@ -81,9 +81,16 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
     if (status != ADAPS_OK || problem->objective != AD_OBJECTIVE_LATENCY)
         return status;
     status = ad_adaps_run(problem, &paper, &other);
+    if (status == ADAPS_OK && result->levels) {
+        ad_schedule_fini(&paper.schedule);
+        paper.assignment.levels = true;
+        status = ad_schedule_build(problem->graph, problem->cluster, &paper.assignment,
+                                   &paper.schedule, &other);
+    }
     result->visited += paper.visited;
     if (status == ADAPS_OK && paper.schedule.makespan_ns < result->schedule.makespan_ns) {
         paper.visited = result->visited;
+        paper.levels = result->levels;
         paper.space_log10 = fmax(paper.space_log10, result->space_log10);
         ad_search_result_fini(result);
         *result = paper;
@@ -146,6 +153,7 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     struct ad_search_problem capped = *problem;
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
+    result->levels = !problem->input_f32 && ad_levels_any(problem->graph);
     int64_t start = ad_clock_ns();
     enum adaps_status status = ADAPS_OK;
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)

@@ -14,6 +14,7 @@ enum adaps_status ad_single_search(struct ad_eval *eval, struct ad_best *best)
     struct ad_layout layout;
     enum adaps_status status =
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
+    layout.levels = t->levels;
     for (int k = 0; k < p->cluster->ndevices && status == ADAPS_OK; k++) {
         for (int i = 0; i < layout.nops; i++)
             layout.ops[i] =

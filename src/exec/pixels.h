@@ -1,0 +1,15 @@
+/* Floats of a picture to bytes and back (ir/levels.h). */
+#ifndef AD_EXEC_PIXELS_H
+#define AD_EXEC_PIXELS_H
+
+#include "exec/kernels.h"
+#include "ir/levels.h"
+
+/* view->n * h * w * c bytes in this order; c0: the view's first channel. False when an element is not,
+ * bit for bit, one of its channel's levels: bytes is undefined then. */
+bool ad_pixels_encode(const struct ad_levels *levels, const struct ad_view *view, int64_t c0,
+                      uint8_t *bytes);
+void ad_pixels_decode(const struct ad_levels *levels, const uint8_t *bytes,
+                      const struct ad_view *view, int64_t c0);
+
+#endif

@@ -1,0 +1,31 @@
+#include "exec/span.h"
+
+#include <string.h>
+
+size_t ad_spans_bytes(const struct ad_span_list *list)
+{
+    size_t sum = 0;
+    for (int i = 0; i < list->count; i++)
+        sum += list->spans[i].runs * list->spans[i].run_bytes;
+    return sum;
+}
+
+void ad_spans_gather(const struct ad_span_list *list, void *packed)
+{
+    char *to = packed;
+    for (int i = 0; i < list->count; i++) {
+        const struct ad_span *s = &list->spans[i];
+        for (size_t r = 0; r < s->runs; r++, to += s->run_bytes)
+            memcpy(to, (const char *)s->base + r * s->run_stride, s->run_bytes);
+    }
+}
+
+void ad_spans_scatter(const struct ad_span_list *list, const void *packed)
+{
+    const char *from = packed;
+    for (int i = 0; i < list->count; i++) {
+        const struct ad_span *s = &list->spans[i];
+        for (size_t r = 0; r < s->runs; r++, from += s->run_bytes)
+            memcpy((char *)s->base + r * s->run_stride, from, s->run_bytes);
+    }
+}

@@ -1,0 +1,77 @@
+#include "ir/levels.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One number for all channels, or one per channel, separated by commas. */
+static enum adaps_status read_per_channel(const struct ad_graph *graph, const char *key,
+                                          float fallback, int channels, float out[3],
+                                          struct adaps_error *err)
+{
+    const char *text = ad_graph_metadata(graph, key);
+    for (int c = 0; c < channels; c++)
+        out[c] = fallback;
+    if (!text)
+        return ADAPS_OK;
+    int count = 0;
+    for (const char *p = text; p; count++) {
+        char number[64];
+        double value;
+        p += strspn(p, " ");
+        size_t length = strcspn(p, ",");
+        snprintf(number, sizeof number, "%.*s", (int)(length < 63 ? length : 63), p);
+        if (count == channels || !ad_parse_double(number, -1e6, 1e6, &value))
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "model metadata %s = '%s': 1 or %d numbers expected", key, text,
+                                channels);
+        out[count] = (float)value;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+    if (count != 1 && count != channels)
+        return ad_error_set(err, ADAPS_EINPUT, "model metadata %s = '%s': 1 or %d numbers expected",
+                            key, text, channels);
+    for (int c = count; c < channels; c++)
+        out[c] = out[0];
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_levels_init(struct ad_levels *out, const struct ad_graph *graph, int channels,
+                                 struct adaps_error *err)
+{
+    float mean[3], std[3];
+    out->channels = channels;
+    enum adaps_status status = read_per_channel(graph, "adaps.mean", 0, channels, mean, err);
+    if (status == ADAPS_OK)
+        status = read_per_channel(graph, "adaps.std", 1, channels, std, err);
+    for (int c = 0; status == ADAPS_OK && c < channels; c++) {
+        if (!(std[c] > 0))
+            return ad_error_set(err, ADAPS_EINPUT, "model metadata adaps.std: %g is not positive",
+                                (double)std[c]);
+        for (int byte = 0; byte < 256; byte++)
+            out->level[c][byte] = ((float)byte / 255.0f - mean[c]) / std[c];
+    }
+    return status;
+}
+
+bool ad_levels_fit(const struct ad_graph *graph, int value)
+{
+    const struct ad_value *v = &graph->values[value];
+    return v->producer < 0 && v->constant < 0 && v->format == AD_NHWC &&
+           (v->box.c == 1 || v->box.c == 3);
+}
+
+bool ad_levels_any(const struct ad_graph *graph)
+{
+    struct ad_levels levels;
+    bool any = false;
+    for (int i = 0; i < graph->ninputs; i++) {
+        if (!ad_levels_fit(graph, graph->inputs[i]))
+            continue;
+        int channels = (int)graph->values[graph->inputs[i]].box.c;
+        if (ad_levels_init(&levels, graph, channels, NULL) != ADAPS_OK)
+            return false;
+        any = true;
+    }
+    return any;
+}
