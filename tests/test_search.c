@@ -114,6 +114,79 @@ START_TEST(same_plan_every_time)
 }
 END_TEST
 
+/* A few ops of the layout changed at random, within what the terrain allows. */
+static void scramble(const struct ad_terrain *t, struct ad_layout *layout, struct ad_rng *rng)
+{
+    uint32_t nops = (uint32_t)layout->nops, n = (uint32_t)layout->ndevices;
+    int first = (int)ad_rng_below(rng, nops), count = 1 + (int)ad_rng_below(rng, nops);
+    layout->hub = ad_rng_below(rng, 6) ? -1 : (int)ad_rng_below(rng, n);
+    for (int i = first; i < layout->nops && i < first + count; i++) {
+        double weight[AD_MAX_DEVICES];
+        enum ad_dim dim = (enum ad_dim)ad_rng_below(rng, AD_DIMS);
+        layout->ops[i] = (struct ad_op_layout){.dim = t->can[i][dim] ? dim : AD_DIM_WHOLE,
+                                               .pinned = ad_rng_below(rng, 2),
+                                               .early = ad_rng_below(rng, 2),
+                                               .at = (int)ad_rng_below(rng, n),
+                                               .across = 1 + (int)ad_rng_below(rng, 2)};
+        for (uint32_t d = 0; d < n; d++)
+            weight[d] = ad_rng_below(rng, 4);
+        ad_cuts_proportional(weight, (int)n, ad_layout_cuts(layout, i));
+    }
+}
+
+static void check_score(const struct problem *p, const struct ad_assignment *a,
+                        const struct ad_schedule *score, uint64_t seed)
+{
+    struct ad_schedule plain;
+    struct adaps_error err;
+    ck_assert_msg(ad_schedule_build(p->graph, &p->cluster, a, &plain, &err) == ADAPS_OK,
+                  "seed %" PRIu64 ": %s", seed, err.message);
+    ck_assert_msg(same_programs(&plain, score), "seed %" PRIu64, seed);
+    ck_assert_int_eq(plain.bytes, score->bytes);
+    ck_assert_int_eq(plain.messages, score->messages);
+    for (int d = 0; d < plain.ndevices; d++) {
+        ck_assert_int_eq(plain.busy_ns[d], score->busy_ns[d]);
+        ck_assert_int_eq(plain.memory[d], score->memory[d]);
+    }
+    ad_schedule_fini(&plain);
+}
+
+/* What a scorer remembers of earlier layouts changes nothing. */
+START_TEST(scores_are_schedules)
+{
+    for (uint64_t seed = (uint64_t)_i * 8; seed < (uint64_t)_i * 8 + 8; seed++) {
+        struct problem p;
+        struct ad_terrain terrain;
+        struct ad_layout layout;
+        struct ad_scorer *scorer;
+        struct ad_assignment a;
+        struct ad_rng rng = {seed ^ 0x5c0e};
+        random_problem(&p, seed);
+        size_t nops = (size_t)p.graph->nops;
+        bool *exchange = ad_calloc(nops, sizeof *exchange);
+        ck_assert_ptr_nonnull(exchange);
+        ck_assert_int_eq(ad_terrain_init(&terrain, &p.problem, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_layout_init(&layout, p.graph->nops, p.cluster.ndevices, NULL),
+                         ADAPS_OK);
+        ck_assert_int_eq(ad_assignment_init(&a, p.graph->nops, p.cluster.ndevices, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_scorer_new(p.graph, &p.cluster, &scorer, NULL), ADAPS_OK);
+        for (int trial = 0; trial < 24; trial++) {
+            const struct ad_schedule *score;
+            scramble(&terrain, &layout, &rng);
+            ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
+            ck_assert_int_eq(ad_scorer_run(scorer, &a, true, &score), ADAPS_OK);
+            check_score(&p, &a, score, seed);
+        }
+        ad_scorer_free(scorer);
+        ad_assignment_fini(&a);
+        ad_layout_fini(&layout);
+        ad_terrain_fini(&terrain);
+        ad_free(exchange);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 /* Devices that are added may help, and never hurt: not behind the better half alone. */
 START_TEST(more_devices_never_hurt)
 {
@@ -344,6 +417,7 @@ int main(void)
     tcase_add_loop_test(c, more_devices_never_hurt, 0, 12);
     tcase_add_loop_test(c, auto_is_never_behind, 0, 26);
     tcase_add_loop_test(c, same_plan_every_time, 0, 8);
+    tcase_add_loop_test(c, scores_are_schedules, 0, 20);
     tcase_add_loop_test(c, pinned_node_counts, 0, 8);
     tcase_add_test(c, devices_are_left_out);
     tcase_add_test(c, single_may_be_another_device);

@@ -119,8 +119,22 @@ static int64_t last_read(const struct ad_axis *a, int64_t o)
     return at >= start && at >= 0 ? at : -1;
 }
 
+/* Without dilation, where the first and the last window reach the input: nearly always. */
+static bool plain_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
+{
+    int64_t first = *lo * a->stride - a->pad, last = (*hi - 1) * a->stride - a->pad;
+    if (a->dilation != 1 || *lo >= *hi || first + a->taps <= 0 || first >= a->size ||
+        last + a->taps <= 0 || last >= a->size)
+        return false;
+    *lo = first > 0 ? first : 0;
+    *hi = last + a->taps < a->size ? last + a->taps : a->size;
+    return true;
+}
+
 bool ad_axis_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
 {
+    if (plain_need(a, lo, hi))
+        return true;
     int64_t extent = (a->taps - 1) * a->dilation;
     int64_t first = -1, last = -1;
     /* From the first window that reaches the input to the first that starts in it. */

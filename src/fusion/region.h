@@ -24,15 +24,85 @@ static inline bool ad_region_empty(struct ad_region r)
     return r.h0 >= r.h1 || r.w0 >= r.w1 || r.c0 >= r.c1;
 }
 
+static inline int32_t ad_min32(int32_t a, int32_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int32_t ad_max32(int32_t a, int32_t b)
+{
+    return a > b ? a : b;
+}
+
 /* The canonical empty region {0,0,0,0,0,0}. */
-struct ad_region ad_region_none(void);
-struct ad_region ad_region_whole(const struct ad_value *value);
-bool ad_region_equal(struct ad_region a, struct ad_region b); /* all empty regions are equal */
-bool ad_region_contains(struct ad_region outer, struct ad_region inner); /* empty is in all */
-struct ad_region ad_region_intersect(struct ad_region a, struct ad_region b);
-struct ad_region ad_region_hull(struct ad_region a, struct ad_region b); /* smallest box of both */
-int64_t ad_region_pixels(struct ad_region r);   /* (h1-h0)*(w1-w0), 0 when empty */
-int64_t ad_region_elements(struct ad_region r); /* of one image */
+static inline struct ad_region ad_region_none(void)
+{
+    return (struct ad_region){0, 0, 0, 0, 0, 0};
+}
+
+static inline struct ad_region ad_region_whole(const struct ad_value *value)
+{
+    return (struct ad_region){0, (int32_t)value->box.h, 0, (int32_t)value->box.w,
+                              0, (int32_t)value->box.c};
+}
+
+/* All empty regions are equal. */
+static inline bool ad_region_equal(struct ad_region a, struct ad_region b)
+{
+    if (ad_region_empty(a) || ad_region_empty(b))
+        return ad_region_empty(a) && ad_region_empty(b);
+    return a.h0 == b.h0 && a.h1 == b.h1 && a.w0 == b.w0 && a.w1 == b.w1 && a.c0 == b.c0 &&
+           a.c1 == b.c1;
+}
+
+/* Empty is in all. */
+static inline bool ad_region_contains(struct ad_region outer, struct ad_region inner)
+{
+    if (ad_region_empty(inner))
+        return true;
+    return outer.h0 <= inner.h0 && inner.h1 <= outer.h1 && outer.w0 <= inner.w0 &&
+           inner.w1 <= outer.w1 && outer.c0 <= inner.c0 && inner.c1 <= outer.c1;
+}
+
+static inline struct ad_region ad_region_intersect(struct ad_region a, struct ad_region b)
+{
+    struct ad_region r = {ad_max32(a.h0, b.h0), ad_min32(a.h1, b.h1), ad_max32(a.w0, b.w0),
+                          ad_min32(a.w1, b.w1), ad_max32(a.c0, b.c0), ad_min32(a.c1, b.c1)};
+    return ad_region_empty(r) ? ad_region_none() : r;
+}
+
+/* The smallest box of both. */
+static inline struct ad_region ad_region_hull(struct ad_region a, struct ad_region b)
+{
+    if (ad_region_empty(a))
+        return ad_region_empty(b) ? ad_region_none() : b;
+    if (ad_region_empty(b))
+        return a;
+    return (struct ad_region){ad_min32(a.h0, b.h0), ad_max32(a.h1, b.h1), ad_min32(a.w0, b.w0),
+                              ad_max32(a.w1, b.w1), ad_min32(a.c0, b.c0), ad_max32(a.c1, b.c1)};
+}
+
+/* a * b of non-negative numbers; stays at the largest number instead of overflowing, so that
+ * regions read from a file can be measured before they are checked. */
+static inline int64_t ad_saturating_mul(int64_t a, int64_t b)
+{
+    int64_t product;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* (h1-h0)*(w1-w0), 0 when empty. */
+static inline int64_t ad_region_pixels(struct ad_region r)
+{
+    if (ad_region_empty(r))
+        return 0;
+    return ad_saturating_mul((int64_t)r.h1 - r.h0, (int64_t)r.w1 - r.w0);
+}
+
+/* Of one image. */
+static inline int64_t ad_region_elements(struct ad_region r)
+{
+    return ad_saturating_mul(ad_region_pixels(r), (int64_t)r.c1 - r.c0);
+}
 
 /* a minus b as disjoint non-empty boxes, at most 6, sorted by h0, then w0, then c0; returns how
  * many. Rows are cut first, so that what remains is whole rows wherever possible. */

@@ -40,7 +40,8 @@ struct ad_task {
 };
 
 enum ad_step_kind {
-    AD_STEP_COMPUTE, /* tasks [first_task, first_task + ntasks) in order, no exchange between them */
+    AD_STEP_COMPUTE, /* tasks [first_task, first_task + ntasks) in order, no exchange between them
+                      */
     AD_STEP_SEND,    /* region of value to peer */
     AD_STEP_RECV     /* region of value from peer */
 };
@@ -59,8 +60,8 @@ struct ad_step {
     int value, peer;
     enum ad_encoding encoding; /* of both ends of a message the same */
     struct ad_region region;
-    uint32_t tag;               /* SEND and its RECV carry the same, unique in the plan, from 1 */
-    int64_t start_ns, end_ns;   /* predicted; SEND: while it occupies the uplink; RECV: waiting */
+    uint32_t tag;             /* SEND and its RECV carry the same, unique in the plan, from 1 */
+    int64_t start_ns, end_ns; /* predicted; SEND: while it occupies the uplink; RECV: waiting */
 };
 
 /* Bytes of a SEND or RECV on the wire, all images, without frames. */
@@ -98,14 +99,29 @@ struct ad_schedule {
 AD_MUST_CHECK enum adaps_status ad_schedule_build(const struct ad_graph *graph,
                                                   const struct ad_cluster *cluster,
                                                   const struct ad_assignment *assignment,
-                                                  struct ad_schedule *out,
-                                                  struct adaps_error *err);
+                                                  struct ad_schedule *out, struct adaps_error *err);
+
+/* For searches: the schedules of many assignments of one graph and cluster, one after another, in
+ * the same memory and with what the last ones had in common. The same numbers as
+ * ad_schedule_build(), which stays the authority. */
+struct ad_scorer;
+
+/* Free with ad_scorer_free() (NULL is fine). err is kept for later errors. */
+AD_MUST_CHECK enum adaps_status ad_scorer_new(const struct ad_graph *graph,
+                                              const struct ad_cluster *cluster,
+                                              struct ad_scorer **out, struct adaps_error *err);
+void ad_scorer_free(struct ad_scorer *scorer);
+
+/* *out: the schedule, the scorer's, until the next call; its memory[] only with_memory. Regions
+ * that are not allowed are not noticed. */
+AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
+                                              const struct ad_assignment *assignment,
+                                              bool with_memory, const struct ad_schedule **out);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
- * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium); a
- * message starts when its SEND step is reached and its clocks are free, and arrives bytes/bandwidth +
- * latency later. SEND costs its device a
- * copy at memory bandwidth. */
+ * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
+ * a message starts when its SEND step is reached and its clocks are free, and arrives
+ * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,
                                                      struct ad_schedule *schedule,

@@ -5,7 +5,7 @@
  * time. A SEND touches clocks that are shared, so SENDs are taken one at a time, the earliest ready
  * one first (ties: the lower device). That is the order in which they would really happen: whatever
  * a later step of any device does is ready no earlier than the one just taken. */
-#include "schedule/internal.h"
+#include "schedule/clocks.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,9 +16,11 @@ struct machine {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     struct ad_schedule *schedule;
+    struct ad_clocks *clocks;
     int64_t *arrival; /* by tag; -1 = not sent yet */
     size_t ntags;
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
+    int64_t ready[AD_MAX_DEVICES]; /* of the SEND that the device has come to; -1: at none */
     int step[AD_MAX_DEVICES];
 };
 
@@ -41,7 +43,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t task_ns(const struct machine *m, int device, const struct ad_task *task)
+static int64_t compute_ns(const struct machine *m, int device, const struct ad_task *task)
 {
     const struct ad_graph *graph = m->graph;
     const struct ad_op *op = &graph->ops[task->op];
@@ -55,6 +57,19 @@ static int64_t task_ns(const struct machine *m, int device, const struct ad_task
     return to_ns(ad_cost_seconds(&m->cluster->devices[device], &work));
 }
 
+static int64_t task_ns(const struct machine *m, int device, const struct ad_task *task)
+{
+    struct ad_clocks *c = m->clocks;
+    if (!c->times)
+        return compute_ns(m, device, task);
+    struct ad_time *known = ad_clocks_time(c, task, c->class[device]);
+    if (known->class != c->class[device] || known->op != task->op ||
+        memcmp(&known->region, &task->region, sizeof known->region) != 0)
+        *known = (struct ad_time){task->op, c->class[device], task -> region,
+                                  compute_ns(m, device, task)};
+    return known->ns;
+}
+
 /* The clock of a device at a SEND once the message is copied and ready for the wire. */
 static int64_t ready_ns(const struct machine *m, int device)
 {
@@ -64,20 +79,17 @@ static int64_t ready_ns(const struct machine *m, int device)
     return plus(m->clock[device], to_ns(bytes / (sender->table.memory_bw * sender->speed)));
 }
 
-static bool at_send(const struct machine *m, int device)
-{
-    const struct ad_program *p = &m->schedule->programs[device];
-    return m->step[device] < p->nsteps && p->steps[m->step[device]].kind == AD_STEP_SEND;
-}
-
 /* Runs a device up to its next SEND, a RECV that must wait for one, or its end. */
 static void advance(struct machine *m, int device)
 {
     struct ad_program *p = &m->schedule->programs[device];
+    m->ready[device] = -1;
     for (; m->step[device] < p->nsteps; m->step[device]++) {
         struct ad_step *step = &p->steps[m->step[device]];
-        if (step->kind == AD_STEP_SEND)
+        if (step->kind == AD_STEP_SEND) {
+            m->ready[device] = ready_ns(m, device);
             return;
+        }
         if (step->kind == AD_STEP_RECV && m->arrival[step->tag] < 0)
             return;
         step->start_ns = m->clock[device];
@@ -99,7 +111,7 @@ static void send(struct machine *m, int device)
     struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
     const struct ad_link *link =
         &m->cluster->links[(size_t)device * (size_t)m->cluster->ndevices + (size_t)step->peer];
-    m->clock[device] = ready_ns(m, device);
+    m->clock[device] = m->ready[device];
     int64_t wire =
         m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[step->peer]);
     step->start_ns = later(m->clock[device], wire);
@@ -109,7 +121,8 @@ static void send(struct machine *m, int device)
     m->arrival[step->tag] = plus(step->end_ns, to_ns(link->latency));
     m->step[device]++;
     advance(m, device);
-    advance(m, step->peer);
+    if (m->ready[step->peer] < 0)
+        advance(m, step->peer);
 }
 
 static enum adaps_status run(struct machine *m, struct adaps_error *err)
@@ -119,16 +132,9 @@ static enum adaps_status run(struct machine *m, struct adaps_error *err)
         advance(m, d);
     for (;;) {
         int first = -1;
-        int64_t first_ns = 0;
-        for (int d = 0; d < n; d++) {
-            if (!at_send(m, d))
-                continue;
-            int64_t ns = ready_ns(m, d);
-            if (first < 0 || ns < first_ns) {
+        for (int d = 0; d < n; d++)
+            if (m->ready[d] >= 0 && (first < 0 || m->ready[d] < m->ready[first]))
                 first = d;
-                first_ns = ns;
-            }
-        }
         if (first < 0)
             break;
         send(m, first);
@@ -158,22 +164,70 @@ static bool count_tags(const struct ad_schedule *schedule, size_t *ntags)
     return true;
 }
 
+/* Each distinct device once: equal tables and speeds take equal times. */
+static void classify(struct ad_clocks *c, const struct ad_cluster *cluster)
+{
+    for (int d = 0; d < cluster->ndevices; d++) {
+        const struct ad_device *a = &cluster->devices[d];
+        c->class[d] = d;
+        for (int e = 0; e < d && c->class[d] == d; e++) {
+            const struct ad_device *b = &cluster->devices[e];
+            if (a->speed == b->speed && a->table.constant_s == b->table.constant_s &&
+                a->table.memory_bw == b->table.memory_bw &&
+                memcmp(a->table.rate, b->table.rate, sizeof a->table.rate) == 0)
+                c->class[d] = c->class[e];
+        }
+    }
+}
+
+bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *graph,
+                    const struct ad_cluster *cluster)
+{
+    size_t want = (size_t)graph->nops * (size_t)cluster->ndevices * 8;
+    *out = (struct ad_clocks){.ntimes = 1024};
+    while (out->ntimes < want && out->ntimes < 65536)
+        out->ntimes *= 2;
+    classify(out, cluster);
+    out->times = ad_calloc(out->ntimes, sizeof *out->times);
+    for (size_t i = 0; out->times && i < out->ntimes; i++)
+        out->times[i].op = -1;
+    return out->times != NULL;
+}
+
+void ad_clocks_fini(struct ad_clocks *clocks)
+{
+    ad_free(clocks->times);
+    ad_free(clocks->arrival);
+    *clocks = (struct ad_clocks){0};
+}
+
+enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_graph *graph,
+                                const struct ad_cluster *cluster, size_t ntags,
+                                struct ad_schedule *schedule, struct adaps_error *err)
+{
+    struct machine m = {
+        .graph = graph, .cluster = cluster, .schedule = schedule, .clocks = clocks, .ntags = ntags};
+    while (clocks->room < ntags + 1)
+        if (!ad_grow(&clocks->arrival, clocks->room, &clocks->room, sizeof *clocks->arrival))
+            return ad_error_memory(err, "simulation", ntags);
+    m.arrival = clocks->arrival;
+    memset(m.arrival, -1, (ntags + 1) * sizeof *m.arrival);
+    memset(schedule->busy_ns, 0, (size_t)schedule->ndevices * sizeof *schedule->busy_ns);
+    return run(&m, err);
+}
+
 enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                        const struct ad_cluster *cluster,
                                        struct ad_schedule *schedule, struct adaps_error *err)
 {
-    struct machine m = {.graph = graph, .cluster = cluster, .schedule = schedule};
+    struct ad_clocks clocks = {.times = NULL};
+    size_t ntags;
     if (schedule->ndevices != cluster->ndevices || schedule->ndevices > AD_MAX_DEVICES)
         return ad_error_set(err, ADAPS_EINTERNAL, "schedule: %d programs for %d devices",
                             schedule->ndevices, cluster->ndevices);
-    if (!count_tags(schedule, &m.ntags))
-        return ad_error_set(err, ADAPS_EINTERNAL, "schedule: tags are not 1 to %zu", m.ntags);
-    m.arrival = ad_calloc(m.ntags + 1, sizeof *m.arrival);
-    if (!m.arrival)
-        return ad_error_memory(err, "simulation", m.ntags);
-    memset(m.arrival, -1, (m.ntags + 1) * sizeof *m.arrival);
-    memset(schedule->busy_ns, 0, (size_t)schedule->ndevices * sizeof *schedule->busy_ns);
-    enum adaps_status status = run(&m, err);
-    ad_free(m.arrival);
+    if (!count_tags(schedule, &ntags))
+        return ad_error_set(err, ADAPS_EINTERNAL, "schedule: tags are not 1 to %zu", ntags);
+    enum adaps_status status = ad_clocks_run(&clocks, graph, cluster, ntags, schedule, err);
+    ad_clocks_fini(&clocks);
     return status;
 }

@@ -7,12 +7,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Whether some plan could need more memory than some device has: whatever a plan is, no device
+ * holds more than all weights and all values. */
+static bool memory_matters(const struct ad_search_problem *p)
+{
+    const struct ad_graph *graph = p->graph;
+    int64_t all = 0;
+    for (int w = 0; w < graph->nweights; w++)
+        all += graph->weights[w].rows * graph->weights[w].row_elements;
+    for (int v = 0; v < graph->nvalues; v++)
+        all += graph->values[v].box.n * ad_region_elements(ad_region_whole(&graph->values[v]));
+    for (int d = 0; d < p->cluster->ndevices; d++)
+        if (p->cluster->devices[d].memory > 0 &&
+            (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
+            return true;
+    return p->objective == AD_OBJECTIVE_MEMORY;
+}
+
 enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *terrain,
                                struct adaps_error *err)
 {
     const struct ad_search_problem *p = terrain->problem;
     *out = (struct ad_eval){
-        .terrain = terrain, .least_memory = -1, .cap_ns = p->latency_cap_ns, .err = err};
+        .terrain = terrain,
+        .weigh = memory_matters(p),
+        .least_memory = -1,
+        .cap_ns = p->latency_cap_ns,
+        .err = err,
+    };
     for (int d = 0; d < AD_MAX_DEVICES; d++)
         out->with_ns[d] = -1;
     out->exchange = ad_calloc((size_t)p->graph->nops, sizeof *out->exchange);
@@ -20,6 +42,8 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
         return ad_error_memory(err, "search", (size_t)p->graph->nops);
     enum adaps_status status =
         ad_assignment_init(&out->scratch, p->graph->nops, p->cluster->ndevices, err);
+    if (status == ADAPS_OK)
+        status = ad_scorer_new(p->graph, p->cluster, &out->scorer, err);
     if (status != ADAPS_OK)
         ad_eval_fini(out);
     return status;
@@ -28,6 +52,8 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
 void ad_eval_fini(struct ad_eval *eval)
 {
     ad_assignment_fini(&eval->scratch);
+    ad_scorer_free(eval->scorer);
+    eval->scorer = NULL;
     ad_free(eval->exchange);
     eval->exchange = NULL;
 }
@@ -105,7 +131,7 @@ static void score_schedule(struct ad_eval *eval, const struct ad_schedule *sched
                                .messages = schedule->messages};
     if (eval->cap_ns > 0 && schedule->makespan_ns > eval->cap_ns)
         score->late = schedule->makespan_ns - eval->cap_ns;
-    for (int d = 0; d < schedule->ndevices; d++) {
+    for (int d = 0; eval->weigh && d < schedule->ndevices; d++) {
         score->excess += excess_of(&cluster->devices[d], schedule->memory[d]);
         largest = schedule->memory[d] > largest ? schedule->memory[d] : largest;
     }
@@ -124,17 +150,15 @@ enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layo
                               struct ad_best *best, bool *better)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
-    struct ad_schedule schedule;
+    const struct ad_schedule *schedule;
     struct ad_score score;
     ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &eval->scratch);
-    enum adaps_status status =
-        ad_schedule_build(p->graph, p->cluster, &eval->scratch, &schedule, eval->err);
+    enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, eval->weigh, &schedule);
     if (status != ADAPS_OK)
         return status;
     eval->visited++;
-    score_schedule(eval, &schedule, &score);
-    int devices = computing_devices(&schedule);
-    ad_schedule_fini(&schedule);
+    score_schedule(eval, schedule, &score);
+    int devices = computing_devices(schedule);
     bool won = keep(best, layout, &score, devices);
     if (eval->best_shared && eval->best_shared != best)
         keep(eval->best_shared, layout, &score, devices);

@@ -18,6 +18,8 @@ struct ad_best;
 struct ad_eval {
     const struct ad_terrain *terrain;
     struct ad_assignment scratch;
+    struct ad_scorer *scorer;
+    bool weigh; /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
     int64_t visited;    /* layouts evaluated so far */
     double space_log10; /* set by the search function */

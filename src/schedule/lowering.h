@@ -1,0 +1,90 @@
+/* The state of lowering, shared by route.c (which messages), lower.c (which steps) and score.c.
+ * Internal to schedule/. */
+#ifndef AD_SCHEDULE_LOWERING_H
+#define AD_SCHEDULE_LOWERING_H
+
+#include "schedule/internal.h"
+
+/* One message. `before` is the op whose task at `to` wants it first; nops for network outputs. */
+struct ad_transfer {
+    int value;
+    int slot; /* of its SEND: 2p + 1 behind producer p (-1: network inputs), 2i in front of op i */
+    int from, to, before;
+    struct ad_region region;
+    int previous; /* the message before this one between the same two devices, -1 for none */
+    bool sent;
+    bool received;
+};
+
+struct ad_transfers {
+    struct ad_transfer *list;
+    size_t count, room;
+};
+
+/* What routing one op's output found, and for what: it depends on nothing else (without a hub). */
+struct ad_routed {
+    bool valid;
+    int hub;
+    struct ad_region *assigned, *needed; /* by device: the key, with first_use */
+    int *first_use;
+    struct ad_region *computed; /* by device: assigned, pruned */
+    struct ad_region *reads;    /* [input * ndevices + device]: what computing that reads */
+    struct ad_transfers sends;  /* in the order of the tags */
+};
+
+#define AD_ROUTED_KEPT 4
+
+struct ad_route_memo {
+    struct ad_routed kept[AD_ROUTED_KEPT];
+    int next;              /* the one to overwrite */
+    struct ad_routed *now; /* of the assignment being lowered */
+};
+
+struct ad_lowering {
+    const struct ad_graph *graph;
+    const struct ad_cluster *cluster;
+    int ndevices, nops, hub;
+    bool reused;                  /* for many assignments: leave room to grow, remember routes */
+    bool levels;                  /* of the assignment */
+    const bool *early;            /* by op */
+    struct ad_region *computed;   /* [op * ndevices + device], pruned */
+    struct ad_region *needed;     /* [value * ndevices + device], hulls */
+    int *first_use;               /* likewise: op that reads it first */
+    struct ad_arena arena;        /* of the memo's fixed parts */
+    struct ad_route_memo *memo;   /* by op */
+    struct ad_transfers inputs;   /* of the network's inputs */
+    struct ad_transfers all;      /* in the order of the tags */
+    struct ad_region_set missing; /* scratch */
+    struct ad_transfers *into;    /* where routing puts what it finds */
+    bool asked_readers;           /* what it found depends on more than its key */
+    int kept;                     /* answers per op: AD_ROUTED_KEPT, or 1 when not reused */
+    int *last;                    /* [from * ndevices + to]: the last message */
+    size_t *start, *waiting;      /* by op: the messages it waits for */
+    size_t waiting_room, *task_room, *step_room; /* the latter by device */
+    struct ad_schedule *schedule;
+    struct adaps_error *err;
+};
+
+/* Room for a graph and cluster. On failure there is nothing to free. */
+AD_MUST_CHECK enum adaps_status ad_lowering_init(struct ad_lowering *out,
+                                                 const struct ad_graph *graph,
+                                                 const struct ad_cluster *cluster, bool reused,
+                                                 struct adaps_error *err);
+void ad_lowering_fini(struct ad_lowering *l);
+
+/* All messages of an assignment into l->all, what is computed into l->computed (route.c). */
+AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
+                                                  const struct ad_assignment *assignment);
+
+/* Routes and writes the programs into *schedule, whose arrays it keeps if it has any. The regions
+ * must be allowed. */
+AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
+                                                const struct ad_assignment *assignment,
+                                                struct ad_schedule *schedule);
+
+static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
+{
+    return &l->computed[(size_t)op * (size_t)l->ndevices + (size_t)device];
+}
+
+#endif

@@ -1,0 +1,389 @@
+/* Routing, the first pass of lowering, backwards over the ops: what each device needs of each value
+ * is known once all consumers have been seen; what it does not compute itself becomes transfers
+ * from holders, and what nobody wants of a computed region is pruned before the op's own inputs are
+ * asked for.
+ *
+ * With a hub, the hub fetches all that any other device lacks and some device computes, and serves
+ * the others. What it has received it passes on at once (a relay).
+ *
+ * A search lowers thousands of assignments that differ in a few ops. What is found for an op
+ * depends on its assigned regions and on what is needed of its output and from when on; the last
+ * few answers are kept (struct ad_routed). */
+#include "schedule/lowering.h"
+#include "fusion/fused.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void note_need(struct ad_lowering *l, int value, int device, struct ad_region r, int op)
+{
+    size_t i = (size_t)value * (size_t)l->ndevices + (size_t)device;
+    if (ad_region_empty(r) || ad_value_constant(l->graph, value))
+        return;
+    l->needed[i] = ad_region_hull(l->needed[i], r);
+    l->first_use[i] = op;
+}
+
+/* What `device` holds of a value because it computed it or was fed. */
+static struct ad_region held(struct ad_lowering *l, int value, int device)
+{
+    const struct ad_value *v = &l->graph->values[value];
+    if (v->producer >= 0)
+        return *ad_computed_at(l, v->producer, device);
+    return device == l->cluster->source ? ad_region_whole(v) : ad_region_none();
+}
+
+static bool add_transfer(struct ad_lowering *l, int value, int from, int to,
+                         struct ad_region region)
+{
+    struct ad_transfers *into = l->into;
+    if (!ad_grow(&into->list, into->count, &into->room, sizeof *into->list))
+        return false;
+    into->list[into->count++] = (struct ad_transfer){
+        .value = value,
+        .slot = 2 * l->graph->values[value].producer + 1,
+        .from = from,
+        .to = to,
+        .before = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)to],
+        .region = region,
+    };
+    return true;
+}
+
+static enum adaps_status nobody_computes(struct ad_lowering *l, int value, int to,
+                                         struct ad_region box)
+{
+    char text[96];
+    return ad_error_set(
+        l->err, ADAPS_EINTERNAL, "assignment: %s needs %s of %s, which no device computes",
+        l->cluster->devices[to].name,
+        ad_region_format(box, ad_region_whole(&l->graph->values[value]), text, sizeof text),
+        l->graph->values[value].name);
+}
+
+/* The hull of several needs may hold a gap that nobody reads and nobody computes; only a piece that
+ * some task or the network's output really reads must be there. */
+static bool really_read(struct ad_lowering *l, int value, int device, struct ad_region piece)
+{
+    const struct ad_graph *graph = l->graph;
+    l->asked_readers = true;
+    if (device == l->cluster->source)
+        for (int i = 0; i < graph->noutputs; i++)
+            if (graph->outputs[i] == value)
+                return true;
+    for (int i = 0; i < l->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        for (int k = 0; k < op->ninputs; k++)
+            if (op->inputs[k] == value &&
+                !ad_region_empty(ad_region_intersect(
+                    piece, ad_need(graph, op, k, *ad_computed_at(l, i, device)))))
+                return true;
+    }
+    return false;
+}
+
+/* Cuts what `to` lacks of a value among the holders, the largest part first; equal parts go to the
+ * lower index. */
+static enum adaps_status fetch(struct ad_lowering *l, int value, int to,
+                               struct ad_region_set *missing)
+{
+    while (missing->count > 0) {
+        struct ad_region box = missing->boxes[missing->count - 1], best = ad_region_none();
+        int from = -1;
+        for (int d = 0; d < l->ndevices; d++) {
+            struct ad_region part = ad_region_intersect(box, held(l, value, d));
+            if (d != to && ad_region_elements(part) > ad_region_elements(best)) {
+                best = part;
+                from = d;
+            }
+        }
+        if (from < 0) {
+            if (really_read(l, value, to, box))
+                return nobody_computes(l, value, to, box);
+            missing->count--;
+            continue;
+        }
+        struct ad_region rest[6];
+        int nrest = ad_region_subtract(box, best, rest);
+        missing->count--;
+        bool room = add_transfer(l, value, from, to, best);
+        for (int i = 0; i < nrest && room; i++)
+            room = ad_region_set_add(missing, rest[i]);
+        if (!room)
+            return ad_error_memory(l->err, "transfers", l->into->count);
+    }
+    return ADAPS_OK;
+}
+
+/* The parts that `device` needs and does not have itself; how many (at most 6). */
+static int lacks(struct ad_lowering *l, int value, int device, struct ad_region rest[6])
+{
+    struct ad_region want = l->needed[(size_t)value * (size_t)l->ndevices + (size_t)device];
+    return ad_region_empty(want) ? 0 : ad_region_subtract(want, held(l, value, device), rest);
+}
+
+/* With a hub: it fetches all that anybody lacks and it has not, and serves the others from that.
+ * What it passes on leaves in front of the value's first reader. */
+static enum adaps_status fill_hub(struct ad_lowering *l, int value, int *first)
+{
+    struct ad_region_set missing = {0};
+    struct ad_region rest[6];
+    enum adaps_status status = ADAPS_OK;
+    bool room = true;
+    *first = l->nops;
+    for (int d = 0; d < l->ndevices; d++) {
+        int nrest = lacks(l, value, d, rest);
+        int use = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)d];
+        *first = nrest > 0 && use < *first ? use : *first;
+        for (int i = 0; i < nrest && room; i++)
+            room = ad_region_set_add(&missing, rest[i]);
+    }
+    size_t old = l->into->count;
+    if (!room || !ad_region_set_remove(&missing, held(l, value, l->hub)))
+        status = ad_error_memory(l->err, "transfers", missing.count);
+    else
+        status = fetch(l, value, l->hub, &missing);
+    for (size_t t = old; t < l->into->count; t++)
+        l->into->list[t].before = *first;
+    ad_region_set_fini(&missing);
+    return status;
+}
+
+/* One message from the hub; a relay unless it computed all of it. */
+static bool add_served(struct ad_lowering *l, int value, int to, struct ad_region box, int first)
+{
+    if (!add_transfer(l, value, l->hub, to, box))
+        return false;
+    if (!ad_region_contains(held(l, value, l->hub), box))
+        l->into->list[l->into->count - 1].slot = 2 * first;
+    return true;
+}
+
+/* Sends `to` what it lacks of a value, of which the hub has `there`. */
+static enum adaps_status serve(struct ad_lowering *l, int value, int to,
+                               const struct ad_region_set *there, int first)
+{
+    struct ad_region rest[6];
+    struct ad_region_set left = {0};
+    enum adaps_status status = ADAPS_OK;
+    int nrest = lacks(l, value, to, rest);
+    bool room = true;
+    for (int i = 0; i < nrest && room; i++) {
+        if (ad_region_set_covers(there, rest[i])) {
+            room = add_served(l, value, to, rest[i], first);
+            continue;
+        }
+        room = ad_region_set_add(&left, rest[i]);
+        for (size_t k = 0; k < there->count && room; k++) {
+            struct ad_region part = ad_region_intersect(rest[i], there->boxes[k]);
+            room = ad_region_empty(part) ||
+                   (ad_region_set_remove(&left, part) && add_served(l, value, to, part, first));
+        }
+    }
+    if (!room)
+        status = ad_error_memory(l->err, "transfers", l->into->count);
+    for (size_t i = 0; i < left.count && status == ADAPS_OK; i++)
+        if (really_read(l, value, to, left.boxes[i]))
+            status = nobody_computes(l, value, to, left.boxes[i]);
+    ad_region_set_fini(&left);
+    return status;
+}
+
+static enum adaps_status route_hub(struct ad_lowering *l, int value)
+{
+    struct ad_region_set there = {0};
+    size_t old = l->into->count;
+    int first;
+    enum adaps_status status = fill_hub(l, value, &first);
+    bool room = status != ADAPS_OK || ad_region_set_add(&there, held(l, value, l->hub));
+    for (size_t t = old; t < l->into->count && room; t++)
+        room = ad_region_set_add(&there, l->into->list[t].region);
+    if (!room)
+        status = ad_error_memory(l->err, "transfers", there.count);
+    for (int d = 0; d < l->ndevices && status == ADAPS_OK; d++)
+        if (d != l->hub)
+            status = serve(l, value, d, &there, first);
+    ad_region_set_fini(&there);
+    return status;
+}
+
+/* Transfers of one value, all of whose readers are known. */
+static enum adaps_status route(struct ad_lowering *l, int value)
+{
+    struct ad_region_set *missing = &l->missing;
+    enum adaps_status status = ADAPS_OK;
+    if (l->hub >= 0)
+        return route_hub(l, value);
+    missing->count = 0;
+    for (int d = 0; d < l->ndevices && status == ADAPS_OK; d++) {
+        struct ad_region rest[6];
+        int nrest = lacks(l, value, d, rest);
+        for (int i = nrest - 1; i >= 0 && status == ADAPS_OK; i--)
+            if (!ad_region_set_add(missing, rest[i]))
+                status = ad_error_memory(l->err, "transfers", sizeof rest);
+        if (status == ADAPS_OK)
+            status = fetch(l, value, d, missing);
+    }
+    return status;
+}
+
+/* Shrinks what the devices compute of an op to what is read of it. */
+static void prune(struct ad_lowering *l, int op)
+{
+    int value = l->graph->ops[op].output;
+    for (int d = 0; d < l->ndevices; d++) {
+        struct ad_region *r = ad_computed_at(l, op, d);
+        if (ad_region_empty(*r))
+            continue;
+        struct ad_region want =
+            ad_region_intersect(*r, l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d]);
+        for (size_t t = 0; t < l->into->count; t++)
+            if (l->into->list[t].from == d)
+                want = ad_region_hull(want, ad_region_intersect(*r, l->into->list[t].region));
+        want = ad_region_allow(l->graph, &l->graph->ops[op], want);
+        if (ad_region_contains(*r, want))
+            *r = want;
+    }
+}
+
+static int compare_regions(struct ad_region a, struct ad_region b)
+{
+    int32_t x[6] = {a.h0, a.w0, a.c0, a.h1, a.w1, a.c1};
+    int32_t y[6] = {b.h0, b.w0, b.c0, b.h1, b.w1, b.c1};
+    for (int i = 0; i < 6; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
+}
+
+/* The order of the tags and of every device's SENDs: by slot, then by who waits first. */
+static int compare_transfers(const void *pa, const void *pb)
+{
+    const struct ad_transfer *a = pa, *b = pb;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    if (a->before != b->before)
+        return a->before < b->before ? -1 : 1;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    if (a->to != b->to)
+        return a->to < b->to ? -1 : 1;
+    if (a->from != b->from)
+        return a->from < b->from ? -1 : 1;
+    return compare_regions(a->region, b->region);
+}
+
+/* The kept answer for the op as it is assigned and needed now; else the entry to put it into. */
+static struct ad_routed *recall(struct ad_lowering *l, int op)
+{
+    size_t n = (size_t)l->ndevices, at = (size_t)l->graph->ops[op].output * n;
+    struct ad_route_memo *memo = &l->memo[op];
+    const struct ad_region *assigned = ad_computed_at(l, op, 0);
+    for (int i = 0; i < l->kept; i++) {
+        struct ad_routed *r = &memo->kept[i];
+        if (r->valid && r->hub == l->hub && !memcmp(r->assigned, assigned, n * sizeof *assigned) &&
+            !memcmp(r->needed, &l->needed[at], n * sizeof *r->needed) &&
+            !memcmp(r->first_use, &l->first_use[at], n * sizeof *r->first_use)) {
+            memcpy(ad_computed_at(l, op, 0), r->computed, n * sizeof *r->computed);
+            return r;
+        }
+    }
+    struct ad_routed *r = &memo->kept[memo->next];
+    memo->next = (memo->next + 1) % l->kept;
+    r->valid = false;
+    r->hub = l->hub;
+    memcpy(r->assigned, assigned, n * sizeof *assigned);
+    memcpy(r->needed, &l->needed[at], n * sizeof *r->needed);
+    memcpy(r->first_use, &l->first_use[at], n * sizeof *r->first_use);
+    return r;
+}
+
+static void sort_transfers(struct ad_transfers *t)
+{
+    bool sorted = true;
+    for (size_t i = 1; i < t->count && sorted; i++)
+        sorted = compare_transfers(&t->list[i - 1], &t->list[i]) <= 0;
+    if (!sorted)
+        qsort(t->list, t->count, sizeof *t->list, compare_transfers);
+}
+
+static enum adaps_status route_op(struct ad_lowering *l, int i)
+{
+    const struct ad_op *op = &l->graph->ops[i];
+    struct ad_routed *r = recall(l, i);
+    l->memo[i].now = r;
+    if (r->valid)
+        return ADAPS_OK;
+    l->into = &r->sends;
+    l->into->count = 0;
+    l->asked_readers = false;
+    enum adaps_status status = route(l, op->output);
+    if (status != ADAPS_OK)
+        return status;
+    prune(l, i);
+    sort_transfers(&r->sends);
+    memcpy(r->computed, ad_computed_at(l, i, 0), (size_t)l->ndevices * sizeof *r->computed);
+    for (int k = 0; k < op->ninputs; k++)
+        for (int d = 0; d < l->ndevices; d++)
+            r->reads[k * l->ndevices + d] = ad_need(l->graph, op, k, r->computed[d]);
+    r->valid = !l->asked_readers; /* that depends on more */
+    return ADAPS_OK;
+}
+
+static bool append(struct ad_transfers *to, const struct ad_transfers *from)
+{
+    while (to->room < to->count + from->count)
+        if (!ad_grow(&to->list, to->room, &to->room, sizeof *to->list))
+            return false;
+    if (from->count > 0)
+        memcpy(&to->list[to->count], from->list, from->count * sizeof *to->list);
+    to->count += from->count;
+    return true;
+}
+
+/* All groups in the order of the slots; only a hub's relays are out of order then. */
+static enum adaps_status collect(struct ad_lowering *l)
+{
+    l->all.count = 0;
+    sort_transfers(&l->inputs);
+    bool room = append(&l->all, &l->inputs);
+    for (int i = 0; i < l->nops && room; i++)
+        room = append(&l->all, &l->memo[i].now->sends);
+    if (!room)
+        return ad_error_memory(l->err, "transfers", l->all.count);
+    if (l->hub >= 0)
+        sort_transfers(&l->all);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assignment *assignment)
+{
+    const struct ad_graph *graph = l->graph;
+    size_t n = (size_t)l->ndevices, nvalues = (size_t)graph->nvalues;
+    l->hub = assignment->hub;
+    l->early = assignment->early;
+    if (l->nops > 0)
+        memcpy(l->computed, assignment->region, (size_t)l->nops * n * sizeof *l->computed);
+    memset(l->needed, 0, nvalues * n * sizeof *l->needed);
+    memset(l->first_use, 0, nvalues * n * sizeof *l->first_use);
+    for (int i = 0; i < graph->noutputs; i++)
+        note_need(l, graph->outputs[i], l->cluster->source,
+                  ad_region_whole(&graph->values[graph->outputs[i]]), l->nops);
+    for (int i = l->nops - 1; i >= 0; i--) {
+        const struct ad_op *op = &graph->ops[i];
+        enum adaps_status status = route_op(l, i);
+        if (status != ADAPS_OK)
+            return status;
+        for (int k = 0; k < op->ninputs; k++)
+            for (int d = 0; d < l->ndevices; d++)
+                note_need(l, op->inputs[k], d, l->memo[i].now->reads[k * l->ndevices + d], i);
+    }
+    l->into = &l->inputs;
+    l->inputs.count = 0;
+    for (int i = 0; i < graph->ninputs; i++) {
+        enum adaps_status status = route(l, graph->inputs[i]);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return collect(l);
+}
