@@ -25,6 +25,13 @@ AD_MUST_CHECK bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *
                                   const struct ad_cluster *cluster);
 void ad_clocks_fini(struct ad_clocks *clocks);
 
+/* Seconds to ns, within [0, 11 days]. */
+int64_t ad_clocks_ns(double seconds);
+
+/* What a task takes on a device. */
+int64_t ad_clocks_task_ns(struct ad_clocks *clocks, const struct ad_graph *graph,
+                          const struct ad_cluster *cluster, int device, const struct ad_task *task);
+
 /* As ad_schedule_simulate(), for a schedule from lowering: its tags are 1 to ntags. */
 AD_MUST_CHECK enum adaps_status ad_clocks_run(struct ad_clocks *clocks,
                                               const struct ad_graph *graph,

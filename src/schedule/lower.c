@@ -1,7 +1,8 @@
 /* Lowering: an assignment becomes programs.
  *
  * Two passes. Backwards over the ops, what moves from whom to whom (route.c). Forwards: tasks in
- * graph order, each behind the RECVs it waits for and in front of the SENDs of its result.
+ * graph order, each behind the RECVs it waits for and in front of the SENDs of its result; or in
+ * another order (order.c).
  *
  * A hub's RECVs and SENDs of a value that it passes on stand in front of the first op, on any
  * device, that reads the value (a relay).
@@ -11,6 +12,7 @@
  * j <= i; the RECVs that FIFO order pulls in front of it belong to SENDs of no later slot; and a
  * relay's own RECVs, at its slot, wait for lower slots only. So every wait points to a lower slot,
  * or within a slot from a device to the hub, which waits for nobody there. */
+#include "schedule/clocks.h"
 #include "schedule/lowering.h"
 #include "fusion/fused.h"
 
@@ -89,7 +91,7 @@ static enum ad_encoding encoding_of(const struct ad_lowering *l, int value)
     return l->levels && ad_levels_fit(l->graph, value) ? AD_ENCODING_LEVELS : AD_ENCODING_F32;
 }
 
-static void emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
+void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
 {
     const struct ad_transfer *m = &l->all.list[t];
     struct ad_program *p = &l->schedule->programs[kind == AD_STEP_SEND ? m->from : m->to];
@@ -106,19 +108,19 @@ static void emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind
 }
 
 /* RECV of t, behind all earlier messages between the same two devices. */
-static void emit_receive(struct ad_lowering *l, size_t t)
+void ad_lowering_emit_receive(struct ad_lowering *l, size_t t)
 {
     struct ad_transfer *m = l->all.list;
     while (!m[t].received) {
         size_t first = t;
         while (m[first].previous >= 0 && !m[m[first].previous].received)
             first = (size_t)m[first].previous;
-        emit_message(l, first, AD_STEP_RECV);
+        ad_lowering_emit_message(l, first, AD_STEP_RECV);
         m[first].received = true;
     }
 }
 
-static void emit_task(struct ad_lowering *l, int op, int device, struct ad_region region)
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region)
 {
     struct ad_program *p = &l->schedule->programs[device];
     struct ad_step *last = p->nsteps > 0 ? &p->steps[p->nsteps - 1] : NULL;
@@ -158,7 +160,7 @@ static size_t send_up_to(struct ad_lowering *l, size_t next, int slot)
 {
     for (; next < l->all.count && l->all.list[next].slot <= slot; next++)
         if (!l->all.list[next].sent)
-            emit_message(l, next, AD_STEP_SEND);
+            ad_lowering_emit_message(l, next, AD_STEP_SEND);
     return next;
 }
 
@@ -181,15 +183,15 @@ static void emit_rest(struct ad_lowering *l, int op, int device, const struct ad
     for (size_t i = 0; i < rest->count && apart; i++)
         apart = ad_region_contains(whole, ad_region_allow(l->graph, o, rest->boxes[i]));
     for (size_t i = 0; i < rest->count && apart; i++)
-        emit_task(l, op, device, ad_region_allow(l->graph, o, rest->boxes[i]));
+        ad_lowering_emit_task(l, op, device, ad_region_allow(l->graph, o, rest->boxes[i]));
     if (!apart)
-        emit_task(l, op, device, whole);
+        ad_lowering_emit_task(l, op, device, whole);
 }
 
 /* An early op on a device: message by message (in their order, so that FIFO holds) what is sent,
  * each followed by its SEND, then the rest. A message of more than half of all ends this: nothing
  * is left to hide it behind. */
-static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
+bool ad_lowering_emit_early(struct ad_lowering *l, int op, int device, size_t next)
 {
     const struct ad_op *o = &l->graph->ops[op];
     struct ad_region whole = *ad_computed_at(l, op, device);
@@ -205,10 +207,10 @@ static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
             !ad_region_contains(whole, part))
             break;
         if (touches(&rest, part)) {
-            emit_task(l, op, device, part);
+            ad_lowering_emit_task(l, op, device, part);
             room = ad_region_set_remove(&rest, part);
         }
-        emit_message(l, t, AD_STEP_SEND);
+        ad_lowering_emit_message(l, t, AD_STEP_SEND);
         m->sent = true;
         messages++;
     }
@@ -226,8 +228,8 @@ static bool emit_op(struct ad_lowering *l, int op, size_t next)
         if (ad_region_empty(r))
             continue;
         if (!l->early[op])
-            emit_task(l, op, d, r);
-        else if (!emit_early(l, op, d, next))
+            ad_lowering_emit_task(l, op, d, r);
+        else if (!ad_lowering_emit_early(l, op, d, next))
             return false;
     }
     return true;
@@ -239,7 +241,7 @@ static bool forward(struct ad_lowering *l)
     for (int i = -1; i <= l->nops; i++) {
         if (i >= 0)
             for (size_t w = l->start[i]; w < l->start[i + 1]; w++)
-                emit_receive(l, l->waiting[w]);
+                ad_lowering_emit_receive(l, l->waiting[w]);
         next = send_up_to(l, next, 2 * i);
         if (i >= 0 && i < l->nops && !emit_op(l, i, next))
             return false;
@@ -285,7 +287,9 @@ static enum adaps_status emit(struct ad_lowering *l)
     while (l->waiting_room < l->all.count && room)
         room = ad_grow(&l->waiting, l->waiting_room, &l->waiting_room, sizeof *l->waiting);
     room = room && make_programs(l);
-    if (room) {
+    if (room && l->order != AD_ORDER_GRAPH && l->hub < 0) {
+        room = ad_lowering_order(l, l->order == AD_ORDER_CRITICAL);
+    } else if (room) {
         index_transfers(l);
         room = forward(l);
     }
@@ -358,6 +362,7 @@ void ad_lowering_fini(struct ad_lowering *l)
     ad_free(l->task_room);
     ad_free(l->step_room);
     ad_free(l->waiting);
+    ad_free(l->orders.next);
     ad_region_set_fini(&l->missing);
     ad_free(l->inputs.list);
     ad_free(l->all.list);
@@ -370,6 +375,7 @@ enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignm
 {
     l->schedule = schedule;
     l->levels = assignment->levels;
+    l->order = assignment->order;
     enum adaps_status status = ad_lowering_route(l, assignment);
     return status == ADAPS_OK ? emit(l) : status;
 }
@@ -379,6 +385,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
                                     struct adaps_error *err)
 {
     struct ad_lowering l;
+    struct ad_clocks clocks = {.times = NULL};
     memset(out, 0, sizeof *out);
     enum adaps_status status = check_assignment(graph, cluster, assignment, err);
     if (status != ADAPS_OK)
@@ -386,6 +393,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
     status = ad_lowering_init(&l, graph, cluster, false, err);
     if (status != ADAPS_OK)
         return status;
+    l.clocks = &clocks;
     status = ad_lowering_run(&l, assignment, out);
     ad_lowering_fini(&l);
     if (status == ADAPS_OK)

@@ -40,12 +40,32 @@ struct ad_route_memo {
     struct ad_routed *now; /* of the assignment being lowered */
 };
 
+/* What order.c keeps between runs, and needs in one. By value or op and device: index * ndevices +
+ * device. */
+struct ad_orders {
+    bool surveyed, critical;
+    int *first_reader, *readers;  /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
+    int64_t *rank;                /* by op: its way to the end */
+    struct ad_order_task *tasks;
+    int *coming, *leaving;        /* by value and device: the first message; -1: none */
+    int *next;                    /* by message: the next one coming, the next one leaving */
+    size_t next_room;
+    int *open;                    /* by device, nops each: ops that may be taken */
+    int nopen[AD_MAX_DEVICES];
+    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+};
+
+struct ad_clocks;
+
 struct ad_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
     bool reused;                  /* for many assignments: leave room to grow, remember routes */
     bool levels;                  /* of the assignment */
+    enum ad_order order;          /* likewise */
+    struct ad_orders orders;
+    struct ad_clocks *clocks;     /* borrowed: what tasks take */
     const bool *early;            /* by op */
     struct ad_region *computed;   /* [op * ndevices + device], pruned */
     struct ad_region *needed;     /* [value * ndevices + device], hulls */
@@ -81,6 +101,20 @@ AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
 AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
+
+/* The steps of all devices, tasks out of graph order (order.c). False without memory. */
+AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l, bool critical);
+
+/* --- lower.c: steps at the end of a device's program --- */
+
+void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind);
+
+/* RECV of t, behind all earlier messages between the same two devices. */
+void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region);
+
+/* An early op on a device; its messages are at `next` or behind. False without memory. */
+AD_MUST_CHECK bool ad_lowering_emit_early(struct ad_lowering *l, int op, int device, size_t next);
 
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {

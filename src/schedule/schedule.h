@@ -17,10 +17,17 @@
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
  * where ad_levels_any(). */
+enum ad_order {
+    AD_ORDER_GRAPH,   /* the order of the ops in the graph */
+    AD_ORDER_READY,   /* what can start soonest; of that the first op */
+    AD_ORDER_CRITICAL /* what can start soonest; of that the op with the longest way to the end */
+};
+
 struct ad_assignment {
     int nops, ndevices;
     int hub;
     bool levels;
+    enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;
     bool *early;
 };

@@ -20,6 +20,7 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     enum adaps_status status = ad_lowering_init(&s->lowering, graph, cluster, true, err);
     if (status == ADAPS_OK && !ad_clocks_init(&s->clocks, graph, cluster))
         status = ad_error_memory(err, "scorer", (size_t)graph->nops);
+    s->lowering.clocks = &s->clocks;
     if (status == ADAPS_OK)
         *out = s;
     else

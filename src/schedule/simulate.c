@@ -24,7 +24,7 @@ struct machine {
     int step[AD_MAX_DEVICES];
 };
 
-static int64_t to_ns(double seconds)
+int64_t ad_clocks_ns(double seconds)
 {
     double ns = seconds * 1e9;
     if (!(ns > 0))
@@ -43,9 +43,9 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t compute_ns(const struct machine *m, int device, const struct ad_task *task)
+static int64_t compute_ns(const struct ad_graph *graph, const struct ad_device *device,
+                          const struct ad_task *task)
 {
-    const struct ad_graph *graph = m->graph;
     const struct ad_op *op = &graph->ops[task->op];
     int64_t images = graph->values[op->output].box.n, in = 0, r0, r1;
     for (int k = 0; k < op->ninputs; k++)
@@ -54,19 +54,20 @@ static int64_t compute_ns(const struct machine *m, int device, const struct ad_t
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     struct ad_work work =
         ad_cost_work(graph, op, images * ad_region_elements(task->region), in, r1 - r0);
-    return to_ns(ad_cost_seconds(&m->cluster->devices[device], &work));
+    return ad_clocks_ns(ad_cost_seconds(device, &work));
 }
 
-static int64_t task_ns(const struct machine *m, int device, const struct ad_task *task)
+int64_t ad_clocks_task_ns(struct ad_clocks *c, const struct ad_graph *graph,
+                          const struct ad_cluster *cluster, int device, const struct ad_task *task)
 {
-    struct ad_clocks *c = m->clocks;
     if (!c->times)
-        return compute_ns(m, device, task);
-    struct ad_time *known = ad_clocks_time(c, task, c->class[device]);
-    if (known->class != c->class[device] || known->op != task->op ||
+        return compute_ns(graph, &cluster->devices[device], task);
+    int class = c->class[device];
+    struct ad_time *known = ad_clocks_time(c, task, class);
+    if (known->class != class || known->op != task->op ||
         memcmp(&known->region, &task->region, sizeof known->region) != 0)
-        *known = (struct ad_time){task->op, c->class[device], task -> region,
-                                  compute_ns(m, device, task)};
+        *known = (struct ad_time){task->op, class, task -> region,
+                                  compute_ns(graph, &cluster->devices[device], task)};
     return known->ns;
 }
 
@@ -76,7 +77,7 @@ static int64_t ready_ns(const struct machine *m, int device)
     const struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
     const struct ad_device *sender = &m->cluster->devices[device];
     double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
-    return plus(m->clock[device], to_ns(bytes / (sender->table.memory_bw * sender->speed)));
+    return plus(m->clock[device], ad_clocks_ns(bytes / (sender->table.memory_bw * sender->speed)));
 }
 
 /* Runs a device up to its next SEND, a RECV that must wait for one, or its end. */
@@ -98,7 +99,8 @@ static void advance(struct machine *m, int device)
         } else {
             int64_t ns = 0;
             for (int t = 0; t < step->ntasks; t++)
-                ns = plus(ns, task_ns(m, device, &p->tasks[step->first_task + t]));
+                ns = plus(ns, ad_clocks_task_ns(m->clocks, m->graph, m->cluster, device,
+                                               &p->tasks[step->first_task + t]));
             m->clock[device] = plus(m->clock[device], ns);
             m->schedule->busy_ns[device] = plus(m->schedule->busy_ns[device], ns);
         }
@@ -116,9 +118,9 @@ static void send(struct machine *m, int device)
         m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[step->peer]);
     step->start_ns = later(m->clock[device], wire);
     double bytes = (double)ad_step_bytes(m->graph, step);
-    step->end_ns = plus(step->start_ns, to_ns(bytes / link->bandwidth));
+    step->end_ns = plus(step->start_ns, ad_clocks_ns(bytes / link->bandwidth));
     m->up[device] = m->down[step->peer] = m->medium = step->end_ns;
-    m->arrival[step->tag] = plus(step->end_ns, to_ns(link->latency));
+    m->arrival[step->tag] = plus(step->end_ns, ad_clocks_ns(link->latency));
     m->step[device]++;
     advance(m, device);
     if (m->ready[step->peer] < 0)

@@ -290,6 +290,16 @@ static int64_t budget(const struct ad_terrain *t)
     return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
 }
 
+static void reorder(struct improve *m)
+{
+    for (enum ad_order order = AD_ORDER_GRAPH; order <= AD_ORDER_CRITICAL && going_on(m); order++)
+        if (order != m->best->layout.order) {
+            start_trial(m);
+            m->trial.order = order;
+            accept_trial(m);
+        }
+}
+
 /* What a seed of a published strategy does not do: pictures as bytes, and exchanges without a hub. */
 static void modernise(struct improve *m)
 {
@@ -303,6 +313,7 @@ static void modernise(struct improve *m)
         m->trial.hub = -1;
         accept_trial(m);
     }
+    reorder(m);
 }
 
 static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int64_t evaluations)
@@ -330,6 +341,7 @@ static enum adaps_status improve(struct ad_eval *eval, struct ad_best *best, int
                 break;
         }
         single_ops(&m);
+        reorder(&m);
     }
     ad_free(m.centre);
     ad_layout_fini(&m.trial);
