@@ -3,7 +3,8 @@
  * A band is fixed at chosen ops only (pins); in between every device computes what its own later
  * ops read, so nothing is exchanged there. Chosen on the simulated clock: the device subset (the
  * source and the fastest others), the op behind which everything runs whole on one device, that
- * device, whether feature vectors are split by output, and the pins.
+ * device, whether feature vectors are split by output, the order of the tasks, whether what others
+ * wait for is computed first, and the pins.
  *
  * How: a grid over templates (subset x pin pattern x merge op), then descent along each of the
  * template's coordinates in turn, then single pins toggled and segments turned to columns as long
@@ -15,6 +16,7 @@
 
 #define GRID_MERGES 8 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
+#define COORDINATES 7 /* of struct point */
 
 enum pattern {
     PIN_ALL,     /* every op exchanges */
@@ -35,6 +37,8 @@ struct point {
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
     int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
                              reads it, but dense layers split by output */
+    bool late;            /* what others wait for is not computed first */
+    int order;            /* counted from the last of enum ad_order */
 };
 
 struct search {
@@ -82,6 +86,7 @@ static void build(struct search *s, const struct point *point)
     bool use[AD_MAX_DEVICES] = {false};
     double weight[AD_MAX_DEVICES];
     int windows = 0;
+    s->layout.order = (enum ad_order)(AD_ORDER_CRITICAL - point->order);
     for (int k = 0; k < point->devices; k++)
         use[t->order[k]] = true;
     ad_terrain_weights(t, use, weight);
@@ -95,6 +100,7 @@ static void build(struct search *s, const struct point *point)
         else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && point->devices > 1)
             dim = AD_DIM_C;
         op->dim = dim;
+        op->early = !point->late;
         op->pinned = dim == AD_DIM_C || pinned(t, point->pattern, i, windows);
         op->at = point->last_is_fastest ? t->fastest : t->problem->cluster->source;
         ad_cuts_proportional(weight, s->layout.ndevices, ad_layout_cuts(&s->layout, i));
@@ -121,7 +127,7 @@ static enum adaps_status grid(struct search *s)
         for (int pattern = 0; pattern < PATTERNS; pattern++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
                 for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense++) {
-                    struct point point = {s->subsets[k], pattern, m, false, dense};
+                    struct point point = {s->subsets[k], pattern, m, false, dense, false, 0};
                     enum adaps_status status = probe(s, &point, NULL);
                     if (status != ADAPS_OK)
                         return status;
@@ -134,13 +140,15 @@ static enum adaps_status grid(struct search *s)
 static bool same_point(const struct point *a, const struct point *b)
 {
     return a->devices == b->devices && a->pattern == b->pattern && a->merge == b->merge &&
-           a->last_is_fastest == b->last_is_fastest && a->dense == b->dense;
+           a->last_is_fastest == b->last_is_fastest && a->dense == b->dense && a->late == b->late &&
+           a->order == b->order;
 }
 
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1};
+    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1, 2,
+                    AD_ORDER_CRITICAL + 1};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -153,8 +161,12 @@ static enum adaps_status descend(struct search *s, int coordinate, bool *improve
             point.merge = v;
         else if (coordinate == 3)
             point.last_is_fastest = v;
-        else
+        else if (coordinate == 4)
             point.dense = v;
+        else if (coordinate == 5)
+            point.late = v;
+        else
+            point.order = v;
         if (same_point(&point, &start))
             continue;
         enum adaps_status status = probe(s, &point, &better);
@@ -230,7 +242,8 @@ static enum adaps_status prepare(struct search *s)
 static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
-    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) + (s->has_dense ? log10(3) : 0);
+    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) + (s->has_dense ? log10(3) : 0) +
+                   log10(2 * (AD_ORDER_CRITICAL + 1));
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
@@ -250,7 +263,7 @@ enum adaps_status ad_fused_search(struct ad_eval *eval, struct ad_best *best)
         status = grid(&s);
     for (bool improved = true; improved && status == ADAPS_OK;) {
         improved = false;
-        for (int c = 0; c < 5 && status == ADAPS_OK; c++)
+        for (int c = 0; c < COORDINATES && status == ADAPS_OK; c++)
             status = descend(&s, c, &improved);
     }
     bool improved = true;
