@@ -123,10 +123,12 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
-    struct ad_last_packed last = {.op = -1};
+    struct ad_last_packed *last = ad_calloc((size_t)graph->nops, sizeof *last);
     struct ad_build b = {e->plan,          options->device, weights, e->buffers, e->pool,
-                         &e->weight_bytes, &e->actions,     &last};
+                         &e->weight_bytes, &e->actions,     last};
     int nticks;
+    if (!last)
+        return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *last);
     enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)
         status = ad_task_scratch(graph, e->buffers, &e->program->tasks[t], &e->scratch[t], err);
@@ -137,6 +139,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
         status = bind_constants(e, &b, err);
     if (status == ADAPS_OK)
         status = build_tasks(e, &b, err);
+    ad_free(last);
     if (status == ADAPS_OK)
         status = build_spans(e, err);
     return status == ADAPS_OK ? prepare_levels(e, err) : status;

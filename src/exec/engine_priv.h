@@ -80,9 +80,8 @@ struct ad_actions {
     size_t count, room;
 };
 
-/* The weights that were packed last: the parts of one op follow each other. */
+/* The weights of an op that were packed last, for its other parts. */
 struct ad_last_packed {
-    int op;
     int64_t r0, r1;
     struct ad_packed packed;
 };
@@ -95,7 +94,7 @@ struct ad_build {
     struct pthreadpool *pool;
     size_t *weight_bytes;
     struct ad_actions *actions;
-    struct ad_last_packed *last;
+    struct ad_last_packed *last; /* by op */
 };
 
 /* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */

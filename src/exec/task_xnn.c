@@ -153,11 +153,11 @@ static struct ad_packed *shared_weights(const struct ad_build *build, const stru
                                         int64_t r0, int64_t r1)
 {
     const struct ad_window *w = &build->plan->graph->ops[task->op].window;
-    struct ad_last_packed *last = build->last;
+    struct ad_last_packed *last = &build->last[task->op];
     if (w->kh * w->kw == 1 && (w->pt || w->pl || w->pb || w->pr))
         return NULL;
-    if (last->op != task->op || last->r0 != r0 || last->r1 != r1)
-        *last = (struct ad_last_packed){.op = task->op, .r0 = r0, .r1 = r1};
+    if (last->r0 != r0 || last->r1 != r1)
+        *last = (struct ad_last_packed){.r0 = r0, .r1 = r1};
     return &last->packed;
 }
 

@@ -70,6 +70,8 @@ static bool make_programs(struct ad_lowering *l)
     for (size_t t = 0; t < l->all.count; t++)
         if (is_early(l, &l->all.list[t]))
             s->programs[l->all.list[t].from].ntasks += EARLY_TASKS;
+    for (int d = 0; d < l->ndevices && l->order >= AD_ORDER_PIECES; d++)
+        s->programs[d].ntasks *= AD_ORDER_PIECES_PER_OP;
     for (int d = 0; d < l->ndevices; d++)
         s->programs[d].nsteps = s->programs[d].ntasks;
     for (size_t t = 0; t < l->all.count; t++) {
@@ -191,7 +193,7 @@ static void emit_rest(struct ad_lowering *l, int op, int device, const struct ad
 /* An early op on a device: message by message (in their order, so that FIFO holds) what is sent,
  * each followed by its SEND, then the rest. A message of more than half of all ends this: nothing
  * is left to hide it behind. */
-bool ad_lowering_emit_early(struct ad_lowering *l, int op, int device, size_t next)
+static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
 {
     const struct ad_op *o = &l->graph->ops[op];
     struct ad_region whole = *ad_computed_at(l, op, device);
@@ -229,7 +231,7 @@ static bool emit_op(struct ad_lowering *l, int op, size_t next)
             continue;
         if (!l->early[op])
             ad_lowering_emit_task(l, op, d, r);
-        else if (!ad_lowering_emit_early(l, op, d, next))
+        else if (!emit_early(l, op, d, next))
             return false;
     }
     return true;
@@ -288,7 +290,7 @@ static enum adaps_status emit(struct ad_lowering *l)
         room = ad_grow(&l->waiting, l->waiting_room, &l->waiting_room, sizeof *l->waiting);
     room = room && make_programs(l);
     if (room && l->order != AD_ORDER_GRAPH && l->hub < 0) {
-        room = ad_lowering_order(l, l->order == AD_ORDER_CRITICAL);
+        room = ad_lowering_order(l);
     } else if (room) {
         index_transfers(l);
         room = forward(l);

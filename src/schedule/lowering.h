@@ -40,17 +40,20 @@ struct ad_route_memo {
     struct ad_routed *now; /* of the assignment being lowered */
 };
 
-/* What order.c keeps between runs, and needs in one. By value or op and device: index * ndevices +
+/* What order.c keeps between runs, and needs in one. By op or value and device: index * ndevices +
  * device. */
 struct ad_orders {
-    bool surveyed, critical;
-    int *first_reader, *readers;  /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
-    int64_t *rank;                /* by op: its way to the end */
-    struct ad_order_task *tasks;
-    int *coming, *leaving;        /* by value and device: the first message; -1: none */
-    int *next;                    /* by message: the next one coming, the next one leaving */
+    bool surveyed;
+    int *first_reader, *readers;   /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
+    int64_t *rank;                 /* by op: ns from its start to the end on the source alone */
+    struct ad_order_edges *edges;  /* by op and device */
+    struct ad_order_piece *pieces;
+    int npieces;
+    int *first_piece;              /* by op and device; -1: none */
+    int *coming, *leaving;         /* by value and device: the first message; -1: none */
+    int *next;                     /* by message: the next one coming, the next one leaving */
     size_t next_room;
-    int *open;                    /* by device, nops each: ops that may be taken */
+    int *open;                     /* by device: pieces that may be taken */
     int nopen[AD_MAX_DEVICES];
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
@@ -102,8 +105,10 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
 
-/* The steps of all devices, tasks out of graph order (order.c). False without memory. */
-AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l, bool critical);
+/* The steps of all devices, tasks out of graph order (order.c); the programs have room for
+ * AD_ORDER_PIECES_PER_OP tasks per op from AD_ORDER_PIECES on. False without memory. */
+#define AD_ORDER_PIECES_PER_OP 6
+AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
 
 /* --- lower.c: steps at the end of a device's program --- */
 
@@ -112,9 +117,6 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
 /* RECV of t, behind all earlier messages between the same two devices. */
 void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
 void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region);
-
-/* An early op on a device; its messages are at `next` or behind. False without memory. */
-AD_MUST_CHECK bool ad_lowering_emit_early(struct ad_lowering *l, int op, int device, size_t next);
 
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {

@@ -1,121 +1,290 @@
 /* Tasks out of graph order: list scheduling. While a device waits for rows of one branch it computes
- * another; which one when is decided on clocks like the simulator's.
+ * another, and what other devices wait for comes first; which when is decided on clocks like the
+ * simulator's.
  *
- * A task (an op on a device) is open once its device has computed what it reads and all messages of
- * its inputs are sent. The device whose next task can start soonest takes it; of several that can
- * start then, the first op, or the one with the longest way to the end (AD_ORDER_CRITICAL). Its
- * RECVs stand in front of it, its SENDs behind it.
+ * A piece is a part of what a device computes of an op. With AD_ORDER_PIECES the boundary of an early
+ * op's band, which others wait for, is a piece of its own, and so is whatever this boundary takes of
+ * the ops before it on the same device, back to the last exchange or to where it is more than half of
+ * the band: the boundary goes ahead through a whole fused range. Otherwise all of the band is one
+ * piece.
+ *
+ * A piece is open once its device has computed what it reads and the messages that it reads are
+ * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The device whose next piece can start soonest takes it; of several that can start then, a
+ * boundary, then the one with the longest way to the end. RECVs stand in front of the first piece
+ * that reads the message, SENDs behind the last piece of what is sent.
  *
  * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
  * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in the
- * order of their tasks); the simulator has the last word about times. */
+ * order of their pieces); the simulator has the last word about times. */
 #include "schedule/lowering.h"
 #include "schedule/clocks.h"
+#include "fusion/fused.h"
 
-#include <math.h>
 #include <string.h>
 
-struct ad_order_task {
-    int waits;     /* for so many inputs and messages */
-    int64_t ready; /* when the last message was there */
+#define NONE (-1)      /* ends lists */
+#define DONE (-1)      /* instead of how many a piece waits for */
+#define MAX_EDGES 2    /* boundaries of one band that go ahead */
+#define MAX_PIECES AD_ORDER_PIECES_PER_OP
+
+/* Boundaries that others wait for, disjoint. */
+struct ad_order_edges {
+    int count;
+    struct ad_region box[MAX_EDGES];
 };
 
-/* Message lists end with -1. */
-#define NONE (-1)
+struct ad_order_piece {
+    int op, next; /* next piece of the same op and device */
+    bool edge;
+    int waits;     /* for so many pieces and messages */
+    int64_t ready; /* when the last of these was there */
+    struct ad_region region;
+};
 
 static size_t at(const struct ad_lowering *l, int index, int device)
 {
     return (size_t)index * (size_t)l->ndevices + (size_t)device;
 }
 
-static bool there(struct ad_lowering *l, int op, int device)
+static int64_t time_of(struct ad_lowering *l, int device, int op, struct ad_region region)
 {
-    return !ad_region_empty(*ad_computed_at(l, op, device));
-}
-
-static int64_t duration(struct ad_lowering *l, int device, int op)
-{
-    struct ad_task task = {op, *ad_computed_at(l, op, device)};
+    struct ad_task task = {op, region};
     return ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
 }
 
-/* Lists of the readers of each value, and each op's way to the end on the source, in ns. */
+static bool meet(struct ad_region a, struct ad_region b)
+{
+    return !ad_region_empty(ad_region_intersect(a, b));
+}
+
+/* --- what does not change between runs --- */
+
 static bool survey(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_graph *graph = l->graph;
-    size_t n = (size_t)l->ndevices, nreads = 0;
+    size_t n = (size_t)l->ndevices, nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
+    size_t nreads = 0;
     for (int i = 0; i < graph->nops; i++)
         nreads += (size_t)graph->ops[i].ninputs;
-    o->first_reader = ad_arena_alloc(&l->arena, (size_t)graph->nvalues + 2, sizeof *o->first_reader);
+    o->first_reader = ad_arena_alloc(&l->arena, nvalues + 2, sizeof *o->first_reader);
     o->readers = ad_arena_alloc(&l->arena, nreads + 1, sizeof *o->readers);
-    o->rank = ad_arena_alloc(&l->arena, (size_t)graph->nops + 1, sizeof *o->rank);
-    o->tasks = ad_arena_alloc(&l->arena, (size_t)graph->nops * n + 1, sizeof *o->tasks);
-    o->coming = ad_arena_alloc(&l->arena, (size_t)graph->nvalues * n, sizeof *o->coming);
-    o->leaving = ad_arena_alloc(&l->arena, (size_t)graph->nvalues * n, sizeof *o->leaving);
-    o->open = ad_arena_alloc(&l->arena, (size_t)graph->nops * n + 1, sizeof *o->open);
-    if (!o->first_reader || !o->readers || !o->rank || !o->tasks || !o->coming || !o->leaving ||
-        !o->open)
+    o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
+    o->edges = ad_arena_alloc(&l->arena, nops * n + 1, sizeof *o->edges);
+    o->first_piece = ad_arena_alloc(&l->arena, nops * n + 1, sizeof *o->first_piece);
+    o->coming = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->coming);
+    o->leaving = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->leaving);
+    o->pieces = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->pieces);
+    o->open = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->open);
+    if (!o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
+        !o->leaving || !o->pieces || !o->open)
         return false;
     for (int i = 0; i < graph->nops; i++)
         for (int k = 0; k < graph->ops[i].ninputs; k++)
             o->first_reader[graph->ops[i].inputs[k] + 2]++;
-    for (int v = 0; v < graph->nvalues; v++)
+    for (size_t v = 0; v < nvalues; v++)
         o->first_reader[v + 2] += o->first_reader[v + 1];
     for (int i = 0; i < graph->nops; i++)
         for (int k = 0; k < graph->ops[i].ninputs; k++)
             o->readers[o->first_reader[graph->ops[i].inputs[k] + 1]++] = i;
     for (int i = graph->nops - 1; i >= 0; i--) {
         int v = graph->ops[i].output;
-        struct ad_task whole = {i, ad_region_whole(&graph->values[v])};
         int64_t behind = 0;
         for (int r = o->first_reader[v]; r < o->first_reader[v + 1]; r++)
             behind = o->rank[o->readers[r]] > behind ? o->rank[o->readers[r]] : behind;
-        o->rank[i] = behind + ad_clocks_task_ns(l->clocks, graph, l->cluster, l->cluster->source,
-                                                &whole);
+        o->rank[i] = behind + time_of(l, l->cluster->source, i, ad_region_whole(&graph->values[v]));
     }
     o->surveyed = true;
     return true;
 }
 
-static void open_task(struct ad_lowering *l, int op, int device)
+/* --- pieces --- */
+
+static void add_edge(struct ad_order_edges *edges, struct ad_region box)
 {
-    struct ad_orders *o = &l->orders;
-    o->open[(size_t)device * (size_t)l->nops + (size_t)o->nopen[device]++] = op;
+    for (int i = 0; i < edges->count; i++)
+        if (meet(edges->box[i], box)) {
+            box = ad_region_hull(box, edges->box[i]);
+            edges->box[i] = edges->box[--edges->count];
+            i = -1; /* the hull may meet others */
+        }
+    if (edges->count < MAX_EDGES)
+        edges->box[edges->count++] = box;
+    else
+        edges->box[0] = ad_region_hull(edges->box[0], box);
 }
 
-/* One input less to wait for, for all readers of a value on a device. */
-static void settle(struct ad_lowering *l, int value, int device, int64_t when)
+/* Makes the edges of a band allowed, or drops them when they are most of it. */
+static void settle_edges(struct ad_lowering *l, int op, struct ad_region band,
+                         struct ad_order_edges *edges)
+{
+    struct ad_order_edges raw = *edges;
+    int64_t elements = 0;
+    edges->count = 0;
+    for (int i = 0; i < raw.count; i++) {
+        struct ad_region box = ad_region_allow(l->graph, &l->graph->ops[op], raw.box[i]);
+        if (!ad_region_empty(box))
+            add_edge(edges, box);
+    }
+    for (int i = 0; i < edges->count; i++) {
+        elements += ad_region_elements(edges->box[i]);
+        if (!ad_region_contains(band, edges->box[i]) ||
+            !ad_region_allowed(l->graph, &l->graph->ops[op], edges->box[i]))
+            elements = INT64_MAX / 4;
+    }
+    if (2 * elements > ad_region_elements(band) ||
+        (edges->count == 2 && meet(edges->box[0], edges->box[1])))
+        edges->count = 0;
+}
+
+/* The edges of an op's band on a device: what early messages take, and what edges of later ops do;
+ * hands them on to the ops before it. */
+static void find_edges(struct ad_lowering *l, int op, int device)
 {
     struct ad_orders *o = &l->orders;
+    const struct ad_op *what = &l->graph->ops[op];
+    struct ad_order_edges *edges = &o->edges[at(l, op, device)];
+    struct ad_region band = *ad_computed_at(l, op, device);
+    if (l->early[op])
+        for (int t = o->leaving[at(l, what->output, device)]; t != NONE; t = o->next[2 * t + 1]) {
+            struct ad_region sent = l->all.list[t].region;
+            if (2 * ad_region_elements(sent) <= ad_region_elements(band))
+                add_edge(edges, sent);
+        }
+    settle_edges(l, op, band, edges);
+    for (int i = 0; i < edges->count; i++)
+        for (int k = 0; k < what->ninputs; k++) {
+            int p = l->graph->values[what->inputs[k]].producer;
+            if (p < 0 || o->coming[at(l, what->inputs[k], device)] != NONE)
+                continue; /* an exchange: its own edges go ahead */
+            struct ad_region read = ad_region_intersect(
+                ad_need(l->graph, what, k, edges->box[i]), *ad_computed_at(l, p, device));
+            if (!ad_region_empty(read))
+                add_edge(&o->edges[at(l, p, device)], read);
+        }
+}
+
+static void add_piece(struct ad_lowering *l, int op, int device, struct ad_region region, bool edge)
+{
+    struct ad_orders *o = &l->orders;
+    int *first = &o->first_piece[at(l, op, device)];
+    o->pieces[o->npieces] =
+        (struct ad_order_piece){.op = op, .next = *first, .edge = edge, .region = region};
+    *first = o->npieces++;
+}
+
+/* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be computed
+ * alone. */
+static void cut_band(struct ad_lowering *l, int op, int device)
+{
+    const struct ad_order_edges *edges = &l->orders.edges[at(l, op, device)];
+    struct ad_region band = *ad_computed_at(l, op, device), rest[6], more[6];
+    int nrest = 1, kept = 0;
+    if (ad_region_empty(band))
+        return;
+    rest[0] = band;
+    if (edges->count > 0)
+        nrest = ad_region_subtract(band, edges->box[0], rest);
+    if (edges->count > 1) {
+        struct ad_region old[6];
+        memcpy(old, rest, sizeof old);
+        int nold = nrest;
+        nrest = 0;
+        for (int i = 0; i < nold && nrest >= 0; i++) {
+            int nmore = ad_region_subtract(old[i], edges->box[1], more);
+            if (nrest + nmore > MAX_PIECES - MAX_EDGES) {
+                nrest = -1;
+                break;
+            }
+            memcpy(rest + nrest, more, (size_t)nmore * sizeof *more);
+            nrest += nmore;
+        }
+    }
+    for (int i = 0; i < nrest; i++)
+        kept += ad_region_allowed(l->graph, &l->graph->ops[op], rest[i]);
+    if (nrest < 0 || kept < nrest || nrest > MAX_PIECES - MAX_EDGES) {
+        add_piece(l, op, device, band, edges->count > 0);
+        return;
+    }
+    for (int i = 0; i < nrest; i++)
+        add_piece(l, op, device, rest[i], false);
+    for (int i = 0; i < edges->count; i++)
+        add_piece(l, op, device, edges->box[i], true);
+}
+
+/* --- what waits for what --- */
+
+static void open_piece(struct ad_lowering *l, int piece, int device)
+{
+    struct ad_orders *o = &l->orders;
+    o->open[(size_t)device * (size_t)l->nops * MAX_PIECES + (size_t)o->nopen[device]++] = piece;
+}
+
+/* How many pieces and messages a piece reads. */
+static int count_waits(struct ad_lowering *l, const struct ad_order_piece *piece, int device)
+{
+    struct ad_orders *o = &l->orders;
+    const struct ad_op *op = &l->graph->ops[piece->op];
+    int waits = 0;
+    for (int k = 0; k < op->ninputs; k++) {
+        int v = op->inputs[k], p = l->graph->values[v].producer;
+        struct ad_region read = ad_need(l->graph, op, k, piece->region);
+        for (int q = p < 0 ? NONE : o->first_piece[at(l, p, device)]; q != NONE;
+             q = o->pieces[q].next)
+            waits += meet(read, o->pieces[q].region);
+        for (int t = o->coming[at(l, v, device)]; t != NONE; t = o->next[2 * t])
+            waits += meet(read, l->all.list[t].region);
+    }
+    if (l->order == AD_ORDER_EDGES && !piece->edge)
+        for (int q = o->first_piece[at(l, piece->op, device)]; q != NONE; q = o->pieces[q].next)
+            waits += o->pieces[q].edge;
+    return waits;
+}
+
+/* An edge is done: the rest of its band waits for one less. */
+static void release_rest(struct ad_lowering *l, int op, int device)
+{
+    struct ad_orders *o = &l->orders;
+    for (int q = o->first_piece[at(l, op, device)]; q != NONE; q = o->pieces[q].next)
+        if (!o->pieces[q].edge && --o->pieces[q].waits == 0)
+            open_piece(l, q, device);
+}
+
+/* A part of a value is there, or on its way: one less to wait for, for all pieces that read it. */
+static void arrive(struct ad_lowering *l, int value, struct ad_region region, int device,
+                   int64_t when)
+{
+    struct ad_orders *o = &l->orders;
+    int last = NONE;
     for (int r = o->first_reader[value]; r < o->first_reader[value + 1]; r++) {
-        struct ad_order_task *task = &o->tasks[at(l, o->readers[r], device)];
-        task->ready = when > task->ready ? when : task->ready;
-        if (--task->waits == 0 && there(l, o->readers[r], device))
-            open_task(l, o->readers[r], device);
+        int reader = o->readers[r];
+        const struct ad_op *op = &l->graph->ops[reader];
+        if (reader == last)
+            continue; /* reads it twice: both are settled below */
+        last = reader;
+        for (int q = o->first_piece[at(l, reader, device)]; q != NONE; q = o->pieces[q].next)
+            for (int k = 0; k < op->ninputs; k++) {
+                struct ad_order_piece *piece = &o->pieces[q];
+                if (op->inputs[k] != value ||
+                    !meet(region, ad_need(l->graph, op, k, piece->region)))
+                    continue;
+                piece->ready = when > piece->ready ? when : piece->ready;
+                if (--piece->waits == 0)
+                    open_piece(l, q, device);
+            }
     }
 }
 
-/* Chains the messages by value and device, at both ends, in their order; counts what tasks wait
- * for. */
-static bool prepare(struct ad_lowering *l)
+/* Chains the messages by value and device, at both ends, in their order. */
+static bool chain_messages(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
-    const struct ad_graph *graph = l->graph;
-    size_t n = (size_t)l->ndevices;
-    if (!o->surveyed && !survey(l))
-        return false;
+    size_t ends = (size_t)l->graph->nvalues * (size_t)l->ndevices;
     while (o->next_room < 2 * l->all.count)
         if (!ad_grow(&o->next, o->next_room, &o->next_room, sizeof *o->next))
             return false;
-    memset(o->coming, NONE, (size_t)graph->nvalues * n * sizeof *o->coming);
-    memset(o->leaving, NONE, (size_t)graph->nvalues * n * sizeof *o->leaving);
-    memset(o->tasks, 0, (size_t)graph->nops * n * sizeof *o->tasks);
-    memset(o->nopen, 0, sizeof o->nopen);
-    memset(o->clock, 0, sizeof o->clock);
-    memset(o->up, 0, sizeof o->up);
-    memset(o->down, 0, sizeof o->down);
-    memset(l->last, -1, n * n * sizeof *l->last);
+    for (size_t i = 0; i < ends; i++)
+        o->coming[i] = o->leaving[i] = NONE;
     for (size_t t = l->all.count; t-- > 0;) {
         const struct ad_transfer *m = &l->all.list[t];
         o->next[2 * t] = o->coming[at(l, m->value, m->to)];
@@ -123,95 +292,126 @@ static bool prepare(struct ad_lowering *l)
         o->next[2 * t + 1] = o->leaving[at(l, m->value, m->from)];
         o->leaving[at(l, m->value, m->from)] = (int)t;
     }
-    for (int i = 0; i < graph->nops; i++)
-        for (int k = 0; k < graph->ops[i].ninputs; k++) {
-            int v = graph->ops[i].inputs[k], p = graph->values[v].producer;
-            for (int d = 0; d < l->ndevices; d++) {
-                int *waits = &o->tasks[at(l, i, d)].waits;
-                *waits += p >= 0 && there(l, p, d);
-                for (int t = o->coming[at(l, v, d)]; t != NONE; t = o->next[2 * t])
-                    ++*waits;
-            }
-        }
-    for (int i = 0; i < graph->nops; i++)
-        for (int d = 0; d < l->ndevices; d++)
-            if (there(l, i, d) && o->tasks[at(l, i, d)].waits == 0)
-                open_task(l, i, d);
     return true;
 }
 
-/* A message goes onto the wire: links it to the one before it between the same two devices. */
-static void note_sent(struct ad_lowering *l, int t)
+static bool prepare(struct ad_lowering *l)
+{
+    struct ad_orders *o = &l->orders;
+    size_t n = (size_t)l->ndevices, bands = (size_t)l->nops * n;
+    if ((!o->surveyed && !survey(l)) || !chain_messages(l))
+        return false;
+    memset(o->nopen, 0, sizeof o->nopen);
+    memset(o->clock, 0, sizeof o->clock);
+    memset(o->up, 0, sizeof o->up);
+    memset(o->down, 0, sizeof o->down);
+    for (size_t i = 0; i < n * n; i++)
+        l->last[i] = NONE;
+    for (size_t i = 0; i < bands; i++) {
+        o->edges[i].count = 0;
+        o->first_piece[i] = NONE;
+    }
+    o->npieces = 0;
+    for (int i = l->nops; i-- > 0 && l->order >= AD_ORDER_PIECES;)
+        for (int d = 0; d < l->ndevices; d++)
+            if (!ad_region_empty(*ad_computed_at(l, i, d)))
+                find_edges(l, i, d);
+    for (int i = 0; i < l->nops; i++)
+        for (int d = 0; d < l->ndevices; d++)
+            cut_band(l, i, d);
+    for (int i = 0; i < l->nops; i++)
+        for (int d = 0; d < l->ndevices; d++)
+            for (int q = o->first_piece[at(l, i, d)]; q != NONE; q = o->pieces[q].next) {
+                o->pieces[q].waits = count_waits(l, &o->pieces[q], d);
+                if (o->pieces[q].waits == 0)
+                    open_piece(l, q, d);
+            }
+    return true;
+}
+
+/* --- the run --- */
+
+/* A message goes onto the wire; it follows the one before it between the same two devices. */
+static void send(struct ad_lowering *l, int t)
 {
     struct ad_orders *o = &l->orders;
     struct ad_transfer *m = &l->all.list[t];
     const struct ad_link *link = &l->cluster->links[at(l, m->from, m->to)];
     int *last = &l->last[at(l, m->from, m->to)];
-    double bytes = (double)ad_region_bytes(l->graph, m->value, m->region);
-    int64_t start = o->clock[m->from];
+    ad_lowering_emit_message(l, (size_t)t, AD_STEP_SEND);
+    m->sent = true;
     m->previous = *last;
     *last = t;
-    m->sent = true;
+    const struct ad_program *p = &l->schedule->programs[m->from];
+    double bytes = (double)ad_step_bytes(l->graph, &p->steps[p->nsteps - 1]);
     int64_t *up = l->cluster->shared_medium ? &o->up[0] : &o->up[m->from];
     int64_t *down = l->cluster->shared_medium ? &o->up[0] : &o->down[m->to];
+    int64_t start = o->clock[m->from];
     start = *up > start ? *up : start;
     start = *down > start ? *down : start;
     *up = *down = start + ad_clocks_ns(bytes / link->bandwidth);
-    settle(l, m->value, m->to, *up + ad_clocks_ns(link->latency));
+    arrive(l, m->value, m->region, m->to, *up + ad_clocks_ns(link->latency));
 }
 
-/* SENDs of a value that have not been emitted with its tasks. */
-static void send_rest(struct ad_lowering *l, int value, int device)
+/* The messages of a value that are complete and have not left. */
+static void send_complete(struct ad_lowering *l, int value, int device)
 {
     struct ad_orders *o = &l->orders;
-    for (int t = o->leaving[at(l, value, device)]; t != NONE; t = o->next[2 * t + 1])
-        if (!l->all.list[t].sent) {
-            ad_lowering_emit_message(l, (size_t)t, AD_STEP_SEND);
-            note_sent(l, t);
-        }
-}
-
-static bool run_task(struct ad_lowering *l, int op, int device, int64_t start)
-{
-    struct ad_orders *o = &l->orders;
-    const struct ad_op *what = &l->graph->ops[op];
-    for (int k = 0; k < what->ninputs; k++)
-        for (int t = o->coming[at(l, what->inputs[k], device)]; t != NONE; t = o->next[2 * t])
-            ad_lowering_emit_receive(l, (size_t)t);
-    int64_t end = start + duration(l, device, op);
-    o->clock[device] = start;
-    if (!l->early[op]) {
-        ad_lowering_emit_task(l, op, device, *ad_computed_at(l, op, device));
-    } else {
-        int first = o->leaving[at(l, what->output, device)];
-        if (!ad_lowering_emit_early(l, op, device, first == NONE ? l->all.count : (size_t)first))
-            return false;
+    int producer = l->graph->values[value].producer;
+    for (int t = o->leaving[at(l, value, device)]; t != NONE; t = o->next[2 * t + 1]) {
+        bool complete = !l->all.list[t].sent;
+        for (int q = producer < 0 ? NONE : o->first_piece[at(l, producer, device)];
+             q != NONE && complete; q = o->pieces[q].next)
+            complete = o->pieces[q].waits == DONE || !meet(o->pieces[q].region,
+                                                           l->all.list[t].region);
+        if (complete)
+            send(l, t);
     }
-    for (int t = o->leaving[at(l, what->output, device)]; t != NONE; t = o->next[2 * t + 1])
-        if (l->all.list[t].sent)
-            note_sent(l, t); /* early: about when the task starts */
-    o->clock[device] = end;
-    settle(l, what->output, device, end);
-    send_rest(l, what->output, device);
-    return true;
 }
 
-/* The open task that the device should take next, as an index of its list, and when it can start;
- * -1 when there is none. */
+static void run_piece(struct ad_lowering *l, int q, int device, int64_t start)
+{
+    struct ad_orders *o = &l->orders;
+    struct ad_order_piece *piece = &o->pieces[q];
+    const struct ad_op *op = &l->graph->ops[piece->op];
+    for (int k = 0; k < op->ninputs; k++) {
+        struct ad_region read = ad_need(l->graph, op, k, piece->region);
+        for (int t = o->coming[at(l, op->inputs[k], device)]; t != NONE; t = o->next[2 * t])
+            if (meet(read, l->all.list[t].region))
+                ad_lowering_emit_receive(l, (size_t)t);
+    }
+    ad_lowering_emit_task(l, piece->op, device, piece->region);
+    o->clock[device] = start + time_of(l, device, piece->op, piece->region);
+    piece->waits = DONE;
+    if (l->order == AD_ORDER_EDGES && piece->edge)
+        release_rest(l, piece->op, device);
+    arrive(l, op->output, piece->region, device, o->clock[device]);
+    send_complete(l, op->output, device);
+}
+
+static bool goes_before(const struct ad_lowering *l, const struct ad_order_piece *a,
+                        const struct ad_order_piece *b)
+{
+    const int64_t *rank = l->orders.rank;
+    if (a->edge != b->edge)
+        return a->edge;
+    if (rank[a->op] != rank[b->op])
+        return rank[a->op] > rank[b->op];
+    return a->op != b->op ? a->op < b->op : a->region.h0 < b->region.h0;
+}
+
+/* The place in the device's list of the open piece that it should take next, and when that can
+ * start; -1 when there is none. */
 static int choose(struct ad_lowering *l, int device, int64_t *start)
 {
     struct ad_orders *o = &l->orders;
-    const int *open = &o->open[(size_t)device * (size_t)l->nops];
+    const int *open = &o->open[(size_t)device * (size_t)l->nops * MAX_PIECES];
     int best = -1;
     for (int k = 0; k < o->nopen[device]; k++) {
-        int64_t ready = o->tasks[at(l, open[k], device)].ready;
-        ready = ready > o->clock[device] ? ready : o->clock[device];
-        bool sooner = best < 0 || ready < *start, level = best >= 0 && ready == *start;
-        bool first = level && (o->critical ? o->rank[open[k]] > o->rank[open[best]] ||
-                                                 (o->rank[open[k]] == o->rank[open[best]] &&
-                                                  open[k] < open[best])
-                                           : open[k] < open[best]);
-        if (sooner || first) {
+        const struct ad_order_piece *piece = &o->pieces[open[k]];
+        int64_t ready = piece->ready > o->clock[device] ? piece->ready : o->clock[device];
+        if (best < 0 || ready < *start ||
+            (ready == *start && goes_before(l, piece, &o->pieces[open[best]]))) {
             best = k;
             *start = ready;
         }
@@ -219,37 +419,38 @@ static int choose(struct ad_lowering *l, int device, int64_t *start)
     return best;
 }
 
-bool ad_lowering_order(struct ad_lowering *l, bool critical)
+/* Runs the piece that can start soonest; false when none is open. */
+static bool advance(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
-    const struct ad_graph *graph = l->graph;
+    int device = -1, which = -1;
+    int64_t soonest = 0;
+    for (int d = 0; d < l->ndevices; d++) {
+        int64_t start = 0;
+        int k = choose(l, d, &start);
+        if (k >= 0 && (device < 0 || start < soonest)) {
+            device = d;
+            which = k;
+            soonest = start;
+        }
+    }
+    if (device < 0)
+        return false;
+    int *open = &o->open[(size_t)device * (size_t)l->nops * MAX_PIECES], piece = open[which];
+    open[which] = open[--o->nopen[device]];
+    run_piece(l, piece, device, soonest);
+    return true;
+}
+
+bool ad_lowering_order(struct ad_lowering *l)
+{
     if (!prepare(l))
         return false;
-    o->critical = critical;
-    for (int i = 0; i < graph->ninputs; i++)
-        send_rest(l, graph->inputs[i], l->cluster->source);
-    for (;;) {
-        int device = -1, which = -1;
-        int64_t soonest = 0;
-        for (int d = 0; d < l->ndevices; d++) {
-            int64_t start = 0;
-            int k = choose(l, d, &start);
-            if (k >= 0 && (device < 0 || start < soonest)) {
-                device = d;
-                which = k;
-                soonest = start;
-            }
-        }
-        if (device < 0)
-            break;
-        int *open = &o->open[(size_t)device * (size_t)l->nops], op = open[which];
-        open[which] = open[--o->nopen[device]];
-        if (!run_task(l, op, device, soonest))
-            return false;
-    }
-    for (int i = 0; i < graph->noutputs; i++)
-        for (int t = o->coming[at(l, graph->outputs[i], l->cluster->source)]; t != NONE;
-             t = o->next[2 * t])
-            ad_lowering_emit_receive(l, (size_t)t);
+    for (int i = 0; i < l->graph->ninputs; i++)
+        send_complete(l, l->graph->inputs[i], l->cluster->source);
+    while (advance(l))
+        continue;
+    for (size_t t = 0; t < l->all.count; t++) /* the network's outputs, and what nobody reads */
+        ad_lowering_emit_receive(l, t);
     return true;
 }

@@ -18,9 +18,11 @@
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
  * where ad_levels_any(). */
 enum ad_order {
-    AD_ORDER_GRAPH,   /* the order of the ops in the graph */
-    AD_ORDER_READY,   /* what can start soonest; of that the first op */
-    AD_ORDER_CRITICAL /* what can start soonest; of that the op with the longest way to the end */
+    AD_ORDER_GRAPH, /* the order of the ops in the graph */
+    AD_ORDER_READY, /* what can start soonest; of that the op with the longest way to the end */
+    AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
+                        it takes of the ops before them */
+    AD_ORDER_EDGES   /* likewise, and the rest of an op never before that */
 };
 
 struct ad_assignment {

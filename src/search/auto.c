@@ -292,7 +292,7 @@ static int64_t budget(const struct ad_terrain *t)
 
 static void reorder(struct improve *m)
 {
-    for (enum ad_order order = AD_ORDER_GRAPH; order <= AD_ORDER_CRITICAL && going_on(m); order++)
+    for (enum ad_order order = AD_ORDER_GRAPH; order <= AD_ORDER_EDGES && going_on(m); order++)
         if (order != m->best->layout.order) {
             start_trial(m);
             m->trial.order = order;

@@ -86,7 +86,7 @@ static void build(struct search *s, const struct point *point)
     bool use[AD_MAX_DEVICES] = {false};
     double weight[AD_MAX_DEVICES];
     int windows = 0;
-    s->layout.order = (enum ad_order)(AD_ORDER_CRITICAL - point->order);
+    s->layout.order = (enum ad_order)(AD_ORDER_EDGES - point->order);
     for (int k = 0; k < point->devices; k++)
         use[t->order[k]] = true;
     ad_terrain_weights(t, use, weight);
@@ -148,7 +148,7 @@ static bool same_point(const struct point *a, const struct point *b)
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
     int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1, 2,
-                    AD_ORDER_CRITICAL + 1};
+                    AD_ORDER_EDGES + 1};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -243,7 +243,7 @@ static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
     double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) + (s->has_dense ? log10(3) : 0) +
-                   log10(2 * (AD_ORDER_CRITICAL + 1));
+                   log10(2 * (AD_ORDER_EDGES + 1));
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
