@@ -365,6 +365,7 @@ void ad_lowering_fini(struct ad_lowering *l)
     ad_free(l->step_room);
     ad_free(l->waiting);
     ad_free(l->orders.next);
+    ad_free(l->orders.reads);
     ad_region_set_fini(&l->missing);
     ad_free(l->inputs.list);
     ad_free(l->all.list);

@@ -53,6 +53,9 @@ struct ad_orders {
     int *coming, *leaving;         /* by value and device: the first message; -1: none */
     int *next;                     /* by message: the next one coming, the next one leaving */
     size_t next_room;
+    struct ad_region *reads;       /* by piece and input */
+    size_t nreads, reads_room;
+    struct ad_order_choice *soonest; /* by device */
     int *open;                     /* by device: pieces that may be taken */
     int nopen[AD_MAX_DEVICES];
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];

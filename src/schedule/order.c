@@ -23,6 +23,7 @@
 #include <string.h>
 
 #define NONE (-1)      /* ends lists */
+#define UNKNOWN (-2)
 #define DONE (-1)      /* instead of how many a piece waits for */
 #define MAX_EDGES 2    /* boundaries of one band that go ahead */
 #define MAX_PIECES AD_ORDER_PIECES_PER_OP
@@ -36,9 +37,16 @@ struct ad_order_edges {
 struct ad_order_piece {
     int op, next; /* next piece of the same op and device */
     bool edge;
+    size_t reads;  /* the first of what it reads of each input, in orders.reads */
     int waits;     /* for so many pieces and messages */
     int64_t ready; /* when the last of these was there */
     struct ad_region region;
+};
+
+/* The next piece of a device: its place among the open ones, or NONE, or UNKNOWN. */
+struct ad_order_choice {
+    int place;
+    int64_t start;
 };
 
 static size_t at(const struct ad_lowering *l, int index, int device)
@@ -76,7 +84,8 @@ static bool survey(struct ad_lowering *l)
     o->leaving = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->leaving);
     o->pieces = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->pieces);
     o->open = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->open);
-    if (!o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
+    o->soonest = ad_arena_alloc(&l->arena, n, sizeof *o->soonest);
+    if (!o->soonest || !o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
         !o->leaving || !o->pieces || !o->open)
         return false;
     for (int i = 0; i < graph->nops; i++)
@@ -218,6 +227,21 @@ static void open_piece(struct ad_lowering *l, int piece, int device)
 {
     struct ad_orders *o = &l->orders;
     o->open[(size_t)device * (size_t)l->nops * MAX_PIECES + (size_t)o->nopen[device]++] = piece;
+    o->soonest[device].place = UNKNOWN;
+}
+
+/* What a piece reads of each input. False without memory. */
+static bool note_reads(struct ad_lowering *l, struct ad_order_piece *piece)
+{
+    struct ad_orders *o = &l->orders;
+    const struct ad_op *op = &l->graph->ops[piece->op];
+    piece->reads = o->nreads;
+    while (o->nreads + (size_t)op->ninputs > o->reads_room)
+        if (!ad_grow(&o->reads, o->reads_room, &o->reads_room, sizeof *o->reads))
+            return false;
+    for (int k = 0; k < op->ninputs; k++)
+        o->reads[o->nreads++] = ad_need(l->graph, op, k, piece->region);
+    return true;
 }
 
 /* How many pieces and messages a piece reads. */
@@ -228,7 +252,7 @@ static int count_waits(struct ad_lowering *l, const struct ad_order_piece *piece
     int waits = 0;
     for (int k = 0; k < op->ninputs; k++) {
         int v = op->inputs[k], p = l->graph->values[v].producer;
-        struct ad_region read = ad_need(l->graph, op, k, piece->region);
+        struct ad_region read = o->reads[piece->reads + (size_t)k];
         for (int q = p < 0 ? NONE : o->first_piece[at(l, p, device)]; q != NONE;
              q = o->pieces[q].next)
             waits += meet(read, o->pieces[q].region);
@@ -265,8 +289,7 @@ static void arrive(struct ad_lowering *l, int value, struct ad_region region, in
         for (int q = o->first_piece[at(l, reader, device)]; q != NONE; q = o->pieces[q].next)
             for (int k = 0; k < op->ninputs; k++) {
                 struct ad_order_piece *piece = &o->pieces[q];
-                if (op->inputs[k] != value ||
-                    !meet(region, ad_need(l->graph, op, k, piece->region)))
+                if (op->inputs[k] != value || !meet(region, o->reads[piece->reads + (size_t)k]))
                     continue;
                 piece->ready = when > piece->ready ? when : piece->ready;
                 if (--piece->waits == 0)
@@ -312,6 +335,9 @@ static bool prepare(struct ad_lowering *l)
         o->first_piece[i] = NONE;
     }
     o->npieces = 0;
+    o->nreads = 0;
+    for (size_t d = 0; d < n; d++)
+        o->soonest[d].place = UNKNOWN;
     for (int i = l->nops; i-- > 0 && l->order >= AD_ORDER_PIECES;)
         for (int d = 0; d < l->ndevices; d++)
             if (!ad_region_empty(*ad_computed_at(l, i, d)))
@@ -322,6 +348,8 @@ static bool prepare(struct ad_lowering *l)
     for (int i = 0; i < l->nops; i++)
         for (int d = 0; d < l->ndevices; d++)
             for (int q = o->first_piece[at(l, i, d)]; q != NONE; q = o->pieces[q].next) {
+                if (!note_reads(l, &o->pieces[q]))
+                    return false;
                 o->pieces[q].waits = count_waits(l, &o->pieces[q], d);
                 if (o->pieces[q].waits == 0)
                     open_piece(l, q, d);
@@ -375,7 +403,7 @@ static void run_piece(struct ad_lowering *l, int q, int device, int64_t start)
     struct ad_order_piece *piece = &o->pieces[q];
     const struct ad_op *op = &l->graph->ops[piece->op];
     for (int k = 0; k < op->ninputs; k++) {
-        struct ad_region read = ad_need(l->graph, op, k, piece->region);
+        struct ad_region read = o->reads[piece->reads + (size_t)k];
         for (int t = o->coming[at(l, op->inputs[k], device)]; t != NONE; t = o->next[2 * t])
             if (meet(read, l->all.list[t].region))
                 ad_lowering_emit_receive(l, (size_t)t);
@@ -401,44 +429,44 @@ static bool goes_before(const struct ad_lowering *l, const struct ad_order_piece
 }
 
 /* The place in the device's list of the open piece that it should take next, and when that can
- * start; -1 when there is none. */
-static int choose(struct ad_lowering *l, int device, int64_t *start)
+ * start; NONE when there is none. */
+static void choose(struct ad_lowering *l, int device)
 {
     struct ad_orders *o = &l->orders;
     const int *open = &o->open[(size_t)device * (size_t)l->nops * MAX_PIECES];
-    int best = -1;
+    int best = NONE;
+    int64_t start = 0;
     for (int k = 0; k < o->nopen[device]; k++) {
         const struct ad_order_piece *piece = &o->pieces[open[k]];
         int64_t ready = piece->ready > o->clock[device] ? piece->ready : o->clock[device];
-        if (best < 0 || ready < *start ||
-            (ready == *start && goes_before(l, piece, &o->pieces[open[best]]))) {
+        if (best == NONE || ready < start ||
+            (ready == start && goes_before(l, piece, &o->pieces[open[best]]))) {
             best = k;
-            *start = ready;
+            start = ready;
         }
     }
-    return best;
+    o->soonest[device] = (struct ad_order_choice){best, start};
 }
 
 /* Runs the piece that can start soonest; false when none is open. */
 static bool advance(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
-    int device = -1, which = -1;
-    int64_t soonest = 0;
+    int device = -1;
     for (int d = 0; d < l->ndevices; d++) {
-        int64_t start = 0;
-        int k = choose(l, d, &start);
-        if (k >= 0 && (device < 0 || start < soonest)) {
+        if (o->soonest[d].place == UNKNOWN)
+            choose(l, d);
+        if (o->soonest[d].place != NONE &&
+            (device < 0 || o->soonest[d].start < o->soonest[device].start))
             device = d;
-            which = k;
-            soonest = start;
-        }
     }
     if (device < 0)
         return false;
-    int *open = &o->open[(size_t)device * (size_t)l->nops * MAX_PIECES], piece = open[which];
-    open[which] = open[--o->nopen[device]];
-    run_piece(l, piece, device, soonest);
+    int *open = &o->open[(size_t)device * (size_t)l->nops * MAX_PIECES];
+    int place = o->soonest[device].place, piece = open[place];
+    open[place] = open[--o->nopen[device]];
+    o->soonest[device].place = UNKNOWN;
+    run_piece(l, piece, device, o->soonest[device].start);
     return true;
 }
 
