@@ -241,7 +241,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1},  {2, "single", 2},  {4, "single", 4}, {4, "edgeflow", 1},
-        {2, "fused", 178}, {4, "fused", 479}, {2, "auto", 827}, {4, "auto", 4263},
+        {2, "fused", 178}, {4, "fused", 479}, {2, "auto", 1153}, {4, "auto", 3794},
     };
     struct problem p;
     struct ad_search_result r;

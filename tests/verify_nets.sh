@@ -9,7 +9,7 @@ zoo=$(realpath "${ZOO:-./models/zoo}")
 source=$(realpath "${srcdir:-.}")
 nets=${NETS:-"lenet5 mobilenetv2 squeezenet hardcorenas denoise digits"}
 counts=${COUNTS:-"2 3 4"}
-strategies=${STRATEGIES:-"auto edgeflow fused"}
+strategies=${STRATEGIES:-"auto edgeflow adaps"}
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -70,7 +70,7 @@ static bool make_programs(struct ad_lowering *l)
     for (size_t t = 0; t < l->all.count; t++)
         if (is_early(l, &l->all.list[t]))
             s->programs[l->all.list[t].from].ntasks += EARLY_TASKS;
-    for (int d = 0; d < l->ndevices && l->order >= AD_ORDER_PIECES; d++)
+    for (int d = 0; d < l->ndevices && l->order != AD_ORDER_GRAPH; d++)
         s->programs[d].ntasks *= AD_ORDER_PIECES_PER_OP;
     for (int d = 0; d < l->ndevices; d++)
         s->programs[d].nsteps = s->programs[d].ntasks;
@@ -264,6 +264,9 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     if (assignment->hub < -1 || assignment->hub >= n)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: hub %d of %d devices",
                             assignment->hub, n);
+    if (assignment->parts < 0 || assignment->parts > AD_MAX_PARTS)
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: inputs in %d parts",
+                            assignment->parts);
     for (int i = 0; i < graph->nops; i++)
         for (int d = 0; d < n; d++) {
             struct ad_region r = assignment->region[(size_t)i * (size_t)n + (size_t)d];
@@ -379,6 +382,7 @@ enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignm
     l->schedule = schedule;
     l->levels = assignment->levels;
     l->order = assignment->order;
+    l->parts = assignment->parts < 1 ? 1 : assignment->parts;
     enum adaps_status status = ad_lowering_route(l, assignment);
     return status == ADAPS_OK ? emit(l) : status;
 }

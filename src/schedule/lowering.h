@@ -10,6 +10,7 @@ struct ad_transfer {
     int value;
     int slot; /* of its SEND: 2p + 1 behind producer p (-1: network inputs), 2i in front of op i */
     int from, to, before;
+    int part; /* of an input: which in the order of its parts */
     struct ad_region region;
     int previous; /* the message before this one between the same two devices, -1 for none */
     bool sent;
@@ -47,6 +48,7 @@ struct ad_orders {
     int *first_reader, *readers;   /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
     int64_t *rank;                 /* by op: ns from its start to the end on the source alone */
     struct ad_order_edges *edges;  /* by op and device */
+    struct ad_order_steps *steps;  /* by value and device */
     struct ad_order_piece *pieces;
     int npieces;
     int *first_piece;              /* by op and device; -1: none */
@@ -58,6 +60,7 @@ struct ad_orders {
     struct ad_order_choice *soonest; /* by device */
     int *open;                     /* by device: pieces that may be taken */
     int nopen[AD_MAX_DEVICES];
+    int64_t scatter;               /* how long the inputs take on their way */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
 
@@ -70,6 +73,7 @@ struct ad_lowering {
     bool reused;                  /* for many assignments: leave room to grow, remember routes */
     bool levels;                  /* of the assignment */
     enum ad_order order;          /* likewise */
+    int parts;                    /* likewise, at least 1 */
     struct ad_orders orders;
     struct ad_clocks *clocks;     /* borrowed: what tasks take */
     const bool *early;            /* by op */
@@ -109,8 +113,8 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 struct ad_schedule *schedule);
 
 /* The steps of all devices, tasks out of graph order (order.c); the programs have room for
- * AD_ORDER_PIECES_PER_OP tasks per op from AD_ORDER_PIECES on. False without memory. */
-#define AD_ORDER_PIECES_PER_OP 6
+ * AD_ORDER_PIECES_PER_OP tasks per op unless the order is the graph's. False without memory. */
+#define AD_ORDER_PIECES_PER_OP (6 + AD_MAX_PARTS - 1)
 AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
 
 /* --- lower.c: steps at the end of a device's program --- */

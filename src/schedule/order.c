@@ -8,6 +8,9 @@
  * the band: the boundary goes ahead through a whole fused range. Otherwise all of the band is one
  * piece.
  *
+ * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts that
+ * are there end, so that computing starts with the first part.
+ *
  * A piece is open once its device has computed what it reads and the messages that it reads are
  * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The device whose next piece can start soonest takes it; of several that can start then, a
  * boundary, then the one with the longest way to the end. RECVs stand in front of the first piece
@@ -26,12 +29,20 @@
 #define UNKNOWN (-2)
 #define DONE (-1)      /* instead of how many a piece waits for */
 #define MAX_EDGES 2    /* boundaries of one band that go ahead */
+#define MAX_REST 4     /* boxes that are left behind these */
+#define MAX_STEPPED 16 /* inputs of an op that follows the parts of the network's input */
 #define MAX_PIECES AD_ORDER_PIECES_PER_OP
 
 /* Boundaries that others wait for, disjoint. */
 struct ad_order_edges {
     int count;
     struct ad_region box[MAX_EDGES];
+};
+
+/* Rows behind which a value that comes in parts can be read: more rows, later. */
+struct ad_order_steps {
+    int count;
+    int32_t row[AD_MAX_PARTS - 1];
 };
 
 struct ad_order_piece {
@@ -79,13 +90,14 @@ static bool survey(struct ad_lowering *l)
     o->readers = ad_arena_alloc(&l->arena, nreads + 1, sizeof *o->readers);
     o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
     o->edges = ad_arena_alloc(&l->arena, nops * n + 1, sizeof *o->edges);
+    o->steps = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->steps);
     o->first_piece = ad_arena_alloc(&l->arena, nops * n + 1, sizeof *o->first_piece);
     o->coming = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->coming);
     o->leaving = ad_arena_alloc(&l->arena, nvalues * n, sizeof *o->leaving);
     o->pieces = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->pieces);
     o->open = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->open);
     o->soonest = ad_arena_alloc(&l->arena, n, sizeof *o->soonest);
-    if (!o->soonest || !o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
+    if (!o->soonest || !o->steps || !o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
         !o->leaving || !o->pieces || !o->open)
         return false;
     for (int i = 0; i < graph->nops; i++)
@@ -182,6 +194,74 @@ static void add_piece(struct ad_lowering *l, int op, int device, struct ad_regio
     *first = o->npieces++;
 }
 
+/* Where the inputs that come in parts can be read, and how long they are on their way. */
+static void find_steps(struct ad_lowering *l)
+{
+    struct ad_orders *o = &l->orders;
+    double seconds = 0;
+    for (size_t i = 0; i < (size_t)l->graph->nvalues * (size_t)l->ndevices; i++)
+        o->steps[i].count = 0;
+    for (size_t t = 0; t < l->all.count; t++) {
+        const struct ad_transfer *m = &l->all.list[t];
+        if (l->graph->values[m->value].producer >= 0)
+            continue;
+        const struct ad_link *link = &l->cluster->links[at(l, m->from, m->to)];
+        struct ad_order_steps *steps = &o->steps[at(l, m->value, m->to)];
+        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) /
+                   (l->levels ? 4 : 1) / link->bandwidth;
+        if (m->part + 1 < l->parts && steps->count < AD_MAX_PARTS - 1)
+            steps->row[steps->count++] = m->region.h1;
+    }
+    o->scatter = ad_clocks_ns(seconds);
+}
+
+/* The rows of an op's band behind which it can be computed from the first parts of its inputs; none
+ * when all parts have come by then. */
+static void follow_steps(struct ad_lowering *l, int op, int device, int64_t *spent)
+{
+    struct ad_orders *o = &l->orders;
+    const struct ad_op *what = &l->graph->ops[op];
+    struct ad_region band = *ad_computed_at(l, op, device), have[MAX_STEPPED];
+    struct ad_order_steps *out = &o->steps[at(l, what->output, device)];
+    int count = 0;
+    if (what->ninputs > MAX_STEPPED || *spent > o->scatter)
+        return;
+    for (int k = 0; k < what->ninputs; k++)
+        count = o->steps[at(l, what->inputs[k], device)].count > count
+                    ? o->steps[at(l, what->inputs[k], device)].count
+                    : count;
+    for (int c = 0; c < count; c++) {
+        for (int k = 0; k < what->ninputs; k++) {
+            const struct ad_order_steps *in = &o->steps[at(l, what->inputs[k], device)];
+            have[k] = ad_region_whole(&l->graph->values[what->inputs[k]]);
+            if (c < in->count)
+                have[k].h1 = in->row[c];
+        }
+        int32_t row = ad_yield(l->graph, what, have).h1;
+        int32_t before = out->count > 0 ? out->row[out->count - 1] : band.h0;
+        if (row > before && row < band.h1)
+            out->row[out->count++] = row;
+    }
+    *spent += time_of(l, device, op, band);
+}
+
+/* A part of the rest of a band, cut at its steps. */
+static void add_rest(struct ad_lowering *l, int op, int device, struct ad_region rest)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_order_steps *steps = &l->orders.steps[at(l, what->output, device)];
+    for (int c = 0; c < steps->count; c++) {
+        struct ad_region upper = rest, lower = rest;
+        upper.h1 = lower.h0 = steps->row[c];
+        if (ad_region_empty(upper) || ad_region_empty(lower) ||
+            !ad_region_allowed(l->graph, what, upper) || !ad_region_allowed(l->graph, what, lower))
+            continue;
+        add_piece(l, op, device, upper, false);
+        rest = lower;
+    }
+    add_piece(l, op, device, rest, false);
+}
+
 /* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be computed
  * alone. */
 static void cut_band(struct ad_lowering *l, int op, int device)
@@ -201,7 +281,7 @@ static void cut_band(struct ad_lowering *l, int op, int device)
         nrest = 0;
         for (int i = 0; i < nold && nrest >= 0; i++) {
             int nmore = ad_region_subtract(old[i], edges->box[1], more);
-            if (nrest + nmore > MAX_PIECES - MAX_EDGES) {
+            if (nrest + nmore > MAX_REST) {
                 nrest = -1;
                 break;
             }
@@ -211,12 +291,12 @@ static void cut_band(struct ad_lowering *l, int op, int device)
     }
     for (int i = 0; i < nrest; i++)
         kept += ad_region_allowed(l->graph, &l->graph->ops[op], rest[i]);
-    if (nrest < 0 || kept < nrest || nrest > MAX_PIECES - MAX_EDGES) {
+    if (nrest < 0 || kept < nrest) {
         add_piece(l, op, device, band, edges->count > 0);
         return;
     }
     for (int i = 0; i < nrest; i++)
-        add_piece(l, op, device, rest[i], false);
+        add_rest(l, op, device, rest[i]);
     for (int i = 0; i < edges->count; i++)
         add_piece(l, op, device, edges->box[i], true);
 }
@@ -342,9 +422,14 @@ static bool prepare(struct ad_lowering *l)
         for (int d = 0; d < l->ndevices; d++)
             if (!ad_region_empty(*ad_computed_at(l, i, d)))
                 find_edges(l, i, d);
+    int64_t spent[AD_MAX_DEVICES] = {0};
+    find_steps(l);
     for (int i = 0; i < l->nops; i++)
-        for (int d = 0; d < l->ndevices; d++)
+        for (int d = 0; d < l->ndevices; d++) {
+            if (l->parts > 1)
+                follow_steps(l, i, d, &spent[d]);
             cut_band(l, i, d);
+        }
     for (int i = 0; i < l->nops; i++)
         for (int d = 0; d < l->ndevices; d++)
             for (int q = o->first_piece[at(l, i, d)]; q != NONE; q = o->pieces[q].next) {

@@ -262,6 +262,8 @@ static int compare_transfers(const void *pa, const void *pb)
     const struct ad_transfer *a = pa, *b = pb;
     if (a->slot != b->slot)
         return a->slot < b->slot ? -1 : 1;
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
     if (a->before != b->before)
         return a->before < b->before ? -1 : 1;
     if (a->value != b->value)
@@ -341,12 +343,38 @@ static bool append(struct ad_transfers *to, const struct ad_transfers *from)
     return true;
 }
 
+/* Cuts the messages of inputs into parts of about as many rows. False without memory. */
+static bool cut_inputs(struct ad_lowering *l)
+{
+    size_t count = l->inputs.count;
+    for (size_t t = 0; t < count; t++) {
+        struct ad_transfer whole = l->inputs.list[t];
+        int32_t rows = whole.region.h1 - whole.region.h0, at = whole.region.h0;
+        int parts = rows < l->parts ? rows : l->parts;
+        for (int part = 0; part < parts; part++) {
+            struct ad_transfer *m = &l->inputs.list[t];
+            if (part > 0) {
+                if (!ad_grow(&l->inputs.list, l->inputs.count, &l->inputs.room,
+                             sizeof *l->inputs.list))
+                    return false;
+                m = &l->inputs.list[l->inputs.count++];
+            }
+            *m = whole;
+            m->part = part;
+            m->region.h0 = at;
+            m->region.h1 = at = whole.region.h0 + rows * (part + 1) / parts;
+        }
+    }
+    return true;
+}
+
 /* All groups in the order of the slots; only a hub's relays are out of order then. */
 static enum adaps_status collect(struct ad_lowering *l)
 {
     l->all.count = 0;
+    bool room = l->parts == 1 || l->hub >= 0 || cut_inputs(l);
     sort_transfers(&l->inputs);
-    bool room = append(&l->all, &l->inputs);
+    room = room && append(&l->all, &l->inputs);
     for (int i = 0; i < l->nops && room; i++)
         room = append(&l->all, &l->memo[i].now->sends);
     if (!room)

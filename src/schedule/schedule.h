@@ -16,7 +16,10 @@
  * that other devices exchange goes (a star without direct links, as centralised methods have it).
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
- * where ad_levels_any(). */
+ * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows from
+ * the top, the first of all devices before the second of any (0, 1: in one; at most AD_MAX_PARTS); tasks
+ * that can begin with some do so unless the order is the graph's. */
+#define AD_MAX_PARTS 4
 enum ad_order {
     AD_ORDER_GRAPH, /* the order of the ops in the graph */
     AD_ORDER_READY, /* what can start soonest; of that the op with the longest way to the end */
@@ -29,6 +32,7 @@ struct ad_assignment {
     int nops, ndevices;
     int hub;
     bool levels;
+    int parts;
     enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;
     bool *early;

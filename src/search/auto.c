@@ -298,6 +298,12 @@ static void reorder(struct improve *m)
             m->trial.order = order;
             accept_trial(m);
         }
+    for (int parts = 1; parts <= AD_MAX_PARTS && going_on(m); parts++)
+        if (parts != m->best->layout.parts) {
+            start_trial(m);
+            m->trial.parts = parts;
+            accept_trial(m);
+        }
 }
 
 /* What a seed of a published strategy does not do: pictures as bytes, and exchanges without a hub. */

@@ -142,6 +142,7 @@ void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
     to->hub = from->hub;
     to->levels = from->levels;
     to->order = from->order;
+    to->parts = from->parts;
     memcpy(to->ops, from->ops, n * sizeof *to->ops);
     memcpy(to->cuts, from->cuts, n * (size_t)(from->ndevices + 1) * sizeof *to->cuts);
 }
@@ -254,6 +255,7 @@ void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad
     out->hub = layout->hub;
     out->levels = layout->levels;
     out->order = layout->order;
+    out->parts = layout->parts;
     for (int i = 0; i < layout->nops; i++)
         out->early[i] = layout->ops[i].early;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);

@@ -28,6 +28,7 @@ struct ad_layout {
     int nops, ndevices;
     int hub;     /* as in struct ad_assignment */
     bool levels; /* likewise */
+    int parts;           /* likewise */
     enum ad_order order; /* likewise */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
