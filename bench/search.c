@@ -156,7 +156,7 @@ int main(int argc, char **argv)
            "other\n"
            "%-16s %2s %5s %9s",
            "network", "D", "mbit", "auto ms");
-    for (const struct ad_strategy *s = ad_strategies; s->name; s++)
+    for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
         printf(" %11.11s", s->name);
     printf(" %8s %8s %8s\n", "/single", "/other", "auto s");
     for (int i = 2; i < argc; i++)

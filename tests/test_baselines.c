@@ -107,7 +107,7 @@ static void check_strategy_bits(const char *name, uint64_t seed)
 START_TEST(every_strategy_gives_the_same_bits)
 {
     for (uint64_t seed = (uint64_t)_i * 10; seed < (uint64_t)_i * 10 + 10; seed++)
-        for (const struct ad_strategy *s = ad_strategies; s->name; s++)
+        for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
             check_strategy_bits(s->name, seed);
 }
 END_TEST

@@ -8,12 +8,14 @@
  * single ops. A move is kept when the clock gets better (equal clock: fewer bytes). Then the same
  * for the better half of the devices, whose plan is taken (and improved with all of them) when it
  * is ahead. The order of moves is fixed and the number of evaluations bounded, so the same input
- * gives the same plan anywhere.
+ * gives the same plan anywhere. Where there are few layouts at all, every one is evaluated in the
+ * end (exhaustive.c).
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step, and no boundary farther than that from where the shares that were
  * chosen last (by speed, or by a device's leaving or joining) put it. */
 #include "search/subset.h"
+#include "base/clock.h"
 
 #define MAX_EVALUATIONS 4000
 #define EVALUATION_UNITS 4000000 /* evaluations x ops x devices, for large cases */
@@ -36,7 +38,9 @@ struct improve {
 
 static bool going_on(const struct improve *m)
 {
-    return m->status == ADAPS_OK && m->eval->visited < m->last;
+    int64_t deadline = m->terrain->problem->deadline_ns;
+    return m->status == ADAPS_OK && m->eval->visited < m->last &&
+           (deadline == 0 || ad_clock_ns() < deadline);
 }
 
 static void start_trial(struct improve *m)
@@ -286,6 +290,8 @@ static void single_ops(struct improve *m)
 static int64_t budget(const struct ad_terrain *t)
 {
     int64_t size = (int64_t)t->problem->graph->nops * t->problem->cluster->ndevices;
+    if (t->problem->evaluations > 0)
+        return t->problem->evaluations;
     int64_t n = EVALUATION_UNITS / (size > 0 ? size : 1);
     return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
 }
@@ -399,6 +405,8 @@ enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
         status = ad_subset_search(eval, ad_auto_search, best);
     if (status == ADAPS_OK && ad_score_better(&best->score, &before))
         status = improve(eval, best, budget(t) / 2);
+    if (status == ADAPS_OK)
+        status = ad_exhaustive_if_small(eval, best);
     eval->space_log10 = ad_layout_space(t);
     ad_best_fini(&shared);
     return status;

@@ -40,7 +40,7 @@ enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
                                     struct ad_comparison **out, int *count, struct adaps_error *err)
 {
     int n = 0;
-    while (ad_strategies[n].name)
+    while (ad_strategies[n].name && !ad_strategies[n].small)
         n++;
     *count = n;
     *out = ad_calloc((size_t)n, sizeof **out);

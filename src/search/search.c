@@ -70,6 +70,7 @@ STRATEGY(modnn)
 STRATEGY(coedge)
 STRATEGY(deepslicing)
 STRATEGY(deepthings)
+STRATEGY(exhaustive)
 
 /* The paper's overlaps are not layouts: its plan competes with auto's at the end. */
 static enum adaps_status run_auto(const struct ad_search_problem *problem,
@@ -103,20 +104,23 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
 }
 
 const struct ad_strategy ad_strategies[] = {
-    {"auto", "the best plan found: all others, then local improvement", run_auto},
-    {"single", "everything on the one device that answers soonest", run_single},
+    {"auto", "the best plan found: all others, then local improvement", run_auto, false},
+    {"single", "everything on the one device that answers soonest", run_single, false},
     {"edgeflow", "bands by a linear programme per layer, rows exchanged at every layer",
-     run_edgeflow},
-    {"fused", "bands with recomputed halos, exchanged at chosen layers only", run_fused},
+     run_edgeflow, false},
+    {"fused", "bands with recomputed halos, exchanged at chosen layers only", run_fused, false},
     {"adaps", "the paper's search: its score (eqs 1-12) in its window, with a certificate",
-     ad_adaps_run},
-    {"bbgrap", "equal bands, rows exchanged at every layer", run_bbgrap},
-    {"modnn", "bands by speed along the longer edge, exchanged through the source", run_modnn},
-    {"coedge", "bands by speed without the slowest, exchanged through the source", run_coedge},
-    {"deepslicing", "columns by speed, exchanged behind groups of layers", run_deepslicing},
+     ad_adaps_run, false},
+    {"bbgrap", "equal bands, rows exchanged at every layer", run_bbgrap, false},
+    {"modnn", "bands by speed along the longer edge, exchanged through the source", run_modnn,
+     false},
+    {"coedge", "bands by speed without the slowest, exchanged through the source", run_coedge,
+     false},
+    {"deepslicing", "columns by speed, exchanged behind groups of layers", run_deepslicing, false},
     {"deepthings", "the early layers as a grid of fused tiles, the rest on the source",
-     run_deepthings},
-    {NULL, NULL, NULL},
+     run_deepthings, false},
+    {"exhaustive", "every layout of a small instance; refuses larger ones", run_exhaustive, true},
+    {NULL, NULL, NULL, false},
 };
 
 const struct ad_strategy *ad_strategy_find(const char *name)
@@ -155,6 +159,10 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     result->bound = result->gap = NAN;
     result->levels = !problem->input_f32 && ad_levels_any(problem->graph);
     int64_t start = ad_clock_ns();
+    capped.deadline_ns = 0;
+    if (problem->time_limit_ns > 0 &&
+        __builtin_add_overflow(start, problem->time_limit_ns, &capped.deadline_ns))
+        capped.deadline_ns = INT64_MAX;
     enum adaps_status status = ADAPS_OK;
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
         status = single_latency(problem, &capped.latency_cap_ns, err);

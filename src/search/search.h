@@ -20,6 +20,13 @@ struct ad_search_problem {
     enum ad_objective objective;
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
                                traffic the best single device's latency, if one has the memory */
+    /* What the search may take. The same seed and evaluations give the same plan; a time limit
+     * ends the improvement at a wall time, so plans under one may differ. */
+    uint64_t seed;         /* of random choices */
+    int64_t evaluations;   /* layouts that auto's improvement may evaluate, and the largest number
+                              of layouts that are enumerated; 0 = each one's default */
+    int64_t time_limit_ns; /* of auto's improvement, from the start of the search; 0 = none */
+    int64_t deadline_ns;   /* that time limit by ad_clock_ns(): set by ad_search_run() */
 };
 
 struct ad_search_result {
@@ -41,9 +48,10 @@ struct ad_strategy {
     const char *summary; /* one line for --help */
     enum adaps_status (*run)(const struct ad_search_problem *problem,
                              struct ad_search_result *result, struct adaps_error *err);
+    bool small; /* refuses all but small instances (ADAPS_NO); not among those compared */
 };
 
-/* NULL-name-terminated table; the first is the default. */
+/* NULL-name-terminated table; the first is the default, those for small instances are the last. */
 extern const struct ad_strategy ad_strategies[];
 const struct ad_strategy *ad_strategy_find(const char *name); /* NULL when unknown */
 

@@ -8,6 +8,11 @@
 typedef enum adaps_status ad_search_fn(struct ad_eval *eval, struct ad_best *best);
 
 ad_search_fn ad_single_search, ad_edgeflow_search, ad_fused_search, ad_bbgrap_search,
-    ad_modnn_search, ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_auto_search;
+    ad_modnn_search, ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_auto_search,
+    ad_exhaustive_search;
+
+/* ad_exhaustive_search() where there are few enough layouts, else nothing; ends at the problem's
+ * deadline with the best so far. *best may hold a layout already. */
+AD_MUST_CHECK enum adaps_status ad_exhaustive_if_small(struct ad_eval *eval, struct ad_best *best);
 
 #endif
