@@ -55,6 +55,9 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .input_f32 = options->input_f32,
         .objective = options->objective,
         .latency_cap_ns = options->latency_cap_ns,
+        .seed = options->seed,
+        .evaluations = options->evaluations,
+        .time_limit_ns = options->time_limit_ns,
     };
 }
 

@@ -113,6 +113,22 @@ done
 for dims in "" x h,h h, hw; do
     expect 2 "--dims" "--dims '$dims'" "$ADAPS" plan --dims "$dims" -d "$devices" "$model"
 done
+expect 0 "" "search options" "$ADAPS" plan --time-limit 2s --evaluations 50 --seed 7 -d "$devices" \
+    "$model"
+for evaluations in 0 -1 1.5 many 1e3 1000000000001 99999999999999999999; do
+    expect 2 "--evaluations $evaluations: a number from 1" "--evaluations $evaluations" \
+        "$ADAPS" plan --evaluations=$evaluations -d "$devices" "$model"
+done
+for seed in -1 0x7 lucky 9223372036854775808; do
+    expect 2 "--seed $seed: a number from 0" "--seed $seed" \
+        "$ADAPS" plan --seed=$seed -d "$devices" "$model"
+done
+for time in 0 -1s 2 soon 1e9s; do
+    expect 2 "--time-limit $time: a time above 0, such as 2s" "--time-limit $time" \
+        "$ADAPS" plan --time-limit=$time -d "$devices" "$model"
+done
+expect 1 "is for small networks: here are up to 10^" "--strategy exhaustive on a network" \
+    "$ADAPS" plan --strategy exhaustive -d "$devices" "$model"
 expect 2 "needs a value" "--bw without a value" "$ADAPS" plan "$model" -d "$devices" --bw
 expect 2 "takes no value" "--json with a value" "$ADAPS" plan --json=3 -d "$devices" "$model"
 for strategy in single edgeflow fused auto; do

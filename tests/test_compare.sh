@@ -36,6 +36,8 @@ for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound
     [ "$(grep -c "\"$key\":" "$work/out")" = 10 ] || fail "$key is not there for each strategy"
 done
 
+! grep -q exhaustive "$work/out" || fail "exhaustive is compared"
+
 # With one strategy the same object alone, and the layouts.
 expect 0 --strategy modnn --json
 for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound_ms layouts; do

@@ -6,9 +6,11 @@
 #include "report/report.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <string.h>
 
 #define DEFAULT_THRESHOLD 0.15
+#define MAX_EVALUATIONS INT64_C(1000000000000)
 
 enum {
     OPTION_BW = 256,
@@ -19,6 +21,9 @@ enum {
     OPTION_CAP,
     OPTION_DIMS,
     OPTION_INPUT,
+    OPTION_TIME,
+    OPTION_EVALS,
+    OPTION_SEED,
     OPTION_JSON
 };
 
@@ -58,13 +63,33 @@ static int take_objective(struct ad_pipeline_options *passes, const char *name)
                                                         : "unknown");
 }
 
-static int take_cap(struct ad_pipeline_options *passes, const char *text)
+/* A time of 1 ns to 1e6 s. */
+static int take_time(int64_t *ns, const char *option, const char *text, const char *like)
 {
     double seconds;
     if (!ad_parse_time(text, &seconds) || seconds < 1e-9 || seconds > 1e6)
-        return ad_cli_usage(&ad_command_plan,
-                            "--latency-cap %s: a time above 0, such as 20ms, is wanted", text);
-    passes->latency_cap_ns = (int64_t)(seconds * 1e9);
+        return ad_cli_usage(&ad_command_plan, "--%s %s: a time above 0, such as %s, is wanted",
+                            option, text, like);
+    *ns = (int64_t)(seconds * 1e9);
+    return ADAPS_OK;
+}
+
+static int take_evaluations(struct ad_pipeline_options *passes, const char *text)
+{
+    if (ad_parse_int(text, 1, MAX_EVALUATIONS, &passes->evaluations))
+        return ADAPS_OK;
+    return ad_cli_usage(&ad_command_plan,
+                        "--evaluations %s: a number from 1 to %" PRId64 " is wanted", text,
+                        MAX_EVALUATIONS);
+}
+
+static int take_seed(struct ad_pipeline_options *passes, const char *text)
+{
+    int64_t seed;
+    if (!ad_parse_int(text, 0, INT64_MAX, &seed))
+        return ad_cli_usage(&ad_command_plan, "--seed %s: a number from 0 to %" PRId64 " is wanted",
+                            text, INT64_MAX);
+    passes->seed = (uint64_t)seed;
     return ADAPS_OK;
 }
 
@@ -116,7 +141,13 @@ static int take_option(struct plan_options *options, int option)
     case OPTION_OBJECTIVE:
         return take_objective(passes, optarg);
     case OPTION_CAP:
-        return take_cap(passes, optarg);
+        return take_time(&passes->latency_cap_ns, "latency-cap", optarg, "20ms");
+    case OPTION_TIME:
+        return take_time(&passes->time_limit_ns, "time-limit", optarg, "2s");
+    case OPTION_EVALS:
+        return take_evaluations(passes, optarg);
+    case OPTION_SEED:
+        return take_seed(passes, optarg);
     case OPTION_DIMS:
         if (parse_dims(optarg, passes))
             return ADAPS_OK;
@@ -207,6 +238,9 @@ static int run(int argc, char **argv)
                                           {"latency-cap", required_argument, NULL, OPTION_CAP},
                                           {"dims", required_argument, NULL, OPTION_DIMS},
                                           {"input", required_argument, NULL, OPTION_INPUT},
+                                          {"time-limit", required_argument, NULL, OPTION_TIME},
+                                          {"evaluations", required_argument, NULL, OPTION_EVALS},
+                                          {"seed", required_argument, NULL, OPTION_SEED},
                                           {"output", required_argument, NULL, 'o'},
                                           {"json", no_argument, NULL, OPTION_JSON},
                                           {0}};
@@ -248,7 +282,8 @@ const struct ad_command ad_command_plan = {
                "  --latency TIME       latency of every link, instead of the file's (0.3ms)\n"
                "  --thr F              search window, 0 to 1 (default: 0.15)\n"
                "  --strategy NAME      auto (default), single, edgeflow, fused, adaps, bbgrap,\n"
-               "                       modnn, coedge, deepslicing, deepthings; all: compare them\n"
+               "                       modnn, coedge, deepslicing, deepthings, exhaustive;\n"
+               "                       all: compare them (but exhaustive)\n"
                "  --objective NAME     what to make small: latency (default), traffic, memory\n"
                "  --latency-cap TIME   the answer may take this long at most (traffic: by default "
                "as long\n"
@@ -256,6 +291,11 @@ const struct ad_command ad_command_plan = {
                "  --dims h,w,c         dimensions that may be split: height, width, channels\n"
                "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"
                "                       (default) or as floats\n"
+               "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between "
+               "runs\n"
+               "  --evaluations N      layouts that auto's improvement tries, and exhaustive's "
+               "limit\n"
+               "  --seed N             of random choices in the search (default: 0)\n"
                "  --json               print JSON\n"
                "Model and devices file are taken from adaps.conf of this folder when they are not "
                "given.\n",
