@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void random_problem(struct problem *p, uint64_t seed)
+static void random_problem_of(struct problem *p, uint64_t seed, int ops, int max_hw)
 {
-    struct ad_random_graph_options options = {.ops = 3 + (int)(seed % 8),
-                                              .max_hw = 40,
+    struct ad_random_graph_options options = {.ops = ops,
+                                              .max_hw = max_hw,
                                               .max_c = 24,
                                               .outputs = seed % 4 == 0,
                                               .wild = seed % 9 == 0,
@@ -39,6 +39,11 @@ static void random_problem(struct problem *p, uint64_t seed)
     p->problem.split_c = dims != 3;
 }
 
+static void random_problem(struct problem *p, uint64_t seed)
+{
+    random_problem_of(p, seed, 3 + (int)(seed % 8), 40);
+}
+
 /* No region is cut along a dimension that is forbidden. */
 static void check_dims(const struct problem *p, const struct ad_search_result *r)
 {
@@ -54,25 +59,44 @@ static void check_dims(const struct problem *p, const struct ad_search_result *r
         }
 }
 
+static void check_never_behind(const struct problem *p, uint64_t seed)
+{
+    struct ad_search_result best, other;
+    ad_fixture_run(p, "auto", &best);
+    ck_assert_int_ge(best.visited, 1);
+    ck_assert(best.seconds >= 0 && best.space_log10 >= 0);
+    check_dims(p, &best);
+    for (const struct ad_strategy *s = &ad_strategies[1]; s->name && !s->small; s++) {
+        ad_fixture_run(p, s->name, &other);
+        ck_assert_msg(best.schedule.makespan_ns <= other.schedule.makespan_ns,
+                      "seed %" PRIu64 ": auto %" PRId64 ", %s %" PRId64, seed,
+                      best.schedule.makespan_ns, s->name, other.schedule.makespan_ns);
+        ad_search_result_fini(&other);
+    }
+    ad_search_result_fini(&best);
+}
+
 /* 8 graphs each, so that a failure names its neighbourhood and a fork costs little. */
 START_TEST(auto_is_never_behind)
 {
     for (uint64_t seed = (uint64_t)_i * 8; seed < (uint64_t)_i * 8 + 8; seed++) {
         struct problem p;
-        struct ad_search_result best, other;
         random_problem(&p, seed);
-        ad_fixture_run(&p, "auto", &best);
-        ck_assert_int_ge(best.visited, 1);
-        ck_assert(best.seconds >= 0 && best.space_log10 >= 0);
-        check_dims(&p, &best);
-        for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++) {
-            ad_fixture_run(&p, s->name, &other);
-            ck_assert_msg(best.schedule.makespan_ns <= other.schedule.makespan_ns,
-                          "seed %" PRIu64 ": auto %" PRId64 ", %s %" PRId64, seed,
-                          best.schedule.makespan_ns, s->name, other.schedule.makespan_ns);
-            ad_search_result_fini(&other);
-        }
-        ad_search_result_fini(&best);
+        check_never_behind(&p, seed);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
+/* 25 x 80 small graphs, with little improvement: what the others find must be there before it. */
+START_TEST(auto_is_never_behind_on_small_graphs)
+{
+    for (uint64_t k = 0; k < 80; k++) {
+        struct problem p;
+        uint64_t seed = 10000 + (uint64_t)_i * 80 + k;
+        random_problem_of(&p, seed, 2 + (int)(seed % 4), 14);
+        p.problem.evaluations = 10;
+        check_never_behind(&p, seed);
         ad_fixture_fini(&p);
     }
 }
@@ -184,6 +208,46 @@ START_TEST(scores_are_schedules)
         ad_free(exchange);
         ad_fixture_fini(&p);
     }
+}
+END_TEST
+
+static void run_within(struct problem *p, int64_t evaluations, int64_t time_limit_ns,
+                       struct ad_search_result *r)
+{
+    p->problem.evaluations = evaluations;
+    p->problem.time_limit_ns = time_limit_ns;
+    ad_fixture_run(p, "auto", r);
+}
+
+/* Fewer evaluations: fewer layouts, the same ones every time. A time limit that is over at once
+ * leaves what the other strategies find. */
+START_TEST(auto_keeps_to_its_budget)
+{
+    struct problem p;
+    struct ad_search_result all, few, again, none;
+    ad_fixture_small(&p, 4);
+    run_within(&p, 0, 0, &all);
+    run_within(&p, 100, 0, &few);
+    run_within(&p, 100, 0, &again);
+    run_within(&p, 0, 1, &none);
+    ck_assert_int_lt(few.visited, all.visited);
+    ck_assert_int_lt(none.visited, few.visited);
+    ck_assert_int_ge(few.visited, none.visited + 100);
+    ck_assert_int_le(few.visited, none.visited + 4 * 100); /* twice in each of two clusters */
+    ck_assert_int_eq(few.visited, again.visited);
+    ck_assert(same_programs(&few.schedule, &again.schedule));
+    ck_assert_int_le(all.schedule.makespan_ns, few.schedule.makespan_ns);
+    ck_assert_int_le(few.schedule.makespan_ns, none.schedule.makespan_ns);
+    ad_search_result_fini(&all);
+    ad_search_result_fini(&few);
+    ad_search_result_fini(&again);
+    for (const struct ad_strategy *s = &ad_strategies[1]; s->name && !s->small; s++) {
+        ad_fixture_run(&p, s->name, &again);
+        ck_assert_int_le(none.schedule.makespan_ns, again.schedule.makespan_ns);
+        ad_search_result_fini(&again);
+    }
+    ad_search_result_fini(&none);
+    ad_fixture_fini(&p);
 }
 END_TEST
 
@@ -419,8 +483,10 @@ int main(void)
     tcase_add_test(c, table);
     tcase_add_loop_test(c, more_devices_never_hurt, 0, 12);
     tcase_add_loop_test(c, auto_is_never_behind, 0, 26);
+    tcase_add_loop_test(c, auto_is_never_behind_on_small_graphs, 0, 25);
     tcase_add_loop_test(c, same_plan_every_time, 0, 8);
     tcase_add_loop_test(c, scores_are_schedules, 0, 20);
+    tcase_add_test(c, auto_keeps_to_its_budget);
     tcase_add_loop_test(c, pinned_node_counts, 0, 8);
     tcase_add_test(c, devices_are_left_out);
     tcase_add_test(c, single_may_be_another_device);
