@@ -382,7 +382,8 @@ enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignm
     l->schedule = schedule;
     l->levels = assignment->levels;
     l->order = assignment->order;
-    l->parts = assignment->parts < 1 ? 1 : assignment->parts;
+    bool one = assignment->order == AD_ORDER_GRAPH || assignment->hub >= 0;
+    l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
     enum adaps_status status = ad_lowering_route(l, assignment);
     return status == ADAPS_OK ? emit(l) : status;
 }

@@ -372,7 +372,7 @@ static bool cut_inputs(struct ad_lowering *l)
 static enum adaps_status collect(struct ad_lowering *l)
 {
     l->all.count = 0;
-    bool room = l->parts == 1 || l->hub >= 0 || cut_inputs(l);
+    bool room = l->parts == 1 || cut_inputs(l);
     sort_transfers(&l->inputs);
     room = room && append(&l->all, &l->inputs);
     for (int i = 0; i < l->nops && room; i++)

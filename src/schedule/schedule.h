@@ -17,8 +17,8 @@
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
  * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows from
- * the top, the first of all devices before the second of any (0, 1: in one; at most AD_MAX_PARTS); tasks
- * that can begin with some do so unless the order is the graph's. */
+ * the top, the first of all devices before the second of any, and tasks begin with those that are there (0, 1:
+ * in one; at most AD_MAX_PARTS; in the graph's order always in one). */
 #define AD_MAX_PARTS 4
 enum ad_order {
     AD_ORDER_GRAPH, /* the order of the ops in the graph */

@@ -5,9 +5,9 @@
  * at every row, column or channel, devices without a share included, pinned or derived; or split
  * along h into a grid, for every `across`; or, one pixel, computed by each that reads it. For each
  * op: early or not. For all together: every order of tasks; no hub, or each device as the hub;
- * pictures as bytes or not. Devices have their order: bands are never permuted. Not in the space
- * are intervals of several devices that overlap as they like (strategy adaps): here what overlaps
- * is what later ops read.
+ * inputs in any number of parts; pictures as bytes or not. Devices have their order: bands are
+ * never permuted. Not in the space are intervals of several devices that overlap as they like
+ * (strategy adaps): here what overlaps is what later ops read.
  *
  * Of layouts with the same schedule one is looked at:
  *
@@ -20,8 +20,8 @@
  *
  * Early matters for an op of which some device sends at most half of what it computes; orders that
  * cut ops into pieces, with early ops, and then the order of what is ready without them. A hub
- * matters when there are messages, and three devices; then the order is the graph's. Bytes matter
- * when there are messages of inputs.
+ * matters when there are messages, and three devices; then the order is the graph's. Bytes and
+ * parts matter when there are messages of inputs, parts not in the order of the graph.
  *
  * What is left is lowered and simulated as it is, so the answer is exact for every objective, cap
  * and memory limit. An instance is refused when it may have more than DEFAULT_LIMIT layouts, or
@@ -36,7 +36,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_LIMIT 50000
+#define DEFAULT_LIMIT 150000
 #define MAX_LIMIT 1000000000
 
 struct walk {
@@ -122,9 +122,12 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
         return;
     int count = find_early(w, schedule, inputs);
     *messages = schedule->messages;
-    for (enum ad_order order = AD_ORDER_GRAPH; order <= w->last && going_on(w); order++)
-        if (order == AD_ORDER_GRAPH || w->layout.hub < 0)
+    try_order(w, AD_ORDER_GRAPH, count);
+    int parts = *inputs > 0 ? AD_MAX_PARTS : 1;
+    for (enum ad_order order = AD_ORDER_READY; order <= w->last && w->layout.hub < 0; order++)
+        for (w->layout.parts = 1; w->layout.parts <= parts; w->layout.parts++)
             try_order(w, order, count);
+    w->layout.parts = 1;
 }
 
 static void try_hubs(struct walk *w, int64_t *inputs)
