@@ -146,25 +146,40 @@ static void score_schedule(struct ad_eval *eval, const struct ad_schedule *sched
             eval->with_ns[d] = schedule->makespan_ns;
 }
 
-enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
-                              struct ad_best *best, bool *better)
+static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *layout,
+                                  struct ad_best *best, struct ad_score *score, bool *won)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
     const struct ad_schedule *schedule;
-    struct ad_score score;
     ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &eval->scratch);
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, eval->weigh, &schedule);
     if (status != ADAPS_OK)
         return status;
     eval->visited++;
-    score_schedule(eval, schedule, &score);
+    score_schedule(eval, schedule, score);
     int devices = computing_devices(schedule);
-    bool won = keep(best, layout, &score, devices);
+    *won = keep(best, layout, score, devices);
     if (eval->best_shared && eval->best_shared != best)
-        keep(eval->best_shared, layout, &score, devices);
+        keep(eval->best_shared, layout, score, devices);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
+                              struct ad_best *best, bool *better)
+{
+    struct ad_score score;
+    bool won = false;
+    enum adaps_status status = evaluate(eval, layout, best, &score, &won);
     if (better)
         *better = won;
-    return ADAPS_OK;
+    return status;
+}
+
+enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
+                                struct ad_best *best, struct ad_score *score)
+{
+    bool won;
+    return evaluate(eval, layout, best, score, &won);
 }
 
 static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strategy,
@@ -220,7 +235,8 @@ enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *bes
         ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_layout_regions(p->graph, p->cluster->source, &best->layout, eval->exchange, &result->assignment);
+    ad_layout_regions(p->graph, p->cluster->source, &best->layout, eval->exchange,
+                      &result->assignment);
     result->visited = eval->visited;
     return ad_eval_finish_assignment(eval, strategy, result);
 }

@@ -54,6 +54,10 @@ bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
 AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
                                             struct ad_best *best, bool *better);
 
+/* The same, and the layout's score. */
+AD_MUST_CHECK enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
+                                              struct ad_best *best, struct ad_score *score);
+
 /* Fills assignment, schedule and visited of a result. ADAPS_NO when the layout needs more memory
  * than a device has: names every such device, what it needs and has, and the smallest memory seen.
  * Also when it takes longer than the cap. */

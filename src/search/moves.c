@@ -1,0 +1,307 @@
+/* The moves of the annealing: what a random run of ops does is changed in one respect. */
+#include "search/moves.h"
+
+#include <string.h>
+
+struct run {
+    int first, end; /* ops */
+};
+
+struct move {
+    const struct ad_terrain *terrain;
+    struct ad_rng *rng;
+    struct ad_layout *layout;
+    struct run run;
+};
+
+static int below(struct move *m, int n)
+{
+    return (int)ad_rng_below(m->rng, (uint32_t)n);
+}
+
+/* A length of 1 to n, the short ones oftener. */
+static int length(struct move *m, int n)
+{
+    int limit = 1;
+    while (limit < n && ad_rng_below(m->rng, 3))
+        limit *= 2;
+    return 1 + below(m, limit < n ? limit : n);
+}
+
+/* Some ops in a row, or some segments. */
+static struct run draw_run(struct move *m)
+{
+    const struct ad_terrain *t = m->terrain;
+    int nops = m->layout->nops;
+    struct run run = {below(m, nops), 0};
+    if (ad_rng_below(m->rng, 2)) {
+        run.end = run.first + length(m, nops - run.first);
+        return run;
+    }
+    int last = t->segment[run.first] + length(m, t->nsegments - t->segment[run.first]) - 1;
+    run.end = run.first + 1;
+    while (run.first > 0 && t->segment[run.first - 1] == t->segment[run.first])
+        run.first--;
+    while (run.end < nops && t->segment[run.end] <= last)
+        run.end++;
+    return run;
+}
+
+/* Has cuts that mean something. */
+static bool is_split(const struct ad_op_layout *op)
+{
+    return op->dim == AD_DIM_H || op->dim == AD_DIM_W || op->dim == AD_DIM_C;
+}
+
+static int clamp(int x, int lo, int hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
+/* A random number of rows (columns, channels) of a random split op of the run, in cut units, at
+ * most a threshold's part; 0 when there is none. */
+static int draw_step(struct move *m)
+{
+    const struct ad_graph *graph = m->terrain->problem->graph;
+    int op = m->run.first + below(m, m->run.end - m->run.first);
+    int window = (int)(m->terrain->problem->threshold * AD_CUT_UNITS + 0.5);
+    if (!is_split(&m->layout->ops[op]))
+        return 0;
+    int32_t size = ad_dim_extent(&graph->values[graph->ops[op].output], m->layout->ops[op].dim);
+    int rows = length(m, size / 8 + 1);
+    return clamp(rows * AD_CUT_UNITS / size, 1, window);
+}
+
+/* Moves the boundaries between devices a and b, a < b, by the same step: what is between keeps its
+ * share, one of the two gives and the other takes. */
+static bool shift(struct move *m)
+{
+    int n = m->layout->ndevices, a = below(m, n), b = below(m, n);
+    int step = draw_step(m);
+    bool changed = false;
+    if (a == b || step == 0)
+        return false;
+    if (ad_rng_below(m->rng, 2)) /* neighbours mostly */
+        b = a + 1 < n ? a + 1 : a - 1;
+    if (ad_rng_below(m->rng, 2))
+        step = -step;
+    if (a > b) {
+        int c = a;
+        a = b;
+        b = c;
+    }
+    for (int i = m->run.first; i < m->run.end; i++) {
+        int *cuts = ad_layout_cuts(m->layout, i);
+        if (!is_split(&m->layout->ops[i]))
+            continue;
+        int by = clamp(step, cuts[a] - cuts[a + 1], cuts[b + 1] - cuts[b]);
+        for (int d = a + 1; d <= b; d++)
+            cuts[d] += by;
+        changed = changed || by != 0;
+    }
+    return changed;
+}
+
+/* Another share for one device, the others keep their proportions: none, or by speed, or as it is
+ * times something. */
+static bool reshare(struct move *m)
+{
+    const struct ad_terrain *t = m->terrain;
+    int n = m->layout->ndevices, d = below(m, n), kind = below(m, 4);
+    double factor = 1 + 0.2 * ad_rng_float(m->rng), sum = 0;
+    bool changed = false;
+    for (int k = 0; k < n; k++)
+        sum += t->speed[k];
+    for (int i = m->run.first; i < m->run.end; i++) {
+        int *cuts = ad_layout_cuts(m->layout, i);
+        double weight[AD_MAX_DEVICES], others = 0;
+        if (!is_split(&m->layout->ops[i]))
+            continue;
+        for (int k = 0; k < n; k++) {
+            weight[k] = cuts[k + 1] - cuts[k];
+            others += k == d ? 0 : weight[k];
+        }
+        if (others <= 0)
+            continue;
+        double now = weight[d];
+        weight[d] = kind == 0   ? 0
+                    : kind == 1 ? others * t->speed[d] / (sum - t->speed[d])
+                                : now * factor;
+        if (weight[d] == now)
+            continue;
+        ad_cuts_proportional(weight, n, cuts);
+        changed = true;
+    }
+    return changed;
+}
+
+/* Only the first few devices of the terrain's order, by speed. */
+static bool prefix(struct move *m)
+{
+    const struct ad_terrain *t = m->terrain;
+    int n = m->layout->ndevices, count = 2 + below(m, n - 1);
+    bool use[AD_MAX_DEVICES] = {false};
+    double weight[AD_MAX_DEVICES];
+    bool changed = false;
+    for (int k = 0; k < count && k < n; k++)
+        use[t->order[k]] = true;
+    ad_terrain_weights(t, use, weight);
+    for (int i = m->run.first; i < m->run.end; i++)
+        if (is_split(&m->layout->ops[i])) {
+            ad_cuts_proportional(weight, n, ad_layout_cuts(m->layout, i));
+            changed = true;
+        }
+    return changed;
+}
+
+/* The form of the op before or behind the run, on all of it. */
+static bool copy(struct move *m)
+{
+    int n = m->layout->ndevices, from = ad_rng_below(m->rng, 2) ? m->run.first - 1 : m->run.end;
+    bool form = ad_rng_below(m->rng, 2), changed = false;
+    if (from < 0 || from >= m->layout->nops)
+        return false;
+    const struct ad_op_layout *model = &m->layout->ops[from];
+    const int *cuts = ad_layout_cuts(m->layout, from);
+    for (int i = m->run.first; i < m->run.end; i++) {
+        struct ad_op_layout *op = &m->layout->ops[i];
+        int *mine = ad_layout_cuts(m->layout, i);
+        size_t size = (size_t)(n + 1) * sizeof *cuts;
+        bool able = m->terrain->can[i][model->dim];
+        if ((!form || !able) && (!is_split(op) || !is_split(model)))
+            continue;
+        if (form && able && (op->dim != model->dim || op->at != model->at)) {
+            op->dim = model->dim;
+            op->at = model->at;
+            op->pinned = op->dim == AD_DIM_WHOLE || op->dim >= AD_DIM_C || op->pinned;
+            changed = true;
+        }
+        if (is_split(model) && memcmp(mine, cuts, size) != 0) {
+            memcpy(mine, cuts, size);
+            changed = true;
+        }
+    }
+    return changed;
+}
+
+static bool set_pin(struct ad_op_layout *op, bool pinned)
+{
+    if (!is_split(op) || op->dim >= AD_DIM_C || op->pinned == pinned)
+        return false;
+    op->pinned = pinned;
+    return true;
+}
+
+/* All of the run pinned, none, only its end, or every second or fourth op. */
+static bool pin(struct move *m)
+{
+    int kind = below(m, 5), phase = below(m, 4);
+    bool changed = false;
+    for (int i = m->run.first; i < m->run.end; i++) {
+        bool pinned = kind == 0   ? true
+                      : kind == 1 ? false
+                      : kind == 2 ? i + 1 == m->run.end
+                      : kind == 3 ? (i + phase) % 2 == 0
+                                  : (i + phase) % 4 == 0;
+        changed = set_pin(&m->layout->ops[i], pinned) || changed;
+    }
+    return changed;
+}
+
+/* The pins of the run one op later or earlier. */
+static bool slide(struct move *m)
+{
+    bool later = ad_rng_below(m->rng, 2), changed = false;
+    for (int k = m->run.first; k + 1 < m->run.end; k++) {
+        int to = later ? m->run.end - 1 - (k - m->run.first) : k;
+        changed =
+            set_pin(&m->layout->ops[to], m->layout->ops[later ? to - 1 : to + 1].pinned) || changed;
+    }
+    return changed;
+}
+
+static bool early(struct move *m)
+{
+    bool to = ad_rng_below(m->rng, 2), changed = false;
+    for (int i = m->run.first; i < m->run.end; i++) {
+        struct ad_op_layout *op = &m->layout->ops[i];
+        changed = changed || (is_split(op) && op->early != to);
+        op->early = to;
+    }
+    return changed;
+}
+
+/* Whole on one device: the source, the fastest, or any. */
+static bool whole(struct move *m)
+{
+    const struct ad_terrain *t = m->terrain;
+    int which = below(m, 4);
+    int at = which == 0   ? t->fastest
+             : which == 1 ? below(m, m->layout->ndevices)
+                          : t->problem->cluster->source;
+    bool changed = false;
+    for (int i = m->run.first; i < m->run.end; i++) {
+        struct ad_op_layout *op = &m->layout->ops[i];
+        changed = changed || op->dim != AD_DIM_WHOLE || op->at != at;
+        *op = (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = at};
+    }
+    return changed;
+}
+
+/* What was whole or split otherwise now along one dimension, with the shares of the nearest split
+ * op before it, or by speed. */
+static bool split(struct move *m)
+{
+    enum ad_dim dim = (enum ad_dim)(AD_DIM_H + below(m, AD_DIMS - AD_DIM_H));
+    int n = m->layout->ndevices, like = m->run.first - 1;
+    bool pinned = ad_rng_below(m->rng, 2), changed = false;
+    while (like >= 0 && !is_split(&m->layout->ops[like]))
+        like--;
+    if (ad_rng_below(m->rng, 4) == 0)
+        like = -1;
+    for (int i = m->run.first; i < m->run.end; i++) {
+        struct ad_op_layout *op = &m->layout->ops[i];
+        int *cuts = ad_layout_cuts(m->layout, i);
+        if (op->dim == dim || !m->terrain->can[i][dim])
+            continue;
+        if (!is_split(op) && like >= 0)
+            memcpy(cuts, ad_layout_cuts(m->layout, like), (size_t)(n + 1) * sizeof *cuts);
+        else if (!is_split(op))
+            ad_cuts_proportional(m->terrain->speed, n, cuts);
+        op->dim = dim;
+        op->across = 0;
+        op->pinned = pinned || dim >= AD_DIM_C;
+        changed = true;
+    }
+    return changed;
+}
+
+static bool reorder(struct move *m)
+{
+    enum ad_order order = (enum ad_order)below(m, AD_ORDER_EDGES + 1);
+    bool changed = order != m->layout->order;
+    m->layout->order = order;
+    return changed;
+}
+
+bool ad_move(const struct ad_terrain *terrain, struct ad_rng *rng, struct ad_layout *layout)
+{
+    static const struct {
+        bool (*change)(struct move *m);
+        int weight;
+    } kinds[] = {{shift, 10}, {reshare, 5}, {copy, 4},  {pin, 5},    {slide, 2},
+                 {early, 3},  {whole, 2},   {split, 2}, {prefix, 1}, {reorder, 1}};
+    struct move m = {.terrain = terrain, .rng = rng, .layout = layout};
+    bool changed = false;
+    int total = 0;
+    m.run = draw_run(&m);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        total += kinds[k].weight;
+    do { /* sometimes several changes of one run */
+        int i = 0;
+        for (int drawn = below(&m, total); drawn >= kinds[i].weight; i++)
+            drawn -= kinds[i].weight;
+        changed = kinds[i].change(&m) || changed;
+    } while (below(&m, 4) == 0);
+    return changed;
+}
