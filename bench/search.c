@@ -1,18 +1,20 @@
 /* Every strategy's prediction, side by side: networks x {2, 4, 8 devices} x {10, 100, 1000 mbit}.
  *
- *   bench/search DEVICES MODEL.onnx...
+ *   bench/search [-e EVALUATIONS] DEVICES MODEL.onnx...
  *
  * The cluster of D devices has D/2 like the first device of DEVICES (devices/pi5-pi4.conf: a Pi 5)
  * and D/2 like the second (a Pi 4), on a star with the file's latency; the first is the source. Two
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
- * geometric means. All of it is simulated. Exit status 1 when `auto` is behind any other strategy.
+ * geometric means. -e: as adaps plan --evaluations. All of it is simulated. Exit status 1 when
+ * `auto` is behind any other strategy.
  */
 #include "pipeline.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 static const int device_counts[] = {2, 4, 8};
@@ -91,7 +93,8 @@ static void print_cell(const struct ad_comparison *list, int n, const char *netw
     means->behind += best->predicted_ns > other;
 }
 
-static void compare(const struct ad_cluster *template, const char *path, struct means *means)
+static void compare(const struct ad_cluster *template, const char *path, int64_t evaluations,
+                    struct means *means)
 {
     struct ad_graph *graph;
     struct ad_blocks blocks;
@@ -111,6 +114,7 @@ static void compare(const struct ad_cluster *template, const char *path, struct 
                                                 .blocks = &blocks,
                                                 .cluster = &cluster,
                                                 .threshold = 0.15,
+                                                .evaluations = evaluations,
                                                 .split_h = true,
                                                 .split_w = true,
                                                 .split_c = true};
@@ -142,14 +146,20 @@ int main(int argc, char **argv)
     struct ad_cluster template;
     struct adaps_error err;
     struct means means = {.networks = 0};
-    if (argc < 3) {
-        fprintf(stderr, "usage: bench/search DEVICES MODEL.onnx...\n");
+    long long evaluations = 0;
+    int option;
+    while ((option = getopt(argc, argv, "e:")) != -1)
+        evaluations = option == 'e' ? atoll(optarg) : -1;
+    argv += optind;
+    argc -= optind;
+    if (argc < 2 || evaluations < 0) {
+        fprintf(stderr, "usage: bench/search [-e EVALUATIONS] DEVICES MODEL.onnx...\n");
         return ADAPS_EUSAGE;
     }
-    if (ad_cluster_load(argv[1], &template, &err) != ADAPS_OK)
+    if (ad_cluster_load(argv[0], &template, &err) != ADAPS_OK)
         fail("", &err);
     if (template.ndevices < 2) {
-        fprintf(stderr, "bench/search: %s: two devices are wanted\n", argv[1]);
+        fprintf(stderr, "bench/search: %s: two devices are wanted\n", argv[0]);
         return ADAPS_EINPUT;
     }
     printf("predicted; latency/bytes relative to edgeflow; auto relative to single and the best "
@@ -159,8 +169,8 @@ int main(int argc, char **argv)
     for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
         printf(" %11.11s", s->name);
     printf(" %8s %8s %8s\n", "/single", "/other", "auto s");
-    for (int i = 2; i < argc; i++)
-        compare(&template, argv[i], &means);
+    for (int i = 1; i < argc; i++)
+        compare(&template, argv[i], evaluations, &means);
     print_means(&means);
     ad_cluster_fini(&template);
     return means.behind ? ADAPS_NO : ADAPS_OK;

@@ -41,7 +41,7 @@ struct adaps_plan;
 struct adaps_plan_options {
     const char *model;     /* ONNX file (required) */
     const char *devices;   /* devices file (required) */
-    const char *strategy;  /* "auto" (default), "single", "edgeflow", "fused" */
+    const char *strategy;  /* "auto" (default), "single", "edgeflow", ... */
     double bandwidth;      /* bytes per second on every link, instead of the devices file's */
     double latency;        /* seconds on every link; used when has_latency */
     bool has_latency;      /* a latency of 0 is a value */

@@ -63,7 +63,7 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
 
 struct adaps_plan *ad_fixture_plan(uint64_t seed)
 {
-    static const char *const strategies[] = {"edgeflow", "fused", "auto", "single"};
+    static const char *const strategies[] = {"edgeflow", "deepthings", "auto", "single"};
     struct ad_cluster cluster;
     ad_fixture_cluster(&cluster, 1 + (int)(seed % 4));
     return ad_fixture_make(ad_fixture_graph(seed), &cluster, strategies[seed / 4 % 4]);

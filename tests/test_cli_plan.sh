@@ -131,7 +131,7 @@ expect 1 "is for small networks: here are up to 10^" "--strategy exhaustive on a
     "$ADAPS" plan --strategy exhaustive -d "$devices" "$model"
 expect 2 "needs a value" "--bw without a value" "$ADAPS" plan "$model" -d "$devices" --bw
 expect 2 "takes no value" "--json with a value" "$ADAPS" plan --json=3 -d "$devices" "$model"
-for strategy in single edgeflow fused auto; do
+for strategy in single edgeflow deepthings auto; do
     expect 0 "" "--strategy $strategy" "$ADAPS" plan --strategy $strategy -d "$devices" "$model"
     has out "$strategy" "--strategy $strategy is shown"
 done

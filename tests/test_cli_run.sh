@@ -63,7 +63,7 @@ for speeds in 1,0.5 1,0.6,0.3; do
     count=$(echo "$speeds" | tr , '\n' | wc -l)
     start_agents "$count" --speed "$speeds"
     for net in denoise digits; do
-        for strategy in edgeflow fused auto; do
+        for strategy in edgeflow deepthings auto; do
             status 0 "plan $net for $speeds by $strategy" \
                 adaps plan -d local.conf --strategy "$strategy" -o "$net.plan" "$models/$net.onnx"
             status 0 "verify $net on $speeds by $strategy" adaps verify --json "$net.plan"

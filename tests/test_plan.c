@@ -449,7 +449,7 @@ START_TEST(best_single_device)
     struct ad_search_problem problem = {.graph = graph, .blocks = &blocks, .cluster = &again};
     ck_assert_int_eq(ad_search_run(ad_strategy_find("single"), &problem, &result, NULL), ADAPS_OK);
     int64_t single_ns = result.schedule.makespan_ns;
-    struct adaps_plan *plan = ad_fixture_make(graph, &cluster, "fused");
+    struct adaps_plan *plan = ad_fixture_make(graph, &cluster, "auto");
     ck_assert_int_eq(plan->single_ns, single_ns);
     ck_assert_int_gt(result.schedule.busy_ns[plan->single_device], 0);
     adaps_plan_free(plan);

@@ -306,7 +306,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1},  {2, "single", 2},  {4, "single", 4}, {4, "edgeflow", 1},
-        {2, "fused", 178}, {4, "fused", 479}, {2, "auto", 20201}, {4, "auto", 40722},
+        {2, "adaps", 4},   {4, "bbgrap", 1},  {2, "auto", 20277}, {4, "auto", 40873},
     };
     struct problem p;
     struct ad_search_result r;

@@ -281,7 +281,7 @@ const struct ad_command ad_command_plan = {
                "12.5MB/s)\n"
                "  --latency TIME       latency of every link, instead of the file's (0.3ms)\n"
                "  --thr F              search window, 0 to 1 (default: 0.15)\n"
-               "  --strategy NAME      auto (default), single, edgeflow, fused, adaps, bbgrap,\n"
+               "  --strategy NAME      auto (default), single, edgeflow, adaps, bbgrap,\n"
                "                       modnn, coedge, deepslicing, deepthings, exhaustive;\n"
                "                       all: compare them (but exhaustive)\n"
                "  --objective NAME     what to make small: latency (default), traffic, memory\n"

@@ -124,8 +124,8 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
 {
     const struct ad_graph *graph = e->plan->graph;
     struct ad_last_packed *last = ad_calloc((size_t)graph->nops, sizeof *last);
-    struct ad_build b = {e->plan,          options->device, weights, e->buffers, e->pool,
-                         &e->weight_bytes, &e->actions,     last};
+    struct ad_build b = {e->plan, options->device,  weights,     e->buffers,
+                         e->pool, &e->weight_bytes, &e->actions, last};
     int nticks;
     if (!last)
         return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *last);

@@ -36,8 +36,8 @@ bool ad_pixels_encode(const struct ad_levels *levels, const struct ad_view *v, i
     return true;
 }
 
-void ad_pixels_decode(const struct ad_levels *levels, const uint8_t *bytes,
-                      const struct ad_view *v, int64_t c0)
+void ad_pixels_decode(const struct ad_levels *levels, const uint8_t *bytes, const struct ad_view *v,
+                      int64_t c0)
 {
     for (int64_t n = 0; n < v->n; n++)
         for (int64_t h = 0; h < v->h; h++)

@@ -5,8 +5,8 @@
 #include "exec/kernels.h"
 #include "ir/levels.h"
 
-/* view->n * h * w * c bytes in this order; c0: the view's first channel. False when an element is not,
- * bit for bit, one of its channel's levels: bytes is undefined then. */
+/* view->n * h * w * c bytes in this order; c0: the view's first channel. False when an element is
+ * not, bit for bit, one of its channel's levels: bytes is undefined then. */
 bool ad_pixels_encode(const struct ad_levels *levels, const struct ad_view *view, int64_t c0,
                       uint8_t *bytes);
 void ad_pixels_decode(const struct ad_levels *levels, const uint8_t *bytes,

@@ -1,15 +1,15 @@
 /* Pictures as network inputs. A picture's bytes become the input's floats by (byte / 255 - mean) /
- * std per channel, with `adaps.mean` and `adaps.std` of the model's metadata (default 0 and 1): each
- * channel of the input takes one of 256 levels. So a picture may travel as the bytes that it was,
- * and arrives with the same bits. */
+ * std per channel, with `adaps.mean` and `adaps.std` of the model's metadata (default 0 and 1):
+ * each channel of the input takes one of 256 levels. So a picture may travel as the bytes that it
+ * was, and arrives with the same bits. */
 #ifndef AD_IR_LEVELS_H
 #define AD_IR_LEVELS_H
 
 #include "ir/graph.h"
 
 struct ad_levels {
-    int channels;           /* 1 or 3 */
-    float level[3][256];    /* ascending; by channel and byte */
+    int channels;        /* 1 or 3 */
+    float level[3][256]; /* ascending; by channel and byte */
 };
 
 /* Whether a value is an input of the network that may be a picture: NHWC with 1 or 3 channels. */

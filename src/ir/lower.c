@@ -236,21 +236,20 @@ static struct ad_op *lower_simple(struct ad_lowering *l, const struct ad_draft_o
     return out < 0 ? NULL : add_op(l, op, kind, op->name, op->type, 1, &in, out);
 }
 
-/* The mean of every row, for a mean over the whole map: devices that have some of the rows each send
- * one number per row and channel, not the rows; and the order of summation does not depend on who
- * has which. -1 without memory. */
+/* The mean of every row, for a mean over the whole map: devices that have some of the rows each
+ * send one number per row and channel, not the rows; and the order of summation does not depend on
+ * who has which. -1 without memory. */
 static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, int in)
 {
     const struct ad_value *v = &l->values[in];
     const struct ad_box box = v->box;
     const int64_t dims[] = {box.n, box.c, box.h, 1};
     int out = add_value(l, l->draft->values[op->output].name, ":rows", 4, dims, AD_NHWC);
-    struct ad_op *rows = out < 0 ? NULL
-                                 : add_op(l, NULL, AD_OP_AVGPOOL, l->values[out].name, op->type, 1,
-                                          &in, out);
+    struct ad_op *rows =
+        out < 0 ? NULL : add_op(l, NULL, AD_OP_AVGPOOL, l->values[out].name, op->type, 1, &in, out);
     if (rows)
-        rows->window = (struct ad_window){
-            .kh = 1, .kw = (int32_t)box.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+        rows->window =
+            (struct ad_window){.kh = 1, .kw = (int32_t)box.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
     return rows ? out : -1;
 }
 

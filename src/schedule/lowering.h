@@ -45,22 +45,22 @@ struct ad_route_memo {
  * device. */
 struct ad_orders {
     bool surveyed;
-    int *first_reader, *readers;   /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
-    int64_t *rank;                 /* by op: ns from its start to the end on the source alone */
-    struct ad_order_edges *edges;  /* by op and device */
-    struct ad_order_steps *steps;  /* by value and device */
+    int *first_reader, *readers;  /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
+    int64_t *rank;                /* by op: ns from its start to the end on the source alone */
+    struct ad_order_edges *edges; /* by op and device */
+    struct ad_order_steps *steps; /* by value and device */
     struct ad_order_piece *pieces;
     int npieces;
-    int *first_piece;              /* by op and device; -1: none */
-    int *coming, *leaving;         /* by value and device: the first message; -1: none */
-    int *next;                     /* by message: the next one coming, the next one leaving */
+    int *first_piece;      /* by op and device; -1: none */
+    int *coming, *leaving; /* by value and device: the first message; -1: none */
+    int *next;             /* by message: the next one coming, the next one leaving */
     size_t next_room;
-    struct ad_region *reads;       /* by piece and input */
+    struct ad_region *reads; /* by piece and input */
     size_t nreads, reads_room;
     struct ad_order_choice *soonest; /* by device */
-    int *open;                     /* by device: pieces that may be taken */
+    int *open;                       /* by device: pieces that may be taken */
     int nopen[AD_MAX_DEVICES];
-    int64_t scatter;               /* how long the inputs take on their way */
+    int64_t scatter; /* how long the inputs take on their way */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
 
@@ -70,10 +70,10 @@ struct ad_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
-    bool reused;                  /* for many assignments: leave room to grow, remember routes */
-    bool levels;                  /* of the assignment */
-    enum ad_order order;          /* likewise */
-    int parts;                    /* likewise, at least 1 */
+    bool reused;         /* for many assignments: leave room to grow, remember routes */
+    bool levels;         /* of the assignment */
+    enum ad_order order; /* likewise */
+    int parts;           /* likewise, at least 1 */
     struct ad_orders orders;
     struct ad_clocks *clocks;     /* borrowed: what tasks take */
     const bool *early;            /* by op */

@@ -1,31 +1,32 @@
-/* Tasks out of graph order: list scheduling. While a device waits for rows of one branch it computes
- * another, and what other devices wait for comes first; which when is decided on clocks like the
- * simulator's.
+/* Tasks out of graph order: list scheduling. While a device waits for rows of one branch it
+ * computes another, and what other devices wait for comes first; which when is decided on clocks
+ * like the simulator's.
  *
- * A piece is a part of what a device computes of an op. With AD_ORDER_PIECES the boundary of an early
- * op's band, which others wait for, is a piece of its own, and so is whatever this boundary takes of
- * the ops before it on the same device, back to the last exchange or to where it is more than half of
- * the band: the boundary goes ahead through a whole fused range. Otherwise all of the band is one
- * piece.
+ * A piece is a part of what a device computes of an op. With AD_ORDER_PIECES the boundary of an
+ * early op's band, which others wait for, is a piece of its own, and so is whatever this boundary
+ * takes of the ops before it on the same device, back to the last exchange or to where it is more
+ * than half of the band: the boundary goes ahead through a whole fused range. Otherwise all of the
+ * band is one piece.
  *
- * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts that
- * are there end, so that computing starts with the first part.
+ * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts
+ * that are there end, so that computing starts with the first part.
  *
  * A piece is open once its device has computed what it reads and the messages that it reads are
- * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The device whose next piece can start soonest takes it; of several that can start then, a
- * boundary, then the one with the longest way to the end. RECVs stand in front of the first piece
- * that reads the message, SENDs behind the last piece of what is sent.
+ * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The
+ * device whose next piece can start soonest takes it; of several that can start then, a boundary,
+ * then the one with the longest way to the end. RECVs stand in front of the first piece that reads
+ * the message, SENDs behind the last piece of what is sent.
  *
  * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
- * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in the
- * order of their pieces); the simulator has the last word about times. */
+ * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in
+ * the order of their pieces); the simulator has the last word about times. */
 #include "schedule/lowering.h"
 #include "schedule/clocks.h"
 #include "fusion/fused.h"
 
 #include <string.h>
 
-#define NONE (-1)      /* ends lists */
+#define NONE (-1) /* ends lists */
 #define UNKNOWN (-2)
 #define DONE (-1)      /* instead of how many a piece waits for */
 #define MAX_EDGES 2    /* boundaries of one band that go ahead */
@@ -97,8 +98,8 @@ static bool survey(struct ad_lowering *l)
     o->pieces = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->pieces);
     o->open = ad_arena_alloc(&l->arena, nops * n * MAX_PIECES + 1, sizeof *o->open);
     o->soonest = ad_arena_alloc(&l->arena, n, sizeof *o->soonest);
-    if (!o->soonest || !o->steps || !o->first_reader || !o->readers || !o->rank || !o->edges || !o->first_piece || !o->coming ||
-        !o->leaving || !o->pieces || !o->open)
+    if (!o->soonest || !o->steps || !o->first_reader || !o->readers || !o->rank || !o->edges ||
+        !o->first_piece || !o->coming || !o->leaving || !o->pieces || !o->open)
         return false;
     for (int i = 0; i < graph->nops; i++)
         for (int k = 0; k < graph->ops[i].ninputs; k++)
@@ -172,14 +173,16 @@ static void find_edges(struct ad_lowering *l, int op, int device)
             if (2 * ad_region_elements(sent) <= ad_region_elements(band))
                 add_edge(edges, sent);
         }
+    if (edges->count == 0)
+        return;
     settle_edges(l, op, band, edges);
     for (int i = 0; i < edges->count; i++)
         for (int k = 0; k < what->ninputs; k++) {
             int p = l->graph->values[what->inputs[k]].producer;
             if (p < 0 || o->coming[at(l, what->inputs[k], device)] != NONE)
                 continue; /* an exchange: its own edges go ahead */
-            struct ad_region read = ad_region_intersect(
-                ad_need(l->graph, what, k, edges->box[i]), *ad_computed_at(l, p, device));
+            struct ad_region read = ad_region_intersect(ad_need(l->graph, what, k, edges->box[i]),
+                                                        *ad_computed_at(l, p, device));
             if (!ad_region_empty(read))
                 add_edge(&o->edges[at(l, p, device)], read);
         }
@@ -207,8 +210,8 @@ static void find_steps(struct ad_lowering *l)
             continue;
         const struct ad_link *link = &l->cluster->links[at(l, m->from, m->to)];
         struct ad_order_steps *steps = &o->steps[at(l, m->value, m->to)];
-        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) /
-                   (l->levels ? 4 : 1) / link->bandwidth;
+        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) / (l->levels ? 4 : 1) /
+                   link->bandwidth;
         if (m->part + 1 < l->parts && steps->count < AD_MAX_PARTS - 1)
             steps->row[steps->count++] = m->region.h1;
     }
@@ -262,8 +265,8 @@ static void add_rest(struct ad_lowering *l, int op, int device, struct ad_region
     add_piece(l, op, device, rest, false);
 }
 
-/* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be computed
- * alone. */
+/* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be
+ * computed alone. */
 static void cut_band(struct ad_lowering *l, int op, int device)
 {
     const struct ad_order_edges *edges = &l->orders.edges[at(l, op, device)];
@@ -271,6 +274,10 @@ static void cut_band(struct ad_lowering *l, int op, int device)
     int nrest = 1, kept = 0;
     if (ad_region_empty(band))
         return;
+    if (edges->count == 0 && l->orders.steps[at(l, l->graph->ops[op].output, device)].count == 0) {
+        add_piece(l, op, device, band, false);
+        return;
+    }
     rest[0] = band;
     if (edges->count > 0)
         nrest = ad_region_subtract(band, edges->box[0], rest);
@@ -311,7 +318,7 @@ static void open_piece(struct ad_lowering *l, int piece, int device)
 }
 
 /* What a piece reads of each input. False without memory. */
-static bool note_reads(struct ad_lowering *l, struct ad_order_piece *piece)
+static bool note_reads(struct ad_lowering *l, struct ad_order_piece *piece, int device)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_op *op = &l->graph->ops[piece->op];
@@ -319,8 +326,11 @@ static bool note_reads(struct ad_lowering *l, struct ad_order_piece *piece)
     while (o->nreads + (size_t)op->ninputs > o->reads_room)
         if (!ad_grow(&o->reads, o->reads_room, &o->reads_room, sizeof *o->reads))
             return false;
+    const struct ad_region *known = l->memo[piece->op].now->reads; /* by the whole band */
+    bool whole = ad_region_equal(piece->region, *ad_computed_at(l, piece->op, device));
     for (int k = 0; k < op->ninputs; k++)
-        o->reads[o->nreads++] = ad_need(l->graph, op, k, piece->region);
+        o->reads[o->nreads++] =
+            whole ? known[k * l->ndevices + device] : ad_need(l->graph, op, k, piece->region);
     return true;
 }
 
@@ -433,7 +443,7 @@ static bool prepare(struct ad_lowering *l)
     for (int i = 0; i < l->nops; i++)
         for (int d = 0; d < l->ndevices; d++)
             for (int q = o->first_piece[at(l, i, d)]; q != NONE; q = o->pieces[q].next) {
-                if (!note_reads(l, &o->pieces[q]))
+                if (!note_reads(l, &o->pieces[q], d))
                     return false;
                 o->pieces[q].waits = count_waits(l, &o->pieces[q], d);
                 if (o->pieces[q].waits == 0)
@@ -475,8 +485,8 @@ static void send_complete(struct ad_lowering *l, int value, int device)
         bool complete = !l->all.list[t].sent;
         for (int q = producer < 0 ? NONE : o->first_piece[at(l, producer, device)];
              q != NONE && complete; q = o->pieces[q].next)
-            complete = o->pieces[q].waits == DONE || !meet(o->pieces[q].region,
-                                                           l->all.list[t].region);
+            complete =
+                o->pieces[q].waits == DONE || !meet(o->pieces[q].region, l->all.list[t].region);
         if (complete)
             send(l, t);
     }

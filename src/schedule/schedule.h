@@ -16,13 +16,13 @@
  * that other devices exchange goes (a star without direct links, as centralised methods have it).
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
- * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows from
- * the top, the first of all devices before the second of any, and tasks begin with those that are there (0, 1:
- * in one; at most AD_MAX_PARTS; in the graph's order always in one). */
+ * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows
+ * from the top, the first of all devices before the second of any, and tasks begin with those that
+ * are there (0, 1: in one; at most AD_MAX_PARTS; in the graph's order always in one). */
 #define AD_MAX_PARTS 4
 enum ad_order {
-    AD_ORDER_GRAPH, /* the order of the ops in the graph */
-    AD_ORDER_READY, /* what can start soonest; of that the op with the longest way to the end */
+    AD_ORDER_GRAPH,  /* the order of the ops in the graph */
+    AD_ORDER_READY,  /* what can start soonest; of that the op with the longest way to the end */
     AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
                         it takes of the ops before them */
     AD_ORDER_EDGES   /* likewise, and the rest of an op never before that */
@@ -142,9 +142,9 @@ AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *grap
 
 /* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
  * executed once and in order, every read covered by what was computed or received before, SENDs and
- * RECVs paired by tag (1 to the number of messages) with equal value, region and encoding and in the
- * same order per pair of devices, levels of inputs only, no cyclic wait, network outputs whole at `source`. ADAPS_EINPUT names
- * device, step and rule. */
+ * RECVs paired by tag (1 to the number of messages) with equal value, region and encoding and in
+ * the same order per pair of devices, levels of inputs only, no cyclic wait, network outputs whole
+ * at `source`. ADAPS_EINPUT names device, step and rule. */
 AD_MUST_CHECK enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
                                                    const struct ad_schedule *schedule, int source,
                                                    struct adaps_error *err);

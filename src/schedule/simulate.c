@@ -66,7 +66,7 @@ int64_t ad_clocks_task_ns(struct ad_clocks *c, const struct ad_graph *graph,
     struct ad_time *known = ad_clocks_time(c, task, class);
     if (known->class != class || known->op != task->op ||
         memcmp(&known->region, &task->region, sizeof known->region) != 0)
-        *known = (struct ad_time){task->op, class, task -> region,
+        *known = (struct ad_time){task->op, class, task->region,
                                   compute_ns(graph, &cluster->devices[device], task)};
     return known->ns;
 }
@@ -100,7 +100,7 @@ static void advance(struct machine *m, int device)
             int64_t ns = 0;
             for (int t = 0; t < step->ntasks; t++)
                 ns = plus(ns, ad_clocks_task_ns(m->clocks, m->graph, m->cluster, device,
-                                               &p->tasks[step->first_task + t]));
+                                                &p->tasks[step->first_task + t]));
             m->clock[device] = plus(m->clock[device], ns);
             m->schedule->busy_ns[device] = plus(m->schedule->busy_ns[device], ns);
         }

@@ -79,16 +79,10 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     return status;
 }
 
-/* log10 of how many layouts there must be for try_parts(): where there are few, what
- * exhaustive.c finds is the best, and it knows inputs in one part only. */
-#define PARTS_FROM 10
-
 /* In how many parts inputs travel: the best of all. */
 static enum adaps_status try_parts(struct anneal *a)
 {
     enum adaps_status status = ADAPS_OK;
-    if (ad_layout_space(a->eval->terrain) < PARTS_FROM)
-        return status;
     ad_layout_copy(&a->best->layout, &a->trial);
     for (int parts = 1; parts <= AD_MAX_PARTS && status == ADAPS_OK; parts++) {
         a->trial.parts = parts;

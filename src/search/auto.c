@@ -1,17 +1,18 @@
 /* Strategy `auto`, the default: the best plan found.
  *
  * Starts from whatever is best of all other strategies, so it is never predicted slower than any of
- * them; then anneals it on the simulated clock (anneal.c, moves.c). One device alone is a valley
- * that no single move leads out of: when that is ahead, the best layout in which devices share the
- * work is annealed instead. Then the same for the better half of the devices, whose plan is taken
- * (and annealed with all of them) when it is ahead. The random moves come from the problem's seed
- * and the number of evaluations is bounded, so the same input gives the same plan anywhere, unless
- * a time limit ends the search. Where there are few layouts at all, every one is evaluated in the
- * end (exhaustive.c).
+ * them; then anneals on the simulated clock (anneal.c, moves.c). One device alone is a valley that
+ * no single move leads out of, and others are deep: what is annealed are the best layouts in which
+ * devices share the work, of several kinds (templates.c, starts.h), the more promising for longer.
+ * Then the same for the better half of the devices, whose plan is taken (and annealed with all of
+ * them) when it is ahead. The random moves come from the problem's seed and the number of
+ * evaluations is bounded, so the same input gives the same plan anywhere, unless a time limit ends
+ * the search. Where there are few layouts at all, every one is evaluated in the end (exhaustive.c).
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step. */
 #include "search/anneal.h"
+#include "search/starts.h"
 #include "search/subset.h"
 
 /* Evaluations x ops: what an evaluation takes grows with both ops and devices, and what is wanted
@@ -19,6 +20,8 @@
 #define EVALUATION_UNITS 600000
 #define MAX_EVALUATIONS 20000
 #define MIN_EVALUATIONS 1000
+
+#define OTHERS (-1) /* the kind of start that no template is */
 
 static int64_t budget(const struct ad_terrain *t)
 {
@@ -32,7 +35,7 @@ static int64_t budget(const struct ad_terrain *t)
 static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 {
     static ad_search_fn *const others[] = {
-        ad_single_search, ad_edgeflow_search, ad_fused_search,       ad_bbgrap_search,
+        ad_single_search, ad_edgeflow_search, ad_templates_search,   ad_bbgrap_search,
         ad_modnn_search,  ad_coedge_search,   ad_deepslicing_search, ad_deepthings_search,
     };
     struct ad_best mine;
@@ -47,30 +50,59 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
     return status;
 }
 
-/* All others, then the annealing; the best shared layout, if any, into *shared. */
-static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
-                                    struct ad_best *shared)
+#define ROUNDS 3
+
+/* Anneals all starts for a while, the better half of them for longer, and so on to the best one,
+ * which goes into *best when it is ahead. */
+static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, struct ad_best *best)
 {
     const struct ad_terrain *t = eval->terrain;
-    eval->best_shared = shared;
-    enum adaps_status status = run_others(eval, best);
-    if (status == ADAPS_OK && shared->valid)
-        status = ad_anneal(eval, shared, t->problem->seed, budget(t));
-    eval->best_shared = NULL;
-    if (status == ADAPS_OK && shared->valid && ad_score_better(&shared->score, &best->score))
-        ad_best_copy(shared, best);
+    enum adaps_status status = ADAPS_OK;
+    int left = starts->count;
+    for (int round = 0; round < ROUNDS && left > 0 && status == ADAPS_OK; round++) {
+        int64_t each = budget(t) / (round + 1 < ROUNDS ? 4 : 2) / left;
+        for (int i = 0; i < left && status == ADAPS_OK; i++)
+            status = ad_anneal(eval, &starts->best[i],
+                               t->problem->seed + (uint64_t)(round * AD_STARTS + i), each);
+        ad_starts_sort(starts);
+        left = round + 2 < ROUNDS ? (left + 1) / 2 : 1;
+    }
+    if (status == ADAPS_OK && starts->count > 0 &&
+        ad_score_better(&starts->best[0].score, &best->score))
+        ad_best_copy(&starts->best[0], best);
     return status;
+}
+
+/* All others, then the annealing of the best layouts in which devices share the work. */
+static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
+                                    struct ad_best *shared, struct ad_starts *starts)
+{
+    eval->best_shared = shared;
+    eval->starts = starts;
+    enum adaps_status status = run_others(eval, best);
+    eval->best_shared = NULL;
+    eval->starts = NULL;
+    if (status == ADAPS_OK && shared->valid)
+        ad_starts_offer(starts, OTHERS, &shared->layout, &shared->score);
+    ad_starts_sort(starts);
+    return status == ADAPS_OK ? race(eval, starts, best) : status;
 }
 
 enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
 {
     const struct ad_terrain *t = eval->terrain;
     struct ad_best shared;
+    struct ad_starts starts;
     enum adaps_status status = ad_best_init(&shared, t, eval->err);
     if (status != ADAPS_OK)
         return status;
+    status = ad_starts_init(&starts, t, eval->err);
+    if (status != ADAPS_OK) {
+        ad_best_fini(&shared);
+        return status;
+    }
     shared.shared = true;
-    status = search_all(eval, best, &shared);
+    status = search_all(eval, best, &shared, &starts);
     /* Fewer devices may lead to a better valley: no more devices, no worse. */
     struct ad_score before = best->score;
     if (status == ADAPS_OK)
@@ -80,6 +112,7 @@ enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
     if (status == ADAPS_OK)
         status = ad_exhaustive_if_small(eval, best);
     eval->space_log10 = ad_layout_space(t);
+    ad_starts_fini(&starts);
     ad_best_fini(&shared);
     return status;
 }

@@ -13,8 +13,8 @@ struct ad_comparison {
     char error[sizeof((struct adaps_error *)0)->message]; /* "" when there is a plan */
 };
 
-/* Runs every strategy of the table but those for small instances, in its order, into *out (*count entries, ad_comparison_free). A
- * strategy without a feasible plan is an entry, not a failure. */
+/* Runs every strategy of the table but those for small instances, in its order, into *out (*count
+ * entries, ad_comparison_free). A strategy without a feasible plan is an entry, not a failure. */
 AD_MUST_CHECK enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
                                                   struct ad_comparison **out, int *count,
                                                   struct adaps_error *err);

@@ -14,6 +14,7 @@ struct ad_score {
 };
 
 struct ad_best;
+struct ad_starts;
 
 struct ad_eval {
     const struct ad_terrain *terrain;
@@ -28,6 +29,7 @@ struct ad_eval {
     int64_t least_memory; /* over all layouts seen: the largest need of a device, at its least */
     int64_t cap_ns;       /* 0 = none */
     struct ad_best *best_shared; /* nullable: kept up to date with all that is tried */
+    struct ad_starts *starts;    /* nullable: templates are offered to it (search/starts.h) */
     struct adaps_error *err;
 };
 

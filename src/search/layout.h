@@ -18,7 +18,7 @@ enum ad_dim { AD_DIM_WHOLE, AD_DIM_H, AD_DIM_W, AD_DIM_C, AD_DIM_EACH, AD_DIMS }
 struct ad_op_layout {
     enum ad_dim dim;
     bool pinned;
-    bool early;  /* what others wait for is computed and sent before the rest */
+    bool early; /* what others wait for is computed and sent before the rest */
     int at;     /* the device of a whole op */
     int across; /* of an op split along h: above 1, a grid: groups of this many devices, in order,
                    share a band, each an equal part of its columns */
@@ -26,8 +26,8 @@ struct ad_op_layout {
 
 struct ad_layout {
     int nops, ndevices;
-    int hub;     /* as in struct ad_assignment */
-    bool levels; /* likewise */
+    int hub;             /* as in struct ad_assignment */
+    bool levels;         /* likewise */
     int parts;           /* likewise */
     enum ad_order order; /* likewise */
     struct ad_op_layout *ops;
@@ -42,7 +42,7 @@ struct ad_terrain {
     bool *cut;            /* by op: ad_blocks_cuts() */
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;
-    bool levels; /* inputs may travel as bytes */
+    bool levels;                  /* inputs may travel as bytes */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
     int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
     int fastest;                  /* ties: the source, then the lower index */
@@ -81,8 +81,9 @@ void ad_cuts_proportional(const double *weight, int ndevices, int *cuts);
 /* Speeds of the devices with use[d], 0 for the others. */
 void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight);
 
-/* The regions of a layout. Split ops whose output a whole op, one of AD_DIM_C or AD_DIM_EACH, or the
- * network's output (at the source) reads are taken as pinned. exchange: scratch, nops entries. */
+/* The regions of a layout. Split ops whose output a whole op, one of AD_DIM_C or AD_DIM_EACH, or
+ * the network's output (at the source) reads are taken as pinned. exchange: scratch, nops entries.
+ */
 void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
                        bool *exchange, struct ad_assignment *out);
 

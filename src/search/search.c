@@ -64,7 +64,6 @@ static enum adaps_status drive(const struct ad_search_problem *problem, const ch
     }
 STRATEGY(single)
 STRATEGY(edgeflow)
-STRATEGY(fused)
 STRATEGY(bbgrap)
 STRATEGY(modnn)
 STRATEGY(coedge)
@@ -108,7 +107,6 @@ const struct ad_strategy ad_strategies[] = {
     {"single", "everything on the one device that answers soonest", run_single, false},
     {"edgeflow", "bands by a linear programme per layer, rows exchanged at every layer",
      run_edgeflow, false},
-    {"fused", "bands with recomputed halos, exchanged at chosen layers only", run_fused, false},
     {"adaps", "the paper's search: its score (eqs 1-12) in its window, with a certificate",
      ad_adaps_run, false},
     {"bbgrap", "equal bands, rows exchanged at every layer", run_bbgrap, false},

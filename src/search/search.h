@@ -14,7 +14,7 @@ struct ad_search_problem {
     const struct ad_graph *graph;
     const struct ad_blocks *blocks;
     const struct ad_cluster *cluster;
-    double threshold; /* ADaPS eq 3, 0..1 */
+    double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
     bool input_f32; /* inputs that may be pictures travel as float32, not as bytes */
     enum ad_objective objective;
@@ -32,14 +32,14 @@ struct ad_search_problem {
 struct ad_search_result {
     struct ad_assignment assignment;
     struct ad_schedule schedule;
-    int64_t visited;     /* candidate assignments evaluated */
-    double space_log10;  /* log10 of the size of the space the strategy chooses from */
-    double seconds;      /* spent */
-    bool levels;            /* pictures may travel as bytes: one device alone is to be timed so, too */
+    int64_t visited;    /* candidate assignments evaluated */
+    double space_log10; /* log10 of the size of the space the strategy chooses from */
+    double seconds;     /* spent */
+    bool levels;        /* pictures may travel as bytes: one device alone is to be timed so, too */
     int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound.h) */
-    double bound, gap;   /* of strategy adaps: a lower bound of the paper's score (eq 11, ns) within
-                            the window, and (score - bound) / score; NAN for others */
-    char note[256];      /* why: devices left out and what they would have cost */
+    double bound, gap; /* of strategy adaps: a lower bound of the paper's score (eq 11, ns) within
+                          the window, and (score - bound) / score; NAN for others */
+    char note[256];    /* why: devices left out and what they would have cost */
 };
 void ad_search_result_fini(struct ad_search_result *result);
 

@@ -7,7 +7,7 @@
 
 typedef enum adaps_status ad_search_fn(struct ad_eval *eval, struct ad_best *best);
 
-ad_search_fn ad_single_search, ad_edgeflow_search, ad_fused_search, ad_bbgrap_search,
+ad_search_fn ad_single_search, ad_edgeflow_search, ad_templates_search, ad_bbgrap_search,
     ad_modnn_search, ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_auto_search,
     ad_exhaustive_search;
 

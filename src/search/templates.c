@@ -1,4 +1,5 @@
-/* Strategy `fused`: bands with recomputed halos, fewer devices, early merging.
+/* Templates, the first step of strategy auto: bands with recomputed halos, fewer devices, early
+ * merging.
  *
  * A band is fixed at chosen ops only (pins); in between every device computes what its own later
  * ops read, so nothing is exchanged there. Chosen on the simulated clock: the device subset (the
@@ -10,6 +11,7 @@
  * template's coordinates in turn, then single pins toggled and segments turned to columns as long
  * as the clock gets better. The idea of fusing layers to save exchanges is that of fused-layer
  * tiling (DeepThings and others); which layers to fuse is searched here instead of given. */
+#include "search/starts.h"
 #include "search/strategies.h"
 
 #include <math.h>
@@ -110,13 +112,18 @@ static void build(struct search *s, const struct point *point)
 /* Evaluates a template; s->at becomes it if it is the best so far. */
 static enum adaps_status probe(struct search *s, const struct point *point, bool *better)
 {
-    bool won = false;
+    struct ad_score score, before = s->best->score;
+    bool first = !s->best->valid;
     build(s, point);
-    enum adaps_status status = ad_eval_try(s->eval, &s->layout, s->best, &won);
+    enum adaps_status status = ad_eval_score(s->eval, &s->layout, s->best, &score);
+    bool won = status == ADAPS_OK && (first || ad_score_better(&score, &before));
     if (won)
         s->at = *point;
     if (better)
         *better = won;
+    if (status == ADAPS_OK && s->eval->starts && point->devices > 1 && s->merges[point->merge] >= 0)
+        ad_starts_offer(s->eval->starts, point->devices * PATTERNS + point->pattern, &s->layout,
+                        &score);
     return status;
 }
 
@@ -147,8 +154,8 @@ static bool same_point(const struct point *a, const struct point *b)
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1, 2,
-                    AD_ORDER_EDGES + 1};
+    int counts[] = {s->nsubsets,          PATTERNS, s->nmerges,        2,
+                    s->has_dense ? 3 : 1, 2,        AD_ORDER_EDGES + 1};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -242,8 +249,8 @@ static enum adaps_status prepare(struct search *s)
 static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
-    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) + (s->has_dense ? log10(3) : 0) +
-                   log10(2 * (AD_ORDER_EDGES + 1));
+    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) +
+                   (s->has_dense ? log10(3) : 0) + log10(2 * (AD_ORDER_EDGES + 1));
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
@@ -255,7 +262,7 @@ static double space(const struct search *s)
     return total;
 }
 
-enum adaps_status ad_fused_search(struct ad_eval *eval, struct ad_best *best)
+enum adaps_status ad_templates_search(struct ad_eval *eval, struct ad_best *best)
 {
     struct search s = {.eval = eval, .terrain = eval->terrain, .best = best};
     enum adaps_status status = prepare(&s);

@@ -1,0 +1,62 @@
+#include "search/starts.h"
+
+enum adaps_status ad_starts_init(struct ad_starts *out, const struct ad_terrain *terrain,
+                                 struct adaps_error *err)
+{
+    *out = (struct ad_starts){.count = 0};
+    for (int i = 0; i < AD_STARTS; i++) {
+        enum adaps_status status = ad_best_init(&out->best[i], terrain, err);
+        if (status != ADAPS_OK) {
+            ad_starts_fini(out);
+            return status;
+        }
+    }
+    return ADAPS_OK;
+}
+
+void ad_starts_fini(struct ad_starts *starts)
+{
+    for (int i = 0; i < AD_STARTS; i++)
+        ad_best_fini(&starts->best[i]);
+    *starts = (struct ad_starts){.count = 0};
+}
+
+/* Where a layout of this kind goes: the place of its kind, a free one, or the worst. */
+static int place_of(const struct ad_starts *starts, int kind)
+{
+    int worst = 0;
+    for (int i = 0; i < starts->count; i++) {
+        if (starts->kind[i] == kind)
+            return i;
+        if (ad_score_better(&starts->best[worst].score, &starts->best[i].score))
+            worst = i;
+    }
+    return starts->count < AD_STARTS ? starts->count : worst;
+}
+
+void ad_starts_offer(struct ad_starts *starts, int kind, const struct ad_layout *layout,
+                     const struct ad_score *score)
+{
+    int i = place_of(starts, kind);
+    if (i < starts->count && !ad_score_better(score, &starts->best[i].score))
+        return;
+    starts->count += i == starts->count;
+    starts->kind[i] = kind;
+    ad_layout_copy(layout, &starts->best[i].layout);
+    starts->best[i].score = *score;
+    starts->best[i].valid = true;
+}
+
+void ad_starts_sort(struct ad_starts *starts)
+{
+    for (int i = 1; i < starts->count; i++) /* by insertion: stable */
+        for (int k = i;
+             k > 0 && ad_score_better(&starts->best[k].score, &starts->best[k - 1].score); k--) {
+            struct ad_best best = starts->best[k];
+            int kind = starts->kind[k];
+            starts->best[k] = starts->best[k - 1];
+            starts->kind[k] = starts->kind[k - 1];
+            starts->best[k - 1] = best;
+            starts->kind[k - 1] = kind;
+        }
+}
