@@ -39,8 +39,12 @@ static void compile_with(const char *strategy, struct ad_graph *graph)
     size_t size;
     FUZZ_CHECK(ad_blocks_find(graph, &blocks, &err) == ADAPS_OK, "%s", err.message);
     compile_cluster(&cluster);
-    const struct ad_search_problem problem = {
-        .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
+    const struct ad_search_problem problem = {.graph = graph,
+                                              .blocks = &blocks,
+                                              .cluster = &cluster,
+                                              .threshold = 0.15,
+                                              .split_h = true,
+                                              .evaluations = 10};
     FUZZ_CHECK(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err) == ADAPS_OK,
                "%s: %s", strategy, err.message);
     FUZZ_CHECK(ad_plan_make(graph, &cluster, &result, "m.onnx", &digest, &plan, &err) == ADAPS_OK,
@@ -73,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char *const strategies[] = {"single", "edgeflow", "fused"};
+    static const char *const strategies[] = {"single", "edgeflow", "auto"};
     for (int i = 0; i < 3; i++) {
         struct ad_onnx_model *model = NULL;
         struct ad_graph *graph = NULL;

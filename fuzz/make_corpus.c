@@ -354,7 +354,7 @@ static void make_networks(void)
         if (nets[i].planned) {
             make_plan(nets[i].name, model, "single", 1);
             make_plan(nets[i].name, model, "edgeflow", 2);
-            make_plan(nets[i].name, model, "fused", 3);
+            make_plan(nets[i].name, model, "auto", 3);
         } else {
             struct ad_graph *graph;
             insist(ad_ir_import(model, NULL, &graph, &err), &err, nets[i].name);
