@@ -6,13 +6,13 @@
 #   bench/local.sh [NETWORK...]                 networks of models/zoo, or .onnx files
 # ADAPS, ZOO: the programs (./adaps, ./models/zoo). SPEEDS: one per agent (1,1: no more agents than
 # cores, or they take each other's time). ROUNDS: how often (10). STRATEGIES (single auto edgeflow
-# fused).
+# adaps).
 set -eu
 adaps=$(realpath "${ADAPS:-./adaps}")
 zoo=$(realpath "${ZOO:-./models/zoo}")
 speeds=${SPEEDS:-1,1}
 rounds=${ROUNDS:-10}
-strategies=${STRATEGIES:-"single auto edgeflow fused"}
+strategies=${STRATEGIES:-"single auto edgeflow adaps"}
 [ $# -gt 0 ] || set -- vgg16 resnet50 inceptionv3 mobilenetv2
 
 work=$(mktemp -d)
