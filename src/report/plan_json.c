@@ -75,6 +75,18 @@ static json_t *layouts_json(const struct adaps_plan *plan)
     return list;
 }
 
+/* How inputs travel: "u8" when any message of them is of levels. */
+static const char *input_encoding(const struct adaps_plan *plan)
+{
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
+            const struct ad_step *step = &plan->schedule.programs[d].steps[i];
+            if (step->kind == AD_STEP_SEND && step->encoding == AD_ENCODING_LEVELS)
+                return "u8";
+        }
+    return "f32";
+}
+
 /* What plan and show have in common. */
 static json_t *summary_json(const struct adaps_plan *plan)
 {
@@ -83,16 +95,16 @@ static json_t *summary_json(const struct adaps_plan *plan)
                          : json_null();
     json_t *single_ms = plan->single_device >= 0 ? ad_report_json_ms(plan->single_ns) : json_null();
     return json_pack(
-        "{so so so so so sI sI so sI sf sf so sf so so so}", "strategy",
+        "{so so so so so sI sI ss so sI sf sf so sf so so so}", "strategy",
         ad_report_json_text(plan->strategy), "model", ad_report_json_text(plan->model_path),
         "model_digest", ad_report_json_digest(&plan->model_digest), "digest",
         ad_report_json_digest(&plan->digest), "predicted_ms",
         ad_report_json_ms(plan->schedule.makespan_ns), "bytes", (json_int_t)plan->schedule.bytes,
-        "messages", (json_int_t)plan->schedule.messages, "memory_bytes", memory_json(plan),
-        "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
-        plan->search_s, "lower_bound_ms", ad_report_json_ms(plan->lower_bound_ns), "threshold",
-        plan->threshold, "single_ms", single_ms, "single_device",
-        single, "note", ad_report_json_text(plan->note));
+        "messages", (json_int_t)plan->schedule.messages, "input_encoding", input_encoding(plan),
+        "memory_bytes", memory_json(plan), "visited", (json_int_t)plan->visited, "space_log10",
+        plan->space_log10, "search_s", plan->search_s, "lower_bound_ms",
+        ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "single_ms",
+        single_ms, "single_device", single, "note", ad_report_json_text(plan->note));
 }
 
 /* Sets key, taking value over; NULL when either failed. */
@@ -151,8 +163,7 @@ static json_t *step_json(const struct adaps_plan *plan, const struct ad_program 
                      ad_report_json_text(plan->cluster.devices[step->peer].name), "region",
                      ad_report_json_region(step->region), "encoding",
                      step->encoding == AD_ENCODING_LEVELS ? "u8" : "f32", "bytes",
-                     (json_int_t)ad_step_bytes(plan->graph, step), "tag",
-                     (json_int_t)step->tag);
+                     (json_int_t)ad_step_bytes(plan->graph, step), "tag", (json_int_t)step->tag);
 }
 
 static json_t *programs_json(const struct adaps_plan *plan)
