@@ -18,6 +18,7 @@
 /* Evaluations x ops: what an evaluation takes grows with both ops and devices, and what is wanted
  * with devices. */
 #define EVALUATION_UNITS 600000
+#define MANY_DEVICES 8 /* more: fewer evaluations, which take longer each */
 #define MAX_EVALUATIONS 20000
 #define MIN_EVALUATIONS 1000
 
@@ -26,6 +27,9 @@
 static int64_t budget(const struct ad_terrain *t)
 {
     int64_t nops = t->problem->graph->nops, n = EVALUATION_UNITS / (nops > 0 ? nops : 1);
+    int devices = t->problem->cluster->ndevices;
+    if (devices > MANY_DEVICES)
+        n = n * MANY_DEVICES / devices;
     if (t->problem->evaluations > 0)
         return t->problem->evaluations;
     return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
