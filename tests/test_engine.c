@@ -369,7 +369,7 @@ static enum adaps_status slot_recv(void *self, const struct ad_step *step,
     (void)err;
     if (slots->size[step->tag] == 0)
         return ADAPS_NO;
-    *form = nforms > 1 && ad_spans_bytes(&forms[1]) == slots->size[step->tag];
+    *form = ad_spans_form(forms, nforms, slots->size[step->tag]);
     ck_assert_uint_eq(ad_spans_bytes(&forms[*form]), slots->size[step->tag]);
     ad_spans_scatter(&forms[*form], slots->data[step->tag]);
     slots->size[step->tag] = 0;

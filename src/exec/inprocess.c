@@ -57,7 +57,7 @@ static enum adaps_status recv_message(void *self, const struct ad_step *step,
     struct message *message = find_message(self, step->tag);
     if (!message || !message->data)
         return ADAPS_NO;
-    *form = nforms > 1 && message->size == ad_spans_bytes(&forms[1]) ? 1 : 0;
+    *form = ad_spans_form(forms, nforms, message->size);
     if (message->size != ad_spans_bytes(&forms[*form]))
         return ad_error_set(err, ADAPS_EINTERNAL, "tag %" PRIu32 ": %zu bytes sent, %zu expected",
                             step->tag, message->size, ad_spans_bytes(&forms[*form]));

@@ -328,7 +328,7 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
         enum adaps_status status = recv_head(links, link, &frame, &more, err);
         if (status != ADAPS_OK)
             return status;
-        *form = nforms > 1 && frame.length == ad_spans_bytes(&forms[1]) ? 1 : 0;
+        *form = ad_spans_form(forms, nforms, (size_t)frame.length);
         expected.length = ad_spans_bytes(&forms[*form]);
         status = ad_frame_match(&frame, &expected, err);
         if (status == ADAPS_NO) {

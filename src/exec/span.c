@@ -10,6 +10,11 @@ size_t ad_spans_bytes(const struct ad_span_list *list)
     return sum;
 }
 
+int ad_spans_form(const struct ad_span_list *forms, int nforms, size_t size)
+{
+    return nforms > 1 && size == ad_spans_bytes(&forms[1]) ? 1 : 0;
+}
+
 void ad_spans_gather(const struct ad_span_list *list, void *packed)
 {
     char *to = packed;

@@ -19,6 +19,9 @@ struct ad_span_list {
 
 size_t ad_spans_bytes(const struct ad_span_list *list);
 
+/* Which of 1 or 2 forms a message of this size has; the first when it is none's. */
+int ad_spans_form(const struct ad_span_list *forms, int nforms, size_t size);
+
 /* Between spans and ad_spans_bytes() packed bytes. */
 void ad_spans_gather(const struct ad_span_list *list, void *packed);
 void ad_spans_scatter(const struct ad_span_list *list, const void *packed);

@@ -204,6 +204,8 @@ static void find_steps(struct ad_lowering *l)
     double seconds = 0;
     for (size_t i = 0; i < (size_t)l->graph->nvalues * (size_t)l->ndevices; i++)
         o->steps[i].count = 0;
+    if (l->parts == 1)
+        return;
     for (size_t t = 0; t < l->all.count; t++) {
         const struct ad_transfer *m = &l->all.list[t];
         if (l->graph->values[m->value].producer >= 0)

@@ -10,6 +10,17 @@
 #include "fusion/region.h"
 #include "ir/levels.h"
 
+#define AD_MAX_PARTS 4
+
+/* In which order a device takes its tasks. */
+enum ad_order {
+    AD_ORDER_GRAPH,  /* the order of the ops in the graph */
+    AD_ORDER_READY,  /* what can start soonest; of that the op with the longest way to the end */
+    AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
+                        it takes of the ops before them */
+    AD_ORDER_EDGES   /* likewise, and the rest of an op never before that */
+};
+
 /* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
  * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
  * the source device, network outputs are gathered there. hub: -1, or the device through which all
@@ -19,15 +30,6 @@
  * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows
  * from the top, the first of all devices before the second of any, and tasks begin with those that
  * are there (0, 1: in one; at most AD_MAX_PARTS; in the graph's order always in one). */
-#define AD_MAX_PARTS 4
-enum ad_order {
-    AD_ORDER_GRAPH,  /* the order of the ops in the graph */
-    AD_ORDER_READY,  /* what can start soonest; of that the op with the longest way to the end */
-    AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
-                        it takes of the ops before them */
-    AD_ORDER_EDGES   /* likewise, and the rest of an op never before that */
-};
-
 struct ad_assignment {
     int nops, ndevices;
     int hub;

@@ -136,13 +136,18 @@ void ad_layout_fini(struct ad_layout *layout)
     *layout = (struct ad_layout){0};
 }
 
-void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
+void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to)
 {
-    size_t n = (size_t)from->nops;
     to->hub = from->hub;
     to->levels = from->levels;
     to->order = from->order;
     to->parts = from->parts;
+}
+
+void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
+{
+    size_t n = (size_t)from->nops;
+    ad_layout_copy_head(from, to);
     memcpy(to->ops, from->ops, n * sizeof *to->ops);
     memcpy(to->cuts, from->cuts, n * (size_t)(from->ndevices + 1) * sizeof *to->cuts);
 }

@@ -59,6 +59,9 @@ AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, 
 void ad_layout_fini(struct ad_layout *layout);
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of the same size */
 
+/* All but the ops: hub, levels, parts, order. */
+void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to);
+
 static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)
 {
     return &layout->cuts[(size_t)op * (size_t)(layout->ndevices + 1)];

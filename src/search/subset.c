@@ -33,10 +33,8 @@ static enum adaps_status choose(const struct ad_terrain *t, int n, struct subset
 /* The same layout in the whole cluster: those who do not take part have nothing. */
 static void widen(const struct subset *s, const struct ad_layout *from, struct ad_layout *to)
 {
+    ad_layout_copy_head(from, to);
     to->hub = from->hub < 0 ? -1 : s->old[from->hub];
-    to->levels = from->levels;
-    to->parts = from->parts;
-    to->order = from->order;
     for (int i = 0; i < from->nops; i++) {
         const int *cuts = ad_layout_cuts(from, i);
         int *wide = ad_layout_cuts(to, i);
