@@ -444,7 +444,7 @@ bool ad_dp_oracle(const struct ad_search_problem *problem, struct ad_dp_answer *
     }
     out->makespan_ns = INT64_MAX;
     finish(&o, &behind, false);
-    if (!problem->input_f32 && ad_levels_any(graph) && ad_levels_fit(graph, graph->inputs[0]))
+    if (ad_search_levels(problem) && ad_levels_fit(graph, graph->inputs[0]))
         finish(&o, &behind, true);
     states_fini(&o, &behind);
     ad_terrain_fini(&o.terrain);

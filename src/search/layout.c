@@ -97,7 +97,7 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
         ad_terrain_fini(out);
         return ad_error_memory(err, "search", n);
     }
-    out->levels = !problem->input_f32 && ad_levels_any(problem->graph);
+    out->levels = ad_search_levels(problem);
     survey_ops(out);
     survey_devices(out);
     return ADAPS_OK;

@@ -155,7 +155,7 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     struct ad_search_problem capped = *problem;
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
-    result->levels = !problem->input_f32 && ad_levels_any(problem->graph);
+    result->levels = ad_search_levels(problem);
     int64_t start = ad_clock_ns();
     capped.deadline_ns = 0;
     if (problem->time_limit_ns > 0 &&

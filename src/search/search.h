@@ -29,6 +29,12 @@ struct ad_search_problem {
     int64_t deadline_ns;   /* that time limit by ad_clock_ns(): set by ad_search_run() */
 };
 
+/* Whether inputs may travel as bytes. */
+static inline bool ad_search_levels(const struct ad_search_problem *problem)
+{
+    return !problem->input_f32 && ad_levels_any(problem->graph);
+}
+
 struct ad_search_result {
     struct ad_assignment assignment;
     struct ad_schedule schedule;
