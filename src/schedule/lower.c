@@ -307,6 +307,7 @@ static enum adaps_status emit(struct ad_lowering *l)
 static bool make_memo(struct ad_lowering *l, int op)
 {
     size_t n = (size_t)l->ndevices, ninputs = (size_t)l->graph->ops[op].ninputs;
+    ad_recent_init(&l->memo[op].recent);
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &l->memo[op].kept[i];
         r->assigned = ad_arena_alloc(&l->arena, n, sizeof *r->assigned);
@@ -315,6 +316,21 @@ static bool make_memo(struct ad_lowering *l, int op)
         r->computed = ad_arena_alloc(&l->arena, n, sizeof *r->computed);
         r->reads = ad_arena_alloc(&l->arena, n * ninputs, sizeof *r->reads);
         if (!r->assigned || !r->needed || !r->first_use || !r->computed || !r->reads)
+            return false;
+    }
+    return true;
+}
+
+/* Likewise of the inputs. */
+static bool make_fed(struct ad_lowering *l)
+{
+    size_t count = (size_t)l->graph->ninputs * (size_t)l->ndevices;
+    ad_recent_init(&l->recent_fed);
+    for (int i = 0; i < l->kept; i++) {
+        struct ad_fed *f = &l->fed[i];
+        f->needed = ad_arena_alloc(&l->arena, count, sizeof *f->needed);
+        f->first_use = ad_arena_alloc(&l->arena, count, sizeof *f->first_use);
+        if (!f->needed || !f->first_use)
             return false;
     }
     return true;
@@ -332,21 +348,23 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
         .reused = reused,
-        .kept = reused ? AD_ROUTED_KEPT : 1,
+        .kept = reused ? AD_KEPT : 1,
         .computed = ad_calloc(nops * n, sizeof *out->computed),
         .needed = ad_calloc(nvalues * n, sizeof *out->needed),
         .first_use = ad_calloc(nvalues * n, sizeof *out->first_use),
         .memo = ad_calloc(nops, sizeof *out->memo),
         .last = ad_calloc(n * n, sizeof *out->last),
+        .first_message = ad_calloc(nops, sizeof *out->first_message),
         .start = ad_calloc(nops + 2, sizeof *out->start),
         .task_room = ad_calloc(n, sizeof *out->task_room),
         .step_room = ad_calloc(n, sizeof *out->step_room),
         .err = err,
     };
     bool room = out->computed && out->needed && out->first_use && out->memo && out->last &&
-                out->start && out->task_room && out->step_room;
+                out->first_message && out->start && out->task_room && out->step_room;
     for (int i = 0; i < graph->nops && room; i++)
         room = make_memo(out, i);
+    room = room && make_fed(out);
     if (room)
         return ADAPS_OK;
     ad_lowering_fini(out);
@@ -356,7 +374,7 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
 void ad_lowering_fini(struct ad_lowering *l)
 {
     for (int i = 0; l->memo && i < l->nops; i++)
-        for (int k = 0; k < AD_ROUTED_KEPT; k++)
+        for (int k = 0; k < AD_KEPT; k++)
             ad_free(l->memo[i].kept[k].sends.list);
     ad_free(l->computed);
     ad_free(l->needed);
@@ -367,10 +385,11 @@ void ad_lowering_fini(struct ad_lowering *l)
     ad_free(l->task_room);
     ad_free(l->step_room);
     ad_free(l->waiting);
-    ad_free(l->orders.next);
-    ad_free(l->orders.reads);
+    ad_lowering_order_fini(l);
     ad_region_set_fini(&l->missing);
-    ad_free(l->inputs.list);
+    for (int k = 0; k < AD_KEPT; k++)
+        ad_free(l->fed[k].sends.list);
+    ad_free(l->first_message);
     ad_free(l->all.list);
     ad_arena_fini(&l->arena);
     *l = (struct ad_lowering){0};

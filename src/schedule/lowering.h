@@ -4,6 +4,7 @@
 #define AD_SCHEDULE_LOWERING_H
 
 #include "schedule/internal.h"
+#include "schedule/pieces.h"
 
 /* One message. `before` is the op whose task at `to` wants it first; nops for network outputs. */
 struct ad_transfer {
@@ -25,6 +26,7 @@ struct ad_transfers {
 /* What routing one op's output found, and for what: it depends on nothing else (without a hub). */
 struct ad_routed {
     bool valid;
+    uint64_t stamp; /* never the same for different answers */
     int hub;
     struct ad_region *assigned, *needed; /* by device: the key, with first_use */
     int *first_use;
@@ -33,34 +35,56 @@ struct ad_routed {
     struct ad_transfers sends;  /* in the order of the tags */
 };
 
-#define AD_ROUTED_KEPT 4
-
 struct ad_route_memo {
-    struct ad_routed kept[AD_ROUTED_KEPT];
-    int next;              /* the one to overwrite */
+    struct ad_routed kept[AD_KEPT];
+    struct ad_recent recent;
     struct ad_routed *now; /* of the assignment being lowered */
 };
 
-/* What order.c keeps between runs, and needs in one. By op or value and device: index * ndevices +
- * device. */
+/* The same for the network's inputs. */
+struct ad_fed {
+    bool valid, levels;
+    uint64_t stamp;
+    int hub, parts;
+    struct ad_region *needed; /* [input * ndevices + device] */
+    int *first_use;           /* likewise */
+    struct ad_transfers sends;
+};
+
+/* A piece while an order is made. */
+struct ad_taking {
+    const struct ad_piece *piece;
+    int64_t ready; /* when the last of what it waits for was there */
+    int waits;     /* for so many items */
+};
+
+/* The next piece of a device: its place among the open ones, or NONE, or UNKNOWN. */
+struct ad_order_choice {
+    int place;
+    int64_t start;
+};
+
+/* Who reads a value: an op, first as this input. */
+struct ad_reader {
+    int op, input;
+};
+
+/* What order.c and pieces.c keep between runs, and need in one. */
 struct ad_orders {
     bool surveyed;
-    int *first_reader, *readers;  /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
-    int64_t *rank;                /* by op: ns from its start to the end on the source alone */
-    struct ad_order_edges *edges; /* by op and device */
-    struct ad_order_steps *steps; /* by value and device */
-    struct ad_order_piece *pieces;
-    int npieces;
-    int *first_piece;      /* by op and device; -1: none */
-    int *coming, *leaving; /* by value and device: the first message; -1: none */
-    int *next;             /* by message: the next one coming, the next one leaving */
-    size_t next_room;
-    struct ad_region *reads; /* by piece and input */
-    size_t nreads, reads_room;
+    int *first_reader;         /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
+    struct ad_reader *readers; /* each op once, ascending */
+    int64_t *rank;             /* by op: ns from its start to the end on the source alone */
+    struct ad_op_pieces *ops;
+    uint64_t *key;                /* scratch */
+    struct ad_steps *input_steps; /* [value * ndevices + device], of network inputs */
+    int64_t scatter;              /* how long the inputs take on their way */
+    struct ad_taking *pieces;     /* of all ops */
+    size_t pieces_room;
+    int *first_piece;                /* by op */
+    struct ad_ints left;             /* by message: unfinished pieces */
+    struct ad_ints *open;            /* by device: pieces that may be taken */
     struct ad_order_choice *soonest; /* by device */
-    int *open;                       /* by device: pieces that may be taken */
-    int nopen[AD_MAX_DEVICES];
-    int64_t scatter; /* how long the inputs take on their way */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
 
@@ -75,21 +99,25 @@ struct ad_lowering {
     enum ad_order order; /* likewise */
     int parts;           /* likewise, at least 1 */
     struct ad_orders orders;
-    struct ad_clocks *clocks;     /* borrowed: what tasks take */
-    const bool *early;            /* by op */
-    struct ad_region *computed;   /* [op * ndevices + device], pruned */
-    struct ad_region *needed;     /* [value * ndevices + device], hulls */
-    int *first_use;               /* likewise: op that reads it first */
-    struct ad_arena arena;        /* of the memo's fixed parts */
-    struct ad_route_memo *memo;   /* by op */
-    struct ad_transfers inputs;   /* of the network's inputs */
-    struct ad_transfers all;      /* in the order of the tags */
-    struct ad_region_set missing; /* scratch */
-    struct ad_transfers *into;    /* where routing puts what it finds */
-    bool asked_readers;           /* what it found depends on more than its key */
-    int kept;                     /* answers per op: AD_ROUTED_KEPT, or 1 when not reused */
-    int *last;                    /* [from * ndevices + to]: the last message */
-    size_t *start, *waiting;      /* by op: the messages it waits for */
+    struct ad_clocks *clocks;   /* borrowed: what tasks take */
+    const bool *early;          /* by op */
+    struct ad_region *computed; /* [op * ndevices + device], pruned */
+    struct ad_region *needed;   /* [value * ndevices + device], hulls */
+    int *first_use;             /* likewise: op that reads it first */
+    struct ad_arena arena;      /* of the memo's fixed parts */
+    struct ad_route_memo *memo; /* by op */
+    struct ad_fed fed[AD_KEPT]; /* of the network's inputs */
+    struct ad_fed *inputs;      /* of them, of the assignment being lowered */
+    struct ad_recent recent_fed;
+    uint64_t stamps;                             /* given so far */
+    int *first_message;                          /* by op: of all */
+    struct ad_transfers all;                     /* in the order of the tags */
+    struct ad_region_set missing;                /* scratch */
+    struct ad_transfers *into;                   /* where routing puts what it finds */
+    bool asked_readers;                          /* what it found depends on more than its key */
+    int kept;                                    /* answers per op: AD_KEPT, or 1 when not reused */
+    int *last;                                   /* [from * ndevices + to]: the last message */
+    size_t *start, *waiting;                     /* by op: the messages it waits for */
     size_t waiting_room, *task_room, *step_room; /* the latter by device */
     struct ad_schedule *schedule;
     struct adaps_error *err;
@@ -116,6 +144,7 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
  * AD_ORDER_PIECES_PER_OP tasks per op unless the order is the graph's. False without memory. */
 #define AD_ORDER_PIECES_PER_OP (6 + AD_MAX_PARTS - 1)
 AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
+void ad_lowering_order_fini(struct ad_lowering *l);
 
 /* --- lower.c: steps at the end of a device's program --- */
 
@@ -128,6 +157,15 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {
     return &l->computed[(size_t)op * (size_t)l->ndevices + (size_t)device];
+}
+
+/* The messages of a value; of a network input those of all inputs; NULL of a constant. */
+static inline const struct ad_transfers *ad_messages_of(const struct ad_lowering *l, int value)
+{
+    int p = l->graph->values[value].producer;
+    if (p >= 0)
+        return &l->memo[p].now->sends;
+    return ad_value_constant(l->graph, value) ? NULL : &l->inputs->sends;
 }
 
 #endif

@@ -282,16 +282,17 @@ static struct ad_routed *recall(struct ad_lowering *l, int op)
     struct ad_route_memo *memo = &l->memo[op];
     const struct ad_region *assigned = ad_computed_at(l, op, 0);
     for (int i = 0; i < l->kept; i++) {
-        struct ad_routed *r = &memo->kept[i];
+        struct ad_routed *r = &memo->kept[memo->recent.place[i]];
         if (r->valid && r->hub == l->hub && !memcmp(r->assigned, assigned, n * sizeof *assigned) &&
             !memcmp(r->needed, &l->needed[at], n * sizeof *r->needed) &&
             !memcmp(r->first_use, &l->first_use[at], n * sizeof *r->first_use)) {
             memcpy(ad_computed_at(l, op, 0), r->computed, n * sizeof *r->computed);
+            ad_recent_use(&memo->recent, memo->recent.place[i]);
             return r;
         }
     }
-    struct ad_routed *r = &memo->kept[memo->next];
-    memo->next = (memo->next + 1) % l->kept;
+    struct ad_routed *r = &memo->kept[ad_recent_oldest(&memo->recent, l->kept)];
+    ad_recent_use(&memo->recent, (int)(r - memo->kept));
     r->valid = false;
     r->hub = l->hub;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
@@ -300,6 +301,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op)
     return r;
 }
 
+/* Puts them into the order of the tags. */
 static void sort_transfers(struct ad_transfers *t)
 {
     bool sorted = true;
@@ -307,6 +309,41 @@ static void sort_transfers(struct ad_transfers *t)
         sorted = compare_transfers(&t->list[i - 1], &t->list[i]) <= 0;
     if (!sorted)
         qsort(t->list, t->count, sizeof *t->list, compare_transfers);
+}
+
+static bool same_messages(const struct ad_transfers *a, const struct ad_transfers *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t t = 0; t < a->count; t++) {
+        const struct ad_transfer *x = &a->list[t], *y = &b->list[t];
+        if (x->from != y->from || x->to != y->to || x->value != y->value || x->part != y->part ||
+            !ad_region_equal(x->region, y->region))
+            return false;
+    }
+    return true;
+}
+
+/* The stamp of a fresh answer: that of an equal one, or another. */
+static uint64_t stamp_route(struct ad_lowering *l, const struct ad_route_memo *memo,
+                            const struct ad_routed *r)
+{
+    size_t size = (size_t)l->ndevices * sizeof *r->computed;
+    for (int i = 0; i < l->kept; i++) {
+        const struct ad_routed *old = &memo->kept[i];
+        if (old->valid && memcmp(old->computed, r->computed, size) == 0 &&
+            same_messages(&old->sends, &r->sends))
+            return old->stamp;
+    }
+    return ++l->stamps;
+}
+
+static uint64_t stamp_inputs(struct ad_lowering *l, const struct ad_fed *f)
+{
+    for (int i = 0; i < l->kept; i++)
+        if (l->fed[i].valid && same_messages(&l->fed[i].sends, &f->sends))
+            return l->fed[i].stamp;
+    return ++l->stamps;
 }
 
 static enum adaps_status route_op(struct ad_lowering *l, int i)
@@ -328,6 +365,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i)
     for (int k = 0; k < op->ninputs; k++)
         for (int d = 0; d < l->ndevices; d++)
             r->reads[k * l->ndevices + d] = ad_need(l->graph, op, k, r->computed[d]);
+    r->stamp = stamp_route(l, &l->memo[i], r);
     r->valid = !l->asked_readers; /* that depends on more */
     return ADAPS_OK;
 }
@@ -344,20 +382,19 @@ static bool append(struct ad_transfers *to, const struct ad_transfers *from)
 }
 
 /* Cuts the messages of inputs into parts of about as many rows. False without memory. */
-static bool cut_inputs(struct ad_lowering *l)
+static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
 {
-    size_t count = l->inputs.count;
+    size_t count = inputs->count;
     for (size_t t = 0; t < count; t++) {
-        struct ad_transfer whole = l->inputs.list[t];
+        struct ad_transfer whole = inputs->list[t];
         int32_t rows = whole.region.h1 - whole.region.h0, at = whole.region.h0;
         int parts = rows < l->parts ? rows : l->parts;
         for (int part = 0; part < parts; part++) {
-            struct ad_transfer *m = &l->inputs.list[t];
+            struct ad_transfer *m = &inputs->list[t];
             if (part > 0) {
-                if (!ad_grow(&l->inputs.list, l->inputs.count, &l->inputs.room,
-                             sizeof *l->inputs.list))
+                if (!ad_grow(&inputs->list, inputs->count, &inputs->room, sizeof *inputs->list))
                     return false;
-                m = &l->inputs.list[l->inputs.count++];
+                m = &inputs->list[inputs->count++];
             }
             *m = whole;
             m->part = part;
@@ -368,15 +405,75 @@ static bool cut_inputs(struct ad_lowering *l)
     return true;
 }
 
+/* Whether f is the answer for what is needed of the inputs now. */
+static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
+{
+    size_t n = (size_t)l->ndevices;
+    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->levels != l->levels)
+        return false;
+    for (int i = 0; i < l->graph->ninputs; i++) {
+        size_t at = (size_t)l->graph->inputs[i] * n, mine = (size_t)i * n;
+        if (memcmp(&f->needed[mine], &l->needed[at], n * sizeof *f->needed) != 0 ||
+            memcmp(&f->first_use[mine], &l->first_use[at], n * sizeof *f->first_use) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* The kept answer for the inputs; else the entry to put it into. */
+static struct ad_fed *recall_inputs(struct ad_lowering *l)
+{
+    size_t n = (size_t)l->ndevices;
+    int place = ad_recent_oldest(&l->recent_fed, l->kept);
+    for (int i = 0; i < l->kept; i++)
+        if (fits(l, &l->fed[i]))
+            place = i;
+    ad_recent_use(&l->recent_fed, place);
+    struct ad_fed *f = &l->fed[place];
+    if (fits(l, f))
+        return f;
+    f->valid = false;
+    f->hub = l->hub;
+    f->parts = l->parts;
+    f->levels = l->levels;
+    for (int i = 0; i < l->graph->ninputs; i++) {
+        size_t at = (size_t)l->graph->inputs[i] * n, mine = (size_t)i * n;
+        memcpy(&f->needed[mine], &l->needed[at], n * sizeof *f->needed);
+        memcpy(&f->first_use[mine], &l->first_use[at], n * sizeof *f->first_use);
+    }
+    return f;
+}
+
+static enum adaps_status route_inputs(struct ad_lowering *l)
+{
+    struct ad_fed *f = l->inputs = recall_inputs(l);
+    if (f->valid)
+        return ADAPS_OK;
+    l->into = &f->sends;
+    l->into->count = 0;
+    l->asked_readers = false;
+    for (int i = 0; i < l->graph->ninputs; i++) {
+        enum adaps_status status = route(l, l->graph->inputs[i]);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    if (l->parts > 1 && !cut_inputs(l, &f->sends))
+        return ad_error_memory(l->err, "transfers", f->sends.count);
+    sort_transfers(&f->sends);
+    f->stamp = stamp_inputs(l, f);
+    f->valid = !l->asked_readers;
+    return ADAPS_OK;
+}
+
 /* All groups in the order of the slots; only a hub's relays are out of order then. */
 static enum adaps_status collect(struct ad_lowering *l)
 {
     l->all.count = 0;
-    bool room = l->parts == 1 || cut_inputs(l);
-    sort_transfers(&l->inputs);
-    room = room && append(&l->all, &l->inputs);
-    for (int i = 0; i < l->nops && room; i++)
+    bool room = append(&l->all, &l->inputs->sends);
+    for (int i = 0; i < l->nops && room; i++) {
+        l->first_message[i] = (int)l->all.count;
         room = append(&l->all, &l->memo[i].now->sends);
+    }
     if (!room)
         return ad_error_memory(l->err, "transfers", l->all.count);
     if (l->hub >= 0)
@@ -406,12 +503,6 @@ enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assig
             for (int d = 0; d < l->ndevices; d++)
                 note_need(l, op->inputs[k], d, l->memo[i].now->reads[k * l->ndevices + d], i);
     }
-    l->into = &l->inputs;
-    l->inputs.count = 0;
-    for (int i = 0; i < graph->ninputs; i++) {
-        enum adaps_status status = route(l, graph->inputs[i]);
-        if (status != ADAPS_OK)
-            return status;
-    }
-    return collect(l);
+    enum adaps_status status = route_inputs(l);
+    return status == ADAPS_OK ? collect(l) : status;
 }

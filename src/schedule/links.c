@@ -1,0 +1,215 @@
+/* Who waits for what among the pieces and messages, and the memory of answers per op. */
+#include "schedule/lowering.h"
+
+#include <string.h>
+
+/* --- memos --- */
+
+void ad_recent_init(struct ad_recent *out)
+{
+    for (int i = 0; i < AD_KEPT; i++)
+        out->place[i] = (uint8_t)i;
+}
+
+void ad_recent_use(struct ad_recent *r, int place)
+{
+    uint8_t carry = (uint8_t)place;
+    for (int i = 0; i < AD_KEPT; i++) {
+        uint8_t old = r->place[i];
+        r->place[i] = carry;
+        if (old == place)
+            return;
+        carry = old;
+    }
+}
+
+bool ad_memo_init(struct ad_memo *out, struct ad_arena *arena, int nwords)
+{
+    *out = (struct ad_memo){.nwords = nwords};
+    ad_recent_init(&out->recent);
+    out->keys = ad_arena_alloc(arena, AD_KEPT * (size_t)nwords, sizeof *out->keys);
+    return out->keys != NULL;
+}
+
+int ad_memo_find(struct ad_memo *memo, const uint64_t *key)
+{
+    size_t nwords = (size_t)memo->nwords;
+    for (int i = 0; i < AD_KEPT; i++) {
+        int place = memo->recent.place[i];
+        if (memo->stamp[place] != 0 &&
+            memcmp(&memo->keys[(size_t)place * nwords], key, nwords * sizeof *key) == 0) {
+            if (i > 0)
+                ad_recent_use(&memo->recent, place);
+            return place;
+        }
+    }
+    return -1;
+}
+
+int ad_memo_place(struct ad_memo *memo, int kept)
+{
+    int place = ad_recent_oldest(&memo->recent, kept);
+    ad_recent_use(&memo->recent, place);
+    memo->stamp[place] = 0;
+    return place;
+}
+
+void ad_memo_keep(struct ad_memo *memo, int place, const uint64_t *key, uint64_t stamp)
+{
+    size_t nwords = (size_t)memo->nwords;
+    memcpy(&memo->keys[(size_t)place * nwords], key, nwords * sizeof *key);
+    memo->stamp[place] = stamp;
+}
+
+bool ad_ints_add(struct ad_ints *ints, int number)
+{
+    if (!ad_grow(&ints->list, ints->count, &ints->room, sizeof *ints->list))
+        return false;
+    ints->list[ints->count++] = number;
+    return true;
+}
+
+void ad_ints_fini(struct ad_ints *ints)
+{
+    ad_free(ints->list);
+    *ints = (struct ad_ints){0};
+}
+
+/* --- links --- */
+
+/* Pieces of one device, and what brings a part of one of their op's inputs. */
+struct join {
+    const struct ad_op *op;
+    const struct ad_cut *cut;
+    struct ad_links *links;
+};
+
+/* One more item of op's input k: notes who reads it. A value that the op reads twice counts twice,
+ * at its first input. */
+static bool add_item(struct join *j, int k, struct ad_region region, int device)
+{
+    struct ad_links *links = j->links;
+    const struct ad_op *op = j->op;
+    if (!ad_ints_add(&links->first_target, (int)links->targets.count))
+        return false;
+    for (int q = j->cut->first[device]; q < j->cut->first[device + 1]; q++)
+        for (int i = k; i < op->ninputs; i++) {
+            struct ad_region read = j->cut->reads[q * op->ninputs + i];
+            if (op->inputs[i] != op->inputs[k] || !ad_regions_meet(region, read))
+                continue;
+            links->waits.list[q]++;
+            if (!ad_ints_add(&links->targets, q))
+                return false;
+        }
+    return true;
+}
+
+/* All items of all inputs. */
+static bool add_items(struct ad_lowering *l, struct join *j)
+{
+    struct ad_links *links = j->links;
+    for (int k = 0; k < j->op->ninputs; k++) {
+        int v = j->op->inputs[k], p = l->graph->values[v].producer;
+        const struct ad_transfers *messages = ad_messages_of(l, v);
+        if (!ad_ints_add(&links->item, (int)links->first_target.count))
+            return false;
+        if (!messages || !ad_input_first(j->op, k))
+            continue;
+        const struct ad_cut *made = p >= 0 ? l->orders.ops[p].cut : NULL;
+        for (size_t q = 0; made && q < made->count; q++)
+            if (!add_item(j, k, made->list[q].region, made->list[q].device))
+                return false;
+        for (size_t t = 0; t < messages->count; t++) {
+            const struct ad_transfer *m = &messages->list[t];
+            struct ad_region region = m->value == v ? m->region : ad_region_none();
+            if (!add_item(j, k, region, m->to))
+                return false;
+        }
+    }
+    return ad_ints_add(&links->first_target, (int)links->targets.count);
+}
+
+/* The messages that piece q reads, by input. */
+static bool add_coming(struct ad_lowering *l, struct join *j, int q)
+{
+    struct ad_links *links = j->links;
+    const struct ad_op *op = j->op;
+    for (int k = 0; k < op->ninputs; k++) {
+        const struct ad_transfers *messages = ad_messages_of(l, op->inputs[k]);
+        struct ad_region read = j->cut->reads[q * op->ninputs + k];
+        for (size_t t = 0; messages && t < messages->count; t++) {
+            const struct ad_transfer *m = &messages->list[t];
+            if (m->to != j->cut->list[q].device || m->value != op->inputs[k] ||
+                !ad_regions_meet(read, m->region))
+                continue;
+            if (!ad_grow(&links->coming, links->ncoming, &links->coming_room,
+                         sizeof *links->coming))
+                return false;
+            links->coming[links->ncoming++] = (struct ad_coming){k, (int)t};
+        }
+    }
+    return true;
+}
+
+/* With AD_ORDER_EDGES the rest of a band waits for its edges. */
+static void wait_for_edges(struct join *j, int device)
+{
+    int edges = 0, first = j->cut->first[device], end = j->cut->first[device + 1];
+    for (int q = first; q < end; q++)
+        edges += j->cut->list[q].edge;
+    for (int q = first; q < end; q++)
+        j->links->waits.list[q] += j->cut->list[q].edge ? 0 : edges;
+}
+
+static bool link_pieces(struct ad_lowering *l, int op, struct ad_links *links)
+{
+    struct join j = {&l->graph->ops[op], l->orders.ops[op].cut, links};
+    links->waits.count = links->item.count = 0;
+    links->first_target.count = links->targets.count = 0;
+    links->first_coming.count = links->ncoming = 0;
+    for (size_t q = 0; q < j.cut->count; q++)
+        if (!ad_ints_add(&links->waits, 0))
+            return false;
+    if (!add_items(l, &j))
+        return false;
+    for (size_t q = 0; q < j.cut->count; q++)
+        if (!ad_ints_add(&links->first_coming, (int)links->ncoming) || !add_coming(l, &j, (int)q))
+            return false;
+    for (int d = 0; d < l->ndevices && l->order == AD_ORDER_EDGES; d++)
+        wait_for_edges(&j, d);
+    return ad_ints_add(&links->first_coming, (int)links->ncoming);
+}
+
+bool ad_links_find(struct ad_lowering *l, int op)
+{
+    struct ad_op_pieces *mine = &l->orders.ops[op];
+    const struct ad_op *what = &l->graph->ops[op];
+    uint64_t *key = l->orders.key;
+    key[0] = mine->cut_stamp;
+    key[1] = l->order == AD_ORDER_EDGES;
+    for (int k = 0; k < what->ninputs; k++) {
+        int v = what->inputs[k], p = l->graph->values[v].producer;
+        bool fed = p < 0 && !ad_value_constant(l->graph, v);
+        key[2 + 2 * k] = p >= 0 ? l->orders.ops[p].cut_stamp : 0;
+        key[3 + 2 * k] = p >= 0 ? l->memo[p].now->stamp : fed ? l->inputs->stamp : 0;
+    }
+    int place = ad_memo_find(&mine->links_memo, key);
+    if (place < 0) {
+        place = ad_memo_place(&mine->links_memo, l->kept);
+        if (!link_pieces(l, op, &mine->links_kept[place]))
+            return false;
+        ad_memo_keep(&mine->links_memo, place, key, ++l->stamps);
+    }
+    mine->links = &mine->links_kept[place];
+    return true;
+}
+
+void ad_links_fini(struct ad_links *links)
+{
+    ad_ints_fini(&links->waits);
+    ad_ints_fini(&links->item);
+    ad_ints_fini(&links->first_target);
+    ad_ints_fini(&links->targets);
+    ad_ints_fini(&links->first_coming);
+    ad_free(links->coming);
+}

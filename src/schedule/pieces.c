@@ -1,0 +1,531 @@
+/* How bands are cut into pieces (pieces.h): backwards over the ops what goes ahead, forwards the
+ * pieces. */
+#include "schedule/lowering.h"
+#include "schedule/clocks.h"
+#include "fusion/fused.h"
+
+#include <string.h>
+
+#define MAX_REST 4     /* boxes that are left behind the edges */
+#define MAX_STEPPED 16 /* inputs of an op that follows the parts of the network's input */
+
+static size_t at(const struct ad_lowering *l, int index, int device)
+{
+    return (size_t)index * (size_t)l->ndevices + (size_t)device;
+}
+
+static int64_t time_of(struct ad_lowering *l, int device, int op, struct ad_region region)
+{
+    struct ad_task task = {op, region};
+    return ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
+}
+
+/* --- edges --- */
+
+static void add_edge(struct ad_edges *edges, struct ad_region box)
+{
+    for (int i = 0; i < edges->count; i++)
+        if (ad_regions_meet(edges->box[i], box)) {
+            box = ad_region_hull(box, edges->box[i]);
+            edges->box[i] = edges->box[--edges->count];
+            i = -1; /* the hull may meet others */
+        }
+    if (edges->count < AD_MAX_EDGES)
+        edges->box[edges->count++] = box;
+    else
+        edges->box[0] = ad_region_hull(edges->box[0], box);
+}
+
+/* Makes the edges of a band allowed, or drops them when they are most of it. */
+static void settle_edges(struct ad_lowering *l, int op, struct ad_region band,
+                         struct ad_edges *edges)
+{
+    struct ad_edges raw = *edges;
+    int64_t elements = 0;
+    edges->count = 0;
+    for (int i = 0; i < raw.count; i++) {
+        struct ad_region box = ad_region_allow(l->graph, &l->graph->ops[op], raw.box[i]);
+        if (!ad_region_empty(box))
+            add_edge(edges, box);
+    }
+    for (int i = 0; i < edges->count; i++) {
+        elements += ad_region_elements(edges->box[i]);
+        if (!ad_region_contains(band, edges->box[i]) ||
+            !ad_region_allowed(l->graph, &l->graph->ops[op], edges->box[i]))
+            elements = INT64_MAX / 4;
+    }
+    if (2 * elements > ad_region_elements(band) ||
+        (edges->count == 2 && ad_regions_meet(edges->box[0], edges->box[1])))
+        edges->count = 0;
+}
+
+static bool receives(struct ad_lowering *l, int value, int device)
+{
+    const struct ad_transfers *messages = ad_messages_of(l, value);
+    for (size_t t = 0; messages && t < messages->count; t++)
+        if (messages->list[t].to == device && messages->list[t].value == value)
+            return true;
+    return false;
+}
+
+/* What an op's edges on a device take of the ops before it there. */
+static bool hand_edges(struct ad_lowering *l, int op, int device, struct ad_edged *out)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_edges *edges = &out->by_device[device];
+    for (int i = 0; i < edges->count; i++)
+        for (int k = 0; k < what->ninputs; k++) {
+            int p = l->graph->values[what->inputs[k]].producer;
+            if (p < 0 || receives(l, what->inputs[k], device))
+                continue; /* an exchange: its own edges go ahead */
+            struct ad_region read = ad_region_intersect(ad_need(l->graph, what, k, edges->box[i]),
+                                                        *ad_computed_at(l, p, device));
+            if (ad_region_empty(read))
+                continue;
+            if (!ad_grow(&out->handed, out->nhanded, &out->room, sizeof *out->handed))
+                return false;
+            out->handed[out->nhanded++] = (struct ad_handed){device, k, read};
+        }
+    return true;
+}
+
+/* The edges of an op's bands: what edges of later ops take of it, and what early messages do. */
+static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
+{
+    const struct ad_orders *o = &l->orders;
+    int v = l->graph->ops[op].output;
+    memset(out->by_device, 0, (size_t)l->ndevices * sizeof *out->by_device);
+    out->any = false;
+    out->nhanded = 0;
+    for (int r = o->first_reader[v + 1]; r-- > o->first_reader[v];) {
+        const struct ad_op *reader = &l->graph->ops[o->readers[r].op];
+        const struct ad_edged *theirs = o->ops[o->readers[r].op].edged;
+        for (size_t i = 0; theirs && i < theirs->nhanded; i++)
+            if (reader->inputs[theirs->handed[i].input] == v)
+                add_edge(&out->by_device[theirs->handed[i].device], theirs->handed[i].box);
+    }
+    const struct ad_transfers *sends = &l->memo[op].now->sends;
+    for (size_t t = 0; t < sends->count && l->early[op]; t++) {
+        const struct ad_transfer *m = &sends->list[t];
+        int64_t band = ad_region_elements(*ad_computed_at(l, op, m->from));
+        if (2 * ad_region_elements(m->region) <= band)
+            add_edge(&out->by_device[m->from], m->region);
+    }
+    for (int d = 0; d < l->ndevices; d++) {
+        if (out->by_device[d].count > 0)
+            settle_edges(l, op, *ad_computed_at(l, op, d), &out->by_device[d]);
+        out->any = out->any || out->by_device[d].count > 0;
+        if (!hand_edges(l, op, d, out))
+            return false;
+    }
+    return true;
+}
+
+/* Whether two answers say the same. */
+static bool same_edges(const struct ad_lowering *l, const struct ad_edged *a,
+                       const struct ad_edged *b)
+{
+    if (a->nhanded != b->nhanded)
+        return false;
+    for (int d = 0; d < l->ndevices; d++) {
+        const struct ad_edges *x = &a->by_device[d], *y = &b->by_device[d];
+        if (x->count != y->count || memcmp(x->box, y->box, (size_t)x->count * sizeof *x->box) != 0)
+            return false;
+    }
+    return a->nhanded == 0 || memcmp(a->handed, b->handed, a->nhanded * sizeof *a->handed) == 0;
+}
+
+/* The stamp of the answer at `place`: that of an equal one, or a fresh one. */
+static uint64_t stamp_edges(struct ad_lowering *l, const struct ad_op_pieces *p, int place)
+{
+    for (int i = 0; i < l->kept; i++)
+        if (p->edged_memo.stamp[i] != 0 && same_edges(l, &p->edged_kept[i], &p->edged_kept[place]))
+            return p->edged_memo.stamp[i];
+    return ++l->stamps;
+}
+
+static bool find_edges(struct ad_lowering *l, int op)
+{
+    struct ad_orders *o = &l->orders;
+    struct ad_op_pieces *mine = &o->ops[op];
+    const struct ad_op *what = &l->graph->ops[op];
+    bool some = l->early[op];
+    int n = 0;
+    o->key[n++] = l->memo[op].now->stamp;
+    o->key[n++] = l->early[op];
+    for (int r = o->first_reader[what->output]; r < o->first_reader[what->output + 1]; r++) {
+        const struct ad_op_pieces *reader = &o->ops[o->readers[r].op];
+        bool hands = reader->edged && reader->edged->nhanded > 0;
+        o->key[n++] = hands ? reader->edged_stamp : 0;
+        some = some || hands;
+    }
+    mine->edged = NULL;
+    if (!some)
+        return true;
+    for (int k = 0; k < what->ninputs; k++) {
+        int p = l->graph->values[what->inputs[k]].producer;
+        o->key[n++] = p >= 0 ? l->memo[p].now->stamp : 0;
+    }
+    int place = ad_memo_find(&mine->edged_memo, o->key);
+    if (place < 0) {
+        place = ad_memo_place(&mine->edged_memo, l->kept);
+        if (!edge_bands(l, op, &mine->edged_kept[place]))
+            return false;
+        ad_memo_keep(&mine->edged_memo, place, o->key, stamp_edges(l, mine, place));
+    }
+    mine->edged = &mine->edged_kept[place];
+    mine->edged_stamp = mine->edged_memo.stamp[place];
+    return true;
+}
+
+/* --- steps --- */
+
+/* Where the inputs that come in parts can be read, and how long they are on their way. */
+static void find_steps(struct ad_lowering *l)
+{
+    struct ad_orders *o = &l->orders;
+    double seconds = 0;
+    for (int i = 0; i < l->graph->ninputs; i++)
+        for (int d = 0; d < l->ndevices; d++)
+            o->input_steps[at(l, l->graph->inputs[i], d)].count = 0;
+    for (size_t t = 0; t < l->inputs->sends.count; t++) {
+        const struct ad_transfer *m = &l->inputs->sends.list[t];
+        const struct ad_link *link = &l->cluster->links[at(l, m->from, m->to)];
+        struct ad_steps *steps = &o->input_steps[at(l, m->value, m->to)];
+        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) / (l->levels ? 4 : 1) /
+                   link->bandwidth;
+        if (m->part + 1 < l->parts && steps->count < AD_MAX_PARTS - 1)
+            steps->row[steps->count++] = m->region.h1;
+    }
+    o->scatter = ad_clocks_ns(seconds);
+}
+
+/* The steps of a value on a device. */
+static struct ad_steps steps_of(const struct ad_lowering *l, int value, int device)
+{
+    int p = l->graph->values[value].producer;
+    if (p >= 0)
+        return l->orders.ops[p].cut->steps[device];
+    return l->orders.input_steps[at(l, value, device)];
+}
+
+/* The rows of an op's band behind which it can be computed from the first parts of its inputs. */
+static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_steps *out)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    struct ad_region band = *ad_computed_at(l, op, device), have[MAX_STEPPED];
+    struct ad_steps in[MAX_STEPPED];
+    int count = 0;
+    for (int k = 0; k < what->ninputs; k++) {
+        in[k] = steps_of(l, what->inputs[k], device);
+        count = in[k].count > count ? in[k].count : count;
+    }
+    for (int c = 0; c < count; c++) {
+        for (int k = 0; k < what->ninputs; k++) {
+            have[k] = ad_region_whole(&l->graph->values[what->inputs[k]]);
+            if (c < in[k].count)
+                have[k].h1 = in[k].row[c];
+        }
+        int32_t row = ad_yield(l->graph, what, have).h1;
+        int32_t before = out->count > 0 ? out->row[out->count - 1] : band.h0;
+        if (row > before && row < band.h1)
+            out->row[out->count++] = row;
+    }
+}
+
+/* --- pieces --- */
+
+static bool add_piece(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
+                      struct ad_region region, bool edge)
+{
+    if (!ad_grow(&cut->list, cut->count, &cut->room, sizeof *cut->list))
+        return false;
+    cut->list[cut->count++] =
+        (struct ad_piece){op, device, edge, time_of(l, device, op, region), region};
+    return true;
+}
+
+/* A part of the rest of a band, cut at its steps. */
+static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
+                     struct ad_region rest)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_steps *steps = &cut->steps[device];
+    for (int c = 0; c < steps->count; c++) {
+        struct ad_region upper = rest, lower = rest;
+        upper.h1 = lower.h0 = steps->row[c];
+        if (ad_region_empty(upper) || ad_region_empty(lower) ||
+            !ad_region_allowed(l->graph, what, upper) || !ad_region_allowed(l->graph, what, lower))
+            continue;
+        if (!add_piece(l, cut, op, device, upper, false))
+            return false;
+        rest = lower;
+    }
+    return add_piece(l, cut, op, device, rest, false);
+}
+
+/* What is left of a band without its edges; -1 when that is too many boxes, or a box that may not
+ * be computed alone. */
+static int rest_of(struct ad_lowering *l, int op, struct ad_region band,
+                   const struct ad_edges *edges, struct ad_region rest[MAX_REST + 6])
+{
+    int count = 1;
+    rest[0] = band;
+    for (int e = 0; e < edges->count; e++) {
+        struct ad_region old[MAX_REST + 6], more[6];
+        int nold = count;
+        memcpy(old, rest, sizeof old);
+        count = 0;
+        for (int i = 0; i < nold; i++) {
+            int nmore = ad_region_subtract(old[i], edges->box[e], more);
+            if (e > 0 && count + nmore > MAX_REST)
+                return -1;
+            memcpy(rest + count, more, (size_t)nmore * sizeof *more);
+            count += nmore;
+        }
+    }
+    for (int i = 0; i < count; i++)
+        if (!ad_region_allowed(l->graph, &l->graph->ops[op], rest[i]))
+            return -1;
+    return count;
+}
+
+/* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be
+ * computed alone. */
+static bool cut_band(struct ad_lowering *l, struct ad_cut *cut, int op, int device)
+{
+    static const struct ad_edges none = {.count = 0};
+    const struct ad_edged *edged = l->orders.ops[op].edged;
+    const struct ad_edges *edges = edged ? &edged->by_device[device] : &none;
+    struct ad_region band = *ad_computed_at(l, op, device), rest[MAX_REST + 6];
+    bool room = true;
+    if (ad_region_empty(band))
+        return true;
+    if (edges->count == 0 && cut->steps[device].count == 0)
+        return add_piece(l, cut, op, device, band, false);
+    int nrest = rest_of(l, op, band, edges, rest);
+    if (nrest < 0)
+        return add_piece(l, cut, op, device, band, edges->count > 0);
+    for (int i = 0; i < nrest && room; i++)
+        room = add_rest(l, cut, op, device, rest[i]);
+    for (int i = 0; i < edges->count && room; i++)
+        room = add_piece(l, cut, op, device, edges->box[i], true);
+    return room;
+}
+
+/* The last piece of a device first: the order in which they open. */
+static void reverse(struct ad_piece *first, struct ad_piece *end)
+{
+    for (; first + 1 < end; first++) {
+        struct ad_piece swap = *first;
+        *first = *--end;
+        *end = swap;
+    }
+}
+
+/* What the pieces read of each input. */
+static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_region *known = l->memo[op].now->reads; /* by whole bands */
+    size_t count = 0;
+    for (size_t q = 0; q < cut->count; q++) {
+        const struct ad_piece *piece = &cut->list[q];
+        bool whole = ad_region_equal(piece->region, *ad_computed_at(l, op, piece->device));
+        for (int k = 0; k < what->ninputs; k++) {
+            if (!ad_grow(&cut->reads, count, &cut->reads_room, sizeof *cut->reads))
+                return false;
+            cut->reads[count++] =
+                whole ? known[at(l, k, piece->device)] : ad_need(l->graph, what, k, piece->region);
+        }
+    }
+    return true;
+}
+
+/* Which messages the pieces are parts of. */
+static bool note_sent(struct ad_lowering *l, int op, struct ad_cut *cut)
+{
+    const struct ad_transfers *sends = &l->memo[op].now->sends;
+    cut->unfinished.count = cut->sent.count = cut->first_sent.count = 0;
+    for (size_t t = 0; t < sends->count; t++)
+        if (!ad_ints_add(&cut->unfinished, 0))
+            return false;
+    for (size_t q = 0; q < cut->count; q++) {
+        if (!ad_ints_add(&cut->first_sent, (int)cut->sent.count))
+            return false;
+        for (size_t t = 0; t < sends->count; t++) {
+            const struct ad_transfer *m = &sends->list[t];
+            if (m->from != cut->list[q].device || !ad_regions_meet(m->region, cut->list[q].region))
+                continue;
+            cut->unfinished.list[t]++;
+            if (!ad_ints_add(&cut->sent, (int)t))
+                return false;
+        }
+    }
+    return ad_ints_add(&cut->first_sent, (int)cut->sent.count);
+}
+
+/* active: the devices (bits) that follow steps. */
+static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_cut *cut)
+{
+    memset(cut->steps, 0, (size_t)l->ndevices * sizeof *cut->steps);
+    cut->stepped = false;
+    cut->count = 0;
+    for (int d = 0; d < l->ndevices; d++) {
+        size_t first = cut->count;
+        cut->first[d] = (int)first;
+        cut->band_ns[d] = time_of(l, d, op, *ad_computed_at(l, op, d));
+        if (active >> d & 1)
+            follow_steps(l, op, d, &cut->steps[d]);
+        cut->stepped = cut->stepped || cut->steps[d].count > 0;
+        if (!cut_band(l, cut, op, d))
+            return false;
+        if (cut->count > first)
+            reverse(&cut->list[first], &cut->list[cut->count]);
+    }
+    cut->first[l->ndevices] = (int)cut->count;
+    return note_reads(l, op, cut) && note_sent(l, op, cut);
+}
+
+/* Whether two answers say the same: what is read and sent follows. */
+static bool same_cuts(const struct ad_lowering *l, const struct ad_cut *a, const struct ad_cut *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t q = 0; q < a->count; q++) {
+        const struct ad_piece *x = &a->list[q], *y = &b->list[q];
+        if (x->device != y->device || x->edge != y->edge || !ad_region_equal(x->region, y->region))
+            return false;
+    }
+    return memcmp(a->steps, b->steps, (size_t)l->ndevices * sizeof *a->steps) == 0;
+}
+
+/* The stamp of the answer at `place`: that of an equal one, or a fresh one. */
+static uint64_t stamp_cut(struct ad_lowering *l, const struct ad_op_pieces *p, int place)
+{
+    for (int i = 0; i < l->kept; i++)
+        if (p->cut_memo.stamp[i] != 0 && same_cuts(l, &p->cut_kept[i], &p->cut_kept[place]))
+            return p->cut_memo.stamp[i];
+    return ++l->stamps;
+}
+
+/* The stamp of the steps of a value; 0: it has none. */
+static uint64_t steps_stamp(const struct ad_lowering *l, int value)
+{
+    int p = l->graph->values[value].producer;
+    if (p >= 0)
+        return l->orders.ops[p].cut->stepped ? l->orders.ops[p].cut_stamp : 0;
+    return ad_value_constant(l->graph, value) ? 0 : l->inputs->stamp;
+}
+
+/* spent: by device, ns computed since the inputs began to come. No steps are followed on devices
+ * where all parts have come by then. */
+static bool find_cut(struct ad_lowering *l, int op, int64_t *spent)
+{
+    struct ad_orders *o = &l->orders;
+    struct ad_op_pieces *mine = &o->ops[op];
+    const struct ad_op *what = &l->graph->ops[op];
+    uint64_t active = 0;
+    bool steps = false;
+    for (int d = 0; d < l->ndevices && l->parts > 1 && what->ninputs <= MAX_STEPPED; d++)
+        active |= (uint64_t)(spent[d] <= o->scatter) << d;
+    for (int k = 0; k < what->ninputs; k++) {
+        o->key[3 + k] = active != 0 ? steps_stamp(l, what->inputs[k]) : 0;
+        steps = steps || o->key[3 + k] != 0;
+    }
+    o->key[0] = l->memo[op].now->stamp;
+    o->key[1] = mine->edged && mine->edged->any ? mine->edged_stamp : 0;
+    o->key[2] = steps ? active : 0;
+    int place = ad_memo_find(&mine->cut_memo, o->key);
+    if (place < 0) {
+        place = ad_memo_place(&mine->cut_memo, l->kept);
+        if (!cut_bands(l, op, o->key[2], &mine->cut_kept[place]))
+            return false;
+        ad_memo_keep(&mine->cut_memo, place, o->key, stamp_cut(l, mine, place));
+    }
+    mine->cut = &mine->cut_kept[place];
+    mine->cut_stamp = mine->cut_memo.stamp[place];
+    for (int d = 0; d < l->ndevices; d++)
+        spent[d] += active >> d & 1 ? mine->cut->band_ns[d] : 0;
+    return true;
+}
+
+bool ad_pieces_cut(struct ad_lowering *l)
+{
+    int64_t spent[AD_MAX_DEVICES] = {0};
+    bool room = true;
+    for (int i = l->nops; i-- > 0 && room;) {
+        l->orders.ops[i].edged = NULL;
+        if (l->order >= AD_ORDER_PIECES)
+            room = find_edges(l, i);
+    }
+    if (l->parts > 1)
+        find_steps(l);
+    for (int i = 0; i < l->nops && room; i++)
+        room = find_cut(l, i, spent) && ad_links_find(l, i);
+    return room;
+}
+
+/* --- memory --- */
+
+static bool init_op(struct ad_lowering *l, int op)
+{
+    const struct ad_orders *o = &l->orders;
+    struct ad_op_pieces *p = &l->orders.ops[op];
+    size_t n = (size_t)l->ndevices;
+    int v = l->graph->ops[op].output, ninputs = l->graph->ops[op].ninputs;
+    int nreaders = o->first_reader[v + 1] - o->first_reader[v];
+    bool room = ad_memo_init(&p->edged_memo, &l->arena, 2 + nreaders + ninputs) &&
+                ad_memo_init(&p->cut_memo, &l->arena, 3 + ninputs) &&
+                ad_memo_init(&p->links_memo, &l->arena, 2 + 2 * ninputs);
+    for (int i = 0; i < l->kept && room; i++) {
+        struct ad_cut *cut = &p->cut_kept[i];
+        struct ad_edged *edged = &p->edged_kept[i];
+        edged->by_device = ad_arena_alloc(&l->arena, n, sizeof *edged->by_device);
+        cut->first = ad_arena_alloc(&l->arena, n + 1, sizeof *cut->first);
+        cut->band_ns = ad_arena_alloc(&l->arena, n, sizeof *cut->band_ns);
+        cut->steps = ad_arena_alloc(&l->arena, n, sizeof *cut->steps);
+        room = edged->by_device && cut->first && cut->band_ns && cut->steps;
+    }
+    return room;
+}
+
+/* The longest key: nobody has more readers and inputs than there are reads. */
+static size_t key_room(const struct ad_graph *graph)
+{
+    size_t nreads = 0;
+    for (int i = 0; i < graph->nops; i++)
+        nreads += (size_t)graph->ops[i].ninputs;
+    return 2 * nreads + 4;
+}
+
+bool ad_pieces_init(struct ad_lowering *l)
+{
+    struct ad_orders *o = &l->orders;
+    size_t ends = (size_t)l->graph->nvalues * (size_t)l->ndevices;
+    o->key = ad_arena_alloc(&l->arena, key_room(l->graph), sizeof *o->key);
+    o->input_steps = ad_arena_alloc(&l->arena, ends, sizeof *o->input_steps);
+    o->ops = ad_calloc((size_t)l->nops, sizeof *o->ops);
+    bool room = o->key && o->input_steps && o->ops;
+    for (int i = 0; i < l->nops && room; i++)
+        room = init_op(l, i);
+    return room;
+}
+
+void ad_pieces_fini(struct ad_lowering *l)
+{
+    struct ad_op_pieces *ops = l->orders.ops;
+    for (int i = 0; ops && i < l->nops; i++)
+        for (int k = 0; k < AD_KEPT; k++) {
+            struct ad_cut *cut = &ops[i].cut_kept[k];
+            ad_free(ops[i].edged_kept[k].handed);
+            ad_free(cut->list);
+            ad_free(cut->reads);
+            ad_ints_fini(&cut->unfinished);
+            ad_ints_fini(&cut->sent);
+            ad_ints_fini(&cut->first_sent);
+            ad_links_fini(&ops[i].links_kept[k]);
+        }
+    ad_free(ops);
+    l->orders.ops = NULL;
+}

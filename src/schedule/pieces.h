@@ -1,0 +1,171 @@
+/* Pieces: how the bands of an op are cut for an order other than the graph's, and what waits for
+ * what. All of it is remembered per op: a search lowers thousands of assignments that differ in a
+ * few ops. Internal to schedule/.
+ *
+ * A piece is a part of what a device computes of an op. With AD_ORDER_PIECES the boundary of an
+ * early op's band, which others wait for, is a piece of its own (an edge), and so is whatever this
+ * boundary takes of the ops before it on the same device, back to the last exchange or to where it
+ * is more than half of the band: the boundary goes ahead through a whole fused range. Otherwise all
+ * of the band is one piece.
+ *
+ * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts
+ * that are there end, so that computing starts with the first part. */
+#ifndef AD_SCHEDULE_PIECES_H
+#define AD_SCHEDULE_PIECES_H
+
+#include "schedule/schedule.h"
+
+struct ad_lowering;
+
+/* --- what is remembered --- */
+
+#define AD_KEPT 4
+
+/* The places of answers, the one used last first. */
+struct ad_recent {
+    uint8_t place[AD_KEPT];
+};
+
+/* Of `kept` places; and what follows from the use of one. */
+void ad_recent_init(struct ad_recent *out);
+static inline int ad_recent_oldest(const struct ad_recent *r, int kept)
+{
+    return r->place[kept - 1];
+}
+void ad_recent_use(struct ad_recent *r, int place);
+
+/* Finds the last few answers to a question about one op again, by the numbers on which the answer
+ * depends. Answers have stamps, the same only for equal answers: a stamp in the key of another
+ * answer stands for all that the first one says. */
+struct ad_memo {
+    int nwords;              /* of a key */
+    uint64_t *keys;          /* [place * nwords] */
+    uint64_t stamp[AD_KEPT]; /* by place; 0: nothing there */
+    struct ad_recent recent;
+};
+
+AD_MUST_CHECK bool ad_memo_init(struct ad_memo *out, struct ad_arena *arena, int nwords);
+
+/* The place of the answer with this key, or -1. */
+int ad_memo_find(struct ad_memo *memo, const uint64_t *key);
+
+/* A place for an answer (of the first `kept`), forgotten from now on; ad_memo_keep() once it is
+ * complete. */
+int ad_memo_place(struct ad_memo *memo, int kept);
+void ad_memo_keep(struct ad_memo *memo, int place, const uint64_t *key, uint64_t stamp);
+
+/* A growing array. */
+struct ad_ints {
+    int *list;
+    size_t count, room;
+};
+
+/* --- the answers --- */
+
+#define AD_MAX_EDGES 2 /* boundaries of one band that go ahead */
+
+/* Disjoint. */
+struct ad_edges {
+    int count;
+    struct ad_region box[AD_MAX_EDGES];
+};
+
+/* What an edge reads of an input that the same device computes. */
+struct ad_handed {
+    int device, input;
+    struct ad_region box;
+};
+
+/* The edges of an op. */
+struct ad_edged {
+    struct ad_edges *by_device;
+    bool any;
+    struct ad_handed *handed; /* to the ops before it */
+    size_t nhanded, room;
+};
+
+/* Rows behind which a value that comes in parts can be read: more rows, later. */
+struct ad_steps {
+    int count;
+    int32_t row[AD_MAX_PARTS - 1];
+};
+
+struct ad_piece {
+    int op, device;
+    bool edge;
+    int64_t ns; /* on its device */
+    struct ad_region region;
+};
+
+/* The pieces of an op, by device: list[first[d]] to list[first[d + 1] - 1]. */
+struct ad_cut {
+    int *first;
+    struct ad_piece *list;
+    size_t count, room;
+    struct ad_region *reads; /* [piece * ninputs + input] */
+    size_t reads_room;
+    int64_t *band_ns;                /* by device: all of the band at once */
+    struct ad_steps *steps;          /* by device */
+    bool stepped;                    /* there are steps */
+    struct ad_ints unfinished;       /* by message of the op: of how many pieces it is */
+    struct ad_ints sent, first_sent; /* by piece: the messages of which it is a part */
+};
+
+/* A message that a piece reads: of which input, which of those of its value. */
+struct ad_coming {
+    int input, message;
+};
+
+/* What the pieces of an op wait for. The items of an input are the pieces of its producer, then the
+ * messages of the value (of network inputs: all messages of inputs). */
+struct ad_links {
+    struct ad_ints waits;                 /* by piece: for so many items, and edges */
+    struct ad_ints item;                  /* by input: its first item; of a value's first input */
+    struct ad_ints first_target, targets; /* by item: the pieces that read it */
+    struct ad_coming *coming;             /* what it receives, by piece: */
+    size_t ncoming, coming_room;
+    struct ad_ints first_coming;
+};
+
+/* All about one op. */
+struct ad_op_pieces {
+    struct ad_memo edged_memo, cut_memo, links_memo;
+    struct ad_edged edged_kept[AD_KEPT];
+    struct ad_cut cut_kept[AD_KEPT];
+    struct ad_links links_kept[AD_KEPT];
+    const struct ad_edged *edged; /* of the assignment being lowered; NULL: no edges */
+    const struct ad_cut *cut;     /* likewise */
+    const struct ad_links *links; /* likewise */
+    uint64_t edged_stamp, cut_stamp;
+};
+
+/* Room for what is remembered of all ops. False without memory. */
+AD_MUST_CHECK bool ad_pieces_init(struct ad_lowering *l);
+void ad_pieces_fini(struct ad_lowering *l);
+
+/* Fills edged, cut and links of all ops for the assignment, whose messages are known. False without
+ * memory. */
+AD_MUST_CHECK bool ad_pieces_cut(struct ad_lowering *l);
+
+/* links.c: op's links; its cut and those of the ops before it are there. */
+AD_MUST_CHECK bool ad_links_find(struct ad_lowering *l, int op);
+void ad_links_fini(struct ad_links *links);
+
+AD_MUST_CHECK bool ad_ints_add(struct ad_ints *ints, int number);
+void ad_ints_fini(struct ad_ints *ints);
+
+/* Whether no input before k is the same value. */
+static inline bool ad_input_first(const struct ad_op *op, int k)
+{
+    for (int i = 0; i < k; i++)
+        if (op->inputs[i] == op->inputs[k])
+            return false;
+    return true;
+}
+
+static inline bool ad_regions_meet(struct ad_region a, struct ad_region b)
+{
+    return !ad_region_empty(ad_region_intersect(a, b));
+}
+
+#endif
