@@ -145,6 +145,9 @@ static void scramble(const struct ad_terrain *t, struct ad_layout *layout, struc
     uint32_t nops = (uint32_t)layout->nops, n = (uint32_t)layout->ndevices;
     int first = (int)ad_rng_below(rng, nops), count = 1 + (int)ad_rng_below(rng, nops);
     layout->hub = ad_rng_below(rng, 6) ? -1 : (int)ad_rng_below(rng, n);
+    layout->levels = t->levels && ad_rng_below(rng, 2);
+    layout->parts = (int)ad_rng_below(rng, AD_MAX_PARTS + 1);
+    layout->order = (enum ad_order)ad_rng_below(rng, AD_ORDER_EDGES + 1);
     for (int i = first; i < layout->nops && i < first + count; i++) {
         double weight[AD_MAX_DEVICES];
         enum ad_dim dim = (enum ad_dim)ad_rng_below(rng, AD_DIMS);
@@ -176,6 +179,17 @@ static void check_score(const struct problem *p, const struct ad_assignment *a,
     ad_schedule_fini(&plain);
 }
 
+static void check_forecast(const struct ad_schedule *score, const struct ad_forecast *forecast)
+{
+    uint64_t computing = 0;
+    for (int d = 0; d < score->ndevices; d++)
+        computing |= (uint64_t)(score->programs[d].ntasks > 0) << d;
+    ck_assert_int_eq(forecast->makespan_ns, score->makespan_ns);
+    ck_assert_int_eq(forecast->bytes, score->bytes);
+    ck_assert_int_eq(forecast->messages, score->messages);
+    ck_assert_uint_eq(forecast->computing, computing);
+}
+
 /* What a scorer remembers of earlier layouts changes nothing. */
 START_TEST(scores_are_schedules)
 {
@@ -197,10 +211,13 @@ START_TEST(scores_are_schedules)
         ck_assert_int_eq(ad_scorer_new(p.graph, &p.cluster, &scorer, NULL), ADAPS_OK);
         for (int trial = 0; trial < 24; trial++) {
             const struct ad_schedule *score;
+            struct ad_forecast forecast;
             scramble(&terrain, &layout, &rng);
             ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
+            ck_assert_int_eq(ad_scorer_clock(scorer, &a, &forecast), ADAPS_OK);
             ck_assert_int_eq(ad_scorer_run(scorer, &a, true, &score), ADAPS_OK);
             check_score(&p, &a, score, seed);
+            check_forecast(score, &forecast);
         }
         ad_scorer_free(scorer);
         ad_assignment_fini(&a);
@@ -305,8 +322,8 @@ START_TEST(pinned_node_counts)
         const char *strategy;
         int64_t visited;
     } counts[] = {
-        {1, "single", 1},  {2, "single", 2},  {4, "single", 4}, {4, "edgeflow", 1},
-        {2, "adaps", 4},   {4, "bbgrap", 1},  {2, "auto", 20277}, {4, "auto", 40873},
+        {1, "single", 1}, {2, "single", 2}, {4, "single", 4},   {4, "edgeflow", 1},
+        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 20277}, {4, "auto", 40873},
     };
     struct problem p;
     struct ad_search_result r;

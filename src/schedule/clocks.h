@@ -11,19 +11,40 @@ struct ad_time {
     int64_t ns;
 };
 
-/* Zero-initialised it serves for one run. */
+/* A step (struct ad_step) as far as the clocks are concerned. */
+struct ad_beat {
+    int32_t tag;     /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
+    int32_t peer;    /* sending: to whom */
+    int64_t ns;      /* computing; sending: copying */
+    int64_t wire_ns; /* sending: on the wire */
+};
+
+/* A device's program: the steps in their order. */
+struct ad_beats {
+    struct ad_beat *list;
+    size_t count, room;
+};
+
 struct ad_clocks {
     struct ad_time *times; /* by hash, the last of each; NULL: compute all */
     size_t ntimes;         /* a power of two */
     int class[AD_MAX_DEVICES];
+    int64_t *latency; /* [from * ndevices + to], ns */
     int64_t *arrival; /* by tag */
     size_t room;
 };
 
-/* With memory for times. False without memory; then there is nothing to free. */
+/* remember: what tasks take. False without memory; then there is nothing to free. */
 AD_MUST_CHECK bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *graph,
-                                  const struct ad_cluster *cluster);
+                                  const struct ad_cluster *cluster, bool remember);
 void ad_clocks_fini(struct ad_clocks *clocks);
+
+/* Times added up; INT64_MAX instead of more. */
+static inline int64_t ad_clocks_plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
 
 /* Seconds to ns, within [0, 11 days]. */
 int64_t ad_clocks_ns(double seconds);
@@ -32,12 +53,19 @@ int64_t ad_clocks_ns(double seconds);
 int64_t ad_clocks_task_ns(struct ad_clocks *clocks, const struct ad_graph *graph,
                           const struct ad_cluster *cluster, int device, const struct ad_task *task);
 
-/* As ad_schedule_simulate(), for a schedule from lowering: its tags are 1 to ntags. */
+/* What a device takes to copy a message (bytes as float32) when it sends it. */
+int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes);
+
+/* How long bytes are on the wire between two devices. */
+int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
+
+/* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.
+ * steps: nullable; the programs, whose steps get their times. */
 AD_MUST_CHECK enum adaps_status ad_clocks_run(struct ad_clocks *clocks,
-                                              const struct ad_graph *graph,
-                                              const struct ad_cluster *cluster, size_t ntags,
-                                              struct ad_schedule *schedule,
-                                              struct adaps_error *err);
+                                              const struct ad_cluster *cluster,
+                                              const struct ad_beats *beats, size_t ntags,
+                                              struct ad_program *steps, int64_t *busy_ns,
+                                              int64_t *makespan_ns, struct adaps_error *err);
 
 static inline struct ad_time *ad_clocks_time(struct ad_clocks *c, const struct ad_task *task,
                                              int class)

@@ -12,7 +12,6 @@
  * j <= i; the RECVs that FIFO order pulls in front of it belong to SENDs of no later slot; and a
  * relay's own RECVs, at its slot, wait for lower slots only. So every wait points to a lower slot,
  * or within a slot from a device to the hub, which waits for nobody there. */
-#include "schedule/clocks.h"
 #include "schedule/lowering.h"
 #include "fusion/fused.h"
 
@@ -88,12 +87,12 @@ static bool make_programs(struct ad_lowering *l)
     return true;
 }
 
-static enum ad_encoding encoding_of(const struct ad_lowering *l, int value)
+enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value)
 {
     return l->levels && ad_levels_fit(l->graph, value) ? AD_ENCODING_LEVELS : AD_ENCODING_F32;
 }
 
-void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
+static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
 {
     const struct ad_transfer *m = &l->all.list[t];
     struct ad_program *p = &l->schedule->programs[kind == AD_STEP_SEND ? m->from : m->to];
@@ -101,12 +100,34 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
         .kind = kind,
         .value = m->value,
         .peer = kind == AD_STEP_SEND ? m->to : m->from,
-        .encoding = encoding_of(l, m->value),
+        .encoding = ad_lowering_encoding(l, m->value),
         .region = m->region,
         .tag = (uint32_t)t + 1,
     };
-    if (kind == AD_STEP_SEND)
-        l->schedule->bytes += ad_step_bytes(l->graph, &p->steps[p->nsteps - 1]);
+}
+
+static void add_beat(struct ad_lowering *l, int device, struct ad_beat beat)
+{
+    struct ad_beats *beats = &l->beats[device];
+    if (beats->count == beats->room &&
+        !ad_grow(&beats->list, beats->count, &beats->room, sizeof *beats->list))
+        l->out_of_memory = true;
+    else
+        beats->list[beats->count++] = beat;
+}
+
+void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
+{
+    const struct ad_transfer *m = &l->all.list[t];
+    int32_t tag = (int32_t)t + 1;
+    if (kind == AD_STEP_SEND) {
+        l->bytes += m->bytes;
+        add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns});
+    } else {
+        add_beat(l, m->to, (struct ad_beat){.tag = -tag});
+    }
+    if (l->schedule)
+        write_message(l, t, kind);
 }
 
 /* RECV of t, behind all earlier messages between the same two devices. */
@@ -122,7 +143,7 @@ void ad_lowering_emit_receive(struct ad_lowering *l, size_t t)
     }
 }
 
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region)
+static void write_task(struct ad_lowering *l, int op, int device, struct ad_region region)
 {
     struct ad_program *p = &l->schedule->programs[device];
     struct ad_step *last = p->nsteps > 0 ? &p->steps[p->nsteps - 1] : NULL;
@@ -132,6 +153,28 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_
         p->steps[p->nsteps++] = (struct ad_step){
             .kind = AD_STEP_COMPUTE, .first_task = p->ntasks, .ntasks = 1, .value = -1, .peer = -1};
     p->tasks[p->ntasks++] = (struct ad_task){op, region};
+}
+
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region,
+                           int64_t ns)
+{
+    struct ad_beats *beats = &l->beats[device];
+    struct ad_beat *last = beats->count > 0 ? &beats->list[beats->count - 1] : NULL;
+    l->ntasks[device]++;
+    if (last && last->tag == 0)
+        last->ns = ad_clocks_plus(last->ns, ns);
+    else
+        add_beat(l, device, (struct ad_beat){.ns = ns});
+    if (l->schedule)
+        write_task(l, op, device, region);
+}
+
+/* A task in the graph's order. */
+static void emit_part(struct ad_lowering *l, int op, int device, struct ad_region region)
+{
+    struct ad_task task = {op, region};
+    int64_t ns = ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
+    ad_lowering_emit_task(l, op, device, region, ns);
 }
 
 /* Links each message to the one before it between the same devices, and sorts the indices of the
@@ -185,9 +228,9 @@ static void emit_rest(struct ad_lowering *l, int op, int device, const struct ad
     for (size_t i = 0; i < rest->count && apart; i++)
         apart = ad_region_contains(whole, ad_region_allow(l->graph, o, rest->boxes[i]));
     for (size_t i = 0; i < rest->count && apart; i++)
-        ad_lowering_emit_task(l, op, device, ad_region_allow(l->graph, o, rest->boxes[i]));
+        emit_part(l, op, device, ad_region_allow(l->graph, o, rest->boxes[i]));
     if (!apart)
-        ad_lowering_emit_task(l, op, device, whole);
+        emit_part(l, op, device, whole);
 }
 
 /* An early op on a device: message by message (in their order, so that FIFO holds) what is sent,
@@ -209,7 +252,7 @@ static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
             !ad_region_contains(whole, part))
             break;
         if (touches(&rest, part)) {
-            ad_lowering_emit_task(l, op, device, part);
+            emit_part(l, op, device, part);
             room = ad_region_set_remove(&rest, part);
         }
         ad_lowering_emit_message(l, t, AD_STEP_SEND);
@@ -230,7 +273,7 @@ static bool emit_op(struct ad_lowering *l, int op, size_t next)
         if (ad_region_empty(r))
             continue;
         if (!l->early[op])
-            ad_lowering_emit_task(l, op, d, r);
+            emit_part(l, op, d, r);
         else if (!emit_early(l, op, d, next))
             return false;
     }
@@ -283,23 +326,30 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     return ADAPS_OK;
 }
 
-/* Transfers and pruned regions are there: writes the programs. */
+/* Transfers and pruned regions are there: makes the programs. */
 static enum adaps_status emit(struct ad_lowering *l)
 {
     bool room = true;
-    l->schedule->messages = (int64_t)l->all.count;
-    l->schedule->bytes = 0;
+    l->bytes = 0;
+    l->out_of_memory = false;
+    memset(l->ntasks, 0, (size_t)l->ndevices * sizeof *l->ntasks);
+    for (int d = 0; d < l->ndevices; d++)
+        l->beats[d].count = 0;
     while (l->waiting_room < l->all.count && room)
         room = ad_grow(&l->waiting, l->waiting_room, &l->waiting_room, sizeof *l->waiting);
-    room = room && make_programs(l);
+    room = room && (!l->schedule || make_programs(l));
     if (room && l->order != AD_ORDER_GRAPH && l->hub < 0) {
         room = ad_lowering_order(l);
     } else if (room) {
         index_transfers(l);
         room = forward(l);
     }
-    if (!room)
+    if (!room || l->out_of_memory)
         return ad_error_memory(l->err, "programs", l->all.count);
+    if (l->schedule) {
+        l->schedule->messages = (int64_t)l->all.count;
+        l->schedule->bytes = l->bytes;
+    }
     return ADAPS_OK;
 }
 
@@ -356,12 +406,15 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .last = ad_calloc(n * n, sizeof *out->last),
         .first_message = ad_calloc(nops, sizeof *out->first_message),
         .start = ad_calloc(nops + 2, sizeof *out->start),
+        .beats = ad_calloc(n, sizeof *out->beats),
+        .ntasks = ad_calloc(n, sizeof *out->ntasks),
         .task_room = ad_calloc(n, sizeof *out->task_room),
         .step_room = ad_calloc(n, sizeof *out->step_room),
         .err = err,
     };
     bool room = out->computed && out->needed && out->first_use && out->memo && out->last &&
-                out->first_message && out->start && out->task_room && out->step_room;
+                out->first_message && out->start && out->beats && out->ntasks && out->task_room &&
+                out->step_room;
     for (int i = 0; i < graph->nops && room; i++)
         room = make_memo(out, i);
     room = room && make_fed(out);
@@ -386,6 +439,10 @@ void ad_lowering_fini(struct ad_lowering *l)
     ad_free(l->step_room);
     ad_free(l->waiting);
     ad_lowering_order_fini(l);
+    for (int d = 0; l->beats && d < l->ndevices; d++)
+        ad_free(l->beats[d].list);
+    ad_free(l->beats);
+    ad_free(l->ntasks);
     ad_region_set_fini(&l->missing);
     for (int k = 0; k < AD_KEPT; k++)
         ad_free(l->fed[k].sends.list);
@@ -407,22 +464,34 @@ enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignm
     return status == ADAPS_OK ? emit(l) : status;
 }
 
-enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct ad_cluster *cluster,
+static enum adaps_status lower_once(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                     const struct ad_assignment *assignment, struct ad_schedule *out,
                                     struct adaps_error *err)
 {
     struct ad_lowering l;
-    struct ad_clocks clocks = {.times = NULL};
+    struct ad_clocks clocks;
+    enum adaps_status status = ad_lowering_init(&l, graph, cluster, false, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (ad_clocks_init(&clocks, graph, cluster, false)) {
+        l.clocks = &clocks;
+        status = ad_lowering_run(&l, assignment, out);
+        ad_clocks_fini(&clocks);
+    } else {
+        status = ad_error_memory(err, "lowering", (size_t)graph->nops);
+    }
+    ad_lowering_fini(&l);
+    return status;
+}
+
+enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                    const struct ad_assignment *assignment, struct ad_schedule *out,
+                                    struct adaps_error *err)
+{
     memset(out, 0, sizeof *out);
     enum adaps_status status = check_assignment(graph, cluster, assignment, err);
-    if (status != ADAPS_OK)
-        return status;
-    status = ad_lowering_init(&l, graph, cluster, false, err);
-    if (status != ADAPS_OK)
-        return status;
-    l.clocks = &clocks;
-    status = ad_lowering_run(&l, assignment, out);
-    ad_lowering_fini(&l);
+    if (status == ADAPS_OK)
+        status = lower_once(graph, cluster, assignment, out, err);
     if (status == ADAPS_OK)
         status = ad_schedule_memory(graph, cluster->source, out, err);
     if (status == ADAPS_OK)

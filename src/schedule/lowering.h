@@ -3,6 +3,7 @@
 #ifndef AD_SCHEDULE_LOWERING_H
 #define AD_SCHEDULE_LOWERING_H
 
+#include "schedule/clocks.h"
 #include "schedule/internal.h"
 #include "schedule/pieces.h"
 
@@ -13,6 +14,8 @@ struct ad_transfer {
     int from, to, before;
     int part; /* of an input: which in the order of its parts */
     struct ad_region region;
+    int64_t bytes; /* on the wire */
+    int64_t copy_ns, wire_ns;
     int previous; /* the message before this one between the same two devices, -1 for none */
     bool sent;
     bool received;
@@ -88,8 +91,6 @@ struct ad_orders {
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
 
-struct ad_clocks;
-
 struct ad_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
@@ -119,7 +120,11 @@ struct ad_lowering {
     int *last;                                   /* [from * ndevices + to]: the last message */
     size_t *start, *waiting;                     /* by op: the messages it waits for */
     size_t waiting_room, *task_room, *step_room; /* the latter by device */
-    struct ad_schedule *schedule;
+    struct ad_beats *beats;       /* by device: what the clocks need of the programs */
+    int *ntasks;                  /* by device */
+    int64_t bytes;                /* sent */
+    bool out_of_memory;           /* something could not be emitted */
+    struct ad_schedule *schedule; /* the programs in full; NULL: not wanted */
     struct adaps_error *err;
 };
 
@@ -134,8 +139,8 @@ void ad_lowering_fini(struct ad_lowering *l);
 AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
                                                   const struct ad_assignment *assignment);
 
-/* Routes and writes the programs into *schedule, whose arrays it keeps if it has any. The regions
- * must be allowed. */
+/* Routes and makes the programs: their beats, and with a schedule their steps, in its arrays if it
+ * has any. The regions must be allowed. */
 AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
@@ -146,13 +151,17 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
 AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
 void ad_lowering_order_fini(struct ad_lowering *l);
 
-/* --- lower.c: steps at the end of a device's program --- */
+/* --- lower.c: at the end of a device's program --- */
+
+/* How messages of a value travel. */
+enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value);
 
 void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind);
 
 /* RECV of t, behind all earlier messages between the same two devices. */
 void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region);
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region,
+                           int64_t ns);
 
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {

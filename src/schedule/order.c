@@ -12,7 +12,6 @@
  * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in
  * the order of their pieces); the simulator has the last word about times. */
 #include "schedule/lowering.h"
-#include "schedule/clocks.h"
 
 #include <string.h>
 
@@ -186,22 +185,19 @@ static void send(struct ad_lowering *l, int t)
     struct ad_orders *o = &l->orders;
     struct ad_transfer *m = &l->all.list[t];
     size_t pair = (size_t)m->from * (size_t)l->ndevices + (size_t)m->to;
-    const struct ad_link *link = &l->cluster->links[pair];
     int producer = l->graph->values[m->value].producer;
     ad_lowering_emit_message(l, (size_t)t, AD_STEP_SEND);
     m->sent = true;
     m->previous = l->last[pair];
     l->last[pair] = t;
-    const struct ad_program *p = &l->schedule->programs[m->from];
-    double bytes = (double)ad_step_bytes(l->graph, &p->steps[p->nsteps - 1]);
     int64_t *up = l->cluster->shared_medium ? &o->up[0] : &o->up[m->from];
     int64_t *down = l->cluster->shared_medium ? &o->up[0] : &o->down[m->to];
     int64_t start = o->clock[m->from];
     start = *up > start ? *up : start;
     start = *down > start ? *down : start;
-    *up = *down = start + ad_clocks_ns(bytes / link->bandwidth);
+    *up = *down = start + m->wire_ns;
     int item = producer < 0 ? t : (int)o->ops[producer].cut->count + t - l->first_message[producer];
-    arrive(o, m->value, item, *up + ad_clocks_ns(link->latency));
+    arrive(o, m->value, item, *up + l->clocks->latency[pair]);
 }
 
 static void send_input(struct ad_lowering *l, int value)
@@ -229,7 +225,7 @@ static void run_piece(struct ad_lowering *l, int q, int64_t start)
     int mine = q - o->first_piece[piece->op];
     for (int i = links->first_coming.list[mine]; i < links->first_coming.list[mine + 1]; i++)
         receive(l, op, &links->coming[i]);
-    ad_lowering_emit_task(l, piece->op, piece->device, piece->region);
+    ad_lowering_emit_task(l, piece->op, piece->device, piece->region, piece->ns);
     o->clock[piece->device] = start + piece->ns;
     if (l->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);

@@ -1,7 +1,6 @@
 /* How bands are cut into pieces (pieces.h): backwards over the ops what goes ahead, forwards the
  * pieces. */
 #include "schedule/lowering.h"
-#include "schedule/clocks.h"
 #include "fusion/fused.h"
 
 #include <string.h>

@@ -311,6 +311,20 @@ static void sort_transfers(struct ad_transfers *t)
         qsort(t->list, t->count, sizeof *t->list, compare_transfers);
 }
 
+/* What the messages take. */
+static void time_messages(struct ad_lowering *l, struct ad_transfers *messages)
+{
+    for (size_t t = 0; t < messages->count; t++) {
+        struct ad_transfer *m = &messages->list[t];
+        struct ad_step step = {
+            .value = m->value, .encoding = ad_lowering_encoding(l, m->value), .region = m->region};
+        int64_t floats = ad_region_bytes(l->graph, m->value, m->region);
+        m->bytes = ad_step_bytes(l->graph, &step);
+        m->copy_ns = ad_clocks_copy_ns(l->cluster, m->from, floats);
+        m->wire_ns = ad_clocks_wire_ns(l->cluster, m->from, m->to, m->bytes);
+    }
+}
+
 static bool same_messages(const struct ad_transfers *a, const struct ad_transfers *b)
 {
     if (a->count != b->count)
@@ -361,6 +375,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i)
         return status;
     prune(l, i);
     sort_transfers(&r->sends);
+    time_messages(l, &r->sends);
     memcpy(r->computed, ad_computed_at(l, i, 0), (size_t)l->ndevices * sizeof *r->computed);
     for (int k = 0; k < op->ninputs; k++)
         for (int d = 0; d < l->ndevices; d++)
@@ -460,6 +475,7 @@ static enum adaps_status route_inputs(struct ad_lowering *l)
     if (l->parts > 1 && !cut_inputs(l, &f->sends))
         return ad_error_memory(l->err, "transfers", f->sends.count);
     sort_transfers(&f->sends);
+    time_messages(l, &f->sends);
     f->stamp = stamp_inputs(l, f);
     f->valid = !l->asked_readers;
     return ADAPS_OK;

@@ -133,6 +133,17 @@ AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
                                               const struct ad_assignment *assignment,
                                               bool with_memory, const struct ad_schedule **out);
 
+/* What a search wants to know of most schedules. */
+struct ad_forecast {
+    int64_t makespan_ns, bytes, messages;
+    uint64_t computing; /* bit d: device d has tasks */
+};
+
+/* The same without the programs, several times as fast. */
+AD_MUST_CHECK enum adaps_status ad_scorer_clock(struct ad_scorer *scorer,
+                                                const struct ad_assignment *assignment,
+                                                struct ad_forecast *out);
+
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
  * a message starts when its SEND step is reached and its clocks are free, and arrives

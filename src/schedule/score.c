@@ -8,6 +8,7 @@ struct ad_scorer {
     struct ad_lowering lowering;
     struct ad_clocks clocks;
     struct ad_schedule schedule;
+    int64_t *busy; /* by device */
 };
 
 enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cluster *cluster,
@@ -18,8 +19,11 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     if (!s)
         return ad_error_memory(err, "scorer", sizeof *s);
     enum adaps_status status = ad_lowering_init(&s->lowering, graph, cluster, true, err);
-    if (status == ADAPS_OK && !ad_clocks_init(&s->clocks, graph, cluster))
+    if (status == ADAPS_OK && !ad_clocks_init(&s->clocks, graph, cluster, true))
         status = ad_error_memory(err, "scorer", (size_t)graph->nops);
+    s->busy = ad_calloc((size_t)cluster->ndevices, sizeof *s->busy);
+    if (status == ADAPS_OK && !s->busy)
+        status = ad_error_memory(err, "scorer", (size_t)cluster->ndevices);
     s->lowering.clocks = &s->clocks;
     if (status == ADAPS_OK)
         *out = s;
@@ -35,6 +39,7 @@ void ad_scorer_free(struct ad_scorer *s)
     ad_lowering_fini(&s->lowering);
     ad_clocks_fini(&s->clocks);
     ad_schedule_fini(&s->schedule);
+    ad_free(s->busy);
     ad_free(s);
 }
 
@@ -47,7 +52,21 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     if (status == ADAPS_OK && with_memory)
         status = ad_schedule_memory(l->graph, l->cluster->source, &s->schedule, l->err);
     if (status == ADAPS_OK)
-        status =
-            ad_clocks_run(&s->clocks, l->graph, l->cluster, l->all.count, &s->schedule, l->err);
+        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, s->schedule.programs,
+                               s->schedule.busy_ns, &s->schedule.makespan_ns, l->err);
+    return status;
+}
+
+enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
+                                  struct ad_forecast *out)
+{
+    struct ad_lowering *l = &s->lowering;
+    enum adaps_status status = ad_lowering_run(l, assignment, NULL);
+    *out = (struct ad_forecast){.bytes = l->bytes, .messages = (int64_t)l->all.count};
+    if (status == ADAPS_OK)
+        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, s->busy,
+                               &out->makespan_ns, l->err);
+    for (int d = 0; d < l->ndevices; d++)
+        out->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
     return status;
 }

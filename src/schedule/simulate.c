@@ -13,15 +13,15 @@
 #define MAX_DURATION_NS 1000000000000000 /* 11 days: keeps sums of hostile numbers in range */
 
 struct machine {
-    const struct ad_graph *graph;
     const struct ad_cluster *cluster;
-    struct ad_schedule *schedule;
-    struct ad_clocks *clocks;
+    const struct ad_beats *beats;
+    struct ad_program *steps; /* nullable */
+    const int64_t *latency;
     int64_t *arrival; /* by tag; -1 = not sent yet */
-    size_t ntags;
+    int64_t *busy;
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
     int64_t ready[AD_MAX_DEVICES]; /* of the SEND that the device has come to; -1: at none */
-    int step[AD_MAX_DEVICES];
+    size_t at[AD_MAX_DEVICES];     /* beat */
 };
 
 int64_t ad_clocks_ns(double seconds)
@@ -30,12 +30,6 @@ int64_t ad_clocks_ns(double seconds)
     if (!(ns > 0))
         return 0;
     return ns < (double)MAX_DURATION_NS ? llround(ns) : MAX_DURATION_NS;
-}
-
-static int64_t plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
 static int64_t later(int64_t a, int64_t b)
@@ -71,65 +65,70 @@ int64_t ad_clocks_task_ns(struct ad_clocks *c, const struct ad_graph *graph,
     return known->ns;
 }
 
-/* The clock of a device at a SEND once the message is copied and ready for the wire. */
-static int64_t ready_ns(const struct machine *m, int device)
+int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes)
 {
-    const struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
-    const struct ad_device *sender = &m->cluster->devices[device];
-    double bytes = (double)ad_region_bytes(m->graph, step->value, step->region);
-    return plus(m->clock[device], ad_clocks_ns(bytes / (sender->table.memory_bw * sender->speed)));
+    const struct ad_device *sender = &cluster->devices[from];
+    return ad_clocks_ns((double)bytes / (sender->table.memory_bw * sender->speed));
+}
+
+int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes)
+{
+    size_t pair = (size_t)from * (size_t)cluster->ndevices + (size_t)to;
+    return ad_clocks_ns((double)bytes / cluster->links[pair].bandwidth);
+}
+
+static void note_times(struct machine *m, int device, int64_t start, int64_t end)
+{
+    if (m->steps) {
+        m->steps[device].steps[m->at[device]].start_ns = start;
+        m->steps[device].steps[m->at[device]].end_ns = end;
+    }
 }
 
 /* Runs a device up to its next SEND, a RECV that must wait for one, or its end. */
 static void advance(struct machine *m, int device)
 {
-    struct ad_program *p = &m->schedule->programs[device];
+    const struct ad_beats *beats = &m->beats[device];
     m->ready[device] = -1;
-    for (; m->step[device] < p->nsteps; m->step[device]++) {
-        struct ad_step *step = &p->steps[m->step[device]];
-        if (step->kind == AD_STEP_SEND) {
-            m->ready[device] = ready_ns(m, device);
+    for (; m->at[device] < beats->count; m->at[device]++) {
+        const struct ad_beat *beat = &beats->list[m->at[device]];
+        int64_t start = m->clock[device];
+        if (beat->tag > 0) {
+            m->ready[device] = ad_clocks_plus(start, beat->ns);
             return;
         }
-        if (step->kind == AD_STEP_RECV && m->arrival[step->tag] < 0)
-            return;
-        step->start_ns = m->clock[device];
-        if (step->kind == AD_STEP_RECV) {
-            m->clock[device] = later(m->clock[device], m->arrival[step->tag]);
+        if (beat->tag < 0) {
+            if (m->arrival[-beat->tag] < 0)
+                return;
+            m->clock[device] = later(start, m->arrival[-beat->tag]);
         } else {
-            int64_t ns = 0;
-            for (int t = 0; t < step->ntasks; t++)
-                ns = plus(ns, ad_clocks_task_ns(m->clocks, m->graph, m->cluster, device,
-                                                &p->tasks[step->first_task + t]));
-            m->clock[device] = plus(m->clock[device], ns);
-            m->schedule->busy_ns[device] = plus(m->schedule->busy_ns[device], ns);
+            m->clock[device] = ad_clocks_plus(start, beat->ns);
+            m->busy[device] = ad_clocks_plus(m->busy[device], beat->ns);
         }
-        step->end_ns = m->clock[device];
+        note_times(m, device, start, m->clock[device]);
     }
 }
 
 static void send(struct machine *m, int device)
 {
-    struct ad_step *step = &m->schedule->programs[device].steps[m->step[device]];
-    const struct ad_link *link =
-        &m->cluster->links[(size_t)device * (size_t)m->cluster->ndevices + (size_t)step->peer];
+    const struct ad_beat *beat = &m->beats[device].list[m->at[device]];
+    size_t pair = (size_t)device * (size_t)m->cluster->ndevices + (size_t)beat->peer;
     m->clock[device] = m->ready[device];
     int64_t wire =
-        m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[step->peer]);
-    step->start_ns = later(m->clock[device], wire);
-    double bytes = (double)ad_step_bytes(m->graph, step);
-    step->end_ns = plus(step->start_ns, ad_clocks_ns(bytes / link->bandwidth));
-    m->up[device] = m->down[step->peer] = m->medium = step->end_ns;
-    m->arrival[step->tag] = plus(step->end_ns, ad_clocks_ns(link->latency));
-    m->step[device]++;
+        m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[beat->peer]);
+    int64_t start = later(m->clock[device], wire), end = ad_clocks_plus(start, beat->wire_ns);
+    note_times(m, device, start, end);
+    m->up[device] = m->down[beat->peer] = m->medium = end;
+    m->arrival[beat->tag] = ad_clocks_plus(end, m->latency[pair]);
+    m->at[device]++;
     advance(m, device);
-    if (m->ready[step->peer] < 0)
-        advance(m, step->peer);
+    if (m->ready[beat->peer] < 0)
+        advance(m, beat->peer);
 }
 
 static enum adaps_status run(struct machine *m, struct adaps_error *err)
 {
-    int n = m->schedule->ndevices;
+    int n = m->cluster->ndevices;
     for (int d = 0; d < n; d++)
         advance(m, d);
     for (;;) {
@@ -142,11 +141,10 @@ static enum adaps_status run(struct machine *m, struct adaps_error *err)
         send(m, first);
     }
     for (int d = 0; d < n; d++)
-        if (m->step[d] < m->schedule->programs[d].nsteps)
+        if (m->at[d] < m->beats[d].count)
             return ad_error_set(err, ADAPS_EINTERNAL,
-                                "schedule: %s waits at step %d for a message that is never sent",
-                                m->cluster->devices[d].name, m->step[d]);
-    m->schedule->makespan_ns = m->clock[m->cluster->source];
+                                "schedule: %s waits at step %zu for a message that is never sent",
+                                m->cluster->devices[d].name, m->at[d]);
     return ADAPS_OK;
 }
 
@@ -183,53 +181,105 @@ static void classify(struct ad_clocks *c, const struct ad_cluster *cluster)
 }
 
 bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *graph,
-                    const struct ad_cluster *cluster)
+                    const struct ad_cluster *cluster, bool remember)
 {
-    size_t want = (size_t)graph->nops * (size_t)cluster->ndevices * 8;
+    size_t n = (size_t)cluster->ndevices, want = (size_t)graph->nops * n * 8;
     *out = (struct ad_clocks){.ntimes = 1024};
     while (out->ntimes < want && out->ntimes < 65536)
         out->ntimes *= 2;
     classify(out, cluster);
-    out->times = ad_calloc(out->ntimes, sizeof *out->times);
+    out->latency = ad_calloc(n * n, sizeof *out->latency);
+    out->times = remember ? ad_calloc(out->ntimes, sizeof *out->times) : NULL;
+    if (!out->latency || (remember && !out->times)) {
+        ad_clocks_fini(out);
+        return false;
+    }
+    for (size_t i = 0; i < n * n; i++)
+        out->latency[i] = ad_clocks_ns(cluster->links[i].latency);
     for (size_t i = 0; out->times && i < out->ntimes; i++)
         out->times[i].op = -1;
-    return out->times != NULL;
+    return true;
 }
 
 void ad_clocks_fini(struct ad_clocks *clocks)
 {
     ad_free(clocks->times);
+    ad_free(clocks->latency);
     ad_free(clocks->arrival);
     *clocks = (struct ad_clocks){0};
 }
 
-enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_graph *graph,
-                                const struct ad_cluster *cluster, size_t ntags,
-                                struct ad_schedule *schedule, struct adaps_error *err)
+enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
+                                const struct ad_beats *beats, size_t ntags,
+                                struct ad_program *steps, int64_t *busy_ns, int64_t *makespan_ns,
+                                struct adaps_error *err)
 {
-    struct machine m = {
-        .graph = graph, .cluster = cluster, .schedule = schedule, .clocks = clocks, .ntags = ntags};
+    struct machine m = {.cluster = cluster,
+                        .beats = beats,
+                        .steps = steps,
+                        .latency = clocks->latency,
+                        .busy = busy_ns};
     while (clocks->room < ntags + 1)
         if (!ad_grow(&clocks->arrival, clocks->room, &clocks->room, sizeof *clocks->arrival))
             return ad_error_memory(err, "simulation", ntags);
     m.arrival = clocks->arrival;
     memset(m.arrival, -1, (ntags + 1) * sizeof *m.arrival);
-    memset(schedule->busy_ns, 0, (size_t)schedule->ndevices * sizeof *schedule->busy_ns);
-    return run(&m, err);
+    memset(busy_ns, 0, (size_t)cluster->ndevices * sizeof *busy_ns);
+    enum adaps_status status = run(&m, err);
+    *makespan_ns = m.clock[cluster->source];
+    return status;
+}
+
+/* The beat of a step. */
+static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *graph,
+                              const struct ad_cluster *cluster, int device,
+                              const struct ad_program *p, const struct ad_step *step)
+{
+    struct ad_beat beat = {.tag = 0};
+    for (int t = 0; step->kind == AD_STEP_COMPUTE && t < step->ntasks; t++)
+        beat.ns = ad_clocks_plus(beat.ns, ad_clocks_task_ns(clocks, graph, cluster, device,
+                                                            &p->tasks[step->first_task + t]));
+    if (step->kind == AD_STEP_RECV)
+        beat.tag = -(int32_t)step->tag;
+    if (step->kind == AD_STEP_SEND) {
+        int64_t floats = ad_region_bytes(graph, step->value, step->region);
+        beat.tag = (int32_t)step->tag;
+        beat.peer = step->peer;
+        beat.ns = ad_clocks_copy_ns(cluster, device, floats);
+        beat.wire_ns = ad_clocks_wire_ns(cluster, device, step->peer, ad_step_bytes(graph, step));
+    }
+    return beat;
 }
 
 enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                        const struct ad_cluster *cluster,
                                        struct ad_schedule *schedule, struct adaps_error *err)
 {
-    struct ad_clocks clocks = {.times = NULL};
+    struct ad_clocks clocks;
+    struct ad_beats beats[AD_MAX_DEVICES] = {{.list = NULL}};
     size_t ntags;
     if (schedule->ndevices != cluster->ndevices || schedule->ndevices > AD_MAX_DEVICES)
         return ad_error_set(err, ADAPS_EINTERNAL, "schedule: %d programs for %d devices",
                             schedule->ndevices, cluster->ndevices);
     if (!count_tags(schedule, &ntags))
         return ad_error_set(err, ADAPS_EINTERNAL, "schedule: tags are not 1 to %zu", ntags);
-    enum adaps_status status = ad_clocks_run(&clocks, graph, cluster, ntags, schedule, err);
+    if (!ad_clocks_init(&clocks, graph, cluster, false))
+        return ad_error_memory(err, "simulation", ntags);
+    bool room = true;
+    for (int d = 0; d < schedule->ndevices && room; d++) {
+        const struct ad_program *p = &schedule->programs[d];
+        beats[d].list = ad_calloc((size_t)p->nsteps, sizeof *beats[d].list);
+        room = beats[d].list != NULL;
+        for (; room && beats[d].count < (size_t)p->nsteps; beats[d].count++)
+            beats[d].list[beats[d].count] =
+                beat_of(&clocks, graph, cluster, d, p, &p->steps[beats[d].count]);
+    }
+    enum adaps_status status =
+        room ? ad_clocks_run(&clocks, cluster, beats, ntags, schedule->programs, schedule->busy_ns,
+                             &schedule->makespan_ns, err)
+             : ad_error_memory(err, "simulation", ntags);
+    for (int d = 0; d < schedule->ndevices; d++)
+        ad_free(beats[d].list);
     ad_clocks_fini(&clocks);
     return status;
 }

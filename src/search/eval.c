@@ -100,12 +100,14 @@ static int64_t excess_of(const struct ad_device *device, int64_t need)
                                                                  : 0;
 }
 
-static int computing_devices(const struct ad_schedule *schedule)
+static struct ad_forecast forecast_of(const struct ad_schedule *schedule)
 {
-    int count = 0;
+    struct ad_forecast out = {.makespan_ns = schedule->makespan_ns,
+                              .bytes = schedule->bytes,
+                              .messages = schedule->messages};
     for (int d = 0; d < schedule->ndevices; d++)
-        count += schedule->programs[d].ntasks > 0;
-    return count;
+        out.computing |= (uint64_t)(schedule->programs[d].ntasks > 0) << d;
+    return out;
 }
 
 static bool keep(struct ad_best *best, const struct ad_layout *layout, const struct ad_score *score,
@@ -120,44 +122,62 @@ static bool keep(struct ad_best *best, const struct ad_layout *layout, const str
     return true;
 }
 
-static void score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
-                           struct ad_score *score)
+/* memory: by device; only read when memory may matter. */
+static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forecast,
+                           const int64_t *memory, struct ad_score *score)
 {
     const struct ad_cluster *cluster = eval->terrain->problem->cluster;
     enum ad_objective objective = eval->terrain->problem->objective;
     int64_t largest = 0;
-    *score = (struct ad_score){.makespan_ns = schedule->makespan_ns,
-                               .bytes = schedule->bytes,
-                               .messages = schedule->messages};
-    if (eval->cap_ns > 0 && schedule->makespan_ns > eval->cap_ns)
-        score->late = schedule->makespan_ns - eval->cap_ns;
-    for (int d = 0; eval->weigh && d < schedule->ndevices; d++) {
-        score->excess += excess_of(&cluster->devices[d], schedule->memory[d]);
-        largest = schedule->memory[d] > largest ? schedule->memory[d] : largest;
+    *score = (struct ad_score){.makespan_ns = forecast->makespan_ns,
+                               .bytes = forecast->bytes,
+                               .messages = forecast->messages};
+    if (eval->cap_ns > 0 && forecast->makespan_ns > eval->cap_ns)
+        score->late = forecast->makespan_ns - eval->cap_ns;
+    for (int d = 0; eval->weigh && d < cluster->ndevices; d++) {
+        score->excess += excess_of(&cluster->devices[d], memory[d]);
+        largest = memory[d] > largest ? memory[d] : largest;
     }
-    score->first = objective == AD_OBJECTIVE_TRAFFIC  ? schedule->bytes
+    score->first = objective == AD_OBJECTIVE_TRAFFIC  ? forecast->bytes
                    : objective == AD_OBJECTIVE_MEMORY ? largest
                                                       : 0;
     if (eval->least_memory < 0 || largest < eval->least_memory)
         eval->least_memory = largest;
-    for (int d = 0; score->excess == 0 && d < schedule->ndevices; d++)
-        if (schedule->programs[d].ntasks > 0 &&
-            (eval->with_ns[d] < 0 || schedule->makespan_ns < eval->with_ns[d]))
-            eval->with_ns[d] = schedule->makespan_ns;
+    for (int d = 0; score->excess == 0 && d < cluster->ndevices; d++)
+        if ((forecast->computing >> d & 1) &&
+            (eval->with_ns[d] < 0 || forecast->makespan_ns < eval->with_ns[d]))
+            eval->with_ns[d] = forecast->makespan_ns;
+}
+
+/* The forecast of what is in scratch; *memory: by device, until the next evaluation. */
+static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast *forecast,
+                                       const int64_t **memory)
+{
+    const struct ad_schedule *schedule;
+    *memory = NULL;
+    if (!eval->weigh)
+        return ad_scorer_clock(eval->scorer, &eval->scratch, forecast);
+    enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
+    if (status != ADAPS_OK)
+        return status;
+    *forecast = forecast_of(schedule);
+    *memory = schedule->memory;
+    return ADAPS_OK;
 }
 
 static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *layout,
                                   struct ad_best *best, struct ad_score *score, bool *won)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
-    const struct ad_schedule *schedule;
+    struct ad_forecast forecast;
+    const int64_t *memory;
     ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &eval->scratch);
-    enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, eval->weigh, &schedule);
+    enum adaps_status status = find_forecast(eval, &forecast, &memory);
     if (status != ADAPS_OK)
         return status;
     eval->visited++;
-    score_schedule(eval, schedule, score);
-    int devices = computing_devices(schedule);
+    score_forecast(eval, &forecast, memory, score);
+    int devices = __builtin_popcountll(forecast.computing);
     *won = keep(best, layout, score, devices);
     if (eval->best_shared && eval->best_shared != best)
         keep(eval->best_shared, layout, score, devices);
@@ -221,7 +241,8 @@ enum adaps_status ad_eval_finish_assignment(struct ad_eval *eval, const char *st
         ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
     if (status != ADAPS_OK)
         return status;
-    score_schedule(eval, &result->schedule, &score);
+    struct ad_forecast forecast = forecast_of(&result->schedule);
+    score_forecast(eval, &forecast, result->schedule.memory, &score);
     if (score.excess > 0)
         return refuse_memory(eval, strategy, &result->schedule);
     return score.late > 0 ? refuse_late(eval, strategy, &result->schedule) : ADAPS_OK;
@@ -255,7 +276,8 @@ void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *
 {
     const struct ad_cluster *cluster = eval->terrain->problem->cluster;
     int64_t now = result->schedule.makespan_ns;
-    int left = cluster->ndevices - computing_devices(&result->schedule), said = 0;
+    int left = cluster->ndevices - __builtin_popcountll(forecast_of(&result->schedule).computing),
+        said = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
         char entry[192], with[32], more[32];
         if (result->schedule.programs[d].ntasks > 0)
