@@ -73,28 +73,6 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     return false;
 }
 
-struct ad_axis ad_axis_h(const struct ad_graph *graph, const struct ad_op *op)
-{
-    const struct ad_window *w = &op->window;
-    return (struct ad_axis){w->kh,
-                            w->sh,
-                            w->dh,
-                            w->pt,
-                            input_value(graph, op, 0)->box.h,
-                            output_value(graph, op)->box.h};
-}
-
-struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op)
-{
-    const struct ad_window *w = &op->window;
-    return (struct ad_axis){w->kw,
-                            w->sw,
-                            w->dw,
-                            w->pl,
-                            input_value(graph, op, 0)->box.w,
-                            output_value(graph, op)->box.w};
-}
-
 /* The first input that output o reads, -1 when it reads padding only. A window that starts before
  * the input reads next the first of its taps that is inside: with dilation that need not be 0. */
 static int64_t first_read(const struct ad_axis *a, int64_t o)
@@ -119,22 +97,8 @@ static int64_t last_read(const struct ad_axis *a, int64_t o)
     return at >= start && at >= 0 ? at : -1;
 }
 
-/* Without dilation, where the first and the last window reach the input: nearly always. */
-static bool plain_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
+bool ad_axis_need_any(const struct ad_axis *a, int64_t *lo, int64_t *hi)
 {
-    int64_t first = *lo * a->stride - a->pad, last = (*hi - 1) * a->stride - a->pad;
-    if (a->dilation != 1 || *lo >= *hi || first + a->taps <= 0 || first >= a->size ||
-        last + a->taps <= 0 || last >= a->size)
-        return false;
-    *lo = first > 0 ? first : 0;
-    *hi = last + a->taps < a->size ? last + a->taps : a->size;
-    return true;
-}
-
-bool ad_axis_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
-{
-    if (plain_need(a, lo, hi))
-        return true;
     int64_t extent = (a->taps - 1) * a->dilation;
     int64_t first = -1, last = -1;
     /* From the first window that reaches the input to the first that starts in it. */
@@ -265,12 +229,23 @@ struct run {
     int32_t lo, hi;
 };
 
+/* axis_yield() where all outputs read some input, without dilation. */
+static struct run plain_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
+{
+    int64_t first = lo > 0 ? ceil_div(lo + a->pad, a->stride) : 0;
+    int64_t end = hi < a->size ? floor_div(hi + a->pad - a->taps, a->stride) + 1 : a->outputs;
+    end = end < a->outputs ? end : a->outputs;
+    return first < end ? (struct run){(int32_t)first, (int32_t)end} : (struct run){0, 0};
+}
+
 /* The longest run of outputs whose inputs all lie in [lo, hi), the first of several. With lo = hi
  * these are the outputs that read padding only. */
 static struct run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
 {
     struct run best = {0, 0};
     int64_t start = 0;
+    if (a->outputs > 0 && ad_axis_plain(a, 0) && ad_axis_plain(a, a->outputs - 1))
+        return plain_yield(a, lo, hi);
     for (int64_t o = 0; o < a->outputs; o++) {
         int64_t first = first_read(a, o);
         if (first >= 0 && (first < lo || last_read(a, o) >= hi))

@@ -26,12 +26,42 @@ struct ad_axis {
     int64_t size;    /* of the input */
     int64_t outputs; /* of the output */
 };
-struct ad_axis ad_axis_h(const struct ad_graph *graph, const struct ad_op *op);
-struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op);
+
+static inline struct ad_axis ad_axis_h(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_window *w = &op->window;
+    const struct ad_box *in = &graph->values[op->inputs[0]].box;
+    return (struct ad_axis){w->kh, w->sh, w->dh, w->pt, in->h, graph->values[op->output].box.h};
+}
+
+static inline struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_window *w = &op->window;
+    const struct ad_box *in = &graph->values[op->inputs[0]].box;
+    return (struct ad_axis){w->kw, w->sw, w->dw, w->pl, in->w, graph->values[op->output].box.w};
+}
+
+/* Whether there is no dilation and output o reads some input: nearly always. */
+static inline bool ad_axis_plain(const struct ad_axis *a, int64_t o)
+{
+    int64_t start = o * a->stride - a->pad;
+    return a->dilation == 1 && start + a->taps > 0 && start < a->size;
+}
+
+/* ad_axis_need() for any outputs. */
+bool ad_axis_need_any(const struct ad_axis *axis, int64_t *lo, int64_t *hi);
 
 /* The smallest interval with all inputs that the outputs [*lo, *hi) read, in place; false when they
  * read nothing but padding (then *lo, *hi are unchanged). */
-bool ad_axis_need(const struct ad_axis *axis, int64_t *lo, int64_t *hi);
+static inline bool ad_axis_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
+{
+    if (*lo >= *hi || !ad_axis_plain(a, *lo) || !ad_axis_plain(a, *hi - 1))
+        return ad_axis_need_any(a, lo, hi);
+    int64_t first = *lo * a->stride - a->pad, end = (*hi - 1) * a->stride - a->pad + a->taps;
+    *lo = first > 0 ? first : 0;
+    *hi = end < a->size ? end : a->size;
+    return true;
+}
 
 /* ad_need() and ad_yield() of SPACE_TO_DEPTH (space_to_depth.c), for a non-empty `out`. */
 struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,

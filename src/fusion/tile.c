@@ -6,7 +6,7 @@
 static void reach_input(const struct ad_axis *axis, int32_t *lo, int32_t *hi)
 {
     int64_t a = *lo, b = *hi;
-    if (ad_axis_need(axis, &a, &b))
+    if (ad_axis_plain(axis, a) || ad_axis_need(axis, &a, &b))
         return;
     a = 0, b = axis->outputs;
     if (!ad_axis_need(axis, &a, &b))

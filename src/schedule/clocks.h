@@ -53,6 +53,10 @@ int64_t ad_clocks_ns(double seconds);
 int64_t ad_clocks_task_ns(struct ad_clocks *clocks, const struct ad_graph *graph,
                           const struct ad_cluster *cluster, int device, const struct ad_task *task);
 
+/* The same where it is known what the task reads of each input. */
+int64_t ad_clocks_reading_ns(const struct ad_graph *graph, const struct ad_device *device,
+                             const struct ad_task *task, const struct ad_region *reads);
+
 /* What a device takes to copy a message (bytes as float32) when it sends it. */
 int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes);
 

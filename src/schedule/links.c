@@ -31,21 +31,6 @@ bool ad_memo_init(struct ad_memo *out, struct ad_arena *arena, int nwords)
     return out->keys != NULL;
 }
 
-int ad_memo_find(struct ad_memo *memo, const uint64_t *key)
-{
-    size_t nwords = (size_t)memo->nwords;
-    for (int i = 0; i < AD_KEPT; i++) {
-        int place = memo->recent.place[i];
-        if (memo->stamp[place] != 0 &&
-            memcmp(&memo->keys[(size_t)place * nwords], key, nwords * sizeof *key) == 0) {
-            if (i > 0)
-                ad_recent_use(&memo->recent, place);
-            return place;
-        }
-    }
-    return -1;
-}
-
 int ad_memo_place(struct ad_memo *memo, int kept)
 {
     int place = ad_recent_oldest(&memo->recent, kept);
@@ -77,28 +62,27 @@ void ad_ints_fini(struct ad_ints *ints)
 
 /* --- links --- */
 
-/* Pieces of one device, and what brings a part of one of their op's inputs. */
+/* Pieces of an op, and what brings parts of its inputs. */
 struct join {
     const struct ad_op *op;
     const struct ad_cut *cut;
-    struct ad_links *links;
+    struct ad_link_parts *parts;
 };
 
 /* One more item of op's input k: notes who reads it. A value that the op reads twice counts twice,
  * at its first input. */
 static bool add_item(struct join *j, int k, struct ad_region region, int device)
 {
-    struct ad_links *links = j->links;
     const struct ad_op *op = j->op;
-    if (!ad_ints_add(&links->first_target, (int)links->targets.count))
+    if (!ad_ints_add(&j->parts->first_target, (int)j->parts->targets.count))
         return false;
     for (int q = j->cut->first[device]; q < j->cut->first[device + 1]; q++)
         for (int i = k; i < op->ninputs; i++) {
-            struct ad_region read = j->cut->reads[q * op->ninputs + i];
-            if (op->inputs[i] != op->inputs[k] || !ad_regions_meet(region, read))
+            const struct ad_region *read = &j->cut->reads[q * op->ninputs + i];
+            if (op->inputs[i] != op->inputs[k] || !ad_regions_meet(region, *read))
                 continue;
-            links->waits.list[q]++;
-            if (!ad_ints_add(&links->targets, q))
+            j->parts->waits.list[q]++;
+            if (!ad_ints_add(&j->parts->targets, q))
                 return false;
         }
     return true;
@@ -107,11 +91,10 @@ static bool add_item(struct join *j, int k, struct ad_region region, int device)
 /* All items of all inputs. */
 static bool add_items(struct ad_lowering *l, struct join *j)
 {
-    struct ad_links *links = j->links;
     for (int k = 0; k < j->op->ninputs; k++) {
         int v = j->op->inputs[k], p = l->graph->values[v].producer;
         const struct ad_transfers *messages = ad_messages_of(l, v);
-        if (!ad_ints_add(&links->item, (int)links->first_target.count))
+        if (!ad_ints_add(&j->parts->item, (int)j->parts->first_target.count))
             return false;
         if (!messages || !ad_input_first(j->op, k))
             continue;
@@ -126,26 +109,23 @@ static bool add_items(struct ad_lowering *l, struct join *j)
                 return false;
         }
     }
-    return ad_ints_add(&links->first_target, (int)links->targets.count);
+    return ad_ints_add(&j->parts->first_target, (int)j->parts->targets.count);
 }
 
 /* The messages that piece q reads, by input. */
 static bool add_coming(struct ad_lowering *l, struct join *j, int q)
 {
-    struct ad_links *links = j->links;
     const struct ad_op *op = j->op;
     for (int k = 0; k < op->ninputs; k++) {
         const struct ad_transfers *messages = ad_messages_of(l, op->inputs[k]);
-        struct ad_region read = j->cut->reads[q * op->ninputs + k];
+        const struct ad_region *read = &j->cut->reads[q * op->ninputs + k];
         for (size_t t = 0; messages && t < messages->count; t++) {
             const struct ad_transfer *m = &messages->list[t];
             if (m->to != j->cut->list[q].device || m->value != op->inputs[k] ||
-                !ad_regions_meet(read, m->region))
+                !ad_regions_meet(*read, m->region))
                 continue;
-            if (!ad_grow(&links->coming, links->ncoming, &links->coming_room,
-                         sizeof *links->coming))
+            if (!ad_ints_add(&j->parts->coming, k) || !ad_ints_add(&j->parts->coming, (int)t))
                 return false;
-            links->coming[links->ncoming++] = (struct ad_coming){k, (int)t};
         }
     }
     return true;
@@ -158,26 +138,53 @@ static void wait_for_edges(struct join *j, int device)
     for (int q = first; q < end; q++)
         edges += j->cut->list[q].edge;
     for (int q = first; q < end; q++)
-        j->links->waits.list[q] += j->cut->list[q].edge ? 0 : edges;
+        j->parts->waits.list[q] += j->cut->list[q].edge ? 0 : edges;
+}
+
+/* Copies numbers, each plus `add`, to the block's end. */
+static void pack_ints(int *block, int *end, const struct ad_ints *from, int add)
+{
+    for (size_t i = 0; i < from->count; i++)
+        block[(*end)++] = from->list[i] + add;
+}
+
+static bool pack(const struct ad_link_parts *p, struct ad_links *out)
+{
+    int bounds = (int)p->item.count + 1, coming_bounds = bounds + (int)p->first_target.count;
+    int targets = coming_bounds + (int)p->first_coming.count;
+    int coming = targets + (int)p->targets.count, waits = coming + (int)p->coming.count, end = 0;
+    size_t count = (size_t)waits + p->waits.count;
+    while (out->room < count)
+        if (!ad_grow(&out->block, out->room, &out->room, sizeof *out->block))
+            return false;
+    pack_ints(out->block, &end, &p->item, bounds);
+    out->block[end++] = coming_bounds;
+    pack_ints(out->block, &end, &p->first_target, targets);
+    pack_ints(out->block, &end, &p->first_coming, coming);
+    pack_ints(out->block, &end, &p->targets, 0);
+    pack_ints(out->block, &end, &p->coming, 0);
+    pack_ints(out->block, &end, &p->waits, 0);
+    out->waits = &out->block[waits];
+    return true;
 }
 
 static bool link_pieces(struct ad_lowering *l, int op, struct ad_links *links)
 {
-    struct join j = {&l->graph->ops[op], l->orders.ops[op].cut, links};
-    links->waits.count = links->item.count = 0;
-    links->first_target.count = links->targets.count = 0;
-    links->first_coming.count = links->ncoming = 0;
+    struct ad_link_parts *p = &l->orders.link_parts;
+    struct join j = {&l->graph->ops[op], l->orders.ops[op].cut, p};
+    p->waits.count = p->item.count = p->first_target.count = p->targets.count = 0;
+    p->first_coming.count = p->coming.count = 0;
     for (size_t q = 0; q < j.cut->count; q++)
-        if (!ad_ints_add(&links->waits, 0))
+        if (!ad_ints_add(&p->waits, 0))
             return false;
     if (!add_items(l, &j))
         return false;
     for (size_t q = 0; q < j.cut->count; q++)
-        if (!ad_ints_add(&links->first_coming, (int)links->ncoming) || !add_coming(l, &j, (int)q))
+        if (!ad_ints_add(&p->first_coming, (int)p->coming.count) || !add_coming(l, &j, (int)q))
             return false;
     for (int d = 0; d < l->ndevices && l->order == AD_ORDER_EDGES; d++)
         wait_for_edges(&j, d);
-    return ad_ints_add(&links->first_coming, (int)links->ncoming);
+    return ad_ints_add(&p->first_coming, (int)p->coming.count) && pack(p, links);
 }
 
 bool ad_links_find(struct ad_lowering *l, int op)
@@ -204,12 +211,12 @@ bool ad_links_find(struct ad_lowering *l, int op)
     return true;
 }
 
-void ad_links_fini(struct ad_links *links)
+void ad_link_parts_fini(struct ad_link_parts *parts)
 {
-    ad_ints_fini(&links->waits);
-    ad_ints_fini(&links->item);
-    ad_ints_fini(&links->first_target);
-    ad_ints_fini(&links->targets);
-    ad_ints_fini(&links->first_coming);
-    ad_free(links->coming);
+    ad_ints_fini(&parts->waits);
+    ad_ints_fini(&parts->item);
+    ad_ints_fini(&parts->first_target);
+    ad_ints_fini(&parts->targets);
+    ad_ints_fini(&parts->first_coming);
+    ad_ints_fini(&parts->coming);
 }

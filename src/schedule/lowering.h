@@ -61,10 +61,11 @@ struct ad_taking {
     int waits;     /* for so many items */
 };
 
-/* The next piece of a device: its place among the open ones, or NONE, or UNKNOWN. */
-struct ad_order_choice {
-    int place;
-    int64_t start;
+/* What the run reads of an op. */
+struct ad_op_now {
+    const struct ad_cut *cut;
+    const int *links; /* the block of struct ad_links */
+    int first_piece, first_message;
 };
 
 /* Who reads a value: an op, first as this input. */
@@ -84,10 +85,13 @@ struct ad_orders {
     int64_t scatter;              /* how long the inputs take on their way */
     struct ad_taking *pieces;     /* of all ops */
     size_t pieces_room;
-    int *first_piece;                /* by op */
+    struct ad_op_now *now;           /* by op */
+    struct ad_link_parts link_parts; /* scratch */
     struct ad_ints left;             /* by message: unfinished pieces */
     struct ad_ints *open;            /* by device: pieces that may be taken */
-    struct ad_order_choice *soonest; /* by device */
+    int best[AD_MAX_DEVICES];        /* the one it should take next: its place in open[] */
+    int64_t start[AD_MAX_DEVICES];   /* and when that can start; INT64_MAX: none is open */
+    uint64_t changed;                /* bit d: device d has to choose again */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
 };
 

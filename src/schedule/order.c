@@ -15,9 +15,6 @@
 
 #include <string.h>
 
-#define NONE (-1) /* no place, no message */
-#define UNKNOWN (-2)
-
 /* --- what does not change between runs --- */
 
 /* Who reads what: each op once per value, as its first such input. */
@@ -66,10 +63,9 @@ static bool survey(struct ad_lowering *l)
     o->first_reader = ad_arena_alloc(&l->arena, (size_t)graph->nvalues + 1, sizeof(int));
     o->readers = ad_arena_alloc(&l->arena, nreads + 1, sizeof *o->readers);
     o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
-    o->first_piece = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->first_piece);
+    o->now = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->now);
     o->open = ad_arena_alloc(&l->arena, n, sizeof *o->open);
-    o->soonest = ad_arena_alloc(&l->arena, n, sizeof *o->soonest);
-    if (!o->first_reader || !o->readers || !o->rank || !o->first_piece || !o->open || !o->soonest)
+    if (!o->first_reader || !o->readers || !o->rank || !o->now || !o->open)
         return false;
     survey_readers(l);
     survey_ranks(l);
@@ -84,6 +80,7 @@ void ad_lowering_order_fini(struct ad_lowering *l)
     for (int d = 0; o->open && d < l->ndevices; d++)
         ad_ints_fini(&o->open[d]);
     ad_ints_fini(&o->left);
+    ad_link_parts_fini(&o->link_parts);
     ad_free(o->pieces);
 }
 
@@ -95,7 +92,7 @@ static void open_piece(struct ad_orders *o, int piece)
     int device = o->pieces[piece].piece->device;
     struct ad_ints *open = &o->open[device];
     open->list[open->count++] = piece;
-    o->soonest[device].place = UNKNOWN;
+    o->changed |= UINT64_C(1) << device;
 }
 
 /* Room for so many pieces and messages. */
@@ -128,16 +125,18 @@ static bool prepare(struct ad_lowering *l)
     memset(o->clock, 0, sizeof o->clock);
     memset(o->up, 0, sizeof o->up);
     memset(o->down, 0, sizeof o->down);
-    memset(l->last, NONE, n * n * sizeof *l->last);
+    memset(l->last, -1, n * n * sizeof *l->last);
     for (size_t d = 0; d < n; d++) {
         o->open[d].count = 0;
-        o->soonest[d].place = UNKNOWN;
+        o->start[d] = INT64_MAX;
     }
+    o->changed = 0;
     int piece = 0;
     for (int i = 0; i < l->nops; i++) {
         const struct ad_cut *cut = o->ops[i].cut;
-        const int *waits = o->ops[i].links->waits.list;
-        o->first_piece[i] = piece;
+        const struct ad_links *links = o->ops[i].links;
+        const int *waits = links->waits;
+        o->now[i] = (struct ad_op_now){cut, links->block, piece, l->first_message[i]};
         for (size_t q = 0; q < cut->count; q++, piece++) {
             o->pieces[piece] = (struct ad_taking){&cut->list[q], 0, waits[q]};
             if (waits[q] == 0)
@@ -155,10 +154,11 @@ static bool prepare(struct ad_lowering *l)
 /* An edge is done: the rest of its band waits for one less. */
 static void release_rest(struct ad_orders *o, int op, int device)
 {
-    const struct ad_cut *cut = o->ops[op].cut;
+    const struct ad_cut *cut = o->now[op].cut;
+    int first = o->now[op].first_piece;
     for (int q = cut->first[device]; q < cut->first[device + 1]; q++)
-        if (!cut->list[q].edge && --o->pieces[o->first_piece[op] + q].waits == 0)
-            open_piece(o, o->first_piece[op] + q);
+        if (!cut->list[q].edge && --o->pieces[first + q].waits == 0)
+            open_piece(o, first + q);
 }
 
 /* An item of a value (struct ad_links) is there, or on its way: one less to wait for, for all
@@ -166,11 +166,10 @@ static void release_rest(struct ad_orders *o, int op, int device)
 static void arrive(struct ad_orders *o, int value, int item, int64_t when)
 {
     for (int r = o->first_reader[value]; r < o->first_reader[value + 1]; r++) {
-        struct ad_reader reader = o->readers[r];
-        const struct ad_links *links = o->ops[reader.op].links;
-        const int *bounds = &links->first_target.list[links->item.list[reader.input] + item];
+        const struct ad_op_now *reader = &o->now[o->readers[r].op];
+        const int *links = reader->links, *bounds = &links[links[o->readers[r].input] + item];
         for (int i = bounds[0]; i < bounds[1]; i++) {
-            int q = o->first_piece[reader.op] + links->targets.list[i];
+            int q = reader->first_piece + links[i];
             struct ad_taking *piece = &o->pieces[q];
             piece->ready = when > piece->ready ? when : piece->ready;
             if (--piece->waits == 0)
@@ -196,7 +195,8 @@ static void send(struct ad_lowering *l, int t)
     start = *up > start ? *up : start;
     start = *down > start ? *down : start;
     *up = *down = start + m->wire_ns;
-    int item = producer < 0 ? t : (int)o->ops[producer].cut->count + t - l->first_message[producer];
+    int item =
+        producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
     arrive(o, m->value, item, *up + l->clocks->latency[pair]);
 }
 
@@ -207,11 +207,16 @@ static void send_input(struct ad_lowering *l, int value)
             send(l, (int)t);
 }
 
-static void receive(struct ad_lowering *l, const struct ad_op *op, const struct ad_coming *coming)
+/* The messages that a piece reads. */
+static void receive(struct ad_lowering *l, int op, int piece)
 {
-    int producer = l->graph->values[op->inputs[coming->input]].producer;
-    int first = producer < 0 ? 0 : l->first_message[producer];
-    ad_lowering_emit_receive(l, (size_t)(first + coming->message));
+    const struct ad_op *what = &l->graph->ops[op];
+    const int *links = l->orders.now[op].links, *bounds = &links[links[what->ninputs] + piece];
+    for (int i = bounds[0]; i < bounds[1]; i += 2) {
+        int producer = l->graph->values[what->inputs[links[i]]].producer;
+        int first = producer < 0 ? 0 : l->orders.now[producer].first_message;
+        ad_lowering_emit_receive(l, (size_t)(first + links[i + 1]));
+    }
 }
 
 /* Takes piece q, and sends the messages that are complete then. */
@@ -219,19 +224,17 @@ static void run_piece(struct ad_lowering *l, int q, int64_t start)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_piece *piece = o->pieces[q].piece;
-    const struct ad_op *op = &l->graph->ops[piece->op];
-    const struct ad_links *links = o->ops[piece->op].links;
-    const struct ad_cut *cut = o->ops[piece->op].cut;
-    int mine = q - o->first_piece[piece->op];
-    for (int i = links->first_coming.list[mine]; i < links->first_coming.list[mine + 1]; i++)
-        receive(l, op, &links->coming[i]);
+    const struct ad_op_now *now = &o->now[piece->op];
+    const struct ad_cut *cut = now->cut;
+    int mine = q - now->first_piece;
+    receive(l, piece->op, mine);
     ad_lowering_emit_task(l, piece->op, piece->device, piece->region, piece->ns);
     o->clock[piece->device] = start + piece->ns;
     if (l->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);
-    arrive(o, op->output, mine, o->clock[piece->device]);
-    for (int i = cut->first_sent.list[mine]; i < cut->first_sent.list[mine + 1]; i++) {
-        int t = l->first_message[piece->op] + cut->sent.list[i];
+    arrive(o, l->graph->ops[piece->op].output, mine, o->clock[piece->device]);
+    for (int i = piece->first_sent; i < piece->first_sent + piece->nsent; i++) {
+        int t = now->first_message + cut->sent.list[i];
         if (--o->left.list[t] == 0)
             send(l, t);
     }
@@ -247,44 +250,41 @@ static bool goes_before(const struct ad_orders *o, const struct ad_piece *a,
     return a->op != b->op ? a->op < b->op : a->region.h0 < b->region.h0;
 }
 
-/* The place in the device's list of the open piece that it should take next, and when that can
- * start; NONE when there is none. */
+/* Which of its open pieces a device should take next, and when that can start. */
 static void choose(struct ad_orders *o, int device)
 {
-    const struct ad_ints *open = &o->open[device];
-    int best = NONE;
-    int64_t start = 0;
-    for (int k = 0; k < (int)open->count; k++) {
-        const struct ad_taking *piece = &o->pieces[open->list[k]];
-        int64_t ready = piece->ready > o->clock[device] ? piece->ready : o->clock[device];
-        if (best == NONE || ready < start ||
-            (ready == start && goes_before(o, piece->piece, o->pieces[open->list[best]].piece))) {
-            best = k;
-            start = ready;
-        }
+    const int *open = o->open[device].list;
+    int count = (int)o->open[device].count;
+    int64_t clock = o->clock[device], start = INT64_MAX;
+    const struct ad_piece *best = NULL;
+    for (int k = 0; k < count; k++) {
+        const struct ad_taking *piece = &o->pieces[open[k]];
+        int64_t ready = piece->ready > clock ? piece->ready : clock;
+        if (best && (ready > start || (ready == start && !goes_before(o, piece->piece, best))))
+            continue;
+        best = piece->piece;
+        start = ready;
+        o->best[device] = k;
     }
-    o->soonest[device] = (struct ad_order_choice){best, start};
+    o->start[device] = start;
 }
 
 /* Runs the piece that can start soonest; false when none is open. */
 static bool advance(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
-    int device = -1;
-    for (int d = 0; d < l->ndevices; d++) {
-        if (o->soonest[d].place == UNKNOWN)
-            choose(o, d);
-        if (o->soonest[d].place != NONE &&
-            (device < 0 || o->soonest[d].start < o->soonest[device].start))
-            device = d;
-    }
-    if (device < 0)
-        return false;
+    int device = 0;
+    for (; o->changed; o->changed &= o->changed - 1)
+        choose(o, __builtin_ctzll(o->changed));
+    for (int d = 1; d < l->ndevices; d++)
+        device = o->start[d] < o->start[device] ? d : device;
     struct ad_ints *open = &o->open[device];
-    int place = o->soonest[device].place, piece = open->list[place];
+    if (open->count == 0)
+        return false;
+    int place = o->best[device], piece = open->list[place];
     open->list[place] = open->list[--open->count];
-    o->soonest[device].place = UNKNOWN;
-    run_piece(l, piece, o->soonest[device].start);
+    o->changed |= UINT64_C(1) << device;
+    run_piece(l, piece, o->start[device]);
     return true;
 }
 

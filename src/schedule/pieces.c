@@ -13,12 +13,6 @@ static size_t at(const struct ad_lowering *l, int index, int device)
     return (size_t)index * (size_t)l->ndevices + (size_t)device;
 }
 
-static int64_t time_of(struct ad_lowering *l, int device, int op, struct ad_region region)
-{
-    struct ad_task task = {op, region};
-    return ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
-}
-
 /* --- edges --- */
 
 static void add_edge(struct ad_edges *edges, struct ad_region box)
@@ -234,13 +228,12 @@ static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_st
 
 /* --- pieces --- */
 
-static bool add_piece(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
-                      struct ad_region region, bool edge)
+static bool add_piece(struct ad_cut *cut, int op, int device, struct ad_region region, bool edge)
 {
     if (!ad_grow(&cut->list, cut->count, &cut->room, sizeof *cut->list))
         return false;
     cut->list[cut->count++] =
-        (struct ad_piece){op, device, edge, time_of(l, device, op, region), region};
+        (struct ad_piece){.op = op, .device = device, .edge = edge, .region = region};
     return true;
 }
 
@@ -256,11 +249,11 @@ static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int devi
         if (ad_region_empty(upper) || ad_region_empty(lower) ||
             !ad_region_allowed(l->graph, what, upper) || !ad_region_allowed(l->graph, what, lower))
             continue;
-        if (!add_piece(l, cut, op, device, upper, false))
+        if (!add_piece(cut, op, device, upper, false))
             return false;
         rest = lower;
     }
-    return add_piece(l, cut, op, device, rest, false);
+    return add_piece(cut, op, device, rest, false);
 }
 
 /* What is left of a band without its edges; -1 when that is too many boxes, or a box that may not
@@ -301,14 +294,14 @@ static bool cut_band(struct ad_lowering *l, struct ad_cut *cut, int op, int devi
     if (ad_region_empty(band))
         return true;
     if (edges->count == 0 && cut->steps[device].count == 0)
-        return add_piece(l, cut, op, device, band, false);
+        return add_piece(cut, op, device, band, false);
     int nrest = rest_of(l, op, band, edges, rest);
     if (nrest < 0)
-        return add_piece(l, cut, op, device, band, edges->count > 0);
+        return add_piece(cut, op, device, band, edges->count > 0);
     for (int i = 0; i < nrest && room; i++)
         room = add_rest(l, cut, op, device, rest[i]);
     for (int i = 0; i < edges->count && room; i++)
-        room = add_piece(l, cut, op, device, edges->box[i], true);
+        room = add_piece(cut, op, device, edges->box[i], true);
     return room;
 }
 
@@ -322,14 +315,14 @@ static void reverse(struct ad_piece *first, struct ad_piece *end)
     }
 }
 
-/* What the pieces read of each input. */
+/* What the pieces read of each input, and what they take. */
 static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
 {
     const struct ad_op *what = &l->graph->ops[op];
     const struct ad_region *known = l->memo[op].now->reads; /* by whole bands */
     size_t count = 0;
     for (size_t q = 0; q < cut->count; q++) {
-        const struct ad_piece *piece = &cut->list[q];
+        struct ad_piece *piece = &cut->list[q];
         bool whole = ad_region_equal(piece->region, *ad_computed_at(l, op, piece->device));
         for (int k = 0; k < what->ninputs; k++) {
             if (!ad_grow(&cut->reads, count, &cut->reads_room, sizeof *cut->reads))
@@ -337,6 +330,9 @@ static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
             cut->reads[count++] =
                 whole ? known[at(l, k, piece->device)] : ad_need(l->graph, what, k, piece->region);
         }
+        struct ad_task task = {op, piece->region};
+        piece->ns = ad_clocks_reading_ns(l->graph, &l->cluster->devices[piece->device], &task,
+                                         &cut->reads[count - (size_t)what->ninputs]);
     }
     return true;
 }
@@ -345,23 +341,40 @@ static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
 static bool note_sent(struct ad_lowering *l, int op, struct ad_cut *cut)
 {
     const struct ad_transfers *sends = &l->memo[op].now->sends;
-    cut->unfinished.count = cut->sent.count = cut->first_sent.count = 0;
+    cut->unfinished.count = cut->sent.count = 0;
     for (size_t t = 0; t < sends->count; t++)
         if (!ad_ints_add(&cut->unfinished, 0))
             return false;
     for (size_t q = 0; q < cut->count; q++) {
-        if (!ad_ints_add(&cut->first_sent, (int)cut->sent.count))
-            return false;
+        struct ad_piece *piece = &cut->list[q];
+        piece->first_sent = (int)cut->sent.count;
         for (size_t t = 0; t < sends->count; t++) {
             const struct ad_transfer *m = &sends->list[t];
-            if (m->from != cut->list[q].device || !ad_regions_meet(m->region, cut->list[q].region))
+            if (m->from != piece->device || !ad_regions_meet(m->region, piece->region))
                 continue;
             cut->unfinished.list[t]++;
             if (!ad_ints_add(&cut->sent, (int)t))
                 return false;
         }
+        piece->nsent = (int)cut->sent.count - piece->first_sent;
     }
-    return ad_ints_add(&cut->first_sent, (int)cut->sent.count);
+    return true;
+}
+
+/* What the whole band of a device takes. */
+static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
+{
+    if (cut->band_ns[device] >= 0)
+        return cut->band_ns[device];
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_region *reads = l->memo[op].now->reads;
+    struct ad_task task = {op, *ad_computed_at(l, op, device)};
+    struct ad_region read[MAX_STEPPED];
+    for (int k = 0; k < what->ninputs; k++)
+        read[k] = reads[at(l, k, device)];
+    cut->band_ns[device] =
+        ad_clocks_reading_ns(l->graph, &l->cluster->devices[device], &task, read);
+    return cut->band_ns[device];
 }
 
 /* active: the devices (bits) that follow steps. */
@@ -373,7 +386,7 @@ static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_
     for (int d = 0; d < l->ndevices; d++) {
         size_t first = cut->count;
         cut->first[d] = (int)first;
-        cut->band_ns[d] = time_of(l, d, op, *ad_computed_at(l, op, d));
+        cut->band_ns[d] = -1;
         if (active >> d & 1)
             follow_steps(l, op, d, &cut->steps[d]);
         cut->stepped = cut->stepped || cut->steps[d].count > 0;
@@ -445,7 +458,7 @@ static bool find_cut(struct ad_lowering *l, int op, int64_t *spent)
     mine->cut = &mine->cut_kept[place];
     mine->cut_stamp = mine->cut_memo.stamp[place];
     for (int d = 0; d < l->ndevices; d++)
-        spent[d] += active >> d & 1 ? mine->cut->band_ns[d] : 0;
+        spent[d] += active >> d & 1 ? band_ns(l, op, d, &mine->cut_kept[place]) : 0;
     return true;
 }
 
@@ -522,8 +535,7 @@ void ad_pieces_fini(struct ad_lowering *l)
             ad_free(cut->reads);
             ad_ints_fini(&cut->unfinished);
             ad_ints_fini(&cut->sent);
-            ad_ints_fini(&cut->first_sent);
-            ad_links_fini(&ops[i].links_kept[k]);
+            ad_free(ops[i].links_kept[k].block);
         }
     ad_free(ops);
     l->orders.ops = NULL;

@@ -47,7 +47,21 @@ struct ad_memo {
 AD_MUST_CHECK bool ad_memo_init(struct ad_memo *out, struct ad_arena *arena, int nwords);
 
 /* The place of the answer with this key, or -1. */
-int ad_memo_find(struct ad_memo *memo, const uint64_t *key);
+static inline int ad_memo_find(struct ad_memo *memo, const uint64_t *key)
+{
+    for (int i = 0; i < AD_KEPT; i++) {
+        int place = memo->recent.place[i], n = 0;
+        const uint64_t *kept = &memo->keys[place * memo->nwords];
+        while (n < memo->nwords && kept[n] == key[n])
+            n++;
+        if (n < memo->nwords || memo->stamp[place] == 0)
+            continue;
+        if (i > 0)
+            ad_recent_use(&memo->recent, place);
+        return place;
+    }
+    return -1;
+}
 
 /* A place for an answer (of the first `kept`), forgotten from now on; ad_memo_keep() once it is
  * complete. */
@@ -93,7 +107,8 @@ struct ad_steps {
 struct ad_piece {
     int op, device;
     bool edge;
-    int64_t ns; /* on its device */
+    int first_sent, nsent; /* of the cut's sent[]: the messages of which it is a part */
+    int64_t ns;            /* on its device */
     struct ad_region region;
 };
 
@@ -104,27 +119,25 @@ struct ad_cut {
     size_t count, room;
     struct ad_region *reads; /* [piece * ninputs + input] */
     size_t reads_room;
-    int64_t *band_ns;                /* by device: all of the band at once */
-    struct ad_steps *steps;          /* by device */
-    bool stepped;                    /* there are steps */
-    struct ad_ints unfinished;       /* by message of the op: of how many pieces it is */
-    struct ad_ints sent, first_sent; /* by piece: the messages of which it is a part */
-};
-
-/* A message that a piece reads: of which input, which of those of its value. */
-struct ad_coming {
-    int input, message;
+    int64_t *band_ns;          /* by device: all of the band at once */
+    struct ad_steps *steps;    /* by device */
+    bool stepped;              /* there are steps */
+    struct ad_ints unfinished; /* by message of the op: of how many pieces it is */
+    struct ad_ints sent;       /* the messages of which the pieces are parts, by piece */
 };
 
 /* What the pieces of an op wait for. The items of an input are the pieces of its producer, then the
- * messages of the value (of network inputs: all messages of inputs). */
+ * messages of the value (of network inputs: all messages of inputs). In one block, as it is read a
+ * lot; what is "at" is an index into it:
+ *   [k]             at which the bounds of the first item of input k are (of a value's first input)
+ *   [ninputs]       at which the bounds of the messages of the first piece are
+ *   bounds of items: at which the pieces that read it begin; the next bound is their end
+ *   bounds of pieces: at which the messages that it reads begin: pairs of input and message
+ *   waits[piece]    for so many items, and edges */
 struct ad_links {
-    struct ad_ints waits;                 /* by piece: for so many items, and edges */
-    struct ad_ints item;                  /* by input: its first item; of a value's first input */
-    struct ad_ints first_target, targets; /* by item: the pieces that read it */
-    struct ad_coming *coming;             /* what it receives, by piece: */
-    size_t ncoming, coming_room;
-    struct ad_ints first_coming;
+    int *block;
+    size_t room;
+    const int *waits;
 };
 
 /* All about one op. */
@@ -147,9 +160,17 @@ void ad_pieces_fini(struct ad_lowering *l);
  * memory. */
 AD_MUST_CHECK bool ad_pieces_cut(struct ad_lowering *l);
 
+/* What links are made of, before they are packed. */
+struct ad_link_parts {
+    struct ad_ints waits;
+    struct ad_ints item;                  /* by input: its first item */
+    struct ad_ints first_target, targets; /* by item */
+    struct ad_ints first_coming, coming;  /* by piece: pairs */
+};
+
 /* links.c: op's links; its cut and those of the ops before it are there. */
 AD_MUST_CHECK bool ad_links_find(struct ad_lowering *l, int op);
-void ad_links_fini(struct ad_links *links);
+void ad_link_parts_fini(struct ad_link_parts *parts);
 
 AD_MUST_CHECK bool ad_ints_add(struct ad_ints *ints, int number);
 void ad_ints_fini(struct ad_ints *ints);

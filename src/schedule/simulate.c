@@ -37,18 +37,37 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static int64_t compute_ns(const struct ad_graph *graph, const struct ad_device *device,
-                          const struct ad_task *task)
+/* What a task takes that reads so many elements. */
+static int64_t work_ns(const struct ad_graph *graph, const struct ad_device *device,
+                       const struct ad_task *task, int64_t in)
 {
     const struct ad_op *op = &graph->ops[task->op];
-    int64_t images = graph->values[op->output].box.n, in = 0, r0, r1;
-    for (int k = 0; k < op->ninputs; k++)
-        in += graph->values[op->inputs[k]].box.n *
-              ad_region_elements(ad_need(graph, op, k, task->region));
+    int64_t images = graph->values[op->output].box.n, r0, r1;
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     struct ad_work work =
         ad_cost_work(graph, op, images * ad_region_elements(task->region), in, r1 - r0);
     return ad_clocks_ns(ad_cost_seconds(device, &work));
+}
+
+int64_t ad_clocks_reading_ns(const struct ad_graph *graph, const struct ad_device *device,
+                             const struct ad_task *task, const struct ad_region *reads)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t in = 0;
+    for (int k = 0; k < op->ninputs; k++)
+        in += graph->values[op->inputs[k]].box.n * ad_region_elements(reads[k]);
+    return work_ns(graph, device, task, in);
+}
+
+static int64_t compute_ns(const struct ad_graph *graph, const struct ad_device *device,
+                          const struct ad_task *task)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t in = 0;
+    for (int k = 0; k < op->ninputs; k++)
+        in += graph->values[op->inputs[k]].box.n *
+              ad_region_elements(ad_need(graph, op, k, task->region));
+    return work_ns(graph, device, task, in);
 }
 
 int64_t ad_clocks_task_ns(struct ad_clocks *c, const struct ad_graph *graph,

@@ -216,7 +216,7 @@ static void pin_regions(const struct ad_graph *graph, const struct ad_layout *la
             dim == AD_DIM_H && across > 1
                 ? tile(value, cuts, across, d, layout->ndevices)
                 : slab(value, dim, ad_cut_row(cuts[d], size), ad_cut_row(cuts[d + 1], size));
-        *ad_assigned(out, i, d) = ad_region_allow(graph, op, band);
+        *ad_assigned(out, i, d) = ad_region_empty(band) ? band : ad_region_allow(graph, op, band);
     }
 }
 
@@ -236,7 +236,8 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
         pin_regions(graph, layout, i, out);
     } else {
         for (int d = 0; d < n; d++)
-            *ad_assigned(out, i, d) = ad_region_allow(graph, op, *ad_assigned(out, i, d));
+            if (!ad_region_empty(*ad_assigned(out, i, d)))
+                *ad_assigned(out, i, d) = ad_region_allow(graph, op, *ad_assigned(out, i, d));
     }
     for (int k = 0; k < op->ninputs; k++) {
         int p = graph->values[op->inputs[k]].producer;
@@ -249,8 +250,9 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
             (theirs->dim == AD_DIM_WHOLE || theirs->pinned || exchange[p]))
             continue;
         for (int d = 0; d < n; d++)
-            *ad_assigned(out, p, d) = ad_region_hull(
-                *ad_assigned(out, p, d), ad_need(graph, op, k, *ad_assigned(out, i, d)));
+            if (!ad_region_empty(*ad_assigned(out, i, d)))
+                *ad_assigned(out, p, d) = ad_region_hull(
+                    *ad_assigned(out, p, d), ad_need(graph, op, k, *ad_assigned(out, i, d)));
     }
 }
 
