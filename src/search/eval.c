@@ -44,6 +44,9 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
         ad_assignment_init(&out->scratch, p->graph->nops, p->cluster->ndevices, err);
     if (status == ADAPS_OK)
         status = ad_scorer_new(p->graph, p->cluster, &out->scorer, err);
+    out->memo = ad_layout_memo_new(p->graph, p->cluster->ndevices);
+    if (status == ADAPS_OK && !out->memo)
+        status = ad_error_memory(err, "search", (size_t)p->graph->nops);
     if (status != ADAPS_OK)
         ad_eval_fini(out);
     return status;
@@ -54,6 +57,8 @@ void ad_eval_fini(struct ad_eval *eval)
     ad_assignment_fini(&eval->scratch);
     ad_scorer_free(eval->scorer);
     eval->scorer = NULL;
+    ad_layout_memo_free(eval->memo);
+    eval->memo = NULL;
     ad_free(eval->exchange);
     eval->exchange = NULL;
 }
@@ -171,7 +176,8 @@ static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *
     const struct ad_search_problem *p = eval->terrain->problem;
     struct ad_forecast forecast;
     const int64_t *memory;
-    ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &eval->scratch);
+    ad_layout_regions_again(eval->memo, p->graph, p->cluster->source, layout, eval->exchange,
+                            &eval->scratch);
     enum adaps_status status = find_forecast(eval, &forecast, &memory);
     if (status != ADAPS_OK)
         return status;

@@ -20,6 +20,7 @@ struct ad_eval {
     const struct ad_terrain *terrain;
     struct ad_assignment scratch;
     struct ad_scorer *scorer;
+    struct ad_layout_memo *memo;
     bool weigh; /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
     int64_t visited;    /* layouts evaluated so far */

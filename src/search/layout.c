@@ -203,7 +203,7 @@ static struct ad_region tile(const struct ad_value *value, const int *cuts, int 
 }
 
 static void pin_regions(const struct ad_graph *graph, const struct ad_layout *layout, int i,
-                        struct ad_assignment *out)
+                        struct ad_region *out)
 {
     const struct ad_op *op = &graph->ops[i];
     const struct ad_value *value = &graph->values[op->output];
@@ -216,28 +216,143 @@ static void pin_regions(const struct ad_graph *graph, const struct ad_layout *la
             dim == AD_DIM_H && across > 1
                 ? tile(value, cuts, across, d, layout->ndevices)
                 : slab(value, dim, ad_cut_row(cuts[d], size), ad_cut_row(cuts[d + 1], size));
-        *ad_assigned(out, i, d) = ad_region_empty(band) ? band : ad_region_allow(graph, op, band);
+        out[d] = ad_region_empty(band) ? band : ad_region_allow(graph, op, band);
     }
 }
 
+/* The regions of op i, in place; before, those of a derived op are what later ops read. */
+static void find_regions(const struct ad_graph *graph, const struct ad_layout *layout, int i,
+                         bool derived, struct ad_region *regions)
+{
+    const struct ad_op *op = &graph->ops[i];
+    for (int d = 0; d < layout->ndevices && layout->ops[i].dim == AD_DIM_WHOLE; d++)
+        regions[d] =
+            d == layout->ops[i].at ? ad_region_whole(&graph->values[op->output]) : ad_region_none();
+    for (int d = 0; d < layout->ndevices && derived; d++)
+        if (!ad_region_empty(regions[d]))
+            regions[d] = ad_region_allow(graph, op, regions[d]);
+    if (layout->ops[i].dim != AD_DIM_WHOLE && !derived)
+        pin_regions(graph, layout, i, regions);
+}
+
+/* reads[input * ndevices + device]: what an op's regions read. */
+static void find_reads(const struct ad_graph *graph, const struct ad_op *op, int ndevices,
+                       const struct ad_region *regions, struct ad_region *reads)
+{
+    for (int k = 0; k < op->ninputs; k++)
+        for (int d = 0; d < ndevices; d++)
+            reads[k * ndevices + d] =
+                ad_region_empty(regions[d]) ? regions[d] : ad_need(graph, op, k, regions[d]);
+}
+
+/* --- what is remembered --- */
+
+#define KEPT 4
+
+/* What became of an op, and for what. */
+struct kept {
+    bool valid, derived;
+    struct ad_op_layout form;
+    int *cuts;                /* of an op that is not derived */
+    struct ad_region *wanted; /* of a derived op */
+    struct ad_region *regions, *reads;
+};
+
+struct ad_layout_memo {
+    struct ad_arena arena;
+    int nops;
+    struct kept *kept; /* [op * KEPT], the one used last first */
+};
+
+struct ad_layout_memo *ad_layout_memo_new(const struct ad_graph *graph, int ndevices)
+{
+    struct ad_layout_memo *memo = ad_calloc(1, sizeof *memo);
+    size_t n = (size_t)ndevices;
+    if (!memo)
+        return NULL;
+    memo->kept = ad_arena_alloc(&memo->arena, (size_t)graph->nops * KEPT, sizeof *memo->kept);
+    bool room = memo->kept != NULL;
+    for (int i = 0; i < graph->nops * KEPT && room; i++) {
+        struct kept *k = &memo->kept[i];
+        size_t nreads = n * (size_t)graph->ops[i / KEPT].ninputs;
+        k->cuts = ad_arena_alloc(&memo->arena, n + 1, sizeof *k->cuts);
+        k->wanted = ad_arena_alloc(&memo->arena, n, sizeof *k->wanted);
+        k->regions = ad_arena_alloc(&memo->arena, n, sizeof *k->regions);
+        k->reads = ad_arena_alloc(&memo->arena, nreads, sizeof *k->reads);
+        room = k->cuts && k->wanted && k->regions && k->reads;
+    }
+    if (room)
+        return memo;
+    ad_layout_memo_free(memo);
+    return NULL;
+}
+
+void ad_layout_memo_free(struct ad_layout_memo *memo)
+{
+    if (memo)
+        ad_arena_fini(&memo->arena);
+    ad_free(memo);
+}
+
+static bool fits(const struct kept *k, const struct ad_layout *layout, int i, bool derived,
+                 const struct ad_region *wanted)
+{
+    const struct ad_op_layout *form = &layout->ops[i];
+    size_t n = (size_t)layout->ndevices;
+    if (!k->valid || k->derived != derived)
+        return false;
+    if (derived)
+        return memcmp(k->wanted, wanted, n * sizeof *wanted) == 0;
+    if (k->form.dim != form->dim || k->form.at != form->at || k->form.across != form->across)
+        return false;
+    return memcmp(k->cuts, ad_layout_cuts(layout, i), (n + 1) * sizeof *k->cuts) == 0;
+}
+
+/* What becomes of op i, whose later ops want `wanted`. */
+static const struct kept *recall(struct ad_layout_memo *memo, const struct ad_graph *graph,
+                                 const struct ad_layout *layout, int i, bool derived,
+                                 const struct ad_region *wanted)
+{
+    struct kept *first = &memo->kept[i * KEPT];
+    size_t n = (size_t)layout->ndevices;
+    int place = 0;
+    while (place < KEPT - 1 && !fits(&first[place], layout, i, derived, wanted))
+        place++;
+    struct kept found = first[place];
+    memmove(first + 1, first, (size_t)place * sizeof *first);
+    if (!fits(&found, layout, i, derived, wanted)) {
+        found.valid = true;
+        found.derived = derived;
+        found.form = layout->ops[i];
+        memcpy(found.cuts, ad_layout_cuts(layout, i), (n + 1) * sizeof *found.cuts);
+        memcpy(found.wanted, wanted, n * sizeof *wanted);
+        memcpy(found.regions, wanted, n * sizeof *wanted);
+        find_regions(graph, layout, i, derived, found.regions);
+        find_reads(graph, &graph->ops[i], layout->ndevices, found.regions, found.reads);
+    }
+    *first = found;
+    return first;
+}
+
+/* --- all ops --- */
+
 /* `wanted` of an op's regions holds the hull of what later ops read; only `exchange` (set while its
- * readers are visited) forces a pin. */
-static void visit(const struct ad_graph *graph, const struct ad_layout *layout, int i,
-                  bool *exchange, struct ad_assignment *out)
+ * readers are visited) forces a pin. memo: nullable. */
+static void visit(struct ad_layout_memo *memo, const struct ad_graph *graph,
+                  const struct ad_layout *layout, int i, bool *exchange, struct ad_assignment *out)
 {
     const struct ad_op *op = &graph->ops[i];
     const struct ad_op_layout *mine = &layout->ops[i];
+    struct ad_region *regions = ad_assigned(out, i, 0);
+    const struct kept *kept = NULL;
     int n = layout->ndevices;
-    if (mine->dim == AD_DIM_WHOLE) {
-        for (int d = 0; d < n; d++)
-            *ad_assigned(out, i, d) =
-                d == mine->at ? ad_region_whole(&graph->values[op->output]) : ad_region_none();
-    } else if (mine->dim != AD_DIM_EACH && (mine->pinned || exchange[i])) {
-        pin_regions(graph, layout, i, out);
+    bool derived =
+        mine->dim == AD_DIM_EACH || (mine->dim != AD_DIM_WHOLE && !mine->pinned && !exchange[i]);
+    if (memo) {
+        kept = recall(memo, graph, layout, i, derived, regions);
+        memcpy(regions, kept->regions, (size_t)n * sizeof *regions);
     } else {
-        for (int d = 0; d < n; d++)
-            if (!ad_region_empty(*ad_assigned(out, i, d)))
-                *ad_assigned(out, i, d) = ad_region_allow(graph, op, *ad_assigned(out, i, d));
+        find_regions(graph, layout, i, derived, regions);
     }
     for (int k = 0; k < op->ninputs; k++) {
         int p = graph->values[op->inputs[k]].producer;
@@ -249,15 +364,17 @@ static void visit(const struct ad_graph *graph, const struct ad_layout *layout, 
         if (theirs->dim != AD_DIM_EACH &&
             (theirs->dim == AD_DIM_WHOLE || theirs->pinned || exchange[p]))
             continue;
+        struct ad_region *wanted = ad_assigned(out, p, 0);
         for (int d = 0; d < n; d++)
-            if (!ad_region_empty(*ad_assigned(out, i, d)))
-                *ad_assigned(out, p, d) = ad_region_hull(
-                    *ad_assigned(out, p, d), ad_need(graph, op, k, *ad_assigned(out, i, d)));
+            if (!ad_region_empty(regions[d]))
+                wanted[d] = ad_region_hull(wanted[d], kept ? kept->reads[k * n + d]
+                                                           : ad_need(graph, op, k, regions[d]));
     }
 }
 
-void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
-                       bool *exchange, struct ad_assignment *out)
+void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph *graph, int source,
+                             const struct ad_layout *layout, bool *exchange,
+                             struct ad_assignment *out)
 {
     out->hub = layout->hub;
     out->levels = layout->levels;
@@ -276,7 +393,13 @@ void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad
             *ad_assigned(out, p, source) = ad_region_whole(&graph->values[graph->outputs[i]]);
     }
     for (int i = layout->nops - 1; i >= 0; i--)
-        visit(graph, layout, i, exchange, out);
+        visit(memo, graph, layout, i, exchange, out);
+}
+
+void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
+                       bool *exchange, struct ad_assignment *out)
+{
+    ad_layout_regions_again(NULL, graph, source, layout, exchange, out);
 }
 
 /* log10 of the ways to place `cuts` cuts, in order, among rows 0..size. */

@@ -90,6 +90,19 @@ void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, doubl
 void ad_layout_regions(const struct ad_graph *graph, int source, const struct ad_layout *layout,
                        bool *exchange, struct ad_assignment *out);
 
+/* What the last few layouts made of each op: for searches, whose layouts differ in a few ops. */
+struct ad_layout_memo;
+
+/* For layouts of one graph on so many devices. Free with ad_layout_memo_free() (NULL is fine).
+ * NULL without memory. */
+struct ad_layout_memo *ad_layout_memo_new(const struct ad_graph *graph, int ndevices);
+void ad_layout_memo_free(struct ad_layout_memo *memo);
+
+/* As ad_layout_regions(), sooner. */
+void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph *graph, int source,
+                             const struct ad_layout *layout, bool *exchange,
+                             struct ad_assignment *out);
+
 /* log10 of how many layouts there are: per op either one of the devices, or a dimension, cuts at
  * whole rows (columns, channels) and a pin. */
 double ad_layout_space(const struct ad_terrain *terrain);
