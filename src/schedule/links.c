@@ -46,14 +46,6 @@ void ad_memo_keep(struct ad_memo *memo, int place, const uint64_t *key, uint64_t
     memo->stamp[place] = stamp;
 }
 
-bool ad_ints_add(struct ad_ints *ints, int number)
-{
-    if (!ad_grow(&ints->list, ints->count, &ints->room, sizeof *ints->list))
-        return false;
-    ints->list[ints->count++] = number;
-    return true;
-}
-
 void ad_ints_fini(struct ad_ints *ints)
 {
     ad_free(ints->list);

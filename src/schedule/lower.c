@@ -106,7 +106,7 @@ static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kin
     };
 }
 
-static void add_beat(struct ad_lowering *l, int device, struct ad_beat beat)
+static inline void add_beat(struct ad_lowering *l, int device, struct ad_beat beat)
 {
     struct ad_beats *beats = &l->beats[device];
     if (beats->count == beats->room &&
@@ -155,8 +155,8 @@ static void write_task(struct ad_lowering *l, int op, int device, struct ad_regi
     p->tasks[p->ntasks++] = (struct ad_task){op, region};
 }
 
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region,
-                           int64_t ns)
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
+                           const struct ad_region *region, int64_t ns)
 {
     struct ad_beats *beats = &l->beats[device];
     struct ad_beat *last = beats->count > 0 ? &beats->list[beats->count - 1] : NULL;
@@ -166,7 +166,7 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_
     else
         add_beat(l, device, (struct ad_beat){.ns = ns});
     if (l->schedule)
-        write_task(l, op, device, region);
+        write_task(l, op, device, *region);
 }
 
 /* A task in the graph's order. */
@@ -174,7 +174,7 @@ static void emit_part(struct ad_lowering *l, int op, int device, struct ad_regio
 {
     struct ad_task task = {op, region};
     int64_t ns = ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
-    ad_lowering_emit_task(l, op, device, region, ns);
+    ad_lowering_emit_task(l, op, device, &region, ns);
 }
 
 /* Links each message to the one before it between the same devices, and sorts the indices of the

@@ -164,8 +164,8 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
 
 /* RECV of t, behind all earlier messages between the same two devices. */
 void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device, struct ad_region region,
-                           int64_t ns);
+void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
+                           const struct ad_region *region, int64_t ns);
 
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {

@@ -228,7 +228,7 @@ static void run_piece(struct ad_lowering *l, int q, int64_t start)
     const struct ad_cut *cut = now->cut;
     int mine = q - now->first_piece;
     receive(l, piece->op, mine);
-    ad_lowering_emit_task(l, piece->op, piece->device, piece->region, piece->ns);
+    ad_lowering_emit_task(l, piece->op, piece->device, &piece->region, piece->ns);
     o->clock[piece->device] = start + piece->ns;
     if (l->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);

@@ -172,7 +172,16 @@ struct ad_link_parts {
 AD_MUST_CHECK bool ad_links_find(struct ad_lowering *l, int op);
 void ad_link_parts_fini(struct ad_link_parts *parts);
 
-AD_MUST_CHECK bool ad_ints_add(struct ad_ints *ints, int number);
+/* False without memory. */
+AD_MUST_CHECK static inline bool ad_ints_add(struct ad_ints *ints, int number)
+{
+    if (ints->count == ints->room &&
+        !ad_grow(&ints->list, ints->count, &ints->room, sizeof *ints->list))
+        return false;
+    ints->list[ints->count++] = number;
+    return true;
+}
+
 void ad_ints_fini(struct ad_ints *ints);
 
 /* Whether no input before k is the same value. */

@@ -4,7 +4,17 @@
 
 #include <string.h>
 
+#define SCORED 8 /* assignments whose forecast is remembered */
+
+/* An assignment, and what came out. */
+struct scored {
+    bool valid;
+    struct ad_assignment assignment; /* a copy */
+    struct ad_forecast forecast;
+};
+
 struct ad_scorer {
+    struct scored scored[SCORED]; /* the one used last first */
     struct ad_lowering lowering;
     struct ad_clocks clocks;
     struct ad_schedule schedule;
@@ -24,6 +34,8 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     s->busy = ad_calloc((size_t)cluster->ndevices, sizeof *s->busy);
     if (status == ADAPS_OK && !s->busy)
         status = ad_error_memory(err, "scorer", (size_t)cluster->ndevices);
+    for (int i = 0; i < SCORED && status == ADAPS_OK; i++)
+        status = ad_assignment_init(&s->scored[i].assignment, graph->nops, cluster->ndevices, err);
     s->lowering.clocks = &s->clocks;
     if (status == ADAPS_OK)
         *out = s;
@@ -40,6 +52,8 @@ void ad_scorer_free(struct ad_scorer *s)
     ad_clocks_fini(&s->clocks);
     ad_schedule_fini(&s->schedule);
     ad_free(s->busy);
+    for (int i = 0; i < SCORED; i++)
+        ad_assignment_fini(&s->scored[i].assignment);
     ad_free(s);
 }
 
@@ -57,8 +71,42 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     return status;
 }
 
-enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
-                                  struct ad_forecast *out)
+static bool same_assignment(const struct ad_assignment *a, const struct ad_assignment *b)
+{
+    size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
+    return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
+           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+           memcmp(a->region, b->region, count * sizeof *a->region) == 0;
+}
+
+static void copy_assignment(const struct ad_assignment *from, struct ad_assignment *to)
+{
+    size_t nops = (size_t)from->nops, count = nops * (size_t)from->ndevices;
+    to->hub = from->hub;
+    to->levels = from->levels;
+    to->parts = from->parts;
+    to->order = from->order;
+    memcpy(to->early, from->early, nops * sizeof *to->early);
+    memcpy(to->region, from->region, count * sizeof *to->region);
+}
+
+/* The remembered assignment, or a place for it, goes to the front. */
+static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *assignment)
+{
+    int place = 0;
+    while (place < SCORED - 1 && s->scored[place].valid &&
+           !same_assignment(assignment, &s->scored[place].assignment))
+        place++;
+    struct scored found = s->scored[place];
+    memmove(&s->scored[1], &s->scored[0], (size_t)place * sizeof found);
+    if (found.valid && !same_assignment(assignment, &found.assignment))
+        found.valid = false;
+    s->scored[0] = found;
+    return &s->scored[0];
+}
+
+static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
+                                    struct ad_forecast *out)
 {
     struct ad_lowering *l = &s->lowering;
     enum adaps_status status = ad_lowering_run(l, assignment, NULL);
@@ -69,4 +117,19 @@ enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignmen
     for (int d = 0; d < l->ndevices; d++)
         out->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
     return status;
+}
+
+enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
+                                  struct ad_forecast *out)
+{
+    struct scored *scored = recall(s, assignment);
+    if (!scored->valid) {
+        enum adaps_status status = clock_anew(s, assignment, &scored->forecast);
+        if (status != ADAPS_OK)
+            return status;
+        copy_assignment(assignment, &scored->assignment);
+        scored->valid = true;
+    }
+    *out = scored->forecast;
+    return ADAPS_OK;
 }
