@@ -399,7 +399,6 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .nops = graph->nops,
         .reused = reused,
         .kept = reused ? AD_KEPT : 1,
-        .computed = ad_calloc(nops * n, sizeof *out->computed),
         .needed = ad_calloc(nvalues * n, sizeof *out->needed),
         .first_use = ad_calloc(nvalues * n, sizeof *out->first_use),
         .memo = ad_calloc(nops, sizeof *out->memo),
@@ -412,16 +411,15 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .step_room = ad_calloc(n, sizeof *out->step_room),
         .err = err,
     };
-    bool room = out->computed && out->needed && out->first_use && out->memo && out->last &&
-                out->first_message && out->start && out->beats && out->ntasks && out->task_room &&
-                out->step_room;
+    bool room = out->needed && out->first_use && out->memo && out->last && out->first_message &&
+                out->start && out->beats && out->ntasks && out->task_room && out->step_room;
     for (int i = 0; i < graph->nops && room; i++)
         room = make_memo(out, i);
     room = room && make_fed(out);
     if (room)
         return ADAPS_OK;
     ad_lowering_fini(out);
-    return ad_error_memory(err, "lowering", nops * n * sizeof *out->computed);
+    return ad_error_memory(err, "lowering", nvalues * n * sizeof *out->needed);
 }
 
 void ad_lowering_fini(struct ad_lowering *l)
@@ -429,7 +427,6 @@ void ad_lowering_fini(struct ad_lowering *l)
     for (int i = 0; l->memo && i < l->nops; i++)
         for (int k = 0; k < AD_KEPT; k++)
             ad_free(l->memo[i].kept[k].sends.list);
-    ad_free(l->computed);
     ad_free(l->needed);
     ad_free(l->first_use);
     ad_free(l->memo);

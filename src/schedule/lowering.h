@@ -106,7 +106,6 @@ struct ad_lowering {
     struct ad_orders orders;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */
     const bool *early;          /* by op */
-    struct ad_region *computed; /* [op * ndevices + device], pruned */
     struct ad_region *needed;   /* [value * ndevices + device], hulls */
     int *first_use;             /* likewise: op that reads it first */
     struct ad_arena arena;      /* of the memo's fixed parts */
@@ -139,7 +138,7 @@ AD_MUST_CHECK enum adaps_status ad_lowering_init(struct ad_lowering *out,
                                                  struct adaps_error *err);
 void ad_lowering_fini(struct ad_lowering *l);
 
-/* All messages of an assignment into l->all, what is computed into l->computed (route.c). */
+/* All messages of an assignment into l->all, by op what is found into memo[op].now (route.c). */
 AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
                                                   const struct ad_assignment *assignment);
 
@@ -167,9 +166,10 @@ void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
 void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
                            const struct ad_region *region, int64_t ns);
 
+/* What a device computes of an op; until the op is routed, what it is assigned. */
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
 {
-    return &l->computed[(size_t)op * (size_t)l->ndevices + (size_t)device];
+    return &l->memo[op].now->computed[device];
 }
 
 /* The messages of a value; of a network input those of all inputs; NULL of a constant. */

@@ -276,17 +276,15 @@ static int compare_transfers(const void *pa, const void *pb)
 }
 
 /* The kept answer for the op as it is assigned and needed now; else the entry to put it into. */
-static struct ad_routed *recall(struct ad_lowering *l, int op)
+static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_region *assigned)
 {
     size_t n = (size_t)l->ndevices, at = (size_t)l->graph->ops[op].output * n;
     struct ad_route_memo *memo = &l->memo[op];
-    const struct ad_region *assigned = ad_computed_at(l, op, 0);
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &memo->kept[memo->recent.place[i]];
         if (r->valid && r->hub == l->hub && !memcmp(r->assigned, assigned, n * sizeof *assigned) &&
             !memcmp(r->needed, &l->needed[at], n * sizeof *r->needed) &&
             !memcmp(r->first_use, &l->first_use[at], n * sizeof *r->first_use)) {
-            memcpy(ad_computed_at(l, op, 0), r->computed, n * sizeof *r->computed);
             ad_recent_use(&memo->recent, memo->recent.place[i]);
             return r;
         }
@@ -296,6 +294,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op)
     r->valid = false;
     r->hub = l->hub;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
+    memcpy(r->computed, assigned, n * sizeof *assigned);
     memcpy(r->needed, &l->needed[at], n * sizeof *r->needed);
     memcpy(r->first_use, &l->first_use[at], n * sizeof *r->first_use);
     return r;
@@ -360,10 +359,10 @@ static uint64_t stamp_inputs(struct ad_lowering *l, const struct ad_fed *f)
     return ++l->stamps;
 }
 
-static enum adaps_status route_op(struct ad_lowering *l, int i)
+static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_region *assigned)
 {
     const struct ad_op *op = &l->graph->ops[i];
-    struct ad_routed *r = recall(l, i);
+    struct ad_routed *r = recall(l, i, assigned);
     l->memo[i].now = r;
     if (r->valid)
         return ADAPS_OK;
@@ -376,7 +375,6 @@ static enum adaps_status route_op(struct ad_lowering *l, int i)
     prune(l, i);
     sort_transfers(&r->sends);
     time_messages(l, &r->sends);
-    memcpy(r->computed, ad_computed_at(l, i, 0), (size_t)l->ndevices * sizeof *r->computed);
     for (int k = 0; k < op->ninputs; k++)
         for (int d = 0; d < l->ndevices; d++)
             r->reads[k * l->ndevices + d] = ad_need(l->graph, op, k, r->computed[d]);
@@ -503,8 +501,6 @@ enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assig
     size_t n = (size_t)l->ndevices, nvalues = (size_t)graph->nvalues;
     l->hub = assignment->hub;
     l->early = assignment->early;
-    if (l->nops > 0)
-        memcpy(l->computed, assignment->region, (size_t)l->nops * n * sizeof *l->computed);
     memset(l->needed, 0, nvalues * n * sizeof *l->needed);
     memset(l->first_use, 0, nvalues * n * sizeof *l->first_use);
     for (int i = 0; i < graph->noutputs; i++)
@@ -512,7 +508,7 @@ enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assig
                   ad_region_whole(&graph->values[graph->outputs[i]]), l->nops);
     for (int i = l->nops - 1; i >= 0; i--) {
         const struct ad_op *op = &graph->ops[i];
-        enum adaps_status status = route_op(l, i);
+        enum adaps_status status = route_op(l, i, &assignment->region[(size_t)i * n]);
         if (status != ADAPS_OK)
             return status;
         for (int k = 0; k < op->ninputs; k++)

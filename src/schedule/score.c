@@ -3,12 +3,14 @@
 #include "schedule/lowering.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 #define SCORED 8 /* assignments whose forecast is remembered */
 
 /* An assignment, and what came out. */
 struct scored {
     bool valid;
+    uint64_t hash;
     struct ad_assignment assignment; /* a copy */
     struct ad_forecast forecast;
 };
@@ -93,14 +95,17 @@ static void copy_assignment(const struct ad_assignment *from, struct ad_assignme
 /* The remembered assignment, or a place for it, goes to the front. */
 static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *assignment)
 {
+    size_t count = (size_t)assignment->nops * (size_t)assignment->ndevices;
+    uint64_t hash = XXH3_64bits(assignment->region, count * sizeof *assignment->region);
     int place = 0;
-    while (place < SCORED - 1 && s->scored[place].valid &&
-           !same_assignment(assignment, &s->scored[place].assignment))
+    while (place < SCORED - 1 && !(s->scored[place].valid && s->scored[place].hash == hash &&
+                                   same_assignment(assignment, &s->scored[place].assignment)))
         place++;
     struct scored found = s->scored[place];
     memmove(&s->scored[1], &s->scored[0], (size_t)place * sizeof found);
-    if (found.valid && !same_assignment(assignment, &found.assignment))
-        found.valid = false;
+    found.valid =
+        found.valid && found.hash == hash && same_assignment(assignment, &found.assignment);
+    found.hash = hash;
     s->scored[0] = found;
     return &s->scored[0];
 }
