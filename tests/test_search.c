@@ -184,6 +184,7 @@ static void check_forecast(const struct ad_schedule *score, const struct ad_fore
     uint64_t computing = 0;
     for (int d = 0; d < score->ndevices; d++)
         computing |= (uint64_t)(score->programs[d].ntasks > 0) << d;
+    ck_assert(!forecast->over);
     ck_assert_int_eq(forecast->makespan_ns, score->makespan_ns);
     ck_assert_int_eq(forecast->bytes, score->bytes);
     ck_assert_int_eq(forecast->messages, score->messages);
@@ -214,7 +215,8 @@ START_TEST(scores_are_schedules)
             struct ad_forecast forecast;
             scramble(&terrain, &layout, &rng);
             ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
-            ck_assert_int_eq(ad_scorer_clock(scorer, &a, &forecast), ADAPS_OK);
+            ck_assert_int_eq(ad_scorer_clock(scorer, &a, 1, &forecast), ADAPS_OK);
+            ck_assert_int_eq(ad_scorer_clock(scorer, &a, INT64_MAX, &forecast), ADAPS_OK);
             ck_assert_int_eq(ad_scorer_run(scorer, &a, true, &score), ADAPS_OK);
             check_score(&p, &a, score, seed);
             check_forecast(score, &forecast);

@@ -23,6 +23,7 @@ struct ad_beat {
 struct ad_beats {
     struct ad_beat *list;
     size_t count, room;
+    int64_t work_ns; /* computing, in all */
 };
 
 struct ad_clocks {
@@ -64,12 +65,12 @@ int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t by
 int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
 
 /* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.
- * steps: nullable; the programs, whose steps get their times. */
-AD_MUST_CHECK enum adaps_status ad_clocks_run(struct ad_clocks *clocks,
-                                              const struct ad_cluster *cluster,
-                                              const struct ad_beats *beats, size_t ntags,
-                                              struct ad_program *steps, int64_t *busy_ns,
-                                              int64_t *makespan_ns, struct adaps_error *err);
+ * steps: nullable; the programs, whose steps get their times. limit_ns: INT64_MAX, or the run ends
+ * once it is sure to take longer; then *makespan_ns is INT64_MAX. */
+AD_MUST_CHECK enum adaps_status
+ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
+              const struct ad_beats *beats, size_t ntags, struct ad_program *steps,
+              int64_t limit_ns, int64_t *busy_ns, int64_t *makespan_ns, struct adaps_error *err);
 
 static inline struct ad_time *ad_clocks_time(struct ad_clocks *c, const struct ad_task *task,
                                              int class)

@@ -161,6 +161,7 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
     struct ad_beats *beats = &l->beats[device];
     struct ad_beat *last = beats->count > 0 ? &beats->list[beats->count - 1] : NULL;
     l->ntasks[device]++;
+    beats->work_ns = ad_clocks_plus(beats->work_ns, ns);
     if (last && last->tag == 0)
         last->ns = ad_clocks_plus(last->ns, ns);
     else
@@ -331,10 +332,10 @@ static enum adaps_status emit(struct ad_lowering *l)
 {
     bool room = true;
     l->bytes = 0;
-    l->out_of_memory = false;
+    l->out_of_memory = l->over = false;
     memset(l->ntasks, 0, (size_t)l->ndevices * sizeof *l->ntasks);
     for (int d = 0; d < l->ndevices; d++)
-        l->beats[d].count = 0;
+        l->beats[d].count = 0, l->beats[d].work_ns = 0;
     while (l->waiting_room < l->all.count && room)
         room = ad_grow(&l->waiting, l->waiting_room, &l->waiting_room, sizeof *l->waiting);
     room = room && (!l->schedule || make_programs(l));
@@ -398,6 +399,7 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
         .reused = reused,
+        .limit = INT64_MAX,
         .kept = reused ? AD_KEPT : 1,
         .needed = ad_calloc(nvalues * n, sizeof *out->needed),
         .first_use = ad_calloc(nvalues * n, sizeof *out->first_use),

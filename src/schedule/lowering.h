@@ -93,6 +93,7 @@ struct ad_orders {
     int64_t start[AD_MAX_DEVICES];   /* and when that can start; INT64_MAX: none is open */
     uint64_t changed;                /* bit d: device d has to choose again */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+    int64_t rest[AD_MAX_DEVICES]; /* ns of the pieces that are not taken */
 };
 
 struct ad_lowering {
@@ -127,6 +128,8 @@ struct ad_lowering {
     int *ntasks;                  /* by device */
     int64_t bytes;                /* sent */
     bool out_of_memory;           /* something could not be emitted */
+    int64_t limit;                /* ns; the programs need not be complete when they take longer */
+    bool over;                    /* they do and are not */
     struct ad_schedule *schedule; /* the programs in full; NULL: not wanted */
     struct adaps_error *err;
 };

@@ -125,6 +125,7 @@ static bool prepare(struct ad_lowering *l)
     memset(o->clock, 0, sizeof o->clock);
     memset(o->up, 0, sizeof o->up);
     memset(o->down, 0, sizeof o->down);
+    memset(o->rest, 0, sizeof o->rest);
     memset(l->last, -1, n * n * sizeof *l->last);
     for (size_t d = 0; d < n; d++) {
         o->open[d].count = 0;
@@ -139,6 +140,8 @@ static bool prepare(struct ad_lowering *l)
         o->now[i] = (struct ad_op_now){cut, links->block, piece, l->first_message[i]};
         for (size_t q = 0; q < cut->count; q++, piece++) {
             o->pieces[piece] = (struct ad_taking){&cut->list[q], 0, waits[q]};
+            int64_t *rest = &o->rest[cut->list[q].device];
+            *rest = ad_clocks_plus(*rest, cut->list[q].ns);
             if (waits[q] == 0)
                 open_piece(o, piece);
         }
@@ -269,7 +272,7 @@ static void choose(struct ad_orders *o, int device)
     o->start[device] = start;
 }
 
-/* Runs the piece that can start soonest; false when none is open. */
+/* Runs the piece that can start soonest; false when none is open, or beyond the limit. */
 static bool advance(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
@@ -281,7 +284,11 @@ static bool advance(struct ad_lowering *l)
     struct ad_ints *open = &o->open[device];
     if (open->count == 0)
         return false;
+    l->over = ad_clocks_plus(o->start[device], o->rest[device]) > l->limit;
+    if (l->over)
+        return false;
     int place = o->best[device], piece = open->list[place];
+    o->rest[device] -= o->pieces[piece].piece->ns;
     open->list[place] = open->list[--open->count];
     o->changed |= UINT64_C(1) << device;
     run_piece(l, piece, o->start[device]);
@@ -296,6 +303,8 @@ bool ad_lowering_order(struct ad_lowering *l)
         send_input(l, l->graph->inputs[i]);
     while (advance(l))
         continue;
+    if (l->over)
+        return true;
     for (size_t t = 0; t < l->all.count; t++) /* the network's outputs, and what nobody reads */
         ad_lowering_emit_receive(l, t);
     return true;

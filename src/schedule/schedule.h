@@ -135,14 +135,18 @@ AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
 
 /* What a search wants to know of most schedules. */
 struct ad_forecast {
+    bool over; /* it takes longer than the limit: nothing else is known */
     int64_t makespan_ns, bytes, messages;
     uint64_t computing; /* bit d: device d has tasks */
 };
 
-/* The same without the programs, several times as fast. */
+/* The same without the programs, several times as fast. limit_ns: INT64_MAX, or what gives up as
+ * soon as some device's clock and the work that it has not done yet are beyond it. What takes no
+ * longer than the limit may be given up, too, hardly ever: where tasks are put in order, on clocks
+ * that are an estimate (order.c). What takes longer need not be given up. */
 AD_MUST_CHECK enum adaps_status ad_scorer_clock(struct ad_scorer *scorer,
                                                 const struct ad_assignment *assignment,
-                                                struct ad_forecast *out);
+                                                int64_t limit_ns, struct ad_forecast *out);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);

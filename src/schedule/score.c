@@ -10,6 +10,7 @@
 /* An assignment, and what came out. */
 struct scored {
     bool valid;
+    int64_t limit; /* of the forecast */
     uint64_t hash;
     struct ad_assignment assignment; /* a copy */
     struct ad_forecast forecast;
@@ -63,13 +64,14 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
                                 bool with_memory, const struct ad_schedule **out)
 {
     struct ad_lowering *l = &s->lowering;
+    l->limit = INT64_MAX;
     enum adaps_status status = ad_lowering_run(l, assignment, &s->schedule);
     *out = &s->schedule;
     if (status == ADAPS_OK && with_memory)
         status = ad_schedule_memory(l->graph, l->cluster->source, &s->schedule, l->err);
     if (status == ADAPS_OK)
         status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, s->schedule.programs,
-                               s->schedule.busy_ns, &s->schedule.makespan_ns, l->err);
+                               INT64_MAX, s->schedule.busy_ns, &s->schedule.makespan_ns, l->err);
     return status;
 }
 
@@ -111,28 +113,32 @@ static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *as
 }
 
 static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
-                                    struct ad_forecast *out)
+                                    int64_t limit_ns, struct ad_forecast *out)
 {
     struct ad_lowering *l = &s->lowering;
+    l->limit = limit_ns;
     enum adaps_status status = ad_lowering_run(l, assignment, NULL);
     *out = (struct ad_forecast){.bytes = l->bytes, .messages = (int64_t)l->all.count};
-    if (status == ADAPS_OK)
-        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, s->busy,
-                               &out->makespan_ns, l->err);
+    if (status == ADAPS_OK && !l->over)
+        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, limit_ns,
+                               s->busy, &out->makespan_ns, l->err);
+    out->over = l->over || out->makespan_ns == INT64_MAX;
     for (int d = 0; d < l->ndevices; d++)
         out->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
     return status;
 }
 
 enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
-                                  struct ad_forecast *out)
+                                  int64_t limit_ns, struct ad_forecast *out)
 {
     struct scored *scored = recall(s, assignment);
-    if (!scored->valid) {
-        enum adaps_status status = clock_anew(s, assignment, &scored->forecast);
+    if (!scored->valid || (scored->forecast.over && scored->limit < limit_ns)) {
+        scored->valid = false;
+        enum adaps_status status = clock_anew(s, assignment, limit_ns, &scored->forecast);
         if (status != ADAPS_OK)
             return status;
         copy_assignment(assignment, &scored->assignment);
+        scored->limit = limit_ns;
         scored->valid = true;
     }
     *out = scored->forecast;

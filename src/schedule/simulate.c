@@ -19,6 +19,8 @@ struct machine {
     const int64_t *latency;
     int64_t *arrival; /* by tag; -1 = not sent yet */
     int64_t *busy;
+    int64_t limit;
+    bool over; /* beyond the limit */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
     int64_t ready[AD_MAX_DEVICES]; /* of the SEND that the device has come to; -1: at none */
     size_t at[AD_MAX_DEVICES];     /* beat */
@@ -120,6 +122,9 @@ static void advance(struct machine *m, int device)
             if (m->arrival[-beat->tag] < 0)
                 return;
             m->clock[device] = later(start, m->arrival[-beat->tag]);
+            /* all of its work is for the result */
+            int64_t rest = beats->work_ns - m->busy[device];
+            m->over = m->over || ad_clocks_plus(m->clock[device], rest) > m->limit;
         } else {
             m->clock[device] = ad_clocks_plus(start, beat->ns);
             m->busy[device] = ad_clocks_plus(m->busy[device], beat->ns);
@@ -155,10 +160,12 @@ static enum adaps_status run(struct machine *m, struct adaps_error *err)
         for (int d = 0; d < n; d++)
             if (m->ready[d] >= 0 && (first < 0 || m->ready[d] < m->ready[first]))
                 first = d;
-        if (first < 0)
+        if (first < 0 || m->over)
             break;
         send(m, first);
     }
+    if (m->over)
+        return ADAPS_OK;
     for (int d = 0; d < n; d++)
         if (m->at[d] < m->beats[d].count)
             return ad_error_set(err, ADAPS_EINTERNAL,
@@ -230,14 +237,15 @@ void ad_clocks_fini(struct ad_clocks *clocks)
 
 enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
                                 const struct ad_beats *beats, size_t ntags,
-                                struct ad_program *steps, int64_t *busy_ns, int64_t *makespan_ns,
-                                struct adaps_error *err)
+                                struct ad_program *steps, int64_t limit_ns, int64_t *busy_ns,
+                                int64_t *makespan_ns, struct adaps_error *err)
 {
     struct machine m = {.cluster = cluster,
                         .beats = beats,
                         .steps = steps,
                         .latency = clocks->latency,
-                        .busy = busy_ns};
+                        .busy = busy_ns,
+                        .limit = limit_ns};
     while (clocks->room < ntags + 1)
         if (!ad_grow(&clocks->arrival, clocks->room, &clocks->room, sizeof *clocks->arrival))
             return ad_error_memory(err, "simulation", ntags);
@@ -245,7 +253,7 @@ enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluste
     memset(m.arrival, -1, (ntags + 1) * sizeof *m.arrival);
     memset(busy_ns, 0, (size_t)cluster->ndevices * sizeof *busy_ns);
     enum adaps_status status = run(&m, err);
-    *makespan_ns = m.clock[cluster->source];
+    *makespan_ns = m.over ? INT64_MAX : m.clock[cluster->source];
     return status;
 }
 
@@ -294,8 +302,8 @@ enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                 beat_of(&clocks, graph, cluster, d, p, &p->steps[beats[d].count]);
     }
     enum adaps_status status =
-        room ? ad_clocks_run(&clocks, cluster, beats, ntags, schedule->programs, schedule->busy_ns,
-                             &schedule->makespan_ns, err)
+        room ? ad_clocks_run(&clocks, cluster, beats, ntags, schedule->programs, INT64_MAX,
+                             schedule->busy_ns, &schedule->makespan_ns, err)
              : ad_error_memory(err, "simulation", ntags);
     for (int d = 0; d < schedule->ndevices; d++)
         ad_free(beats[d].list);

@@ -33,6 +33,7 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
         .weigh = memory_matters(p),
         .least_memory = -1,
         .cap_ns = p->latency_cap_ns,
+        .limit_ns = INT64_MAX,
         .err = err,
     };
     for (int d = 0; d < AD_MAX_DEVICES; d++)
@@ -161,7 +162,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
     const struct ad_schedule *schedule;
     *memory = NULL;
     if (!eval->weigh)
-        return ad_scorer_clock(eval->scorer, &eval->scratch, forecast);
+        return ad_scorer_clock(eval->scorer, &eval->scratch, eval->limit_ns, forecast);
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
     if (status != ADAPS_OK)
         return status;
@@ -182,6 +183,11 @@ static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *
     if (status != ADAPS_OK)
         return status;
     eval->visited++;
+    if (forecast.over) {
+        *score = (struct ad_score){.late = INT64_MAX, .first = INT64_MAX, .makespan_ns = INT64_MAX};
+        *won = false;
+        return ADAPS_OK;
+    }
     score_forecast(eval, &forecast, memory, score);
     int devices = __builtin_popcountll(forecast.computing);
     *won = keep(best, layout, score, devices);

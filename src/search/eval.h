@@ -24,6 +24,7 @@ struct ad_eval {
     bool weigh; /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
     int64_t visited;    /* layouts evaluated so far */
+    int64_t limit_ns;   /* INT64_MAX; or what takes longer needs no score, see ad_eval_score() */
     double space_log10; /* set by the search function */
     int64_t
         with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes; or -1 */
@@ -57,7 +58,10 @@ bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
 AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
                                             struct ad_best *best, bool *better);
 
-/* The same, and the layout's score. */
+/* The same, and the layout's score. A layout that takes longer than limit_ns may be given up
+ * (ad_scorer_clock()): then its score is worse than all, and it is neither kept nor one of those
+ * that tell of left out devices. limit_ns may be changed at any time; where memory may matter it
+ * has no effect. */
 AD_MUST_CHECK enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
                                               struct ad_best *best, struct ad_score *score);
 
