@@ -354,19 +354,53 @@ static enum adaps_status emit(struct ad_lowering *l)
     return ADAPS_OK;
 }
 
+/* Who reads what: each op once per value, as its first such input. */
+static void survey_readers(struct ad_lowering *l)
+{
+    const struct ad_graph *graph = l->graph;
+    int count = 0;
+    for (int v = 0; v < graph->nvalues; v++)
+        l->first_reader[v] = 0;
+    for (int i = 0; i < graph->nops; i++)
+        for (int k = 0; k < graph->ops[i].ninputs; k++)
+            l->first_reader[graph->ops[i].inputs[k]] += ad_input_first(&graph->ops[i], k);
+    for (int v = 0; v < graph->nvalues; v++) {
+        count += l->first_reader[v];
+        l->first_reader[v] = count;
+    }
+    l->first_reader[graph->nvalues] = count;
+    for (int i = graph->nops - 1; i >= 0; i--)
+        for (int k = 0; k < graph->ops[i].ninputs; k++)
+            if (ad_input_first(&graph->ops[i], k))
+                l->readers[--l->first_reader[graph->ops[i].inputs[k]]] = (struct ad_reader){i, k};
+}
+
+static size_t read_count(const struct ad_graph *graph)
+{
+    size_t count = 0;
+    for (int i = 0; i < graph->nops; i++)
+        count += (size_t)graph->ops[i].ninputs;
+    return count;
+}
+
+static int reader_count(const struct ad_lowering *l, int value)
+{
+    return l->first_reader[value + 1] - l->first_reader[value];
+}
+
 /* The fixed parts of an op's memo. */
 static bool make_memo(struct ad_lowering *l, int op)
 {
     size_t n = (size_t)l->ndevices, ninputs = (size_t)l->graph->ops[op].ninputs;
+    size_t nreaders = (size_t)reader_count(l, l->graph->ops[op].output);
     ad_recent_init(&l->memo[op].recent);
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &l->memo[op].kept[i];
         r->assigned = ad_arena_alloc(&l->arena, n, sizeof *r->assigned);
-        r->needed = ad_arena_alloc(&l->arena, n, sizeof *r->needed);
-        r->first_use = ad_arena_alloc(&l->arena, n, sizeof *r->first_use);
+        r->readers = ad_arena_alloc(&l->arena, nreaders, sizeof *r->readers);
         r->computed = ad_arena_alloc(&l->arena, n, sizeof *r->computed);
         r->reads = ad_arena_alloc(&l->arena, n * ninputs, sizeof *r->reads);
-        if (!r->assigned || !r->needed || !r->first_use || !r->computed || !r->reads)
+        if (!r->assigned || !r->readers || !r->computed || !r->reads)
             return false;
     }
     return true;
@@ -375,13 +409,14 @@ static bool make_memo(struct ad_lowering *l, int op)
 /* Likewise of the inputs. */
 static bool make_fed(struct ad_lowering *l)
 {
-    size_t count = (size_t)l->graph->ninputs * (size_t)l->ndevices;
+    size_t count = 0;
+    for (int i = 0; i < l->graph->ninputs; i++)
+        count += (size_t)reader_count(l, l->graph->inputs[i]);
     ad_recent_init(&l->recent_fed);
     for (int i = 0; i < l->kept; i++) {
         struct ad_fed *f = &l->fed[i];
-        f->needed = ad_arena_alloc(&l->arena, count, sizeof *f->needed);
-        f->first_use = ad_arena_alloc(&l->arena, count, sizeof *f->first_use);
-        if (!f->needed || !f->first_use)
+        f->readers = ad_arena_alloc(&l->arena, count, sizeof *f->readers);
+        if (!f->readers)
             return false;
     }
     return true;
@@ -401,8 +436,10 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .reused = reused,
         .limit = INT64_MAX,
         .kept = reused ? AD_KEPT : 1,
-        .needed = ad_calloc(nvalues * n, sizeof *out->needed),
-        .first_use = ad_calloc(nvalues * n, sizeof *out->first_use),
+        .first_reader = ad_calloc(nvalues + 1, sizeof *out->first_reader),
+        .readers = ad_calloc(read_count(graph), sizeof *out->readers),
+        .needed = ad_calloc(n, sizeof *out->needed),
+        .first_use = ad_calloc(n, sizeof *out->first_use),
         .memo = ad_calloc(nops, sizeof *out->memo),
         .last = ad_calloc(n * n, sizeof *out->last),
         .first_message = ad_calloc(nops, sizeof *out->first_message),
@@ -413,15 +450,18 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
         .step_room = ad_calloc(n, sizeof *out->step_room),
         .err = err,
     };
-    bool room = out->needed && out->first_use && out->memo && out->last && out->first_message &&
-                out->start && out->beats && out->ntasks && out->task_room && out->step_room;
+    bool room = out->first_reader && out->readers && out->needed && out->first_use && out->memo &&
+                out->last && out->first_message && out->start && out->beats && out->ntasks &&
+                out->task_room && out->step_room;
+    if (room)
+        survey_readers(out);
     for (int i = 0; i < graph->nops && room; i++)
         room = make_memo(out, i);
     room = room && make_fed(out);
     if (room)
         return ADAPS_OK;
     ad_lowering_fini(out);
-    return ad_error_memory(err, "lowering", nvalues * n * sizeof *out->needed);
+    return ad_error_memory(err, "lowering", nops * n * sizeof *out->needed);
 }
 
 void ad_lowering_fini(struct ad_lowering *l)
@@ -429,6 +469,8 @@ void ad_lowering_fini(struct ad_lowering *l)
     for (int i = 0; l->memo && i < l->nops; i++)
         for (int k = 0; k < AD_KEPT; k++)
             ad_free(l->memo[i].kept[k].sends.list);
+    ad_free(l->first_reader);
+    ad_free(l->readers);
     ad_free(l->needed);
     ad_free(l->first_use);
     ad_free(l->memo);

@@ -29,10 +29,11 @@ struct ad_transfers {
 /* What routing one op's output found, and for what: it depends on nothing else (without a hub). */
 struct ad_routed {
     bool valid;
-    uint64_t stamp; /* never the same for different answers */
+    uint64_t stamp;          /* the same only for equal answers */
+    uint64_t computed_stamp; /* the same only when the same is computed */
     int hub;
-    struct ad_region *assigned, *needed; /* by device: the key, with first_use */
-    int *first_use;
+    struct ad_region *assigned; /* by device: the key, with what the readers compute */
+    uint64_t *readers;          /* by reader of the output: its computed_stamp */
     struct ad_region *computed; /* by device: assigned, pruned */
     struct ad_region *reads;    /* [input * ndevices + device]: what computing that reads */
     struct ad_transfers sends;  /* in the order of the tags */
@@ -49,9 +50,13 @@ struct ad_fed {
     bool valid, levels;
     uint64_t stamp;
     int hub, parts;
-    struct ad_region *needed; /* [input * ndevices + device] */
-    int *first_use;           /* likewise */
+    uint64_t *readers; /* of all inputs, one after the other */
     struct ad_transfers sends;
+};
+
+/* Who reads a value: an op, first as this input. */
+struct ad_reader {
+    int op, input;
 };
 
 /* A piece while an order is made. */
@@ -68,17 +73,10 @@ struct ad_op_now {
     int first_piece, first_message;
 };
 
-/* Who reads a value: an op, first as this input. */
-struct ad_reader {
-    int op, input;
-};
-
 /* What order.c and pieces.c keep between runs, and need in one. */
 struct ad_orders {
     bool surveyed;
-    int *first_reader;         /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
-    struct ad_reader *readers; /* each op once, ascending */
-    int64_t *rank;             /* by op: ns from its start to the end on the source alone */
+    int64_t *rank; /* by op: ns from its start to the end on the source alone */
     struct ad_op_pieces *ops;
     uint64_t *key;                /* scratch */
     struct ad_steps *input_steps; /* [value * ndevices + device], of network inputs */
@@ -107,7 +105,9 @@ struct ad_lowering {
     struct ad_orders orders;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */
     const bool *early;          /* by op */
-    struct ad_region *needed;   /* [value * ndevices + device], hulls */
+    int *first_reader;          /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
+    struct ad_reader *readers;  /* each op once, ascending */
+    struct ad_region *needed;   /* of the value being routed, by device: hulls */
     int *first_use;             /* likewise: op that reads it first */
     struct ad_arena arena;      /* of the memo's fixed parts */
     struct ad_route_memo *memo; /* by op */

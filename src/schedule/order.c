@@ -17,28 +17,6 @@
 
 /* --- what does not change between runs --- */
 
-/* Who reads what: each op once per value, as its first such input. */
-static void survey_readers(struct ad_lowering *l)
-{
-    struct ad_orders *o = &l->orders;
-    const struct ad_graph *graph = l->graph;
-    int count = 0;
-    for (int v = 0; v < graph->nvalues; v++)
-        o->first_reader[v] = 0;
-    for (int i = 0; i < graph->nops; i++)
-        for (int k = 0; k < graph->ops[i].ninputs; k++)
-            o->first_reader[graph->ops[i].inputs[k]] += ad_input_first(&graph->ops[i], k);
-    for (int v = 0; v < graph->nvalues; v++) {
-        count += o->first_reader[v];
-        o->first_reader[v] = count;
-    }
-    o->first_reader[graph->nvalues] = count;
-    for (int i = graph->nops - 1; i >= 0; i--)
-        for (int k = 0; k < graph->ops[i].ninputs; k++)
-            if (ad_input_first(&graph->ops[i], k))
-                o->readers[--o->first_reader[graph->ops[i].inputs[k]]] = (struct ad_reader){i, k};
-}
-
 /* How long the way from each op to the end is. */
 static void survey_ranks(struct ad_lowering *l)
 {
@@ -46,8 +24,8 @@ static void survey_ranks(struct ad_lowering *l)
     for (int i = l->nops - 1; i >= 0; i--) {
         int v = l->graph->ops[i].output, source = l->cluster->source;
         int64_t behind = 0;
-        for (int r = o->first_reader[v]; r < o->first_reader[v + 1]; r++)
-            behind = o->rank[o->readers[r].op] > behind ? o->rank[o->readers[r].op] : behind;
+        for (int r = l->first_reader[v]; r < l->first_reader[v + 1]; r++)
+            behind = o->rank[l->readers[r].op] > behind ? o->rank[l->readers[r].op] : behind;
         struct ad_task all = {i, ad_region_whole(&l->graph->values[v])};
         o->rank[i] = behind + ad_clocks_task_ns(l->clocks, l->graph, l->cluster, source, &all);
     }
@@ -57,17 +35,12 @@ static bool survey(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_graph *graph = l->graph;
-    size_t n = (size_t)l->ndevices, nops = (size_t)graph->nops, nreads = 0;
-    for (int i = 0; i < graph->nops; i++)
-        nreads += (size_t)graph->ops[i].ninputs;
-    o->first_reader = ad_arena_alloc(&l->arena, (size_t)graph->nvalues + 1, sizeof(int));
-    o->readers = ad_arena_alloc(&l->arena, nreads + 1, sizeof *o->readers);
+    size_t n = (size_t)l->ndevices, nops = (size_t)graph->nops;
     o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
     o->now = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->now);
     o->open = ad_arena_alloc(&l->arena, n, sizeof *o->open);
-    if (!o->first_reader || !o->readers || !o->rank || !o->now || !o->open)
+    if (!o->rank || !o->now || !o->open)
         return false;
-    survey_readers(l);
     survey_ranks(l);
     o->surveyed = ad_pieces_init(l);
     return o->surveyed;
@@ -166,11 +139,12 @@ static void release_rest(struct ad_orders *o, int op, int device)
 
 /* An item of a value (struct ad_links) is there, or on its way: one less to wait for, for all
  * pieces that read it. */
-static void arrive(struct ad_orders *o, int value, int item, int64_t when)
+static void arrive(struct ad_lowering *l, int value, int item, int64_t when)
 {
-    for (int r = o->first_reader[value]; r < o->first_reader[value + 1]; r++) {
-        const struct ad_op_now *reader = &o->now[o->readers[r].op];
-        const int *links = reader->links, *bounds = &links[links[o->readers[r].input] + item];
+    struct ad_orders *o = &l->orders;
+    for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++) {
+        const struct ad_op_now *reader = &o->now[l->readers[r].op];
+        const int *links = reader->links, *bounds = &links[links[l->readers[r].input] + item];
         for (int i = bounds[0]; i < bounds[1]; i++) {
             int q = reader->first_piece + links[i];
             struct ad_taking *piece = &o->pieces[q];
@@ -200,7 +174,7 @@ static void send(struct ad_lowering *l, int t)
     *up = *down = start + m->wire_ns;
     int item =
         producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
-    arrive(o, m->value, item, *up + l->clocks->latency[pair]);
+    arrive(l, m->value, item, *up + l->clocks->latency[pair]);
 }
 
 static void send_input(struct ad_lowering *l, int value)
@@ -235,7 +209,7 @@ static void run_piece(struct ad_lowering *l, int q, int64_t start)
     o->clock[piece->device] = start + piece->ns;
     if (l->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);
-    arrive(o, l->graph->ops[piece->op].output, mine, o->clock[piece->device]);
+    arrive(l, l->graph->ops[piece->op].output, mine, o->clock[piece->device]);
     for (int i = piece->first_sent; i < piece->first_sent + piece->nsent; i++) {
         int t = now->first_message + cut->sent.list[i];
         if (--o->left.list[t] == 0)

@@ -90,9 +90,9 @@ static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
     memset(out->by_device, 0, (size_t)l->ndevices * sizeof *out->by_device);
     out->any = false;
     out->nhanded = 0;
-    for (int r = o->first_reader[v + 1]; r-- > o->first_reader[v];) {
-        const struct ad_op *reader = &l->graph->ops[o->readers[r].op];
-        const struct ad_edged *theirs = o->ops[o->readers[r].op].edged;
+    for (int r = l->first_reader[v + 1]; r-- > l->first_reader[v];) {
+        const struct ad_op *reader = &l->graph->ops[l->readers[r].op];
+        const struct ad_edged *theirs = o->ops[l->readers[r].op].edged;
         for (size_t i = 0; theirs && i < theirs->nhanded; i++)
             if (reader->inputs[theirs->handed[i].input] == v)
                 add_edge(&out->by_device[theirs->handed[i].device], theirs->handed[i].box);
@@ -146,8 +146,8 @@ static bool find_edges(struct ad_lowering *l, int op)
     int n = 0;
     o->key[n++] = l->memo[op].now->stamp;
     o->key[n++] = l->early[op];
-    for (int r = o->first_reader[what->output]; r < o->first_reader[what->output + 1]; r++) {
-        const struct ad_op_pieces *reader = &o->ops[o->readers[r].op];
+    for (int r = l->first_reader[what->output]; r < l->first_reader[what->output + 1]; r++) {
+        const struct ad_op_pieces *reader = &o->ops[l->readers[r].op];
         bool hands = reader->edged && reader->edged->nhanded > 0;
         o->key[n++] = hands ? reader->edged_stamp : 0;
         some = some || hands;
@@ -482,11 +482,10 @@ bool ad_pieces_cut(struct ad_lowering *l)
 
 static bool init_op(struct ad_lowering *l, int op)
 {
-    const struct ad_orders *o = &l->orders;
     struct ad_op_pieces *p = &l->orders.ops[op];
     size_t n = (size_t)l->ndevices;
     int v = l->graph->ops[op].output, ninputs = l->graph->ops[op].ninputs;
-    int nreaders = o->first_reader[v + 1] - o->first_reader[v];
+    int nreaders = l->first_reader[v + 1] - l->first_reader[v];
     bool room = ad_memo_init(&p->edged_memo, &l->arena, 2 + nreaders + ninputs) &&
                 ad_memo_init(&p->cut_memo, &l->arena, 3 + ninputs) &&
                 ad_memo_init(&p->links_memo, &l->arena, 2 + 2 * ninputs);

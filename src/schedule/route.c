@@ -7,7 +7,7 @@
  * the others. What it has received it passes on at once (a relay).
  *
  * A search lowers thousands of assignments that differ in a few ops. What is found for an op
- * depends on its assigned regions and on what is needed of its output and from when on; the last
+ * depends on its assigned regions and on what the readers of its output compute; the last
  * few answers are kept (struct ad_routed). */
 #include "schedule/lowering.h"
 #include "fusion/fused.h"
@@ -15,13 +15,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note_need(struct ad_lowering *l, int value, int device, struct ad_region r, int op)
+static void note_need(struct ad_lowering *l, int device, struct ad_region r, int op)
 {
-    size_t i = (size_t)value * (size_t)l->ndevices + (size_t)device;
-    if (ad_region_empty(r) || ad_value_constant(l->graph, value))
+    if (ad_region_empty(r))
         return;
-    l->needed[i] = ad_region_hull(l->needed[i], r);
-    l->first_use[i] = op;
+    l->needed[device] = ad_region_hull(l->needed[device], r);
+    l->first_use[device] = op;
+}
+
+/* What is needed of a value, all of whose readers are routed. */
+static void gather_needs(struct ad_lowering *l, int value)
+{
+    const struct ad_graph *graph = l->graph;
+    size_t n = (size_t)l->ndevices;
+    memset(l->needed, 0, n * sizeof *l->needed);
+    memset(l->first_use, 0, n * sizeof *l->first_use);
+    for (int i = 0; i < graph->noutputs; i++)
+        if (graph->outputs[i] == value)
+            note_need(l, l->cluster->source, ad_region_whole(&graph->values[value]), l->nops);
+    for (int r = l->first_reader[value + 1]; r-- > l->first_reader[value];) {
+        int op = l->readers[r].op;
+        const struct ad_region *reads = l->memo[op].now->reads;
+        for (int k = 0; k < graph->ops[op].ninputs; k++)
+            for (int d = 0; d < l->ndevices && graph->ops[op].inputs[k] == value; d++)
+                note_need(l, d, reads[k * l->ndevices + d], op);
+    }
 }
 
 /* What `device` holds of a value because it computed it or was fed. */
@@ -44,7 +62,7 @@ static bool add_transfer(struct ad_lowering *l, int value, int from, int to,
         .slot = 2 * l->graph->values[value].producer + 1,
         .from = from,
         .to = to,
-        .before = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)to],
+        .before = l->first_use[to],
         .region = region,
     };
     return true;
@@ -118,7 +136,7 @@ static enum adaps_status fetch(struct ad_lowering *l, int value, int to,
 /* The parts that `device` needs and does not have itself; how many (at most 6). */
 static int lacks(struct ad_lowering *l, int value, int device, struct ad_region rest[6])
 {
-    struct ad_region want = l->needed[(size_t)value * (size_t)l->ndevices + (size_t)device];
+    struct ad_region want = l->needed[device];
     return ad_region_empty(want) ? 0 : ad_region_subtract(want, held(l, value, device), rest);
 }
 
@@ -133,7 +151,7 @@ static enum adaps_status fill_hub(struct ad_lowering *l, int value, int *first)
     *first = l->nops;
     for (int d = 0; d < l->ndevices; d++) {
         int nrest = lacks(l, value, d, rest);
-        int use = l->first_use[(size_t)value * (size_t)l->ndevices + (size_t)d];
+        int use = l->first_use[d];
         *first = nrest > 0 && use < *first ? use : *first;
         for (int i = 0; i < nrest && room; i++)
             room = ad_region_set_add(&missing, rest[i]);
@@ -230,13 +248,11 @@ static enum adaps_status route(struct ad_lowering *l, int value)
 /* Shrinks what the devices compute of an op to what is read of it. */
 static void prune(struct ad_lowering *l, int op)
 {
-    int value = l->graph->ops[op].output;
     for (int d = 0; d < l->ndevices; d++) {
         struct ad_region *r = ad_computed_at(l, op, d);
         if (ad_region_empty(*r))
             continue;
-        struct ad_region want =
-            ad_region_intersect(*r, l->needed[(size_t)value * (size_t)l->ndevices + (size_t)d]);
+        struct ad_region want = ad_region_intersect(*r, l->needed[d]);
         for (size_t t = 0; t < l->into->count; t++)
             if (l->into->list[t].from == d)
                 want = ad_region_hull(want, ad_region_intersect(*r, l->into->list[t].region));
@@ -275,16 +291,33 @@ static int compare_transfers(const void *pa, const void *pb)
     return compare_regions(a->region, b->region);
 }
 
-/* The kept answer for the op as it is assigned and needed now; else the entry to put it into. */
+/* Whether the readers of a value compute what they did when `key` was noted. */
+static bool readers_fit(const struct ad_lowering *l, int value, const uint64_t *key)
+{
+    for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++)
+        if (*key++ != l->memo[l->readers[r].op].now->computed_stamp)
+            return false;
+    return true;
+}
+
+/* Notes it; the end of the key. */
+static uint64_t *note_readers(const struct ad_lowering *l, int value, uint64_t *key)
+{
+    for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++)
+        *key++ = l->memo[l->readers[r].op].now->computed_stamp;
+    return key;
+}
+
+/* The kept answer for the op as it is assigned and read now; else the entry to put it into. */
 static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_region *assigned)
 {
-    size_t n = (size_t)l->ndevices, at = (size_t)l->graph->ops[op].output * n;
+    size_t n = (size_t)l->ndevices;
+    int value = l->graph->ops[op].output;
     struct ad_route_memo *memo = &l->memo[op];
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &memo->kept[memo->recent.place[i]];
-        if (r->valid && r->hub == l->hub && !memcmp(r->assigned, assigned, n * sizeof *assigned) &&
-            !memcmp(r->needed, &l->needed[at], n * sizeof *r->needed) &&
-            !memcmp(r->first_use, &l->first_use[at], n * sizeof *r->first_use)) {
+        if (r->valid && r->hub == l->hub && readers_fit(l, value, r->readers) &&
+            !memcmp(r->assigned, assigned, n * sizeof *assigned)) {
             ad_recent_use(&memo->recent, memo->recent.place[i]);
             return r;
         }
@@ -295,8 +328,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_r
     r->hub = l->hub;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
     memcpy(r->computed, assigned, n * sizeof *assigned);
-    memcpy(r->needed, &l->needed[at], n * sizeof *r->needed);
-    memcpy(r->first_use, &l->first_use[at], n * sizeof *r->first_use);
+    note_readers(l, value, r->readers);
     return r;
 }
 
@@ -337,18 +369,22 @@ static bool same_messages(const struct ad_transfers *a, const struct ad_transfer
     return true;
 }
 
-/* The stamp of a fresh answer: that of an equal one, or another. */
-static uint64_t stamp_route(struct ad_lowering *l, const struct ad_route_memo *memo,
-                            const struct ad_routed *r)
+/* The stamps of a fresh answer: those of equal ones, or others. */
+static void stamp_route(struct ad_lowering *l, const struct ad_route_memo *memo,
+                        struct ad_routed *r)
 {
     size_t size = (size_t)l->ndevices * sizeof *r->computed;
+    r->stamp = r->computed_stamp = 0;
     for (int i = 0; i < l->kept; i++) {
         const struct ad_routed *old = &memo->kept[i];
-        if (old->valid && memcmp(old->computed, r->computed, size) == 0 &&
-            same_messages(&old->sends, &r->sends))
-            return old->stamp;
+        if (!old->valid || memcmp(old->computed, r->computed, size) != 0)
+            continue;
+        r->computed_stamp = old->computed_stamp;
+        if (same_messages(&old->sends, &r->sends))
+            r->stamp = old->stamp;
     }
-    return ++l->stamps;
+    r->stamp = r->stamp ? r->stamp : ++l->stamps;
+    r->computed_stamp = r->computed_stamp ? r->computed_stamp : ++l->stamps;
 }
 
 static uint64_t stamp_inputs(struct ad_lowering *l, const struct ad_fed *f)
@@ -369,6 +405,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     l->into = &r->sends;
     l->into->count = 0;
     l->asked_readers = false;
+    gather_needs(l, op->output);
     enum adaps_status status = route(l, op->output);
     if (status != ADAPS_OK)
         return status;
@@ -378,7 +415,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     for (int k = 0; k < op->ninputs; k++)
         for (int d = 0; d < l->ndevices; d++)
             r->reads[k * l->ndevices + d] = ad_need(l->graph, op, k, r->computed[d]);
-    r->stamp = stamp_route(l, &l->memo[i], r);
+    stamp_route(l, &l->memo[i], r);
     r->valid = !l->asked_readers; /* that depends on more */
     return ADAPS_OK;
 }
@@ -418,17 +455,17 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
     return true;
 }
 
-/* Whether f is the answer for what is needed of the inputs now. */
+/* Whether f is the answer for what is read of the inputs now. */
 static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
 {
-    size_t n = (size_t)l->ndevices;
+    const uint64_t *key = f->readers;
     if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->levels != l->levels)
         return false;
     for (int i = 0; i < l->graph->ninputs; i++) {
-        size_t at = (size_t)l->graph->inputs[i] * n, mine = (size_t)i * n;
-        if (memcmp(&f->needed[mine], &l->needed[at], n * sizeof *f->needed) != 0 ||
-            memcmp(&f->first_use[mine], &l->first_use[at], n * sizeof *f->first_use) != 0)
+        int v = l->graph->inputs[i];
+        if (!readers_fit(l, v, key))
             return false;
+        key += l->first_reader[v + 1] - l->first_reader[v];
     }
     return true;
 }
@@ -436,7 +473,6 @@ static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
 /* The kept answer for the inputs; else the entry to put it into. */
 static struct ad_fed *recall_inputs(struct ad_lowering *l)
 {
-    size_t n = (size_t)l->ndevices;
     int place = ad_recent_oldest(&l->recent_fed, l->kept);
     for (int i = 0; i < l->kept; i++)
         if (fits(l, &l->fed[i]))
@@ -449,11 +485,9 @@ static struct ad_fed *recall_inputs(struct ad_lowering *l)
     f->hub = l->hub;
     f->parts = l->parts;
     f->levels = l->levels;
-    for (int i = 0; i < l->graph->ninputs; i++) {
-        size_t at = (size_t)l->graph->inputs[i] * n, mine = (size_t)i * n;
-        memcpy(&f->needed[mine], &l->needed[at], n * sizeof *f->needed);
-        memcpy(&f->first_use[mine], &l->first_use[at], n * sizeof *f->first_use);
-    }
+    uint64_t *key = f->readers;
+    for (int i = 0; i < l->graph->ninputs; i++)
+        key = note_readers(l, l->graph->inputs[i], key);
     return f;
 }
 
@@ -466,6 +500,7 @@ static enum adaps_status route_inputs(struct ad_lowering *l)
     l->into->count = 0;
     l->asked_readers = false;
     for (int i = 0; i < l->graph->ninputs; i++) {
+        gather_needs(l, l->graph->inputs[i]);
         enum adaps_status status = route(l, l->graph->inputs[i]);
         if (status != ADAPS_OK)
             return status;
@@ -497,23 +532,13 @@ static enum adaps_status collect(struct ad_lowering *l)
 
 enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assignment *assignment)
 {
-    const struct ad_graph *graph = l->graph;
-    size_t n = (size_t)l->ndevices, nvalues = (size_t)graph->nvalues;
     l->hub = assignment->hub;
     l->early = assignment->early;
-    memset(l->needed, 0, nvalues * n * sizeof *l->needed);
-    memset(l->first_use, 0, nvalues * n * sizeof *l->first_use);
-    for (int i = 0; i < graph->noutputs; i++)
-        note_need(l, graph->outputs[i], l->cluster->source,
-                  ad_region_whole(&graph->values[graph->outputs[i]]), l->nops);
     for (int i = l->nops - 1; i >= 0; i--) {
-        const struct ad_op *op = &graph->ops[i];
-        enum adaps_status status = route_op(l, i, &assignment->region[(size_t)i * n]);
+        const struct ad_region *assigned = &assignment->region[(size_t)i * (size_t)l->ndevices];
+        enum adaps_status status = route_op(l, i, assigned);
         if (status != ADAPS_OK)
             return status;
-        for (int k = 0; k < op->ninputs; k++)
-            for (int d = 0; d < l->ndevices; d++)
-                note_need(l, op->inputs[k], d, l->memo[i].now->reads[k * l->ndevices + d], i);
     }
     enum adaps_status status = route_inputs(l);
     return status == ADAPS_OK ? collect(l) : status;
