@@ -253,19 +253,22 @@ static bool advance(struct ad_lowering *l)
     int device = 0;
     for (; o->changed; o->changed &= o->changed - 1)
         choose(o, __builtin_ctzll(o->changed));
-    for (int d = 1; d < l->ndevices; d++)
-        device = o->start[d] < o->start[device] ? d : device;
+    int64_t soonest = o->start[0];
+    for (int d = 1; d < l->ndevices; d++) {
+        device = o->start[d] < soonest ? d : device;
+        soonest = o->start[d] < soonest ? o->start[d] : soonest;
+    }
     struct ad_ints *open = &o->open[device];
     if (open->count == 0)
         return false;
-    l->over = ad_clocks_plus(o->start[device], o->rest[device]) > l->limit;
+    l->over = ad_clocks_plus(soonest, o->rest[device]) > l->limit;
     if (l->over)
         return false;
     int place = o->best[device], piece = open->list[place];
     o->rest[device] -= o->pieces[piece].piece->ns;
     open->list[place] = open->list[--open->count];
     o->changed |= UINT64_C(1) << device;
-    run_piece(l, piece, o->start[device]);
+    run_piece(l, piece, soonest);
     return true;
 }
 

@@ -399,7 +399,7 @@ static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_
     return note_reads(l, op, cut) && note_sent(l, op, cut);
 }
 
-/* Whether two answers say the same: what is read and sent follows. */
+/* Whether two answers say the same of what other answers depend on: pieces and steps. */
 static bool same_cuts(const struct ad_lowering *l, const struct ad_cut *a, const struct ad_cut *b)
 {
     if (a->count != b->count)
@@ -430,17 +430,30 @@ static uint64_t steps_stamp(const struct ad_lowering *l, int value)
     return ad_value_constant(l->graph, value) ? 0 : l->inputs->stamp;
 }
 
-/* spent: by device, ns computed since the inputs began to come. No steps are followed on devices
- * where all parts have come by then. */
-static bool find_cut(struct ad_lowering *l, int op, int64_t *spent)
+/* The devices on which the inputs come in parts and have not all come. */
+struct following {
+    uint64_t devices;              /* bits */
+    int64_t spent[AD_MAX_DEVICES]; /* ns computed since the inputs began to come */
+};
+
+/* An op more is computed. */
+static void follow(struct ad_lowering *l, int op, struct ad_cut *cut, struct following *f)
+{
+    for (uint64_t left = f->devices; left != 0; left &= left - 1) {
+        int d = __builtin_ctzll(left);
+        f->spent[d] += band_ns(l, op, d, cut);
+        if (f->spent[d] > l->orders.scatter)
+            f->devices &= ~(UINT64_C(1) << d);
+    }
+}
+
+static bool find_cut(struct ad_lowering *l, int op, struct following *f)
 {
     struct ad_orders *o = &l->orders;
     struct ad_op_pieces *mine = &o->ops[op];
     const struct ad_op *what = &l->graph->ops[op];
-    uint64_t active = 0;
+    uint64_t active = what->ninputs <= MAX_STEPPED ? f->devices : 0;
     bool steps = false;
-    for (int d = 0; d < l->ndevices && l->parts > 1 && what->ninputs <= MAX_STEPPED; d++)
-        active |= (uint64_t)(spent[d] <= o->scatter) << d;
     for (int k = 0; k < what->ninputs; k++) {
         o->key[3 + k] = active != 0 ? steps_stamp(l, what->inputs[k]) : 0;
         steps = steps || o->key[3 + k] != 0;
@@ -457,24 +470,26 @@ static bool find_cut(struct ad_lowering *l, int op, int64_t *spent)
     }
     mine->cut = &mine->cut_kept[place];
     mine->cut_stamp = mine->cut_memo.stamp[place];
-    for (int d = 0; d < l->ndevices; d++)
-        spent[d] += active >> d & 1 ? band_ns(l, op, d, &mine->cut_kept[place]) : 0;
+    if (active != 0)
+        follow(l, op, &mine->cut_kept[place], f);
     return true;
 }
 
 bool ad_pieces_cut(struct ad_lowering *l)
 {
-    int64_t spent[AD_MAX_DEVICES] = {0};
+    struct following f = {.devices = 0};
     bool room = true;
     for (int i = l->nops; i-- > 0 && room;) {
         l->orders.ops[i].edged = NULL;
         if (l->order >= AD_ORDER_PIECES)
             room = find_edges(l, i);
     }
-    if (l->parts > 1)
+    if (l->parts > 1) {
         find_steps(l);
+        f.devices = UINT64_MAX >> (AD_MAX_DEVICES - l->ndevices);
+    }
     for (int i = 0; i < l->nops && room; i++)
-        room = find_cut(l, i, spent) && ad_links_find(l, i);
+        room = find_cut(l, i, &f) && ad_links_find(l, i);
     return room;
 }
 
