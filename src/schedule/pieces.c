@@ -535,6 +535,8 @@ bool ad_pieces_init(struct ad_lowering *l)
     bool room = o->key && o->input_steps && o->ops;
     for (int i = 0; i < l->nops && room; i++)
         room = init_op(l, i);
+    if (!room)
+        ad_pieces_fini(l);
     return room;
 }
 
