@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <zmq.h>
 
@@ -101,6 +102,9 @@ enum adaps_status ad_socket_connect(void *socket, const char *endpoint, struct a
 {
     if (!set_int(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL))
         return failed(err, "IPv6");
+    const char *proxy = getenv("ADAPS_SOCKS_PROXY");
+    if (proxy && *proxy && zmq_setsockopt(socket, ZMQ_SOCKS_PROXY, proxy, strlen(proxy)) != 0)
+        return failed(err, "SOCKS proxy");
     if (zmq_connect(socket, endpoint) != 0)
         return ad_error_set(err, ADAPS_EAGENT, "cannot connect to %s: %s", endpoint,
                             zmq_strerror(errno));

@@ -33,7 +33,8 @@ AD_MUST_CHECK enum adaps_status ad_socket_trust(void *socket, const struct ad_ke
 AD_MUST_CHECK enum adaps_status ad_socket_bind(void *socket, const char *endpoint, char *bound,
                                                struct adaps_error *err);
 
-/* Starts connecting. ADAPS_EAGENT when the endpoint is impossible. */
+/* Starts connecting, through the SOCKS5 proxy of ADAPS_SOCKS_PROXY if there is one. ADAPS_EAGENT when
+ * the endpoint is impossible. */
 AD_MUST_CHECK enum adaps_status ad_socket_connect(void *socket, const char *endpoint,
                                                   struct adaps_error *err);
 
