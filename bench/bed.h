@@ -1,0 +1,47 @@
+/* The programs behind bench/testbed: what a shell script cannot do. Each takes the rest of the
+ * command line and returns an exit code; messages go to stderr with "testbed: " in front. */
+#ifndef BENCH_BED_H
+#define BENCH_BED_H
+
+#include "base/error.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* TCP over Ethernet without jumbo frames: what a full packet carries, what it takes on the wire
+ * (with preamble, check sum and gap), and what an interface counts of it. */
+#define BED_PAYLOAD 1448
+#define BED_WIRE_HEAD 90
+#define BED_COUNTED_HEAD 66
+
+/* serve FD CONTROL STARTER SERVICE,SERVICE,... COMMAND...: starts services and the command, ends
+ * all that is left of them (bed_serve.c). */
+int bed_serve(int argc, char **argv);
+/* tell CONTROL WORD...: one request to serve or relay; prints the answer. */
+int bed_tell(int argc, char **argv);
+/* relay CONTROL LATENCY PORT NAME=ADDRESS=RATE...: the switch in user space (bed_relay.c). */
+int bed_relay(int argc, char **argv);
+/* answer HOST:PORT, stream HOST:PORT SECONDS QUEUE, message HOST:PORT BYTES COUNT, work F SECONDS:
+ * what the bed is checked with (bed_measure.c). */
+int bed_answer(int argc, char **argv);
+int bed_stream(int argc, char **argv);
+int bed_message(int argc, char **argv);
+int bed_work(int argc, char **argv);
+
+/* "testbed: ..." with the reason that errno gives, if it gives one; returns the code. */
+int bed_fail(int code, const char *format, ...) AD_PRINTF(2, 3);
+/* "1.2.3.4:80". */
+bool bed_parse_address(const char *text, struct sockaddr_in *out);
+/* Listens at a path, or at an address; -1: said why. */
+int bed_listen_path(const char *path);
+int bed_listen(const struct sockaddr_in *address);
+#define BED_READY_FD 3
+/* To that descriptor, which serve gives its services: this one is ready. */
+void bed_ready(void);
+/* Reads one request from a fresh connection, as words; false: there was none. */
+#define BED_WORDS 8
+bool bed_take_request(int fd, char *buffer, int size, char *words[BED_WORDS], int *count);
+void bed_answer_request(int fd, const char *format, ...) AD_PRINTF(2, 3);
+
+#endif

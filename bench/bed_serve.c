@@ -1,0 +1,337 @@
+/* What lives in a bed: services (agents, the relay) and the command. Whatever happens, nothing of
+ * it outlives the bed: services die with this process, the orphans of all of them become its
+ * children, and it ends them when the command ends, when a signal comes, or when the other end of
+ * the life line (a pipe) is closed, as the kernel does for a script that was killed. */
+#include "bench/bed.h"
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SERVICES 65
+#define START_NS 10000000000 /* a service is ready within this */
+#define GRACE_NS 2000000000  /* between the friendly signal and SIGKILL */
+
+struct service {
+    const char *name;
+    pid_t pid;
+    bool asked; /* its end was asked for */
+};
+
+struct bed {
+    int life, signals, control;
+    const char *starter;
+    struct service services[SERVICES];
+    int nservices;
+    pid_t command;
+    int command_status;
+    int stop; /* the signal that ends it all */
+    sigset_t old_mask;
+};
+
+/* --- children --- */
+
+static void tell_end(const struct service *s, int status)
+{
+    if (WIFSIGNALED(status))
+        fprintf(stderr, "testbed: %s ended: signal %d (%s)\n", s->name, WTERMSIG(status),
+                strsignal(WTERMSIG(status)));
+    else
+        fprintf(stderr, "testbed: %s ended: exit status %d\n", s->name, WEXITSTATUS(status));
+}
+
+static void note_end(struct bed *bed, pid_t pid, int status)
+{
+    if (pid == bed->command) {
+        bed->command = 0;
+        bed->command_status = status;
+    }
+    for (int i = 0; i < bed->nservices; i++) {
+        struct service *s = &bed->services[i];
+        if (s->pid != pid)
+            continue;
+        s->pid = 0;
+        if (!s->asked && !bed->stop)
+            tell_end(s, status);
+    }
+}
+
+/* False: no child is left. */
+static bool reap(struct bed *bed)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        note_end(bed, pid, status);
+    return pid == 0;
+}
+
+static pid_t start_child(struct bed *bed, bool service, char *const *argv, int ready)
+{
+    fflush(NULL);
+    pid_t parent = getpid(), pid = fork();
+    if (pid != 0)
+        return pid;
+    static const int defaults[] = {SIGINT, SIGQUIT, SIGPIPE, SIGHUP, SIGTERM};
+    for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
+        signal(defaults[i], SIG_DFL); /* shells let background commands ignore some */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(1);
+    close(bed->life);
+    if (service) {
+        setpgid(0, 0); /* Ctrl-C is for the command, and for us */
+        int nothing = open("/dev/null", O_RDONLY);
+        if (nothing >= 0)
+            dup2(nothing, 0);
+        if (ready == BED_READY_FD)
+            fcntl(ready, F_SETFD, 0);
+        else
+            dup2(ready, BED_READY_FD);
+    }
+    sigprocmask(SIG_SETMASK, &bed->old_mask, NULL);
+    execvp(argv[0], argv);
+    bed_fail(ADAPS_EAGENT, "%s", argv[0]);
+    _exit(errno == ENOENT ? 127 : 126);
+}
+
+/* --- waiting --- */
+
+static void take_signal(struct bed *bed)
+{
+    struct signalfd_siginfo info;
+    while (read(bed->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo != SIGCHLD && !bed->stop)
+            bed->stop = (int)info.ssi_signo;
+    reap(bed);
+}
+
+/* Sleeps until something happened to us or at `fd`; true: at fd. */
+static bool sleep_until(struct bed *bed, int fd, int64_t until)
+{
+    struct pollfd items[3] = {{.fd = bed->signals, .events = POLLIN},
+                              {.fd = fd, .events = POLLIN},
+                              {.fd = bed->stop ? -1 : bed->life, .events = 0}};
+    int64_t left = until - ad_clock_ns();
+    int ms = until == INT64_MAX ? -1 : left > 0 ? (int)(left / 1000000) + 1 : 0;
+    if (poll(items, 3, ms) <= 0)
+        return false;
+    if (items[0].revents)
+        take_signal(bed);
+    if (items[2].revents && !bed->stop)
+        bed->stop = SIGTERM;
+    return items[1].revents != 0;
+}
+
+/* --- services --- */
+
+static const char *start_service(struct bed *bed, struct service *s)
+{
+    int ends[2];
+    if (s->pid)
+        return NULL;
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return "no pipe";
+    char *argv[] = {"sh", (char *)bed->starter, "_service", (char *)s->name, NULL};
+    s->asked = false;
+    s->pid = start_child(bed, true, argv, ends[1]);
+    close(ends[1]);
+    if (s->pid < 0) {
+        s->pid = 0;
+        close(ends[0]);
+        return "cannot be started";
+    }
+    int64_t until = ad_clock_ns() + START_NS;
+    char byte;
+    bool ready = false;
+    while (!ready && s->pid && !bed->stop && ad_clock_ns() < until)
+        if (sleep_until(bed, ends[0], until)) {
+            ready = read(ends[0], &byte, 1) == 1;
+            if (!ready)
+                break; /* it closed it: it is about to end */
+        }
+    close(ends[0]);
+    return ready ? NULL : "did not start";
+}
+
+static void end_service(struct bed *bed, struct service *s)
+{
+    s->asked = true;
+    if (s->pid)
+        kill(s->pid, SIGKILL);
+    while (s->pid && !bed->stop)
+        sleep_until(bed, -1, INT64_MAX);
+}
+
+static struct service *find_service(struct bed *bed, const char *name)
+{
+    for (int i = 0; i < bed->nservices; i++)
+        if (strcmp(bed->services[i].name, name) == 0)
+            return &bed->services[i];
+    return NULL;
+}
+
+/* start, kill, freeze, thaw NAME. */
+static void take_request(struct bed *bed)
+{
+    char buffer[1024], *words[BED_WORDS];
+    int count = 0, fd = accept4(bed->control, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    const char *wrong = "no such request";
+    bool heard = bed_take_request(fd, buffer, sizeof buffer, words, &count);
+    struct service *s = heard && count == 2 ? find_service(bed, words[1]) : NULL;
+    if (heard && count == 2 && !s) {
+        wrong = "no such service";
+    } else if (s && strcmp(words[0], "start") == 0) {
+        wrong = start_service(bed, s);
+    } else if (s && strcmp(words[0], "kill") == 0) {
+        end_service(bed, s);
+        wrong = NULL;
+    } else if (s && (strcmp(words[0], "freeze") == 0 || strcmp(words[0], "thaw") == 0)) {
+        int which = words[0][0] == 'f' ? SIGSTOP : SIGCONT;
+        wrong = s->pid && kill(s->pid, which) == 0 ? NULL : "does not run";
+    }
+    if (wrong)
+        bed_answer_request(fd, "%s: %s", count > 1 ? words[1] : "request", wrong);
+    else
+        bed_answer_request(fd, "ok\n");
+    close(fd);
+}
+
+/* --- the end --- */
+
+static void signal_services(struct bed *bed, int signal)
+{
+    for (int i = 0; i < bed->nservices; i++)
+        if (bed->services[i].pid > 0)
+            kill(bed->services[i].pid, signal);
+}
+
+static bool services_left(const struct bed *bed)
+{
+    for (int i = 0; i < bed->nservices; i++)
+        if (bed->services[i].pid > 0)
+            return true;
+    return false;
+}
+
+/* SIGKILL to every child, adopted ones too. */
+static void kill_children(void)
+{
+    DIR *dir = opendir("/proc");
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir)) != NULL) {
+        char path[300], text[512];
+        long pid = strtol(entry->d_name, NULL, 10), parent = 0;
+        if (pid <= 0)
+            continue;
+        snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+        if (fd >= 0)
+            close(fd);
+        text[n > 0 ? n : 0] = '\0';
+        const char *behind = strrchr(text, ')'); /* of the name, which may hold anything */
+        if (behind && sscanf(behind, ") %*c %ld", &parent) == 1 && parent == (long)getpid())
+            kill((pid_t)pid, SIGKILL);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static void finish(struct bed *bed)
+{
+    int64_t until = ad_clock_ns() + GRACE_NS;
+    if (bed->command > 0) {
+        kill(bed->command, bed->stop);
+        kill(bed->command, SIGCONT);
+    }
+    while (bed->command > 0 && ad_clock_ns() < until)
+        sleep_until(bed, -1, until);
+    if (!bed->stop)
+        bed->stop = SIGTERM; /* nobody's end is news any more */
+    signal_services(bed, SIGTERM);
+    signal_services(bed, SIGCONT);
+    until = ad_clock_ns() + GRACE_NS;
+    while (services_left(bed) && ad_clock_ns() < until)
+        sleep_until(bed, -1, until);
+    while (reap(bed)) {
+        kill_children();
+        sleep_until(bed, -1, ad_clock_ns() + 10000000);
+    }
+}
+
+/* --- life --- */
+
+static int start(struct bed *bed, char **command)
+{
+    for (int i = 0; i < bed->nservices && !bed->stop; i++) {
+        const char *wrong = start_service(bed, &bed->services[i]);
+        errno = 0;
+        if (wrong && !bed->stop)
+            return bed_fail(ADAPS_EAGENT, "%s %s", bed->services[i].name, wrong);
+    }
+    if (bed->stop)
+        return ADAPS_OK;
+    bed->command = start_child(bed, false, command, -1);
+    if (bed->command < 0) {
+        bed->command = 0;
+        return bed_fail(ADAPS_EINTERNAL, "fork");
+    }
+    return ADAPS_OK;
+}
+
+static int open_ends(struct bed *bed, const char *control)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGHUP);
+    sigprocmask(SIG_BLOCK, &mask, &bed->old_mask);
+    bed->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (bed->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0 ||
+        fcntl(bed->life, F_SETFD, FD_CLOEXEC) != 0)
+        return bed_fail(ADAPS_EINTERNAL, "cannot begin");
+    bed->control = bed_listen_path(control);
+    return bed->control < 0 ? ADAPS_EINTERNAL : ADAPS_OK;
+}
+
+int bed_serve(int argc, char **argv)
+{
+    static struct bed bed;
+    if (argc < 5)
+        return bed_fail(ADAPS_EUSAGE, "serve FD CONTROL STARTER SERVICE,SERVICE,... COMMAND...");
+    bed.life = atoi(argv[0]);
+    bed.starter = argv[2];
+    for (char *rest, *name = strtok_r(argv[3], ",", &rest); name && bed.nservices < SERVICES;
+         name = strtok_r(NULL, ",", &rest))
+        bed.services[bed.nservices++].name = name;
+    int code = open_ends(&bed, argv[1]);
+    if (code == ADAPS_OK)
+        code = start(&bed, argv + 4);
+    while (code == ADAPS_OK && bed.command > 0 && !bed.stop)
+        if (sleep_until(&bed, bed.control, INT64_MAX))
+            take_request(&bed);
+    int stopped = bed.stop;
+    finish(&bed);
+    if (code != ADAPS_OK)
+        return code;
+    if (stopped)
+        return 128 + stopped;
+    return WIFSIGNALED(bed.command_status) ? 128 + WTERMSIG(bed.command_status)
+                                           : WEXITSTATUS(bed.command_status);
+}
