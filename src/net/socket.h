@@ -33,8 +33,9 @@ AD_MUST_CHECK enum adaps_status ad_socket_trust(void *socket, const struct ad_ke
 AD_MUST_CHECK enum adaps_status ad_socket_bind(void *socket, const char *endpoint, char *bound,
                                                struct adaps_error *err);
 
-/* Starts connecting, through the SOCKS5 proxy of ADAPS_SOCKS_PROXY if there is one. ADAPS_EAGENT when
- * the endpoint is impossible. */
+/* Starts connecting, through the SOCKS5 proxy (HOST:PORT) of ADAPS_SOCKS_PROXY if there is one: for
+ * bench/testbed. (libzmq 4.3.4 aborts when a proxy refuses a connection.) ADAPS_EAGENT when the
+ * endpoint is impossible. */
 AD_MUST_CHECK enum adaps_status ad_socket_connect(void *socket, const char *endpoint,
                                                   struct adaps_error *err);
 
