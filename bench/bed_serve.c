@@ -251,20 +251,38 @@ static void kill_children(void)
         closedir(dir);
 }
 
-static void finish(struct bed *bed)
+/* Waits for the command for so long, at most. */
+static void await_command(struct bed *bed)
 {
     int64_t until = ad_clock_ns() + GRACE_NS;
+    while (bed->command > 0 && ad_clock_ns() < until)
+        sleep_until(bed, -1, until);
+    if (bed->command > 0)
+        kill(bed->command, SIGKILL);
+}
+
+/* Ends the command, if it has not ended; lets the starter have a last look at the services. */
+static void end_command(struct bed *bed)
+{
     if (bed->command > 0) {
         kill(bed->command, bed->stop);
         kill(bed->command, SIGCONT);
+        await_command(bed);
     }
-    while (bed->command > 0 && ad_clock_ns() < until)
-        sleep_until(bed, -1, until);
+    int status = bed->command_status;
+    char *argv[] = {"sh", (char *)bed->starter, "_ended", NULL};
+    bed->command = start_child(bed, false, argv, -1);
+    await_command(bed);
+    bed->command_status = status;
+}
+
+static void finish(struct bed *bed)
+{
     if (!bed->stop)
         bed->stop = SIGTERM; /* nobody's end is news any more */
     signal_services(bed, SIGTERM);
     signal_services(bed, SIGCONT);
-    until = ad_clock_ns() + GRACE_NS;
+    int64_t until = ad_clock_ns() + GRACE_NS;
     while (services_left(bed) && ad_clock_ns() < until)
         sleep_until(bed, -1, until);
     while (reap(bed)) {
@@ -327,6 +345,8 @@ int bed_serve(int argc, char **argv)
         if (sleep_until(&bed, bed.control, INT64_MAX))
             take_request(&bed);
     int stopped = bed.stop;
+    if (code == ADAPS_OK)
+        end_command(&bed);
     finish(&bed);
     if (code != ADAPS_OK)
         return code;

@@ -20,12 +20,8 @@ nothing_left() {
     for folder in "$work"/adaps-testbed.*; do
         [ ! -e "$folder" ] || left="$left $folder"
     done
-    for file in /proc/[0-9]*/cmdline; do
-        if tr '\0' ' ' 2>/dev/null <"$file" | grep -q -e "$work/adaps-testbed"; then
-            left="$left ${file%/cmdline}"
-        fi
-    done
-    if [ -z "$left" ]; then ok "$1: nothing stays behind"; else not_ok "$1: still there:$left"; fi
+    left="$left $(grep -l -e "$work/adaps-testbe[d]" /proc/[0-9]*/cmdline 2>/dev/null)"
+    if [ "$left" = " " ]; then ok "$1: nothing stays behind"; else not_ok "$1: still there:$left"; fi
 }
 
 status 0 "help" bed --help
