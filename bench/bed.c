@@ -141,7 +141,7 @@ int bed_tell(int argc, char **argv)
     errno = 0;
     if (strncmp(text, "ok", 2) != 0)
         return bed_fail(ADAPS_EAGENT, "%s", used ? text : "no answer");
-    printf("%s", text + 2 + (text[2] == ' '));
+    printf("%s", text + 2 + (text[2] != '\0')); /* what follows the blank or the end of the line */
     return ADAPS_OK;
 }
 

@@ -182,8 +182,7 @@ static int connect_to(const char *text)
     return fd;
 }
 
-/* QUEUE: at most so many bytes are under way, so that the answers of a stream the other way do not
- * wait behind them for long. Prints the rate of the data in bits per second. */
+/* QUEUE: about so many bytes are under way. Prints the rate of the data in bits per second. */
 int bed_stream(int argc, char **argv)
 {
     static char buffer[BUFFER];
@@ -196,7 +195,7 @@ int bed_stream(int argc, char **argv)
     int fd = connect_to(argv[0]);
     if (fd < 0)
         return ADAPS_EAGENT;
-    const int size = (int)(queue / 2); /* the kernel doubles it */
+    const int size = (int)queue;
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
     bool good = write_all(fd, &head, sizeof head);
     int64_t end = ad_clock_ns() + WARM_NS + (int64_t)(seconds * 1e9);

@@ -417,7 +417,7 @@ static void take_request(int control)
         good = false;
     }
     if (good)
-        bed_answer_request(fd, "ok %s\n", text);
+        bed_answer_request(fd, "ok %s", text);
     else
         bed_answer_request(fd, "the relay does not know this request");
     close(fd);
