@@ -91,6 +91,17 @@ says err "^latency: predicted .* measured" "predicted and measured latency"
 check "a PNG was written" sh -c "head -c 4 clean.png | grep -q PNG"
 status 0 "the same here" adaps run --local net.plan "$noisy" -o here.png
 check "the same picture" cmp clean.png here.png
+status 0 "run with a trace" adaps run --trace measured.json net.plan "$noisy"
+status 0 "the predicted one" adaps show --trace predicted.json net.plan
+check "its clocks are estimated" grep -q '"uncertainty_us": [0-9]' measured.json
+computed() { sed -n 's/.*"name": "\(COMPUTE [^"]*\)".*/\1/p' "$1" | sort; }
+computed predicted.json >predicted.names
+computed measured.json >measured.names
+check "both compute the same" sh -c "test -s measured.names && cmp predicted.names measured.names"
+status 0 "a trace of this process" adaps run --local --trace here.json net.plan "$noisy"
+check "it has the one device" grep -q '"name": "COMPUTE' here.json
+status 2 "a trace on stdout" adaps run --trace - net.plan "$noisy"
+status 3 "a trace where no file can be" adaps run --trace no/folder/t.json net.plan "$noisy"
 status 0 "a stream as JSON" adaps run --json net.plan "$noisy" "$models/samples/clean.png"
 check "two answers" test "$(grep -o '"latency_ms"' out | wc -l)" = 3
 for session in 1 2 3 4 5 6 7 8 9 10 11 12; do

@@ -64,7 +64,7 @@ enum adaps_status ad_alone_run(struct ad_alone *alone, const struct ad_tensor *i
     const struct ad_graph *graph = alone->plan->graph;
     struct ad_transport transport = {no_send, no_recv, NULL};
     enum adaps_status status = ADAPS_OK;
-    int64_t start = ad_clock_ns();
+    alone->begin_ns = ad_clock_ns();
     memset(outputs, 0, sizeof *outputs * (size_t)graph->noutputs);
     for (int i = 0; i < graph->ninputs; i++)
         ad_engine_feed(alone->engine, i, inputs[i].data);
@@ -76,11 +76,30 @@ enum adaps_status ad_alone_run(struct ad_alone *alone, const struct ad_tensor *i
         if (status == ADAPS_OK)
             ad_engine_fetch(alone->engine, i, outputs[i].data);
     }
+    alone->end_ns = ad_clock_ns();
     if (ns)
-        *ns = ad_clock_ns() - start;
+        *ns = alone->end_ns - alone->begin_ns;
     for (int i = 0; status != ADAPS_OK && i < graph->noutputs; i++)
         ad_tensor_fini(&outputs[i]);
     return status;
+}
+
+enum adaps_status ad_alone_trace(const struct ad_alone *alone, struct ad_trace *out,
+                                 struct adaps_error *err)
+{
+    enum adaps_status status = ad_trace_init(out, alone->plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_device_trace *device = &out->devices[0];
+    device->end_ns = alone->end_ns - alone->begin_ns;
+    for (int i = 0; i < device->nsteps; i++) {
+        struct ad_step_times *step = &device->steps[i];
+        ad_engine_times(alone->engine, i, &step->start_ns, &step->end_ns);
+        step->start_ns -= alone->begin_ns;
+        step->end_ns -= alone->begin_ns;
+        step->mark_ns = step->end_ns;
+    }
+    return ADAPS_OK;
 }
 
 void ad_alone_fini(struct ad_alone *alone)

@@ -3,10 +3,12 @@
 #define AD_CLI_ALONE_H
 
 #include "exec/engine.h"
+#include "net/trace.h"
 
 struct ad_alone {
     struct adaps_plan *plan; /* owned */
     struct ad_engine *engine;
+    int64_t begin_ns, end_ns; /* of the latest inference (ad_clock_ns()) */
 };
 
 /* Makes the one-device plan of plan's graph, reads the weights (from `model` when not NULL) and
@@ -21,6 +23,10 @@ AD_MUST_CHECK enum adaps_status ad_alone_init(struct ad_alone *alone, const stru
 AD_MUST_CHECK enum adaps_status ad_alone_run(struct ad_alone *alone, const struct ad_tensor *inputs,
                                              struct ad_tensor *outputs, int64_t *ns,
                                              struct adaps_error *err);
+
+/* The times of the latest inference's steps; *out is the caller's (ad_trace_fini). */
+AD_MUST_CHECK enum adaps_status ad_alone_trace(const struct ad_alone *alone, struct ad_trace *out,
+                                               struct adaps_error *err);
 void ad_alone_fini(struct ad_alone *alone);
 
 #endif

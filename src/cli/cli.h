@@ -42,6 +42,12 @@ AD_MUST_CHECK enum adaps_status ad_cli_config_load(struct ad_cli_config *config,
                                                    struct adaps_error *err);
 void ad_cli_config_fini(struct ad_cli_config *config);
 
+/* What `write` writes, into memory and from there to the file ("-" = stdout, at once), so that a
+ * failure leaves no half file. ADAPS_EINPUT names the file. */
+typedef enum adaps_status (*ad_cli_writer)(const void *self, FILE *out, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write,
+                                                  const void *self, struct adaps_error *err);
+
 /* Finishes stdout: flushes and checks. Returns ADAPS_OK or reports "cannot write" and
  * ADAPS_EINTERNAL; use as the last act of every command that printed a result. */
 int ad_cli_close_stdout(const struct ad_command *command);

@@ -1,4 +1,5 @@
 /* What all sub-commands share: options, messages, adaps.conf. */
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 
@@ -30,6 +31,25 @@ int ad_cli_close_stdout(const struct ad_command *command)
     fprintf(stderr, "adaps %s: cannot write to standard output: %s\n", command->name,
             strerror(errno));
     return ADAPS_EINTERNAL;
+}
+
+enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write, const void *self,
+                                    struct adaps_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    if (strcmp(path, "-") == 0)
+        return write(self, stdout, err);
+    FILE *memory = open_memstream(&text, &size);
+    if (!memory)
+        return ad_error_memory(err, path, 0);
+    enum adaps_status status = write(self, memory, err);
+    if (fclose(memory) != 0 && status == ADAPS_OK)
+        status = ad_error_memory(err, path, size);
+    if (status == ADAPS_OK)
+        status = ad_file_replace(path, text, size, err);
+    free(text);
+    return status;
 }
 
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err)

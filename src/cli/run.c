@@ -5,6 +5,7 @@
 #include "cli/answer.h"
 #include "cli/target.h"
 #include "cli/tensor_io.h"
+#include "report/report.h"
 #include "report/text.h"
 
 #include <getopt.h>
@@ -13,6 +14,7 @@
 struct run_options {
     struct ad_target_options target;
     const char *plan, *output;
+    const char *trace; /* file, or NULL */
     char **inputs;
     int ninputs, threads;
     bool local, resize;
@@ -29,6 +31,7 @@ struct runner {
     struct ad_tensor *inputs, *outputs;  /* of the current inference */
     struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
     int64_t latency_ns, wall_ns;         /* added up */
+    struct ad_trace trace;               /* of the last inference */
     int ninferences, done;
     json_t *runs;
 };
@@ -46,8 +49,7 @@ static double planned_bytes(const struct adaps_plan *plan, int device)
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
         if (step->kind == AD_STEP_SEND)
-            bytes += (double)ad_region_elements(step->region) *
-                     (double)plan->graph->values[step->value].box.n * (double)sizeof(float);
+            bytes += (double)ad_step_bytes(plan->graph, step);
     }
     return bytes;
 }
@@ -112,6 +114,7 @@ static void fini(struct runner *r)
     ad_free(r->outputs);
     ad_free(r->stats);
     ad_free(r->sum);
+    ad_trace_fini(&r->trace);
     json_decref(r->runs);
     ad_target_fini(&r->target);
 }
@@ -132,14 +135,24 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
     return status;
 }
 
-static enum adaps_status run_once(struct runner *r, int64_t *latency_ns, struct adaps_error *err)
+/* trace: keep the times of its steps. */
+static enum adaps_status run_once(struct runner *r, bool trace, int64_t *latency_ns,
+                                  struct adaps_error *err)
 {
     if (r->options->local) {
         enum adaps_status status = ad_alone_run(&r->alone, r->inputs, r->outputs, latency_ns, err);
         r->wall_ns += *latency_ns;
+        if (status == ADAPS_OK && trace)
+            status = ad_alone_trace(&r->alone, &r->trace, err);
         return status;
     }
     struct ad_run_stats stats = {.devices = r->stats};
+    if (trace) {
+        enum adaps_status made = ad_trace_init(&r->trace, r->target.plan, err);
+        if (made != ADAPS_OK)
+            return made;
+        stats.trace = &r->trace;
+    }
     enum adaps_status status = ad_session_run(r->session, r->inputs, r->outputs, &stats, err);
     if (status != ADAPS_OK)
         return status;
@@ -201,7 +214,8 @@ static enum adaps_status infer(struct runner *r, int inference, struct adaps_err
     if (status == ADAPS_OK)
         status = open_place(r, err);
     if (status == ADAPS_OK)
-        status = run_once(r, &latency_ns, err);
+        status =
+            run_once(r, r->options->trace && inference + 1 == r->ninferences, &latency_ns, err);
     if (status == ADAPS_OK) {
         r->latency_ns += latency_ns;
         r->done++;
@@ -263,6 +277,13 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
     return status;
 }
 
+static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_error *err)
+{
+    const struct runner *r = self;
+    return ad_report_measured_trace(r->options->local ? r->alone.plan : r->target.plan, &r->trace,
+                                    out, err);
+}
+
 static int print_json(struct runner *r)
 {
     const struct adaps_plan *plan = r->target.plan;
@@ -298,6 +319,8 @@ static int run_all(const struct run_options *options)
     enum adaps_status status = init(&runner, options, &err);
     for (int i = 0; status == ADAPS_OK && i < runner.ninferences; i++)
         status = infer(&runner, i, &err);
+    if (status == ADAPS_OK && options->trace)
+        status = ad_cli_write_file(options->trace, print_trace, &runner, &err);
     if (status == ADAPS_OK && !options->target.json)
         status = print_times(&runner, &err);
     int code;
@@ -311,12 +334,13 @@ static int run_all(const struct run_options *options)
 
 static int run_run(int argc, char **argv)
 {
-    enum { LOCAL = 512, RESIZE, THREADS };
+    enum { LOCAL = 512, RESIZE, THREADS, TRACE };
     static const struct option longs[] = {AD_TARGET_LONGS,
                                           {"output", required_argument, NULL, 'o'},
                                           {"local", no_argument, NULL, LOCAL},
                                           {"resize", no_argument, NULL, RESIZE},
                                           {"threads", required_argument, NULL, THREADS},
+                                          {"trace", required_argument, NULL, TRACE},
                                           {0}};
     struct run_options options = {0};
     int64_t threads;
@@ -329,6 +353,8 @@ static int run_run(int argc, char **argv)
             options.local = true;
         else if (option == RESIZE)
             options.resize = true;
+        else if (option == TRACE)
+            options.trace = optarg;
         else if (option == THREADS && ad_parse_int(optarg, 1, 64, &threads))
             options.threads = (int)threads;
         else if (option == THREADS)
@@ -343,6 +369,9 @@ static int run_run(int argc, char **argv)
         return ad_cli_usage(&ad_command_run, "--threads goes with --local; agents have their own");
     if (options.local && options.target.devices)
         return ad_cli_usage(&ad_command_run, "--devices and --local exclude each other");
+    if (options.trace && strcmp(options.trace, "-") == 0)
+        return ad_cli_usage(&ad_command_run, "--trace -: the name of a file expected; the answers "
+                                             "are on the standard output");
     options.plan = argv[optind];
     options.inputs = argv + optind + 1;
     options.ninputs = argc - optind - 1;
@@ -358,6 +387,8 @@ const struct ad_command ad_command_run = {
         "                       for several inputs a folder, or a name with %d in it\n"
         "  --local              run in this process, on one device, without agents\n"
         "  --threads N          compute threads of --local\n"
-        "  --resize             scale pictures to the size that the network takes\n" AD_TARGET_HELP,
+        "  --resize             scale pictures to the size that the network takes\n"
+        "  --trace FILE         write the measured times of the last inference's steps, as a\n"
+        "                       Chrome trace (Perfetto)\n" AD_TARGET_HELP,
     .run = run_run,
 };

@@ -1,12 +1,8 @@
 /* adaps show: a plan as a table, as JSON, as pictures. */
-#include "base/file.h"
-#include "base/mem.h"
 #include "cli/cli.h"
 #include "report/report.h"
 
 #include <getopt.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef enum adaps_status (*report_fn)(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err);
@@ -17,26 +13,22 @@ struct show_options {
     const char *svg, *trace, *html; /* files, "-" = stdout; NULL = none */
 };
 
-/* Writes a report into memory and from there to the file, so that a failure leaves no half file. */
-static enum adaps_status write_report(const struct adaps_plan *plan, report_fn report,
+struct report {
+    const struct adaps_plan *plan;
+    report_fn print;
+};
+
+static enum adaps_status print_report(const void *self, FILE *out, struct adaps_error *err)
+{
+    const struct report *report = self;
+    return report->print(report->plan, out, err);
+}
+
+static enum adaps_status write_report(const struct adaps_plan *plan, report_fn print,
                                       const char *path, struct adaps_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    if (!path)
-        return ADAPS_OK;
-    if (strcmp(path, "-") == 0)
-        return report(plan, stdout, err);
-    FILE *memory = open_memstream(&text, &size);
-    if (!memory)
-        return ad_error_memory(err, path, 0);
-    enum adaps_status status = report(plan, memory, err);
-    if (fclose(memory) != 0 && status == ADAPS_OK)
-        status = ad_error_memory(err, path, size);
-    if (status == ADAPS_OK)
-        status = ad_file_replace(path, text, size, err);
-    free(text);
-    return status;
+    const struct report report = {plan, print};
+    return path ? ad_cli_write_file(path, print_report, &report, err) : ADAPS_OK;
 }
 
 static int show(const struct show_options *options)

@@ -66,6 +66,8 @@ static void take_message(struct ad_agent *agent, const struct ad_message *messag
     case AD_FRAME_ABORT:
     case AD_FRAME_CLOSE:
     case AD_FRAME_PING:
+    case AD_FRAME_CLOCK:
+    case AD_FRAME_TRACE:
         status = ad_agent_serve(agent, message, &err);
         break;
     default:

@@ -20,6 +20,7 @@ struct ad_agent_session {
     bool open;
     bool ending; /* nobody is served any more; waits for the worker */
     bool ready;  /* connected to the peers */
+    bool traced; /* the latest inference is done and its times are there */
     uint64_t id;
     uint32_t inference;
     int fd; /* of the controller's connection */
@@ -53,7 +54,8 @@ bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
 AD_MUST_CHECK enum adaps_status
 ad_agent_store(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
 
-/* OPEN, CONNECT, RUN, ABORT, CLOSE, PING; later answers come from ad_agent_worker_done(). */
+/* OPEN, CONNECT, RUN, TRACE, ABORT, CLOSE, PING, CLOCK; later answers come from
+ * ad_agent_worker_done(). */
 AD_MUST_CHECK enum adaps_status
 ad_agent_serve(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
 void ad_agent_worker_done(struct ad_agent *agent);

@@ -2,6 +2,7 @@
  * thread answers pings meanwhile.
  *
  *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE
+ *   TRACE -> TRACED, when the latest RUN asked for it;  CLOCK -> TIME, also without a session
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
  * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
@@ -183,9 +184,48 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
     worker->job.kind = AD_JOB_RUN;
     worker->job.inference = message->frame.inference;
     worker->job.deadline_ns = after_ms(((const Adaps__Wire__Run *)body)->deadline_ms);
+    worker->job.trace = ((const Adaps__Wire__Run *)body)->trace;
+    agent->session.traced = false;
     ad_worker_post(worker);
     ad_protobuf_free(body);
     return ADAPS_OK;
+}
+
+/* The times of the latest inference. */
+static enum adaps_status answer_trace(struct ad_agent *agent, const struct ad_message *message,
+                                      struct adaps_error *err)
+{
+    const struct ad_worker *worker = &agent->worker;
+    if (worker->busy || !agent->session.traced ||
+        message->frame.inference != agent->session.inference)
+        return ad_error_set(err, ADAPS_EAGENT, "TRACE of an inference that was not traced");
+    size_t n = (size_t)worker->plan->schedule.programs[worker->device].nsteps;
+    Adaps__Wire__Trace trace = ADAPS__WIRE__TRACE__INIT;
+    int64_t *times = ad_calloc(3 * n, sizeof *times), begin = worker->result.begin_ns;
+    if (!times)
+        return ad_error_memory(err, "trace", 3 * n * sizeof *times);
+    trace.begin_ns = begin;
+    trace.latency_ns = worker->result.latency_ns;
+    trace.n_start = trace.n_mark = trace.n_end = n;
+    trace.start = times;
+    trace.mark = times + n;
+    trace.end = times + 2 * n;
+    for (size_t i = 0; i < n; i++) {
+        ad_worker_times(worker, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i]);
+        trace.start[i] -= begin;
+        trace.end[i] -= begin;
+        trace.mark[i] = trace.mark[i] ? trace.mark[i] - begin : -1;
+    }
+    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL, 0);
+    ad_free(times);
+    return ADAPS_OK;
+}
+
+static void answer_clock(struct ad_agent *agent, const struct ad_message *message)
+{
+    Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
+    time.clock_ns = ad_clock_ns();
+    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
 }
 
 static bool answer_where(struct ad_agent *agent, const zmq_msg_t *route,
@@ -212,6 +252,10 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
                      busy ? atomic_load(&agent->worker.step) : 0, !busy);
         return ADAPS_OK;
     }
+    if (type == AD_FRAME_CLOCK) {
+        answer_clock(agent, message);
+        return ADAPS_OK;
+    }
     if (type == AD_FRAME_OPEN)
         return open_session(agent, message, err);
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
@@ -225,6 +269,8 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
         return connect_session(agent, message, err);
     case AD_FRAME_RUN:
         return run_session(agent, (struct ad_message *)message, err);
+    case AD_FRAME_TRACE:
+        return answer_trace(agent, message, err);
     case AD_FRAME_ABORT:
         if (running(agent)) {
             pend(&session->abort, message);
@@ -292,6 +338,7 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
         heard = ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     else
         heard = answer_done(agent, to);
+    session->traced = kind == AD_JOB_RUN && good && !session->abort.set && agent->worker.job.trace;
     session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
     settle(&session->abort);
     settle(&session->job);

@@ -101,8 +101,25 @@ void ad_links_close(struct ad_links *links)
     for (int i = 0; i < links->count; i++)
         ad_socket_close_monitored(links->items[i].socket, links->items[i].monitor, 0);
     ad_free(links->items);
+    ad_marks_unref(links->marks);
     links->items = NULL;
+    links->marks = NULL;
     links->count = 0;
+}
+
+enum adaps_status ad_links_begin(struct ad_links *links, bool trace, struct adaps_error *err)
+{
+    int nsteps = links->plan->schedule.programs[links->device].nsteps;
+    links->bytes_sent = links->messages_sent = 0;
+    links->tracing = trace;
+    if (!trace)
+        return ADAPS_OK;
+    if (!links->marks)
+        links->marks = ad_marks_new(nsteps);
+    if (!links->marks)
+        return ad_error_memory(err, "trace", (size_t)nsteps * sizeof(int64_t));
+    ad_marks_begin(links->marks, links->inference);
+    return ADAPS_OK;
 }
 
 /* Whether the wait is over for another reason than a message. */
@@ -145,10 +162,12 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
                                    struct ad_frame *frame, bool *more, struct adaps_error *err)
 {
     zmq_msg_t head;
+    bool waited = false;
     zmq_msg_init(&head);
     enum adaps_status status = ADAPS_OK;
     while (zmq_msg_recv(&head, link->socket, ZMQ_DONTWAIT) < 0) {
         if (errno == EAGAIN) {
+            waited = true;
             status = check_wait(links, link, err);
             if (status == ADAPS_OK)
                 sleep_for(links, link);
@@ -158,6 +177,8 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
         if (status != ADAPS_OK)
             goto out;
     }
+    if (waited && links->tracing)
+        ad_marks_set(links->marks, (int)links->step, ad_clock_ns());
     *more = zmq_msg_more(&head);
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
     if (status != ADAPS_OK) {
@@ -255,7 +276,8 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     watch(link);
     if (link->lost)
         return fail(link, err, "the connection to it was lost");
-    if (zmq_msg_init_size(&payload, size) != 0)
+    if (links->tracing ? !ad_marks_message(links->marks, (int)links->step, size, &payload)
+                       : zmq_msg_init_size(&payload, size) != 0)
         return ad_error_memory(err, "message", size);
     ad_spans_gather(spans, zmq_msg_data(&payload));
     struct ad_frame frame = {.type = AD_FRAME_DATA,

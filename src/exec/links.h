@@ -7,6 +7,7 @@
 #define AD_EXEC_LINKS_H
 
 #include "exec/engine.h"
+#include "exec/marks.h"
 #include "net/frame.h"
 #include "net/keys.h"
 
@@ -39,6 +40,8 @@ struct ad_links {
     struct ad_data_link *items;
     int count;
     uint64_t bytes_sent, messages_sent; /* in this inference */
+    struct ad_marks *marks; /* NULL until an inference is traced; kept for the next such */
+    bool tracing;           /* this inference: marks are set */
 };
 
 /* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
@@ -57,7 +60,13 @@ AD_MUST_CHECK enum adaps_status ad_links_join(struct ad_links *links, const stru
                                               struct adaps_error *err);
 void ad_links_close(struct ad_links *links);
 
-/* Moves the messages of the engine's steps. */
+/* Before the first step of an inference, whose number is set. ADAPS_EINTERNAL without memory for
+ * the marks of the first traced one. */
+AD_MUST_CHECK enum adaps_status ad_links_begin(struct ad_links *links, bool trace,
+                                               struct adaps_error *err);
+
+/* Moves the messages of the engine's steps. With tracing, marks when the message of a RECV was
+ * there (no mark: before the step began) and when that of a SEND had left. */
 struct ad_transport ad_links_transport(struct ad_links *links);
 
 #endif

@@ -169,12 +169,14 @@ static enum adaps_status run(struct ad_worker *worker, struct adaps_error *err)
     int64_t begin = ad_clock_ns(), first = 0, last = 0;
     links->inference = worker->job.inference;
     links->deadline_ns = worker->job.deadline_ns;
-    links->bytes_sent = links->messages_sent = 0;
+    enum adaps_status status = ad_links_begin(links, worker->job.trace, err);
+    if (status != ADAPS_OK)
+        return status;
     feed(worker);
     for (int i = 0; i < program->nsteps; i++) {
         atomic_store_explicit(&worker->step, i, memory_order_relaxed);
         links->step = (uint32_t)i;
-        enum adaps_status status = ad_engine_step(worker->engine, i, &transport, err);
+        status = ad_engine_step(worker->engine, i, &transport, err);
         if (status != ADAPS_OK) {
             result->step = i;
             return status;
@@ -189,11 +191,29 @@ static enum adaps_status run(struct ad_worker *worker, struct adaps_error *err)
             result->wait_ns += end_ns - start_ns;
     }
     fetch(worker);
+    result->begin_ns = begin;
     result->latency_ns = ad_clock_ns() - begin;
     result->total_ns = last - first;
     result->bytes_sent = links->bytes_sent;
     result->messages_sent = links->messages_sent;
     return ADAPS_OK;
+}
+
+void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns, int64_t *mark_ns,
+                     int64_t *end_ns)
+{
+    ad_engine_times(worker->engine, step, start_ns, end_ns);
+    *mark_ns = ad_marks_get(worker->links.marks, step);
+    switch (worker->plan->schedule.programs[worker->device].steps[step].kind) {
+    case AD_STEP_COMPUTE:
+        *mark_ns = *end_ns;
+        break;
+    case AD_STEP_RECV:
+        *mark_ns = *mark_ns ? *mark_ns : *start_ns;
+        break;
+    case AD_STEP_SEND:
+        break;
+    }
 }
 
 static void work(struct ad_worker *worker)

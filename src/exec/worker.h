@@ -28,6 +28,7 @@ struct ad_job {
     uint64_t session;
     uint32_t inference;
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
+    bool trace;          /* RUN: keep what ad_worker_times() tells */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
 };
@@ -35,7 +36,8 @@ struct ad_job {
 struct ad_job_result {
     enum adaps_status status;
     struct adaps_error err;
-    int step; /* RUN: where it failed */
+    int step;         /* RUN: where it failed */
+    int64_t begin_ns; /* CLOCK_MONOTONIC */
     int64_t latency_ns, compute_ns, wait_ns, total_ns;
     uint64_t bytes_sent, messages_sent;
 };
@@ -91,6 +93,11 @@ void ad_worker_post(struct ad_worker *worker);
 
 /* Makes the job under way end soon, with ADAPS_EAGENT unless it is just done. */
 void ad_worker_cancel(struct ad_worker *worker);
+
+/* Times of a step in the run that was the latest job (CLOCK_MONOTONIC); mark_ns as in wire.proto, 0
+ * when not known. Requires !busy, and that the run was traced. */
+void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns, int64_t *mark_ns,
+                     int64_t *end_ns);
 
 /* Takes the end of a job: then worker->result is the owner's. False when it is not done yet. */
 bool ad_worker_finish(struct ad_worker *worker);

@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 #define AD_FRAME_BYTES 48
-#define AD_FRAME_VERSION 1
+#define AD_FRAME_VERSION 2
 
 /* Requests of the controller and their answers, in pairs; ERROR answers any of them. */
 enum ad_frame_type {
@@ -38,6 +38,10 @@ enum ad_frame_type {
     AD_FRAME_CLOSED,
     AD_FRAME_PING,
     AD_FRAME_PONG,
+    AD_FRAME_CLOCK,
+    AD_FRAME_TIME,
+    AD_FRAME_TRACE,
+    AD_FRAME_TRACED,
     AD_FRAME_ERROR,
     AD_FRAME_JOIN, /* between agents: the first message each way */
     AD_FRAME_DATA, /* between agents: rows of a value */

@@ -27,11 +27,12 @@ static enum adaps_status check_inputs(const struct ad_session *session,
 
 /* The source last, when the others already listen. */
 static enum adaps_status send_runs(struct ad_session *session, const struct ad_tensor *inputs,
-                                   struct adaps_error *err)
+                                   bool trace, struct adaps_error *err)
 {
     const struct ad_graph *graph = session->plan->graph;
     Adaps__Wire__Run run = ADAPS__WIRE__RUN__INIT;
     run.deadline_ms = (uint32_t)(session->deadline_ns / 1000000);
+    run.trace = trace;
     for (int i = 0; i < session->nremotes; i++) {
         if (i == session->source)
             continue;
@@ -160,8 +161,8 @@ enum adaps_status ad_session_run(struct ad_session *session, const struct ad_ten
                                  struct ad_tensor *outputs, struct ad_run_stats *stats,
                                  struct adaps_error *err)
 {
-    int64_t start = ad_clock_ns();
     int noutputs = session->plan->graph->noutputs;
+    struct ad_trace *trace = stats ? stats->trace : NULL;
     if (session->broken)
         return ad_error_set(err, ADAPS_EUSAGE,
                             "an inference of this session has failed: it can only be closed");
@@ -178,22 +179,34 @@ enum adaps_status ad_session_run(struct ad_session *session, const struct ad_ten
             memset(stats->devices, 0,
                    (size_t)session->plan->cluster.ndevices * sizeof *stats->devices);
     }
+    if (trace)
+        status = ad_session_clocks(session, trace, false, err);
+    if (status != ADAPS_OK) {
+        session->broken = true;
+        ad_free(outcomes);
+        return status;
+    }
+    int64_t start = ad_clock_ns();
     session->inference++;
     for (int i = 0; i < session->nremotes; i++) {
         struct ad_remote *remote = &session->remotes[i];
         remote->ping_ns = remote->last_ping_ns = 0;
         remote->step = 0;
     }
-    status = send_runs(session, inputs, err);
+    status = send_runs(session, inputs, trace != NULL, err);
     if (status != ADAPS_OK)
         session->broken = true;
     else if (gather(session, outcomes, outputs, stats) != ADAPS_OK)
         status = ad_session_post_mortem(session, outcomes, err);
+    else if (stats)
+        stats->wall_ns = ad_clock_ns() - start;
+    if (status == ADAPS_OK && trace) {
+        status = ad_session_fetch_trace(session, trace, err);
+        session->broken = status != ADAPS_OK;
+    }
     if (status != ADAPS_OK)
         for (int i = 0; i < noutputs; i++)
             ad_tensor_fini(&outputs[i]);
-    else if (stats)
-        stats->wall_ns = ad_clock_ns() - start;
     ad_free(outcomes);
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef AD_NET_SESSION_H
 #define AD_NET_SESSION_H
 
-#include "plan/plan.h"
+#include "net/trace.h"
 
 struct ad_session_options {
     double deadline_s; /* for each inference, and for each answer outside of inferences; 0 = 30 */
@@ -54,6 +54,9 @@ struct ad_run_stats {
     int64_t latency_ns;              /* at the source agent: input there -> result there */
     int64_t wall_ns;                 /* at the controller: call to return */
     struct ad_device_stats *devices; /* caller's array of ndevices, or NULL */
+    struct ad_trace
+        *trace; /* NULL, or initialised for the plan: the inference is traced. Takes a few
+                   round trips to each agent before and after it, outside of wall_ns */
 };
 
 /* One inference. inputs: graph->ninputs tensors in ONNX order (shapes are checked: ADAPS_EINPUT

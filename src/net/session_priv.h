@@ -4,6 +4,7 @@
 
 #include "net/remote.h"
 #include "net/session.h"
+#include "net/trace.h"
 
 struct ad_session {
     const struct adaps_plan *plan;
@@ -30,6 +31,38 @@ struct ad_outcome {
     int step;
     struct adaps_error err;
 };
+
+/* --- traces (trace.c) --- */
+
+/* The agent's clock, read between two readings of this side's. */
+struct ad_clock_sample {
+    int64_t asked_ns, clock_ns, answered_ns;
+};
+
+/* By the sample of the shortest round trip, as NTP has it: offset is the other clock minus this
+ * side's, within +-uncertainty whatever the way there took of the round trip. */
+void ad_clock_estimate(const struct ad_clock_sample *samples, int n, int64_t *offset_ns,
+                       int64_t *uncertainty_ns);
+
+/* Estimates the offsets of all agents' clocks; `again`: keeps an earlier estimate that is better.
+ * ADAPS_EAGENT names the agent. */
+AD_MUST_CHECK enum adaps_status ad_session_clocks(struct ad_session *session,
+                                                  struct ad_trace *trace, bool again,
+                                                  struct adaps_error *err);
+
+/* After a traced inference: everybody's times, checked, on one clock. */
+AD_MUST_CHECK enum adaps_status
+ad_session_fetch_trace(struct ad_session *session, struct ad_trace *trace, struct adaps_error *err);
+
+/* Checks what an agent sent against its program and takes it over; times are the agent's.
+ * ADAPS_EAGENT names the step and the value. */
+AD_MUST_CHECK enum adaps_status ad_trace_take(const struct adaps_plan *plan, int device,
+                                              const Adaps__Wire__Trace *trace,
+                                              struct ad_device_trace *out, struct adaps_error *err);
+
+/* Puts all devices on the clock of the source, from its begin_ns. */
+AD_MUST_CHECK enum adaps_status ad_trace_align(struct ad_trace *trace, int source,
+                                               struct adaps_error *err);
 
 /* After an inference went wrong: stops the other agents, finds out where everybody was, and says
  * who is to blame: a lost agent first, then the first that failed, else the deadline. `outcomes` is

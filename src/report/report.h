@@ -4,7 +4,7 @@
 #ifndef AD_REPORT_REPORT_H
 #define AD_REPORT_REPORT_H
 
-#include "plan/plan.h"
+#include "net/trace.h"
 #include "search/compare.h"
 
 #include <stdio.h>
@@ -26,7 +26,8 @@ AD_MUST_CHECK enum adaps_status ad_report_plan(const struct adaps_plan *plan, FI
                                                struct adaps_error *err);
 
 /* {"strategy":…,"predicted_ms":…,"bytes":…,"messages":…,"memory_bytes":[…],"visited":…,"search_s":…,
- *  "lower_bound_ms":…,"single_ms":…,"single_device":…,"devices":[…],"layouts":[{"op":…,"value":…,"regions":[…]}]} */
+ *  "lower_bound_ms":…,"single_ms":…,"single_device":…,"devices":[…],"layouts":[{"op":…,"value":…,"regions":[…]}]}
+ */
 AD_MUST_CHECK enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
                                                     struct adaps_error *err);
 
@@ -52,6 +53,10 @@ AD_MUST_CHECK enum adaps_status ad_report_svg(const struct adaps_plan *plan, FIL
                                               struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_report_trace(const struct adaps_plan *plan, FILE *out,
                                                 struct adaps_error *err);
+/* The same of one inference as it was measured. */
+AD_MUST_CHECK enum adaps_status ad_report_measured_trace(const struct adaps_plan *plan,
+                                                         const struct ad_trace *trace, FILE *out,
+                                                         struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_report_html(const struct adaps_plan *plan, FILE *out,
                                                struct adaps_error *err);
 

@@ -1,0 +1,81 @@
+#include "exec/marks.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <stdatomic.h>
+
+struct ad_marks {
+    atomic_int references;
+    atomic_uint inference;
+    int nsteps;
+    _Atomic int64_t ns[]; /* by step */
+};
+
+/* A message's data, and which step's it is. */
+struct letter {
+    struct ad_marks *marks;
+    uint32_t inference;
+    int step;
+    _Alignas(64) uint8_t data[];
+};
+
+struct ad_marks *ad_marks_new(int nsteps)
+{
+    struct ad_marks *marks = ad_calloc(1, sizeof *marks + (size_t)nsteps * sizeof marks->ns[0]);
+    if (!marks)
+        return NULL;
+    atomic_init(&marks->references, 1);
+    marks->nsteps = nsteps;
+    return marks;
+}
+
+void ad_marks_unref(struct ad_marks *marks)
+{
+    if (marks && atomic_fetch_sub(&marks->references, 1) == 1)
+        ad_free(marks);
+}
+
+void ad_marks_begin(struct ad_marks *marks, uint32_t inference)
+{
+    atomic_store(&marks->inference, inference);
+    for (int i = 0; i < marks->nsteps; i++)
+        atomic_store_explicit(&marks->ns[i], 0, memory_order_relaxed);
+}
+
+void ad_marks_set(struct ad_marks *marks, int step, int64_t ns)
+{
+    atomic_store_explicit(&marks->ns[step], ns, memory_order_relaxed);
+}
+
+int64_t ad_marks_get(const struct ad_marks *marks, int step)
+{
+    return atomic_load_explicit(&marks->ns[step], memory_order_relaxed);
+}
+
+/* Called by ZeroMQ, in any thread. */
+static void left(void *data, void *hint)
+{
+    struct letter *letter = hint;
+    (void)data;
+    if (atomic_load(&letter->marks->inference) == letter->inference)
+        ad_marks_set(letter->marks, letter->step, ad_clock_ns());
+    ad_marks_unref(letter->marks);
+    ad_free(letter);
+}
+
+bool ad_marks_message(struct ad_marks *marks, int step, size_t size, zmq_msg_t *out)
+{
+    size_t room;
+    struct letter *letter =
+        ad_size_add(sizeof *letter, size, &room) ? ad_alloc_aligned(room) : NULL;
+    if (!letter)
+        return false;
+    *letter =
+        (struct letter){.marks = marks, .inference = atomic_load(&marks->inference), .step = step};
+    atomic_fetch_add(&marks->references, 1);
+    if (zmq_msg_init_data(out, letter->data, size, left, letter) == 0)
+        return true;
+    ad_marks_unref(marks);
+    ad_free(letter);
+    return false;
+}

@@ -1,0 +1,31 @@
+/* When messages came and left in one traced inference, by step. ZeroMQ's threads tell when a
+ * message has left, maybe after the session's end, so the marks are counted references. */
+#ifndef AD_EXEC_MARKS_H
+#define AD_EXEC_MARKS_H
+
+#include "base/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <zmq.h>
+
+struct ad_marks;
+
+/* For nsteps steps; NULL without memory. */
+struct ad_marks *ad_marks_new(int nsteps);
+void ad_marks_unref(struct ad_marks *marks); /* NULL is fine */
+
+/* Forgets all marks. What left in an earlier inference and is told later is not taken for this. */
+void ad_marks_begin(struct ad_marks *marks, uint32_t inference);
+
+/* Notes a time (ad_clock_ns()) for a step. */
+void ad_marks_set(struct ad_marks *marks, int step, int64_t ns);
+
+/* The time of a step; 0: none was noted. */
+int64_t ad_marks_get(const struct ad_marks *marks, int step);
+
+/* A message of size bytes whose end of life marks the step: ZeroMQ has then handed all of it to the
+ * kernel (or, with keys, encrypted it). False without memory. */
+AD_MUST_CHECK bool ad_marks_message(struct ad_marks *marks, int step, size_t size, zmq_msg_t *out);
+
+#endif
