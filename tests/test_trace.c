@@ -71,12 +71,13 @@ static void check_trace(const struct adaps_plan *plan, const struct ad_trace *tr
             ck_assert_int_ge(step->start_ns, last);
             ck_assert_int_ge(step->end_ns, step->start_ns);
             last = step->end_ns;
+            ck_assert(step->mark_ns >= step->start_ns && step->mark_ns <= step->end_ns);
             if (program->steps[i].kind == AD_STEP_SEND) {
-                ck_assert(step->mark_ns == AD_TRACE_UNKNOWN || step->mark_ns >= step->start_ns);
+                ck_assert(step->left_ns == AD_TRACE_UNKNOWN || step->left_ns >= step->mark_ns);
                 ck_assert_uint_lt(program->steps[i].tag, 4096);
-                sent[program->steps[i].tag] = step->start_ns - device->uncertainty_ns;
+                sent[program->steps[i].tag] = step->mark_ns - device->uncertainty_ns;
             } else {
-                ck_assert(step->mark_ns >= step->start_ns && step->mark_ns <= step->end_ns);
+                ck_assert(step->left_ns == AD_TRACE_UNKNOWN);
             }
         }
         ck_assert_int_ge(device->end_ns, last);
@@ -220,7 +221,7 @@ END_TEST
 /* A right answer of device 1. */
 struct answer {
     Adaps__Wire__Trace body;
-    int64_t start[512], mark[512], end[512];
+    int64_t start[512], mark[512], end[512], left[512];
 };
 
 static void make_answer(const struct adaps_plan *plan, struct answer *out)
@@ -229,16 +230,18 @@ static void make_answer(const struct adaps_plan *plan, struct answer *out)
     ck_assert_uint_ge(n, 3);
     ck_assert_uint_le(n, 512);
     adaps__wire__trace__init(&out->body);
-    out->body.n_start = out->body.n_mark = out->body.n_end = n;
+    out->body.n_start = out->body.n_mark = out->body.n_end = out->body.n_left = n;
     out->body.start = out->start;
     out->body.mark = out->mark;
     out->body.end = out->end;
+    out->body.left = out->left;
     out->body.begin_ns = 5000;
     out->body.latency_ns = 1000 * (int64_t)n;
     for (size_t i = 0; i < n; i++) {
         out->start[i] = 1000 * (int64_t)i;
         out->mark[i] = 1000 * (int64_t)i + 300;
         out->end[i] = 1000 * (int64_t)i + 900;
+        out->left[i] = -1;
     }
 }
 
@@ -271,13 +274,13 @@ START_TEST(lies_are_named)
     int send = step_of(plan, AD_STEP_SEND), recv = step_of(plan, AD_STEP_RECV);
     int last = plan->schedule.programs[1].nsteps - 1;
     make_answer(plan, &a);
-    a.mark[send] = -1;
     ck_assert_int_eq(ad_trace_init(&trace, plan, &err), ADAPS_OK);
     ck_assert_int_eq(ad_trace_take(plan, 1, &a.body, &trace.devices[1], &err), ADAPS_OK);
-    ck_assert_int_eq(trace.devices[1].steps[send].mark_ns, AD_TRACE_UNKNOWN);
+    ck_assert(trace.devices[1].steps[send].left_ns == AD_TRACE_UNKNOWN);
     ck_assert_int_eq(trace.devices[1].steps[recv].end_ns, 1000 * recv + 900);
-    a.mark[send] = 1000 * send + 4000; /* it may leave long after the step */
+    a.left[send] = 1000 * send + 4000; /* it may leave long after the step */
     ck_assert_int_eq(ad_trace_take(plan, 1, &a.body, &trace.devices[1], &err), ADAPS_OK);
+    ck_assert_int_eq(trace.devices[1].steps[send].left_ns, 1000 * send + 4000);
 
     /* Clocks that do not go together. */
     trace.devices[1].offset_ns = -INT64_MAX;
@@ -290,10 +293,10 @@ START_TEST(lies_are_named)
 
     make_answer(plan, &a);
     a.body.n_mark--;
-    refused(plan, &a, "marks");
+    refused(plan, &a, "times for");
     make_answer(plan, &a);
-    a.body.n_start = a.body.n_mark = a.body.n_end = 0;
-    refused(plan, &a, "0 starts");
+    a.body.n_start = a.body.n_mark = a.body.n_end = a.body.n_left = 0;
+    refused(plan, &a, "0, 0, 0 and 0 times");
     make_answer(plan, &a);
     a.body.begin_ns = -1;
     refused(plan, &a, "began at -1");
@@ -304,7 +307,7 @@ START_TEST(lies_are_named)
     a.start[2] = a.end[1] - 1;
     refused(plan, &a, "step 2 starts");
     make_answer(plan, &a);
-    a.end[1] = a.start[1] - 1;
+    a.end[1] = a.mark[1] - 1;
     refused(plan, &a, "step 1 ends");
     make_answer(plan, &a);
     a.end[last] = INT64_MAX;
@@ -316,10 +319,13 @@ START_TEST(lies_are_named)
     a.mark[recv] = -1;
     refused(plan, &a, "is marked at -1");
     make_answer(plan, &a);
-    a.mark[send] = a.start[send] - 1;
+    a.left[send] = a.mark[send] - 1;
     refused(plan, &a, "has left");
     make_answer(plan, &a);
-    a.mark[send] = INT64_MAX;
+    a.left[send] = INT64_MAX;
+    refused(plan, &a, "has left");
+    make_answer(plan, &a);
+    a.left[recv] = a.end[recv];
     refused(plan, &a, "has left");
     make_answer(plan, &a);
     a.body.latency_ns = a.end[last] - 1;

@@ -98,6 +98,7 @@ enum adaps_status ad_alone_trace(const struct ad_alone *alone, struct ad_trace *
         step->start_ns -= alone->begin_ns;
         step->end_ns -= alone->begin_ns;
         step->mark_ns = step->end_ns;
+        step->left_ns = AD_TRACE_UNKNOWN;
     }
     return ADAPS_OK;
 }

@@ -201,20 +201,23 @@ static enum adaps_status answer_trace(struct ad_agent *agent, const struct ad_me
         return ad_error_set(err, ADAPS_EAGENT, "TRACE of an inference that was not traced");
     size_t n = (size_t)worker->plan->schedule.programs[worker->device].nsteps;
     Adaps__Wire__Trace trace = ADAPS__WIRE__TRACE__INIT;
-    int64_t *times = ad_calloc(3 * n, sizeof *times), begin = worker->result.begin_ns;
+    int64_t *times = ad_calloc(4 * n, sizeof *times), begin = worker->result.begin_ns;
     if (!times)
-        return ad_error_memory(err, "trace", 3 * n * sizeof *times);
+        return ad_error_memory(err, "trace", 4 * n * sizeof *times);
     trace.begin_ns = begin;
     trace.latency_ns = worker->result.latency_ns;
-    trace.n_start = trace.n_mark = trace.n_end = n;
+    trace.n_start = trace.n_mark = trace.n_end = trace.n_left = n;
     trace.start = times;
     trace.mark = times + n;
     trace.end = times + 2 * n;
+    trace.left = times + 3 * n;
     for (size_t i = 0; i < n; i++) {
-        ad_worker_times(worker, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i]);
+        ad_worker_times(worker, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i],
+                        &trace.left[i]);
         trace.start[i] -= begin;
         trace.end[i] -= begin;
-        trace.mark[i] = trace.mark[i] ? trace.mark[i] - begin : -1;
+        trace.mark[i] -= begin;
+        trace.left[i] = trace.left[i] ? trace.left[i] - begin : -1;
     }
     ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL, 0);
     ad_free(times);

@@ -178,7 +178,7 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
             goto out;
     }
     if (waited && links->tracing)
-        ad_marks_set(links->marks, (int)links->step, ad_clock_ns());
+        ad_marks_set(links->marks, (int)links->step);
     *more = zmq_msg_more(&head);
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
     if (status != ADAPS_OK) {
@@ -288,6 +288,8 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
                              .length = size,
                              .checksum = ad_frame_checksum(0, zmq_msg_data(&payload), size)};
     ad_frame_encode(&frame, head);
+    if (links->tracing)
+        ad_marks_set(links->marks, (int)links->step);
     if (zmq_send(link->socket, head, sizeof head, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0 ||
         zmq_msg_send(&payload, link->socket, ZMQ_DONTWAIT) < 0) {
         zmq_msg_close(&payload);

@@ -8,7 +8,7 @@ struct ad_marks {
     atomic_int references;
     atomic_uint inference;
     int nsteps;
-    _Atomic int64_t ns[]; /* by step */
+    _Atomic int64_t ns[]; /* by step, then those of leaving by step */
 };
 
 /* A message's data, and which step's it is. */
@@ -21,7 +21,7 @@ struct letter {
 
 struct ad_marks *ad_marks_new(int nsteps)
 {
-    struct ad_marks *marks = ad_calloc(1, sizeof *marks + (size_t)nsteps * sizeof marks->ns[0]);
+    struct ad_marks *marks = ad_calloc(1, sizeof *marks + 2 * (size_t)nsteps * sizeof marks->ns[0]);
     if (!marks)
         return NULL;
     atomic_init(&marks->references, 1);
@@ -38,18 +38,23 @@ void ad_marks_unref(struct ad_marks *marks)
 void ad_marks_begin(struct ad_marks *marks, uint32_t inference)
 {
     atomic_store(&marks->inference, inference);
-    for (int i = 0; i < marks->nsteps; i++)
+    for (int i = 0; i < 2 * marks->nsteps; i++)
         atomic_store_explicit(&marks->ns[i], 0, memory_order_relaxed);
 }
 
-void ad_marks_set(struct ad_marks *marks, int step, int64_t ns)
+void ad_marks_set(struct ad_marks *marks, int step)
 {
-    atomic_store_explicit(&marks->ns[step], ns, memory_order_relaxed);
+    atomic_store_explicit(&marks->ns[step], ad_clock_ns(), memory_order_relaxed);
 }
 
 int64_t ad_marks_get(const struct ad_marks *marks, int step)
 {
     return atomic_load_explicit(&marks->ns[step], memory_order_relaxed);
+}
+
+int64_t ad_marks_left(const struct ad_marks *marks, int step)
+{
+    return ad_marks_get(marks, marks->nsteps + step);
 }
 
 /* Called by ZeroMQ, in any thread. */
@@ -58,7 +63,7 @@ static void left(void *data, void *hint)
     struct letter *letter = hint;
     (void)data;
     if (atomic_load(&letter->marks->inference) == letter->inference)
-        ad_marks_set(letter->marks, letter->step, ad_clock_ns());
+        ad_marks_set(letter->marks, letter->marks->nsteps + letter->step);
     ad_marks_unref(letter->marks);
     ad_free(letter);
 }

@@ -18,14 +18,15 @@ void ad_marks_unref(struct ad_marks *marks); /* NULL is fine */
 /* Forgets all marks. What left in an earlier inference and is told later is not taken for this. */
 void ad_marks_begin(struct ad_marks *marks, uint32_t inference);
 
-/* Notes a time (ad_clock_ns()) for a step. */
-void ad_marks_set(struct ad_marks *marks, int step, int64_t ns);
+/* Notes now as the time of a step. */
+void ad_marks_set(struct ad_marks *marks, int step);
 
-/* The time of a step; 0: none was noted. */
+/* The time (ad_clock_ns()) that was noted for a step; when its message had left. 0: none. */
 int64_t ad_marks_get(const struct ad_marks *marks, int step);
+int64_t ad_marks_left(const struct ad_marks *marks, int step);
 
-/* A message of size bytes whose end of life marks the step: ZeroMQ has then handed all of it to the
- * kernel (or, with keys, encrypted it). False without memory. */
+/* A message of size bytes whose end of life is when it has left: ZeroMQ has then handed all of it
+ * to the kernel (or, with keys, encrypted it). False without memory. */
 AD_MUST_CHECK bool ad_marks_message(struct ad_marks *marks, int step, size_t size, zmq_msg_t *out);
 
 #endif

@@ -200,20 +200,14 @@ static enum adaps_status run(struct ad_worker *worker, struct adaps_error *err)
 }
 
 void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns, int64_t *mark_ns,
-                     int64_t *end_ns)
+                     int64_t *end_ns, int64_t *left_ns)
 {
+    enum ad_step_kind kind = worker->plan->schedule.programs[worker->device].steps[step].kind;
     ad_engine_times(worker->engine, step, start_ns, end_ns);
-    *mark_ns = ad_marks_get(worker->links.marks, step);
-    switch (worker->plan->schedule.programs[worker->device].steps[step].kind) {
-    case AD_STEP_COMPUTE:
-        *mark_ns = *end_ns;
-        break;
-    case AD_STEP_RECV:
-        *mark_ns = *mark_ns ? *mark_ns : *start_ns;
-        break;
-    case AD_STEP_SEND:
-        break;
-    }
+    *mark_ns = kind == AD_STEP_COMPUTE ? *end_ns : ad_marks_get(worker->links.marks, step);
+    if (*mark_ns == 0) /* a message that was there */
+        *mark_ns = *start_ns;
+    *left_ns = ad_marks_left(worker->links.marks, step);
 }
 
 static void work(struct ad_worker *worker)

@@ -94,10 +94,10 @@ void ad_worker_post(struct ad_worker *worker);
 /* Makes the job under way end soon, with ADAPS_EAGENT unless it is just done. */
 void ad_worker_cancel(struct ad_worker *worker);
 
-/* Times of a step in the run that was the latest job (CLOCK_MONOTONIC); mark_ns as in wire.proto, 0
+/* Times of a step in the run that was the latest job (CLOCK_MONOTONIC), as in wire.proto; left_ns 0
  * when not known. Requires !busy, and that the run was traced. */
 void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns, int64_t *mark_ns,
-                     int64_t *end_ns);
+                     int64_t *end_ns, int64_t *left_ns);
 
 /* Takes the end of a job: then worker->result is the owner's. False when it is not done yet. */
 bool ad_worker_finish(struct ad_worker *worker);

@@ -114,7 +114,8 @@ static bool within(int64_t ns, int64_t least)
     return ns >= least && ns <= LONGEST_NS;
 }
 
-/* Steps follow one another within the inference; marks are where their kind allows. */
+/* Steps follow one another within the inference; marks lie within them; messages leave when they
+ * have been handed over, maybe later than that. */
 static enum adaps_status take_steps(const struct ad_program *program,
                                     const Adaps__Wire__Trace *trace, struct ad_device_trace *out,
                                     struct adaps_error *err)
@@ -122,17 +123,17 @@ static enum adaps_status take_steps(const struct ad_program *program,
     int64_t last = 0;
     for (int i = 0; i < program->nsteps; i++) {
         int64_t start = trace->start[i], mark = trace->mark[i], end = trace->end[i];
-        enum ad_step_kind kind = program->steps[i].kind;
-        bool left = kind == AD_STEP_SEND; /* ZeroMQ's time, maybe later than the step */
+        int64_t left = trace->left[i];
         if (!within(start, last))
             return wrong(err, i, "starts", start, last);
-        if (!within(end, start))
-            return wrong(err, i, "ends", end, start);
-        if (!(left && mark == -1) && !within(mark, start))
-            return wrong(err, i, left ? "has left" : "is marked", mark, start);
-        if (!left && mark > end)
+        if (!within(mark, start))
+            return wrong(err, i, "is marked", mark, start);
+        if (!within(end, mark))
             return wrong(err, i, "ends", end, mark);
-        out->steps[i] = (struct ad_step_times){start, end, mark < 0 ? AD_TRACE_UNKNOWN : mark};
+        if (left != -1 && (program->steps[i].kind != AD_STEP_SEND || !within(left, mark)))
+            return wrong(err, i, "has left", left, mark);
+        out->steps[i] =
+            (struct ad_step_times){start, end, mark, left < 0 ? AD_TRACE_UNKNOWN : left};
         last = end;
     }
     if (!within(trace->latency_ns, last))
@@ -151,10 +152,10 @@ enum adaps_status ad_trace_take(const struct adaps_plan *plan, int device,
 {
     const struct ad_program *program = &plan->schedule.programs[device];
     size_t n = (size_t)program->nsteps;
-    if (trace->n_start != n || trace->n_mark != n || trace->n_end != n)
+    if (trace->n_start != n || trace->n_mark != n || trace->n_end != n || trace->n_left != n)
         return ad_error_set(err, ADAPS_EAGENT,
-                            "its trace has %zu starts, %zu marks and %zu ends for %zu steps",
-                            trace->n_start, trace->n_mark, trace->n_end, n);
+                            "its trace has %zu, %zu, %zu and %zu times for %zu steps",
+                            trace->n_start, trace->n_mark, trace->n_end, trace->n_left, n);
     if (trace->begin_ns < 0)
         return ad_error_set(err, ADAPS_EAGENT, "its inference began at %" PRId64 " ns",
                             trace->begin_ns);
@@ -202,8 +203,9 @@ enum adaps_status ad_trace_align(struct ad_trace *trace, int source, struct adap
             struct ad_step_times *step = &device->steps[i];
             step->start_ns += shift;
             step->end_ns += shift;
-            if (step->mark_ns != AD_TRACE_UNKNOWN)
-                step->mark_ns += shift;
+            step->mark_ns += shift;
+            if (step->left_ns != AD_TRACE_UNKNOWN)
+                step->left_ns += shift;
         }
     }
     return ADAPS_OK;

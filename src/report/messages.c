@@ -94,10 +94,10 @@ static int compare_sends(const void *a, const void *b)
     return (x->send_step > y->send_step) - (x->send_step < y->send_step);
 }
 
-/* What nobody waited for is there some time after it was handed over, and after what went the same
- * way before it; at the latest at its end. */
+/* What nobody waited for is there some time after it was handed over and after what went the same
+ * way before it, not before it had left, and at the latest at its end. */
 static void guess_ends(const struct ad_messages *messages, struct ad_message **order,
-                       const struct adaps_plan *plan)
+                       const struct adaps_plan *plan, const struct ad_trace *trace)
 {
     int64_t before[AD_MAX_DEVICES];
     qsort(order, messages->count, sizeof(*order), compare_sends);
@@ -108,8 +108,11 @@ static void guess_ends(const struct ad_messages *messages, struct ad_message **o
                 before[d] = INT64_MIN;
         int64_t start = m->start_ns > before[m->to] ? m->start_ns : before[m->to];
         double ns = 1e9 * ((double)m->bytes / link_of(plan, m)->bandwidth);
-        if (!m->timed && (double)(m->end_ns - start) > ns)
-            m->end_ns = start + (int64_t)ns;
+        int64_t left = trace->devices[m->from].steps[m->send_step].left_ns;
+        if (!m->timed && (double)(m->end_ns - start) > ns) {
+            int64_t guess = start + (int64_t)ns > left ? start + (int64_t)ns : left;
+            m->end_ns = guess < m->end_ns ? guess : m->end_ns;
+        }
         before[m->to] = m->end_ns;
     }
 }
@@ -153,12 +156,12 @@ enum adaps_status ad_messages_measure(struct ad_messages *messages, const struct
         const struct ad_step_times *sent = &trace->devices[m->from].steps[m->send_step];
         const struct ad_step_times *taken = &trace->devices[m->to].steps[m->recv_step];
         m->timed = taken->mark_ns > taken->start_ns;
-        m->start_ns = sent->end_ns;
+        m->start_ns = sent->mark_ns;
         m->end_ns = taken->mark_ns;
         if (m->end_ns < m->start_ns) /* the clocks' uncertainty */
             m->start_ns = m->end_ns;
     }
-    guess_ends(messages, order, plan);
+    guess_ends(messages, order, plan, trace);
     queue(messages, order, plan);
     ad_free(order);
     return ADAPS_OK;

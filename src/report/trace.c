@@ -68,7 +68,7 @@ static json_t *us(int64_t ns)
     return ns == AD_TRACE_UNKNOWN ? json_null() : json_real((double)ns / 1e3);
 }
 
-/* handed_us, left_us: when the sender's step had it out of its hands, and its kernel had it;
+/* handed_us, left_us: when the sender gave it to ZeroMQ, and its kernel had it;
  * arrival_by_us: the receiver had it then, or asked for it and it was there. */
 static json_t *message_args(const struct ad_message *m, const struct ad_trace *trace)
 {
@@ -77,8 +77,8 @@ static json_t *message_args(const struct ad_message *m, const struct ad_trace *t
     const struct ad_step_times *sent = &trace->devices[m->from].steps[m->send_step];
     const struct ad_step_times *taken = &trace->devices[m->to].steps[m->recv_step];
     return json_pack("{sI sI sb so so so}", "bytes", (json_int_t)m->bytes, "tag",
-                     (json_int_t)m->tag, "timed", (int)m->timed, "handed_us", us(sent->end_ns),
-                     "left_us", us(sent->mark_ns), "arrival_by_us", us(taken->mark_ns));
+                     (json_int_t)m->tag, "timed", (int)m->timed, "handed_us", us(sent->mark_ns),
+                     "left_us", us(sent->left_ns), "arrival_by_us", us(taken->mark_ns));
 }
 
 static bool add_messages(json_t *events, const struct adaps_plan *plan,
