@@ -1,0 +1,332 @@
+/* adaps bench: the command line. */
+#include "cli/bench.h"
+#include "base/units.h"
+#include "cli/plan_options.h"
+#include "cli/target.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_ROUNDS 10
+#define DEFAULT_RUNS 5
+#define MAX_STRATEGIES 32
+
+struct command_line {
+    struct ad_bench_options bench;
+    const char *names[MAX_STRATEGIES];
+    const char *reference;
+    const char *local, *speed; /* agents of our own */
+    bool json, tsv;
+};
+
+static bool known(const struct ad_bench_options *o, const char *name, int *index)
+{
+    for (*index = 0; *index < o->nstrategies; ++*index)
+        if (strcmp(o->strategies[*index], name) == 0)
+            return true;
+    *index = -1;
+    return false;
+}
+
+/* "a,b,c" or "all". */
+static int take_strategies(struct ad_bench_options *o, const char *text)
+{
+    o->nstrategies = 0;
+    if (strcmp(text, "all") == 0) {
+        for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
+            o->strategies[o->nstrategies++] = s->name;
+        return ADAPS_OK;
+    }
+    for (const char *p = text; p;) {
+        size_t length = strcspn(p, ",");
+        char name[32];
+        int index;
+        snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), p);
+        const struct ad_strategy *s = ad_strategy_find(name);
+        if (!s)
+            return ad_plan_usage_strategy(&ad_command_bench, name);
+        if (known(o, name, &index) || o->nstrategies == MAX_STRATEGIES)
+            return ad_cli_usage(&ad_command_bench, "--strategy %s: %s is there twice", text, name);
+        o->strategies[o->nstrategies++] = s->name;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+    return ADAPS_OK;
+}
+
+enum {
+    OPTION_STRATEGY = 2048,
+    OPTION_REFERENCE,
+    OPTION_ROUNDS,
+    OPTION_SECONDS,
+    OPTION_RUNS,
+    OPTION_THREADS,
+    OPTION_COUNTERS,
+    OPTION_PREDICT,
+    OPTION_LOCAL,
+    OPTION_SPEED,
+    OPTION_DEADLINE,
+    OPTION_KEY,
+    OPTION_JSON,
+    OPTION_TSV
+};
+
+static int take_number(const char *option, const char *text, int64_t most, int64_t *out)
+{
+    if (ad_parse_int(text, 1, most, out))
+        return ADAPS_OK;
+    return ad_cli_usage(&ad_command_bench, "--%s '%s': a number from 1 to %jd expected", option,
+                        text, (intmax_t)most);
+}
+
+/* ADAPS_OK, or ADAPS_EUSAGE after a message. */
+static int take_option(struct command_line *line, int option)
+{
+    struct ad_bench_options *o = &line->bench;
+    switch (option) {
+    case OPTION_STRATEGY:
+        return take_strategies(o, optarg);
+    case OPTION_REFERENCE:
+        line->reference = optarg;
+        return ad_strategy_find(optarg) ? ADAPS_OK
+                                        : ad_plan_usage_strategy(&ad_command_bench, optarg);
+    case OPTION_ROUNDS:
+        return take_number("rounds", optarg, 1000, &o->rounds);
+    case OPTION_RUNS:
+        return take_number("runs", optarg, 1000, &o->runs);
+    case OPTION_THREADS:
+        return take_number("threads", optarg, 64, &o->threads);
+    case OPTION_SECONDS:
+        if (ad_target_parse_deadline(optarg, &o->seconds))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_bench, "--seconds '%s': a time above 0 expected", optarg);
+    case OPTION_COUNTERS:
+        o->counters = optarg;
+        return ADAPS_OK;
+    case OPTION_PREDICT:
+        o->predict = true;
+        return ADAPS_OK;
+    case OPTION_LOCAL:
+        line->local = optarg;
+        return ADAPS_OK;
+    case OPTION_SPEED:
+        line->speed = optarg;
+        return ADAPS_OK;
+    case OPTION_DEADLINE:
+        if (ad_target_parse_deadline(optarg, &o->session.deadline_s))
+            return ADAPS_OK;
+        return ad_cli_usage(&ad_command_bench,
+                            "--deadline '%s': a time above 0 expected, like 10s or 500ms", optarg);
+    case OPTION_KEY:
+        o->session.key_file = optarg;
+        return ADAPS_OK;
+    case OPTION_JSON:
+        line->json = true;
+        return ADAPS_OK;
+    case OPTION_TSV:
+        line->tsv = true;
+        return ADAPS_OK;
+    default:
+        return ad_plan_option(&ad_command_bench, option, optarg, &o->passes);
+    }
+}
+
+/* Which strategies the others are compared with, and that there is one to predict. */
+static int check(struct command_line *line)
+{
+    struct ad_bench_options *o = &line->bench;
+    if (o->nstrategies == 0 && o->predict)
+        o->strategies[o->nstrategies++] = ad_strategies[0].name;
+    if (o->nstrategies == 0)
+        take_strategies(o, "all");
+    if (o->predict && o->nstrategies > 1)
+        return ad_cli_usage(&ad_command_bench, "--predict looks at one --strategy, not %d",
+                            o->nstrategies);
+    if (line->json && line->tsv)
+        return ad_cli_usage(&ad_command_bench, "--json or --tsv, not both");
+    if (line->speed && !line->local)
+        return ad_cli_usage(&ad_command_bench, "--speed goes with --local-agents");
+    known(o, "single", &o->single);
+    if (line->reference && !known(o, line->reference, &o->reference))
+        return ad_cli_usage(&ad_command_bench, "--reference %s: it is not among the strategies",
+                            line->reference);
+    if (!line->reference && !known(o, "edgeflow", &o->reference))
+        o->reference = 0;
+    if (o->rounds == 0 && !(o->seconds > 0))
+        o->rounds = DEFAULT_ROUNDS;
+    if (o->runs == 0)
+        o->runs = DEFAULT_RUNS;
+    return ADAPS_OK;
+}
+
+/* On a terminal, which round it is. */
+static void show_progress(void *self, const char *what, size_t round)
+{
+    const struct ad_bench_options *o = self;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (round == 0)
+        fprintf(stderr, "\r%s\033[K", what);
+    else if (o->rounds)
+        fprintf(stderr, "\r%s %zu of %jd\033[K", what, round, (intmax_t)o->rounds);
+    else
+        fprintf(stderr, "\r%s %zu\033[K", what, round);
+}
+
+static enum adaps_status print(const struct command_line *line, struct ad_bench *bench,
+                               struct adaps_error *err)
+{
+    struct ad_bench_entry *first = &bench->entries[0];
+    if (line->bench.predict)
+        return (line->json  ? ad_report_predict_json
+                : line->tsv ? ad_report_predict_tsv
+                            : ad_report_predict)(&first->predict, stdout, err);
+    return (line->json  ? ad_bench_print_json
+            : line->tsv ? ad_bench_print_tsv
+                        : ad_bench_print)(bench, stdout, err);
+}
+
+static int bench(const struct command_line *line)
+{
+    struct adaps_error err = {0};
+    struct ad_bench bench = {.progress = show_progress, .progress_self = (void *)&line->bench};
+    uint64_t differ = 0;
+    enum adaps_status status = ad_bench_run(&bench, &line->bench, &err);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    if (status == ADAPS_OK)
+        status = print(line, &bench, &err);
+    for (int i = 0; status == ADAPS_OK && i < line->bench.nstrategies; i++)
+        differ += bench.entries[i].differ;
+    if (differ)
+        fprintf(stderr,
+                "adaps bench: %ju elements differ from the single-device answer; first: %s\n",
+                (uintmax_t)differ, bench.first_difference);
+    ad_bench_fini(&bench);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_bench, &err);
+    int code = ad_cli_close_stdout(&ad_command_bench);
+    return code == ADAPS_OK && differ ? ADAPS_NO : code;
+}
+
+/* Tells the command within adaps local that these are its agents. */
+#define WITHIN "ADAPS_BENCH_WITHIN_LOCAL"
+
+/* The same command again, within adaps local. */
+static int start_local(const struct command_line *line, int argc, char **argv)
+{
+    const char *const head[] = {"adaps", "local", line->local, line->speed ? "--speed" : NULL,
+                                line->speed};
+    struct adaps_error err;
+    const char **words = ad_calloc((size_t)argc + 10, sizeof *words);
+    size_t n = 0;
+    if (!words) {
+        ad_error_memory(&err, "command line", (size_t)argc * sizeof *words);
+        return ad_cli_fail(&ad_command_bench, &err);
+    }
+    for (size_t i = 0; i < sizeof head / sizeof *head && head[i]; i++)
+        words[n++] = head[i];
+    words[n++] = "--";
+    words[n++] = "/proc/self/exe";
+    for (int i = 0; i < argc; i++)
+        words[n++] = argv[i];
+    if (setenv(WITHIN, "1", 1) == 0)
+        execv("/proc/self/exe", (char **)words);
+    ad_error_set(&err, ADAPS_EINTERNAL, "cannot start adaps local: %s", strerror(errno));
+    ad_free(words);
+    return ad_cli_fail(&ad_command_bench, &err);
+}
+
+static int run_with(struct command_line *line, const struct ad_cli_config *config,
+                    const char *model)
+{
+    struct ad_pipeline_options *passes = &line->bench.passes;
+    passes->model = model ? model : config->model;
+    if (!passes->devices)
+        passes->devices = getenv("ADAPS_DEVICES");
+    if (!passes->devices)
+        passes->devices = config->devices;
+    if (!passes->model)
+        return ad_cli_usage(&ad_command_bench, "no model: name one here or in adaps.conf");
+    if (!passes->devices)
+        return ad_cli_usage(&ad_command_bench,
+                            "no devices file: name one with -d or in adaps.conf");
+    return bench(line);
+}
+
+static int run(int argc, char **argv)
+{
+    static const struct option longs[] = {AD_PLAN_LONGS,
+                                          {"strategy", required_argument, NULL, OPTION_STRATEGY},
+                                          {"reference", required_argument, NULL, OPTION_REFERENCE},
+                                          {"rounds", required_argument, NULL, OPTION_ROUNDS},
+                                          {"seconds", required_argument, NULL, OPTION_SECONDS},
+                                          {"runs", required_argument, NULL, OPTION_RUNS},
+                                          {"threads", required_argument, NULL, OPTION_THREADS},
+                                          {"counters", required_argument, NULL, OPTION_COUNTERS},
+                                          {"predict", no_argument, NULL, OPTION_PREDICT},
+                                          {"local-agents", required_argument, NULL, OPTION_LOCAL},
+                                          {"speed", required_argument, NULL, OPTION_SPEED},
+                                          {"deadline", required_argument, NULL, OPTION_DEADLINE},
+                                          {"key", required_argument, NULL, OPTION_KEY},
+                                          {"json", no_argument, NULL, OPTION_JSON},
+                                          {"tsv", no_argument, NULL, OPTION_TSV},
+                                          {0}};
+    struct command_line line = {.bench = {.passes = ad_plan_options()}};
+    struct ad_cli_config config;
+    struct adaps_error err = {0};
+    char **words = ad_calloc((size_t)argc + 1, sizeof *words); /* getopt changes their order */
+    int option, code = words ? ADAPS_OK : ADAPS_EINTERNAL;
+    for (int i = 0; words && i < argc; i++)
+        words[i] = argv[i];
+    line.bench.strategies = line.names;
+    while (code == ADAPS_OK &&
+           (option = ad_cli_getopt(&ad_command_bench, argc, argv, AD_PLAN_SHORTS, longs)) != -1)
+        code = take_option(&line, option);
+    if (code == ADAPS_OK)
+        code = check(&line);
+    if (code == ADAPS_OK && argc - optind > 1)
+        code = ad_cli_usage(&ad_command_bench, "one MODEL expected, not %d", argc - optind);
+    if (code == ADAPS_OK && line.local && line.bench.passes.devices)
+        code = ad_cli_usage(&ad_command_bench, "--local-agents and --devices exclude each other");
+    if (code == ADAPS_OK && line.local && !getenv(WITHIN))
+        code = start_local(&line, argc, words);
+    else if (code == ADAPS_OK && ad_cli_config_load(&config, &err) != ADAPS_OK)
+        code = ad_cli_fail(&ad_command_bench, &err);
+    else if (code == ADAPS_OK) {
+        code = run_with(&line, &config, optind < argc ? argv[optind] : NULL);
+        ad_cli_config_fini(&config);
+    }
+    ad_free(words);
+    return code;
+}
+
+const struct ad_command ad_command_bench = {
+    .name = "bench",
+    .arguments = "[OPTIONS] [-d DEVICES] [MODEL.onnx]",
+    .summary = "Measure strategies side by side on the same agents; hold predictions against it.",
+    .details =
+        "  -d, --devices FILE   the devices and their agents (default: $ADAPS_DEVICES, "
+        "adaps.conf)\n"
+        "  --strategy A,B,...   strategies to compare (default: all but exhaustive)\n"
+        "  --reference NAME     ratios are relative to this one (default: edgeflow)\n"
+        "  --rounds N           how often each has its turn (default: 10)\n"
+        "  --seconds S          no round begins later than this; without --rounds, nothing else\n"
+        "                       ends it\n"
+        "  --runs N             inferences of a turn that count, after one that does not\n"
+        "                       (default: 5)\n"
+        "  --counters COMMAND   prints lines NAME UP DOWN: the bytes that links have carried\n"
+        "  --predict            one strategy (default: auto), traced: predicted, measured and\n"
+        "                       error of each device and link, and the step that errs most\n"
+        "  --local-agents N     start agents on this machine for it (adaps-local(1))\n"
+        "  --speed F,F,...      their fractions of full speed\n"
+        "  --threads N          compute threads of the single-device answer\n" AD_PLAN_HELP
+        "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
+        "  --key FILE           this side's key pair (adaps-keygen(1))\n"
+        "  --json               print JSON\n"
+        "  --tsv                print a table of tabs\n"
+        "Every answer is compared with the single-device answer: exit status 1 when one differs.\n",
+    .run = run,
+};

@@ -1,0 +1,77 @@
+/* adaps bench: strategies of one model on the same agents, in turns. bench.c (options), bench_run.c
+ * (measuring), bench_report.c (table, JSON, TSV). */
+#ifndef AD_CLI_BENCH_H
+#define AD_CLI_BENCH_H
+
+#include "base/stats.h"
+#include "cli/cli.h"
+#include "net/session.h"
+#include "pipeline.h"
+#include "report/predict.h"
+
+#define AD_BENCH_INPUTS 4 /* different random inputs, in turns */
+
+struct ad_bench_options {
+    struct ad_pipeline_options passes; /* strategy unused; seed: of everything random */
+    const char **strategies;           /* names of the table, no two equal */
+    int nstrategies;
+    int reference, single; /* indices of strategies that the others are compared with; -1: none */
+    struct ad_session_options session;
+    int64_t rounds;       /* at most; 0 = as many as fit into seconds */
+    double seconds;       /* rounds begin until then; 0 = no limit */
+    int64_t runs;         /* inferences per strategy and round that count */
+    int64_t threads;      /* of the single-device answer; 0 = the plan's */
+    const char *counters; /* command that prints what the links have carried, or NULL */
+    bool predict;         /* trace the inferences */
+};
+
+/* What one strategy came to. */
+struct ad_bench_entry {
+    const char *strategy;
+    struct adaps_plan *plan; /* NULL: it has none, error says why */
+    char error[sizeof((struct adaps_error *)0)->message];
+    double *latency_ms; /* of every inference that counts */
+    size_t count;
+    double *round_ms;                 /* mean of a round, by round */
+    double sent_bytes, sent_messages; /* payload that the agents sent, added up */
+    double wire_bytes;                /* by the counters, added up */
+    uint64_t elements, differ;        /* of all answers against the single-device answer */
+    struct ad_predict predict;        /* with options->predict */
+};
+
+struct ad_bench {
+    const struct ad_bench_options *options;
+    struct ad_bench_entry *entries;      /* by strategy */
+    size_t rounds, room;                 /* done, and what there is room for */
+    char first_difference[200];          /* "" when no element differs */
+    struct ad_tensor *inputs, *expected; /* [input set * ninputs + i], [... * noutputs + i] */
+    int ninputs, noutputs;
+    void (*progress)(void *self, const char *what, size_t round); /* may be NULL */
+    void *progress_self;
+};
+
+/* Plans, pushes, measures. A strategy without a feasible plan is an entry, not a failure; ADAPS_NO
+ * when none has one. ADAPS_EAGENT names strategy and agent. */
+AD_MUST_CHECK enum adaps_status ad_bench_run(struct ad_bench *bench,
+                                             const struct ad_bench_options *options,
+                                             struct adaps_error *err);
+void ad_bench_fini(struct ad_bench *bench);
+
+/* Median over the inferences, ms. */
+double ad_bench_latency_ms(const struct ad_bench *bench, int entry);
+
+/* Time of one strategy over another's: median over the rounds, 95 % interval. NANs when one of them
+ * has no plan. Without memory NANs, too. */
+struct ad_interval ad_bench_ratio(const struct ad_bench *bench, int entry, int to);
+
+/* Devices that compute something. */
+int ad_bench_devices_used(const struct adaps_plan *plan);
+
+AD_MUST_CHECK enum adaps_status ad_bench_print(const struct ad_bench *bench, FILE *out,
+                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_bench_print_json(const struct ad_bench *bench, FILE *out,
+                                                    struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_bench_print_tsv(const struct ad_bench *bench, FILE *out,
+                                                   struct adaps_error *err);
+
+#endif

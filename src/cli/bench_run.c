@@ -1,0 +1,308 @@
+/* Plans, answers and times for adaps bench.
+ *
+ * Agents run one plan at a time, so the strategies take turns: in every round each one has a
+ * session of its own with one inference that does not count and `runs` that do. Every second round
+ * goes the other way round (A B C, C B A, ...): what drifts hits all alike, and of every pair one
+ * is now first, now second. */
+#include "base/clock.h"
+#include "cli/alone.h"
+#include "cli/bench.h"
+#include "cli/tensor_io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_ROUNDS 1000 /* without --rounds */
+
+/* --- plans --- */
+
+static enum adaps_status blame(const struct ad_bench_entry *entry, struct adaps_error *err)
+{
+    return ad_error_prefix(err, "strategy %s: ", entry->strategy);
+}
+
+/* Plans and pushes; then the weights are the agents', who would not all fit here otherwise. */
+static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *entry,
+                                 struct adaps_error *err)
+{
+    struct ad_pipeline_options passes = bench->options->passes;
+    struct adaps_error why = {0};
+    passes.strategy = entry->strategy;
+    enum adaps_status status = ad_pipeline_compile(&passes, &entry->plan, &why);
+    if (status == ADAPS_NO) {
+        snprintf(entry->error, sizeof entry->error, "%s", why.message);
+        return ADAPS_OK;
+    }
+    if (status != ADAPS_OK) {
+        if (err)
+            *err = why;
+        return status;
+    }
+    size_t n = (size_t)entry->plan->cluster.ndevices;
+    struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
+    if (!reports)
+        return ad_error_memory(err, "push", n * sizeof *reports);
+    status = ad_push(entry->plan, &bench->options->session, NULL, reports, err);
+    ad_free(reports);
+    ad_graph_drop_weights(entry->plan->graph);
+    return status == ADAPS_OK ? status : blame(entry, err);
+}
+
+static enum adaps_status allocate(struct ad_bench *bench, struct ad_bench_entry *entry,
+                                  struct adaps_error *err)
+{
+    size_t runs = (size_t)bench->options->runs, all;
+    if (ad_size_mul(bench->room, runs, &all)) {
+        entry->latency_ms = ad_calloc(all, sizeof *entry->latency_ms);
+        entry->round_ms = ad_calloc(bench->room, sizeof *entry->round_ms);
+    }
+    if (!entry->latency_ms || !entry->round_ms)
+        return ad_error_memory(err, "measurements", bench->room * runs * sizeof(double));
+    if (!bench->options->predict)
+        return ADAPS_OK;
+    return ad_predict_init(&entry->predict, entry->plan, all, err);
+}
+
+static enum adaps_status prepare_all(struct ad_bench *bench, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    int plans = 0;
+    for (int i = 0; i < bench->options->nstrategies && status == ADAPS_OK; i++) {
+        struct ad_bench_entry *entry = &bench->entries[i];
+        if (bench->progress)
+            bench->progress(bench->progress_self, "planning", 0);
+        status = prepare(bench, entry, err);
+        if (status == ADAPS_OK && entry->plan)
+            status = allocate(bench, entry, err);
+        plans += entry->plan != NULL;
+    }
+    if (status == ADAPS_OK && plans == 0)
+        return ad_error_set(err, ADAPS_NO, "strategy %s: %.400s", bench->entries[0].strategy,
+                            bench->entries[0].error);
+    return status;
+}
+
+/* --- answers --- */
+
+static const struct adaps_plan *any_plan(const struct ad_bench *bench)
+{
+    int i = 0;
+    while (!bench->entries[i].plan)
+        i++;
+    return bench->entries[i].plan;
+}
+
+/* What one device answers, before the agents are measured: neither disturbs the other. */
+static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error *err)
+{
+    const struct adaps_plan *plan = any_plan(bench);
+    const struct ad_graph *graph = plan->graph;
+    struct ad_alone alone;
+    size_t nin = AD_BENCH_INPUTS * (size_t)graph->ninputs;
+    size_t nout = AD_BENCH_INPUTS * (size_t)graph->noutputs;
+    bench->ninputs = graph->ninputs;
+    bench->noutputs = graph->noutputs;
+    bench->inputs = ad_calloc(nin, sizeof *bench->inputs);
+    bench->expected = ad_calloc(nout, sizeof *bench->expected);
+    if (!bench->inputs || !bench->expected)
+        return ad_error_memory(err, "answers", (nin + nout) * sizeof *bench->inputs);
+    enum adaps_status status = ad_alone_init(&alone, plan, bench->options->passes.model,
+                                             (int)bench->options->threads, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int k = 0; k < AD_BENCH_INPUTS && status == ADAPS_OK; k++) {
+        struct ad_tensor *inputs = &bench->inputs[k * graph->ninputs];
+        for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
+            status = ad_tensor_io_random(graph, i, bench->options->passes.seed + (uint64_t)k,
+                                         &inputs[i], err);
+        if (status == ADAPS_OK)
+            status = ad_alone_run(&alone, inputs, &bench->expected[k * graph->noutputs], NULL, err);
+    }
+    ad_alone_fini(&alone);
+    return status;
+}
+
+static void compare(struct ad_bench *bench, struct ad_bench_entry *entry,
+                    const struct ad_tensor *outputs, int set)
+{
+    for (int i = 0; i < bench->noutputs; i++) {
+        const struct ad_tensor *want = &bench->expected[set * bench->noutputs + i];
+        struct ad_difference d = ad_tensor_compare(want->data, outputs[i].data, want->count);
+        if (d.differ && !bench->first_difference[0])
+            snprintf(bench->first_difference, sizeof bench->first_difference,
+                     "strategy %s, round %zu, output %d, element %zu: %.9g, not %.9g",
+                     entry->strategy, bench->rounds, i, d.first, (double)outputs[i].data[d.first],
+                     (double)want->data[d.first]);
+        entry->elements += d.elements;
+        entry->differ += d.differ;
+    }
+}
+
+/* --- counters --- */
+
+/* A line "NAME UP DOWN" for each link; the sum of UP. Lines of other words are titles. */
+static enum adaps_status read_counters(const char *command, double *out, struct adaps_error *err)
+{
+    char line[512];
+    int links = 0;
+    *out = 0;
+    fflush(NULL);
+    FILE *pipe = popen(command, "re");
+    if (!pipe)
+        return ad_error_set(err, ADAPS_EINTERNAL, "%s: %s", command, strerror(errno));
+    while (fgets(line, sizeof line, pipe)) {
+        unsigned long long up, down;
+        if (sscanf(line, "%*s %llu %llu", &up, &down) != 2)
+            continue;
+        *out += (double)up;
+        links++;
+    }
+    int code = pclose(pipe);
+    if (code == 0 && links > 0)
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EINPUT, "--counters '%s': %s", command,
+                        code != 0 ? "it failed" : "it printed no line 'NAME UP DOWN'");
+}
+
+/* --- times --- */
+
+struct turn {
+    struct ad_bench *bench;
+    struct ad_bench_entry *entry;
+    struct ad_session *session;
+    struct ad_tensor *outputs;
+    struct ad_device_stats *devices;
+    double sum_ms; /* of what counts */
+};
+
+static enum adaps_status infer(struct turn *t, int64_t number, bool counts, struct adaps_error *err)
+{
+    struct ad_bench *bench = t->bench;
+    struct ad_bench_entry *entry = t->entry;
+    int set = (int)(number % AD_BENCH_INPUTS);
+    struct ad_run_stats stats = {.devices = t->devices};
+    struct ad_trace trace = {0};
+    enum adaps_status status = ADAPS_OK;
+    if (counts && bench->options->predict) {
+        status = ad_trace_init(&trace, entry->plan, err);
+        stats.trace = &trace;
+    }
+    if (status == ADAPS_OK)
+        status = ad_session_run(t->session, &bench->inputs[set * bench->ninputs], t->outputs,
+                                &stats, err);
+    if (status == ADAPS_OK && stats.trace)
+        status = ad_predict_add(&entry->predict, &trace, err);
+    ad_trace_fini(&trace);
+    if (status != ADAPS_OK)
+        return status;
+    compare(bench, entry, t->outputs, set);
+    for (int i = 0; i < bench->noutputs; i++)
+        ad_tensor_fini(&t->outputs[i]);
+    if (!counts)
+        return ADAPS_OK;
+    double ms = (double)stats.latency_ns / 1e6;
+    t->sum_ms += ms;
+    entry->latency_ms[entry->count++] = ms;
+    for (int d = 0; d < entry->plan->cluster.ndevices; d++) {
+        entry->sent_bytes += (double)t->devices[d].bytes_sent;
+        entry->sent_messages += (double)t->devices[d].messages_sent;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status infer_all(struct turn *t, struct adaps_error *err)
+{
+    const struct ad_bench_options *o = t->bench->options;
+    double before = 0, after = 0;
+    enum adaps_status status = infer(t, 0, false, err);
+    if (status == ADAPS_OK && o->counters)
+        status = read_counters(o->counters, &before, err);
+    for (int64_t k = 0; k < o->runs && status == ADAPS_OK; k++)
+        status = infer(t, (int64_t)t->bench->rounds * o->runs + k, true, err);
+    if (status == ADAPS_OK && o->counters)
+        status = read_counters(o->counters, &after, err);
+    t->entry->wire_bytes += after - before;
+    return status;
+}
+
+static enum adaps_status take_turn(struct ad_bench *bench, struct ad_bench_entry *entry,
+                                   struct adaps_error *err)
+{
+    size_t n = (size_t)entry->plan->cluster.ndevices;
+    struct turn t = {.bench = bench, .entry = entry};
+    t.outputs = ad_calloc((size_t)bench->noutputs, sizeof *t.outputs);
+    t.devices = ad_calloc(n, sizeof *t.devices);
+    enum adaps_status status = t.outputs && t.devices ? ADAPS_OK : ad_error_memory(err, "run", n);
+    if (status == ADAPS_OK)
+        status = ad_session_open(entry->plan, &bench->options->session, &t.session, err);
+    if (status == ADAPS_OK)
+        status = infer_all(&t, err);
+    if (status != ADAPS_OK)
+        blame(entry, err);
+    entry->round_ms[bench->rounds] = t.sum_ms / (double)bench->options->runs;
+    ad_session_close(t.session);
+    ad_free(t.outputs);
+    ad_free(t.devices);
+    return status;
+}
+
+static enum adaps_status measure(struct ad_bench *bench, struct adaps_error *err)
+{
+    const struct ad_bench_options *o = bench->options;
+    int64_t end = ad_clock_ns() + (int64_t)(o->seconds * 1e9);
+    enum adaps_status status = ADAPS_OK;
+    while (status == ADAPS_OK && bench->rounds < bench->room &&
+           (o->seconds <= 0 || bench->rounds == 0 || ad_clock_ns() < end)) {
+        if (bench->progress)
+            bench->progress(bench->progress_self, "round", bench->rounds + 1);
+        for (int k = 0; k < o->nstrategies && status == ADAPS_OK; k++) {
+            int i = bench->rounds % 2 ? o->nstrategies - 1 - k : k;
+            if (bench->entries[i].plan)
+                status = take_turn(bench, &bench->entries[i], err);
+        }
+        bench->rounds += status == ADAPS_OK;
+    }
+    return status;
+}
+
+enum adaps_status ad_bench_run(struct ad_bench *bench, const struct ad_bench_options *options,
+                               struct adaps_error *err)
+{
+    bench->options = options;
+    bench->room = options->rounds ? (size_t)options->rounds : MAX_ROUNDS;
+    bench->entries = ad_calloc((size_t)options->nstrategies, sizeof *bench->entries);
+    if (!bench->entries)
+        return ad_error_memory(err, "strategies", (size_t)options->nstrategies);
+    for (int i = 0; i < options->nstrategies; i++)
+        bench->entries[i].strategy = options->strategies[i];
+    double bytes;
+    enum adaps_status status =
+        options->counters ? read_counters(options->counters, &bytes, err) : ADAPS_OK;
+    if (status == ADAPS_OK)
+        status = prepare_all(bench, err);
+    if (status == ADAPS_OK)
+        status = find_answers(bench, err);
+    if (status == ADAPS_OK)
+        status = measure(bench, err);
+    return status;
+}
+
+void ad_bench_fini(struct ad_bench *bench)
+{
+    for (int i = 0; bench->entries && i < bench->options->nstrategies; i++) {
+        struct ad_bench_entry *entry = &bench->entries[i];
+        ad_predict_fini(&entry->predict);
+        adaps_plan_free(entry->plan);
+        ad_free(entry->latency_ms);
+        ad_free(entry->round_ms);
+    }
+    for (int i = 0; bench->inputs && i < AD_BENCH_INPUTS * bench->ninputs; i++)
+        ad_tensor_fini(&bench->inputs[i]);
+    for (int i = 0; bench->expected && i < AD_BENCH_INPUTS * bench->noutputs; i++)
+        ad_tensor_fini(&bench->expected[i]);
+    ad_free(bench->entries);
+    ad_free(bench->inputs);
+    ad_free(bench->expected);
+    memset(bench, 0, sizeof *bench);
+}

@@ -1,0 +1,38 @@
+/* The prediction held against measurements: the plan's clocks beside traced inferences. */
+#ifndef AD_REPORT_PREDICT_H
+#define AD_REPORT_PREDICT_H
+
+#include "net/trace.h"
+
+#include <stdio.h>
+
+/* Traces of one plan. Of everything the median over the inferences is compared. */
+struct ad_predict {
+    const struct adaps_plan *plan;
+    size_t room, runs;
+    double *values;         /* [quantity * room + run], ns; NAN where a run does not know */
+    size_t *first;          /* by device: the quantity that is its first step's */
+    int64_t uncertainty_ns; /* of a device's clock, the largest */
+};
+
+/* Room for so many inferences. */
+AD_MUST_CHECK enum adaps_status ad_predict_init(struct ad_predict *out,
+                                                const struct adaps_plan *plan, size_t runs,
+                                                struct adaps_error *err);
+void ad_predict_fini(struct ad_predict *predict);
+
+/* Takes what is needed of a trace; room is left. */
+AD_MUST_CHECK enum adaps_status
+ad_predict_add(struct ad_predict *predict, const struct ad_trace *trace, struct adaps_error *err);
+
+/* Tables of latency, devices and links: predicted, measured, error; and the step that errs most. */
+AD_MUST_CHECK enum adaps_status ad_report_predict(struct ad_predict *predict, FILE *out,
+                                                  struct adaps_error *err);
+/* adaps-json(5), bench --predict. */
+AD_MUST_CHECK enum adaps_status ad_report_predict_json(struct ad_predict *predict, FILE *out,
+                                                       struct adaps_error *err);
+/* A line per quantity: kind, name, step, predicted_ms, measured_ms, error_percent. */
+AD_MUST_CHECK enum adaps_status ad_report_predict_tsv(struct ad_predict *predict, FILE *out,
+                                                      struct adaps_error *err);
+
+#endif
