@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "net/session_priv.h"
 #include "plan_fixture.h"
+#include "report/predict.h"
 #include "report/report.h"
 
 #include <check.h>
@@ -355,6 +356,84 @@ START_TEST(offsets)
 }
 END_TEST
 
+/* A trace of a run that went as predicted. */
+static void pretend(const struct adaps_plan *plan, struct ad_trace *trace)
+{
+    ck_assert_int_eq(ad_trace_init(trace, plan, NULL), ADAPS_OK);
+    for (int d = 0; d < trace->ndevices; d++)
+        for (int i = 0; i < trace->devices[d].nsteps; i++) {
+            const struct ad_step *step = &plan->schedule.programs[d].steps[i];
+            struct ad_step_times *times = &trace->devices[d].steps[i];
+            *times = (struct ad_step_times){step->start_ns, step->end_ns, step->end_ns,
+                                            AD_TRACE_UNKNOWN};
+            if (step->kind == AD_STEP_SEND)
+                times->mark_ns = times->end_ns = step->start_ns;
+        }
+    trace->devices[plan->cluster.source].end_ns = plan->schedule.makespan_ns;
+}
+
+static json_t *prediction(struct ad_predict *predict)
+{
+    char *text = NULL;
+    size_t size = 0;
+    struct adaps_error err = {0};
+    FILE *out = open_memstream(&text, &size);
+    ck_assert_int_eq(ad_report_predict_json(predict, out, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_report_predict(predict, out, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_report_predict_tsv(predict, out, &err), ADAPS_OK);
+    fclose(out);
+    json_t *root = json_loads(text, JSON_DISABLE_EOF_CHECK, NULL);
+    ck_assert_ptr_nonnull(root);
+    free(text);
+    return root;
+}
+
+static double error_of(const json_t *object, const char *key)
+{
+    return json_number_value(json_object_get(json_object_get(object, key), "error_percent"));
+}
+
+/* What went as predicted errs nowhere; one step that takes 7 ms more, in most runs, is named. */
+START_TEST(the_step_that_errs)
+{
+    struct adaps_plan *plan = ad_fixture_banded(3);
+    struct ad_predict predict;
+    struct ad_trace trace;
+    int step = step_of(plan, AD_STEP_COMPUTE);
+    const json_t *item;
+    size_t i;
+    for (int late = 0; late < 2; late++) {
+        ck_assert_int_eq(ad_predict_init(&predict, plan, 3, NULL), ADAPS_OK);
+        for (int run = 0; run < 3; run++) {
+            pretend(plan, &trace);
+            if (late && run != 1) {
+                trace.devices[1].steps[step].end_ns += 7000000;
+                trace.devices[1].steps[step].mark_ns += 7000000;
+            }
+            ck_assert_int_eq(ad_predict_add(&predict, &trace, NULL), ADAPS_OK);
+            ad_trace_fini(&trace);
+        }
+        json_t *root = prediction(&predict);
+        ck_assert(error_of(root, "latency") == 0);
+        json_array_foreach(json_object_get(root, "devices"), i, item)
+        {
+            ck_assert((error_of(item, "busy") != 0) == (late && i == 1));
+            ck_assert(error_of(item, "end") == 0);
+        }
+        ck_assert_uint_gt(json_array_size(json_object_get(root, "links")), 0);
+        const json_t *worst = json_array_get(json_object_get(root, "steps"), 0);
+        if (late) {
+            ck_assert_str_eq(text_of(worst, "device"), plan->cluster.devices[1].name);
+            ck_assert_int_eq(json_integer_value(json_object_get(worst, "step")), step);
+            ck_assert_int_eq(strncmp(text_of(worst, "what"), "COMPUTE ", 8), 0);
+        }
+        json_decref(root);
+        ad_predict_fini(&predict);
+    }
+    adaps_plan_free(plan);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("trace");
@@ -365,6 +444,7 @@ int main(void)
     tcase_add_test(agents, only_what_was_asked_for);
     tcase_add_test(alone, lies_are_named);
     tcase_add_test(alone, offsets);
+    tcase_add_test(alone, the_step_that_errs);
     suite_add_tcase(suite, agents);
     suite_add_tcase(suite, alone);
     SRunner *runner = srunner_create(suite);

@@ -107,7 +107,8 @@ static void guess_ends(const struct ad_messages *messages, struct ad_message **o
             for (int d = 0; d < AD_MAX_DEVICES; d++)
                 before[d] = INT64_MIN;
         int64_t start = m->start_ns > before[m->to] ? m->start_ns : before[m->to];
-        double ns = 1e9 * ((double)m->bytes / link_of(plan, m)->bandwidth);
+        const struct ad_link *link = link_of(plan, m);
+        double ns = 1e9 * ((double)m->bytes / link->bandwidth + link->latency);
         int64_t left = trace->devices[m->from].steps[m->send_step].left_ns;
         if (!m->timed && (double)(m->end_ns - start) > ns) {
             int64_t guess = start + (int64_t)ns > left ? start + (int64_t)ns : left;
