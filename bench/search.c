@@ -1,20 +1,21 @@
 /* Every strategy's prediction, side by side: networks x {2, 4, 8 devices} x {10, 100, 1000 mbit}.
  *
- *   bench/search [-e EVALUATIONS] DEVICES MODEL.onnx...
+ *   bench/search [-e EVALUATIONS] [--tsv FILE] DEVICES MODEL.onnx...
  *
  * The cluster of D devices has D/2 like the first device of DEVICES (devices/pi5-pi4.conf: a Pi 5)
  * and D/2 like the second (a Pi 4), on a star with the file's latency; the first is the source. Two
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
- * geometric means. -e: as adaps plan --evaluations. All of it is simulated. Exit status 1 when
- * `auto` is behind any other strategy.
+ * geometric means. -e: as adaps plan --evaluations. --tsv: a line per network, cluster and
+ * strategy, in the columns of bench/compare (bench/chart draws it), marked as simulated. All of it
+ * is simulated. Exit status 1 when `auto` is behind any other strategy.
  */
 #include "pipeline.h"
 
+#include <getopt.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <string.h>
 
 static const int device_counts[] = {2, 4, 8};
@@ -64,6 +65,29 @@ static double ratio(int64_t a, int64_t b)
     return b > 0 ? (double)a / (double)b : NAN;
 }
 
+static int devices_used(const struct ad_comparison *item, int n)
+{
+    int used = 0;
+    for (int d = 0; d < n; d++)
+        used += item->memory[d] > 0;
+    return used;
+}
+
+static void write_cell(FILE *tsv, const struct ad_comparison *list, int n, const char *network,
+                       size_t count, size_t rate)
+{
+    const struct ad_comparison *base = find(list, n, "edgeflow"), *single = find(list, n, "single");
+    for (int i = 0; i < n; i++) {
+        if (list[i].error[0])
+            continue;
+        fprintf(tsv, "simulated\t%s\t%d\t%.0f\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\t%lld\n", network,
+                device_counts[count], mbits[rate], list[i].strategy,
+                devices_used(&list[i], device_counts[count]), (double)list[i].predicted_ns / 1e6,
+                (double)list[i].predicted_ns / 1e6, ratio(list[i].predicted_ns, base->predicted_ns),
+                ratio(list[i].predicted_ns, single->predicted_ns), (long long)list[i].bytes);
+    }
+}
+
 /* One line of the table. */
 static void print_cell(const struct ad_comparison *list, int n, const char *network, size_t count,
                        size_t rate, struct means *means)
@@ -94,7 +118,7 @@ static void print_cell(const struct ad_comparison *list, int n, const char *netw
 }
 
 static void compare(const struct ad_cluster *template, const char *path, int64_t evaluations,
-                    struct means *means)
+                    FILE *tsv, struct means *means)
 {
     struct ad_graph *graph;
     struct ad_blocks blocks;
@@ -120,7 +144,10 @@ static void compare(const struct ad_cluster *template, const char *path, int64_t
                                                 .split_c = true};
             if (ad_search_compare(&problem, &list, &n, &err) != ADAPS_OK)
                 fail("", &err);
-            print_cell(list, n, slash ? slash + 1 : path, count, rate, means);
+            const char *name = slash ? slash + 1 : path;
+            print_cell(list, n, name, count, rate, means);
+            if (tsv)
+                write_cell(tsv, list, n, name, count, rate);
             ad_comparison_free(list, n);
             ad_cluster_fini(&cluster);
         }
@@ -146,14 +173,23 @@ int main(int argc, char **argv)
     struct ad_cluster template;
     struct adaps_error err;
     struct means means = {.networks = 0};
+    static const struct option longs[] = {{"tsv", required_argument, NULL, 't'}, {0}};
     long long evaluations = 0;
+    FILE *tsv = NULL;
     int option;
-    while ((option = getopt(argc, argv, "e:")) != -1)
-        evaluations = option == 'e' ? atoll(optarg) : -1;
+    while ((option = getopt_long(argc, argv, "e:", longs, NULL)) != -1) {
+        if (option == 't' && !(tsv = fopen(optarg, "we"))) {
+            perror(optarg);
+            return ADAPS_EINPUT;
+        }
+        if (option != 't')
+            evaluations = option == 'e' ? atoll(optarg) : -1;
+    }
     argv += optind;
     argc -= optind;
     if (argc < 2 || evaluations < 0) {
-        fprintf(stderr, "usage: bench/search [-e EVALUATIONS] DEVICES MODEL.onnx...\n");
+        fprintf(stderr,
+                "usage: bench/search [-e EVALUATIONS] [--tsv FILE] DEVICES MODEL.onnx...\n");
         return ADAPS_EUSAGE;
     }
     if (ad_cluster_load(argv[0], &template, &err) != ADAPS_OK)
@@ -169,9 +205,18 @@ int main(int argc, char **argv)
     for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
         printf(" %11.11s", s->name);
     printf(" %8s %8s %8s\n", "/single", "/other", "auto s");
+    if (tsv)
+        fputs("times\tnetwork\tdevices\tmbit\tstrategy\tdevices_used\tlatency_ms\tpredicted_"
+              "ms\tratio\t"
+              "single_ratio\tplanned_bytes\n",
+              tsv);
     for (int i = 1; i < argc; i++)
-        compare(&template, argv[i], evaluations, &means);
+        compare(&template, argv[i], evaluations, tsv, &means);
     print_means(&means);
+    if (tsv && fclose(tsv) != 0) {
+        perror("bench/search: --tsv");
+        return ADAPS_EINTERNAL;
+    }
     ad_cluster_fini(&template);
     return means.behind ? ADAPS_NO : ADAPS_OK;
 }

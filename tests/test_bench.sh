@@ -67,6 +67,10 @@ END
 status 0 "counters" adaps bench -d local.conf --strategy single --rounds 2 --runs 4 --tsv --counters "sh count" "$digits"
 # shellcheck disable=SC2016
 check "2000 bytes in 4 inferences" awk -F '\t' 'NR == 2 { exit !($14 == 500) }' out
+status 0 "a command before the measuring" \
+    adaps bench -d local.conf --strategy single --rounds 1 --when-pushed "echo x >pushed" "$digits"
+check "it ran" test -s pushed
+status 3 "one that fails" adaps bench -d local.conf --strategy single --rounds 1 --when-pushed false "$digits"
 status 3 "counters that fail" adaps bench -d local.conf --counters false "$digits"
 status 3 "counters that say nothing" adaps bench -d local.conf --counters true "$digits"
 

@@ -64,6 +64,7 @@ enum {
     OPTION_RUNS,
     OPTION_THREADS,
     OPTION_COUNTERS,
+    OPTION_PUSHED,
     OPTION_PREDICT,
     OPTION_LOCAL,
     OPTION_SPEED,
@@ -104,6 +105,9 @@ static int take_option(struct command_line *line, int option)
         return ad_cli_usage(&ad_command_bench, "--seconds '%s': a time above 0 expected", optarg);
     case OPTION_COUNTERS:
         o->counters = optarg;
+        return ADAPS_OK;
+    case OPTION_PUSHED:
+        o->when_pushed = optarg;
         return ADAPS_OK;
     case OPTION_PREDICT:
         o->predict = true;
@@ -266,6 +270,7 @@ static int run(int argc, char **argv)
                                           {"runs", required_argument, NULL, OPTION_RUNS},
                                           {"threads", required_argument, NULL, OPTION_THREADS},
                                           {"counters", required_argument, NULL, OPTION_COUNTERS},
+                                          {"when-pushed", required_argument, NULL, OPTION_PUSHED},
                                           {"predict", no_argument, NULL, OPTION_PREDICT},
                                           {"local-agents", required_argument, NULL, OPTION_LOCAL},
                                           {"speed", required_argument, NULL, OPTION_SPEED},
@@ -318,6 +323,7 @@ const struct ad_command ad_command_bench = {
         "  --runs N             inferences of a turn that count, after one that does not\n"
         "                       (default: 5)\n"
         "  --counters COMMAND   prints lines NAME UP DOWN: the bytes that links have carried\n"
+        "  --when-pushed COMMAND  run before anything is measured: to slow links down, say\n"
         "  --predict            one strategy (default: auto), traced: predicted, measured and\n"
         "                       error of each device and link, and the step that errs most\n"
         "  --local-agents N     start agents on this machine for it (adaps-local(1))\n"

@@ -17,12 +17,13 @@ struct ad_bench_options {
     int nstrategies;
     int reference, single; /* indices of strategies that the others are compared with; -1: none */
     struct ad_session_options session;
-    int64_t rounds;       /* at most; 0 = as many as fit into seconds */
-    double seconds;       /* rounds begin until then; 0 = no limit */
-    int64_t runs;         /* inferences per strategy and round that count */
-    int64_t threads;      /* of the single-device answer; 0 = the plan's */
-    const char *counters; /* command that prints what the links have carried, or NULL */
-    bool predict;         /* trace the inferences */
+    int64_t rounds;          /* at most; 0 = as many as fit into seconds */
+    double seconds;          /* rounds begin until then; 0 = no limit */
+    int64_t runs;            /* inferences per strategy and round that count */
+    int64_t threads;         /* of the single-device answer; 0 = the plan's */
+    const char *counters;    /* command that prints what the links have carried, or NULL */
+    const char *when_pushed; /* command to run before anything is measured, or NULL */
+    bool predict;            /* trace the inferences */
 };
 
 /* What one strategy came to. */

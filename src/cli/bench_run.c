@@ -283,6 +283,9 @@ enum adaps_status ad_bench_run(struct ad_bench *bench, const struct ad_bench_opt
         status = prepare_all(bench, err);
     if (status == ADAPS_OK)
         status = find_answers(bench, err);
+    if (status == ADAPS_OK && options->when_pushed && system(options->when_pushed) != 0)
+        status =
+            ad_error_set(err, ADAPS_EINPUT, "--when-pushed '%s': it failed", options->when_pushed);
     if (status == ADAPS_OK)
         status = measure(bench, err);
     return status;
