@@ -77,11 +77,13 @@ static void write_cell(FILE *tsv, const struct ad_comparison *list, int n, const
                        size_t count, size_t rate)
 {
     const struct ad_comparison *base = find(list, n, "edgeflow"), *single = find(list, n, "single");
+    const char *ending = strstr(network, ".onnx");
+    size_t length = ending ? (size_t)(ending - network) : strlen(network);
     for (int i = 0; i < n; i++) {
         if (list[i].error[0])
             continue;
-        fprintf(tsv, "simulated\t%s\t%d\t%.0f\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\t%lld\n", network,
-                device_counts[count], mbits[rate], list[i].strategy,
+        fprintf(tsv, "simulated\t%.*s\t%d\t%.0f\t%s\t%d\t%.6g\t%.6g\t%.6g\t%.6g\t%lld\n",
+                (int)length, network, device_counts[count], mbits[rate], list[i].strategy,
                 devices_used(&list[i], device_counts[count]), (double)list[i].predicted_ns / 1e6,
                 (double)list[i].predicted_ns / 1e6, ratio(list[i].predicted_ns, base->predicted_ns),
                 ratio(list[i].predicted_ns, single->predicted_ns), (long long)list[i].bytes);

@@ -189,7 +189,7 @@ enum adaps_status ad_bench_print_json(const struct ad_bench *bench, FILE *out,
 static void tsv_number(FILE *out, double value)
 {
     if (isfinite(value))
-        fprintf(out, "\t%.6g", value);
+        fprintf(out, "\t%.9g", value);
     else
         fputs("\t-", out);
 }

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Tables and pictures of bench/: the simulated table, its picture, and what is refused.
+# shellcheck source=tests/cli_lib.sh
+. "${srcdir:-.}/tests/cli_lib.sh"
+
+build=$(dirname "$adaps")
+chart=$build/bench/chart
+
+status 2 "no table" "$chart"
+: >empty
+status 3 "an empty table" "$chart" empty
+printf 'a\tb\n1\n' >short
+status 3 "a line that is too short" "$chart" short
+says err "short:2" "which is named"
+printf 'a\tb\n1\t2\n' >other
+status 3 "a table of something else" "$chart" other
+
+status 0 "a table" "$build/bench/search" -e 50 --tsv t.tsv "$src/devices/pi5-pi4.conf" "$src/models/digits.onnx"
+# shellcheck disable=SC2016
+check "nine strategies on nine clusters, marked as simulated" awk -F '\t' '
+    NR > 1 && $1 == "simulated" && NF == 11 && $7 > 0 { n++ } END { exit n != 81 }' t.tsv
+status 0 "its picture" "$chart" t.tsv
+says out "^<svg .*" "which is one"
+says out "simulated" "and says what it is of"
+says out "one device is best" "and where one device is best"
+says out "^</svg>" "to its end"
+# What names say is shown, not obeyed.
+sed 's/digits/<b>\&/' t.tsv >named
+status 0 "a strange name" "$chart" named
+says out "&lt;b&gt;&amp;" "is escaped"
+
+PATH=$build/bench:$PATH
+compare=$src/bench/compare
+ADAPS=$adaps ZOO=$build/models/zoo CHART=$chart SEARCH=$build/bench/search
+export ADAPS ZOO CHART SEARCH
+status 2 "compare: unknown option" sh "$compare" --no-such 1
+status 2 "compare: no devices" sh "$compare" --devices 0
+status 2 "compare: a rate in words" sh "$compare" --rates fast
+status 2 "compare: speeds of nobody" sh "$compare" --speeds 1,0.5
+status 0 "compare: the simulated part" sh "$compare" --only simulated --evaluations 50 -o res "$src/models/digits.onnx" lenet5
+check "both networks, by name" sh -c "cut -f 2 res/simulated.tsv | sort -u | tr '\n' ' ' | grep -q '^digits lenet5 network'"
+check "a picture" grep -q "</svg>" res/simulated.svg
+finish
