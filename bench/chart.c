@@ -256,12 +256,13 @@ static void draw_titles(const struct chart *c, int width, int height)
           ".title{font-size:16px;font-weight:bold}</style>\n",
           stdout);
     printf("<rect class=\"page\" width=\"%d\" height=\"%d\"/>\n", width, height);
-    printf(
-        "<text class=\"title\" x=\"%d\" y=\"24\">Latency of one inference, %s; shorter is better, "
-        "scale %g to %g, logarithmic; the time is that of the best</text>\n",
-        LEFT, c->simulated ? "simulated" : "measured", LOW, HIGH);
+    printf("<text class=\"title\" x=\"%d\" y=\"20\">Latency of one inference, %s</text>\n", LEFT,
+           c->simulated ? "simulated" : "measured");
+    printf("<text x=\"%d\" y=\"36\">scale %g to %g, logarithmic; the time is that of the best"
+           "</text>\n",
+           LEFT, LOW, HIGH);
     for (int p = 0; p < PANELS; p++) {
-        printf("<text class=\"panel\" x=\"%.1f\" y=\"52\">%s</text>\n", column_x(c, p, 0),
+        printf("<text class=\"panel\" x=\"%.1f\" y=\"58\">%s</text>\n", column_x(c, p, 0),
                names[p]);
         for (int m = 0; m < c->mbits.count; m++) {
             printf("<text class=\"rate\" x=\"%.1f\" y=\"%d\">",
