@@ -105,8 +105,9 @@ START_TEST(seconds)
     struct ad_device device = {.speed = 0.5, .table = {.constant_s = 1e-6, .memory_bw = 1e9}};
     device.table.rate[AD_COST_CONV] = 2e9;
     device.table.rate[AD_COST_ELEMENTWISE] = 1e8;
-    struct ad_work computes = {AD_COST_CONV, 4e6, 100, 0}, moves = {AD_COST_CONV, 10, 3e6, 0};
-    struct ad_work activates = {AD_COST_CONV, 4e6, 100, 1e5};
+    struct ad_work computes = {.class = AD_COST_CONV, .units = 4e6, .bytes = 100};
+    struct ad_work moves = {.class = AD_COST_CONV, .units = 10, .bytes = 3e6};
+    struct ad_work activates = {.class = AD_COST_CONV, .units = 4e6, .bytes = 100, .behind = 1e5};
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &computes), 1e-6 + 4e-3, 1e-12);
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &moves), 1e-6 + 6e-3, 1e-12);
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &activates), 1e-6 + 6e-3, 1e-12);

@@ -43,6 +43,13 @@ struct ad_cost_table ad_board_x86(void)
     return table;
 }
 
+double ad_board_rate(const struct ad_cost_table *table, enum ad_cost_class class, const char **key)
+{
+    if (key)
+        *key = rate_keys[class].key;
+    return table->rate[class] / rate_keys[class].unit;
+}
+
 bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                     struct ad_cost_table *table, enum adaps_status *status, struct adaps_error *err)
 {
@@ -66,6 +73,14 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
             *status = ad_ini_refuse(ini, entry, err, "a time up to 1s is wanted, such as 5us");
         return true;
     }
+    if (strcmp(entry->key, "tile") == 0) {
+        int64_t pixels;
+        if (ad_parse_int(entry->value, 1, 64, &pixels))
+            table->tile = (int)pixels;
+        else
+            *status = ad_ini_refuse(ini, entry, err, "an integer from 1 to 64 is wanted");
+        return true;
+    }
     if (strcmp(entry->key, "memory_bandwidth") == 0) {
         double rate;
         if (ad_parse_rate(entry->value, &rate) && rate >= 1e3 && rate <= 1e15)
@@ -78,6 +93,62 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
     return false;
 }
 
+enum adaps_status ad_board_shape(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                 struct ad_shapes *shapes, struct adaps_error *err)
+{
+    struct ad_shape_time time = {.npoints = 0};
+    if (!ad_shape_parse(entry->key, &time.shape))
+        return ad_ini_refuse(ini, entry, err,
+                             "the shape of an operator is wanted, such as "
+                             "'conv 3x3/2 112x112x32 -> 56x56x64'");
+    if (!ad_shape_parse_points(entry->value, &time) ||
+        time.points[time.npoints - 1].rows > (int64_t)time.shape.n * time.shape.oh)
+        return ad_ini_refuse(
+            ini, entry, err,
+            "1 to %d times of ROWS rows are wanted, ascending, at most the shape's, "
+            "such as 14:60us 56:235us",
+            AD_SHAPE_POINTS);
+    enum adaps_status status = ad_shapes_add(shapes, &time, err);
+    return status == ADAPS_EINPUT
+               ? ad_ini_refuse(ini, entry, err, "more than %d shapes", AD_SHAPES_MAX)
+               : status;
+}
+
+/* An entry of the section [cost]. */
+static enum adaps_status read_cost(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                   struct ad_cost_table *table, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    if (strcmp(entry->key, "source") == 0) {
+        if (strlen(entry->value) >= sizeof table->source)
+            return ad_ini_refuse(ini, entry, err, "longer than %zu bytes",
+                                 sizeof table->source - 1);
+        snprintf(table->source, sizeof table->source, "%s", entry->value);
+    } else if (!ad_board_entry(ini, entry, table, &status, err)) {
+        status = ad_ini_refuse(ini, entry, err, "unknown key");
+    }
+    return status;
+}
+
+/* All entries; *shapes becomes the caller's also on failure, NULL when there are none. */
+static enum adaps_status read_entries(const struct ad_ini *ini, struct ad_cost_table *table,
+                                      struct ad_shapes **shapes, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < ini->nentries && status == ADAPS_OK; i++) {
+        const struct ad_ini_entry *entry = &ini->entries[i];
+        if (strcmp(ini->sections[entry->section].name, "cost") == 0) {
+            status = read_cost(ini, entry, table, err);
+            continue;
+        }
+        if (!*shapes)
+            *shapes = ad_shapes_new();
+        status = *shapes ? ad_board_shape(ini, entry, *shapes, err)
+                         : ad_error_memory(err, "shapes", sizeof *table);
+    }
+    return status == ADAPS_OK && *shapes ? ad_shapes_finish(*shapes, err) : status;
+}
+
 static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
                                     struct adaps_error *err)
 {
@@ -86,22 +157,14 @@ static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
     if (status != ADAPS_OK)
         return status;
     struct ad_cost_table table = {.source = ""};
+    struct ad_shapes *shapes = NULL;
     for (size_t s = 0; s < ini.nsections && status == ADAPS_OK; s++)
-        if (strcmp(ini.sections[s].name, "cost") != 0)
+        if (strcmp(ini.sections[s].name, "cost") != 0 &&
+            strcmp(ini.sections[s].name, "shapes") != 0)
             status = ad_ini_refuse_section(&ini, (int)s, err,
-                                           "unknown section; a board file has [cost] only");
-    for (size_t i = 0; i < ini.nentries && status == ADAPS_OK; i++) {
-        const struct ad_ini_entry *entry = &ini.entries[i];
-        if (strcmp(entry->key, "source") == 0) {
-            if (strlen(entry->value) < sizeof table.source)
-                snprintf(table.source, sizeof table.source, "%s", entry->value);
-            else
-                status = ad_ini_refuse(&ini, entry, err, "longer than %zu bytes",
-                                       sizeof table.source - 1);
-        } else if (!ad_board_entry(&ini, entry, &table, &status, err)) {
-            status = ad_ini_refuse(&ini, entry, err, "unknown key");
-        }
-    }
+                                           "unknown section; a board file has [cost] and [shapes]");
+    if (status == ADAPS_OK)
+        status = read_entries(&ini, &table, &shapes, err);
     for (int class = 0; class < AD_COST_CLASSES && status == ADAPS_OK; class ++)
         if (table.rate[class] <= 0)
             status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key %s is missing", path,
@@ -110,8 +173,11 @@ static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
         status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key memory_bandwidth is missing",
                               path);
     ad_ini_fini(&ini);
+    table.shapes = shapes;
     if (status == ADAPS_OK)
         *out = table;
+    else
+        ad_shapes_unref(shapes);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* The cluster as an object; cluster_file.c reads it. */
 #include "cost/cluster.h"
 #include "cost/board.h"
+#include "cost/shape.h"
 
 #include <string.h>
 
@@ -13,11 +14,12 @@ enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices, struct a
     size_t n = (size_t)ndevices;
     out->devices = ad_calloc(n, sizeof *out->devices);
     out->links = ad_calloc(n * n, sizeof *out->links);
-    if (!out->devices || !out->links) {
+    out->shapes = ad_calloc(n, sizeof *out->shapes);
+    out->ndevices = ndevices;
+    if (!out->devices || !out->links || !out->shapes) {
         ad_cluster_fini(out);
         return ad_error_memory(err, "cluster", n * n * sizeof *out->links);
     }
-    out->ndevices = ndevices;
     for (size_t i = 0; i < n * n; i++)
         out->links[i] = (struct ad_link){100e6 / 8, 0.3e-3};
     for (size_t i = 0; i < n; i++) {
@@ -36,11 +38,26 @@ enum adaps_status ad_cluster_copy(const struct ad_cluster *from, struct ad_clust
     if (status != ADAPS_OK)
         return status;
     size_t n = (size_t)from->ndevices;
-    memcpy(to->devices, from->devices, n * sizeof *to->devices);
+    for (int d = 0; d < from->ndevices; d++)
+        ad_cluster_set_device(to, d, &from->devices[d]);
     memcpy(to->links, from->links, n * n * sizeof *to->links);
     to->source = from->source;
     to->shared_medium = from->shared_medium;
     return ADAPS_OK;
+}
+
+void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_shapes *shapes)
+{
+    ad_shapes_unref(cluster->shapes[d]);
+    cluster->shapes[d] = shapes;
+    cluster->devices[d].table.shapes = shapes;
+}
+
+void ad_cluster_set_device(struct ad_cluster *cluster, int d, const struct ad_device *from)
+{
+    const struct ad_shapes *shapes = ad_shapes_ref(from->table.shapes);
+    cluster->devices[d] = *from;
+    ad_cluster_take_shapes(cluster, d, shapes);
 }
 
 void ad_cluster_override_links(struct ad_cluster *cluster, double bandwidth, double latency)
@@ -64,6 +81,9 @@ int ad_cluster_find(const struct ad_cluster *cluster, const char *name)
 
 void ad_cluster_fini(struct ad_cluster *cluster)
 {
+    for (int d = 0; cluster->shapes && d < cluster->ndevices; d++)
+        ad_shapes_unref(cluster->shapes[d]);
+    ad_free(cluster->shapes);
     ad_free(cluster->devices);
     ad_free(cluster->links);
     memset(cluster, 0, sizeof *cluster);

@@ -5,10 +5,12 @@
 #include "base/error.h"
 #include "base/mem.h"
 
+struct ad_shapes;
+
 /* Classes of operators that share a rate. */
 enum ad_cost_class {
-    AD_COST_CONV,      /* dense convolution */
-    AD_COST_GROUPED,   /* grouped, not depthwise */
+    AD_COST_CONV,    /* dense convolution */
+    AD_COST_GROUPED, /* grouped, not depthwise */
     AD_COST_DEPTHWISE,
     AD_COST_FC,
     AD_COST_POOL,
@@ -22,7 +24,10 @@ struct ad_cost_table {
     double rate[AD_COST_CLASSES]; /* MAC/s for conv, grouped, depthwise, fc; elements/s otherwise */
     double constant_s;            /* per operator */
     double memory_bw;             /* bytes/s */
-    char source[128];             /* "measured 2026-11-20 ...", "data sheet: ..." */
+    int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */
+    const struct ad_shapes *shapes; /* measured operators (cost/shape.h), which count more than
+                                       rates; NULL: none. Borrowed: clusters own them */
+    char source[128];               /* "measured 2026-11-20 ...", "data sheet: ..." */
 };
 
 struct ad_device {
@@ -37,9 +42,10 @@ struct ad_device {
     struct ad_cost_table table;
 };
 
-/* Direction a -> b. Every device has one full-duplex port to a switch: a message occupies a's uplink
- * and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. On a shared
- * medium (Wi-Fi) it occupies the medium instead: one message at a time in the whole cluster. */
+/* Direction a -> b. Every device has one full-duplex port to a switch: a message occupies a's
+ * uplink and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. On a
+ * shared medium (Wi-Fi) it occupies the medium instead: one message at a time in the whole cluster.
+ */
 struct ad_link {
     double bandwidth; /* bytes per second */
     double latency;   /* seconds, one way */
@@ -49,19 +55,20 @@ struct ad_link {
 
 struct ad_cluster {
     struct ad_device *devices;
-    int ndevices; /* 1..AD_MAX_DEVICES */
-    struct ad_link *links; /* [from * ndevices + to]; the diagonal is unused */
-    int source;            /* index */
-    bool shared_medium;    /* medium = shared */
+    int ndevices;                    /* 1..AD_MAX_DEVICES */
+    struct ad_link *links;           /* [from * ndevices + to]; the diagonal is unused */
+    int source;                      /* index */
+    bool shared_medium;              /* medium = shared */
+    const struct ad_shapes **shapes; /* by device: what this cluster owns, NULL for none */
 };
 
 /* Reads a devices file. Sections: [link], [link A B] (both directions), [NAME] with keys board,
- * address, key, memory, threads, speed, source. Board tables are BOARD.conf in boards/ or
- * devices/boards/ beside the devices file, else in boards/ of the installed data folder; cost keys in
- * the device's section override single numbers. No board means x86, whose table is also built in.
- * Links that are not given are 100mbit and 0.3ms. When no device says `source = yes` the first is it. Errors (ADAPS_EINPUT) name file,
- * line, section, key, value and rule; unknown keys and sections are errors. [link] also takes medium
- * (switch or shared). */
+ * address, key, memory, threads, speed, source; [shapes NAME]. Board tables are BOARD.conf in
+ * boards/ or devices/boards/ beside the devices file, else in boards/ of the installed data folder;
+ * cost keys in the device's section override single numbers. No board means x86, whose table is
+ * also built in. Links that are not given are 100mbit and 0.3ms. When no device says `source = yes`
+ * the first is it. Errors (ADAPS_EINPUT) name file, line, section, key, value and rule; unknown
+ * keys and sections are errors. [link] also takes medium (switch or shared). */
 AD_MUST_CHECK enum adaps_status ad_cluster_load(const char *path, struct ad_cluster *out,
                                                 struct adaps_error *err);
 
@@ -71,6 +78,10 @@ AD_MUST_CHECK enum adaps_status ad_cluster_copy(const struct ad_cluster *from,
                                                 struct ad_cluster *to, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices,
                                                 struct adaps_error *err);
+/* Device d becomes a copy of `from`, which may be another cluster's. */
+void ad_cluster_set_device(struct ad_cluster *cluster, int d, const struct ad_device *from);
+/* Gives device d these shapes, of which it takes over a reference. */
+void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_shapes *shapes);
 void ad_cluster_fini(struct ad_cluster *cluster);
 int ad_cluster_find(const struct ad_cluster *cluster, const char *name); /* -1 when absent */
 

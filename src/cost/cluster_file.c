@@ -24,6 +24,12 @@ static bool is_link(const char *section)
     return strcmp(section, "link") == 0 || strncmp(section, "link ", 5) == 0;
 }
 
+/* "shapes NAME": measured operators of a device. */
+static bool is_shapes(const char *section)
+{
+    return strncmp(section, "shapes ", 7) == 0;
+}
+
 struct file {
     struct ad_ini ini;
     int *device_of; /* by section; -1 for links */
@@ -40,13 +46,12 @@ static enum adaps_status count_devices(struct file *file, struct adaps_error *er
     for (size_t s = 0; s < ini->nsections; s++) {
         const char *name = ini->sections[s].name;
         file->device_of[s] = -1;
-        if (is_link(name))
+        if (is_link(name) || is_shapes(name))
             continue;
         if (!is_name(name, sizeof file->cluster->devices->name))
-            return ad_ini_refuse_section(
-                ini, (int)s, err,
-                "neither [link], [link A B] nor the name of a device: 1 to "
-                "63 letters, digits, '.', '_', '-'");
+            return ad_ini_refuse_section(ini, (int)s, err,
+                                         "neither [link], [link A B], [shapes A] nor the name of a "
+                                         "device: 1 to 63 letters, digits, '.', '_', '-'");
         if (file->ndevices == AD_MAX_DEVICES)
             return ad_ini_refuse_section(ini, (int)s, err, "more than %d devices", AD_MAX_DEVICES);
         file->device_of[s] = file->ndevices++;
@@ -161,6 +166,8 @@ static enum adaps_status load_boards(struct file *file, struct adaps_error *err)
                                  "a name is wanted: 1 to 63 letters, digits, '.', '_', '-'");
         snprintf(device->board, sizeof device->board, "%s", entry->value);
         enum adaps_status status = ad_board_load(ini->path, entry->value, &device->table, err);
+        if (status == ADAPS_OK)
+            ad_cluster_take_shapes(file->cluster, d, device->table.shapes);
         if (status != ADAPS_OK)
             return status == ADAPS_EINPUT
                        ? ad_error_prefix(err, "%s:%d: [%s] board = %s: ", ini->path, entry->line,
@@ -168,6 +175,30 @@ static enum adaps_status load_boards(struct file *file, struct adaps_error *err)
                        : status;
     }
     return ADAPS_OK;
+}
+
+/* A section of shapes: they are added to the board's, or replace them. */
+static enum adaps_status load_shapes(struct file *file, int section, struct adaps_error *err)
+{
+    struct ad_ini *ini = &file->ini;
+    int d = ad_cluster_find(file->cluster, ini->sections[section].name + strlen("shapes "));
+    if (d < 0)
+        return ad_ini_refuse_section(ini, section, err, "there is no device %s",
+                                     ini->sections[section].name + strlen("shapes "));
+    struct ad_shapes *shapes = ad_shapes_new();
+    enum adaps_status status = shapes ? ADAPS_OK : ad_error_memory(err, "shapes", sizeof file->ini);
+    for (size_t i = 0; i < ad_shapes_count(file->cluster->shapes[d]) && status == ADAPS_OK; i++)
+        status = ad_shapes_add(shapes, ad_shapes_item(file->cluster->shapes[d], i), err);
+    for (size_t i = 0; i < ini->nentries && status == ADAPS_OK; i++)
+        if (ini->entries[i].section == section)
+            status = ad_board_shape(ini, &ini->entries[i], shapes, err);
+    if (status == ADAPS_OK)
+        status = ad_shapes_finish(shapes, err);
+    if (status == ADAPS_OK)
+        ad_cluster_take_shapes(file->cluster, d, shapes);
+    else
+        ad_shapes_unref(shapes);
+    return status;
 }
 
 static enum adaps_status load_devices(struct file *file, struct adaps_error *err)
@@ -180,6 +211,9 @@ static enum adaps_status load_devices(struct file *file, struct adaps_error *err
         if (d >= 0)
             status = set_device(file, entry, &file->cluster->devices[d], &source_chosen, err);
     }
+    for (size_t s = 0; s < file->ini.nsections && status == ADAPS_OK; s++)
+        if (is_shapes(file->ini.sections[s].name))
+            status = load_shapes(file, (int)s, err);
     return status;
 }
 
@@ -254,7 +288,7 @@ static enum adaps_status load_links(struct file *file, struct adaps_error *err)
         cluster->links[i] = common;
     for (size_t s = 0; s < ini->nsections && status == ADAPS_OK; s++) {
         int end[2] = {0, 0};
-        if (file->device_of[s] >= 0 || strcmp(ini->sections[s].name, "link") == 0)
+        if (strncmp(ini->sections[s].name, "link ", 5) != 0)
             continue;
         status = link_ends(file, (int)s, end, err);
         if (status == ADAPS_OK && seen[end[0]][end[1]])

@@ -42,8 +42,14 @@ static double function_units(enum ad_function function)
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows)
 {
-    struct ad_work work = {.class = ad_cost_class_of(graph, op), .units = (double)out_elements};
+    struct ad_work work = {.class = ad_cost_class_of(graph, op),
+                           .units = (double)out_elements,
+                           .graph = graph,
+                           .op = op};
     double row = 0;
+    work.part.channels =
+        weight_rows > 0 ? (double)weight_rows : (double)graph->values[op->output].box.c;
+    work.part.pixels = (double)out_elements / work.part.channels;
     switch (op->kind) {
     case AD_OP_CONV:
     case AD_OP_FC:
@@ -78,9 +84,30 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     return work;
 }
 
+/* By measured shapes; < 0: they say nothing. */
+static double measured_seconds(const struct ad_device *device, const struct ad_work *work)
+{
+    const struct ad_cost_table *table = &device->table;
+    struct ad_shape shape = ad_shape_of(work->graph, work->op);
+    bool exact;
+    double seconds = ad_shapes_seconds(table->shapes, &shape, work->part, table->constant_s,
+                                       table->tile, &exact);
+    if (seconds < 0)
+        return seconds;
+    seconds = table->constant_s + fmax(seconds - table->constant_s, 0) / device->speed;
+    if (!exact && work->behind > 0)
+        seconds += work->behind / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
+    return seconds;
+}
+
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)
 {
     const struct ad_cost_table *table = &device->table;
+    if (table->shapes && work->op) {
+        double measured = measured_seconds(device, work);
+        if (measured >= 0)
+            return measured;
+    }
     double compute = work->units / (table->rate[work->class] * device->speed);
     double memory = work->bytes / (table->memory_bw * device->speed);
     double seconds = table->constant_s + fmax(compute, memory);

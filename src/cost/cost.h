@@ -3,7 +3,7 @@
 #define AD_COST_COST_H
 
 #include "cost/cluster.h"
-#include "ir/graph.h"
+#include "cost/shape.h"
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op);
 
@@ -13,9 +13,12 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op);
 /* What computing a part of an op takes. */
 struct ad_work {
     enum ad_cost_class class;
-    double units;        /* MACs, or elements (pool: window taps x outputs) */
-    double bytes;        /* input + weights + output bytes touched */
-    double behind;       /* elementwise units of a fused function, which passes over the output */
+    double units;  /* MACs, or elements (pool: window taps x outputs) */
+    double bytes;  /* input + weights + output bytes touched */
+    double behind; /* elementwise units of a fused function, which passes over the output */
+    const struct ad_graph *graph; /* borrowed; op NULL: only the above is known */
+    const struct ad_op *op;
+    struct ad_shape_part part;
 };
 
 /* out_elements, in_elements: of the part, all images; weight_rows: of the slice. */
@@ -23,7 +26,8 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows);
 
 /* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
- * (elementwise rate * speed). */
+ * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
+ * one interpolated from those of its class, if there are any, and behind. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
 #endif

@@ -8,7 +8,7 @@
 
 #define MAX_FILE_BYTES (1 << 20)
 #define MAX_SECTIONS 4096 /* 64 devices have 2016 pairs */
-#define MAX_KEYS 256      /* of a section */
+#define MAX_KEYS 4096     /* of a section: measured shapes */
 #define MAX_LINE_BYTES (INI_MAX_LINE - 2)
 
 /* libinih asks for one line after the other; since its handler is told no line numbers, reports no

@@ -29,7 +29,7 @@ struct ad_ini {
 
 /* Reads `path`. ADAPS_EINPUT "PATH:LINE: ...": unreadable, not INI, a key before the first section,
  * a section or a key of a section given twice, a line longer than 198 bytes, a NUL byte, more than
- * 1 MiB, 4096 sections, or 256 keys of a section. On failure there is nothing to free. */
+ * 1 MiB, 4096 sections, or 4096 keys of a section. On failure there is nothing to free. */
 AD_MUST_CHECK enum adaps_status ad_ini_read(const char *path, struct ad_ini *out,
                                             struct adaps_error *err);
 void ad_ini_fini(struct ad_ini *ini);

@@ -173,6 +173,30 @@ static bool pack_graph(struct ad_arena *arena, const struct ad_graph *graph,
     return pack_metadata(arena, graph->metadata, m);
 }
 
+static bool pack_shapes(struct ad_arena *arena, const struct ad_shapes *shapes,
+                        Adaps__Plan__CostTable *m)
+{
+    m->n_shapes = ad_shapes_count(shapes);
+    m->shapes = new_list(arena, &adaps__plan__shape__descriptor, m->n_shapes);
+    for (size_t i = 0; m->shapes && i < m->n_shapes; i++) {
+        const struct ad_shape_time *time = ad_shapes_item(shapes, i);
+        size_t n = (size_t)time->npoints;
+        Adaps__Plan__Shape *to = m->shapes[i];
+        char text[AD_SHAPE_TEXT];
+        to->what = ad_arena_strdup(arena, ad_shape_format(&time->shape, text, sizeof text));
+        to->rows = ad_arena_alloc(arena, n, sizeof *to->rows);
+        to->seconds = ad_arena_alloc(arena, n, sizeof *to->seconds);
+        if (!to->what || !to->rows || !to->seconds)
+            return false;
+        to->n_rows = to->n_seconds = n;
+        for (size_t k = 0; k < n; k++) {
+            to->rows[k] = time->points[k].rows;
+            to->seconds[k] = time->points[k].seconds;
+        }
+    }
+    return m->shapes != NULL;
+}
+
 static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
                         Adaps__Plan__Device *m)
 {
@@ -191,7 +215,8 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     m->table->constant_s = device->table.constant_s;
     m->table->memory_bw = device->table.memory_bw;
     m->table->source = (char *)device->table.source;
-    return true;
+    m->table->tile = device->table.tile;
+    return pack_shapes(arena, device->table.shapes, m->table);
 }
 
 static bool pack_cluster(struct ad_arena *arena, const struct ad_cluster *cluster,

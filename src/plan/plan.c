@@ -183,7 +183,7 @@ static enum adaps_status cluster_of_one(const struct ad_cluster *from, struct ad
     enum adaps_status status = ad_cluster_init(to, 1, err);
     if (status != ADAPS_OK)
         return status;
-    to->devices[0] = from->devices[from->source];
+    ad_cluster_set_device(to, 0, &from->devices[from->source]);
     to->devices[0].address[0] = '\0';
     to->devices[0].key[0] = '\0';
     to->devices[0].memory = 0;

@@ -50,9 +50,47 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
     if (!(isfinite(m->constant_s) && m->constant_s >= 0) || !positive(m->memory_bw))
         return ad_error_set(err, ADAPS_EINPUT, "constant %g s, memory bandwidth %g", m->constant_s,
                             m->memory_bw);
+    if (m->tile < 0 || m->tile > 64)
+        return ad_error_set(err, ADAPS_EINPUT, "a tile of %" PRId32 " pixels", m->tile);
+    table->tile = m->tile;
     table->constant_s = m->constant_s;
     table->memory_bw = m->memory_bw;
     return copy_field(m->source, table->source, sizeof table->source, "the table's source", err);
+}
+
+static enum adaps_status unpack_shape(const Adaps__Plan__Shape *m, struct ad_shapes *shapes,
+                                      struct adaps_error *err)
+{
+    struct ad_shape_time time = {.npoints = 0};
+    bool good = m->n_rows == m->n_seconds && m->n_rows >= 1 && m->n_rows <= AD_SHAPE_POINTS &&
+                ad_shape_parse(m->what, &time.shape);
+    for (size_t i = 0; good && i < m->n_rows; i++) {
+        good = m->rows[i] > (i ? m->rows[i - 1] : 0) && positive(m->seconds[i]) &&
+               m->seconds[i] <= 1000;
+        time.points[time.npoints++] = (struct ad_shape_point){m->rows[i], m->seconds[i]};
+    }
+    if (!good)
+        return ad_error_set(err, ADAPS_EINPUT, "the measured shape '%.200s' is none", m->what);
+    return ad_shapes_add(shapes, &time, err);
+}
+
+static enum adaps_status unpack_shapes(const Adaps__Plan__CostTable *m, struct ad_cluster *cluster,
+                                       int d, struct adaps_error *err)
+{
+    if (m->n_shapes == 0)
+        return ADAPS_OK;
+    struct ad_shapes *shapes = ad_shapes_new();
+    enum adaps_status status =
+        shapes ? ADAPS_OK : ad_error_memory(err, "shapes", m->n_shapes * sizeof *m);
+    for (size_t i = 0; i < m->n_shapes && status == ADAPS_OK; i++)
+        status = unpack_shape(m->shapes[i], shapes, err);
+    if (status == ADAPS_OK)
+        status = ad_shapes_finish(shapes, err);
+    if (status == ADAPS_OK)
+        ad_cluster_take_shapes(cluster, d, shapes);
+    else
+        ad_shapes_unref(shapes);
+    return status;
 }
 
 static enum adaps_status unpack_device(const Adaps__Plan__Device *m, struct ad_device *device,
@@ -113,6 +151,8 @@ static enum adaps_status unpack_cluster(const Adaps__Plan__Cluster *m, struct ad
                             n);
     for (size_t i = 0; i < n; i++) {
         enum adaps_status status = unpack_device(m->devices[i], &cluster->devices[i], err);
+        if (status == ADAPS_OK)
+            status = unpack_shapes(m->devices[i]->table, cluster, (int)i, err);
         if (status != ADAPS_OK) {
             ad_error_prefix(err, "device %zu: ", i);
             return status;

@@ -1,0 +1,309 @@
+/* Shapes: of operators, and as text. */
+#include "cost/shape.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const kinds[AD_OP_COUNT] = {
+    [AD_OP_CONV] = "conv",       [AD_OP_MAXPOOL] = "maxpool",
+    [AD_OP_AVGPOOL] = "avgpool", [AD_OP_GAP] = "gap",
+    [AD_OP_FC] = "fc",           [AD_OP_ADD] = "add",
+    [AD_OP_MUL] = "mul",         [AD_OP_UNARY] = "unary",
+    [AD_OP_CONCAT] = "concat",   [AD_OP_SOFTMAX] = "softmax",
+    [AD_OP_LRN] = "lrn",         [AD_OP_PERMUTE] = "permute",
+    [AD_OP_RESHAPE] = "reshape", [AD_OP_SUB] = "sub",
+    [AD_OP_DIV] = "div",         [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
+};
+
+/* --- of an operator --- */
+
+static int64_t elements(const struct ad_box *box)
+{
+    return box->n * box->h * box->w * box->c;
+}
+
+static void take_window(const struct ad_window *w, struct ad_shape *out)
+{
+    out->kh = w->kh;
+    out->kw = w->kw;
+    out->sh = w->sh;
+    out->sw = w->sw;
+    out->dh = w->dh;
+    out->dw = w->dw;
+}
+
+struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op)
+{
+    struct ad_shape s = {.kind = (int32_t)op->kind, .function = (int32_t)op->function};
+    struct ad_box in = graph->values[op->inputs[0]].box, out = graph->values[op->output].box;
+    switch (op->kind) {
+    case AD_OP_CONV:
+        take_window(&op->window, &s);
+        s.groups = op->groups;
+        break;
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+        take_window(&op->window, &s);
+        break;
+    case AD_OP_ADD:
+    case AD_OP_SUB:
+    case AD_OP_MUL:
+    case AD_OP_DIV:
+        for (int k = 0; k < op->ninputs; k++)
+            if (elements(&graph->values[op->inputs[k]].box) != elements(&out))
+                s.detail = 1;
+        in = out;
+        break;
+    case AD_OP_CONCAT:
+        s.detail = op->ninputs;
+        in = out;
+        break;
+    case AD_OP_LRN:
+        s.detail = op->lrn_size;
+        break;
+    case AD_OP_SPACE_TO_DEPTH:
+        s.detail = op->block;
+        break;
+    default:
+        break;
+    }
+    s.n = (int32_t)out.n;
+    s.ih = (int32_t)in.h;
+    s.iw = (int32_t)in.w;
+    s.ic = (int32_t)in.c;
+    s.oh = (int32_t)out.h;
+    s.ow = (int32_t)out.w;
+    s.oc = (int32_t)out.c;
+    return s;
+}
+
+double ad_shape_units(const struct ad_shape *s)
+{
+    double out = (double)s->n * s->oh * s->ow * s->oc, taps = (double)s->kh * s->kw;
+    switch (s->kind) {
+    case AD_OP_CONV:
+        return out * taps * s->ic / (s->groups > 1 ? s->groups : 1);
+    case AD_OP_FC:
+    case AD_OP_GAP:
+        return out * s->ih * s->iw * (s->kind == AD_OP_FC ? s->ic : 1);
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+        return out * taps;
+    case AD_OP_SOFTMAX:
+        return out * 8;
+    case AD_OP_LRN:
+        return out * (16.0 + s->detail);
+    case AD_OP_UNARY:
+        return out * (s->function == AD_FN_SIGMOID || s->function == AD_FN_SILU ? 6 : 1);
+    default:
+        return out;
+    }
+}
+
+/* --- text --- */
+
+static bool has_window(const struct ad_shape *s)
+{
+    return s->kind == AD_OP_CONV || s->kind == AD_OP_MAXPOOL || s->kind == AD_OP_AVGPOOL;
+}
+
+/* Appends; a text that is cut stays cut. */
+static void AD_PRINTF(3, 4) append(char *buf, size_t size, const char *fmt, ...)
+{
+    size_t n = strlen(buf);
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf + n, size - n, fmt, ap);
+    va_end(ap);
+}
+
+static void append_pair(char *buf, size_t size, char sign, int32_t a, int32_t b)
+{
+    if (a != b)
+        append(buf, size, "%c%dx%d", sign, a, b);
+    else if (a != 1)
+        append(buf, size, "%c%d", sign, a);
+}
+
+char *ad_shape_format(const struct ad_shape *s, char *buf, size_t size)
+{
+    snprintf(buf, size, "%s", (uint32_t)s->kind < AD_OP_COUNT ? kinds[s->kind] : "?");
+    if (has_window(s)) {
+        append(buf, size, " %dx%d", s->kh, s->kw);
+        append_pair(buf, size, '/', s->sh, s->sw);
+        append_pair(buf, size, '~', s->dh, s->dw);
+    }
+    if (s->groups > 1)
+        append(buf, size, " g%d", s->groups);
+    if (s->detail)
+        append(buf, size, " *%d", s->detail);
+    if (s->function != AD_FN_NONE)
+        append(buf, size, " +%s", ad_function_name((enum ad_function)s->function));
+    if (s->n != 1)
+        append(buf, size, " n%d", s->n);
+    append(buf, size, " %dx%dx%d -> %dx%dx%d", s->ih, s->iw, s->ic, s->oh, s->ow, s->oc);
+    return buf;
+}
+
+/* Numbers from 1 separated by 'x'; returns how many (at most `most`), 0 when it is something else.
+ */
+static int numbers(const char *text, size_t length, int32_t *out, int most)
+{
+    int n = 0;
+    const char *end = text + length;
+    while (text < end && n < most) {
+        int64_t value = 0;
+        const char *start = text;
+        for (; text < end && *text >= '0' && *text <= '9' && value <= INT32_MAX; text++)
+            value = 10 * value + (*text - '0');
+        if (text == start || value < 1 || value > INT32_MAX)
+            return 0;
+        out[n++] = (int32_t)value;
+        if (text == end)
+            return n;
+        if (*text++ != 'x')
+            return 0;
+    }
+    return 0;
+}
+
+static bool parse_number(const char *text, int32_t *out)
+{
+    return numbers(text, strlen(text), out, 1) == 1;
+}
+
+/* "3x3/2~1x2" */
+static bool parse_window(const char *word, struct ad_shape *s)
+{
+    int32_t pair[2];
+    size_t n = strcspn(word, "/~");
+    if (s->kh || numbers(word, n, pair, 2) != 2)
+        return false;
+    s->kh = pair[0];
+    s->kw = pair[1];
+    s->sh = s->sw = s->dh = s->dw = 1;
+    for (word += n; *word; word += n) {
+        char sign = *word++;
+        n = strcspn(word, "/~");
+        int count = numbers(word, n, pair, 2);
+        if (count == 0)
+            return false;
+        if (sign == '/') {
+            s->sh = pair[0];
+            s->sw = pair[count - 1];
+        } else {
+            s->dh = pair[0];
+            s->dw = pair[count - 1];
+        }
+    }
+    return true;
+}
+
+static bool parse_function(const char *word, struct ad_shape *s)
+{
+    for (int f = AD_FN_NONE + 1; f < AD_FN_COUNT; f++)
+        if (strcmp(word, ad_function_name((enum ad_function)f)) == 0) {
+            s->function = f;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_box(const char *word, int32_t *h, int32_t *w, int32_t *c)
+{
+    int32_t box[3];
+    if (numbers(word, strlen(word), box, 3) != 3)
+        return false;
+    *h = box[0];
+    *w = box[1];
+    *c = box[2];
+    return true;
+}
+
+static bool parse_word(const char *word, struct ad_shape *s)
+{
+    switch (*word) {
+    case 'g':
+        return parse_number(word + 1, &s->groups);
+    case '*':
+        return parse_number(word + 1, &s->detail);
+    case '+':
+        return parse_function(word + 1, s);
+    case 'n':
+        return parse_number(word + 1, &s->n);
+    default:
+        return parse_window(word, s);
+    }
+}
+
+static int kind_of(const char *word)
+{
+    for (int kind = 0; kind < AD_OP_COUNT; kind++)
+        if (strcmp(word, kinds[kind]) == 0)
+            return kind;
+    return -1;
+}
+
+bool ad_shape_parse(const char *text, struct ad_shape *out)
+{
+    char copy[AD_SHAPE_TEXT], *words[12], *rest = NULL;
+    size_t n = 0;
+    struct ad_shape s = {.n = 1};
+    if (strlen(text) >= sizeof copy)
+        return false;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        if (n == sizeof words / sizeof *words)
+            return false;
+        words[n++] = word;
+    }
+    if (n < 4 || strcmp(words[n - 2], "->") != 0 || kind_of(words[0]) < 0)
+        return false;
+    s.kind = kind_of(words[0]);
+    for (size_t i = 1; i + 3 < n; i++)
+        if (!parse_word(words[i], &s))
+            return false;
+    if (!parse_box(words[n - 3], &s.ih, &s.iw, &s.ic) ||
+        !parse_box(words[n - 1], &s.oh, &s.ow, &s.oc) || has_window(&s) != (s.kh > 0))
+        return false;
+    if (s.kind == AD_OP_CONV && s.groups == 0)
+        s.groups = 1;
+    *out = s;
+    return s.kind == AD_OP_CONV || s.groups == 0;
+}
+
+/* --- points --- */
+
+bool ad_shape_parse_points(const char *text, struct ad_shape_time *out)
+{
+    char copy[256], *rest = NULL;
+    out->npoints = 0;
+    if (strlen(text) >= sizeof copy)
+        return false;
+    snprintf(copy, sizeof copy, "%s", text);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        struct ad_shape_point point;
+        char *colon = strchr(word, ':');
+        if (!colon || out->npoints == AD_SHAPE_POINTS)
+            return false;
+        *colon = '\0';
+        if (!parse_number(word, &point.rows) || !ad_parse_time(colon + 1, &point.seconds) ||
+            point.seconds <= 0 || point.seconds > 1000 ||
+            (out->npoints > 0 && point.rows <= out->points[out->npoints - 1].rows))
+            return false;
+        out->points[out->npoints++] = point;
+    }
+    return out->npoints > 0;
+}
+
+char *ad_shape_format_points(const struct ad_shape_time *time, char *buf, size_t size)
+{
+    buf[0] = '\0';
+    for (int i = 0; i < time->npoints; i++) {
+        double us = time->points[i].seconds * 1e6;
+        append(buf, size, "%s%d:%.4g%s", i ? " " : "", time->points[i].rows,
+               us < 1000 ? us : us / 1000, us < 1000 ? "us" : "ms");
+    }
+    return buf;
+}

@@ -1,0 +1,87 @@
+/* Measured times of single operators, in a cost table: exact for their shape, and what times of
+ * other shapes of their class are interpolated from. */
+#ifndef AD_COST_SHAPE_H
+#define AD_COST_SHAPE_H
+
+#include "base/error.h"
+#include "ir/graph.h"
+
+#define AD_SHAPE_TEXT 160  /* bytes of a shape's text */
+#define AD_SHAPE_POINTS 8  /* of one shape */
+#define AD_SHAPES_MAX 4096 /* of one table */
+
+/* What two operators must have in common to take the same time. Padding, alignment and values do
+ * not count. All fields are of one type, without gaps: compared and hashed as bytes. */
+struct ad_shape {
+    int32_t kind, function;         /* enum ad_op_kind, enum ad_function */
+    int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
+    int32_t groups;                 /* convolutions; 0 elsewhere */
+    int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH: block; elementwise
+                       with two operands: 1 when one is repeated; 0 elsewhere */
+    int32_t n, ih, iw, ic, oh, ow,
+        oc; /* of the first operand, or the larger of two, and of the output */
+};
+
+struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op);
+
+/* "conv 3x3/2 g32 +HardSwish 112x112x32 -> 56x56x32": kind; window, stride and dilation (~2);
+ * groups; detail (*4); function; images (n2) when there are several; first operand and output as
+ * rows x columns x channels. Returns buf. */
+char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
+
+/* False when the text is not such a shape. */
+bool ad_shape_parse(const char *text, struct ad_shape *out);
+
+/* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
+double ad_shape_units(const struct ad_shape *shape);
+
+/* What the first `rows` rows of the output take, of all images and all channels. Ascending. */
+struct ad_shape_point {
+    int32_t rows;
+    double seconds;
+};
+struct ad_shape_time {
+    struct ad_shape shape;
+    int npoints; /* 1..AD_SHAPE_POINTS */
+    struct ad_shape_point points[AD_SHAPE_POINTS];
+};
+
+/* "14:160us 56:640us". False unless there are 1 to AD_SHAPE_POINTS points of ascending rows and
+ * times above zero, at most 1000 s. */
+bool ad_shape_parse_points(const char *text, struct ad_shape_time *out);
+char *ad_shape_format_points(const struct ad_shape_time *time, char *buf, size_t size);
+
+/* --- tables of them --- */
+
+/* Shared by reference; not changed any more after ad_shapes_finish(). */
+struct ad_shapes;
+
+/* NULL without memory. One reference, the caller's. */
+struct ad_shapes *ad_shapes_new(void);
+struct ad_shapes *ad_shapes_ref(const struct ad_shapes *shapes); /* NULL gives NULL */
+void ad_shapes_unref(const struct ad_shapes *shapes);            /* NULL is fine */
+
+/* Adds a time, or replaces that of the same shape. ADAPS_EINPUT: too many. Times are put in order:
+ * more rows never take less, nor more per row (what is computed in bands is never quicker than its
+ * share of the whole, which is what lower bounds on latency build on). */
+AD_MUST_CHECK enum adaps_status
+ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_time *time, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struct adaps_error *err);
+
+size_t ad_shapes_count(const struct ad_shapes *shapes); /* NULL has none */
+const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_t i);
+const struct ad_shape_time *ad_shapes_find(const struct ad_shapes *shapes,
+                                           const struct ad_shape *shape);
+
+/* A part of an operator: `pixels` of all images (rows x columns), `channels` of the output. */
+struct ad_shape_part {
+    double pixels, channels;
+};
+
+/* Seconds that a part takes; < 0: the table says nothing about the class of this shape. constant:
+ * what any operator takes at least; tile: pixels that a convolution computes at once. *exact: the
+ * table has this very shape, its function included; otherwise the time is without the function. */
+double ad_shapes_seconds(const struct ad_shapes *shapes, const struct ad_shape *shape,
+                         struct ad_shape_part part, double constant, int tile, bool *exact);
+
+#endif
