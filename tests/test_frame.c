@@ -25,7 +25,7 @@ static const struct ad_frame sample = {.type = AD_FRAME_DATA,
 START_TEST(layout_is_fixed)
 {
     static const uint8_t expected[AD_FRAME_BYTES] = {
-        'A',  'D',  'P',  'S',  2,    0,    27,   0,    0x88, 0x77, 0x66, 0x55,
+        'A',  'D',  'P',  'S',  2,    0,    29,   0,    0x88, 0x77, 0x66, 0x55,
         0x44, 0x33, 0x22, 0x11, 0xa4, 0xa3, 0xa2, 0xa1, 0xb4, 0xb3, 0xb2, 0xb1,
         0xc4, 0xc3, 0xc2, 0xc1, 0,    0,    0,    0,    0xd8, 0xd7, 0xd6, 0xd5,
         0xd4, 0xd3, 0xd2, 0xd1, 0xe8, 0xe7, 0xe6, 0xe5, 0xe4, 0xe3, 0xe2, 0xe1};
@@ -74,7 +74,7 @@ START_TEST(wrong_heads_are_named)
     bad[6] = 0;
     refused(bad, sizeof bad, "type 0");
     bad[6] = AD_FRAME_TYPES;
-    refused(bad, sizeof bad, "type 28");
+    refused(bad, sizeof bad, "type 30");
 }
 END_TEST
 

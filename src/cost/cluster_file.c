@@ -217,16 +217,17 @@ static enum adaps_status load_devices(struct file *file, struct adaps_error *err
     return status;
 }
 
+/* key is the entry's, or what of it is in front of "_back". */
 static enum adaps_status set_link(const struct ad_ini *ini, const struct ad_ini_entry *entry,
-                                  struct ad_link *link, struct adaps_error *err)
+                                  const char *key, struct ad_link *link, struct adaps_error *err)
 {
-    if (strcmp(entry->key, "bandwidth") == 0) {
+    if (strcmp(key, "bandwidth") == 0) {
         double rate;
         if (!ad_parse_rate(entry->value, &rate) || rate < 1 || rate > 1e15)
             return ad_ini_refuse(ini, entry, err,
                                  "a rate of at least 1B/s is wanted, such as 100mbit or 12.5MB/s");
         link->bandwidth = rate;
-    } else if (strcmp(entry->key, "latency") == 0) {
+    } else if (strcmp(key, "latency") == 0) {
         double seconds;
         if (!ad_parse_time(entry->value, &seconds) || seconds > 3600)
             return ad_ini_refuse(ini, entry, err, "a time is wanted, such as 0.3ms");
@@ -235,7 +236,8 @@ static enum adaps_status set_link(const struct ad_ini *ini, const struct ad_ini_
         return ad_ini_refuse(ini, entry, err, "%s",
                              strcmp(entry->key, "medium") == 0
                                  ? "belongs to [link]: all links have one medium"
-                                 : "unknown key; a link has bandwidth and latency");
+                                 : "unknown key; a link has bandwidth and latency, a pair also "
+                                   "bandwidth_back and latency_back");
     }
     return ADAPS_OK;
 }
@@ -246,11 +248,29 @@ static enum adaps_status set_common(const struct ad_ini *ini, const struct ad_in
                                     struct adaps_error *err)
 {
     if (strcmp(entry->key, "medium") != 0)
-        return set_link(ini, entry, link, err);
+        return set_link(ini, entry, entry->key, link, err);
     cluster->shared_medium = strcmp(entry->value, "shared") == 0;
     if (!cluster->shared_medium && strcmp(entry->value, "switch") != 0)
         return ad_ini_refuse(ini, entry, err, "shared or switch is wanted");
     return ADAPS_OK;
+}
+
+/* An entry of [link A B]: of both directions, or of that from B to A. What is said of that alone
+ * counts wherever it stands. */
+static enum adaps_status set_pair(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                  bool backward, struct ad_link *there, struct ad_link *back,
+                                  struct adaps_error *err)
+{
+    bool is_back =
+        strcmp(entry->key, "bandwidth_back") == 0 || strcmp(entry->key, "latency_back") == 0;
+    if (is_back)
+        return backward
+                   ? set_link(ini, entry, entry->key[0] == 'b' ? "bandwidth" : "latency", back, err)
+                   : ADAPS_OK;
+    if (backward)
+        return ADAPS_OK;
+    enum adaps_status status = set_link(ini, entry, entry->key, there, err);
+    return status == ADAPS_OK ? set_link(ini, entry, entry->key, back, err) : status;
 }
 
 /* The two devices of a section "link A B". */
@@ -296,12 +316,14 @@ static enum adaps_status load_links(struct file *file, struct adaps_error *err)
         if (status != ADAPS_OK)
             break;
         seen[end[0]][end[1]] = seen[end[1]][end[0]] = true;
-        struct ad_link link = common;
-        for (size_t i = 0; i < ini->nentries && status == ADAPS_OK; i++)
-            if (ini->entries[i].section == (int)s)
-                status = set_link(ini, &ini->entries[i], &link, err);
-        cluster->links[(size_t)end[0] * n + (size_t)end[1]] = link;
-        cluster->links[(size_t)end[1] * n + (size_t)end[0]] = link;
+        struct ad_link there = common, back = common;
+        for (size_t i = 0; i < 2 * ini->nentries && status == ADAPS_OK; i++) {
+            const struct ad_ini_entry *entry = &ini->entries[i % ini->nentries];
+            if (entry->section == (int)s)
+                status = set_pair(ini, entry, i >= ini->nentries, &there, &back, err);
+        }
+        cluster->links[(size_t)end[0] * n + (size_t)end[1]] = there;
+        cluster->links[(size_t)end[1] * n + (size_t)end[0]] = back;
     }
     return status;
 }

@@ -3,7 +3,7 @@
 #ifndef AD_COST_SHAPE_H
 #define AD_COST_SHAPE_H
 
-#include "base/error.h"
+#include "cost/cluster.h"
 #include "ir/graph.h"
 
 #define AD_SHAPE_TEXT 160  /* bytes of a shape's text */
@@ -31,6 +31,8 @@ char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
 
 /* False when the text is not such a shape. */
 bool ad_shape_parse(const char *text, struct ad_shape *out);
+
+enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
 /* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
 double ad_shape_units(const struct ad_shape *shape);

@@ -64,7 +64,7 @@ const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_
 
 /* --- making --- */
 
-static enum ad_cost_class class_of(const struct ad_shape *s)
+enum ad_cost_class ad_shape_class(const struct ad_shape *s)
 {
     switch (s->kind) {
     case AD_OP_CONV:
@@ -129,7 +129,7 @@ static void put_in_order(struct ad_shape_time *t)
 enum adaps_status ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_time *time,
                                 struct adaps_error *err)
 {
-    struct entry entry = {.time = *time, .class = class_of(&time->shape)};
+    struct entry entry = {.time = *time, .class = ad_shape_class(&time->shape)};
     size_t i = 0;
     put_in_order(&entry.time);
     entry.units_per_pixel = ad_shape_units(&time->shape) / whole_pixels(&time->shape);
@@ -283,7 +283,7 @@ struct neighbour {
 static int find_neighbours(const struct ad_shapes *shapes, const struct ad_shape *shape,
                            struct neighbour out[NEIGHBOURS])
 {
-    enum ad_cost_class class = class_of(shape);
+    enum ad_cost_class class = ad_shape_class(shape);
     double features[FEATURES];
     int n = 0;
     fill_features(shape, features);
@@ -325,7 +325,7 @@ double ad_shapes_seconds(const struct ad_shapes *shapes, const struct ad_shape *
                          struct ad_shape_part part, double constant, int tile, bool *exact)
 {
     const struct entry *e = find(shapes, shape);
-    if (class_of(shape) != AD_COST_CONV && class_of(shape) != AD_COST_GROUPED)
+    if (ad_shape_class(shape) != AD_COST_CONV && ad_shape_class(shape) != AD_COST_GROUPED)
         tile = 1;
     *exact = e != NULL;
     if (!shapes || shapes->nslots == 0 || part.pixels <= 0)

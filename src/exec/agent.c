@@ -63,6 +63,7 @@ static void take_message(struct ad_agent *agent, const struct ad_message *messag
     case AD_FRAME_OPEN:
     case AD_FRAME_CONNECT:
     case AD_FRAME_RUN:
+    case AD_FRAME_PROFILE:
     case AD_FRAME_ABORT:
     case AD_FRAME_CLOSE:
     case AD_FRAME_PING:
@@ -262,6 +263,7 @@ static void fini(struct ad_agent *agent)
     ad_agent_end_session(agent, "this agent ends");
     if (agent->working)
         ad_worker_stop(&agent->worker);
+    ad_agent_drop_profile(agent);
     ad_agent_free_session(agent);
     ad_socket_close_monitored(agent->router, agent->monitor, 100);
     ad_zap_stop(agent->zap);

@@ -1,5 +1,5 @@
-/* The control thread of the agent: agent.c (life), agent_store.c (what needs no session), and
- * agent_session.c (sessions). */
+/* The control thread of the agent: agent.c (life), agent_store.c (what needs no session),
+ * agent_session.c (sessions), agent_profile.c (timing operators). */
 #ifndef AD_EXEC_AGENT_PRIV_H
 #define AD_EXEC_AGENT_PRIV_H
 
@@ -54,7 +54,13 @@ bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
 AD_MUST_CHECK enum adaps_status
 ad_agent_store(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
 
-/* OPEN, CONNECT, RUN, TRACE, ABORT, CLOSE, PING, CLOCK; later answers come from
+/* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
+AD_MUST_CHECK enum adaps_status ad_agent_take_profile(const struct ad_message *message,
+                                                      struct ad_job *job, struct adaps_error *err);
+bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to);
+void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
+
+/* OPEN, CONNECT, RUN, TRACE, PROFILE, ABORT, CLOSE, PING, CLOCK; later answers come from
  * ad_agent_worker_done(). */
 AD_MUST_CHECK enum adaps_status
 ad_agent_serve(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);

@@ -3,6 +3,7 @@
  *
  *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE
  *   TRACE -> TRACED, when the latest RUN asked for it;  CLOCK -> TIME, also without a session
+ *   PROFILE -> worker PROFILE -> PROFILED, a session of its own that ends with the answer
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
  * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
@@ -40,7 +41,8 @@ static int64_t after_ms(uint32_t ms)
 
 static bool running(const struct ad_agent *agent)
 {
-    return agent->worker.busy && agent->worker.job.kind == AD_JOB_RUN;
+    return agent->worker.busy &&
+           (agent->worker.job.kind == AD_JOB_RUN || agent->worker.job.kind == AD_JOB_PROFILE);
 }
 
 void ad_agent_free_session(struct ad_agent *agent)
@@ -109,16 +111,52 @@ static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peer
     return ADAPS_OK;
 }
 
+/* Whether a session may begin. */
+static enum adaps_status check_idle(const struct ad_agent *agent, const struct ad_message *message,
+                                    struct adaps_error *err)
+{
+    if (agent->session.open || agent->worker.busy)
+        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
+    if (message->frame.session == 0)
+        return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
+    return ADAPS_OK;
+}
+
+/* The session of a message begins; the worker is to be given its first job. */
+static void begin_session(struct ad_agent *agent, const struct ad_message *message,
+                          enum ad_job_kind kind)
+{
+    agent->session.open = true;
+    agent->session.id = message->frame.session;
+    agent->session.fd = message->fd;
+    agent->session.heard_ns = ad_clock_ns();
+    pend(&agent->session.job, message);
+    agent->worker.job.kind = kind;
+    agent->worker.job.session = message->frame.session;
+}
+
+static enum adaps_status profile_session(struct ad_agent *agent, const struct ad_message *message,
+                                         struct adaps_error *err)
+{
+    enum adaps_status status = check_idle(agent, message, err);
+    if (status == ADAPS_OK)
+        status = ad_agent_take_profile(message, &agent->worker.job, err);
+    if (status != ADAPS_OK)
+        return status;
+    begin_session(agent, message, AD_JOB_PROFILE);
+    ad_worker_post(&agent->worker);
+    return ADAPS_OK;
+}
+
 static enum adaps_status open_session(struct ad_agent *agent, const struct ad_message *message,
                                       struct adaps_error *err)
 {
     ProtobufCMessage *body;
     struct ad_job *job = &agent->worker.job;
-    if (agent->session.open || agent->worker.busy)
-        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
-    if (message->frame.session == 0)
-        return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
-    enum adaps_status status = ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
+    enum adaps_status status = check_idle(agent, message, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
@@ -127,14 +165,8 @@ static enum adaps_status open_session(struct ad_agent *agent, const struct ad_me
     if (status == ADAPS_OK)
         status = take_peers(job, open->peers, open->n_peers, err);
     if (status == ADAPS_OK) {
-        agent->session.open = true;
-        agent->session.id = message->frame.session;
-        agent->session.fd = message->fd;
-        agent->session.heard_ns = ad_clock_ns();
-        pend(&agent->session.job, message);
-        job->kind = AD_JOB_LOAD;
+        begin_session(agent, message, AD_JOB_LOAD);
         job->device = open->device;
-        job->session = message->frame.session;
         ad_worker_post(&agent->worker);
     }
     ad_protobuf_free(body);
@@ -261,6 +293,8 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
     }
     if (type == AD_FRAME_OPEN)
         return open_session(agent, message, err);
+    if (type == AD_FRAME_PROFILE)
+        return profile_session(agent, message, err);
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
         ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
         return ADAPS_OK;
@@ -337,6 +371,8 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
         heard = ad_agent_answer_error(agent, &to->route, &to->frame, &result->err, result->step);
     else if (kind == AD_JOB_LOAD)
         heard = answer_opened(agent, to);
+    else if (kind == AD_JOB_PROFILE)
+        heard = ad_agent_answer_profile(agent, to);
     else if (kind == AD_JOB_JOIN)
         heard = ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     else
@@ -345,7 +381,7 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
     session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
     settle(&session->abort);
     settle(&session->job);
-    if (kind == AD_JOB_LOAD && !good)
+    if (kind == AD_JOB_PROFILE || (kind == AD_JOB_LOAD && !good))
         ad_agent_free_session(agent);
     else if (!heard)
         ad_agent_end_session(agent, "its controller is gone");
@@ -363,8 +399,10 @@ void ad_agent_worker_done(struct ad_agent *agent)
                             NULL, NULL, 0);
         ad_agent_free_session(agent);
     } else if (session->ending) {
+        ad_agent_drop_profile(agent);
         post_close(agent);
     } else {
         answer_job(agent, kind);
+        ad_agent_drop_profile(agent);
     }
 }

@@ -19,6 +19,8 @@ static enum adaps_status hello(struct ad_agent *agent, const struct ad_message *
     welcome.speed = agent->worker.speed;
     welcome.load1 = machine.load1;
     welcome.temperature_c = machine.temperature_c;
+    welcome.cpu = machine.cpu;
+    welcome.frequency_hz = machine.frequency_hz;
     welcome.memory_total = machine.memory_total;
     welcome.memory_available = machine.memory_available;
     welcome.cache_bytes = census.bytes;

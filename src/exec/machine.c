@@ -45,6 +45,37 @@ static void look_temperature(struct ad_machine *out)
     globfree(&zones);
 }
 
+/* x86 gives a name; ARM a part number, of which the usual ones are known. */
+static void look_cpu(struct ad_machine *out)
+{
+    static const struct {
+        unsigned part;
+        const char *name;
+    } arm[] = {{0xd03, "Cortex-A53"}, {0xd05, "Cortex-A55"},  {0xd08, "Cortex-A72"},
+               {0xd0b, "Cortex-A76"}, {0xd40, "Neoverse-V1"}, {0xd41, "Cortex-A78"}};
+    FILE *file = fopen("/proc/cpuinfo", "re");
+    char line[256];
+    unsigned part;
+    while (file && !out->cpu[0] && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "model name : %63[^\n]", out->cpu) == 1 ||
+            sscanf(line, "CPU part : %x", &part) != 1)
+            continue;
+        snprintf(out->cpu, sizeof out->cpu, "ARM part 0x%x", part);
+        for (size_t i = 0; i < sizeof arm / sizeof *arm; i++)
+            if (arm[i].part == part)
+                snprintf(out->cpu, sizeof out->cpu, "%s", arm[i].name);
+    }
+    if (file)
+        fclose(file);
+    out->frequency_hz = NAN;
+    double khz;
+    file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "re");
+    if (file && fscanf(file, "%lf", &khz) == 1 && khz > 0 && khz < 1e8)
+        out->frequency_hz = khz * 1e3;
+    if (file)
+        fclose(file);
+}
+
 void ad_machine_look(struct ad_machine *out)
 {
     struct utsname name;
@@ -57,5 +88,6 @@ void ad_machine_look(struct ad_machine *out)
     if (getloadavg(&out->load1, 1) != 1)
         out->load1 = 0;
     look_memory(out);
+    look_cpu(out);
     look_temperature(out);
 }

@@ -9,6 +9,8 @@ struct ad_machine {
     char kind[64]; /* "x86_64 Linux 6.1.0" */
     int cores;     /* that this process may use */
     double load1;
+    char cpu[64];         /* "Cortex-A76", "" when unknown */
+    double frequency_hz;  /* of the first core, now; NAN when unknown */
     double temperature_c; /* the hottest thermal zone; NAN when there is none */
     uint64_t memory_total, memory_available;
 };

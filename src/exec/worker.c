@@ -210,6 +210,16 @@ void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns
     *left_ns = ad_marks_left(worker->links.marks, step);
 }
 
+static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
+{
+    struct ad_profile_options options = {.threads = worker->threads,
+                                         .speed = worker->speed,
+                                         .budget_ns = worker->job.budget_ns,
+                                         .cancel = &worker->cancel};
+    ad_worker_unload(worker); /* before building: two engines may not fit into memory */
+    return ad_profile_run(worker->job.tasks, &options, &worker->result.times, err);
+}
+
 static void work(struct ad_worker *worker)
 {
     const struct ad_job *job = &worker->job;
@@ -226,6 +236,9 @@ static void work(struct ad_worker *worker)
         break;
     case AD_JOB_RUN:
         result->status = run(worker, &result->err);
+        break;
+    case AD_JOB_PROFILE:
+        result->status = profile(worker, &result->err);
         break;
     default:
         ad_links_close(&worker->links);
@@ -314,6 +327,7 @@ void ad_worker_stop(struct ad_worker *worker)
     ad_worker_cancel(worker);
     while (worker->busy && !ad_worker_finish(worker))
         poll(&done, 1, -1);
+    ad_profile_times_fini(&worker->result.times);
     worker->job.kind = AD_JOB_QUIT;
     ad_worker_post(worker);
     pthread_join(worker->thread, NULL);

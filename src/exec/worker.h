@@ -8,16 +8,18 @@
 
 #include "exec/cache.h"
 #include "exec/links.h"
+#include "exec/profile.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
 enum ad_job_kind {
     AD_JOB_NONE,
-    AD_JOB_LOAD,  /* plan, device, session, peers -> engine built, ports open */
-    AD_JOB_JOIN,  /* peers with endpoints, deadline -> connected */
-    AD_JOB_RUN,   /* inference, deadline, inputs -> outputs, stats */
-    AD_JOB_CLOSE, /* closes the data connections; the engine stays */
+    AD_JOB_LOAD,    /* plan, device, session, peers -> engine built, ports open */
+    AD_JOB_JOIN,    /* peers with endpoints, deadline -> connected */
+    AD_JOB_RUN,     /* inference, deadline, inputs -> outputs, stats */
+    AD_JOB_PROFILE, /* tasks, budget -> times; the engine goes */
+    AD_JOB_CLOSE,   /* closes the data connections; the engine stays */
     AD_JOB_QUIT
 };
 
@@ -31,6 +33,8 @@ struct ad_job {
     bool trace;          /* RUN: keep what ad_worker_times() tells */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
+    struct adaps_plan *tasks; /* PROFILE: the control thread's */
+    int64_t budget_ns;
 };
 
 struct ad_job_result {
@@ -40,6 +44,7 @@ struct ad_job_result {
     int64_t begin_ns; /* CLOCK_MONOTONIC */
     int64_t latency_ns, compute_ns, wait_ns, total_ns;
     uint64_t bytes_sent, messages_sent;
+    struct ad_profile_times times; /* PROFILE: the control thread's */
 };
 
 /* Network inputs or outputs at the source, one behind the other; empty on other devices. */

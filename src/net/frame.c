@@ -112,10 +112,10 @@ enum adaps_status ad_frame_match(const struct ad_frame *frame, const struct ad_f
 const char *ad_frame_type_name(int type)
 {
     static const char *const names[AD_FRAME_TYPES] = {
-        NULL,    "HELLO",   "WELCOME", "HAVE",   "MISSING", "BLOB",  "STORED",
-        "PLAN",  "PLANNED", "OPEN",    "OPENED", "CONNECT", "READY", "RUN",
-        "DONE",  "ABORT",   "ABORTED", "CLOSE",  "CLOSED",  "PING",  "PONG",
-        "CLOCK", "TIME",    "TRACE",   "TRACED", "ERROR",   "JOIN",  "DATA",
+        NULL,      "HELLO",   "WELCOME",  "HAVE",    "MISSING", "BLOB",  "STORED", "PLAN",
+        "PLANNED", "OPEN",    "OPENED",   "CONNECT", "READY",   "RUN",   "DONE",   "ABORT",
+        "ABORTED", "CLOSE",   "CLOSED",   "PING",    "PONG",    "CLOCK", "TIME",   "TRACE",
+        "TRACED",  "PROFILE", "PROFILED", "ERROR",   "JOIN",    "DATA",
     };
     return type > 0 && type < AD_FRAME_TYPES ? names[type] : "?";
 }

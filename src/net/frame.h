@@ -42,6 +42,8 @@ enum ad_frame_type {
     AD_FRAME_TIME,
     AD_FRAME_TRACE,
     AD_FRAME_TRACED,
+    AD_FRAME_PROFILE,
+    AD_FRAME_PROFILED,
     AD_FRAME_ERROR,
     AD_FRAME_JOIN, /* between agents: the first message each way */
     AD_FRAME_DATA, /* between agents: rows of a value */

@@ -27,6 +27,28 @@ static enum adaps_status measure_rtt(struct ad_remote *remote, int64_t deadline,
     return ADAPS_OK;
 }
 
+void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out)
+{
+    snprintf(out->name, sizeof out->name, "%s", welcome->name);
+    snprintf(out->version, sizeof out->version, "%s", welcome->version);
+    snprintf(out->machine, sizeof out->machine, "%s", welcome->machine);
+    out->cores = welcome->cores;
+    out->threads = welcome->threads;
+    out->speed = welcome->speed;
+    out->load1 = welcome->load1;
+    snprintf(out->cpu, sizeof out->cpu, "%s", welcome->cpu);
+    out->frequency_hz = welcome->frequency_hz;
+    out->temperature_c = welcome->temperature_c;
+    out->memory_total = welcome->memory_total;
+    out->memory_available = welcome->memory_available;
+    out->cache_bytes = welcome->cache_bytes;
+    out->cached_blobs = (int)welcome->cached_blobs;
+    out->cached_plans = (int)welcome->cached_plans;
+    out->busy = welcome->busy;
+    out->inferences = welcome->inferences;
+    out->uptime_ns = welcome->uptime_ns;
+}
+
 enum adaps_status ad_agent_query(const struct ad_device *device,
                                  const struct ad_session_options *options,
                                  struct ad_agent_status *out, struct adaps_error *err)
@@ -50,22 +72,7 @@ enum adaps_status ad_agent_query(const struct ad_device *device,
     status = measure_rtt(&remote, deadline, &out->rtt_ns, err);
     if (status != ADAPS_OK)
         goto out;
-    snprintf(out->name, sizeof out->name, "%s", welcome->name);
-    snprintf(out->version, sizeof out->version, "%s", welcome->version);
-    snprintf(out->machine, sizeof out->machine, "%s", welcome->machine);
-    out->cores = welcome->cores;
-    out->threads = welcome->threads;
-    out->speed = welcome->speed;
-    out->load1 = welcome->load1;
-    out->temperature_c = welcome->temperature_c;
-    out->memory_total = welcome->memory_total;
-    out->memory_available = welcome->memory_available;
-    out->cache_bytes = welcome->cache_bytes;
-    out->cached_blobs = (int)welcome->cached_blobs;
-    out->cached_plans = (int)welcome->cached_plans;
-    out->busy = welcome->busy;
-    out->inferences = welcome->inferences;
-    out->uptime_ns = welcome->uptime_ns;
+    ad_remote_status(welcome, out);
 out:
     if (welcome)
         ad_protobuf_free(&welcome->base);

@@ -2,6 +2,7 @@
 #ifndef AD_NET_REMOTE_H
 #define AD_NET_REMOTE_H
 
+#include "net/session.h"
 #include "net/socket.h"
 #include "net/wire.h"
 #include "plan/plan.h"
@@ -77,6 +78,9 @@ enum adaps_status ad_remote_error(const struct ad_message *message, int *step,
 AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_t deadline,
                                                 Adaps__Wire__Welcome **out,
                                                 struct adaps_error *err);
+
+/* What a WELCOME says, but for the round trip. */
+void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out);
 
 /* deadline_s of the options as nanoseconds, with the default. */
 int64_t ad_deadline_ns(double deadline_s);

@@ -74,6 +74,8 @@ struct ad_agent_status {
     int cores, threads;
     double speed;         /* emulated, 1 = full */
     double load1;         /* 1-minute load average */
+    char cpu[64];         /* "Cortex-A76", "" when unknown */
+    double frequency_hz;  /* NAN when the machine does not say */
     double temperature_c; /* NAN when the machine does not say */
     uint64_t memory_total, memory_available, cache_bytes;
     int cached_blobs, cached_plans;

@@ -357,6 +357,27 @@ static enum adaps_status check_limits(const struct adaps_plan *plan, struct adap
                                       (size_t)g->ninputs, (size_t)g->noutputs, err);
 }
 
+enum adaps_status ad_plan_pack_graph(const struct ad_graph *graph, void **data, size_t *size,
+                                     struct adaps_error *err)
+{
+    struct ad_arena arena = {0};
+    Adaps__Plan__Graph *message;
+    enum adaps_status status = ad_plan_check_graph_limits(
+        (size_t)graph->nops, (size_t)graph->nvalues, (size_t)graph->nweights,
+        (size_t)graph->ninputs, (size_t)graph->noutputs, err);
+    if (status != ADAPS_OK)
+        return status;
+    *data = NULL;
+    if (pack_graph(&arena, graph, &message)) {
+        *size = protobuf_c_message_get_packed_size(&message->base);
+        *data = ad_calloc(*size, 1);
+        if (*data)
+            protobuf_c_message_pack(&message->base, *data);
+    }
+    ad_arena_fini(&arena);
+    return *data ? ADAPS_OK : ad_error_memory(err, "graph", (size_t)graph->nops);
+}
+
 /* Head and message into one block. */
 static enum adaps_status write_out(const Adaps__Plan__Plan *message, void **data, size_t *size,
                                    struct adaps_error *err)

@@ -73,6 +73,21 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack(const void *data, size_t size, co
 AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
                                                struct adaps_plan **out, struct adaps_error *err);
 
+/* A plan whose only device computes these tasks, each a step of its own, in this order: for timing
+ * them. Values that no task computes are read as they are. Takes over graph, on success only.
+ * ADAPS_EINPUT names the task that cannot be. */
+AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
+                                                 const struct ad_task *tasks, int ntasks,
+                                                 int threads, struct adaps_plan **out,
+                                                 struct adaps_error *err);
+
+/* A graph alone as bytes (plan.proto), without weight data; and back, verified, from anybody. */
+AD_MUST_CHECK enum adaps_status ad_plan_pack_graph(const struct ad_graph *graph, void **data,
+                                                   size_t *size, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, size_t size,
+                                                           struct ad_graph **out,
+                                                           struct adaps_error *err);
+
 /* Deep copy of a graph without weight data. */
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);

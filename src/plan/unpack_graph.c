@@ -1,4 +1,5 @@
 /* The graph of a plan file: sizes are checked here, everything else by ad_graph_verify(). */
+#include "base/protobuf.h"
 #include "plan/unpack.h"
 
 #include <inttypes.h>
@@ -179,5 +180,21 @@ enum adaps_status ad_plan_unpack_graph(const Adaps__Plan__Graph *m, struct ad_gr
         *out = graph;
     else
         ad_graph_free(graph);
+    return status;
+}
+
+enum adaps_status ad_plan_unpack_graph_alone(const void *data, size_t size, struct ad_graph **out,
+                                             struct adaps_error *err)
+{
+    ProtobufCMessage *message;
+    enum ad_protobuf_result result =
+        ad_protobuf_unpack(&adaps__plan__graph__descriptor, data, size,
+                           ad_protobuf_budget(size, 12, (size_t)4 << 20), &message);
+    if (result == AD_PROTOBUF_NO_MEMORY)
+        return ad_error_memory(err, "graph", size);
+    if (result != AD_PROTOBUF_OK)
+        return ad_error_set(err, ADAPS_EINPUT, "the graph is malformed");
+    enum adaps_status status = ad_plan_unpack_graph((const Adaps__Plan__Graph *)message, out, err);
+    ad_protobuf_free(message);
     return status;
 }

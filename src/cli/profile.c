@@ -1,0 +1,401 @@
+/* adaps profile: what the devices of a cluster really do, as a devices file. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/units.h"
+#include "cli/profile_priv.h"
+#include "cli/target.h"
+#include "cost/board.h"
+#include "pipeline.h"
+#include "report/text.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_MODELS 64
+#define DEFAULT_BUDGET_S 40
+#define LEAST_BUDGET_S 0.2
+#define MOST_BUDGET_S 600
+#define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
+#define MODEL_MOST_S 12   /* nor a network's operators */
+
+enum { OPTION_MODEL = 'm' + 256, OPTION_BUDGET = 'b' + 256, OPTION_NO_LINKS = 'n' + 256 };
+
+struct profile {
+    struct ad_target_options options;
+    const char *output;
+    const char *models[MAX_MODELS];
+    int nmodels;
+    double budget_s;
+    bool links;
+    struct ad_cluster cluster;
+    struct ad_graph *graphs[MAX_MODELS];
+    struct ad_profile_device devices[AD_MAX_DEVICES];
+    int64_t started_ns;
+};
+
+static void AD_PRINTF(2, 3) progress(const struct profile *p, const char *fmt, ...)
+{
+    char text[160];
+    va_list ap;
+    if (!isatty(STDERR_FILENO))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\r%4.0f s  %s\033[K", (double)(ad_clock_ns() - p->started_ns) * 1e-9, text);
+    fflush(stderr);
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static enum adaps_status load_models(struct profile *p, struct adaps_error *err)
+{
+    for (int i = 0; i < p->nmodels; i++) {
+        struct ad_blocks blocks;
+        struct ad_digest digest;
+        progress(p, "reading %s", base_name(p->models[i]));
+        enum adaps_status status =
+            ad_pipeline_front(p->models[i], &p->graphs[i], &blocks, &digest, err);
+        if (status != ADAPS_OK)
+            return status;
+        ad_blocks_fini(&blocks);
+        ad_graph_drop_weights(p->graphs[i]);
+    }
+    return ADAPS_OK;
+}
+
+static void note_time(char *buf, size_t size)
+{
+    time_t now = time(NULL);
+    struct tm utc;
+    gmtime_r(&now, &utc);
+    strftime(buf, size, "%Y-%m-%d %H:%M UTC", &utc);
+}
+
+static enum adaps_status measure_ops(struct profile *p, int d, struct ad_probe *probe,
+                                     struct adaps_error *err)
+{
+    struct ad_profile_device *out = &p->devices[d];
+    const struct ad_device *device = &p->cluster.devices[d];
+    int threads = out->status.threads > 0 ? out->status.threads : device->threads;
+    double samples_s = fmin(SAMPLES_MOST_S, p->nmodels ? p->budget_s * 0.3 : p->budget_s);
+    int64_t begin = ad_clock_ns();
+    progress(p, "%s: operators of every class", device->name);
+    enum adaps_status status = ad_profile_classes(probe, threads, samples_s, out, err);
+    for (int i = 0; i < p->nmodels && status == ADAPS_OK; i++) {
+        struct ad_timed_model *model = &out->models[out->nmodels++];
+        *model = (struct ad_timed_model){.name = base_name(p->models[i])};
+        progress(p, "%s: operators of %s", device->name, model->name);
+        double left = p->budget_s - (double)(ad_clock_ns() - begin) * 1e-9;
+        double model_s = fmax(left / (p->nmodels - i), p->budget_s / p->nmodels / 10);
+        status = ad_profile_model(probe, p->graphs[i], threads, fmin(model_s, MODEL_MOST_S), out,
+                                  model, err);
+    }
+    if (status == ADAPS_OK)
+        status = ad_profile_table(out, threads, err);
+    return status;
+}
+
+static enum adaps_status measure_device(struct profile *p, int d, struct adaps_error *err)
+{
+    struct ad_profile_device *out = &p->devices[d];
+    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
+                                         .key_file = p->options.key};
+    struct ad_probe *probe;
+    int64_t begin = ad_clock_ns();
+    out->speed = 1;
+    out->table = p->cluster.devices[d].table;
+    out->models = ad_calloc((size_t)p->nmodels + 1, sizeof *out->models);
+    if (!out->models)
+        return ad_error_memory(err, "profile", (size_t)p->nmodels * sizeof *out->models);
+    note_time(out->when, sizeof out->when);
+    enum adaps_status status =
+        ad_probe_open(&p->cluster.devices[d], &session, &probe, &out->status, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = measure_ops(p, d, probe, err);
+    ad_probe_close(probe);
+    out->seconds = (double)(ad_clock_ns() - begin) * 1e-9;
+    return status;
+}
+
+static enum adaps_status measure(struct profile *p, struct adaps_error *err)
+{
+    enum adaps_status status = load_models(p, err);
+    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
+        status = measure_device(p, d, err);
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+    return status;
+}
+
+/* --- results --- */
+
+/* Geometric mean of the pace on the shapes that both have, against the first device. */
+static double relative_speed(const struct profile *p, int d)
+{
+    double sum = 0;
+    int n = 0;
+    for (size_t i = 0; i < ad_shapes_count(p->devices[0].made); i++) {
+        const struct ad_shape_time *a = ad_shapes_item(p->devices[0].made, i);
+        const struct ad_shape_time *b = ad_shapes_find(p->devices[d].made, &a->shape);
+        if (!b || a->points[a->npoints - 1].rows != b->points[b->npoints - 1].rows)
+            continue;
+        sum += log(a->points[a->npoints - 1].seconds / b->points[b->npoints - 1].seconds);
+        n++;
+    }
+    return n ? exp(sum / n) : NAN;
+}
+
+static double worst_spread(const struct ad_profile_device *device)
+{
+    double worst = 0;
+    for (int i = 0; i < device->nmodels; i++)
+        worst = fmax(worst, device->models[i].spread);
+    return worst;
+}
+
+static enum adaps_status print_devices(const struct profile *p, struct adaps_error *err)
+{
+    static const struct ad_column columns[] = {
+        {"device", false, true}, {"processor", false, true}, {"threads", true, false},
+        {"conv", true, false},   {"relative", true, false},  {"shapes", true, false},
+        {"spread", true, false}, {"took", true, false},
+    };
+    struct ad_table table;
+    char text[32];
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int d = 0; d < p->cluster.ndevices; d++) {
+        const struct ad_profile_device *m = &p->devices[d];
+        ad_table_cell(&table, "%s", p->cluster.devices[d].name);
+        ad_table_cell(&table, "%s", m->status.cpu[0] ? m->status.cpu : m->status.machine);
+        ad_table_cell(&table, "%d", p->cluster.devices[d].threads);
+        ad_table_cell(&table, "%.4g GFLOP/s", ad_board_rate(&m->table, AD_COST_CONV, NULL));
+        ad_table_cell(&table, "%.3f", relative_speed(p, d));
+        ad_table_cell(&table, "%zu", m->count);
+        ad_table_cell(&table, "%.1f %%", worst_spread(m) * 100);
+        ad_table_cell(&table, "%s", ad_format_ns(m->seconds * 1e9, text, sizeof text));
+    }
+    enum adaps_status status = ad_table_print(&table, stdout, err);
+    ad_table_fini(&table);
+    return status;
+}
+
+static enum adaps_status print_links(const struct profile *p, struct adaps_error *err)
+{
+    static const struct ad_column columns[] = {
+        {"from", false, true},
+        {"to", false, true},
+        {"bandwidth", true, false},
+        {"latency", true, false},
+    };
+    struct ad_table table;
+    char text[32];
+    int n = p->cluster.ndevices;
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int i = 0; i < n * n; i++) {
+        if (i / n == i % n)
+            continue;
+        ad_table_cell(&table, "%s", p->cluster.devices[i / n].name);
+        ad_table_cell(&table, "%s", p->cluster.devices[i % n].name);
+        ad_table_cell(&table, "%s",
+                      ad_format_rate(p->cluster.links[i].bandwidth, text, sizeof text));
+        ad_table_cell(&table, "%s",
+                      ad_format_ns(p->cluster.links[i].latency * 1e9, text, sizeof text));
+    }
+    enum adaps_status status = ad_table_print(&table, stdout, err);
+    ad_table_fini(&table);
+    return status;
+}
+
+static json_t *device_json(const struct profile *p, int d)
+{
+    const struct ad_profile_device *m = &p->devices[d];
+    json_t *classes = json_object(), *models = json_array();
+    for (int class = 0; class < AD_COST_CLASSES; class ++) {
+        const char *key;
+        double rate = ad_board_rate(&m->table, (enum ad_cost_class) class, &key);
+        json_object_set_new(classes, key,
+                            json_pack("{s:o, s:i, s:o}", "rate", ad_json_real(rate), "shapes",
+                                      m->samples[class], "residual",
+                                      ad_json_real(m->residual[class])));
+    }
+    for (int i = 0; i < m->nmodels; i++)
+        ad_json_append(&models,
+                       json_pack("{s:o, s:f, s:f, s:f, s:f, s:i}", "name",
+                                 ad_report_json_text(m->models[i].name), "pass_ms",
+                                 m->models[i].pass_s * 1e3, "spread", m->models[i].spread,
+                                 "feed_ms", m->models[i].feed_s * 1e3, "fetch_ms",
+                                 m->models[i].fetch_s * 1e3, "passes", m->models[i].passes));
+    return json_pack(
+        "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, s:o}", "name",
+        ad_report_json_text(p->cluster.devices[d].name), "cpu", ad_report_json_text(m->status.cpu),
+        "measured", m->when, "threads", p->cluster.devices[d].threads, "load", m->status.load1,
+        "temperature_c",
+        isnan(m->status.temperature_c) ? json_null() : ad_json_real(m->status.temperature_c),
+        "emulated_speed", m->speed, "constant_us", m->table.constant_s * 1e6,
+        "memory_bandwidth_gb_s", m->table.memory_bw / 1e9, "tile", m->table.tile,
+        "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib", m->slice_bytes / 1048576, "shapes",
+        (json_int_t)m->count, "seconds", m->seconds, "classes", classes, "models", models);
+}
+
+static int print_json(const struct profile *p)
+{
+    json_t *devices = json_array(), *links = json_array();
+    int n = p->cluster.ndevices;
+    for (int d = 0; d < n; d++)
+        ad_json_append(&devices, device_json(p, d));
+    for (int i = 0; i < n * n; i++)
+        if (i / n != i % n)
+            ad_json_append(&links,
+                           json_pack("{s:o, s:o, s:f, s:f, s:b}", "from",
+                                     ad_report_json_text(p->cluster.devices[i / n].name), "to",
+                                     ad_report_json_text(p->cluster.devices[i % n].name),
+                                     "bandwidth_mbit", p->cluster.links[i].bandwidth * 8e-6,
+                                     "latency_ms", p->cluster.links[i].latency * 1e3, "measured",
+                                     p->links));
+    return ad_json_print(&ad_command_profile,
+                         json_pack("{s:o, s:o}", "devices", devices, "links", links));
+}
+
+/* The whole file at once: what is there is not lost when something fails. */
+static enum adaps_status write_file(const struct profile *p, struct adaps_error *err)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return ad_error_memory(err, "devices file", 0);
+    enum adaps_status status = ad_profile_write(&p->cluster, p->devices, p->links, out, err);
+    if (fclose(out) != 0 && status == ADAPS_OK)
+        status = ad_error_memory(err, "devices file", size);
+    if (status == ADAPS_OK && p->output)
+        status = ad_file_replace(p->output, text, size, err);
+    else if (status == ADAPS_OK && !p->options.json)
+        fwrite(text, 1, size, stdout);
+    free(text); /* the C library's */
+    return status;
+}
+
+static int finish(struct profile *p, struct adaps_error *err)
+{
+    enum adaps_status status = write_file(p, err);
+    if (status == ADAPS_OK && p->options.json)
+        return print_json(p);
+    if (status == ADAPS_OK && p->output)
+        status = print_devices(p, err);
+    if (status == ADAPS_OK && p->output && p->cluster.ndevices > 1) {
+        putchar('\n');
+        status = print_links(p, err);
+    }
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_profile, err);
+    return ad_cli_close_stdout(&ad_command_profile);
+}
+
+/* --- the command --- */
+
+static int take_option(struct profile *p, int option, const char *argument)
+{
+    switch (option) {
+    case 'o':
+        p->output = argument;
+        return ADAPS_OK;
+    case OPTION_MODEL:
+        if (p->nmodels == MAX_MODELS)
+            return ad_cli_usage(&ad_command_profile, "more than %d models", MAX_MODELS);
+        p->models[p->nmodels++] = argument;
+        return ADAPS_OK;
+    case OPTION_BUDGET:
+        if (!ad_target_parse_deadline(argument, &p->budget_s) || p->budget_s < LEAST_BUDGET_S ||
+            p->budget_s > MOST_BUDGET_S)
+            return ad_cli_usage(&ad_command_profile, "--budget '%s': a time from %gs to %ds",
+                                argument, LEAST_BUDGET_S, MOST_BUDGET_S);
+        return ADAPS_OK;
+    case OPTION_NO_LINKS:
+        p->links = false;
+        return ADAPS_OK;
+    default:
+        return ad_target_option(&ad_command_profile, option, argument, &p->options);
+    }
+}
+
+static int profile_cluster(struct profile *p)
+{
+    struct adaps_error err = {0};
+    if (ad_cluster_load(p->options.devices, &p->cluster, &err) != ADAPS_OK)
+        return ad_cli_fail(&ad_command_profile, &err);
+    p->started_ns = ad_clock_ns();
+    int code =
+        measure(p, &err) == ADAPS_OK ? finish(p, &err) : ad_cli_fail(&ad_command_profile, &err);
+    for (int d = 0; d < p->cluster.ndevices; d++)
+        ad_profile_device_fini(&p->devices[d]);
+    for (int i = 0; i < p->nmodels; i++)
+        ad_graph_free(p->graphs[i]);
+    ad_cluster_fini(&p->cluster);
+    return code;
+}
+
+static int run_profile(int argc, char **argv)
+{
+    static const struct option longs[] = {{"devices", required_argument, NULL, 'd'},
+                                          {"output", required_argument, NULL, 'o'},
+                                          {"model", required_argument, NULL, OPTION_MODEL},
+                                          {"budget", required_argument, NULL, OPTION_BUDGET},
+                                          {"no-links", no_argument, NULL, OPTION_NO_LINKS},
+                                          {"key", required_argument, NULL, 'k' + 256},
+                                          {"deadline", required_argument, NULL, 't' + 256},
+                                          {"json", no_argument, NULL, 'j' + 256},
+                                          {0}};
+    struct ad_cli_config config = {0};
+    struct adaps_error err = {0};
+    struct profile *p = ad_calloc(1, sizeof *p);
+    int option, code = ADAPS_OK;
+    if (!p) {
+        ad_error_memory(&err, "profile", sizeof *p);
+        return ad_cli_fail(&ad_command_profile, &err);
+    }
+    p->budget_s = DEFAULT_BUDGET_S;
+    p->links = true;
+    while (code == ADAPS_OK &&
+           (option = ad_cli_getopt(&ad_command_profile, argc, argv, "d:o:", longs)) != -1)
+        code = take_option(p, option, optarg);
+    if (code == ADAPS_OK && optind != argc)
+        code = ad_cli_usage(&ad_command_profile, "unexpected argument '%s'", argv[optind]);
+    if (code == ADAPS_OK && !p->options.devices) {
+        if (ad_cli_config_load(&config, &err) != ADAPS_OK)
+            code = ad_cli_fail(&ad_command_profile, &err);
+        p->options.devices = config.devices;
+    }
+    if (code == ADAPS_OK && !p->options.devices)
+        code = ad_cli_usage(&ad_command_profile,
+                            "no devices file: give one with -d, or name one in adaps.conf");
+    if (code == ADAPS_OK)
+        code = profile_cluster(p);
+    ad_cli_config_fini(&config);
+    ad_free(p);
+    return code;
+}
+
+const struct ad_command ad_command_profile = {
+    .name = "profile",
+    .arguments = "[OPTION...]",
+    .summary = "Measure agents and links, and write a devices file with what they do.",
+    .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
+               "  -o, --output FILE    write the measured devices file here (default: print it)\n"
+               "  --model FILE         time the operators of this network, too; may be repeated\n"
+               "  --budget TIME        measure each device for this long (default: 40s)\n"
+               "  --no-links           leave the links as the devices file has them\n"
+               "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
+               "  --key FILE           this side's key pair (adaps-keygen(1))\n"
+               "  --json               print what was measured as JSON\n",
+    .run = run_profile,
+};

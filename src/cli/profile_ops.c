@@ -1,0 +1,383 @@
+/* Timing operators on an agent, and the cost table that follows from it. */
+#include "cli/profile_priv.h"
+#include "fusion/fused.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A chunk of a network whose weights do not take more goes to the agent at a time; of a layer whose
+ * weights take more, only some output channels are timed. */
+#define CHUNK_BYTES ((uint64_t)256 << 20)
+#define LAYER_BYTES ((uint64_t)32 << 20)
+
+/* Whole operators and bands, as parts of the rows; and how the time is shared among them. */
+static const struct {
+    double rows, budget;
+} parts[] = {{1, 0.4}, {0.5, 0.2}, {0.25, 0.2}, {0.1, 0.2}};
+#define PARTS (int)(sizeof parts / sizeof *parts)
+
+void ad_profile_device_fini(struct ad_profile_device *device)
+{
+    ad_shapes_unref(device->made);
+    ad_free(device->shapes);
+    ad_free(device->models);
+    memset(device, 0, sizeof *device);
+}
+
+/* --- what is timed --- */
+
+static uint64_t weight_bytes(const struct ad_graph *graph, const struct ad_op *op)
+{
+    if (op->weight < 0)
+        return 0;
+    const struct ad_weight *w = &graph->weights[op->weight];
+    return (uint64_t)w->rows * (uint64_t)w->row_elements * sizeof(float);
+}
+
+/* Share of the output channels that are timed. */
+static double channel_share(const struct ad_graph *graph, const struct ad_op *op)
+{
+    uint64_t bytes = weight_bytes(graph, op);
+    int64_t channels = graph->values[op->output].box.c;
+    if (bytes <= LAYER_BYTES || op->groups > 1 || channels < 64)
+        return 1;
+    double rows = floor((double)channels * (double)LAYER_BYTES / (double)bytes / 16) * 16;
+    return fmax(rows, 16) / (double)channels;
+}
+
+/* The middle `share` of the rows of an op's output; empty when it cannot be less than the whole. */
+static struct ad_region band(const struct ad_graph *graph, const struct ad_op *op, double share)
+{
+    struct ad_region whole = ad_region_whole(&graph->values[op->output]), r = whole;
+    int32_t rows = (int32_t)fmax(1, round(whole.h1 * share));
+    r.c1 = (int32_t)round(whole.c1 * channel_share(graph, op));
+    if (share < 1) {
+        r.h0 = (whole.h1 - rows) / 2;
+        r.h1 = r.h0 + rows;
+    }
+    r = ad_region_allow(graph, op, r);
+    return share < 1 && r.h1 - r.h0 == whole.h1 ? ad_region_none() : r;
+}
+
+/* Notes a time of an op's band. */
+static enum adaps_status note(struct ad_profile_device *device, const struct ad_graph *graph,
+                              const struct ad_task *task, double seconds, struct adaps_error *err)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_shape shape = ad_shape_of(graph, op);
+    int32_t rows = (task->region.h1 - task->region.h0) * shape.n;
+    seconds *= (double)shape.oc / (task->region.c1 - task->region.c0);
+    size_t i = 0;
+    while (i < device->count && memcmp(&device->shapes[i].shape, &shape, sizeof shape) != 0)
+        i++;
+    if (i == device->count) {
+        if (!ad_grow(&device->shapes, device->count, &device->room, sizeof *device->shapes))
+            return ad_error_memory(err, "profile", device->count * sizeof *device->shapes);
+        device->shapes[device->count++] = (struct ad_timed_shape){.shape = shape};
+    }
+    struct ad_timed_shape *s = &device->shapes[i];
+    int k = 0;
+    while (k < s->npoints && s->points[k].rows != rows)
+        k++;
+    if (k == AD_SHAPE_POINTS)
+        return ADAPS_OK; /* enough is known */
+    if (k == s->npoints)
+        s->points[s->npoints++] = (struct ad_timed_point){.rows = rows};
+    s->points[k].sum += fmax(seconds, 1e-8);
+    s->points[k].count++;
+    return ADAPS_OK;
+}
+
+/* Times ops [first, end) in bands of `share`. */
+static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph *graph, int first,
+                                   int end, double share, int threads, double budget_s,
+                                   struct ad_profile_device *device, struct ad_probe_times *times,
+                                   struct adaps_error *err)
+{
+    size_t room = (size_t)(end - first);
+    struct ad_task *tasks = ad_calloc(room, sizeof *tasks);
+    double *seconds = ad_calloc(room, sizeof *seconds);
+    enum adaps_status status =
+        tasks && seconds ? ADAPS_OK : ad_error_memory(err, "profile", room * sizeof *tasks);
+    int n = 0;
+    for (int i = first; i < end && status == ADAPS_OK; i++) {
+        struct ad_region region = band(graph, &graph->ops[i], share);
+        if (!ad_region_empty(region))
+            tasks[n++] = (struct ad_task){i, region};
+    }
+    *times = (struct ad_probe_times){.speed = 1};
+    if (status == ADAPS_OK && n > 0)
+        status = ad_probe_run(probe, graph, tasks, n, threads, budget_s, seconds, times, err);
+    for (int i = 0; i < n && status == ADAPS_OK; i++)
+        status = note(device, graph, &tasks[i], seconds[i], err);
+    if (status == ADAPS_OK && n > 0)
+        device->speed = fmin(device->speed, times->speed);
+    ad_free(tasks);
+    ad_free(seconds);
+    return status;
+}
+
+/* Where the chunk that begins with op `first` ends. */
+static int chunk_end(const struct ad_graph *graph, int first, uint64_t limit)
+{
+    uint64_t bytes = 0;
+    int i = first;
+    for (; i < graph->nops; i++) {
+        double share = channel_share(graph, &graph->ops[i]);
+        bytes += (uint64_t)((double)weight_bytes(graph, &graph->ops[i]) * share);
+        if (bytes > limit && i > first)
+            break;
+    }
+    return i;
+}
+
+enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph *graph,
+                                   int threads, double budget_s, struct ad_profile_device *device,
+                                   struct ad_timed_model *model, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    uint64_t limit = device->status.memory_available / 8;
+    int chunks = 0;
+    limit = limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
+    for (int i = 0; i < graph->nops; i = chunk_end(graph, i, limit))
+        chunks++;
+    for (int first = 0; first < graph->nops && status == ADAPS_OK;) {
+        int end = chunk_end(graph, first, limit);
+        for (int p = 0; p < PARTS && status == ADAPS_OK; p++) {
+            struct ad_probe_times times;
+            status = time_part(probe, graph, first, end, parts[p].rows, threads,
+                               budget_s * parts[p].budget / chunks, device, &times, err);
+            if (p > 0 || status != ADAPS_OK)
+                continue;
+            model->pass_s += times.pass_s;
+            model->spread = fmax(model->spread, times.spread);
+            model->feed_s = times.feed_s;
+            model->fetch_s = times.fetch_s;
+            model->passes = times.passes;
+        }
+        first = end;
+    }
+    model->ops = graph->nops;
+    return status;
+}
+
+/* --- tile, cold weights, slices --- */
+
+static enum adaps_status run_tasks(struct ad_probe *probe, const char *const *shapes, int nshapes,
+                                   const struct ad_task *tasks, int ntasks, int threads,
+                                   double budget_s, double *seconds, struct adaps_error *err)
+{
+    struct ad_graph *graph;
+    struct ad_probe_times times;
+    enum adaps_status status = ad_profile_graph(shapes, nshapes, &graph, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_probe_run(probe, graph, tasks, ntasks, threads, budget_s, seconds, &times, err);
+    ad_graph_free(graph);
+    return status;
+}
+
+#define WIDEST 33
+
+/* Pixels of a tile: the number by which steps in the time of 2, 3, ... pixels explain most of it.
+ */
+static enum adaps_status find_tile(struct ad_probe *probe, int threads, double budget_s,
+                                   struct ad_profile_device *device, struct adaps_error *err)
+{
+    static const char *const shapes[] = {"conv 1x1 1x40x512 -> 1x40x64"};
+    struct ad_task tasks[WIDEST];
+    double seconds[WIDEST], best = INFINITY;
+    for (int i = 0; i < WIDEST; i++)
+        tasks[i] = (struct ad_task){0, {0, 1, 0, i + 2, 0, 64}};
+    device->table.tile = 1;
+    enum adaps_status status =
+        run_tasks(probe, shapes, 1, tasks, WIDEST, threads, budget_s, seconds, err);
+    if (status != ADAPS_OK || threads > 1) /* threads share tiles out */
+        return status;
+    for (int tile = 1; tile <= 16; tile++) { /* least squares of a + b * tiles */
+        double n = WIDEST, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
+        for (int i = 0; i < WIDEST; i++) {
+            double x = (i + 2 + tile - 1) / tile, y = seconds[i];
+            sx += x, sy += y, sxx += x * x, sxy += x * y, syy += y * y;
+        }
+        double b = (n * sxy - sx * sy) / (n * sxx - sx * sx), a = (sy - b * sx) / n;
+        double residual = syy - a * sy - b * sxy;
+        if (residual < best * 0.8) { /* no step without need */
+            best = residual;
+            device->table.tile = tile;
+        }
+    }
+    return ADAPS_OK;
+}
+
+/* Weights of 1 MB right behind themselves, and after 16 MB of others; and a layer of 9.4 MB of
+ * weights in slices of its channels. */
+static enum adaps_status find_caches(struct ad_probe *probe, int threads, double budget_s,
+                                     struct ad_profile_device *device, struct adaps_error *err)
+{
+    static const char *const shapes[] = {"fc 1x1x4096 -> 1x1x1024", "conv 1x1 1x4x512 -> 1x4x512",
+                                         "conv 3x3 14x14x512 -> 14x14x512"};
+    static const int32_t widths[] = {512, 256, 128, 64, 32};
+    struct ad_task tasks[8] = {
+        {0, {0, 1, 0, 1, 0, 1024}}, {1, {0, 1, 0, 4, 0, 512}}, {1, {0, 1, 0, 4, 0, 512}}};
+    double seconds[8];
+    for (int i = 0; i < 5; i++)
+        tasks[3 + i] = (struct ad_task){2, {0, 14, 0, 14, 0, widths[i]}};
+    enum adaps_status status =
+        run_tasks(probe, shapes, 3, tasks, 8, threads, budget_s, seconds, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (seconds[1] > seconds[2] * 1.05)
+        device->cold_bw = 512.0 * 512 * sizeof(float) / (seconds[1] - seconds[2]);
+    double best = INFINITY;
+    for (int i = 0; i < 5; i++)
+        best = fmin(best, seconds[3 + i] / widths[i]);
+    for (int i = 4; i >= 0; i--)
+        if (seconds[3 + i] / widths[i] <= best * 1.05)
+            device->slice_bytes = 9.0 * 512 * sizeof(float) * widths[i];
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_profile_classes(struct ad_probe *probe, int threads, double budget_s,
+                                     struct ad_profile_device *device, struct adaps_error *err)
+{
+    struct ad_timed_model unused = {.name = "samples"};
+    struct ad_graph *graph;
+    int count = 0;
+    while (ad_profile_samples[count])
+        count++;
+    enum adaps_status status = ad_profile_graph(ad_profile_samples, count, &graph, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_profile_model(probe, graph, threads, budget_s * 0.8, device, &unused, err);
+    ad_graph_free(graph);
+    if (status == ADAPS_OK)
+        status = find_tile(probe, threads, budget_s * 0.1, device, err);
+    if (status == ADAPS_OK)
+        status = find_caches(probe, threads, budget_s * 0.1, device, err);
+    return status;
+}
+
+/* --- the table --- */
+
+static int by_rows(const void *a, const void *b)
+{
+    return ((const struct ad_shape_point *)a)->rows - ((const struct ad_shape_point *)b)->rows;
+}
+
+static struct ad_shape_time time_of(const struct ad_timed_shape *s)
+{
+    struct ad_shape_time t = {.shape = s->shape, .npoints = s->npoints};
+    for (int i = 0; i < s->npoints; i++)
+        t.points[i] =
+            (struct ad_shape_point){s->points[i].rows, s->points[i].sum / s->points[i].count};
+    qsort(t.points, (size_t)t.npoints, sizeof *t.points, by_rows);
+    return t;
+}
+
+static double whole_seconds(const struct ad_timed_shape *s)
+{
+    struct ad_shape_time t = time_of(s);
+    return t.points[t.npoints - 1].seconds;
+}
+
+static enum adaps_status make_shapes(const struct ad_profile_device *device, size_t without,
+                                     struct ad_shapes **out, struct adaps_error *err)
+{
+    struct ad_shapes *shapes = ad_shapes_new();
+    enum adaps_status status =
+        shapes ? ADAPS_OK : ad_error_memory(err, "shapes", device->count * sizeof *device->shapes);
+    for (size_t i = 0; i < device->count && status == ADAPS_OK; i++) {
+        struct ad_shape_time t = time_of(&device->shapes[i]);
+        if (i != without)
+            status = ad_shapes_add(shapes, &t, err);
+    }
+    if (status == ADAPS_OK)
+        status = ad_shapes_finish(shapes, err);
+    if (status == ADAPS_OK)
+        *out = shapes;
+    else
+        ad_shapes_unref(shapes);
+    return status;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* How far each shape is from what the others of its class say of it. */
+static enum adaps_status find_residuals(struct ad_profile_device *device, struct adaps_error *err)
+{
+    double *errors = ad_calloc(device->count, sizeof *errors);
+    if (!errors)
+        return ad_error_memory(err, "profile", device->count * sizeof *errors);
+    enum adaps_status status = ADAPS_OK;
+    for (int class = 0; class < AD_COST_CLASSES && status == ADAPS_OK; class ++) {
+        size_t n = 0;
+        device->samples[class] = 0;
+        for (size_t i = 0; i < device->count && status == ADAPS_OK; i++) {
+            const struct ad_shape *s = &device->shapes[i].shape;
+            struct ad_shapes *others = NULL;
+            if ((int)ad_shape_class(s) != class)
+                continue;
+            device->samples[class]++;
+            if (s->function != AD_FN_NONE && s->kind != AD_OP_UNARY)
+                continue;
+            status = make_shapes(device, i, &others, err);
+            if (status != ADAPS_OK)
+                break;
+            bool exact;
+            struct ad_shape_part whole = {(double)s->n * s->oh * s->ow, s->oc};
+            double guess = ad_shapes_seconds(others, s, whole, device->table.constant_s,
+                                             device->table.tile, &exact);
+            if (guess > 0)
+                errors[n++] = fabs(guess / whole_seconds(&device->shapes[i]) - 1);
+            ad_shapes_unref(others);
+        }
+        qsort(errors, n, sizeof *errors, compare);
+        device->residual[class] = n ? errors[n / 2] : 0;
+    }
+    ad_free(errors);
+    return status;
+}
+
+enum adaps_status ad_profile_table(struct ad_profile_device *device, int threads,
+                                   struct adaps_error *err)
+{
+    struct ad_cost_table *table = &device->table;
+    double units[AD_COST_CLASSES] = {0}, seconds[AD_COST_CLASSES] = {0}, bytes = 0, copying = 0;
+    table->constant_s = 1;
+    for (size_t i = 0; i < device->count; i++)
+        for (int k = 0; k < device->shapes[i].npoints; k++)
+            table->constant_s = fmin(table->constant_s, device->shapes[i].points[k].sum /
+                                                            device->shapes[i].points[k].count);
+    for (size_t i = 0; i < device->count; i++) {
+        const struct ad_shape *s = &device->shapes[i].shape;
+        double t = whole_seconds(&device->shapes[i]) - table->constant_s;
+        if (t <= 0)
+            continue;
+        units[ad_shape_class(s)] += ad_shape_units(s);
+        seconds[ad_shape_class(s)] += t;
+        if (s->kind == AD_OP_UNARY && s->function == AD_FN_NONE) {
+            bytes += 8 * ad_shape_units(s);
+            copying += t;
+        }
+    }
+    for (int class = 0; class < AD_COST_CLASSES; class ++)
+        if (units[class] > 0)
+            table->rate[class] = units[class] / seconds[class];
+    if (bytes > 0)
+        table->memory_bw = bytes / copying;
+    snprintf(table->source, sizeof table->source,
+             "measured %.20s by adaps profile, %.50s, %d thread%s", device->when,
+             device->status.cpu[0] ? device->status.cpu : device->status.machine, threads,
+             threads == 1 ? "" : "s");
+    enum adaps_status status = find_residuals(device, err);
+    if (status == ADAPS_OK)
+        status = make_shapes(device, device->count, &device->made, err);
+    table->shapes = device->made;
+    return status;
+}

@@ -1,0 +1,77 @@
+/* What the files of adaps profile share: profile.c (the command), profile_samples.c (what is timed
+ * on every device), profile_ops.c (timing), profile_write.c (the devices file). */
+#ifndef AD_CLI_PROFILE_PRIV_H
+#define AD_CLI_PROFILE_PRIV_H
+
+#include "net/probe.h"
+
+#include <stdio.h>
+
+/* One graph with an operator of each shape; ops[i] is of the i-th. Weights have no data. */
+AD_MUST_CHECK enum adaps_status ad_profile_graph(const char *const *shapes, int count,
+                                                 struct ad_graph **out, struct adaps_error *err);
+
+/* The shapes by which classes are measured, ended by NULL. */
+extern const char *const ad_profile_samples[];
+
+/* What is known of one shape: times of its first rows, by rows. */
+struct ad_timed_point {
+    int32_t rows;
+    double sum;
+    int count;
+};
+struct ad_timed_shape {
+    struct ad_shape shape;
+    struct ad_timed_point points[AD_SHAPE_POINTS];
+    int npoints;
+};
+
+/* A network, timed: what a pass takes, and how far passes differ. */
+struct ad_timed_model {
+    const char *name;
+    double pass_s, spread, feed_s, fetch_s;
+    int passes, ops;
+};
+
+struct ad_profile_device {
+    struct ad_agent_status status;
+    struct ad_timed_shape *shapes;
+    size_t count, room;
+    struct ad_timed_model *models;
+    int nmodels;
+    double speed;       /* as measured, of an agent that emulates a slower device */
+    double seconds;     /* that measuring took */
+    double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */
+    double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
+    struct ad_cost_table table;       /* filled in the end */
+    double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */
+    int samples[AD_COST_CLASSES];
+    struct ad_shapes *made; /* owned; table.shapes */
+    char when[40];          /* UTC */
+};
+void ad_profile_device_fini(struct ad_profile_device *device);
+
+/* Times the samples; then tile, cold weights, slices. */
+AD_MUST_CHECK enum adaps_status ad_profile_classes(struct ad_probe *probe, int threads,
+                                                   double budget_s,
+                                                   struct ad_profile_device *device,
+                                                   struct adaps_error *err);
+
+/* Times the operators of a network, whole and in bands, in the network's order. */
+AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
+                                                 const struct ad_graph *graph, int threads,
+                                                 double budget_s, struct ad_profile_device *device,
+                                                 struct ad_timed_model *model,
+                                                 struct adaps_error *err);
+
+/* Rates, constant, shapes and residuals from all that was timed. */
+AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *device, int threads,
+                                                 struct adaps_error *err);
+
+/* The devices file: what the input file says of addresses, keys, memory and threads, with the
+ * measured tables and links. */
+AD_MUST_CHECK enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
+                                                 const struct ad_profile_device *devices,
+                                                 bool links, FILE *out, struct adaps_error *err);
+
+#endif

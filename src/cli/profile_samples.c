@@ -1,0 +1,224 @@
+/* The operators that every device is measured by, and graphs of single operators. */
+#include "cli/profile_priv.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Kernels, channels, strides and sizes of the usual networks, such that others lie between them.
+ * Weights from a kilobyte to beyond every L2 cache; all of it takes about 2.5 billion
+ * multiply-accumulates and 60 MB. */
+const char *const ad_profile_samples[] = {
+    "conv 3x3 56x56x64 -> 56x56x64",
+    "conv 3x3 56x56x128 -> 56x56x128",
+    "conv 3x3 28x28x128 -> 28x28x128",
+    "conv 3x3 14x14x256 -> 14x14x256",
+    "conv 3x3 7x7x512 -> 7x7x512",
+    "conv 3x3 14x14x512 -> 14x14x512",
+    "conv 3x3 112x112x16 -> 112x112x16",
+    "conv 3x3/2 224x224x3 -> 112x112x32",
+    "conv 3x3/2 56x56x64 -> 28x28x128",
+    "conv 5x5 28x28x32 -> 28x28x64",
+    "conv 1x7 17x17x128 -> 17x17x128",
+    "conv 7x7/2 224x224x3 -> 112x112x64",
+    "conv 11x11/4 224x224x3 -> 55x55x64",
+    "conv 1x1 112x112x16 -> 112x112x96",
+    "conv 1x1 56x56x64 -> 56x56x256",
+    "conv 1x1 56x56x256 -> 56x56x64",
+    "conv 1x1 56x56x144 -> 56x56x24",
+    "conv 1x1 28x28x512 -> 28x28x128",
+    "conv 1x1 14x14x256 -> 14x14x1024",
+    "conv 1x1 14x14x1024 -> 14x14x256",
+    "conv 1x1 7x7x160 -> 7x7x960",
+    "conv 1x1 7x7x2048 -> 7x7x512",
+    "conv 1x1/2 28x28x512 -> 14x14x1024",
+    "conv 1x1 1x1x960 -> 1x1x240",
+    "conv 3x3 g32 56x56x128 -> 56x56x128",
+    "conv 3x3 g32 14x14x512 -> 14x14x512",
+    "conv 5x5 g2 27x27x96 -> 27x27x256",
+    "conv 3x3 g32 112x112x32 -> 112x112x32",
+    "conv 3x3/2 g96 112x112x96 -> 56x56x96",
+    "conv 3x3 g144 56x56x144 -> 56x56x144",
+    "conv 3x3 g384 14x14x384 -> 14x14x384",
+    "conv 3x3 g960 7x7x960 -> 7x7x960",
+    "conv 5x5 g240 14x14x240 -> 14x14x240",
+    "conv 5x5/2 g240 28x28x240 -> 14x14x240",
+    "fc 1x1x256 -> 1x1x10",
+    "fc 1x1x1280 -> 1x1x1000",
+    "fc 1x1x2048 -> 1x1x1000",
+    "fc 1x1x4096 -> 1x1x1024",
+    "maxpool 2x2/2 112x112x64 -> 56x56x64",
+    "maxpool 3x3/2 112x112x64 -> 56x56x64",
+    "maxpool 3x3 28x28x256 -> 28x28x256",
+    "maxpool 2x2/2 14x14x512 -> 7x7x512",
+    "avgpool 3x3 35x35x192 -> 35x35x192",
+    "gap 7x7x512 -> 1x1x512",
+    "gap 14x14x96 -> 1x1x96",
+    "add 56x56x256 -> 56x56x256",
+    "add 14x14x1024 -> 14x14x1024",
+    "add 7x7x160 -> 7x7x160",
+    "mul *1 28x28x120 -> 28x28x120",
+    "unary 112x112x64 -> 112x112x64",
+    "unary 1x1x16 -> 1x1x16",
+    "unary +LeakyRelu 28x28x256 -> 28x28x256",
+    "unary +Sigmoid 28x28x64 -> 28x28x64",
+    "unary +HardSwish 28x28x120 -> 28x28x120",
+    "softmax 1x1x1000 -> 1x1x1000",
+    "lrn *5 27x27x192 -> 27x27x192",
+    "concat *2 28x28x256 -> 28x28x256",
+    "concat *4 14x14x512 -> 14x14x512",
+    "space-to-depth *2 26x26x64 -> 13x13x256",
+    NULL,
+};
+
+/* --- graphs --- */
+
+struct maker {
+    struct ad_graph *graph;
+    size_t values, weights; /* used */
+};
+
+static int add_value(struct maker *m, int64_t n, int64_t h, int64_t w, int64_t c, bool plain)
+{
+    struct ad_value *v = &m->graph->values[m->values];
+    *v = (struct ad_value){.name = "x", .producer = -1, .constant = -1, .box = {n, h, w, c}};
+    v->format = plain ? AD_PLAIN : AD_NHWC;
+    v->rank = plain ? 2 : 4;
+    int64_t nhwc[4] = {n, c, h, w}, flat[2] = {n, c};
+    memcpy(v->dims, plain ? flat : nhwc, (size_t)v->rank * sizeof *flat);
+    return (int)m->values++;
+}
+
+/* An input of the graph: one that is there, or a new one. */
+static int find_input(struct maker *m, int64_t n, int64_t h, int64_t w, int64_t c, bool plain)
+{
+    struct ad_box box = {n, h, w, c};
+    for (int i = 0; i < m->graph->ninputs; i++) {
+        const struct ad_value *v = &m->graph->values[m->graph->inputs[i]];
+        if (memcmp(&v->box, &box, sizeof box) == 0 && (v->format == AD_PLAIN) == plain)
+            return m->graph->inputs[i];
+    }
+    return m->graph->inputs[m->graph->ninputs++] = add_value(m, n, h, w, c, plain);
+}
+
+static int add_weight(struct maker *m, int64_t rows, int64_t elements)
+{
+    m->graph->weights[m->weights] =
+        (struct ad_weight){.name = "w", .rows = rows, .row_elements = elements};
+    return (int)m->weights++;
+}
+
+/* Padding on both sides, the more behind, that gives `out` from `in`. */
+static void pad(int32_t in, int32_t out, int32_t kernel, int32_t stride, int32_t dilation,
+                int32_t *before, int32_t *behind)
+{
+    int32_t all = (out - 1) * stride + dilation * (kernel - 1) + 1 - in;
+    *before = all > 0 ? all / 2 : 0;
+    *behind = all > 0 ? all - *before : 0;
+}
+
+static struct ad_window window_of(const struct ad_shape *s)
+{
+    struct ad_window w = {
+        .kh = s->kh, .kw = s->kw, .sh = s->sh, .sw = s->sw, .dh = s->dh, .dw = s->dw};
+    if (!s->kh)
+        return w;
+    pad(s->ih, s->oh, s->kh, s->sh, s->dh, &w.pt, &w.pb);
+    pad(s->iw, s->ow, s->kw, s->sw, s->dw, &w.pl, &w.pr);
+    w.real_pb = w.pb;
+    w.real_pr = w.pr;
+    return w;
+}
+
+static void add_operands(struct maker *m, const struct ad_shape *s, struct ad_op *op, bool plain)
+{
+    op->ninputs = 1;
+    if (s->kind == AD_OP_CONCAT) {
+        op->ninputs = s->detail;
+        for (int k = 0; k < op->ninputs; k++)
+            op->inputs[k] = find_input(m, s->n, s->oh, s->ow, s->oc / s->detail, false);
+        return;
+    }
+    op->inputs[0] = find_input(m, s->n, s->ih, s->iw, s->ic, plain);
+    if (!ad_op_is_binary(op))
+        return;
+    op->ninputs = 2;
+    op->inputs[1] = s->detail ? find_input(m, s->n, 1, 1, s->ic, false) : op->inputs[0];
+}
+
+static void add_op(struct maker *m, const struct ad_shape *s, int index)
+{
+    struct ad_op *op = &m->graph->ops[index];
+    bool plain = s->kind == AD_OP_FC || s->kind == AD_OP_SOFTMAX;
+    *op = (struct ad_op){.kind = (enum ad_op_kind)s->kind,
+                         .name = ad_op_kind_name((enum ad_op_kind)s->kind),
+                         .type = ad_op_kind_name((enum ad_op_kind)s->kind),
+                         .inputs = op->inputs,
+                         .weight = -1,
+                         .bias = -1,
+                         .window = window_of(s),
+                         .groups = s->groups,
+                         .function = (enum ad_function)s->function,
+                         .alpha = 0.1f,
+                         .beta = 0.5f,
+                         .clamp_min = -INFINITY,
+                         .clamp_max = INFINITY,
+                         .lrn_size = s->detail,
+                         .lrn_alpha = 1e-4f,
+                         .lrn_beta = 0.75f,
+                         .lrn_bias = 1,
+                         .outer = s->n,
+                         .inner = s->oc,
+                         .block = s->kind == AD_OP_SPACE_TO_DEPTH ? s->detail : 0};
+    add_operands(m, s, op, plain);
+    op->output = add_value(m, s->n, s->oh, s->ow, s->oc, plain);
+    m->graph->values[op->output].producer = index;
+    if (s->kind != AD_OP_CONV && s->kind != AD_OP_FC)
+        return;
+    double units = ad_shape_units(s) / ((double)s->n * s->oh * s->ow * s->oc);
+    op->weight = add_weight(m, s->oc, (int64_t)units);
+    op->bias = add_weight(m, s->oc, 1);
+    op->clamp_min = 0; /* as most have it */
+}
+
+enum adaps_status ad_profile_graph(const char *const *shapes, int count, struct ad_graph **out,
+                                   struct adaps_error *err)
+{
+    struct ad_graph *graph = ad_calloc(1, sizeof *graph);
+    struct maker m = {.graph = graph};
+    size_t n = (size_t)count;
+    if (!graph)
+        return ad_error_memory(err, "samples", sizeof *graph);
+    struct ad_arena *arena = &graph->arena;
+    graph->name = "samples";
+    graph->ops = ad_arena_alloc(arena, n, sizeof *graph->ops);
+    graph->values = ad_arena_alloc(arena, 4 * n, sizeof *graph->values);
+    graph->weights = ad_arena_alloc(arena, 2 * n, sizeof *graph->weights);
+    graph->inputs = ad_arena_alloc(arena, 2 * n, sizeof *graph->inputs);
+    graph->outputs = ad_arena_alloc(arena, 1, sizeof *graph->outputs);
+    int *operands = ad_arena_alloc(arena, 16 * n, sizeof *operands);
+    enum adaps_status status = ADAPS_OK;
+    if (!graph->ops || !graph->values || !graph->weights || !graph->inputs || !graph->outputs ||
+        !operands)
+        status = ad_error_memory(err, "samples", n * sizeof *graph->values);
+    for (int i = 0; i < count && status == ADAPS_OK; i++) {
+        struct ad_shape shape;
+        graph->ops[i].inputs = operands + (size_t)i * 16;
+        if (!ad_shape_parse(shapes[i], &shape) || shape.detail > 16)
+            status = ad_error_set(err, ADAPS_EINTERNAL, "the sample '%s' is no shape", shapes[i]);
+        else
+            add_op(&m, &shape, i);
+    }
+    if (status == ADAPS_OK) {
+        graph->nops = count;
+        graph->nvalues = (int)m.values;
+        graph->nweights = (int)m.weights;
+        graph->noutputs = 1;
+        graph->outputs[0] = graph->ops[count - 1].output;
+        status = ad_graph_verify(graph, false, err);
+    }
+    if (status == ADAPS_OK)
+        *out = graph;
+    else
+        ad_graph_free(graph);
+    return status;
+}

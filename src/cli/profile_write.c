@@ -1,0 +1,148 @@
+/* The devices file that adaps profile writes: readable, each number with its origin. */
+#include "cli/profile_priv.h"
+#include "base/units.h"
+#include "cost/board.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *bandwidth_text(double bytes_per_s, char *buf, size_t size)
+{
+    snprintf(buf, size, "%.4gmbit", bytes_per_s * 8e-6);
+    return buf;
+}
+
+static const char *time_text(double seconds, char *buf, size_t size)
+{
+    if (seconds >= 1e-3)
+        snprintf(buf, size, "%.4gms", seconds * 1e3);
+    else
+        snprintf(buf, size, "%.4gus", seconds * 1e6);
+    return buf;
+}
+
+static void write_conditions(const struct ad_profile_device *p, int threads, FILE *out)
+{
+    const struct ad_agent_status *s = &p->status;
+    fprintf(out, "; measured %s in %.0f s: %s, %d cores, %d thread%s, load %.2f", p->when,
+            p->seconds, s->cpu[0] ? s->cpu : "unknown processor", s->cores, threads,
+            threads == 1 ? "" : "s", s->load1);
+    if (isfinite(s->frequency_hz))
+        fprintf(out, ", %.0f MHz", s->frequency_hz / 1e6);
+    if (isfinite(s->temperature_c))
+        fprintf(out, ", %.0f C", s->temperature_c);
+    fprintf(out, ", %s\n", s->machine);
+    if (s->speed < 1)
+        fprintf(out, "; the agent emulates %.3g of this machine, measured %.3g: all rates are so\n",
+                s->speed, p->speed);
+    for (int i = 0; i < p->nmodels; i++) {
+        const struct ad_timed_model *m = &p->models[i];
+        fprintf(out, "; %.100s: %.4g ms in %d operators; %d passes, half of them within %.1f %%\n",
+                m->name, m->pass_s * 1e3, m->ops, m->passes, m->spread * 100);
+    }
+    if (p->cold_bw > 0)
+        fprintf(out, "; cold weights: %.3g GB/s\n", p->cold_bw / 1e9);
+    if (p->slice_bytes > 0)
+        fprintf(out, "; slices of output channels at full rate: up to %.3g MiB of weights\n",
+                p->slice_bytes / 1048576);
+}
+
+static void write_table(const struct ad_profile_device *p, FILE *out)
+{
+    const struct ad_cost_table *table = &p->table;
+    char text[40];
+    for (int class = 0; class < AD_COST_CLASSES; class ++) {
+        const char *key;
+        double rate = ad_board_rate(table, (enum ad_cost_class) class, &key);
+        if (p->samples[class] > 0)
+            fprintf(out, "%-16s = %.5g ; measured, %d shapes; others within %.0f %%\n", key, rate,
+                    p->samples[class], p->residual[class] * 100);
+        else
+            fprintf(out, "%-16s = %.5g ; not measured\n", key, rate);
+    }
+    fprintf(out, "constant         = %s ; measured\n",
+            time_text(table->constant_s, text, sizeof text));
+    fprintf(out, "memory_bandwidth = %.4gGB/s ; measured\n", table->memory_bw / 1e9);
+    fprintf(out, "tile             = %d ; measured\n", table->tile);
+}
+
+static void write_device(const struct ad_device *device, const struct ad_profile_device *p,
+                         FILE *out)
+{
+    fprintf(out, "\n[%s]\n", device->name);
+    write_conditions(p, device->threads, out);
+    if (device->address[0])
+        fprintf(out, "address = %s\n", device->address);
+    if (device->key[0])
+        fprintf(out, "key     = %s\n", device->key);
+    if (device->memory)
+        fprintf(out, "memory  = %llu\n", (unsigned long long)device->memory);
+    fprintf(out, "threads = %d\n", device->threads);
+    if (device->source)
+        fprintf(out, "source  = yes\n");
+    write_table(p, out);
+}
+
+static void write_shapes(const struct ad_device *device, const struct ad_profile_device *p,
+                         FILE *out)
+{
+    fprintf(out, "\n[shapes %s]\n", device->name);
+    for (size_t i = 0; i < ad_shapes_count(p->made); i++) {
+        const struct ad_shape_time *t = ad_shapes_item(p->made, i);
+        char shape[AD_SHAPE_TEXT], points[200];
+        fprintf(out, "%-44s = %s\n", ad_shape_format(&t->shape, shape, sizeof shape),
+                ad_shape_format_points(t, points, sizeof points));
+    }
+}
+
+static void write_link(const char *title, const struct ad_link *there, const struct ad_link *back,
+                       const char *origin, FILE *out)
+{
+    char text[40];
+    fprintf(out, "\n%s\n", title);
+    fprintf(out, "bandwidth      = %s ; %s\n", bandwidth_text(there->bandwidth, text, sizeof text),
+            origin);
+    fprintf(out, "latency        = %s ; %s\n", time_text(there->latency, text, sizeof text),
+            origin);
+    if (!back)
+        return;
+    fprintf(out, "bandwidth_back = %s ; %s\n", bandwidth_text(back->bandwidth, text, sizeof text),
+            origin);
+    fprintf(out, "latency_back   = %s ; %s\n", time_text(back->latency, text, sizeof text), origin);
+}
+
+static bool same_link(const struct ad_link *a, const struct ad_link *b)
+{
+    return a->bandwidth == b->bandwidth && a->latency == b->latency;
+}
+
+static void write_links(const struct ad_cluster *c, bool measured, FILE *out)
+{
+    const char *origin = measured ? "measured" : "as told, not measured";
+    if (c->shared_medium)
+        fprintf(out, "\n[link]\nmedium = shared\n");
+    for (int a = 0; a < c->ndevices; a++)
+        for (int b = a + 1; b < c->ndevices; b++) {
+            const struct ad_link *there = &c->links[a * c->ndevices + b];
+            const struct ad_link *back = &c->links[b * c->ndevices + a];
+            char title[160];
+            snprintf(title, sizeof title, "[link %s %s]", c->devices[a].name, c->devices[b].name);
+            write_link(title, there, same_link(there, back) ? NULL : back, origin, out);
+        }
+}
+
+enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
+                                   const struct ad_profile_device *devices, bool links, FILE *out,
+                                   struct adaps_error *err)
+{
+    fprintf(out, "; Written by adaps profile %s, %s. See adaps-devices(5).\n", adaps_version(),
+            devices[0].when);
+    write_links(cluster, links, out);
+    for (int d = 0; d < cluster->ndevices; d++)
+        write_device(&cluster->devices[d], &devices[d], out);
+    for (int d = 0; d < cluster->ndevices; d++)
+        write_shapes(&cluster->devices[d], &devices[d], out);
+    if (fflush(out) != 0 || ferror(out))
+        return ad_error_set(err, ADAPS_EINTERNAL, "cannot write the devices file");
+    return ADAPS_OK;
+}

@@ -1,0 +1,271 @@
+#include "exec/profile.h"
+#include "base/clock.h"
+#include "base/rng.h"
+#include "exec/engine.h"
+#include "exec/throttle.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_PASSES 1000
+#define MAX_SAMPLES ((size_t)4 << 20) /* durations kept */
+
+/* --- memory --- */
+
+static uint64_t slice_bytes(const struct adaps_plan *plan, const struct ad_slice *s)
+{
+    return (uint64_t)(s->row1 - s->row0) * (uint64_t)plan->graph->weights[s->weight].row_elements *
+           sizeof(float);
+}
+
+static uint64_t largest_slice(const struct adaps_plan *plan)
+{
+    uint64_t largest = sizeof(float);
+    for (int i = 0; i < plan->slices[0].count; i++) {
+        uint64_t bytes = slice_bytes(plan, &plan->slices[0].items[i]);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+uint64_t ad_profile_bytes(const struct adaps_plan *plan)
+{
+    const struct ad_graph *graph = plan->graph;
+    const struct ad_program *program = &plan->schedule.programs[0];
+    uint64_t bytes = largest_slice(plan);
+    for (int i = 0; i < plan->slices[0].count; i++)
+        bytes += slice_bytes(plan, &plan->slices[0].items[i]) / 8 * 9; /* packed: a little more */
+    for (int t = 0; t < program->ntasks; t++) {
+        const struct ad_box *box = &graph->values[graph->ops[program->tasks[t].op].output].box;
+        bytes += (uint64_t)box->n * (uint64_t)ad_region_elements(program->tasks[t].region) *
+                 sizeof(float);
+    }
+    for (int i = 0; i < graph->ninputs; i++) {
+        const struct ad_box *box = &graph->values[graph->inputs[i]].box;
+        bytes += 2 * (uint64_t)(box->n * box->h * box->w * box->c) * sizeof(float);
+    }
+    return bytes;
+}
+
+/* --- measuring --- */
+
+struct bench {
+    const struct adaps_plan *plan;
+    const struct ad_profile_options *options;
+    struct ad_engine *engine;
+    float *weights; /* the same numbers for every slice */
+    float *ends;    /* room for any input or output of the network */
+    int64_t until_ns;
+    int ntasks, passes, room;
+    float *samples;           /* pass by pass: seconds by task */
+    double total[MAX_PASSES]; /* by pass: elapsed, pauses of the emulation included */
+    double work[MAX_PASSES];  /* by pass: the tasks alone */
+    double feed[MAX_PASSES], fetch[MAX_PASSES];
+};
+
+static enum adaps_status get_weights(void *self, const struct ad_slice *slice, const float **data,
+                                     struct adaps_error *err)
+{
+    (void)slice, (void)err;
+    *data = ((struct bench *)self)->weights;
+    return ADAPS_OK;
+}
+
+static enum adaps_status no_transport(void *self, const struct ad_step *step,
+                                      const struct ad_span_list *spans, struct adaps_error *err)
+{
+    (void)self, (void)step, (void)spans;
+    return ad_error_set(err, ADAPS_EINTERNAL, "a profile sends nothing");
+}
+
+static uint64_t largest_end(const struct ad_graph *graph)
+{
+    uint64_t largest = 1;
+    for (int i = 0; i < graph->ninputs + graph->noutputs; i++) {
+        int v = i < graph->ninputs ? graph->inputs[i] : graph->outputs[i - graph->ninputs];
+        const struct ad_box *box = &graph->values[v].box;
+        uint64_t elements = (uint64_t)(box->n * box->h * box->w * box->c);
+        largest = elements > largest ? elements : largest;
+    }
+    return largest;
+}
+
+static float *random_floats(size_t n)
+{
+    struct ad_rng rng = {1};
+    float *out = ad_alloc_aligned(n * sizeof *out + 64);
+    for (size_t i = 0; out && i < n; i++)
+        out[i] = 0.05f * ad_rng_float(&rng);
+    return out;
+}
+
+static enum adaps_status prepare(struct bench *b, struct adaps_error *err)
+{
+    size_t weights = (size_t)(largest_slice(b->plan) / sizeof(float));
+    size_t ends = (size_t)largest_end(b->plan->graph);
+    b->ntasks = b->plan->schedule.programs[0].ntasks;
+    size_t room = MAX_SAMPLES / (size_t)b->ntasks;
+    b->room = room < 2 ? 2 : room > MAX_PASSES ? MAX_PASSES : (int)room;
+    b->samples = ad_calloc((size_t)b->room * (size_t)b->ntasks, sizeof *b->samples);
+    b->weights = random_floats(weights);
+    b->ends = random_floats(ends);
+    if (!b->samples || !b->weights || !b->ends)
+        return ad_error_memory(err, "profile", (weights + ends) * sizeof(float));
+    struct ad_engine_options options = {.threads = b->options->threads,
+                                        .cancel = b->options->cancel};
+    struct ad_weight_source source = {.get = get_weights, .self = b};
+    return ad_engine_new(b->plan, &options, &source, &b->engine, err);
+}
+
+static double seconds(int64_t from, int64_t to)
+{
+    return (double)(to - from) * 1e-9;
+}
+
+/* This thread's processor time: without what others had of the processor meanwhile. */
+static int64_t processor_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle, float *samples,
+                                  double *total, double *work, struct adaps_error *err)
+{
+    static const struct ad_transport none = {.send = no_transport};
+    int64_t begin = ad_clock_ns();
+    *work = 0;
+    ad_throttle_begin(throttle);
+    for (int i = 0; i < b->ntasks; i++) {
+        int64_t start, end, worked = throttle->wall ? 0 : processor_ns();
+        enum adaps_status status = ad_engine_step(b->engine, i, &none, err);
+        if (status != ADAPS_OK)
+            return status;
+        ad_engine_times(b->engine, i, &start, &end);
+        double took = seconds(start, end);
+        if (!throttle->wall) /* of one thread; asking for it takes longer than the smallest tasks */
+            took = fmin(took, seconds(worked, processor_ns()));
+        samples[i] = (float)took;
+        *work += took;
+        ad_throttle_pause(throttle);
+    }
+    ad_throttle_end(throttle);
+    *total = seconds(begin, ad_clock_ns());
+    return ADAPS_OK;
+}
+
+static void measure_ends(struct bench *b)
+{
+    int64_t begin = ad_clock_ns();
+    for (int i = 0; i < b->plan->graph->ninputs; i++)
+        ad_engine_feed(b->engine, i, b->ends);
+    int64_t fed = ad_clock_ns();
+    b->feed[b->passes] = seconds(begin, fed);
+}
+
+static enum adaps_status measure(struct bench *b, struct adaps_error *err)
+{
+    const struct ad_profile_options *o = b->options;
+    int threads = o->threads > 0 ? o->threads : b->plan->cluster.devices[0].threads;
+    struct ad_throttle throttle = {.fraction = o->speed, .wall = threads > 1, .cancel = o->cancel};
+    double total, work;
+    enum adaps_status status =
+        run_pass(b, &throttle, b->samples, &total, &work, err); /* to warm up */
+    while (status == ADAPS_OK && b->passes < b->room &&
+           (b->passes < 2 || ad_clock_ns() < b->until_ns)) {
+        measure_ends(b);
+        status = run_pass(b, &throttle, b->samples + (size_t)b->passes * (size_t)b->ntasks,
+                          &b->total[b->passes], &b->work[b->passes], err);
+        int64_t done = ad_clock_ns();
+        for (int i = 0; status == ADAPS_OK && i < b->plan->graph->noutputs; i++)
+            ad_engine_fetch(b->engine, i, b->ends);
+        b->fetch[b->passes] = seconds(done, ad_clock_ns());
+        b->passes += status == ADAPS_OK;
+    }
+    return status;
+}
+
+/* --- summing up --- */
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The lower quartile, as noise only adds. Sorts the values. */
+static double typical(double *values, int n)
+{
+    qsort(values, (size_t)n, sizeof *values, compare);
+    return values[n / 4];
+}
+
+/* How much longer passes take than their tasks because of the emulated speed. */
+static double stretch(const struct bench *b)
+{
+    double ratio[MAX_PASSES];
+    if (!(b->options->speed > 0 && b->options->speed < 1))
+        return 1;
+    for (int i = 0; i < b->passes; i++)
+        ratio[i] = b->total[i] / b->work[i];
+    return typical(ratio, b->passes);
+}
+
+static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
+                                struct adaps_error *err)
+{
+    double column[MAX_PASSES], factor = stretch(b);
+    out->seconds = ad_calloc((size_t)b->ntasks, sizeof *out->seconds);
+    if (!out->seconds)
+        return ad_error_memory(err, "profile", (size_t)b->ntasks * sizeof *out->seconds);
+    double sum = 0;
+    for (int t = 0; t < b->ntasks; t++) {
+        for (int i = 0; i < b->passes; i++)
+            column[i] = (double)b->samples[(size_t)i * (size_t)b->ntasks + (size_t)t];
+        qsort(column, (size_t)b->passes, sizeof *column, compare);
+        out->seconds[t] = column[b->passes / 2];
+        sum += out->seconds[t];
+    }
+    double pass = typical(b->work, b->passes);
+    for (int t = 0; t < b->ntasks && sum > 0; t++) /* such that they add up to a pass */
+        out->seconds[t] *= factor * pass / sum;
+    out->passes = b->passes;
+    out->speed = 1 / factor;
+    out->pass_s = factor * pass;
+    out->spread = pass > 0 ? b->work[b->passes / 2] / pass - 1 : 0; /* sorted by now */
+    out->feed_s = typical(b->feed, b->passes);
+    out->fetch_s = typical(b->fetch, b->passes);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
+                                 const struct ad_profile_options *options,
+                                 struct ad_profile_times *out, struct adaps_error *err)
+{
+    memset(out, 0, sizeof *out);
+    struct bench *b = ad_calloc(1, sizeof *b);
+    if (!b)
+        return ad_error_memory(err, "profile", sizeof *b);
+    b->plan = tasks;
+    b->options = options;
+    b->until_ns = ad_clock_ns() + options->budget_ns;
+    enum adaps_status status = prepare(b, err);
+    if (status == ADAPS_OK)
+        status = measure(b, err);
+    if (status == ADAPS_OK)
+        status = sum_up(b, out, err);
+    ad_engine_free(b->engine);
+    ad_free(b->weights);
+    ad_free(b->ends);
+    ad_free(b->samples);
+    ad_free(b);
+    return status;
+}
+
+void ad_profile_times_fini(struct ad_profile_times *times)
+{
+    ad_free(times->seconds);
+    memset(times, 0, sizeof *times);
+}

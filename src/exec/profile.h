@@ -1,0 +1,40 @@
+/* Times of operators, measured by the engine on this machine, as an inference would run them: one
+ * after the other through the whole list, so that weights are as cold and inputs as warm as they
+ * will be. */
+#ifndef AD_EXEC_PROFILE_H
+#define AD_EXEC_PROFILE_H
+
+#include "plan/plan.h"
+
+#define AD_PROFILE_MAX_TASKS 20000
+#define AD_PROFILE_MAX_S 120 /* the longest time that may be asked for */
+
+struct ad_profile_options {
+    int threads;       /* 0 = the plan's */
+    double speed;      /* emulated fraction of full speed, as in struct ad_engine_options */
+    int64_t budget_ns; /* for all of it; two passes at least are measured */
+    const volatile int *cancel; /* non-zero ends it soon */
+};
+
+struct ad_profile_times {
+    double *seconds; /* by task, at the emulated speed: medians, in proportion such that they add up
+                        to pass_s */
+    int passes;      /* measured */
+    double pass_s;   /* lower quartile of whole passes: noise only adds */
+    double spread;   /* by how much the median of passes is above it, as a part of it */
+    double speed;    /* measured: work of the passes / time that they took */
+    double feed_s, fetch_s; /* putting inputs in, taking outputs out */
+};
+
+/* What running the tasks takes in memory, roughly: packed weights, buffers. */
+uint64_t ad_profile_bytes(const struct adaps_plan *tasks);
+
+/* Runs the tasks of device 0 of a plan (ad_plan_of_tasks()) with weights that it makes up. Free the
+ * times with ad_profile_times_fini(), also after a failure. ADAPS_EAGENT when cancelled. */
+AD_MUST_CHECK enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
+                                               const struct ad_profile_options *options,
+                                               struct ad_profile_times *out,
+                                               struct adaps_error *err);
+void ad_profile_times_fini(struct ad_profile_times *times);
+
+#endif

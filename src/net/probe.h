@@ -1,0 +1,35 @@
+/* The controller's side of measuring: operators on an agent, links between agents. */
+#ifndef AD_NET_PROBE_H
+#define AD_NET_PROBE_H
+
+#include "net/session.h"
+
+/* A connection to one agent for asking it to time operators. */
+struct ad_probe;
+
+/* Connects; *out and *status (what the agent says of itself) on success. ADAPS_EAGENT names it. */
+AD_MUST_CHECK enum adaps_status ad_probe_open(const struct ad_device *device,
+                                              const struct ad_session_options *options,
+                                              struct ad_probe **out, struct ad_agent_status *status,
+                                              struct adaps_error *err);
+void ad_probe_close(struct ad_probe *probe); /* NULL is fine */
+
+struct ad_probe_times {
+    int passes;             /* that were measured */
+    double pass_s;          /* of a pass through all tasks */
+    double spread;          /* of passes: how far the median is above pass_s, as a part of it */
+    double speed;           /* measured, when the agent emulates a slower device; else 1 */
+    double feed_s, fetch_s; /* putting network inputs in, taking outputs out */
+    uint64_t bytes;         /* that it took in memory */
+};
+
+/* Has the agent run the tasks, one after the other and again until budget_s is over. seconds: by
+ * task, the caller's, as in the agent's engine at the agent's speed. Waits for budget_s and the
+ * deadline of the options, with a sign of life all the time. ADAPS_EINPUT: the agent refuses
+ * (memory). */
+AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *graph,
+                                             const struct ad_task *tasks, int ntasks, int threads,
+                                             double budget_s, double *seconds,
+                                             struct ad_probe_times *out, struct adaps_error *err);
+
+#endif

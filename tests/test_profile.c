@@ -1,0 +1,362 @@
+/* Timing operators: the engine's times on this machine, and PROFILE requests on a real agent, those
+ * of strangers too. */
+#include "agents_fixture.h"
+#include "base/clock.h"
+#include "exec/profile.h"
+#include "net/probe.h"
+#include "net/remote.h"
+#include "random_graph.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct adaps_error err;
+
+/* 3x3 convolutions 32x32x16, pooled, and a dense layer. */
+static struct ad_graph *build(int64_t channels)
+{
+    struct ad_builder b;
+    struct ad_graph *graph;
+    ad_build_init(&b, 5);
+    int64_t features[2] = {1, 16 * 16 * channels};
+    int x = ad_build_input(&b, 1, 32, 32, channels);
+    for (int i = 0; i < 3; i++)
+        x = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, channels);
+    int64_t dims[4] = {1, channels, 1, 1};
+    x = ad_build_binary(&b, AD_OP_MUL, x, ad_build_constant(&b, 4, dims));
+    x = ad_build_pool(&b, AD_OP_MAXPOOL, x, ad_window_square(2, 2, 1, 0, 0));
+    ad_build_output(&b, ad_build_fc(&b, ad_build_reshape(&b, x, 2, features, true), 10));
+    ck_assert_msg(ad_build_finish(&b, &graph, &err) == ADAPS_OK, "%s", err.message);
+    ad_graph_drop_weights(graph);
+    return graph;
+}
+
+/* Every op whole, then the first in bands. */
+static int list_tasks(const struct ad_graph *graph, struct ad_task *tasks)
+{
+    int n = 0;
+    for (int i = 0; i < graph->nops; i++)
+        tasks[n++] = (struct ad_task){i, ad_region_whole(&graph->values[graph->ops[i].output])};
+    for (int32_t rows = 16; rows >= 2; rows /= 2)
+        tasks[n++] = (struct ad_task){0, {4, 4 + rows, 0, 32, 0, 16}};
+    return n;
+}
+
+START_TEST(here)
+{
+    struct ad_task tasks[32];
+    struct ad_graph *graph = build(16);
+    struct adaps_plan *plan;
+    struct ad_profile_times times;
+    int n = list_tasks(graph, tasks);
+    ck_assert_int_eq(ad_plan_of_tasks(graph, tasks, n, 1, &plan, &err), ADAPS_OK);
+    ck_assert_uint_gt(ad_profile_bytes(plan), 3 * 9 * 16 * 16 * sizeof(float));
+    struct ad_profile_options options = {.speed = 1, .budget_ns = 20000000};
+    ck_assert_msg(ad_profile_run(plan, &options, &times, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_int_ge(times.passes, 2);
+    ck_assert_double_eq(times.speed, 1);
+    for (int i = 0; i < n; i++)
+        ck_assert_msg(times.seconds[i] > 0 && times.seconds[i] < 1, "task %d", i);
+    ck_assert(times.pass_s > 0 && isfinite(times.feed_s) && isfinite(times.fetch_s));
+    ad_profile_times_fini(&times);
+    volatile int cancel = 1;
+    options.cancel = &cancel;
+    ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_EAGENT);
+    ad_profile_times_fini(&times);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(no_memory)
+{
+    struct ad_task tasks[32];
+    struct ad_graph *graph = build(16);
+    struct adaps_plan *plan = NULL;
+    struct ad_profile_times times;
+    int count = list_tasks(graph, tasks), n = 0;
+    enum adaps_status status = ADAPS_EINTERNAL;
+    while (status != ADAPS_OK && ++n < 1000) {
+        ad_mem_fail_after(n);
+        status = plan ? ADAPS_OK : ad_plan_of_tasks(graph, tasks, count, 1, &plan, &err);
+        if (status == ADAPS_OK) {
+            struct ad_profile_options options = {.speed = 1};
+            status = ad_profile_run(plan, &options, &times, &err);
+            ad_profile_times_fini(&times);
+        }
+        ad_mem_fail_after(0);
+    }
+    ck_assert_int_eq(status, ADAPS_OK);
+    ck_assert_int_gt(n, 10);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+START_TEST(refused_tasks)
+{
+    static const struct ad_task bad[] = {
+        {-1, {0, 32, 0, 32, 0, 16}}, {99, {0, 32, 0, 32, 0, 16}}, {0, {0, 33, 0, 32, 0, 16}},
+        {0, {0, 0, 0, 32, 0, 16}},   {0, {-1, 4, 0, 32, 0, 16}},  {0, {3, 4, 5, 6, 0, 16}},
+    };
+    struct ad_graph *graph = build(16);
+    struct adaps_plan *plan;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ck_assert_int_eq(ad_plan_of_tasks(graph, &bad[i], 1, 1, &plan, &err), ADAPS_EINPUT);
+        ck_assert_ptr_nonnull(strstr(err.message, "task 0"));
+    }
+    struct ad_task good = {0, {0, 32, 0, 32, 0, 16}};
+    ck_assert_int_eq(ad_plan_of_tasks(graph, &good, 0, 1, &plan, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_plan_of_tasks(graph, &good, 1, 0, &plan, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_plan_of_tasks(graph, &good, 1, 65, &plan, &err), ADAPS_EINPUT);
+    ad_graph_free(graph);
+}
+END_TEST
+
+START_TEST(graph_alone)
+{
+    struct ad_graph *graph = build(16), *again;
+    void *data;
+    size_t size;
+    ck_assert_int_eq(ad_plan_pack_graph(graph, &data, &size, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_plan_unpack_graph_alone(data, size, &again, &err), ADAPS_OK);
+    ck_assert_int_eq(again->nops, graph->nops);
+    ad_graph_free(again);
+    for (size_t cut = 0; cut < size; cut += 7)
+        if (ad_plan_unpack_graph_alone(data, cut, &again, &err) == ADAPS_OK)
+            ck_abort_msg("%zu of %zu bytes are a graph", cut, size);
+    ad_free(data);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* --- on an agent --- */
+
+static struct ad_bed bed;
+
+static struct ad_device device_of_bed(void)
+{
+    struct ad_device device = {.name = "agent0", .speed = 1, .threads = 1};
+    snprintf(device.address, sizeof device.address, "%s", bed.address[0]);
+    return device;
+}
+
+static const struct ad_session_options usual = {.deadline_s = 30};
+
+static struct ad_probe *open_probe(struct ad_agent_status *status)
+{
+    struct ad_probe *probe;
+    struct ad_device device = device_of_bed();
+    ck_assert_msg(ad_probe_open(&device, &usual, &probe, status, &err) == ADAPS_OK, "%s",
+                  err.message);
+    return probe;
+}
+
+static void times_on_agent(const struct ad_graph *graph, double *seconds, double *speed)
+{
+    struct ad_task tasks[32];
+    struct ad_agent_status status;
+    struct ad_probe_times times;
+    int n = list_tasks(graph, tasks);
+    struct ad_probe *probe = open_probe(&status);
+    for (int i = 0; i < 2; i++)
+        ck_assert_msg(ad_probe_run(probe, graph, tasks, n, 1, 0.5, seconds, &times, &err) ==
+                          ADAPS_OK,
+                      "%s", err.message);
+    ck_assert_int_ge(times.passes, 2);
+    *speed = times.speed;
+    ad_probe_close(probe);
+}
+
+START_TEST(on_an_agent)
+{
+    struct ad_graph *graph = build(64);
+    double full[32], slow[32], speed, ratio = 0;
+    struct ad_agent_options options = {.speed = 0.3, .threads = 1};
+    ad_bed_init(&bed);
+    ad_bed_start(&bed, 1, NULL);
+    times_on_agent(graph, full, &speed);
+    ck_assert_double_eq(speed, 1);
+    ad_bed_fini(&bed);
+    ad_bed_init(&bed);
+    ad_bed_start(&bed, 1, &options);
+    times_on_agent(graph, slow, &speed);
+    ad_bed_fini(&bed);
+    for (int i = 0; i < 3; i++)
+        ratio += full[i] / slow[i] / 3;
+    ck_assert_msg(speed > 0.2 && speed < 0.4, "%g", speed);
+    ck_assert_msg(ratio > 0.15 && ratio < 0.6, "%g", ratio); /* machines are busy */
+    ad_graph_free(graph);
+}
+END_TEST
+
+static void expect_refusal(struct ad_remote *remote, const Adaps__Wire__Profile *m,
+                           const char *says)
+{
+    remote->session = 17;
+    ck_assert_int_eq(ad_remote_send(remote, AD_FRAME_PROFILE, 0, &m->base, NULL, 0, &err),
+                     ADAPS_OK);
+    ck_assert_int_ne(ad_remote_await(remote, AD_FRAME_PROFILED,
+                                     ad_clock_ns() + (int64_t)20000000000, AD_WAIT_PLAIN, &err),
+                     ADAPS_OK);
+    ck_assert_msg(strstr(err.message, says), "'%s' instead of '%s'", err.message, says);
+}
+
+START_TEST(hostile_requests)
+{
+    struct ad_graph *graph = build(16), *huge = build(16);
+    struct ad_device device;
+    struct ad_remote remote;
+    struct ad_keys keys = {.present = false};
+    Adaps__Wire__Welcome *welcome;
+    Adaps__Wire__Profile m = ADAPS__WIRE__PROFILE__INIT;
+    Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
+    void *bytes, *many;
+    size_t size, many_size;
+    ad_bed_init(&bed);
+    ad_bed_start(&bed, 1, NULL);
+    device = device_of_bed();
+    void *context = zmq_ctx_new();
+    ck_assert_int_eq(ad_remote_init(&remote, context, 0, &device, &keys, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_remote_hello(&remote, ad_clock_ns() + (int64_t)20000000000, &welcome, &err),
+                     ADAPS_OK);
+    ad_protobuf_free(&welcome->base);
+    ck_assert_int_eq(ad_plan_pack_graph(graph, &bytes, &size, &err), ADAPS_OK);
+    m.graph.data = bytes;
+    m.graph.len = size;
+    m.threads = 1;
+    m.parts = list;
+    part.h1 = part.w1 = 32;
+    part.c1 = 16;
+    expect_refusal(&remote, &m, "0 parts");
+    m.n_parts = 1;
+    m.budget_ms = 4000000000u;
+    expect_refusal(&remote, &m, "to measure: at most");
+    m.budget_ms = 10;
+    m.threads = 4000000000u;
+    expect_refusal(&remote, &m, "65 threads");
+    m.threads = 1;
+    part.op = -7;
+    expect_refusal(&remote, &m, "op -7");
+    part.op = 0;
+    part.h1 = 1 << 30;
+    expect_refusal(&remote, &m, "cannot be computed alone");
+    part.h1 = 32;
+    m.graph.len = size / 2;
+    expect_refusal(&remote, &m, "agent0");
+    m.graph.len = 0;
+    expect_refusal(&remote, &m, "agent0");
+    /* More memory than there is: a dense layer of 2^31 weights over and over. */
+    for (int i = 0; i < huge->nops; i++)
+        if (huge->ops[i].kind == AD_OP_FC) {
+            huge->weights[huge->ops[i].weight].rows = 400000;
+            huge->weights[huge->ops[i].bias].rows = 400000;
+            huge->values[huge->ops[i].output].box.c = 400000;
+            huge->values[huge->ops[i].output].dims[1] = 400000;
+            part.op = i;
+        }
+    ck_assert_int_eq(ad_plan_pack_graph(huge, &many, &many_size, &err), ADAPS_OK);
+    m.graph.data = many;
+    m.graph.len = many_size;
+    part.h1 = part.w1 = 1;
+    part.c1 = 400000;
+    if (sysconf(_SC_PHYS_PAGES) * 4096.0 < 24e9)
+        expect_refusal(&remote, &m, "of memory");
+    /* It still serves. */
+    m.graph.data = bytes;
+    m.graph.len = size;
+    part = (Adaps__Wire__Part)ADAPS__WIRE__PART__INIT;
+    part.h1 = part.w1 = 32;
+    part.c1 = 16;
+    remote.session = 18;
+    ck_assert_int_eq(ad_remote_send(&remote, AD_FRAME_PROFILE, 0, &m.base, NULL, 0, &err),
+                     ADAPS_OK);
+    ck_assert_msg(ad_remote_await(&remote, AD_FRAME_PROFILED, ad_clock_ns() + (int64_t)20000000000,
+                                  AD_WAIT_PING, &err) == ADAPS_OK,
+                  "%s", err.message);
+    ad_remote_fini(&remote);
+    zmq_ctx_term(context);
+    ad_bed_fini(&bed);
+    ad_free(bytes);
+    ad_free(many);
+    ad_graph_free(graph);
+    ad_graph_free(huge);
+}
+END_TEST
+
+/* One at a time; and who goes away in the midst of it leaves the agent free. */
+START_TEST(busy_and_gone)
+{
+    struct ad_graph *graph = build(64);
+    struct ad_device device;
+    struct ad_remote first;
+    struct ad_keys keys = {.present = false};
+    struct ad_task tasks[32];
+    struct ad_agent_status status;
+    struct ad_probe_times times;
+    Adaps__Wire__Welcome *welcome;
+    Adaps__Wire__Profile m = ADAPS__WIRE__PROFILE__INIT;
+    Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
+    double seconds[32];
+    void *bytes;
+    int n = list_tasks(graph, tasks);
+    ad_bed_init(&bed);
+    ad_bed_start(&bed, 1, NULL);
+    device = device_of_bed();
+    void *context = zmq_ctx_new();
+    ck_assert_int_eq(ad_remote_init(&first, context, 0, &device, &keys, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_remote_hello(&first, ad_clock_ns() + (int64_t)20000000000, &welcome, &err),
+                     ADAPS_OK);
+    ad_protobuf_free(&welcome->base);
+    ck_assert_int_eq(ad_plan_pack_graph(graph, &bytes, &m.graph.len, &err), ADAPS_OK);
+    m.graph.data = bytes;
+    m.n_parts = 1;
+    m.parts = list;
+    m.threads = 1;
+    m.budget_ms = 100000;
+    part.h1 = part.w1 = 32;
+    part.c1 = 64;
+    first.session = 19;
+    ck_assert_int_eq(ad_remote_send(&first, AD_FRAME_PROFILE, 0, &m.base, NULL, 0, &err), ADAPS_OK);
+    do { /* until it is at work */
+        ck_assert_int_eq(ad_agent_query(&device, &usual, &status, &err), ADAPS_OK);
+    } while (!status.busy);
+    struct ad_probe *second = open_probe(&status);
+    ck_assert_int_eq(ad_probe_run(second, graph, tasks, n, 1, 0.1, seconds, &times, &err),
+                     ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, "busy"), "%s", err.message);
+    ad_remote_fini(&first);
+    zmq_ctx_term(context);
+    do {
+        ck_assert_int_eq(ad_agent_query(&device, &usual, &status, &err), ADAPS_OK);
+    } while (status.busy);
+    ck_assert_msg(ad_probe_run(second, graph, tasks, n, 1, 0.1, seconds, &times, &err) == ADAPS_OK,
+                  "%s", err.message);
+    ad_probe_close(second);
+    ad_bed_fini(&bed);
+    ad_free(bytes);
+    ad_graph_free(graph);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("profile");
+    TCase *c = tcase_create("profile");
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, here);
+    tcase_add_test(c, no_memory);
+    tcase_add_test(c, refused_tasks);
+    tcase_add_test(c, graph_alone);
+    tcase_add_test(c, on_an_agent);
+    tcase_add_test(c, hostile_requests);
+    tcase_add_test(c, busy_and_gone);
+    suite_add_tcase(suite, c);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
