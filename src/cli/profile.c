@@ -20,7 +20,8 @@
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
 #define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
-#define MODEL_MOST_S 12   /* nor a network's operators */
+#define MODEL_MOST_S 12   /* nor a network's operators, */
+#define LINK_MOST_S 3     /* nor a pair of links */
 
 enum { OPTION_MODEL = 'm' + 256, OPTION_BUDGET = 'b' + 256, OPTION_NO_LINKS = 'n' + 256 };
 
@@ -127,11 +128,41 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
     return status;
 }
 
+/* Every pair, one after the other. What a message costs its sender is the device's. */
+static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
+{
+    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
+                                         .key_file = p->options.key};
+    int n = p->cluster.ndevices;
+    double budget_s = fmin(LINK_MOST_S, p->budget_s / (2 * n));
+    enum adaps_status status = ADAPS_OK;
+    for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n && status == ADAPS_OK; b++) {
+            const struct ad_device *devices = p->cluster.devices;
+            struct ad_link_times times;
+            progress(p, "messages between %s and %s", devices[a].name, devices[b].name);
+            status = ad_probe_links(&devices[a], &devices[b], &session, budget_s, &times, err);
+            if (status != ADAPS_OK)
+                break;
+            p->cluster.links[a * n + b] = times.there;
+            p->cluster.links[b * n + a] = times.back;
+            p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy_a);
+            p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy_b);
+        }
+    for (int d = 0; d < n && status == ADAPS_OK; d++)
+        if (p->devices[d].copy_bw > 0)
+            p->devices[d].table.memory_bw =
+                fmin(p->devices[d].table.memory_bw, p->devices[d].copy_bw);
+    return status;
+}
+
 static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = load_models(p, err);
     for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
         status = measure_device(p, d, err);
+    if (p->links && status == ADAPS_OK)
+        status = measure_links(p, err);
     if (isatty(STDERR_FILENO))
         fputs("\r\033[K", stderr);
     return status;

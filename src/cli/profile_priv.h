@@ -42,6 +42,7 @@ struct ad_profile_device {
     double speed;       /* as measured, of an agent that emulates a slower device */
     double seconds;     /* that measuring took */
     double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */
+    double copy_bw;     /* of messages to others, bytes per second; 0 = not seen */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */
     double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */

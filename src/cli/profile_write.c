@@ -62,7 +62,8 @@ static void write_table(const struct ad_profile_device *p, FILE *out)
     }
     fprintf(out, "constant         = %s ; measured\n",
             time_text(table->constant_s, text, sizeof text));
-    fprintf(out, "memory_bandwidth = %.4gGB/s ; measured\n", table->memory_bw / 1e9);
+    fprintf(out, "memory_bandwidth = %.4gGB/s ; measured%s\n", table->memory_bw / 1e9,
+            p->copy_bw > 0 ? ": copying messages" : "");
     fprintf(out, "tile             = %d ; measured\n", table->tile);
 }
 

@@ -32,4 +32,17 @@ AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struc
                                              double budget_s, double *seconds,
                                              struct ad_probe_times *out, struct adaps_error *err);
 
+/* What a message takes between two agents: in addition to latency and bandwidth of the link, its
+ * sender copies it, at so many bytes per second. */
+struct ad_link_times {
+    struct ad_link there, back; /* a to b, b to a; half of a round trip each is the latency */
+    double copy_a, copy_b;
+};
+
+/* Times messages between two agents, which must be idle, for about budget_s. */
+AD_MUST_CHECK enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_device *b,
+                                               const struct ad_session_options *options,
+                                               double budget_s, struct ad_link_times *out,
+                                               struct adaps_error *err);
+
 #endif

@@ -81,6 +81,17 @@ AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
                                                  int threads, struct adaps_plan **out,
                                                  struct adaps_error *err);
 
+/* A plan of two devices that only exchange messages, one at a time: `count` times rows_there rows
+ * of 1 KiB from a to b, and rows_back (at most as many) back. link is what controllers expect. */
+#define AD_PING_ROW_BYTES 1024
+struct ad_ping {
+    int count;
+    int32_t rows_there, rows_back;
+};
+AD_MUST_CHECK enum adaps_status
+ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b, const struct ad_link *link,
+                 const struct ad_ping *ping, struct adaps_plan **out, struct adaps_error *err);
+
 /* A graph alone as bytes (plan.proto), without weight data; and back, verified, from anybody. */
 AD_MUST_CHECK enum adaps_status ad_plan_pack_graph(const struct ad_graph *graph, void **data,
                                                    size_t *size, struct adaps_error *err);

@@ -286,6 +286,30 @@ START_TEST(hostile_requests)
 }
 END_TEST
 
+/* Messages between two agents have times, whatever these are on a busy machine. */
+START_TEST(links)
+{
+    struct ad_device a, b;
+    struct ad_link_times times;
+    struct ad_bed *two = &bed;
+    ad_bed_init(two);
+    ad_bed_start(two, 2, NULL);
+    a = b = device_of_bed();
+    snprintf(b.name, sizeof b.name, "agent1");
+    snprintf(b.address, sizeof b.address, "%s", bed.address[1]);
+    ck_assert_msg(ad_probe_links(&a, &b, &usual, 0.3, &times, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert(times.there.bandwidth > 1e5 && times.back.bandwidth > 1e5);
+    ck_assert(isfinite(times.there.bandwidth) && isfinite(times.back.bandwidth));
+    ck_assert(times.there.latency > 0 && times.there.latency < 1);
+    ck_assert(times.copy_a > 0 && times.copy_b > 0);
+    ad_bed_kill(two, 1);
+    struct ad_session_options soon = {.deadline_s = 2};
+    ck_assert_int_eq(ad_probe_links(&a, &b, &soon, 0.3, &times, &err), ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, "agent1"), "%s", err.message);
+    ad_bed_fini(two);
+}
+END_TEST
+
 /* One at a time; and who goes away in the midst of it leaves the agent free. */
 START_TEST(busy_and_gone)
 {
@@ -343,7 +367,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("profile");
+    Suite *suite = suite_create("probe");
     TCase *c = tcase_create("profile");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, here);
@@ -352,6 +376,7 @@ int main(void)
     tcase_add_test(c, graph_alone);
     tcase_add_test(c, on_an_agent);
     tcase_add_test(c, hostile_requests);
+    tcase_add_test(c, links);
     tcase_add_test(c, busy_and_gone);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
