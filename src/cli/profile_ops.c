@@ -8,8 +8,8 @@
 
 /* A chunk of a network whose weights do not take more goes to the agent at a time; of a layer whose
  * weights take more, only some output channels are timed. */
-#define CHUNK_BYTES ((uint64_t)256 << 20)
-#define LAYER_BYTES ((uint64_t)32 << 20)
+#define CHUNK_BYTES ((uint64_t)512 << 20)
+#define LAYER_BYTES ((uint64_t)128 << 20)
 
 /* Whole operators and bands, as parts of the rows; and how the time is shared among them. */
 static const struct {
@@ -35,23 +35,30 @@ static uint64_t weight_bytes(const struct ad_graph *graph, const struct ad_op *o
     return (uint64_t)w->rows * (uint64_t)w->row_elements * sizeof(float);
 }
 
+static uint64_t layer_limit(const struct ad_profile_device *device)
+{
+    uint64_t limit = device->status.memory_available / 24;
+    return limit < LAYER_BYTES ? limit : LAYER_BYTES;
+}
+
 /* Share of the output channels that are timed. */
-static double channel_share(const struct ad_graph *graph, const struct ad_op *op)
+static double channel_share(const struct ad_graph *graph, const struct ad_op *op, uint64_t limit)
 {
     uint64_t bytes = weight_bytes(graph, op);
     int64_t channels = graph->values[op->output].box.c;
-    if (bytes <= LAYER_BYTES || op->groups > 1 || channels < 64)
+    if (bytes <= limit || op->groups > 1 || channels < 64)
         return 1;
-    double rows = floor((double)channels * (double)LAYER_BYTES / (double)bytes / 16) * 16;
+    double rows = floor((double)channels * (double)limit / (double)bytes / 16) * 16;
     return fmax(rows, 16) / (double)channels;
 }
 
 /* The middle `share` of the rows of an op's output; empty when it cannot be less than the whole. */
-static struct ad_region band(const struct ad_graph *graph, const struct ad_op *op, double share)
+static struct ad_region band(const struct ad_graph *graph, const struct ad_op *op, double share,
+                             uint64_t limit)
 {
     struct ad_region whole = ad_region_whole(&graph->values[op->output]), r = whole;
     int32_t rows = (int32_t)fmax(1, round(whole.h1 * share));
-    r.c1 = (int32_t)round(whole.c1 * channel_share(graph, op));
+    r.c1 = (int32_t)round(whole.c1 * channel_share(graph, op, limit));
     if (share < 1) {
         r.h0 = (whole.h1 - rows) / 2;
         r.h1 = r.h0 + rows;
@@ -102,7 +109,7 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
         tasks && seconds ? ADAPS_OK : ad_error_memory(err, "profile", room * sizeof *tasks);
     int n = 0;
     for (int i = first; i < end && status == ADAPS_OK; i++) {
-        struct ad_region region = band(graph, &graph->ops[i], share);
+        struct ad_region region = band(graph, &graph->ops[i], share, layer_limit(device));
         if (!ad_region_empty(region))
             tasks[n++] = (struct ad_task){i, region};
     }
@@ -119,12 +126,14 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
 }
 
 /* Where the chunk that begins with op `first` ends. */
-static int chunk_end(const struct ad_graph *graph, int first, uint64_t limit)
+static int chunk_end(const struct ad_graph *graph, int first,
+                     const struct ad_profile_device *device)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, limit = device->status.memory_available / 8;
     int i = first;
+    limit = limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
     for (; i < graph->nops; i++) {
-        double share = channel_share(graph, &graph->ops[i]);
+        double share = channel_share(graph, &graph->ops[i], layer_limit(device));
         bytes += (uint64_t)((double)weight_bytes(graph, &graph->ops[i]) * share);
         if (bytes > limit && i > first)
             break;
@@ -137,13 +146,11 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
                                    struct ad_timed_model *model, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    uint64_t limit = device->status.memory_available / 8;
     int chunks = 0;
-    limit = limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
-    for (int i = 0; i < graph->nops; i = chunk_end(graph, i, limit))
+    for (int i = 0; i < graph->nops; i = chunk_end(graph, i, device))
         chunks++;
     for (int first = 0; first < graph->nops && status == ADAPS_OK;) {
-        int end = chunk_end(graph, first, limit);
+        int end = chunk_end(graph, first, device);
         for (int p = 0; p < PARTS && status == ADAPS_OK; p++) {
             struct ad_probe_times times;
             status = time_part(probe, graph, first, end, parts[p].rows, threads,
