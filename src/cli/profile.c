@@ -148,6 +148,8 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
             p->cluster.links[b * n + a] = times.back;
             p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy_a);
             p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy_b);
+            p->devices[a].message_s = times.message_a;
+            p->devices[b].message_s = times.message_b;
         }
     for (int d = 0; d < n && status == ADAPS_OK; d++)
         if (p->devices[d].copy_bw > 0)
@@ -267,15 +269,17 @@ static json_t *device_json(const struct profile *p, int d)
                                  "feed_ms", m->models[i].feed_s * 1e3, "fetch_ms",
                                  m->models[i].fetch_s * 1e3, "passes", m->models[i].passes));
     return json_pack(
-        "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, s:o}", "name",
-        ad_report_json_text(p->cluster.devices[d].name), "cpu", ad_report_json_text(m->status.cpu),
-        "measured", m->when, "threads", p->cluster.devices[d].threads, "load", m->status.load1,
-        "temperature_c",
+        "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, "
+        "s:o}",
+        "name", ad_report_json_text(p->cluster.devices[d].name), "cpu",
+        ad_report_json_text(m->status.cpu), "measured", m->when, "threads",
+        p->cluster.devices[d].threads, "load", m->status.load1, "temperature_c",
         isnan(m->status.temperature_c) ? json_null() : ad_json_real(m->status.temperature_c),
-        "emulated_speed", m->speed, "constant_us", m->table.constant_s * 1e6,
-        "memory_bandwidth_gb_s", m->table.memory_bw / 1e9, "tile", m->table.tile,
-        "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib", m->slice_bytes / 1048576, "shapes",
-        (json_int_t)m->count, "seconds", m->seconds, "classes", classes, "models", models);
+        "emulated_speed", m->speed, "relative", ad_json_real(relative_speed(p, d)), "message_us",
+        m->message_s * 1e6, "constant_us", m->table.constant_s * 1e6, "memory_bandwidth_gb_s",
+        m->table.memory_bw / 1e9, "tile", m->table.tile, "cold_weights_gb_s", m->cold_bw / 1e9,
+        "slice_mib", m->slice_bytes / 1048576, "shapes", (json_int_t)m->count, "seconds",
+        m->seconds, "classes", classes, "models", models);
 }
 
 static int print_json(const struct profile *p)

@@ -43,6 +43,7 @@ struct ad_profile_device {
     double seconds;     /* that measuring took */
     double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */
     double copy_bw;     /* of messages to others, bytes per second; 0 = not seen */
+    double message_s;   /* that sending a message takes beside copying */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */
     double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */

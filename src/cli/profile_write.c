@@ -42,6 +42,8 @@ static void write_conditions(const struct ad_profile_device *p, int threads, FIL
     }
     if (p->cold_bw > 0)
         fprintf(out, "; cold weights: %.3g GB/s\n", p->cold_bw / 1e9);
+    if (p->message_s > 0)
+        fprintf(out, "; sending a message: %.3g us beside copying\n", p->message_s * 1e6);
     if (p->slice_bytes > 0)
         fprintf(out, "; slices of output channels at full rate: up to %.3g MiB of weights\n",
                 p->slice_bytes / 1048576);

@@ -37,6 +37,7 @@ AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struc
 struct ad_link_times {
     struct ad_link there, back; /* a to b, b to a; half of a round trip each is the latency */
     double copy_a, copy_b;
+    double message_a, message_b; /* seconds that sending takes beside copying */
 };
 
 /* Times messages between two agents, which must be idle, for about budget_s. */

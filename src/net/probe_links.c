@@ -131,5 +131,7 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
     out->copy_a = more / fmax(there.send_a - small.send_a, 1e-9);
     out->copy_b = more / fmax(copy_b, 1e-9);
+    out->message_a = fmax(small.send_a, 0);
+    out->message_b = fmax(small.send_b, 0);
     return ADAPS_OK;
 }
