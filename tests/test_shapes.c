@@ -279,6 +279,8 @@ START_TEST(copies_share)
                        "add 4x8x8 -> 4x8x8 = 4:4us\n";
     ck_assert_int_eq(load(text, &c), ADAPS_OK);
     ck_assert_ptr_null(c.devices[0].table.shapes);
+    ck_assert(!ad_cost_same(&c.devices[0], &c.devices[1]));
+    ck_assert(ad_cost_same(&c.devices[1], &c.devices[1]));
     ck_assert_int_eq(ad_shapes_count(c.devices[1].table.shapes), 2);
     ck_assert_int_eq(ad_cluster_copy(&c, &copy, &err), ADAPS_OK);
     ad_cluster_fini(&c);

@@ -1,6 +1,7 @@
 #include "cost/cost.h"
 
 #include <math.h>
+#include <string.h>
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
 {
@@ -114,4 +115,12 @@ double ad_cost_seconds(const struct ad_device *device, const struct ad_work *wor
     if (work->behind > 0)
         seconds += work->behind / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
     return seconds;
+}
+
+bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
+{
+    const struct ad_cost_table *x = &a->table, *y = &b->table;
+    return a->speed == b->speed && x->constant_s == y->constant_s &&
+           x->memory_bw == y->memory_bw && x->tile == y->tile && x->shapes == y->shapes &&
+           memcmp(x->rate, y->rate, sizeof x->rate) == 0;
 }

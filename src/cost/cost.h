@@ -25,6 +25,9 @@ struct ad_work {
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows);
 
+/* Whether two devices take the same time for anything. */
+bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
+
 /* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
  * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
  * one interpolated from those of its class, if there are any, and behind. */
