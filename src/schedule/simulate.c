@@ -190,17 +190,13 @@ static bool count_tags(const struct ad_schedule *schedule, size_t *ntags)
     return true;
 }
 
-/* Each distinct device once: equal tables and speeds take equal times. */
+/* Each distinct device once. */
 static void classify(struct ad_clocks *c, const struct ad_cluster *cluster)
 {
     for (int d = 0; d < cluster->ndevices; d++) {
-        const struct ad_device *a = &cluster->devices[d];
         c->class[d] = d;
         for (int e = 0; e < d && c->class[d] == d; e++) {
-            const struct ad_device *b = &cluster->devices[e];
-            if (a->speed == b->speed && a->table.constant_s == b->table.constant_s &&
-                a->table.memory_bw == b->table.memory_bw &&
-                memcmp(a->table.rate, b->table.rate, sizeof a->table.rate) == 0)
+            if (ad_cost_same(&cluster->devices[d], &cluster->devices[e]))
                 c->class[d] = c->class[e];
         }
     }
