@@ -147,7 +147,7 @@ static void scramble(const struct ad_terrain *t, struct ad_layout *layout, struc
     layout->hub = ad_rng_below(rng, 6) ? -1 : (int)ad_rng_below(rng, n);
     layout->levels = t->levels && ad_rng_below(rng, 2);
     layout->parts = (int)ad_rng_below(rng, AD_MAX_PARTS + 1);
-    layout->order = (enum ad_order)ad_rng_below(rng, AD_ORDER_EDGES + 1);
+    layout->order = (enum ad_order)ad_rng_below(rng, AD_ORDERS);
     for (int i = first; i < layout->nops && i < first + count; i++) {
         double weight[AD_MAX_DEVICES];
         enum ad_dim dim = (enum ad_dim)ad_rng_below(rng, AD_DIMS);
@@ -325,7 +325,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1}, {2, "single", 2}, {4, "single", 4},   {4, "edgeflow", 1},
-        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 20277}, {4, "auto", 40873},
+        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 20310}, {4, "auto", 40980},
     };
     struct problem p;
     struct ad_search_result r;

@@ -565,6 +565,25 @@ void ad_assignment_fini(struct ad_assignment *assignment)
     *assignment = (struct ad_assignment){0};
 }
 
+bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b)
+{
+    size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
+    return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
+           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+           memcmp(a->region, b->region, count * sizeof *a->region) == 0;
+}
+
+void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *to)
+{
+    size_t nops = (size_t)from->nops, count = nops * (size_t)from->ndevices;
+    to->hub = from->hub;
+    to->levels = from->levels;
+    to->parts = from->parts;
+    to->order = from->order;
+    memcpy(to->early, from->early, nops * sizeof *to->early);
+    memcpy(to->region, from->region, count * sizeof *to->region);
+}
+
 int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
 {
     int64_t bytes = ad_region_bytes(graph, step->value, step->region);

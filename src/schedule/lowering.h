@@ -153,7 +153,7 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
 
 /* The steps of all devices, tasks out of graph order (order.c); the programs have room for
  * AD_ORDER_PIECES_PER_OP tasks per op unless the order is the graph's. False without memory. */
-#define AD_ORDER_PIECES_PER_OP (6 + AD_MAX_PARTS - 1)
+#define AD_ORDER_PIECES_PER_OP 26
 AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
 void ad_lowering_order_fini(struct ad_lowering *l);
 

@@ -5,7 +5,9 @@
 
 #include <string.h>
 
-#define MAX_REST 4     /* boxes that are left behind the edges */
+#define MAX_REST 4  /* boxes that are left behind the edges */
+#define CORE_PART 3 /* cores are at least such a part of a band */
+#define MAX_ROWS (AD_MAX_PARTS - 1 + 2)
 #define MAX_STEPPED 16 /* inputs of an op that follows the parts of the network's input */
 
 static size_t at(const struct ad_lowering *l, int index, int device)
@@ -226,6 +228,87 @@ static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_st
     }
 }
 
+/* --- cores --- */
+
+/* What the whole band of a device takes. */
+static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
+{
+    if (cut->band_ns[device] >= 0)
+        return cut->band_ns[device];
+    const struct ad_op *what = &l->graph->ops[op];
+    const struct ad_region *reads = l->memo[op].now->reads;
+    struct ad_task task = {op, *ad_computed_at(l, op, device)};
+    struct ad_region read[MAX_STEPPED];
+    for (int k = 0; k < what->ninputs; k++)
+        read[k] = reads[at(l, k, device)];
+    cut->band_ns[device] =
+        ad_clocks_reading_ns(l->graph, &l->cluster->devices[device], &task, read);
+    return cut->band_ns[device];
+}
+
+/* What a device waits for at worst when it reads messages of a value: the longest way of one; 0
+ * without any. */
+static int64_t longest_way(const struct ad_lowering *l, int producer, int device)
+{
+    const struct ad_transfers *sends = &l->memo[producer].now->sends;
+    int64_t most = 0;
+    for (size_t t = 0; t < sends->count; t++) {
+        const struct ad_transfer *m = &sends->list[t];
+        int64_t way = m->wire_ns + l->clocks->latency[at(l, m->from, m->to)];
+        if (m->to == device && way > most)
+            most = way;
+    }
+    return most;
+}
+
+/* What is there of input k before the messages; *due: how long they are on their way. False when
+ * that is all that is read. */
+static bool core_input(struct ad_lowering *l, const struct ad_op *op, int k, int device,
+                       struct ad_region *have, int64_t *due)
+{
+    int p = l->graph->values[op->inputs[k]].producer;
+    *have = ad_region_whole(&l->graph->values[op->inputs[k]]);
+    if (p < 0)
+        return false;
+    const struct ad_core *core = &l->orders.ops[p].cut->cores[device];
+    int64_t way = l->early[p] ? longest_way(l, p, device) : 0;
+    if (way > 0)
+        *have = *ad_computed_at(l, p, device);
+    if (core->due > 0) {
+        have->h0 = core->h0 > have->h0 ? core->h0 : have->h0;
+        have->h1 = core->h1 < have->h1 ? core->h1 : have->h1;
+    }
+    way = core->due > way ? core->due : way;
+    *due = way > *due ? way : *due;
+    return way > 0;
+}
+
+/* The core of an op's band. None where it is less than a third of the band, or not of its width. */
+static void find_core(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
+{
+    const struct ad_op *what = &l->graph->ops[op];
+    struct ad_region band = *ad_computed_at(l, op, device), have[MAX_STEPPED];
+    struct ad_core *core = &cut->cores[device];
+    bool waits = false;
+    int64_t due = 0;
+    if (ad_region_empty(band) || what->ninputs > MAX_STEPPED)
+        return;
+    for (int k = 0; k < what->ninputs; k++)
+        waits = core_input(l, what, k, device, &have[k], &due) || waits;
+    if (!waits)
+        return;
+    struct ad_region there = ad_region_intersect(ad_yield(l->graph, what, have), band),
+                     same = there;
+    same.h0 = band.h0;
+    same.h1 = band.h1;
+    if (ad_region_empty(there) || ad_region_equal(there, band) || !ad_region_equal(same, band) ||
+        CORE_PART * (there.h1 - there.h0) < band.h1 - band.h0)
+        return;
+    int64_t ns = band_ns(l, op, device, cut) * (there.h1 - there.h0) / (band.h1 - band.h0);
+    *core = (struct ad_core){there.h0, there.h1, due > ns ? due - ns : 0};
+    cut->cored = cut->cored || core->due > 0;
+}
+
 /* --- pieces --- */
 
 static bool add_piece(struct ad_cut *cut, int op, int device, struct ad_region region, bool edge)
@@ -237,15 +320,37 @@ static bool add_piece(struct ad_cut *cut, int op, int device, struct ad_region r
     return true;
 }
 
-/* A part of the rest of a band, cut at its steps. */
+/* Where a band is cut, ascending: at its steps and its core. */
+static int cut_rows(const struct ad_cut *cut, int device, int32_t rows[MAX_ROWS])
+{
+    const struct ad_steps *steps = &cut->steps[device];
+    const struct ad_core *core = &cut->cores[device];
+    int count = 0;
+    for (int c = 0; c < steps->count; c++)
+        rows[count++] = steps->row[c];
+    if (core->h1 > core->h0) {
+        rows[count++] = core->h0;
+        rows[count++] = core->h1;
+    }
+    for (int i = 1; i < count; i++)
+        for (int k = i; k > 0 && rows[k] < rows[k - 1]; k--) {
+            int32_t swap = rows[k];
+            rows[k] = rows[k - 1];
+            rows[k - 1] = swap;
+        }
+    return count;
+}
+
+/* A part of the rest of a band, cut at its rows. */
 static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
                      struct ad_region rest)
 {
     const struct ad_op *what = &l->graph->ops[op];
-    const struct ad_steps *steps = &cut->steps[device];
-    for (int c = 0; c < steps->count; c++) {
+    int32_t rows[MAX_ROWS];
+    int count = cut_rows(cut, device, rows);
+    for (int c = 0; c < count; c++) {
         struct ad_region upper = rest, lower = rest;
-        upper.h1 = lower.h0 = steps->row[c];
+        upper.h1 = lower.h0 = rows[c];
         if (ad_region_empty(upper) || ad_region_empty(lower) ||
             !ad_region_allowed(l->graph, what, upper) || !ad_region_allowed(l->graph, what, lower))
             continue;
@@ -293,7 +398,8 @@ static bool cut_band(struct ad_lowering *l, struct ad_cut *cut, int op, int devi
     bool room = true;
     if (ad_region_empty(band))
         return true;
-    if (edges->count == 0 && cut->steps[device].count == 0)
+    if (edges->count == 0 && cut->steps[device].count == 0 &&
+        cut->cores[device].h1 == cut->cores[device].h0)
         return add_piece(cut, op, device, band, false);
     int nrest = rest_of(l, op, band, edges, rest);
     if (nrest < 0)
@@ -361,27 +467,12 @@ static bool note_sent(struct ad_lowering *l, int op, struct ad_cut *cut)
     return true;
 }
 
-/* What the whole band of a device takes. */
-static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
-{
-    if (cut->band_ns[device] >= 0)
-        return cut->band_ns[device];
-    const struct ad_op *what = &l->graph->ops[op];
-    const struct ad_region *reads = l->memo[op].now->reads;
-    struct ad_task task = {op, *ad_computed_at(l, op, device)};
-    struct ad_region read[MAX_STEPPED];
-    for (int k = 0; k < what->ninputs; k++)
-        read[k] = reads[at(l, k, device)];
-    cut->band_ns[device] =
-        ad_clocks_reading_ns(l->graph, &l->cluster->devices[device], &task, read);
-    return cut->band_ns[device];
-}
-
 /* active: the devices (bits) that follow steps. */
 static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_cut *cut)
 {
     memset(cut->steps, 0, (size_t)l->ndevices * sizeof *cut->steps);
-    cut->stepped = false;
+    memset(cut->cores, 0, (size_t)l->ndevices * sizeof *cut->cores);
+    cut->stepped = cut->cored = false;
     cut->count = 0;
     for (int d = 0; d < l->ndevices; d++) {
         size_t first = cut->count;
@@ -389,6 +480,8 @@ static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_
         cut->band_ns[d] = -1;
         if (active >> d & 1)
             follow_steps(l, op, d, &cut->steps[d]);
+        if (l->order == AD_ORDER_CORES)
+            find_core(l, op, d, cut);
         cut->stepped = cut->stepped || cut->steps[d].count > 0;
         if (!cut_band(l, cut, op, d))
             return false;
@@ -409,7 +502,8 @@ static bool same_cuts(const struct ad_lowering *l, const struct ad_cut *a, const
         if (x->device != y->device || x->edge != y->edge || !ad_region_equal(x->region, y->region))
             return false;
     }
-    return memcmp(a->steps, b->steps, (size_t)l->ndevices * sizeof *a->steps) == 0;
+    return memcmp(a->steps, b->steps, (size_t)l->ndevices * sizeof *a->steps) == 0 &&
+           memcmp(a->cores, b->cores, (size_t)l->ndevices * sizeof *a->cores) == 0;
 }
 
 /* The stamp of the answer at `place`: that of an equal one, or a fresh one. */
@@ -447,6 +541,19 @@ static void follow(struct ad_lowering *l, int op, struct ad_cut *cut, struct fol
     }
 }
 
+/* What cores depend on, two numbers per input. */
+static void core_key(const struct ad_lowering *l, const struct ad_op *op, uint64_t *key)
+{
+    memset(key, 0, 2 * (size_t)op->ninputs * sizeof *key);
+    for (int k = 0; k < op->ninputs && l->order == AD_ORDER_CORES; k++) {
+        int p = l->graph->values[op->inputs[k]].producer;
+        if (p < 0)
+            continue;
+        key[2 * k] = 2 * l->memo[p].now->stamp + l->early[p] + 1;
+        key[2 * k + 1] = l->orders.ops[p].cut->cored ? l->orders.ops[p].cut_stamp : 0;
+    }
+}
+
 static bool find_cut(struct ad_lowering *l, int op, struct following *f)
 {
     struct ad_orders *o = &l->orders;
@@ -458,6 +565,7 @@ static bool find_cut(struct ad_lowering *l, int op, struct following *f)
         o->key[3 + k] = active != 0 ? steps_stamp(l, what->inputs[k]) : 0;
         steps = steps || o->key[3 + k] != 0;
     }
+    core_key(l, what, &o->key[3 + what->ninputs]);
     o->key[0] = l->memo[op].now->stamp;
     o->key[1] = mine->edged && mine->edged->any ? mine->edged_stamp : 0;
     o->key[2] = steps ? active : 0;
@@ -502,7 +610,7 @@ static bool init_op(struct ad_lowering *l, int op)
     int v = l->graph->ops[op].output, ninputs = l->graph->ops[op].ninputs;
     int nreaders = l->first_reader[v + 1] - l->first_reader[v];
     bool room = ad_memo_init(&p->edged_memo, &l->arena, 2 + nreaders + ninputs) &&
-                ad_memo_init(&p->cut_memo, &l->arena, 3 + ninputs) &&
+                ad_memo_init(&p->cut_memo, &l->arena, 3 + 3 * ninputs) &&
                 ad_memo_init(&p->links_memo, &l->arena, 2 + 2 * ninputs);
     for (int i = 0; i < l->kept && room; i++) {
         struct ad_cut *cut = &p->cut_kept[i];
@@ -511,7 +619,8 @@ static bool init_op(struct ad_lowering *l, int op)
         cut->first = ad_arena_alloc(&l->arena, n + 1, sizeof *cut->first);
         cut->band_ns = ad_arena_alloc(&l->arena, n, sizeof *cut->band_ns);
         cut->steps = ad_arena_alloc(&l->arena, n, sizeof *cut->steps);
-        room = edged->by_device && cut->first && cut->band_ns && cut->steps;
+        cut->cores = ad_arena_alloc(&l->arena, n, sizeof *cut->cores);
+        room = cut->cores && edged->by_device && cut->first && cut->band_ns && cut->steps;
     }
     return room;
 }
@@ -522,7 +631,7 @@ static size_t key_room(const struct ad_graph *graph)
     size_t nreads = 0;
     for (int i = 0; i < graph->nops; i++)
         nreads += (size_t)graph->ops[i].ninputs;
-    return 2 * nreads + 4;
+    return 3 * nreads + 4;
 }
 
 bool ad_pieces_init(struct ad_lowering *l)

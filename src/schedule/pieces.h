@@ -9,7 +9,10 @@
  * of the band is one piece.
  *
  * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts
- * that are there end, so that computing starts with the first part. */
+ * that are there end, so that computing starts with the first part.
+ *
+ * With AD_ORDER_CORES bands are also cut where rows begin that need a message of an early op, and
+ * so are those that read them, until what needs no message (the core) hides its way. */
 #ifndef AD_SCHEDULE_PIECES_H
 #define AD_SCHEDULE_PIECES_H
 
@@ -104,6 +107,12 @@ struct ad_steps {
     int32_t row[AD_MAX_PARTS - 1];
 };
 
+/* The rows of a band that need no message that is still on its way; empty: not known, or all. */
+struct ad_core {
+    int32_t h0, h1;
+    int64_t due; /* ns of computing that are wanted behind it; 0: enough */
+};
+
 struct ad_piece {
     int op, device;
     bool edge;
@@ -122,6 +131,8 @@ struct ad_cut {
     int64_t *band_ns;          /* by device: all of the band at once */
     struct ad_steps *steps;    /* by device */
     bool stepped;              /* there are steps */
+    struct ad_core *cores;     /* by device */
+    bool cored;                /* there are cores that are due */
     struct ad_ints unfinished; /* by message of the op: of how many pieces it is */
     struct ad_ints sent;       /* the messages of which the pieces are parts, by piece */
 };

@@ -18,7 +18,10 @@ enum ad_order {
     AD_ORDER_READY,  /* what can start soonest; of that the op with the longest way to the end */
     AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
                         it takes of the ops before them */
-    AD_ORDER_EDGES   /* likewise, and the rest of an op never before that */
+    AD_ORDER_EDGES,  /* likewise, and the rest of an op never before that */
+    AD_ORDER_CORES,  /* as AD_ORDER_PIECES, and of what reads messages of early ops the rows that
+                        need  none of them before those that do */
+    AD_ORDERS
 };
 
 /* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
@@ -43,6 +46,11 @@ struct ad_assignment {
 AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
                                                    int ndevices, struct adaps_error *err);
 void ad_assignment_fini(struct ad_assignment *assignment);
+
+/* Of the same numbers of ops and devices. */
+bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b);
+void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *to);
+
 static inline struct ad_region *ad_assigned(struct ad_assignment *a, int op, int device)
 {
     return &a->region[(size_t)op * (size_t)a->ndevices + (size_t)device];

@@ -75,25 +75,6 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     return status;
 }
 
-static bool same_assignment(const struct ad_assignment *a, const struct ad_assignment *b)
-{
-    size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
-    return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
-           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
-           memcmp(a->region, b->region, count * sizeof *a->region) == 0;
-}
-
-static void copy_assignment(const struct ad_assignment *from, struct ad_assignment *to)
-{
-    size_t nops = (size_t)from->nops, count = nops * (size_t)from->ndevices;
-    to->hub = from->hub;
-    to->levels = from->levels;
-    to->parts = from->parts;
-    to->order = from->order;
-    memcpy(to->early, from->early, nops * sizeof *to->early);
-    memcpy(to->region, from->region, count * sizeof *to->region);
-}
-
 /* The remembered assignment, or a place for it, goes to the front. */
 static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *assignment)
 {
@@ -101,12 +82,12 @@ static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *as
     uint64_t hash = XXH3_64bits(assignment->region, count * sizeof *assignment->region);
     int place = 0;
     while (place < SCORED - 1 && !(s->scored[place].valid && s->scored[place].hash == hash &&
-                                   same_assignment(assignment, &s->scored[place].assignment)))
+                                   ad_assignment_same(assignment, &s->scored[place].assignment)))
         place++;
     struct scored found = s->scored[place];
     memmove(&s->scored[1], &s->scored[0], (size_t)place * sizeof found);
     found.valid =
-        found.valid && found.hash == hash && same_assignment(assignment, &found.assignment);
+        found.valid && found.hash == hash && ad_assignment_same(assignment, &found.assignment);
     found.hash = hash;
     s->scored[0] = found;
     return &s->scored[0];
@@ -137,7 +118,7 @@ enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignmen
         enum adaps_status status = clock_anew(s, assignment, limit_ns, &scored->forecast);
         if (status != ADAPS_OK)
             return status;
-        copy_assignment(assignment, &scored->assignment);
+        ad_assignment_copy(assignment, &scored->assignment);
         scored->limit = limit_ns;
         scored->valid = true;
     }

@@ -1,6 +1,7 @@
 /* Annealing: a random move is kept when the clock gets better, or not much worse for the
  * temperature, which falls from a thousandth of the latency to nothing; several falls, each from
- * the best so far. */
+ * the best so far. Moves mostly touch ops that are critical now (focus.h), and those that leave the
+ * assignment as it is cost no evaluation. */
 #include "search/anneal.h"
 #include "base/clock.h"
 #include "search/moves.h"
@@ -18,6 +19,8 @@ struct anneal {
     struct ad_layout now, trial;
     struct ad_score score; /* of now */
     struct ad_rng rng;
+    struct ad_focus focus;           /* of now */
+    struct ad_assignment assignment; /* of now */
 };
 
 static double energy(const struct anneal *a, const struct ad_score *score)
@@ -32,31 +35,66 @@ static double uniform(struct anneal *a)
     return (double)(ad_rng_next(&a->rng) >> 11) * 0x1p-53;
 }
 
-static bool accepts(struct anneal *a, const struct ad_score *score, double temperature)
+/* allowed: so much worse may it be. */
+static bool accepts(struct anneal *a, const struct ad_score *score, double allowed)
 {
     if (ad_score_better(score, &a->score))
         return true;
     if (score->excess > a->score.excess || score->late > a->score.late)
         return false;
-    double worse = energy(a, score) - energy(a, &a->score);
-    return worse <= -log(1 - uniform(a)) * temperature;
+    return energy(a, score) - energy(a, &a->score) <= allowed;
+}
+
+static void swap_layouts(struct anneal *a)
+{
+    struct ad_layout swap = a->now;
+    a->now = a->trial;
+    a->trial = swap;
+}
+
+/* Now's assignment is the last one made: keeps it, and what is critical in its schedule. */
+static enum adaps_status note_now(struct anneal *a)
+{
+    const struct ad_search_problem *p = a->eval->terrain->problem;
+    const struct ad_schedule *schedule;
+    ad_assignment_copy(&a->eval->scratch, &a->assignment);
+    enum adaps_status status = ad_scorer_run(a->eval->scorer, &a->assignment, false, &schedule);
+    if (status != ADAPS_OK)
+        return status;
+    return ad_focus_find(&a->focus, p->graph, schedule, p->cluster->source, a->eval->err);
+}
+
+/* Moves now until its assignment is another: that is the trial. False when IDLE_MOVES change
+ * nothing that matters. */
+static bool draw_trial(struct anneal *a)
+{
+    for (int i = 0; i < IDLE_MOVES; i++) {
+        ad_layout_copy(&a->now, &a->trial);
+        if (!ad_move(a->eval->terrain, &a->focus, &a->rng, &a->trial))
+            continue;
+        ad_eval_assign(a->eval, &a->trial);
+        if (!ad_assignment_same(&a->eval->scratch, &a->assignment))
+            return true;
+        swap_layouts(a);
+    }
+    return false;
 }
 
 static enum adaps_status step(struct anneal *a, double temperature)
 {
     struct ad_score score;
-    ad_layout_copy(&a->now, &a->trial);
-    for (int i = 0; !ad_move(a->eval->terrain, &a->rng, &a->trial); i++)
-        if (i == IDLE_MOVES)
-            return ADAPS_OK;
+    if (!draw_trial(a))
+        return ADAPS_OK;
+    double allowed = -log(1 - uniform(a)) * temperature;
+    if (a->eval->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
+        a->eval->limit_ns = a->score.makespan_ns + (int64_t)allowed;
     enum adaps_status status = ad_eval_score(a->eval, &a->trial, a->best, &score);
-    if (status == ADAPS_OK && accepts(a, &score, temperature)) {
-        struct ad_layout swap = a->now;
-        a->now = a->trial;
-        a->trial = swap;
-        a->score = score;
-    }
-    return status;
+    a->eval->limit_ns = INT64_MAX;
+    if (status != ADAPS_OK || !accepts(a, &score, allowed))
+        return status;
+    swap_layouts(a);
+    a->score = score;
+    return note_now(a);
 }
 
 /* One fall of the temperature. */
@@ -68,8 +106,9 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     a->now.hub = -1; /* directly is hardly ever later, nor are pictures as bytes */
     a->now.levels = a->eval->terrain->levels;
     a->score = a->best->score;
-    if (a->now.hub != a->best->layout.hub || a->now.levels != a->best->layout.levels)
-        status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
+    status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
+    if (status == ADAPS_OK)
+        status = note_now(a);
     for (int64_t i = 0; i < evaluations && status == ADAPS_OK; i++) {
         double part = (double)i / (double)evaluations;
         if (deadline > 0 && ad_clock_ns() >= deadline)
@@ -103,12 +142,16 @@ enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t
     enum adaps_status status = ad_layout_init(&a.now, nops, n, eval->err);
     if (status == ADAPS_OK)
         status = ad_layout_init(&a.trial, nops, n, eval->err);
+    if (status == ADAPS_OK)
+        status = ad_assignment_init(&a.assignment, nops, n, eval->err);
     double hot = HOT;
     for (int i = 0; i < FALLS && status == ADAPS_OK; i++, hot /= 2) {
         status = fall(&a, hot, evaluations / FALLS);
         if (status == ADAPS_OK)
             status = try_parts(&a);
     }
+    ad_focus_fini(&a.focus);
+    ad_assignment_fini(&a.assignment);
     ad_layout_fini(&a.now);
     ad_layout_fini(&a.trial);
     return status;

@@ -28,11 +28,13 @@ static int64_t budget(const struct ad_terrain *t)
 {
     int64_t nops = t->problem->graph->nops, n = EVALUATION_UNITS / (nops > 0 ? nops : 1);
     int devices = t->problem->cluster->ndevices;
+    int64_t effort = t->problem->effort > 0 ? t->problem->effort : 1;
     if (devices > MANY_DEVICES)
         n = n * MANY_DEVICES / devices;
     if (t->problem->evaluations > 0)
         return t->problem->evaluations;
-    return n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
+    n = n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
+    return n * effort;
 }
 
 /* The other strategies, each from nothing: what one finds must not depend on those before it. */

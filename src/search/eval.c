@@ -171,14 +171,19 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
     return ADAPS_OK;
 }
 
+void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout)
+{
+    const struct ad_search_problem *p = eval->terrain->problem;
+    ad_layout_regions_again(eval->memo, p->graph, p->cluster->source, layout, eval->exchange,
+                            &eval->scratch);
+}
+
 static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *layout,
                                   struct ad_best *best, struct ad_score *score, bool *won)
 {
-    const struct ad_search_problem *p = eval->terrain->problem;
     struct ad_forecast forecast;
     const int64_t *memory;
-    ad_layout_regions_again(eval->memo, p->graph, p->cluster->source, layout, eval->exchange,
-                            &eval->scratch);
+    ad_eval_assign(eval, layout);
     enum adaps_status status = find_forecast(eval, &forecast, &memory);
     if (status != ADAPS_OK)
         return status;

@@ -53,6 +53,9 @@ void ad_best_copy(const struct ad_best *from, struct ad_best *to);
 
 bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
 
+/* The layout's assignment into eval->scratch. */
+void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout);
+
 /* Evaluates a layout and keeps a copy in *best (and best_shared) if it is better; *better
  * (nullable) says so. */
 AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,

@@ -18,8 +18,9 @@
  * anyhow; a dimension, grid or cut that makes no difference; what is derived and could be pinned.
  * Nothing else of an op matters to those in front of it, once the first rule holds.
  *
- * Early matters for an op of which some device sends at most half of what it computes; orders that
- * cut ops into pieces, with early ops, and then the order of what is ready without them. A hub
+ * Early matters for an op of which some device sends at most half of what it computes, with cores
+ * (AD_ORDER_CORES) for any that is sent and read; orders that cut ops into pieces, with early ops,
+ * and then the order of what is ready without them. A hub
  * matters when there are messages, and three devices; then the order is the graph's. Bytes and
  * parts matter when there are messages of inputs, parts not in the order of the graph.
  *
@@ -36,7 +37,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_LIMIT 150000
+#define DEFAULT_LIMIT 200000
 #define MAX_LIMIT 1000000000
 
 struct walk {
@@ -71,24 +72,43 @@ static int64_t computed(const struct ad_program *program, int op)
     return 0;
 }
 
-/* Finds the ops of which a device sends at most half, in a schedule without early ones and in graph
- * order; *inputs: messages of the network's inputs. */
-static int find_early(struct walk *w, const struct ad_schedule *schedule, int64_t *inputs)
+static bool is_read(const struct ad_graph *graph, int value)
+{
+    for (int i = 0; i < graph->nops; i++)
+        for (int k = 0; k < graph->ops[i].ninputs; k++)
+            if (graph->ops[i].inputs[k] == value)
+                return true;
+    return false;
+}
+
+/* Adds the ops to w->early that a device sends, in a schedule without early ones and in graph
+ * order, and of which early makes a difference: to that device if it sends at most half, else to
+ * those who read it. */
+static int add_early(struct walk *w, const struct ad_schedule *schedule, bool half, int count)
 {
     const struct ad_graph *graph = problem_of(w)->graph;
-    int count = 0;
-    *inputs = 0;
-    memset(w->exchange, 0, (size_t)graph->nops * sizeof *w->exchange); /* found */
     for (int d = 0; d < schedule->ndevices; d++)
         for (int i = 0; i < schedule->programs[d].nsteps; i++) {
             const struct ad_step *step = &schedule->programs[d].steps[i];
             int op = step->kind == AD_STEP_SEND ? graph->values[step->value].producer : -1;
-            *inputs += step->kind == AD_STEP_SEND && op < 0;
             if (op < 0 || w->exchange[op] ||
-                2 * ad_region_elements(step->region) > computed(&schedule->programs[d], op))
+                (half ? 2 * ad_region_elements(step->region) > computed(&schedule->programs[d], op)
+                      : !is_read(graph, step->value)))
                 continue;
-            w->exchange[op] = true;
+            w->exchange[op] = true; /* found */
             w->early[count++] = op;
+        }
+    return count;
+}
+
+static int64_t count_inputs(const struct walk *w, const struct ad_schedule *schedule)
+{
+    const struct ad_value *values = problem_of(w)->graph->values;
+    int64_t count = 0;
+    for (int d = 0; d < schedule->ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++) {
+            const struct ad_step *step = &schedule->programs[d].steps[i];
+            count += step->kind == AD_STEP_SEND && values[step->value].producer < 0;
         }
     return count;
 }
@@ -120,13 +140,16 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
     w->status = ad_scorer_run(w->eval->scorer, &w->rows, false, &schedule);
     if (w->status != ADAPS_OK)
         return;
-    int count = find_early(w, schedule, inputs);
+    memset(w->exchange, 0, (size_t)p->graph->nops * sizeof *w->exchange);
+    int senders = add_early(w, schedule, true, 0);
+    int count = add_early(w, schedule, false, senders); /* AD_ORDER_CORES */
+    *inputs = count_inputs(w, schedule);
     *messages = schedule->messages;
-    try_order(w, AD_ORDER_GRAPH, count);
+    try_order(w, AD_ORDER_GRAPH, senders);
     int parts = *inputs > 0 ? AD_MAX_PARTS : 1;
     for (enum ad_order order = AD_ORDER_READY; order <= w->last && w->layout.hub < 0; order++)
         for (w->layout.parts = 1; w->layout.parts <= parts; w->layout.parts++)
-            try_order(w, order, count);
+            try_order(w, order, order == AD_ORDER_CORES ? count : senders);
     w->layout.parts = 1;
 }
 
@@ -236,7 +259,7 @@ enum adaps_status ad_exhaustive_if_small(struct ad_eval *eval, struct ad_best *b
 {
     double space_log10;
     bool few;
-    return ad_exhaustive_orders(eval, best, AD_ORDER_EDGES, &space_log10, &few);
+    return ad_exhaustive_orders(eval, best, AD_ORDER_CORES, &space_log10, &few);
 }
 
 enum adaps_status ad_exhaustive_search(struct ad_eval *eval, struct ad_best *best)
@@ -245,7 +268,7 @@ enum adaps_status ad_exhaustive_search(struct ad_eval *eval, struct ad_best *bes
             deadline = eval->terrain->problem->deadline_ns;
     bool few;
     enum adaps_status status =
-        ad_exhaustive_orders(eval, best, AD_ORDER_EDGES, &eval->space_log10, &few);
+        ad_exhaustive_orders(eval, best, AD_ORDER_CORES, &eval->space_log10, &few);
     if (status == ADAPS_OK && few && deadline > 0 && ad_clock_ns() >= deadline)
         return ad_error_set(eval->err, ADAPS_NO,
                             "strategy exhaustive: the time limit ended it after %" PRId64

@@ -30,7 +30,7 @@ static inline bool ad_choices_hubs(const struct ad_terrain *terrain)
     return terrain->problem->cluster->ndevices > 2;
 }
 
-/* Tries all layouts with orders up to `last` (AD_ORDER_EDGES: all), if there are few enough: *few.
+/* Tries all layouts with orders up to `last` (AD_ORDER_CORES: all), if there are few enough: *few.
  * Ends at the problem's deadline. *space_log10 as above. */
 AD_MUST_CHECK enum adaps_status ad_exhaustive_orders(struct ad_eval *eval, struct ad_best *best,
                                                      enum ad_order last, double *space_log10,

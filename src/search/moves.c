@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#define FOCUS_ODDS 4 /* runs about critical ops: but for one of so many */
+
 struct run {
     int first, end; /* ops */
 };
@@ -11,12 +13,19 @@ struct move {
     const struct ad_terrain *terrain;
     struct ad_rng *rng;
     struct ad_layout *layout;
+    const struct ad_focus *focus;
     struct run run;
+    int device; /* that is critical in the run, or -1 */
 };
 
 static int below(struct move *m, int n)
 {
     return (int)ad_rng_below(m->rng, (uint32_t)n);
+}
+
+static int clamp(int x, int lo, int hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
 }
 
 /* A length of 1 to n, the short ones oftener. */
@@ -28,34 +37,37 @@ static int length(struct move *m, int n)
     return 1 + below(m, limit < n ? limit : n);
 }
 
-/* Some ops in a row, or some segments. */
-static struct run draw_run(struct move *m)
+/* Some ops in a row, or some segments; mostly with a critical op among them. */
+static void draw_run(struct move *m)
 {
     const struct ad_terrain *t = m->terrain;
-    int nops = m->layout->nops;
-    struct run run = {below(m, nops), 0};
-    if (ad_rng_below(m->rng, 2)) {
-        run.end = run.first + length(m, nops - run.first);
-        return run;
+    int nops = m->layout->nops, at = below(m, nops);
+    struct run *run = &m->run;
+    m->device = -1;
+    if (m->focus->count > 0 && ad_rng_below(m->rng, FOCUS_ODDS)) {
+        const struct ad_critical_op *critical = &m->focus->ops[below(m, (int)m->focus->count)];
+        at = critical->op;
+        m->device = critical->device;
     }
-    int last = t->segment[run.first] + length(m, t->nsegments - t->segment[run.first]) - 1;
-    run.end = run.first + 1;
-    while (run.first > 0 && t->segment[run.first - 1] == t->segment[run.first])
-        run.first--;
-    while (run.end < nops && t->segment[run.end] <= last)
-        run.end++;
-    return run;
+    if (ad_rng_below(m->rng, 2)) {
+        int n = length(m, nops);
+        run->first = clamp(at - below(m, n), 0, nops - 1);
+        run->end = clamp(run->first + n, 1, nops);
+        return;
+    }
+    int n = length(m, t->nsegments), first = clamp(t->segment[at] - below(m, n), 0, t->nsegments);
+    run->first = at;
+    run->end = at + 1;
+    while (run->first > 0 && t->segment[run->first - 1] >= first)
+        run->first--;
+    while (run->end < nops && t->segment[run->end] < first + n)
+        run->end++;
 }
 
 /* Has cuts that mean something. */
 static bool is_split(const struct ad_op_layout *op)
 {
     return op->dim == AD_DIM_H || op->dim == AD_DIM_W || op->dim == AD_DIM_C;
-}
-
-static int clamp(int x, int lo, int hi)
-{
-    return x < lo ? lo : x > hi ? hi : x;
 }
 
 /* A random number of rows (columns, channels) of a random split op of the run, in cut units, at
@@ -76,14 +88,15 @@ static int draw_step(struct move *m)
  * share, one of the two gives and the other takes. */
 static bool shift(struct move *m)
 {
-    int n = m->layout->ndevices, a = below(m, n), b = below(m, n);
-    int step = draw_step(m);
+    int n = m->layout->ndevices, step = draw_step(m);
+    bool gives = m->device >= 0 && ad_rng_below(m->rng, FOCUS_ODDS); /* the critical one */
+    int a = gives ? m->device : below(m, n), b = below(m, n);
     bool changed = false;
-    if (a == b || step == 0)
+    if (step == 0)
         return false;
-    if (ad_rng_below(m->rng, 2)) /* neighbours mostly */
+    if (a == b || ad_rng_below(m->rng, 2)) /* neighbours mostly */
         b = a + 1 < n ? a + 1 : a - 1;
-    if (ad_rng_below(m->rng, 2))
+    if (gives ? a < b : ad_rng_below(m->rng, 2))
         step = -step;
     if (a > b) {
         int c = a;
@@ -278,23 +291,24 @@ static bool split(struct move *m)
 
 static bool reorder(struct move *m)
 {
-    enum ad_order order = (enum ad_order)below(m, AD_ORDER_EDGES + 1);
+    enum ad_order order = (enum ad_order)below(m, AD_ORDERS);
     bool changed = order != m->layout->order;
     m->layout->order = order;
     return changed;
 }
 
-bool ad_move(const struct ad_terrain *terrain, struct ad_rng *rng, struct ad_layout *layout)
+bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus, struct ad_rng *rng,
+             struct ad_layout *layout)
 {
     static const struct {
         bool (*change)(struct move *m);
         int weight;
-    } kinds[] = {{shift, 10}, {reshare, 5}, {copy, 4},  {pin, 5},    {slide, 2},
-                 {early, 3},  {whole, 2},   {split, 2}, {prefix, 1}, {reorder, 1}};
-    struct move m = {.terrain = terrain, .rng = rng, .layout = layout};
+    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16}, {pin, 20},   {slide, 12},
+                 {early, 12}, {whole, 4},    {split, 6}, {prefix, 3}, {reorder, 3}};
+    struct move m = {.terrain = terrain, .rng = rng, .layout = layout, .focus = focus};
     bool changed = false;
     int total = 0;
-    m.run = draw_run(&m);
+    draw_run(&m);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         total += kinds[k].weight;
     do { /* sometimes several changes of one run */

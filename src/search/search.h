@@ -25,6 +25,7 @@ struct ad_search_problem {
     uint64_t seed;         /* of random choices */
     int64_t evaluations;   /* layouts that auto's improvement may evaluate, and the largest number
                               of layouts that are enumerated; 0 = each one's default */
+    int64_t effort;        /* so many times auto's default number of evaluations; 0 = once */
     int64_t time_limit_ns; /* of auto's improvement, from the start of the search; 0 = none */
     int64_t deadline_ns;   /* that time limit by ad_clock_ns(): set by ad_search_run() */
 };

@@ -31,6 +31,10 @@ enum pattern {
     PATTERNS
 };
 
+/* The most promising first. */
+static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
+                                                AD_ORDER_READY, AD_ORDER_GRAPH};
+
 /* One template. */
 struct point {
     int devices; /* how many of terrain->order compute */
@@ -40,7 +44,7 @@ struct point {
     int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
                              reads it, but dense layers split by output */
     bool late;            /* what others wait for is not computed first */
-    int order;            /* counted from the last of enum ad_order */
+    int order;            /* index into orders */
 };
 
 struct search {
@@ -88,7 +92,7 @@ static void build(struct search *s, const struct point *point)
     bool use[AD_MAX_DEVICES] = {false};
     double weight[AD_MAX_DEVICES];
     int windows = 0;
-    s->layout.order = (enum ad_order)(AD_ORDER_EDGES - point->order);
+    s->layout.order = orders[point->order];
     for (int k = 0; k < point->devices; k++)
         use[t->order[k]] = true;
     ad_terrain_weights(t, use, weight);
@@ -154,8 +158,7 @@ static bool same_point(const struct point *a, const struct point *b)
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets,          PATTERNS, s->nmerges,        2,
-                    s->has_dense ? 3 : 1, 2,        AD_ORDER_EDGES + 1};
+    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1, 2, AD_ORDERS};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -250,7 +253,7 @@ static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
     double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) +
-                   (s->has_dense ? log10(3) : 0) + log10(2 * (AD_ORDER_EDGES + 1));
+                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;

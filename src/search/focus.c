@@ -1,0 +1,59 @@
+#include "search/focus.h"
+
+void ad_focus_fini(struct ad_focus *focus)
+{
+    ad_free(focus->ops);
+    ad_free(focus->sent);
+    *focus = (struct ad_focus){0};
+}
+
+static bool index_sends(struct ad_focus *f, const struct ad_schedule *schedule)
+{
+    while (f->sent_room <= (size_t)schedule->messages)
+        if (!ad_grow(&f->sent, f->sent_room, &f->sent_room, sizeof *f->sent))
+            return false;
+    for (int d = 0; d < schedule->ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++)
+            if (schedule->programs[d].steps[i].kind == AD_STEP_SEND)
+                f->sent[schedule->programs[d].steps[i].tag] = (struct ad_sent){d, i};
+    return true;
+}
+
+static bool add(struct ad_focus *f, int op, int device)
+{
+    const struct ad_critical_op *last = f->count > 0 ? &f->ops[f->count - 1] : NULL;
+    if (op < 0 || (last && last->op == op && last->device == device))
+        return true;
+    if (!ad_grow(&f->ops, f->count, &f->room, sizeof *f->ops))
+        return false;
+    f->ops[f->count++] = (struct ad_critical_op){op, device};
+    return true;
+}
+
+static bool walk_back(struct ad_focus *f, const struct ad_graph *graph,
+                      const struct ad_schedule *schedule, struct ad_sent at)
+{
+    bool room = true;
+    for (; at.step >= 0 && room; at.step--) {
+        const struct ad_program *p = &schedule->programs[at.device];
+        const struct ad_step *step = &p->steps[at.step];
+        for (int t = step->ntasks; step->kind == AD_STEP_COMPUTE && t-- > 0 && room;)
+            room = add(f, p->tasks[step->first_task + t].op, at.device);
+        if (step->kind == AD_STEP_RECV && step->end_ns > step->start_ns) {
+            at = f->sent[step->tag];
+            room = add(f, graph->values[step->value].producer, at.device);
+        }
+    }
+    return room;
+}
+
+enum adaps_status ad_focus_find(struct ad_focus *f, const struct ad_graph *graph,
+                                const struct ad_schedule *schedule, int source,
+                                struct adaps_error *err)
+{
+    struct ad_sent end = {source, schedule->programs[source].nsteps - 1};
+    f->count = 0;
+    if (index_sends(f, schedule) && walk_back(f, graph, schedule, end))
+        return ADAPS_OK;
+    return ad_error_memory(err, "search", (size_t)schedule->messages);
+}

@@ -1,0 +1,35 @@
+/* Where a schedule loses its time: the ops and devices on its critical path. Internal to search/.
+ */
+#ifndef AD_SEARCH_FOCUS_H
+#define AD_SEARCH_FOCUS_H
+
+#include "search/layout.h"
+
+/* A critical op, and the device that computes it there. */
+struct ad_critical_op {
+    int op, device;
+};
+
+/* A message's SEND. */
+struct ad_sent {
+    int device, step;
+};
+
+/* Zero-initialised it is of no schedule. */
+struct ad_focus {
+    struct ad_critical_op *ops; /* from the last to the first; an op may come more than once */
+    size_t count, room;
+    struct ad_sent *sent; /* by tag; between two finds of no meaning */
+    size_t sent_room;
+};
+
+void ad_focus_fini(struct ad_focus *focus);
+
+/* Walks backwards from the end of a simulated schedule (tags 1 to its number of messages), always
+ * to what the device had to wait for: a RECV that waited leads to the producer of what it received,
+ * on its sender; what keeps links busy is not followed. Fails only without memory. */
+AD_MUST_CHECK enum adaps_status ad_focus_find(struct ad_focus *focus, const struct ad_graph *graph,
+                                              const struct ad_schedule *schedule, int source,
+                                              struct adaps_error *err);
+
+#endif
