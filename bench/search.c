@@ -1,14 +1,15 @@
 /* Every strategy's prediction, side by side: networks x {2, 4, 8 devices} x {10, 100, 1000 mbit}.
  *
- *   bench/search [-e EVALUATIONS] [--tsv FILE] DEVICES MODEL.onnx...
+ *   bench/search [-x EFFORT | -e EVALUATIONS] [--tsv FILE] DEVICES MODEL.onnx...
  *
  * The cluster of D devices has D/2 like the first device of DEVICES (devices/pi5-pi4.conf: a Pi 5)
  * and D/2 like the second (a Pi 4), on a star with the file's latency; the first is the source. Two
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
- * geometric means. -e: as adaps plan --evaluations. --tsv: a line per network, cluster and
- * strategy, in the columns of bench/compare (bench/chart draws it), marked as simulated. All of it
- * is simulated. Exit status 1 when `auto` is behind any other strategy.
+ * geometric means. -x: as adaps plan --effort, 8 when not given (what a plan that will be used for
+ * long is worth; adaps plan itself takes 1). -e: as adaps plan --evaluations. --tsv: a line per
+ * network, cluster and strategy, in the columns of bench/compare (bench/chart draws it), marked as
+ * simulated. All of it is simulated. Exit status 1 when `auto` is behind any other strategy.
  */
 #include "pipeline.h"
 
@@ -21,6 +22,7 @@
 static const int device_counts[] = {2, 4, 8};
 static const double mbits[] = {10, 100, 1000};
 
+#define DEFAULT_EFFORT 8
 #define COUNTS (sizeof device_counts / sizeof *device_counts)
 #define RATES (sizeof mbits / sizeof *mbits)
 
@@ -119,8 +121,8 @@ static void print_cell(const struct ad_comparison *list, int n, const char *netw
     means->behind += best->predicted_ns > other;
 }
 
-static void compare(const struct ad_cluster *template, const char *path, int64_t evaluations,
-                    FILE *tsv, struct means *means)
+static void compare(const struct ad_cluster *template, const char *path,
+                    const struct ad_search_problem *effort, FILE *tsv, struct means *means)
 {
     struct ad_graph *graph;
     struct ad_blocks blocks;
@@ -140,7 +142,8 @@ static void compare(const struct ad_cluster *template, const char *path, int64_t
                                                 .blocks = &blocks,
                                                 .cluster = &cluster,
                                                 .threshold = 0.15,
-                                                .evaluations = evaluations,
+                                                .evaluations = effort->evaluations,
+                                                .effort = effort->effort,
                                                 .split_h = true,
                                                 .split_w = true,
                                                 .split_c = true};
@@ -176,22 +179,24 @@ int main(int argc, char **argv)
     struct adaps_error err;
     struct means means = {.networks = 0};
     static const struct option longs[] = {{"tsv", required_argument, NULL, 't'}, {0}};
-    long long evaluations = 0;
+    struct ad_search_problem effort = {.effort = DEFAULT_EFFORT};
     FILE *tsv = NULL;
     int option;
-    while ((option = getopt_long(argc, argv, "e:", longs, NULL)) != -1) {
+    while ((option = getopt_long(argc, argv, "e:x:", longs, NULL)) != -1) {
         if (option == 't' && !(tsv = fopen(optarg, "we"))) {
             perror(optarg);
             return ADAPS_EINPUT;
         }
-        if (option != 't')
-            evaluations = option == 'e' ? atoll(optarg) : -1;
+        if (option == 'e')
+            effort.evaluations = atoll(optarg) > 0 ? atoll(optarg) : -1;
+        else if (option == 'x' || option == '?')
+            effort.effort = option == 'x' ? atoll(optarg) : 0;
     }
     argv += optind;
     argc -= optind;
-    if (argc < 2 || evaluations < 0) {
-        fprintf(stderr,
-                "usage: bench/search [-e EVALUATIONS] [--tsv FILE] DEVICES MODEL.onnx...\n");
+    if (argc < 2 || effort.evaluations < 0 || effort.effort < 1) {
+        fprintf(stderr, "usage: bench/search [-x EFFORT | -e EVALUATIONS] [--tsv FILE] DEVICES "
+                        "MODEL.onnx...\n");
         return ADAPS_EUSAGE;
     }
     if (ad_cluster_load(argv[0], &template, &err) != ADAPS_OK)
@@ -213,7 +218,7 @@ int main(int argc, char **argv)
               "single_ratio\tplanned_bytes\n",
               tsv);
     for (int i = 1; i < argc; i++)
-        compare(&template, argv[i], evaluations, tsv, &means);
+        compare(&template, argv[i], &effort, tsv, &means);
     print_means(&means);
     if (tsv && fclose(tsv) != 0) {
         perror("bench/search: --tsv");

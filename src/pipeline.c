@@ -57,6 +57,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .latency_cap_ns = options->latency_cap_ns,
         .seed = options->seed,
         .evaluations = options->evaluations,
+        .effort = options->effort,
         .time_limit_ns = options->time_limit_ns,
     };
 }

@@ -17,7 +17,7 @@ struct ad_pipeline_options {
     enum ad_objective objective;
     int64_t latency_cap_ns; /* 0 = the objective's default (search/search.h) */
     uint64_t seed;          /* what the search may take, as in struct ad_search_problem */
-    int64_t evaluations, time_limit_ns; /* 0 = no limit of one's own */
+    int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
 };
 
 /* Model and devices in, plan out. The plan's graph holds the weight data. */

@@ -115,6 +115,8 @@ for dims in "" x h,h h, hw; do
 done
 expect 0 "" "search options" "$ADAPS" plan --time-limit 2s --evaluations 50 --seed 7 -d "$devices" \
     "$model"
+expect 0 "" "effort" "$ADAPS" plan --effort 2 -d "$devices" "$model"
+expect 2 "--effort 0: a number from 1" "--effort 0" "$ADAPS" plan --effort 0 -d "$devices" "$model"
 for evaluations in 0 -1 1.5 many 1e3 1000000000001 99999999999999999999; do
     expect 2 "--evaluations $evaluations: a number from 1" "--evaluations $evaluations" \
         "$ADAPS" plan --evaluations=$evaluations -d "$devices" "$model"

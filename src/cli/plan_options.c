@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DEFAULT_THRESHOLD 0.15
+#define MAX_EFFORT INT64_C(1000000)
 #define MAX_EVALUATIONS INT64_C(1000000000000)
 
 struct ad_pipeline_options ad_plan_options(void)
@@ -69,6 +70,15 @@ static int take_evaluations(const struct ad_command *command, struct ad_pipeline
                         MAX_EVALUATIONS);
 }
 
+static int take_effort(const struct ad_command *command, struct ad_pipeline_options *passes,
+                       const char *text)
+{
+    if (ad_parse_int(text, 1, MAX_EFFORT, &passes->effort))
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--effort %s: a number from 1 to %" PRId64 " is wanted", text,
+                        MAX_EFFORT);
+}
+
 static int take_seed(const struct ad_command *command, struct ad_pipeline_options *passes,
                      const char *text)
 {
@@ -124,6 +134,8 @@ int ad_plan_option(const struct ad_command *command, int option, const char *arg
         return take_time(command, &passes->time_limit_ns, "time-limit", argument, "2s");
     case AD_PLAN_OPTION_EVALS:
         return take_evaluations(command, passes, argument);
+    case AD_PLAN_OPTION_EFFORT:
+        return take_effort(command, passes, argument);
     case AD_PLAN_OPTION_SEED:
         return take_seed(command, passes, argument);
     case AD_PLAN_OPTION_DIMS:

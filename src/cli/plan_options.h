@@ -15,6 +15,7 @@ enum {
     AD_PLAN_OPTION_INPUT,
     AD_PLAN_OPTION_TIME,
     AD_PLAN_OPTION_EVALS,
+    AD_PLAN_OPTION_EFFORT,
     AD_PLAN_OPTION_SEED
 };
 
@@ -30,6 +31,7 @@ enum {
         {"input", required_argument, NULL, AD_PLAN_OPTION_INPUT},                                  \
         {"time-limit", required_argument, NULL, AD_PLAN_OPTION_TIME},                              \
         {"evaluations", required_argument, NULL, AD_PLAN_OPTION_EVALS},                            \
+        {"effort", required_argument, NULL, AD_PLAN_OPTION_EFFORT},                                \
     {                                                                                              \
         "seed", required_argument, NULL, AD_PLAN_OPTION_SEED                                       \
     }
@@ -44,6 +46,7 @@ enum {
     "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"        \
     "                       (default) or as floats\n"                                              \
     "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \
+    "  --effort N           so many times the layouts that auto tries by default\n"                \
     "  --evaluations N      layouts that auto's improvement tries, and exhaustive's limit\n"       \
     "  --seed N             of random choices in the search (default: 0)\n"
 
