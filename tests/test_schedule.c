@@ -138,8 +138,6 @@ START_TEST(clocks_of_a_chain)
 }
 END_TEST
 
-/* A 1x1 convolution on three devices: both pieces of the input queue on the source's uplink, both
- * results on its downlink. A row costs 1 us, 128 bytes. */
 /* The same with the first convolution early: the row that the other device waits for is computed
  * and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
 START_TEST(early_rows_leave_first)
@@ -184,6 +182,45 @@ START_TEST(early_rows_leave_first)
 }
 END_TEST
 
+/* With AD_ORDER_CORES the rows of the second convolution that need nothing from the other device
+ * come before the RECV, only the last one behind it; without early ops all of them behind. */
+START_TEST(cores_go_first)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 2, 1.152e9);
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    a.order = AD_ORDER_CORES;
+    for (int early = 0; early < 2; early++) {
+        a.early[0] = early;
+        build_ok(graph, &c, &a, &s);
+        const struct ad_program *p = &s.programs[0];
+        int before = 0, behind = 0;
+        bool received = false;
+        for (int i = 0; i < p->nsteps; i++) {
+            received = received || (p->steps[i].kind == AD_STEP_RECV &&
+                                    p->steps[i].value == graph->ops[0].output);
+            for (int t = p->steps[i].first_task; p->steps[i].kind == AD_STEP_COMPUTE &&
+                                                 t < p->steps[i].first_task + p->steps[i].ntasks;
+                 t++)
+                if (p->tasks[t].op == 1)
+                    *(received ? &behind : &before) +=
+                        p->tasks[t].region.h1 - p->tasks[t].region.h0;
+        }
+        ck_assert_int_eq(before, early ? 3 : 0);
+        ck_assert_int_eq(behind, early ? 1 : 4);
+        ad_schedule_fini(&s);
+    }
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* A 1x1 convolution on three devices: both pieces of the input queue on the source's uplink, both
+ * results on its downlink. A row costs 1 us, 128 bytes. */
 START_TEST(ports_are_fifo)
 {
     struct ad_graph *graph = chain(1, 1);
@@ -726,6 +763,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, clocks_of_a_chain);
     tcase_add_test(c, early_rows_leave_first);
+    tcase_add_test(c, cores_go_first);
     tcase_add_test(c, ports_are_fifo);
     tcase_add_test(c, unread_work_is_pruned);
     tcase_add_test(c, one_message_per_holder);
