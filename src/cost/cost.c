@@ -5,25 +5,8 @@
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    switch (op->kind) {
-    case AD_OP_CONV:
-        if (op->groups <= 1)
-            return AD_COST_CONV;
-        return ad_op_is_depthwise(graph, op) ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
-    case AD_OP_FC:
-        return AD_COST_FC;
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-    case AD_OP_GAP:
-        return AD_COST_POOL;
-    case AD_OP_CONCAT:
-    case AD_OP_RESHAPE:
-    case AD_OP_PERMUTE:
-    case AD_OP_SPACE_TO_DEPTH:
-        return AD_COST_COPY;
-    default:
-        return AD_COST_ELEMENTWISE;
-    }
+    return ad_cost_class_of_kind(op->kind, op->groups,
+                                 op->kind == AD_OP_CONV && ad_op_is_depthwise(graph, op));
 }
 
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
@@ -120,7 +103,7 @@ double ad_cost_seconds(const struct ad_device *device, const struct ad_work *wor
 bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
 {
     const struct ad_cost_table *x = &a->table, *y = &b->table;
-    return a->speed == b->speed && x->constant_s == y->constant_s &&
-           x->memory_bw == y->memory_bw && x->tile == y->tile && x->shapes == y->shapes &&
+    return a->speed == b->speed && x->constant_s == y->constant_s && x->memory_bw == y->memory_bw &&
+           x->tile == y->tile && x->shapes == y->shapes &&
            memcmp(x->rate, y->rate, sizeof x->rate) == 0;
 }

@@ -32,6 +32,8 @@ char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
 /* False when the text is not such a shape. */
 bool ad_shape_parse(const char *text, struct ad_shape *out);
 
+/* The class of an op of so many groups (of convolutions), each of one input channel if depthwise. */
+enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
 /* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */

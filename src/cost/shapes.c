@@ -64,13 +64,13 @@ const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_
 
 /* --- making --- */
 
-enum ad_cost_class ad_shape_class(const struct ad_shape *s)
+enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise)
 {
-    switch (s->kind) {
+    switch (kind) {
     case AD_OP_CONV:
-        if (s->groups <= 1)
+        if (groups <= 1)
             return AD_COST_CONV;
-        return s->groups == s->ic ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
+        return depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
     case AD_OP_FC:
         return AD_COST_FC;
     case AD_OP_MAXPOOL:
@@ -85,6 +85,11 @@ enum ad_cost_class ad_shape_class(const struct ad_shape *s)
     default:
         return AD_COST_ELEMENTWISE;
     }
+}
+
+enum ad_cost_class ad_shape_class(const struct ad_shape *s)
+{
+    return ad_cost_class_of_kind(s->kind, (int)s->groups, s->groups == s->ic);
 }
 
 static double whole_pixels(const struct ad_shape *s)
