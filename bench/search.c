@@ -6,10 +6,11 @@
  * and D/2 like the second (a Pi 4), on a star with the file's latency; the first is the source. Two
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
- * geometric means. -x: as adaps plan --effort, 8 when not given (what a plan that will be used for
- * long is worth; adaps plan itself takes 1). -e: as adaps plan --evaluations. --tsv: a line per
- * network, cluster and strategy, in the columns of bench/compare (bench/chart draws it), marked as
- * simulated. All of it is simulated. Exit status 1 when `auto` is behind any other strategy.
+ * geometric means. -x: as adaps plan --effort (which is 1 by default) for 8 devices, in proportion
+ * more for fewer, whose layouts take less to evaluate; 8 when not given, as for plans that are used
+ * long. -e: as adaps plan --evaluations. --tsv: a line per network, cluster and strategy, in the
+ * columns of bench/compare (bench/chart draws it), marked as simulated. All of it is simulated.
+ * Exit status 1 when `auto` is behind any other strategy.
  */
 #include "pipeline.h"
 
@@ -23,6 +24,7 @@ static const int device_counts[] = {2, 4, 8};
 static const double mbits[] = {10, 100, 1000};
 
 #define DEFAULT_EFFORT 8
+#define MOST_DEVICES 8 /* of device_counts */
 #define COUNTS (sizeof device_counts / sizeof *device_counts)
 #define RATES (sizeof mbits / sizeof *mbits)
 
@@ -143,7 +145,8 @@ static void compare(const struct ad_cluster *template, const char *path,
                                                 .cluster = &cluster,
                                                 .threshold = 0.15,
                                                 .evaluations = effort->evaluations,
-                                                .effort = effort->effort,
+                                                .effort = effort->effort * MOST_DEVICES /
+                                                          device_counts[count],
                                                 .split_h = true,
                                                 .split_w = true,
                                                 .split_c = true};
