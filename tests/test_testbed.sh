@@ -34,6 +34,8 @@ status 2 "no rate" bed --rate fast -- true
 status 2 "a rate beyond what is shaped" bed --rate 10gbit -- true
 status 2 "no speed" bed --speed 1.5 -- true
 status 2 "a fault without a bed" bed fault cut dev0
+status 3 "a devices file where none can be" bed -o no/such/folder.conf -- true
+status 3 "a log where none can be" bed --log no/such/log -- true
 nothing_left "wrong options"
 
 # What happens within a bed; prints what went wrong.
