@@ -109,7 +109,7 @@ static json_t *top_json(const struct ad_graph *graph, const struct ad_tensor *te
             json_decref(entry);
             entry = NULL;
         }
-        ad_json_append(&array, entry);
+        array = ad_report_json_append(array, entry);
     }
     return array;
 }
@@ -119,7 +119,7 @@ json_t *ad_answer_json(const struct ad_graph *graph, int output, const struct ad
     struct summary s = summarise(tensor);
     json_t *shape = json_array();
     for (int i = 0; i < tensor->rank; i++)
-        ad_json_append(&shape, json_integer((json_int_t)tensor->dims[i]));
+        shape = ad_report_json_append(shape, json_integer((json_int_t)tensor->dims[i]));
     json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
                              ad_report_json_text(graph->values[graph->outputs[output]].name),
                              "shape", shape, "min", ad_json_real(s.min), "max", ad_json_real(s.max),

@@ -136,17 +136,12 @@ enum adaps_status ad_bench_print(const struct ad_bench *bench, FILE *out, struct
 
 /* --- for programs --- */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *ratio_json(struct ad_interval ratio)
 {
     if (isnan(ratio.median))
         return json_null();
-    return json_pack("{so so so}", "median", number(ratio.median), "lo", number(ratio.lo), "hi",
-                     number(ratio.hi));
+    return json_pack("{so so so}", "median", ad_report_json_number(ratio.median), "lo",
+                     ad_report_json_number(ratio.lo), "hi", ad_report_json_number(ratio.hi));
 }
 
 static json_t *entry_json(const struct ad_bench *bench, int i)
@@ -161,14 +156,17 @@ static json_t *entry_json(const struct ad_bench *bench, int i)
         rounds = ad_report_json_append(rounds, json_real(e->round_ms[r]));
     return json_pack(
         "{ss si so so so so so sI so so so sI sI sI so}", "strategy", e->strategy, "devices_used",
-        ad_bench_devices_used(e->plan), "latency_ms", number(ms), "predicted_ms",
-        number(predicted_ms(e)), "error_percent", number(error_percent(e, ms)), "ratio",
+        ad_bench_devices_used(e->plan), "latency_ms", ad_report_json_number(ms), "predicted_ms",
+        ad_report_json_number(predicted_ms(e)), "error_percent",
+        ad_report_json_number(error_percent(e, ms)), "ratio",
         ratio_json(ad_bench_ratio(bench, i, bench->options->reference)), "single_ratio",
         ratio_json(ad_bench_ratio(bench, i, bench->options->single)), "planned_bytes",
-        (json_int_t)e->plan->schedule.bytes, "sent_bytes", number(each(e, e->sent_bytes)),
-        "wire_bytes", bench->options->counters ? number(each(e, e->wire_bytes)) : json_null(),
-        "messages", number(each(e, e->sent_messages)), "inferences", (json_int_t)e->count,
-        "elements", (json_int_t)e->elements, "differ", (json_int_t)e->differ, "round_ms", rounds);
+        (json_int_t)e->plan->schedule.bytes, "sent_bytes",
+        ad_report_json_number(each(e, e->sent_bytes)), "wire_bytes",
+        bench->options->counters ? ad_report_json_number(each(e, e->wire_bytes)) : json_null(),
+        "messages", ad_report_json_number(each(e, e->sent_messages)), "inferences",
+        (json_int_t)e->count, "elements", (json_int_t)e->elements, "differ", (json_int_t)e->differ,
+        "round_ms", rounds);
 }
 
 enum adaps_status ad_bench_print_json(const struct ad_bench *bench, FILE *out,

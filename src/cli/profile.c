@@ -257,29 +257,29 @@ static json_t *device_json(const struct profile *p, int d)
         const char *key;
         double rate = ad_board_rate(&m->table, (enum ad_cost_class) class, &key);
         json_object_set_new(classes, key,
-                            json_pack("{s:o, s:i, s:o}", "rate", ad_json_real(rate), "shapes",
-                                      m->samples[class], "residual",
-                                      ad_json_real(m->residual[class])));
+                            json_pack("{s:o, s:i, s:o}", "rate", ad_report_json_number(rate),
+                                      "shapes", m->samples[class], "residual",
+                                      ad_report_json_number(m->residual[class])));
     }
     for (int i = 0; i < m->nmodels; i++)
-        ad_json_append(&models,
-                       json_pack("{s:o, s:f, s:f, s:f, s:f, s:i}", "name",
-                                 ad_report_json_text(m->models[i].name), "pass_ms",
-                                 m->models[i].pass_s * 1e3, "spread", m->models[i].spread,
-                                 "feed_ms", m->models[i].feed_s * 1e3, "fetch_ms",
-                                 m->models[i].fetch_s * 1e3, "passes", m->models[i].passes));
+        models = ad_report_json_append(
+            models,
+            json_pack("{s:o, s:f, s:f, s:f, s:f, s:i}", "name",
+                      ad_report_json_text(m->models[i].name), "pass_ms", m->models[i].pass_s * 1e3,
+                      "spread", m->models[i].spread, "feed_ms", m->models[i].feed_s * 1e3,
+                      "fetch_ms", m->models[i].fetch_s * 1e3, "passes", m->models[i].passes));
     return json_pack(
         "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, "
         "s:o}",
         "name", ad_report_json_text(p->cluster.devices[d].name), "cpu",
         ad_report_json_text(m->status.cpu), "measured", m->when, "threads",
         p->cluster.devices[d].threads, "load", m->status.load1, "temperature_c",
-        isnan(m->status.temperature_c) ? json_null() : ad_json_real(m->status.temperature_c),
-        "emulated_speed", m->speed, "relative", ad_json_real(relative_speed(p, d)), "message_us",
-        m->message_s * 1e6, "constant_us", m->table.constant_s * 1e6, "memory_bandwidth_gb_s",
-        m->table.memory_bw / 1e9, "tile", m->table.tile, "cold_weights_gb_s", m->cold_bw / 1e9,
-        "slice_mib", m->slice_bytes / 1048576, "shapes", (json_int_t)m->count, "seconds",
-        m->seconds, "classes", classes, "models", models);
+        ad_report_json_number(m->status.temperature_c), "emulated_speed", m->speed, "relative",
+        ad_report_json_number(relative_speed(p, d)), "message_us", m->message_s * 1e6,
+        "constant_us", m->table.constant_s * 1e6, "memory_bandwidth_gb_s", m->table.memory_bw / 1e9,
+        "tile", m->table.tile, "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib",
+        m->slice_bytes / 1048576, "shapes", (json_int_t)m->count, "seconds", m->seconds, "classes",
+        classes, "models", models);
 }
 
 static int print_json(const struct profile *p)
@@ -287,16 +287,16 @@ static int print_json(const struct profile *p)
     json_t *devices = json_array(), *links = json_array();
     int n = p->cluster.ndevices;
     for (int d = 0; d < n; d++)
-        ad_json_append(&devices, device_json(p, d));
+        devices = ad_report_json_append(devices, device_json(p, d));
     for (int i = 0; i < n * n; i++)
         if (i / n != i % n)
-            ad_json_append(&links,
-                           json_pack("{s:o, s:o, s:f, s:f, s:b}", "from",
-                                     ad_report_json_text(p->cluster.devices[i / n].name), "to",
-                                     ad_report_json_text(p->cluster.devices[i % n].name),
-                                     "bandwidth_mbit", p->cluster.links[i].bandwidth * 8e-6,
-                                     "latency_ms", p->cluster.links[i].latency * 1e3, "measured",
-                                     p->links));
+            links = ad_report_json_append(
+                links,
+                json_pack("{s:o, s:o, s:f, s:f, s:b}", "from",
+                          ad_report_json_text(p->cluster.devices[i / n].name), "to",
+                          ad_report_json_text(p->cluster.devices[i % n].name), "bandwidth_mbit",
+                          p->cluster.links[i].bandwidth * 8e-6, "latency_ms",
+                          p->cluster.links[i].latency * 1e3, "measured", p->links));
     return ad_json_print(&ad_command_profile,
                          json_pack("{s:o, s:o}", "devices", devices, "links", links));
 }

@@ -59,13 +59,13 @@ static int print_json(const struct ad_target *target)
     json_t *devices = json_array();
     for (int d = 0; d < target->plan->cluster.ndevices; d++) {
         const struct ad_push_report *r = &target->reports[d];
-        ad_json_append(&devices,
-                       json_pack("{s:o, s:I, s:I, s:i, s:i, s:I}", "name",
-                                 ad_report_json_text(target->plan->cluster.devices[d].name),
-                                 "weight_bytes_needed", (json_int_t)r->weight_bytes_needed,
-                                 "weight_bytes_sent", (json_int_t)r->weight_bytes_sent,
-                                 "blobs_needed", r->blobs_needed, "blobs_sent", r->blobs_sent,
-                                 "plan_bytes_sent", (json_int_t)r->plan_bytes_sent));
+        devices = ad_report_json_append(
+            devices, json_pack("{s:o, s:I, s:I, s:i, s:i, s:I}", "name",
+                               ad_report_json_text(target->plan->cluster.devices[d].name),
+                               "weight_bytes_needed", (json_int_t)r->weight_bytes_needed,
+                               "weight_bytes_sent", (json_int_t)r->weight_bytes_sent,
+                               "blobs_needed", r->blobs_needed, "blobs_sent", r->blobs_sent,
+                               "plan_bytes_sent", (json_int_t)r->plan_bytes_sent));
     }
     return ad_json_print(&ad_command_push,
                          json_pack("{s:I, s:I, s:I, s:o}", "weight_bytes_needed",

@@ -191,16 +191,17 @@ static enum adaps_status deliver(struct runner *r, int inference, char **files, 
             ad_answer_print(r->graph, k, &r->outputs[k], stdout);
         }
         if (r->options->target.json)
-            ad_json_append(&outputs, answer);
+            outputs = ad_report_json_append(outputs, answer);
     }
     fflush(stdout); /* a stream's reader wants each answer when it is there */
     if (!r->options->target.json)
         return status;
     json_t *inputs = json_array();
     for (int i = 0; i < r->graph->ninputs; i++)
-        ad_json_append(&inputs, ad_report_json_text(files[i]));
-    ad_json_append(&r->runs, json_pack("{s:o, s:f, s:o}", "inputs", inputs, "latency_ms",
-                                       (double)latency_ns / 1e6, "outputs", outputs));
+        inputs = ad_report_json_append(inputs, ad_report_json_text(files[i]));
+    r->runs =
+        ad_report_json_append(r->runs, json_pack("{s:o, s:f, s:o}", "inputs", inputs, "latency_ms",
+                                                 (double)latency_ns / 1e6, "outputs", outputs));
     return status;
 }
 
@@ -289,8 +290,8 @@ static int print_json(struct runner *r)
     const struct adaps_plan *plan = r->target.plan;
     json_t *devices = json_array();
     for (int d = 0; !r->options->local && d < plan->cluster.ndevices; d++)
-        ad_json_append(
-            &devices,
+        devices = ad_report_json_append(
+            devices,
             json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
                       ad_report_json_text(plan->cluster.devices[d].name), "predicted_compute_ms",
                       (double)plan->schedule.busy_ns[d] / 1e6, "compute_ms",

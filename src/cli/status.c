@@ -102,8 +102,7 @@ static json_t *answer_json(const struct question *q)
         ad_report_json_text(q->device->address), "state", a->busy ? "busy" : "idle", "agent",
         ad_report_json_text(a->name), "version", ad_report_json_text(a->version), "machine",
         ad_report_json_text(a->machine), "cores", a->cores, "threads", a->threads, "speed",
-        a->speed, "load", a->load1, "temperature_c",
-        isnan(a->temperature_c) ? json_null() : ad_json_real(a->temperature_c),
+        a->speed, "load", a->load1, "temperature_c", ad_report_json_number(a->temperature_c),
         "memory_total_bytes", (json_int_t)a->memory_total, "memory_available_bytes",
         (json_int_t)a->memory_available, "cache_bytes", (json_int_t)a->cache_bytes, "cached_blobs",
         a->cached_blobs, "cached_plans", a->cached_plans, "inferences", (json_int_t)a->inferences,
@@ -114,7 +113,7 @@ static int print_json(const struct question *questions, int count)
 {
     json_t *agents = json_array();
     for (int i = 0; i < count; i++)
-        ad_json_append(&agents, answer_json(&questions[i]));
+        agents = ad_report_json_append(agents, answer_json(&questions[i]));
     return ad_json_print(&ad_command_status, json_pack("{s:o}", "agents", agents));
 }
 

@@ -144,16 +144,6 @@ json_t *ad_json_real(double value)
     return json_real(isfinite(value) ? value : value < 0 ? -DBL_MAX : DBL_MAX);
 }
 
-void ad_json_append(json_t **array, json_t *item)
-{
-    if (*array && item && json_array_append_new(*array, item) == 0)
-        return;
-    if (!*array)
-        json_decref(item);
-    json_decref(*array);
-    *array = NULL;
-}
-
 int ad_json_print(const struct ad_command *command, json_t *root)
 {
     struct adaps_error err;

@@ -66,10 +66,6 @@ static inline bool ad_target_works(const struct adaps_plan *plan, int device)
 /* A JSON number; infinities and NaN, which JSON lacks, become the largest finite number. */
 json_t *ad_json_real(double value);
 
-/* Appends item (the reference is taken) to *array; when either is NULL, or there is no memory,
- * *array becomes NULL, so that only the end result need be checked. */
-void ad_json_append(json_t **array, json_t *item);
-
 /* Prints root and a newline, drops the reference. NULL (no memory) is ADAPS_EINTERNAL. Returns the
  * exit code, having finished stdout. */
 int ad_json_print(const struct ad_command *command, json_t *root);

@@ -1,6 +1,7 @@
 #include "report/json.h"
 #include "report/text.h"
 
+#include <math.h>
 #include <string.h>
 
 json_t *ad_report_json_append(json_t *list, json_t *item)
@@ -35,6 +36,11 @@ json_t *ad_report_json_dims(int rank, const int64_t *dims)
     for (int i = 0; i < rank; i++)
         list = ad_report_json_append(list, json_integer(dims[i]));
     return list;
+}
+
+json_t *ad_report_json_number(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
 }
 
 json_t *ad_report_json_ms(int64_t ns)

@@ -360,15 +360,11 @@ enum adaps_status ad_report_predict(struct ad_predict *p, FILE *out, struct adap
 
 /* --- for programs --- */
 
-static json_t *number(double value)
-{
-    return isfinite(value) ? json_real(value) : json_null();
-}
-
 static json_t *pair_json(struct pair pair)
 {
-    return json_pack("{so so so}", "predicted_ms", number(pair.predicted / 1e6), "measured_ms",
-                     number(pair.measured / 1e6), "error_percent", number(error_percent(pair)));
+    return json_pack("{so so so}", "predicted_ms", ad_report_json_number(pair.predicted / 1e6),
+                     "measured_ms", ad_report_json_number(pair.measured / 1e6), "error_percent",
+                     ad_report_json_number(error_percent(pair)));
 }
 
 static json_t *name_json(const struct ad_predict *p, int device)
