@@ -3,6 +3,7 @@
 #include "bench/bed.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/stats.h"
 #include "base/units.h"
 #include "exec/throttle.h"
 
@@ -210,18 +211,6 @@ int bed_stream(int argc, char **argv)
     return good ? ADAPS_OK : ADAPS_EAGENT;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *list, int n)
-{
-    qsort(list, (size_t)n, sizeof *list, compare);
-    return n % 2 ? list[n / 2] : (list[n / 2 - 1] + list[n / 2]) / 2;
-}
-
 /* Prints the median time one way and there and back (the answer has 8 bytes), in milliseconds. */
 int bed_message(int argc, char **argv)
 {
@@ -245,7 +234,8 @@ int bed_message(int argc, char **argv)
         }
     }
     if (good)
-        printf("%.4f %.4f\n", median(one_way, (int)count), median(both, (int)count));
+        printf("%.4f %.4f\n", ad_stats_median(one_way, (size_t)count),
+               ad_stats_median(both, (size_t)count));
     else if (fd >= 0)
         bed_fail(ADAPS_EAGENT, "%s: no answer", argv[0]);
     if (fd >= 0)
@@ -305,7 +295,7 @@ int bed_work(int argc, char **argv)
         start = now;
         work = 0;
     }
-    double middle = median(shares, n);
+    double middle = ad_stats_median(shares, (size_t)n); /* which sorts them */
     printf("%.4f %.4f %.4f\n", middle, shares[0], shares[n - 1]);
     return ADAPS_OK;
 }

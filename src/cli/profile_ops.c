@@ -1,5 +1,6 @@
 /* Timing operators on an agent, and the cost table that follows from it. */
 #include "cli/profile_priv.h"
+#include "base/stats.h"
 #include "fusion/fused.h"
 
 #include <math.h>
@@ -309,12 +310,6 @@ static enum adaps_status make_shapes(const struct ad_profile_device *device, siz
     return status;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How far each shape is from what the others of its class say of it. */
 static enum adaps_status find_residuals(struct ad_profile_device *device, struct adaps_error *err)
 {
@@ -344,8 +339,7 @@ static enum adaps_status find_residuals(struct ad_profile_device *device, struct
                 errors[n++] = fabs(guess / whole_seconds(&device->shapes[i]) - 1);
             ad_shapes_unref(others);
         }
-        qsort(errors, n, sizeof *errors, compare);
-        device->residual[class] = n ? errors[n / 2] : 0;
+        device->residual[class] = n ? ad_stats_median(errors, n) : 0;
     }
     ad_free(errors);
     return status;
