@@ -74,14 +74,6 @@ enum {
     OPTION_TSV
 };
 
-static int take_number(const char *option, const char *text, int64_t most, int64_t *out)
-{
-    if (ad_parse_int(text, 1, most, out))
-        return ADAPS_OK;
-    return ad_cli_usage(&ad_command_bench, "--%s '%s': a number from 1 to %jd expected", option,
-                        text, (intmax_t)most);
-}
-
 /* ADAPS_OK, or ADAPS_EUSAGE after a message. */
 static int take_option(struct command_line *line, int option)
 {
@@ -94,11 +86,12 @@ static int take_option(struct command_line *line, int option)
         return ad_strategy_find(optarg) ? ADAPS_OK
                                         : ad_plan_usage_strategy(&ad_command_bench, optarg);
     case OPTION_ROUNDS:
-        return take_number("rounds", optarg, 1000, &o->rounds);
+        return ad_cli_number(&ad_command_bench, "rounds", optarg, 1, AD_BENCH_MOST_ROUNDS,
+                             &o->rounds);
     case OPTION_RUNS:
-        return take_number("runs", optarg, 1000, &o->runs);
+        return ad_cli_number(&ad_command_bench, "runs", optarg, 1, AD_BENCH_MOST_RUNS, &o->runs);
     case OPTION_THREADS:
-        return take_number("threads", optarg, 64, &o->threads);
+        return ad_cli_number(&ad_command_bench, "threads", optarg, 1, 64, &o->threads);
     case OPTION_SECONDS:
         if (ad_target_parse_deadline(optarg, &o->seconds))
             return ADAPS_OK;

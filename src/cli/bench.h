@@ -10,6 +10,8 @@
 #include "report/predict.h"
 
 #define AD_BENCH_INPUTS 4 /* different random inputs, in turns */
+#define AD_BENCH_MOST_ROUNDS 1000
+#define AD_BENCH_MOST_RUNS 1000 /* of a round */
 
 struct ad_bench_options {
     struct ad_pipeline_options passes; /* strategy unused; seed: of everything random */

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_ROUNDS 1000 /* without --rounds */
-
 /* --- plans --- */
 
 static enum adaps_status blame(const struct ad_bench_entry *entry, struct adaps_error *err)
@@ -270,7 +268,7 @@ enum adaps_status ad_bench_run(struct ad_bench *bench, const struct ad_bench_opt
                                struct adaps_error *err)
 {
     bench->options = options;
-    bench->room = options->rounds ? (size_t)options->rounds : MAX_ROUNDS;
+    bench->room = options->rounds ? (size_t)options->rounds : AD_BENCH_MOST_ROUNDS;
     bench->entries = ad_calloc((size_t)options->nstrategies, sizeof *bench->entries);
     if (!bench->entries)
         return ad_error_memory(err, "strategies", (size_t)options->nstrategies);

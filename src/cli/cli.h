@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 /* A sub-command: parses argv[1..], does its work, returns an exit code (enum adaps_status). Results
@@ -47,6 +48,10 @@ void ad_cli_config_fini(struct ad_cli_config *config);
 typedef enum adaps_status (*ad_cli_writer)(const void *self, FILE *out, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write,
                                                   const void *self, struct adaps_error *err);
+
+/* The number of --OPTION TEXT, from least to most: ADAPS_OK, or ADAPS_EUSAGE after a message. */
+int ad_cli_number(const struct ad_command *command, const char *option, const char *text,
+                  int64_t least, int64_t most, int64_t *out);
 
 /* Finishes stdout: flushes and checks. Returns ADAPS_OK or reports "cannot write" and
  * ADAPS_EINTERNAL; use as the last act of every command that printed a result. */

@@ -1,6 +1,7 @@
 /* What all sub-commands share: options, messages, adaps.conf. */
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/units.h"
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -69,6 +70,15 @@ int ad_cli_usage(const struct ad_command *command, const char *fmt, ...)
     va_end(ap);
     fprintf(stderr, "\nTry 'adaps %s --help'.\n", command->name);
     return ADAPS_EUSAGE;
+}
+
+int ad_cli_number(const struct ad_command *command, const char *option, const char *text,
+                  int64_t least, int64_t most, int64_t *out)
+{
+    if (ad_parse_int(text, least, most, out))
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--%s %s: a number from %jd to %jd is wanted", option, text,
+                        (intmax_t)least, (intmax_t)most);
 }
 
 /* Says what is wrong with the option that getopt_long has just refused. */

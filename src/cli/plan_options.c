@@ -2,7 +2,6 @@
 #include "base/units.h"
 
 #include <getopt.h>
-#include <inttypes.h>
 #include <string.h>
 
 #define DEFAULT_THRESHOLD 0.15
@@ -61,35 +60,6 @@ static int take_time(const struct ad_command *command, int64_t *ns, const char *
     return ADAPS_OK;
 }
 
-static int take_evaluations(const struct ad_command *command, struct ad_pipeline_options *passes,
-                            const char *text)
-{
-    if (ad_parse_int(text, 1, MAX_EVALUATIONS, &passes->evaluations))
-        return ADAPS_OK;
-    return ad_cli_usage(command, "--evaluations %s: a number from 1 to %" PRId64 " is wanted", text,
-                        MAX_EVALUATIONS);
-}
-
-static int take_effort(const struct ad_command *command, struct ad_pipeline_options *passes,
-                       const char *text)
-{
-    if (ad_parse_int(text, 1, MAX_EFFORT, &passes->effort))
-        return ADAPS_OK;
-    return ad_cli_usage(command, "--effort %s: a number from 1 to %" PRId64 " is wanted", text,
-                        MAX_EFFORT);
-}
-
-static int take_seed(const struct ad_command *command, struct ad_pipeline_options *passes,
-                     const char *text)
-{
-    int64_t seed;
-    if (!ad_parse_int(text, 0, INT64_MAX, &seed))
-        return ad_cli_usage(command, "--seed %s: a number from 0 to %" PRId64 " is wanted", text,
-                            INT64_MAX);
-    passes->seed = (uint64_t)seed;
-    return ADAPS_OK;
-}
-
 /* "h,w,c", each at most once, in any order. */
 static bool parse_dims(const char *text, struct ad_pipeline_options *passes)
 {
@@ -110,6 +80,8 @@ static bool parse_dims(const char *text, struct ad_pipeline_options *passes)
 int ad_plan_option(const struct ad_command *command, int option, const char *argument,
                    struct ad_pipeline_options *passes)
 {
+    int64_t seed = 0;
+    int code;
     switch (option) {
     case 'd':
         passes->devices = argument;
@@ -133,11 +105,14 @@ int ad_plan_option(const struct ad_command *command, int option, const char *arg
     case AD_PLAN_OPTION_TIME:
         return take_time(command, &passes->time_limit_ns, "time-limit", argument, "2s");
     case AD_PLAN_OPTION_EVALS:
-        return take_evaluations(command, passes, argument);
+        return ad_cli_number(command, "evaluations", argument, 1, MAX_EVALUATIONS,
+                             &passes->evaluations);
     case AD_PLAN_OPTION_EFFORT:
-        return take_effort(command, passes, argument);
+        return ad_cli_number(command, "effort", argument, 1, MAX_EFFORT, &passes->effort);
     case AD_PLAN_OPTION_SEED:
-        return take_seed(command, passes, argument);
+        code = ad_cli_number(command, "seed", argument, 0, INT64_MAX, &seed);
+        passes->seed = (uint64_t)seed;
+        return code;
     case AD_PLAN_OPTION_DIMS:
         if (parse_dims(argument, passes))
             return ADAPS_OK;
