@@ -43,9 +43,11 @@ status 0 "simulated" adaps simulate found.plan
 status 0 "every strategy" adaps plan -d found.conf --strategy all "$src/models/denoise.onnx"
 status 0 "verified" adaps verify found.plan
 says out "0 of" "the bits are the same"
-status 0 "once more, as JSON, links as they were told" adaps profile -d found.conf --budget 1s \
+sed 's/^threads.*/threads = 3/' found.conf >three.conf
+status 0 "once more, as JSON, links as they were told" adaps profile -d three.conf --budget 1s \
     --no-links --json
 says out '"classes"' "with the classes"
 says out '"measured": *false' "the links were not measured"
+says out '"threads": *1,' "the threads that the agents have"
 stop_agents
 finish

@@ -1,6 +1,5 @@
 /* adaps profile: what the devices of a cluster really do, as a devices file. */
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/units.h"
 #include "cli/profile_priv.h"
 #include "cli/target.h"
@@ -86,22 +85,21 @@ static enum adaps_status measure_ops(struct profile *p, int d, struct ad_probe *
 {
     struct ad_profile_device *out = &p->devices[d];
     const struct ad_device *device = &p->cluster.devices[d];
-    int threads = out->status.threads > 0 ? out->status.threads : device->threads;
     double samples_s = fmin(SAMPLES_MOST_S, p->nmodels ? p->budget_s * 0.3 : p->budget_s);
     int64_t begin = ad_clock_ns();
     progress(p, "%s: operators of every class", device->name);
-    enum adaps_status status = ad_profile_classes(probe, threads, samples_s, out, err);
+    enum adaps_status status = ad_profile_classes(probe, samples_s, out, err);
     for (int i = 0; i < p->nmodels && status == ADAPS_OK; i++) {
         struct ad_timed_model *model = &out->models[out->nmodels++];
         *model = (struct ad_timed_model){.name = base_name(p->models[i])};
         progress(p, "%s: operators of %s", device->name, model->name);
         double left = p->budget_s - (double)(ad_clock_ns() - begin) * 1e-9;
         double model_s = fmax(left / (p->nmodels - i), p->budget_s / p->nmodels / 10);
-        status = ad_profile_model(probe, p->graphs[i], threads, fmin(model_s, MODEL_MOST_S), out,
-                                  model, err);
+        status =
+            ad_profile_model(probe, p->graphs[i], fmin(model_s, MODEL_MOST_S), out, model, err);
     }
     if (status == ADAPS_OK)
-        status = ad_profile_table(out, threads, err);
+        status = ad_profile_table(out, err);
     return status;
 }
 
@@ -113,6 +111,7 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
     struct ad_probe *probe;
     int64_t begin = ad_clock_ns();
     out->speed = 1;
+    out->threads = p->cluster.devices[d].threads;
     out->table = p->cluster.devices[d].table;
     out->models = ad_calloc((size_t)p->nmodels + 1, sizeof *out->models);
     if (!out->models)
@@ -122,6 +121,8 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
         ad_probe_open(&p->cluster.devices[d], &session, &probe, &out->status, err);
     if (status != ADAPS_OK)
         return status;
+    if (out->status.threads > 0) /* the agent was told so */
+        out->threads = out->status.threads;
     status = measure_ops(p, d, probe, err);
     ad_probe_close(probe);
     out->seconds = (double)(ad_clock_ns() - begin) * 1e-9;
@@ -210,7 +211,7 @@ static enum adaps_status print_devices(const struct profile *p, struct adaps_err
         const struct ad_profile_device *m = &p->devices[d];
         ad_table_cell(&table, "%s", p->cluster.devices[d].name);
         ad_table_cell(&table, "%s", m->status.cpu[0] ? m->status.cpu : m->status.machine);
-        ad_table_cell(&table, "%d", p->cluster.devices[d].threads);
+        ad_table_cell(&table, "%d", m->threads);
         ad_table_cell(&table, "%.4g GFLOP/s", ad_board_rate(&m->table, AD_COST_CONV, NULL));
         ad_table_cell(&table, "%.3f", relative_speed(p, d));
         ad_table_cell(&table, "%zu", m->count);
@@ -272,14 +273,13 @@ static json_t *device_json(const struct profile *p, int d)
         "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, "
         "s:o}",
         "name", ad_report_json_text(p->cluster.devices[d].name), "cpu",
-        ad_report_json_text(m->status.cpu), "measured", m->when, "threads",
-        p->cluster.devices[d].threads, "load", m->status.load1, "temperature_c",
-        ad_report_json_number(m->status.temperature_c), "emulated_speed", m->speed, "relative",
-        ad_report_json_number(relative_speed(p, d)), "message_us", m->message_s * 1e6,
-        "constant_us", m->table.constant_s * 1e6, "memory_bandwidth_gb_s", m->table.memory_bw / 1e9,
-        "tile", m->table.tile, "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib",
-        m->slice_bytes / 1048576, "shapes", (json_int_t)m->count, "seconds", m->seconds, "classes",
-        classes, "models", models);
+        ad_report_json_text(m->status.cpu), "measured", m->when, "threads", m->threads, "load",
+        m->status.load1, "temperature_c", ad_report_json_number(m->status.temperature_c),
+        "emulated_speed", m->speed, "relative", ad_report_json_number(relative_speed(p, d)),
+        "message_us", m->message_s * 1e6, "constant_us", m->table.constant_s * 1e6,
+        "memory_bandwidth_gb_s", m->table.memory_bw / 1e9, "tile", m->table.tile,
+        "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib", m->slice_bytes / 1048576, "shapes",
+        (json_int_t)m->count, "seconds", m->seconds, "classes", classes, "models", models);
 }
 
 static int print_json(const struct profile *p)
@@ -301,28 +301,17 @@ static int print_json(const struct profile *p)
                          json_pack("{s:o, s:o}", "devices", devices, "links", links));
 }
 
-/* The whole file at once: what is there is not lost when something fails. */
-static enum adaps_status write_file(const struct profile *p, struct adaps_error *err)
+static enum adaps_status print_file(const void *self, FILE *out, struct adaps_error *err)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return ad_error_memory(err, "devices file", 0);
-    enum adaps_status status = ad_profile_write(&p->cluster, p->devices, p->links, out, err);
-    if (fclose(out) != 0 && status == ADAPS_OK)
-        status = ad_error_memory(err, "devices file", size);
-    if (status == ADAPS_OK && p->output)
-        status = ad_file_replace(p->output, text, size, err);
-    else if (status == ADAPS_OK && !p->options.json)
-        fwrite(text, 1, size, stdout);
-    free(text); /* the C library's */
-    return status;
+    const struct profile *p = self;
+    return ad_profile_write(&p->cluster, p->devices, p->links, out, err);
 }
 
 static int finish(struct profile *p, struct adaps_error *err)
 {
-    enum adaps_status status = write_file(p, err);
+    enum adaps_status status = ADAPS_OK;
+    if (p->output || !p->options.json)
+        status = ad_cli_write_file(p->output ? p->output : "-", print_file, p, err);
     if (status == ADAPS_OK && p->options.json)
         return print_json(p);
     if (status == ADAPS_OK && p->output)
@@ -342,7 +331,7 @@ static int take_option(struct profile *p, int option, const char *argument)
 {
     switch (option) {
     case 'o':
-        p->output = argument;
+        p->output = strcmp(argument, "-") == 0 ? NULL : argument;
         return ADAPS_OK;
     case OPTION_MODEL:
         if (p->nmodels == MAX_MODELS)
@@ -352,8 +341,9 @@ static int take_option(struct profile *p, int option, const char *argument)
     case OPTION_BUDGET:
         if (!ad_target_parse_deadline(argument, &p->budget_s) || p->budget_s < LEAST_BUDGET_S ||
             p->budget_s > MOST_BUDGET_S)
-            return ad_cli_usage(&ad_command_profile, "--budget '%s': a time from %gs to %ds",
-                                argument, LEAST_BUDGET_S, MOST_BUDGET_S);
+            return ad_cli_usage(&ad_command_profile,
+                                "--budget '%s': a time from %gs to %ds expected", argument,
+                                LEAST_BUDGET_S, MOST_BUDGET_S);
         return ADAPS_OK;
     case OPTION_NO_LINKS:
         p->links = false;
@@ -427,7 +417,7 @@ const struct ad_command ad_command_profile = {
     .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
                "  -o, --output FILE    write the measured devices file here (default: print it)\n"
                "  --model FILE         time the operators of this network, too; may be repeated\n"
-               "  --budget TIME        measure each device for this long (default: 40s)\n"
+               "  --budget TIME        measure each device for this long at most (default: 40s)\n"
                "  --no-links           leave the links as the devices file has them\n"
                "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
                "  --key FILE           this side's key pair (adaps-keygen(1))\n"

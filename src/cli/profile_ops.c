@@ -99,7 +99,7 @@ static enum adaps_status note(struct ad_profile_device *device, const struct ad_
 
 /* Times ops [first, end) in bands of `share`. */
 static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph *graph, int first,
-                                   int end, double share, int threads, double budget_s,
+                                   int end, double share, double budget_s,
                                    struct ad_profile_device *device, struct ad_probe_times *times,
                                    struct adaps_error *err)
 {
@@ -116,7 +116,8 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
     }
     *times = (struct ad_probe_times){.speed = 1};
     if (status == ADAPS_OK && n > 0)
-        status = ad_probe_run(probe, graph, tasks, n, threads, budget_s, seconds, times, err);
+        status =
+            ad_probe_run(probe, graph, tasks, n, device->threads, budget_s, seconds, times, err);
     for (int i = 0; i < n && status == ADAPS_OK; i++)
         status = note(device, graph, &tasks[i], seconds[i], err);
     if (status == ADAPS_OK && n > 0)
@@ -143,7 +144,7 @@ static int chunk_end(const struct ad_graph *graph, int first,
 }
 
 enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph *graph,
-                                   int threads, double budget_s, struct ad_profile_device *device,
+                                   double budget_s, struct ad_profile_device *device,
                                    struct ad_timed_model *model, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -154,7 +155,7 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
         int end = chunk_end(graph, first, device);
         for (int p = 0; p < PARTS && status == ADAPS_OK; p++) {
             struct ad_probe_times times;
-            status = time_part(probe, graph, first, end, parts[p].rows, threads,
+            status = time_part(probe, graph, first, end, parts[p].rows,
                                budget_s * parts[p].budget / chunks, device, &times, err);
             if (p > 0 || status != ADAPS_OK)
                 continue;
@@ -190,7 +191,7 @@ static enum adaps_status run_tasks(struct ad_probe *probe, const char *const *sh
 
 /* Pixels of a tile: the number by which steps in the time of 2, 3, ... pixels explain most of it.
  */
-static enum adaps_status find_tile(struct ad_probe *probe, int threads, double budget_s,
+static enum adaps_status find_tile(struct ad_probe *probe, double budget_s,
                                    struct ad_profile_device *device, struct adaps_error *err)
 {
     static const char *const shapes[] = {"conv 1x1 1x40x512 -> 1x40x64"};
@@ -200,8 +201,8 @@ static enum adaps_status find_tile(struct ad_probe *probe, int threads, double b
         tasks[i] = (struct ad_task){0, {0, 1, 0, i + 2, 0, 64}};
     device->table.tile = 1;
     enum adaps_status status =
-        run_tasks(probe, shapes, 1, tasks, WIDEST, threads, budget_s, seconds, err);
-    if (status != ADAPS_OK || threads > 1) /* threads share tiles out */
+        run_tasks(probe, shapes, 1, tasks, WIDEST, device->threads, budget_s, seconds, err);
+    if (status != ADAPS_OK || device->threads > 1) /* threads share tiles out */
         return status;
     for (int tile = 1; tile <= 16; tile++) { /* least squares of a + b * tiles */
         double n = WIDEST, sx = 0, sy = 0, sxx = 0, sxy = 0, syy = 0;
@@ -221,7 +222,7 @@ static enum adaps_status find_tile(struct ad_probe *probe, int threads, double b
 
 /* Weights of 1 MB right behind themselves, and after 16 MB of others; and a layer of 9.4 MB of
  * weights in slices of its channels. */
-static enum adaps_status find_caches(struct ad_probe *probe, int threads, double budget_s,
+static enum adaps_status find_caches(struct ad_probe *probe, double budget_s,
                                      struct ad_profile_device *device, struct adaps_error *err)
 {
     static const char *const shapes[] = {"fc 1x1x4096 -> 1x1x1024", "conv 1x1 1x4x512 -> 1x4x512",
@@ -233,7 +234,7 @@ static enum adaps_status find_caches(struct ad_probe *probe, int threads, double
     for (int i = 0; i < 5; i++)
         tasks[3 + i] = (struct ad_task){2, {0, 14, 0, 14, 0, widths[i]}};
     enum adaps_status status =
-        run_tasks(probe, shapes, 3, tasks, 8, threads, budget_s, seconds, err);
+        run_tasks(probe, shapes, 3, tasks, 8, device->threads, budget_s, seconds, err);
     if (status != ADAPS_OK)
         return status;
     if (seconds[1] > seconds[2] * 1.05)
@@ -247,7 +248,7 @@ static enum adaps_status find_caches(struct ad_probe *probe, int threads, double
     return ADAPS_OK;
 }
 
-enum adaps_status ad_profile_classes(struct ad_probe *probe, int threads, double budget_s,
+enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
                                      struct ad_profile_device *device, struct adaps_error *err)
 {
     struct ad_timed_model unused = {.name = "samples"};
@@ -258,12 +259,12 @@ enum adaps_status ad_profile_classes(struct ad_probe *probe, int threads, double
     enum adaps_status status = ad_profile_graph(ad_profile_samples, count, &graph, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_profile_model(probe, graph, threads, budget_s * 0.8, device, &unused, err);
+    status = ad_profile_model(probe, graph, budget_s * 0.8, device, &unused, err);
     ad_graph_free(graph);
     if (status == ADAPS_OK)
-        status = find_tile(probe, threads, budget_s * 0.1, device, err);
+        status = find_tile(probe, budget_s * 0.1, device, err);
     if (status == ADAPS_OK)
-        status = find_caches(probe, threads, budget_s * 0.1, device, err);
+        status = find_caches(probe, budget_s * 0.1, device, err);
     return status;
 }
 
@@ -345,8 +346,7 @@ static enum adaps_status find_residuals(struct ad_profile_device *device, struct
     return status;
 }
 
-enum adaps_status ad_profile_table(struct ad_profile_device *device, int threads,
-                                   struct adaps_error *err)
+enum adaps_status ad_profile_table(struct ad_profile_device *device, struct adaps_error *err)
 {
     struct ad_cost_table *table = &device->table;
     double units[AD_COST_CLASSES] = {0}, seconds[AD_COST_CLASSES] = {0}, bytes = 0, copying = 0;
@@ -374,8 +374,8 @@ enum adaps_status ad_profile_table(struct ad_profile_device *device, int threads
         table->memory_bw = bytes / copying;
     snprintf(table->source, sizeof table->source,
              "measured %.20s by adaps profile, %.50s, %d thread%s", device->when,
-             device->status.cpu[0] ? device->status.cpu : device->status.machine, threads,
-             threads == 1 ? "" : "s");
+             device->status.cpu[0] ? device->status.cpu : device->status.machine, device->threads,
+             device->threads == 1 ? "" : "s");
     enum adaps_status status = find_residuals(device, err);
     if (status == ADAPS_OK)
         status = make_shapes(device, device->count, &device->made, err);

@@ -35,6 +35,7 @@ struct ad_timed_model {
 
 struct ad_profile_device {
     struct ad_agent_status status;
+    int threads; /* that the operators were timed with */
     struct ad_timed_shape *shapes;
     size_t count, room;
     struct ad_timed_model *models;
@@ -54,24 +55,23 @@ struct ad_profile_device {
 void ad_profile_device_fini(struct ad_profile_device *device);
 
 /* Times the samples; then tile, cold weights, slices. */
-AD_MUST_CHECK enum adaps_status ad_profile_classes(struct ad_probe *probe, int threads,
-                                                   double budget_s,
+AD_MUST_CHECK enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
                                                    struct ad_profile_device *device,
                                                    struct adaps_error *err);
 
 /* Times the operators of a network, whole and in bands, in the network's order. */
 AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
-                                                 const struct ad_graph *graph, int threads,
-                                                 double budget_s, struct ad_profile_device *device,
+                                                 const struct ad_graph *graph, double budget_s,
+                                                 struct ad_profile_device *device,
                                                  struct ad_timed_model *model,
                                                  struct adaps_error *err);
 
 /* Rates, constant, shapes and residuals from all that was timed. */
-AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *device, int threads,
+AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *device,
                                                  struct adaps_error *err);
 
-/* The devices file: what the input file says of addresses, keys, memory and threads, with the
- * measured tables and links. */
+/* The devices file: what the input file says of addresses, keys and memory, with the measured
+ * tables and links. */
 AD_MUST_CHECK enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
                                                  const struct ad_profile_device *devices,
                                                  bool links, FILE *out, struct adaps_error *err);

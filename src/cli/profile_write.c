@@ -21,12 +21,12 @@ static const char *time_text(double seconds, char *buf, size_t size)
     return buf;
 }
 
-static void write_conditions(const struct ad_profile_device *p, int threads, FILE *out)
+static void write_conditions(const struct ad_profile_device *p, FILE *out)
 {
     const struct ad_agent_status *s = &p->status;
     fprintf(out, "; measured %s in %.0f s: %s, %d cores, %d thread%s, load %.2f", p->when,
-            p->seconds, s->cpu[0] ? s->cpu : "unknown processor", s->cores, threads,
-            threads == 1 ? "" : "s", s->load1);
+            p->seconds, s->cpu[0] ? s->cpu : "unknown processor", s->cores, p->threads,
+            p->threads == 1 ? "" : "s", s->load1);
     if (isfinite(s->frequency_hz))
         fprintf(out, ", %.0f MHz", s->frequency_hz / 1e6);
     if (isfinite(s->temperature_c))
@@ -73,14 +73,14 @@ static void write_device(const struct ad_device *device, const struct ad_profile
                          FILE *out)
 {
     fprintf(out, "\n[%s]\n", device->name);
-    write_conditions(p, device->threads, out);
+    write_conditions(p, out);
     if (device->address[0])
         fprintf(out, "address = %s\n", device->address);
     if (device->key[0])
         fprintf(out, "key     = %s\n", device->key);
     if (device->memory)
         fprintf(out, "memory  = %llu\n", (unsigned long long)device->memory);
-    fprintf(out, "threads = %d\n", device->threads);
+    fprintf(out, "threads = %d\n", p->threads);
     if (device->source)
         fprintf(out, "source  = yes\n");
     write_table(p, out);
