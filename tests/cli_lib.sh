@@ -61,14 +61,15 @@ says() {
     fi
 }
 
-# check DESCRIPTION COMMAND...: the command succeeds.
+# check DESCRIPTION COMMAND...: the command succeeds. It may read $work/out and $work/err.
 check() {
     description=$1
     shift
-    if "$@" >"$work/out" 2>"$work/err"; then
+    if "$@" >"$work/checked" 2>&1; then
         ok "$description"
     else
         not_ok "$description"
+        sed "s/^/# it says: /" "$work/checked"
     fi
 }
 

@@ -276,9 +276,12 @@ static int run(int argc, char **argv)
     struct ad_cli_config config;
     struct adaps_error err = {0};
     char **words = ad_calloc((size_t)argc + 1, sizeof *words); /* getopt changes their order */
-    int option, code = words ? ADAPS_OK : ADAPS_EINTERNAL;
-    for (int i = 0; words && i < argc; i++)
-        words[i] = argv[i];
+    int option, code = ADAPS_OK;
+    if (!words) {
+        ad_error_memory(&err, "command line", (size_t)argc * sizeof *words);
+        return ad_cli_fail(&ad_command_bench, &err);
+    }
+    memcpy(words, argv, (size_t)argc * sizeof *words);
     line.bench.strategies = line.names;
     while (code == ADAPS_OK &&
            (option = ad_cli_getopt(&ad_command_bench, argc, argv, AD_PLAN_SHORTS, longs)) != -1)

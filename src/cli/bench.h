@@ -17,7 +17,8 @@ struct ad_bench_options {
     struct ad_pipeline_options passes; /* strategy unused; seed: of everything random */
     const char **strategies;           /* names of the table, no two equal */
     int nstrategies;
-    int reference, single; /* indices of strategies that the others are compared with; -1: none */
+    int reference; /* index of the strategy that the others are compared with */
+    int single;    /* index of the best device alone, -1: it is not measured */
     struct ad_session_options session;
     int64_t rounds;          /* at most; 0 = as many as fit into seconds */
     double seconds;          /* rounds begin until then; 0 = no limit */

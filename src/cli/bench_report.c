@@ -103,9 +103,8 @@ static void row(const struct ad_bench *bench, int i, struct ad_table *table)
 enum adaps_status ad_bench_print(const struct ad_bench *bench, FILE *out, struct adaps_error *err)
 {
     const struct ad_bench_options *o = bench->options;
-    char over[48] = "ratio";
-    if (o->reference >= 0)
-        snprintf(over, sizeof over, "/ %s", o->strategies[o->reference]);
+    char over[48];
+    snprintf(over, sizeof over, "/ %s", o->strategies[o->reference]);
     const struct ad_column columns[] = {
         {"strategy", false, false}, {"devices", true, false},  {"latency", true, false},
         {"predicted", true, false}, {"error %", true, false},  {over, true, false},
@@ -176,11 +175,10 @@ enum adaps_status ad_bench_print_json(const struct ad_bench *bench, FILE *out,
     json_t *list = json_array();
     for (int i = 0; i < o->nstrategies; i++)
         list = ad_report_json_append(list, entry_json(bench, i));
-    json_t *reference = o->reference >= 0 ? json_string(o->strategies[o->reference]) : json_null();
     return ad_report_json_print(
-        json_pack("{so so sI sI sI so}", "model", ad_report_json_text(o->passes.model), "reference",
-                  reference, "rounds", (json_int_t)bench->rounds, "runs", (json_int_t)o->runs,
-                  "seed", (json_int_t)o->passes.seed, "strategies", list),
+        json_pack("{so ss sI sI sI so}", "model", ad_report_json_text(o->passes.model), "reference",
+                  o->strategies[o->reference], "rounds", (json_int_t)bench->rounds, "runs",
+                  (json_int_t)o->runs, "seed", (json_int_t)o->passes.seed, "strategies", list),
         out, err);
 }
 

@@ -192,13 +192,12 @@ static enum adaps_status infer(struct turn *t, int64_t number, bool counts, stru
     if (status == ADAPS_OK && stats.trace)
         status = ad_predict_add(&entry->predict, &trace, err);
     ad_trace_fini(&trace);
-    if (status != ADAPS_OK)
-        return status;
-    compare(bench, entry, t->outputs, set);
+    if (status == ADAPS_OK)
+        compare(bench, entry, t->outputs, set);
     for (int i = 0; i < bench->noutputs; i++)
         ad_tensor_fini(&t->outputs[i]);
-    if (!counts)
-        return ADAPS_OK;
+    if (status != ADAPS_OK || !counts)
+        return status;
     double ms = (double)stats.latency_ns / 1e6;
     t->sum_ms += ms;
     entry->latency_ms[entry->count++] = ms;
