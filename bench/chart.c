@@ -33,8 +33,8 @@ enum { RATIO, LO, HI, VALUES };
 enum { TO_EDGEFLOW, TO_SINGLE, PANELS };
 
 struct line {
-    int network, mbit, strategy; /* indices of names */
-    long devices;
+    int network, strategy; /* indices of names */
+    double devices, mbit;
     int used;
     double latency;
     double value[PANELS][VALUES];
@@ -45,12 +45,16 @@ struct names {
     int count;
 };
 
+struct numbers {
+    double items[NAMES]; /* ascending */
+    int count;
+};
+
 struct chart {
     struct line *lines;
     size_t nlines, room;
-    struct names networks, mbits, strategies;
-    long devices[NAMES];
-    int ndevices;
+    struct names networks, strategies;
+    struct numbers devices, mbits;
     bool simulated;
 };
 
@@ -60,16 +64,20 @@ static _Noreturn void die(const char *path, int line, const char *what)
     exit(ADAPS_EINPUT);
 }
 
+static _Noreturn void die_of_names(void)
+{
+    fprintf(stderr, "chart: too many names\n");
+    exit(ADAPS_EINPUT);
+}
+
 /* The index of a name, which is added when it is new. */
 static int index_of(struct names *names, const char *name)
 {
     for (int i = 0; i < names->count; i++)
         if (strcmp(names->items[i], name) == 0)
             return i;
-    if (names->count == NAMES || !(names->items[names->count] = ad_strdup(name))) {
-        fprintf(stderr, "chart: too many names\n");
-        exit(ADAPS_EINPUT);
-    }
+    if (names->count == NAMES || !(names->items[names->count] = ad_strdup(name)))
+        die_of_names();
     return names->count++;
 }
 
@@ -102,13 +110,19 @@ static double number(const char *text)
     return ad_parse_double(text, 1e-9, 1e12, &value) ? value : NAN;
 }
 
-static void add_devices(struct chart *c, long n)
+/* Puts a number in its place, if it is new. */
+static void add_number(struct numbers *numbers, double value)
 {
-    for (int i = 0; i < c->ndevices; i++)
-        if (c->devices[i] == n)
+    int at = numbers->count;
+    for (int i = 0; i < numbers->count; i++)
+        if (numbers->items[i] == value)
             return;
-    if (c->ndevices < NAMES)
-        c->devices[c->ndevices++] = n;
+    if (numbers->count == NAMES)
+        die_of_names();
+    for (; at > 0 && numbers->items[at - 1] > value; at--)
+        numbers->items[at] = numbers->items[at - 1];
+    numbers->items[at] = value;
+    numbers->count++;
 }
 
 static void take_line(struct chart *c, const char *path, int at, char *const *titles,
@@ -124,16 +138,19 @@ static void take_line(struct chart *c, const char *path, int at, char *const *ti
     if (!ad_parse_int(word(titles, words, n, "devices"), 1, 64, &devices) ||
         !ad_parse_int(word(titles, words, n, "devices_used"), 1, 64, &used))
         die(path, at, "no number of devices");
-    line.devices = devices;
+    line.devices = (double)devices;
+    line.mbit = number(word(titles, words, n, "mbit"));
+    if (isnan(line.mbit))
+        die(path, at, "no rate in mbit");
     line.used = (int)used;
     line.network = index_of(&c->networks, word(titles, words, n, "network"));
-    line.mbit = index_of(&c->mbits, word(titles, words, n, "mbit"));
     line.strategy = index_of(&c->strategies, word(titles, words, n, "strategy"));
     for (int p = 0; p < PANELS; p++)
         for (int v = 0; v < VALUES; v++)
             line.value[p][v] = number(word(titles, words, n, columns[p][v]));
     c->simulated = c->simulated || strcmp(word(titles, words, n, "times"), "simulated") == 0;
-    add_devices(c, devices);
+    add_number(&c->devices, line.devices);
+    add_number(&c->mbits, line.mbit);
     if (!ad_grow(&c->lines, c->nlines, &c->room, sizeof *c->lines)) {
         fprintf(stderr, "chart: no memory\n");
         exit(ADAPS_EINTERNAL);
@@ -172,7 +189,7 @@ static double at(double ratio)
     return log(r / LOW) / log(HIGH / LOW) * CELL_WIDTH;
 }
 
-static const struct line *find(const struct chart *c, int network, long devices, int mbit,
+static const struct line *find(const struct chart *c, int network, double devices, double mbit,
                                int strategy)
 {
     for (size_t i = 0; i < c->nlines; i++) {
@@ -184,7 +201,7 @@ static const struct line *find(const struct chart *c, int network, long devices,
     return NULL;
 }
 
-static const struct line *best_of(const struct chart *c, int network, long devices, int mbit)
+static const struct line *best_of(const struct chart *c, int network, double devices, double mbit)
 {
     const struct line *best = NULL;
     for (int s = 0; s < c->strategies.count; s++) {
@@ -215,7 +232,7 @@ static void draw_bar(const struct line *l, int panel, bool best, const char *nam
            name, v[RATIO]);
 }
 
-static void draw_cell(const struct chart *c, int network, long devices, int mbit, int panel,
+static void draw_cell(const struct chart *c, int network, double devices, double mbit, int panel,
                       double x, double y)
 {
     const struct line *best = best_of(c, network, devices, mbit);
@@ -264,29 +281,27 @@ static void draw_titles(const struct chart *c, int width, int height)
     for (int p = 0; p < PANELS; p++) {
         printf("<text class=\"panel\" x=\"%.1f\" y=\"58\">%s</text>\n", column_x(c, p, 0),
                names[p]);
-        for (int m = 0; m < c->mbits.count; m++) {
-            printf("<text class=\"rate\" x=\"%.1f\" y=\"%d\">",
-                   column_x(c, p, m) + CELL_WIDTH / 2.0, TOP - 14);
-            ad_text_xml(stdout, c->mbits.items[m]);
-            fputs(" mbit</text>\n", stdout);
-        }
+        for (int m = 0; m < c->mbits.count; m++)
+            printf("<text class=\"rate\" x=\"%.1f\" y=\"%d\">%g mbit</text>\n",
+                   column_x(c, p, m) + CELL_WIDTH / 2.0, TOP - 14, c->mbits.items[m]);
     }
 }
 
 static void draw(const struct chart *c)
 {
-    int rows = c->networks.count * c->ndevices;
+    int rows = c->networks.count * c->devices.count;
     draw_titles(c, (int)column_x(c, PANELS, 0) + 20, TOP + rows * cell_height(c) + 20);
     for (int n = 0; n < c->networks.count; n++)
-        for (int d = 0; d < c->ndevices; d++) {
-            double y = TOP + (n * c->ndevices + d) * cell_height(c);
+        for (int d = 0; d < c->devices.count; d++) {
+            double y = TOP + (n * c->devices.count + d) * cell_height(c);
             printf("<text class=\"name\" x=\"%d\" y=\"%.1f\">", LEFT - 10, y + 24);
             ad_text_xml(stdout, c->networks.items[n]);
-            printf("</text><text class=\"name\" x=\"%d\" y=\"%.1f\">%ld devices</text>\n",
-                   LEFT - 10, y + 40, c->devices[d]);
+            printf("</text><text class=\"name\" x=\"%d\" y=\"%.1f\">%g devices</text>\n", LEFT - 10,
+                   y + 40, c->devices.items[d]);
             for (int p = 0; p < PANELS; p++)
                 for (int m = 0; m < c->mbits.count; m++)
-                    draw_cell(c, n, c->devices[d], m, p, column_x(c, p, m), y);
+                    draw_cell(c, n, c->devices.items[d], c->mbits.items[m], p, column_x(c, p, m),
+                              y);
         }
     fputs("</svg>\n", stdout);
 }
@@ -308,7 +323,6 @@ int main(int argc, char **argv)
     ad_free(chart.lines);
     for (int i = 0; i < NAMES; i++) {
         ad_free(chart.networks.items[i]);
-        ad_free(chart.mbits.items[i]);
         ad_free(chart.strategies.items[i]);
     }
     return fflush(stdout) == 0 && !ferror(stdout) ? ADAPS_OK : ADAPS_EINTERNAL;

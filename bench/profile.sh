@@ -10,7 +10,8 @@ round=0
 while [ "$round" -lt "${1:-3}" ]; do
     round=$((round + 1))
     "$adaps" local 2 --speed 1,0.3 --threads 1 -o "$work/two.conf" -- \
-        "$adaps" profile -d "$work/two.conf" --no-links --json 2>"$work/err" >"$work/out"
+        "$adaps" profile -d "$work/two.conf" --no-links --json 2>"$work/err" >"$work/out" ||
+        { cat "$work/err" >&2 && exit 1; }
     tr ',' '\n' <"$work/out" | sed -n 's/.*"relative": *\([0-9.]*\).*/\1/p' | tail -n 1 >>"$work/found"
 done
 sort -n "$work/found" | awk '{ v[NR] = $1; print "relative speed", $1 }

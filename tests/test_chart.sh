@@ -31,8 +31,8 @@ says out "&lt;b&gt;&amp;" "is escaped"
 
 PATH=$build/bench:$PATH
 compare=$src/bench/compare
-ADAPS=$adaps ZOO=$build/models/zoo CHART=$chart SEARCH=$build/bench/search
-export ADAPS ZOO CHART SEARCH
+ADAPS=$adaps BED=$build/bench/bed ZOO=$build/models/zoo CHART=$chart SEARCH=$build/bench/search
+export ADAPS BED ZOO CHART SEARCH
 status 2 "compare: unknown option" sh "$compare" --no-such 1
 status 2 "compare: no devices" sh "$compare" --devices 0
 status 2 "compare: a rate in words" sh "$compare" --rates fast
@@ -40,4 +40,37 @@ status 2 "compare: speeds of nobody" sh "$compare" --speeds 1,0.5
 status 0 "compare: the simulated part" sh "$compare" --only simulated --evaluations 50 -o res "$src/models/digits.onnx" lenet5
 check "both networks, by name" sh -c "cut -f 2 res/simulated.tsv | sort -u | tr '\n' ' ' | grep -q '^digits lenet5 network'"
 check "a picture" grep -q "</svg>" res/simulated.svg
+echo nothing >broken.onnx
+status 3 "compare: what is no model" sh "$compare" --only simulated -o res broken.onnx
+
+# Measured within a bed; a second time the cell takes the place of the first, and another is added.
+for rates in 1000 "100 1000"; do
+    status 0 "compare: the measured part, $rates mbit" sh "$compare" --only measured --devices 2 --no-check \
+        --bed --bed=relay --rates "$rates" --strategies auto,single --rounds 1 --runs 1 --budget 0.3s -o res \
+        "$src/models/digits.onnx"
+done
+# shellcheck disable=SC2016
+check "two lines for each rate, with counted bytes" awk -F '\t' '
+    NR > 1 { lines[$4]++; good += $1 == "measured" && $2 == "digits" && $3 == 2 && $18 >= 0 && $21 == 0 }
+    END { exit !(NR == 5 && good == 4 && lines[100] == 2 && lines[1000] == 2) }' res/compare.tsv
+check "its picture: slower links to the left" sh -c \
+    "grep -o '1*00* mbit' res/compare.svg | tr '\n' ' ' | grep -qx '100 mbit 1000 mbit 100 mbit 1000 mbit '"
+
+# A signal ends what runs at once: whoever lives holds the fifo.
+cat >waits <<'END'
+#!/bin/sh
+echo begun
+exec tail -f /dev/null
+END
+chmod +x waits
+mkfifo held
+TESTBED=./waits sh "$compare" --only measured -o res "$src/models/digits.onnx" >held &
+compare_pid=$!
+{
+    read -r line
+    kill $compare_pid
+    if timeout 20 cat >rest; then ok "compare: a signal ends it all"; else not_ok "compare lives: $line"; fi
+} <held
+wait $compare_pid
+check "and its status says so" test $? = 143
 finish
