@@ -4,17 +4,16 @@
  * the life line (a pipe) is closed, as the kernel does for a script that was killed. */
 #include "bench/bed.h"
 #include "base/clock.h"
+#include "base/signals.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,14 +29,13 @@ struct service {
 };
 
 struct bed {
-    int life, signals, control;
+    int life, control;
+    struct ad_signals signals; /* its `stop` ends it all */
     const char *starter;
     struct service services[SERVICES];
     int nservices;
     pid_t command;
     int command_status;
-    int stop; /* the signal that ends it all */
-    sigset_t old_mask;
 };
 
 /* --- children --- */
@@ -62,7 +60,7 @@ static void note_end(struct bed *bed, pid_t pid, int status)
         if (s->pid != pid)
             continue;
         s->pid = 0;
-        if (!s->asked && !bed->stop)
+        if (!s->asked && !bed->signals.stop)
             tell_end(s, status);
     }
 }
@@ -100,7 +98,7 @@ static pid_t start_child(struct bed *bed, bool service, char *const *argv, int r
         else
             dup2(ready, BED_READY_FD);
     }
-    sigprocmask(SIG_SETMASK, &bed->old_mask, NULL);
+    ad_signals_restore(&bed->signals);
     execvp(argv[0], argv);
     bed_fail(ADAPS_EAGENT, "%s", argv[0]);
     _exit(errno == ENOENT ? 127 : 126);
@@ -108,29 +106,15 @@ static pid_t start_child(struct bed *bed, bool service, char *const *argv, int r
 
 /* --- waiting --- */
 
-static void take_signal(struct bed *bed)
-{
-    struct signalfd_siginfo info;
-    while (read(bed->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo != SIGCHLD && !bed->stop)
-            bed->stop = (int)info.ssi_signo;
-    reap(bed);
-}
-
 /* Sleeps until something happened to us or at `fd`; true: at fd. */
 static bool sleep_until(struct bed *bed, int fd, int64_t until)
 {
-    struct pollfd items[3] = {{.fd = bed->signals, .events = POLLIN},
-                              {.fd = fd, .events = POLLIN},
-                              {.fd = bed->stop ? -1 : bed->life, .events = 0}};
-    int64_t left = until - ad_clock_ns();
-    int ms = until == INT64_MAX ? -1 : left > 0 ? (int)(left / 1000000) + 1 : 0;
-    if (poll(items, 3, ms) <= 0)
-        return false;
-    if (items[0].revents)
-        take_signal(bed);
-    if (items[2].revents && !bed->stop)
-        bed->stop = SIGTERM;
+    struct pollfd items[3] = {[1] = {.fd = fd, .events = POLLIN},
+                              [2] = {.fd = bed->signals.stop ? -1 : bed->life, .events = 0}};
+    ad_signals_wait(&bed->signals, items, 3, until);
+    if (items[2].revents && !bed->signals.stop)
+        bed->signals.stop = SIGTERM;
+    reap(bed);
     return items[1].revents != 0;
 }
 
@@ -155,7 +139,7 @@ static const char *start_service(struct bed *bed, struct service *s)
     int64_t until = ad_clock_ns() + START_NS;
     char byte;
     bool ready = false;
-    while (!ready && s->pid && !bed->stop && ad_clock_ns() < until)
+    while (!ready && s->pid && !bed->signals.stop && ad_clock_ns() < until)
         if (sleep_until(bed, ends[0], until)) {
             ready = read(ends[0], &byte, 1) == 1;
             if (!ready)
@@ -170,7 +154,7 @@ static void end_service(struct bed *bed, struct service *s)
     s->asked = true;
     if (s->pid)
         kill(s->pid, SIGKILL);
-    while (s->pid && !bed->stop)
+    while (s->pid && !bed->signals.stop)
         sleep_until(bed, -1, INT64_MAX);
 }
 
@@ -265,7 +249,7 @@ static void await_command(struct bed *bed)
 static void end_command(struct bed *bed)
 {
     if (bed->command > 0) {
-        kill(bed->command, bed->stop);
+        kill(bed->command, bed->signals.stop);
         kill(bed->command, SIGCONT);
         await_command(bed);
     }
@@ -278,8 +262,8 @@ static void end_command(struct bed *bed)
 
 static void finish(struct bed *bed)
 {
-    if (!bed->stop)
-        bed->stop = SIGTERM; /* nobody's end is news any more */
+    if (!bed->signals.stop)
+        bed->signals.stop = SIGTERM; /* nobody's end is news any more */
     signal_services(bed, SIGTERM);
     signal_services(bed, SIGCONT);
     int64_t until = ad_clock_ns() + GRACE_NS;
@@ -295,13 +279,13 @@ static void finish(struct bed *bed)
 
 static int start(struct bed *bed, char **command)
 {
-    for (int i = 0; i < bed->nservices && !bed->stop; i++) {
+    for (int i = 0; i < bed->nservices && !bed->signals.stop; i++) {
         const char *wrong = start_service(bed, &bed->services[i]);
         errno = 0;
-        if (wrong && !bed->stop)
+        if (wrong && !bed->signals.stop)
             return bed_fail(ADAPS_EAGENT, "%s %s", bed->services[i].name, wrong);
     }
-    if (bed->stop)
+    if (bed->signals.stop)
         return ADAPS_OK;
     bed->command = start_child(bed, false, command, -1);
     if (bed->command < 0) {
@@ -313,15 +297,7 @@ static int start(struct bed *bed, char **command)
 
 static int open_ends(struct bed *bed, const char *control)
 {
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGCHLD);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_BLOCK, &mask, &bed->old_mask);
-    bed->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (bed->signals < 0 || prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0 ||
+    if (!ad_signals_init(&bed->signals) || prctl(PR_SET_CHILD_SUBREAPER, 1UL, 0UL, 0UL, 0UL) != 0 ||
         fcntl(bed->life, F_SETFD, FD_CLOEXEC) != 0)
         return bed_fail(ADAPS_EINTERNAL, "cannot begin");
     bed->control = bed_listen_path(control);
@@ -341,10 +317,10 @@ int bed_serve(int argc, char **argv)
     int code = open_ends(&bed, argv[1]);
     if (code == ADAPS_OK)
         code = start(&bed, argv + 4);
-    while (code == ADAPS_OK && bed.command > 0 && !bed.stop)
+    while (code == ADAPS_OK && bed.command > 0 && !bed.signals.stop)
         if (sleep_until(&bed, bed.control, INT64_MAX))
             take_request(&bed);
-    int stopped = bed.stop;
+    int stopped = bed.signals.stop;
     if (code == ADAPS_OK)
         end_command(&bed);
     finish(&bed);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/signals.h"
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cost/cluster.h"
@@ -14,12 +15,9 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <getopt.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,12 +45,10 @@ struct local {
     struct local_agent agents[AD_MAX_DEVICES];
     char *folder, *cache; /* folder: the temporary one, removed at the end */
     char *devices;        /* the devices file that was written */
-    int signals;          /* signalfd of SIGCHLD, SIGINT, SIGTERM, SIGHUP */
-    sigset_t old_mask;
+    struct ad_signals signals;
     pid_t command;
     int command_status; /* of waitpid */
     bool command_ended;
-    int stop_signal; /* that ended us, or 0 */
     bool stopping;
     int died; /* agents that ended on their own */
 };
@@ -103,27 +99,19 @@ static int count_running(const struct local *l)
     return running;
 }
 
-/* Reads pending signals; children are reaped, a signal to end is remembered. */
-static void take_signals(struct local *l)
+/* Sleeps until something happened to us, a child or at `fd` (-1: none), or that time; true: at fd.
+ */
+static bool sleep_until(struct local *l, int fd, int64_t until)
 {
-    struct signalfd_siginfo info;
-    while (read(l->signals, &info, sizeof info) == (ssize_t)sizeof info)
-        if (info.ssi_signo != SIGCHLD)
-            l->stop_signal = (int)info.ssi_signo;
+    struct pollfd items[2] = {[1] = {.fd = fd, .events = POLLIN}};
+    ad_signals_wait(&l->signals, items, 2, until);
     reap(l, WNOHANG);
+    return items[1].revents != 0;
 }
 
-/* Waits for a signal until the monotonic time `until` (-1: for ever); false when the time is over.
- */
-static bool wait_signal(struct local *l, int64_t until)
+static int64_t in_seconds(int seconds)
 {
-    struct pollfd fd = {.fd = l->signals, .events = POLLIN};
-    int64_t left = until < 0 ? -1 : (until - ad_clock_ns()) / 1000000 + 1;
-    if (until >= 0 && left <= 0)
-        return false;
-    if (poll(&fd, 1, (int)left) > 0)
-        take_signals(l);
-    return true;
+    return ad_clock_ns() + (int64_t)seconds * 1000000000;
 }
 
 /* In the child: its own process group, so that a terminal's Ctrl-C reaches only us and we end it.
@@ -143,7 +131,7 @@ static _Noreturn void exec_agent(const struct local *l, int index, int ready, pi
         dup2(STDERR_FILENO, STDOUT_FILENO) < 0 || fcntl(ready, F_SETFD, 0) < 0 ||
         getppid() != parent)
         _exit(ADAPS_EINTERNAL);
-    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+    ad_signals_restore(&l->signals);
     execl("/proc/self/exe", "adaps", "agent", "--listen", "tcp://127.0.0.1:0", "--name",
           l->agents[index].name, "--cache", cache, "--speed", speed, "--threads", threads,
           "--ready-fd", fd, (char *)NULL);
@@ -193,28 +181,24 @@ static bool hear(struct local_agent *agent)
 /* Until every agent has told where it listens. */
 static enum adaps_status await_ready(struct local *l, struct adaps_error *err)
 {
-    int64_t until = ad_clock_ns() + (int64_t)START_SECONDS * 1000000000;
+    int64_t until = in_seconds(START_SECONDS);
     for (int i = 0; i < l->options->count; i++) {
         struct local_agent *agent = &l->agents[i];
         while (agent->ready >= 0) {
-            struct pollfd fds[2] = {{.fd = agent->ready, .events = POLLIN},
-                                    {.fd = l->signals, .events = POLLIN}};
-            int64_t left = (until - ad_clock_ns()) / 1000000;
-            if (left <= 0 || (poll(fds, 2, (int)left) < 0 && errno != EINTR))
+            bool told = sleep_until(l, agent->ready, until);
+            if (l->signals.stop)
+                return ad_error_set(err, ADAPS_EAGENT, "ended by signal %d (%s)", l->signals.stop,
+                                    strsignal(l->signals.stop));
+            if (told)
+                hear(agent);
+            else if (ad_clock_ns() >= until)
                 return ad_error_set(err, ADAPS_EAGENT, "%s: not ready after %d s", agent->name,
                                     START_SECONDS);
-            if (fds[1].revents)
-                take_signals(l);
-            if (l->stop_signal)
-                return ad_error_set(err, ADAPS_EAGENT, "ended by signal %d (%s)", l->stop_signal,
-                                    strsignal(l->stop_signal));
-            if (fds[0].revents)
-                hear(agent);
         }
         if (!agent->endpoint[0]) {
             /* It is about to end: let it be said how. */
-            while (agent->pid > 0 && wait_signal(l, until))
-                ;
+            while (agent->pid > 0 && ad_clock_ns() < until)
+                sleep_until(l, -1, until);
             return ad_error_set(err, ADAPS_EAGENT, "%s: did not start", agent->name);
         }
     }
@@ -274,7 +258,7 @@ static enum adaps_status start_command(struct local *l, struct adaps_error *err)
     }
     if (l->command > 0)
         return ADAPS_OK;
-    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+    ad_signals_restore(&l->signals);
     if (setenv("ADAPS_DEVICES", l->devices, 1) == 0)
         execvp(l->options->command[0], l->options->command);
     fprintf(stderr, "adaps local: %s: %s\n", l->options->command[0], strerror(errno));
@@ -303,15 +287,7 @@ static enum adaps_status make_folders(struct local *l, struct adaps_error *err)
 static enum adaps_status start(struct local *l, struct adaps_error *err)
 {
     enum adaps_status status = make_folders(l, err);
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGCHLD);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_BLOCK, &mask, &l->old_mask);
-    l->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (status == ADAPS_OK && l->signals < 0)
+    if (status == ADAPS_OK && !ad_signals_init(&l->signals))
         status = ad_error_set(err, ADAPS_EINTERNAL, "signalfd: %s", strerror(errno));
     for (int i = 0; status == ADAPS_OK && i < l->options->count; i++)
         status = start_agent(l, i, err);
@@ -330,14 +306,14 @@ static enum adaps_status start(struct local *l, struct adaps_error *err)
 /* Until the command has ended, a signal ends us, or nobody is left. */
 static void stay(struct local *l)
 {
-    while (!l->stop_signal && !l->command_ended && (l->command || count_running(l) > 0))
-        wait_signal(l, -1);
+    while (!l->signals.stop && !l->command_ended && (l->command || count_running(l) > 0))
+        sleep_until(l, -1, INT64_MAX);
     if (!l->command || l->command_ended)
         return;
-    kill(l->command, l->stop_signal);
-    int64_t until = ad_clock_ns() + (int64_t)GRACE_SECONDS * 1000000000;
-    while (!l->command_ended && wait_signal(l, until))
-        ;
+    kill(l->command, l->signals.stop);
+    int64_t until = in_seconds(GRACE_SECONDS);
+    while (!l->command_ended && ad_clock_ns() < until)
+        sleep_until(l, -1, until);
     if (!l->command_ended)
         kill(l->command, SIGKILL);
 }
@@ -354,22 +330,20 @@ static void finish(struct local *l)
 {
     l->stopping = true;
     kill_agents(l, SIGTERM);
-    int64_t until = ad_clock_ns() + (int64_t)GRACE_SECONDS * 1000000000;
-    while (count_running(l) > 0 && l->signals >= 0 && wait_signal(l, until))
-        ;
+    int64_t until = in_seconds(GRACE_SECONDS);
+    while (count_running(l) > 0 && ad_clock_ns() < until)
+        sleep_until(l, -1, until);
     kill_agents(l, SIGKILL);
     reap(l, 0);
     for (int i = 0; i < l->options->count; i++)
         if (l->agents[i].ready >= 0)
             close(l->agents[i].ready);
-    if (l->signals >= 0)
-        close(l->signals);
     if (l->folder && nftw(l->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS) != 0)
         fprintf(stderr, "adaps local: %s: cannot remove: %s\n", l->folder, strerror(errno));
     ad_free(l->folder);
     ad_free(l->cache);
     ad_free(l->devices);
-    sigprocmask(SIG_SETMASK, &l->old_mask, NULL);
+    ad_signals_fini(&l->signals);
 }
 
 static int exit_code(const struct local *l)
@@ -390,6 +364,7 @@ static int serve(const struct local_options *options)
         return ad_cli_fail(&ad_command_local, &err);
     }
     l->options = options;
+    l->signals.fd = -1;
     for (int i = 0; i < options->count; i++) {
         snprintf(l->agents[i].name, sizeof l->agents[i].name, "local%d", i);
         l->agents[i].ready = -1;
