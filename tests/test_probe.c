@@ -248,7 +248,7 @@ START_TEST(hostile_requests)
     expect_refusal(&remote, &m, "agent0");
     m.graph.len = 0;
     expect_refusal(&remote, &m, "agent0");
-    /* More memory than there is: a dense layer of 2^31 weights over and over. */
+    /* More memory than there is: a dense layer of 6.5 GB of weights. */
     for (int i = 0; i < huge->nops; i++)
         if (huge->ops[i].kind == AD_OP_FC) {
             huge->weights[huge->ops[i].weight].rows = 400000;
@@ -262,7 +262,7 @@ START_TEST(hostile_requests)
     m.graph.len = many_size;
     part.h1 = part.w1 = 1;
     part.c1 = 400000;
-    if (sysconf(_SC_PHYS_PAGES) * 4096.0 < 24e9)
+    if ((double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) < 24e9)
         expect_refusal(&remote, &m, "of memory");
     /* It still serves. */
     m.graph.data = bytes;

@@ -96,9 +96,9 @@ for kind in $kinds; do
     status 0 "$kind: a network, faults" bed --bed "$kind" --keys --speed 1,0.5 -- sh within
     says err "^dev1  *[1-9][0-9]*  *[1-9][0-9]*$" "$kind: bytes of the links"
     status 7 "$kind: exit status of the command" bed --bed "$kind" -- sh -c 'exit 7'
+    status 0 "$kind: shaped, and the check can fail" bed --bed "$kind" --rate 100mbit -- sh shaped
     nothing_left "$kind"
 done
-status 0 "$kind: shaped, and the check can fail" bed --bed "$kind" --rate 100mbit -- sh shaped
 
 # Ended from outside, with a program in the background that wants to stay. Everything that lives holds
 # the fifo.

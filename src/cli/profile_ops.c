@@ -11,6 +11,10 @@
  * weights take more, only some output channels are timed. */
 #define CHUNK_BYTES ((uint64_t)512 << 20)
 #define LAYER_BYTES ((uint64_t)128 << 20)
+/* And not more than these parts of the free memory, of which an agent lends half (a chunk's values
+ * need room, too); a chunk holds three of the largest layers. */
+#define CHUNK_PART 8
+#define LAYER_PART 24
 
 /* Whole operators and bands, as parts of the rows; and how the time is shared among them. */
 static const struct {
@@ -38,7 +42,7 @@ static uint64_t weight_bytes(const struct ad_graph *graph, const struct ad_op *o
 
 static uint64_t layer_limit(const struct ad_profile_device *device)
 {
-    uint64_t limit = device->status.memory_available / 24;
+    uint64_t limit = device->status.memory_available / LAYER_PART;
     return limit < LAYER_BYTES ? limit : LAYER_BYTES;
 }
 
@@ -131,7 +135,7 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
 static int chunk_end(const struct ad_graph *graph, int first,
                      const struct ad_profile_device *device)
 {
-    uint64_t bytes = 0, limit = device->status.memory_available / 8;
+    uint64_t bytes = 0, limit = device->status.memory_available / CHUNK_PART;
     int i = first;
     limit = limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
     for (; i < graph->nops; i++) {
