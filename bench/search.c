@@ -124,7 +124,7 @@ static void print_cell(const struct ad_comparison *list, int n, const char *netw
 }
 
 static void compare(const struct ad_cluster *template, const char *path,
-                    const struct ad_search_problem *effort, FILE *tsv, struct means *means)
+                    const struct ad_search_problem *options, FILE *tsv, struct means *means)
 {
     struct ad_graph *graph;
     struct ad_blocks blocks;
@@ -144,8 +144,8 @@ static void compare(const struct ad_cluster *template, const char *path,
                                                 .blocks = &blocks,
                                                 .cluster = &cluster,
                                                 .threshold = 0.15,
-                                                .evaluations = effort->evaluations,
-                                                .effort = effort->effort * MOST_DEVICES /
+                                                .evaluations = options->evaluations,
+                                                .effort = options->effort * MOST_DEVICES /
                                                           device_counts[count],
                                                 .split_h = true,
                                                 .split_w = true,
@@ -182,7 +182,7 @@ int main(int argc, char **argv)
     struct adaps_error err;
     struct means means = {.networks = 0};
     static const struct option longs[] = {{"tsv", required_argument, NULL, 't'}, {0}};
-    struct ad_search_problem effort = {.effort = DEFAULT_EFFORT};
+    struct ad_search_problem options = {.effort = DEFAULT_EFFORT};
     FILE *tsv = NULL;
     int option;
     while ((option = getopt_long(argc, argv, "e:x:", longs, NULL)) != -1) {
@@ -191,13 +191,13 @@ int main(int argc, char **argv)
             return ADAPS_EINPUT;
         }
         if (option == 'e')
-            effort.evaluations = atoll(optarg) > 0 ? atoll(optarg) : -1;
+            options.evaluations = atoll(optarg) > 0 ? atoll(optarg) : -1;
         else if (option == 'x' || option == '?')
-            effort.effort = option == 'x' ? atoll(optarg) : 0;
+            options.effort = option == 'x' ? atoll(optarg) : 0;
     }
     argv += optind;
     argc -= optind;
-    if (argc < 2 || effort.evaluations < 0 || effort.effort < 1) {
+    if (argc < 2 || options.evaluations < 0 || options.effort < 1) {
         fprintf(stderr, "usage: bench/search [-x EFFORT | -e EVALUATIONS] [--tsv FILE] DEVICES "
                         "MODEL.onnx...\n");
         return ADAPS_EUSAGE;
@@ -216,12 +216,11 @@ int main(int argc, char **argv)
         printf(" %11.11s", s->name);
     printf(" %8s %8s %8s\n", "/single", "/other", "auto s");
     if (tsv)
-        fputs("times\tnetwork\tdevices\tmbit\tstrategy\tdevices_used\tlatency_ms\tpredicted_"
-              "ms\tratio\t"
-              "single_ratio\tplanned_bytes\n",
+        fputs("times\tnetwork\tdevices\tmbit\tstrategy\tdevices_used\tlatency_ms\t"
+              "predicted_ms\tratio\tsingle_ratio\tplanned_bytes\n",
               tsv);
     for (int i = 1; i < argc; i++)
-        compare(&template, argv[i], &effort, tsv, &means);
+        compare(&template, argv[i], &options, tsv, &means);
     print_means(&means);
     if (tsv && fclose(tsv) != 0) {
         perror("bench/search: --tsv");
