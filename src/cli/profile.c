@@ -129,7 +129,8 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
     return status;
 }
 
-/* Every pair, one after the other. What a message costs its sender is the device's. */
+/* Every pair, one after the other. What a message costs its sender is the device's: copying at its
+ * fastest, the rest as with the last of its neighbours. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
 {
     struct ad_session_options session = {.deadline_s = p->options.deadline_s,
