@@ -54,11 +54,12 @@ START_TEST(here)
     struct ad_profile_times times;
     int n = list_tasks(graph, tasks);
     ck_assert_int_eq(ad_plan_of_tasks(graph, tasks, n, 1, &plan, &err), ADAPS_OK);
-    ck_assert_uint_gt(ad_profile_bytes(plan), 3 * 9 * 16 * 16 * sizeof(float));
     struct ad_profile_options options = {.speed = 1, .budget_ns = 20000000};
     ck_assert_msg(ad_profile_run(plan, &options, &times, &err) == ADAPS_OK, "%s", err.message);
     ck_assert_int_ge(times.passes, 2);
     ck_assert_double_eq(times.speed, 1);
+    ck_assert_uint_gt(times.bytes, 3 * 9 * 16 * 16 * sizeof(float));
+    ck_assert_uint_lt(times.bytes, 2 << 20);
     for (int i = 0; i < n; i++)
         ck_assert_msg(times.seconds[i] > 0 && times.seconds[i] < 1, "task %d", i);
     ck_assert(times.pass_s > 0 && isfinite(times.feed_s) && isfinite(times.fetch_s));
@@ -66,6 +67,34 @@ START_TEST(here)
     volatile int cancel = 1;
     options.cancel = &cancel;
     ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_EAGENT);
+    ad_profile_times_fini(&times);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* What is read without being computed counts, too, and nothing is taken beyond the limit. */
+START_TEST(memory)
+{
+    const uint64_t value = 32 * 32 * 64 * sizeof(float), weights = 9 * 64 * 64 * sizeof(float);
+    struct ad_graph *graph = build(64);
+    struct ad_task task = {2, ad_region_whole(&graph->values[graph->ops[2].output])};
+    struct adaps_plan *plan;
+    struct ad_profile_times times;
+    struct ad_profile_options options = {.speed = 1};
+    ck_assert_int_eq(graph->ops[2].kind, AD_OP_CONV);
+    ck_assert_int_eq(ad_plan_of_tasks(graph, &task, 1, 1, &plan, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_OK);
+    uint64_t bytes = times.bytes;
+    ad_profile_times_fini(&times);
+    /* input of the network, and room to fill it from; input and output of the op */
+    ck_assert_uint_ge(bytes, 4 * value + 2 * weights);
+    ck_assert_uint_le(bytes, 5 * value + 3 * weights);
+    options.memory = bytes - 1;
+    ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "of memory"), "%s", err.message);
+    ad_profile_times_fini(&times);
+    options.memory = bytes;
+    ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_OK);
     ad_profile_times_fini(&times);
     adaps_plan_free(plan);
 }
@@ -371,6 +400,7 @@ int main(void)
     TCase *c = tcase_create("profile");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, here);
+    tcase_add_test(c, memory);
     tcase_add_test(c, no_memory);
     tcase_add_test(c, refused_tasks);
     tcase_add_test(c, graph_alone);

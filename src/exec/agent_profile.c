@@ -1,12 +1,7 @@
 /* What the agent is asked to time, and its answer. */
 #include "exec/agent_priv.h"
-#include "exec/machine.h"
 
 #include <inttypes.h>
-#include <string.h>
-
-/* A profile may take this share of the memory that is free. */
-#define MEMORY_SHARE 2
 
 static enum adaps_status take_parts(const Adaps__Wire__Profile *m, struct ad_task **out,
                                     struct adaps_error *err)
@@ -22,19 +17,6 @@ static enum adaps_status take_parts(const Adaps__Wire__Profile *m, struct ad_tas
         tasks[i] = (struct ad_task){p->op, {p->h0, p->h1, p->w0, p->w1, p->c0, p->c1}};
     }
     *out = tasks;
-    return ADAPS_OK;
-}
-
-static enum adaps_status check_memory(const struct adaps_plan *plan, struct adaps_error *err)
-{
-    struct ad_machine machine;
-    uint64_t bytes = ad_profile_bytes(plan);
-    ad_machine_look(&machine);
-    if (bytes > machine.memory_available / MEMORY_SHARE)
-        return ad_error_set(err, ADAPS_EINPUT,
-                            "timing this takes %" PRIu64 " bytes of memory, more than 1/%d of the "
-                            "%" PRIu64 " that are free",
-                            bytes, MEMORY_SHARE, machine.memory_available);
     return ADAPS_OK;
 }
 
@@ -62,8 +44,6 @@ enum adaps_status ad_agent_take_profile(const struct ad_message *message, struct
                                   m->threads > 64 ? 65 : (int)m->threads, &plan, err);
     if (status == ADAPS_OK)
         graph = NULL; /* the plan's */
-    if (status == ADAPS_OK)
-        status = check_memory(plan, err);
     if (status == ADAPS_OK) {
         job->tasks = plan;
         job->budget_ns = (int64_t)m->budget_ms * 1000000;
@@ -89,7 +69,7 @@ bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to
     m.speed = times->speed;
     m.feed_s = times->feed_s;
     m.fetch_s = times->fetch_s;
-    m.bytes = ad_profile_bytes(tasks);
+    m.bytes = times->bytes;
     return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
 }
 

@@ -102,6 +102,12 @@ AD_MUST_CHECK enum adaps_status
 ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
                 const struct ad_task *task, struct ad_scratch *scratch, struct adaps_error *err);
 
+/* Bytes that a task's operator takes beside buffers and scratch, roughly: packed weights, unless
+ * the task of the same op before it packed the same (last: by op, zeroed before the first task),
+ * and XNNPACK's pointers to input pixels. */
+double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
+                     struct ad_last_packed *last);
+
 /* Appends the actions of a task. Operators made before a failure stay in the list. */
 AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
                                               const struct ad_task *task,

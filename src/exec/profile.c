@@ -1,9 +1,9 @@
 #include "exec/profile.h"
 #include "base/clock.h"
 #include "base/rng.h"
-#include "exec/engine.h"
-#include "exec/throttle.h"
+#include "exec/engine_priv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,39 +13,93 @@
 
 /* --- memory --- */
 
-static uint64_t slice_bytes(const struct adaps_plan *plan, const struct ad_slice *s)
-{
-    return (uint64_t)(s->row1 - s->row0) * (uint64_t)plan->graph->weights[s->weight].row_elements *
-           sizeof(float);
-}
-
 static uint64_t largest_slice(const struct adaps_plan *plan)
 {
-    uint64_t largest = sizeof(float);
+    uint64_t largest = 1;
     for (int i = 0; i < plan->slices[0].count; i++) {
-        uint64_t bytes = slice_bytes(plan, &plan->slices[0].items[i]);
-        largest = bytes > largest ? bytes : largest;
+        const struct ad_slice *s = &plan->slices[0].items[i];
+        uint64_t elements =
+            (uint64_t)(s->row1 - s->row0) * (uint64_t)plan->graph->weights[s->weight].row_elements;
+        largest = elements > largest ? elements : largest;
     }
     return largest;
 }
 
-uint64_t ad_profile_bytes(const struct adaps_plan *plan)
+static uint64_t elements_of(const struct ad_box *box)
+{
+    return (uint64_t)(box->n * box->h * box->w * box->c);
+}
+
+static uint64_t largest_end(const struct ad_graph *graph)
+{
+    uint64_t largest = 1;
+    for (int i = 0; i < graph->ninputs + graph->noutputs; i++) {
+        int v = i < graph->ninputs ? graph->inputs[i] : graph->outputs[i - graph->ninputs];
+        uint64_t elements = elements_of(&graph->values[v].box);
+        largest = elements > largest ? elements : largest;
+    }
+    return largest;
+}
+
+/* Bytes of the engine's arena if no two buffers shared memory. */
+static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buffer *buffers,
+                                    double *out, struct adaps_error *err)
 {
     const struct ad_graph *graph = plan->graph;
     const struct ad_program *program = &plan->schedule.programs[0];
-    uint64_t bytes = largest_slice(plan);
-    for (int i = 0; i < plan->slices[0].count; i++)
-        bytes += slice_bytes(plan, &plan->slices[0].items[i]) / 8 * 9; /* packed: a little more */
-    for (int t = 0; t < program->ntasks; t++) {
-        const struct ad_box *box = &graph->values[graph->ops[program->tasks[t].op].output].box;
-        bytes += (uint64_t)box->n * (uint64_t)ad_region_elements(program->tasks[t].region) *
-                 sizeof(float);
+    double largest = 0;
+    int nticks;
+    enum adaps_status status = ad_buffers_find(plan, 0, buffers, &nticks, err);
+    *out = 0;
+    for (int i = 0; i < graph->nvalues && status == ADAPS_OK; i++)
+        *out += (double)buffers[i].n * (double)ad_region_elements(buffers[i].box) * sizeof(float);
+    for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
+        struct ad_scratch scratch;
+        status = ad_task_scratch(graph, buffers, &program->tasks[t], &scratch, err);
+        if (status == ADAPS_OK)
+            largest = fmax(largest, (double)scratch.in_bytes + (double)scratch.out_bytes);
     }
-    for (int i = 0; i < graph->ninputs; i++) {
-        const struct ad_box *box = &graph->values[graph->inputs[i]].box;
-        bytes += 2 * (uint64_t)(box->n * box->h * box->w * box->c) * sizeof(float);
-    }
-    return bytes;
+    *out += largest;
+    return status;
+}
+
+/* What running the tasks takes, roughly and rather too much: buffers, operators, what is made up.
+ * Counted in double, in which nothing overflows. */
+static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
+                                    struct adaps_error *err)
+{
+    const struct ad_graph *graph = plan->graph;
+    const struct ad_program *program = &plan->schedule.programs[0];
+    size_t nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
+    struct ad_buffer *buffers = ad_calloc(nvalues, sizeof *buffers);
+    struct ad_last_packed *last = ad_calloc(nops, sizeof *last);
+    enum adaps_status status =
+        buffers && last
+            ? find_arena(plan, buffers, out, err)
+            : ad_error_memory(err, "profile", nvalues * sizeof *buffers + nops * sizeof *last);
+    if (status == ADAPS_OK)
+        for (int t = 0; t < program->ntasks; t++)
+            *out += ad_task_bytes(graph, &program->tasks[t], last);
+    *out += (double)(largest_slice(plan) + largest_end(graph)) * sizeof(float);
+    ad_free(buffers);
+    ad_free(last);
+    return status;
+}
+
+static enum adaps_status check_memory(const struct adaps_plan *plan, uint64_t most, uint64_t *bytes,
+                                      struct adaps_error *err)
+{
+    double needed;
+    enum adaps_status status = find_bytes(plan, &needed, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (most > 0 && needed > (double)most)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "timing this takes %.3g bytes of memory, more than the %" PRIu64
+                            " that it may take",
+                            needed, most);
+    *bytes = (uint64_t)fmin(needed, 1e18);
+    return ADAPS_OK;
 }
 
 /* --- measuring --- */
@@ -79,18 +133,6 @@ static enum adaps_status no_transport(void *self, const struct ad_step *step,
     return ad_error_set(err, ADAPS_EINTERNAL, "a profile sends nothing");
 }
 
-static uint64_t largest_end(const struct ad_graph *graph)
-{
-    uint64_t largest = 1;
-    for (int i = 0; i < graph->ninputs + graph->noutputs; i++) {
-        int v = i < graph->ninputs ? graph->inputs[i] : graph->outputs[i - graph->ninputs];
-        const struct ad_box *box = &graph->values[v].box;
-        uint64_t elements = (uint64_t)(box->n * box->h * box->w * box->c);
-        largest = elements > largest ? elements : largest;
-    }
-    return largest;
-}
-
 static float *random_floats(size_t n)
 {
     struct ad_rng rng = {1};
@@ -102,7 +144,7 @@ static float *random_floats(size_t n)
 
 static enum adaps_status prepare(struct bench *b, struct adaps_error *err)
 {
-    size_t weights = (size_t)(largest_slice(b->plan) / sizeof(float));
+    size_t weights = (size_t)largest_slice(b->plan);
     size_t ends = (size_t)largest_end(b->plan->graph);
     b->ntasks = b->plan->schedule.programs[0].ntasks;
     size_t room = MAX_SAMPLES / (size_t)b->ntasks;
@@ -156,13 +198,20 @@ static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
     return ADAPS_OK;
 }
 
-static void measure_ends(struct bench *b)
+static double feed(struct bench *b)
 {
     int64_t begin = ad_clock_ns();
     for (int i = 0; i < b->plan->graph->ninputs; i++)
         ad_engine_feed(b->engine, i, b->ends);
-    int64_t fed = ad_clock_ns();
-    b->feed[b->passes] = seconds(begin, fed);
+    return seconds(begin, ad_clock_ns());
+}
+
+static double fetch(struct bench *b)
+{
+    int64_t begin = ad_clock_ns();
+    for (int i = 0; i < b->plan->graph->noutputs; i++)
+        ad_engine_fetch(b->engine, i, b->ends);
+    return seconds(begin, ad_clock_ns());
 }
 
 static enum adaps_status measure(struct bench *b, struct adaps_error *err)
@@ -175,14 +224,11 @@ static enum adaps_status measure(struct bench *b, struct adaps_error *err)
         run_pass(b, &throttle, b->samples, &total, &work, err); /* to warm up */
     while (status == ADAPS_OK && b->passes < b->room &&
            (b->passes < 2 || ad_clock_ns() < b->until_ns)) {
-        measure_ends(b);
+        b->feed[b->passes] = feed(b);
         status = run_pass(b, &throttle, b->samples + (size_t)b->passes * (size_t)b->ntasks,
                           &b->total[b->passes], &b->work[b->passes], err);
-        int64_t done = ad_clock_ns();
-        for (int i = 0; status == ADAPS_OK && i < b->plan->graph->noutputs; i++)
-            ad_engine_fetch(b->engine, i, b->ends);
-        b->fetch[b->passes] = seconds(done, ad_clock_ns());
-        b->passes += status == ADAPS_OK;
+        if (status == ADAPS_OK)
+            b->fetch[b->passes++] = fetch(b);
     }
     return status;
 }
@@ -245,13 +291,16 @@ enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
                                  struct ad_profile_times *out, struct adaps_error *err)
 {
     memset(out, 0, sizeof *out);
+    enum adaps_status status = check_memory(tasks, options->memory, &out->bytes, err);
+    if (status != ADAPS_OK)
+        return status;
     struct bench *b = ad_calloc(1, sizeof *b);
     if (!b)
         return ad_error_memory(err, "profile", sizeof *b);
     b->plan = tasks;
     b->options = options;
     b->until_ns = ad_clock_ns() + options->budget_ns;
-    enum adaps_status status = prepare(b, err);
+    status = prepare(b, err);
     if (status == ADAPS_OK)
         status = measure(b, err);
     if (status == ADAPS_OK)

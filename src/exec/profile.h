@@ -13,6 +13,7 @@ struct ad_profile_options {
     int threads;       /* 0 = the plan's */
     double speed;      /* emulated fraction of full speed, as in struct ad_engine_options */
     int64_t budget_ns; /* for all of it; two passes at least are measured */
+    uint64_t memory;   /* bytes that it may take; 0 = no limit */
     const volatile int *cancel; /* non-zero ends it soon */
 };
 
@@ -24,13 +25,12 @@ struct ad_profile_times {
     double spread;   /* by how much the median of passes is above it, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
     double feed_s, fetch_s; /* putting inputs in, taking outputs out */
+    uint64_t bytes;         /* that it took in memory, rather too many: weights, buffers */
 };
 
-/* What running the tasks takes in memory, roughly: packed weights, buffers. */
-uint64_t ad_profile_bytes(const struct adaps_plan *tasks);
-
 /* Runs the tasks of device 0 of a plan (ad_plan_of_tasks()) with weights that it makes up. Free the
- * times with ad_profile_times_fini(), also after a failure. ADAPS_EAGENT when cancelled. */
+ * times with ad_profile_times_fini(), also after a failure. ADAPS_EAGENT when cancelled,
+ * ADAPS_EINPUT when it would take too much memory: nothing has been allocated then. */
 AD_MUST_CHECK enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
                                                const struct ad_profile_options *options,
                                                struct ad_profile_times *out,

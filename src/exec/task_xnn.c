@@ -147,18 +147,43 @@ static struct ad_tile_pads operator_pads(const struct ad_graph *graph, const str
     return pads;
 }
 
-/* What this task's operator may share of the part before it. Padding makes XNNPACK take another
- * kernel for 1x1 convolutions, which may pack otherwise: these pack their own. */
+/* Whether the operators of an op's parts may share packed weights. Padding makes XNNPACK take
+ * another kernel for 1x1 convolutions, which may pack otherwise: these pack their own. */
+static bool may_share(const struct ad_op *op)
+{
+    const struct ad_window *w = &op->window;
+    return w->kh * w->kw != 1 || !(w->pt || w->pl || w->pb || w->pr);
+}
+
+/* What this task's operator may share of the part before it. */
 static struct ad_packed *shared_weights(const struct ad_build *build, const struct ad_task *task,
                                         int64_t r0, int64_t r1)
 {
-    const struct ad_window *w = &build->plan->graph->ops[task->op].window;
     struct ad_last_packed *last = &build->last[task->op];
-    if (w->kh * w->kw == 1 && (w->pt || w->pl || w->pb || w->pr))
+    if (!may_share(&build->plan->graph->ops[task->op]))
         return NULL;
     if (last->r0 != r0 || last->r1 != r1)
         *last = (struct ad_last_packed){.r0 = r0, .r1 = r1};
     return &last->packed;
+}
+
+double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
+                     struct ad_last_packed *last)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_window *w = &op->window;
+    double taps = (double)w->kh * w->kw, bytes = 0;
+    int64_t r0, r1;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (op->weight < 0 || r0 >= r1)
+        return 0;
+    if (op->kind == AD_OP_CONV && taps > 1)
+        bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *);
+    if (may_share(op) && last[task->op].r0 == r0 && last[task->op].r1 == r1)
+        return bytes;
+    last[task->op] = (struct ad_last_packed){.r0 = r0, .r1 = r1};
+    double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
+    return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
 
 static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,

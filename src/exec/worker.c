@@ -1,11 +1,15 @@
 #include "exec/worker.h"
 #include "base/clock.h"
+#include "exec/machine.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+/* A profile may take this part of the memory that is free: others are to live on. */
+#define PROFILE_SHARE 2
 
 /* --- loading --- */
 
@@ -212,11 +216,14 @@ void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns
 
 static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
 {
+    struct ad_machine machine;
+    ad_worker_unload(worker); /* before building: two engines may not fit into memory */
+    ad_machine_look(&machine);
     struct ad_profile_options options = {.threads = worker->threads,
                                          .speed = worker->speed,
                                          .budget_ns = worker->job.budget_ns,
+                                         .memory = machine.memory_available / PROFILE_SHARE,
                                          .cancel = &worker->cancel};
-    ad_worker_unload(worker); /* before building: two engines may not fit into memory */
     return ad_profile_run(worker->job.tasks, &options, &worker->result.times, err);
 }
 
