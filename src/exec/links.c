@@ -111,14 +111,10 @@ enum adaps_status ad_links_begin(struct ad_links *links, bool trace, struct adap
 {
     int nsteps = links->plan->schedule.programs[links->device].nsteps;
     links->bytes_sent = links->messages_sent = 0;
-    links->tracing = trace;
-    if (!trace)
-        return ADAPS_OK;
-    if (!links->marks)
-        links->marks = ad_marks_new(nsteps);
-    if (!links->marks)
+    ad_marks_unref(links->marks);
+    links->marks = trace ? ad_marks_new(nsteps) : NULL;
+    if (trace && !links->marks)
         return ad_error_memory(err, "trace", (size_t)nsteps * sizeof(int64_t));
-    ad_marks_begin(links->marks, links->inference);
     return ADAPS_OK;
 }
 
@@ -177,7 +173,7 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
         if (status != ADAPS_OK)
             goto out;
     }
-    if (waited && links->tracing)
+    if (waited && links->marks)
         ad_marks_set(links->marks, (int)links->step);
     *more = zmq_msg_more(&head);
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
@@ -276,8 +272,8 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     watch(link);
     if (link->lost)
         return fail(link, err, "the connection to it was lost");
-    if (links->tracing ? !ad_marks_message(links->marks, (int)links->step, size, &payload)
-                       : zmq_msg_init_size(&payload, size) != 0)
+    if (links->marks ? !ad_marks_message(links->marks, (int)links->step, size, &payload)
+                     : zmq_msg_init_size(&payload, size) != 0)
         return ad_error_memory(err, "message", size);
     ad_spans_gather(spans, zmq_msg_data(&payload));
     struct ad_frame frame = {.type = AD_FRAME_DATA,
@@ -288,7 +284,7 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
                              .length = size,
                              .checksum = ad_frame_checksum(0, zmq_msg_data(&payload), size)};
     ad_frame_encode(&frame, head);
-    if (links->tracing)
+    if (links->marks)
         ad_marks_set(links->marks, (int)links->step);
     if (zmq_send(link->socket, head, sizeof head, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0 ||
         zmq_msg_send(&payload, link->socket, ZMQ_DONTWAIT) < 0) {

@@ -40,8 +40,7 @@ struct ad_links {
     struct ad_data_link *items;
     int count;
     uint64_t bytes_sent, messages_sent; /* in this inference */
-    struct ad_marks *marks; /* NULL until an inference is traced; kept for the next such */
-    bool tracing;           /* this inference: marks are set */
+    struct ad_marks *marks;             /* of this inference, when it is traced; else NULL */
 };
 
 /* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
@@ -61,7 +60,7 @@ AD_MUST_CHECK enum adaps_status ad_links_join(struct ad_links *links, const stru
 void ad_links_close(struct ad_links *links);
 
 /* Before the first step of an inference, whose number is set. ADAPS_EINTERNAL without memory for
- * the marks of the first traced one. */
+ * the marks. */
 AD_MUST_CHECK enum adaps_status ad_links_begin(struct ad_links *links, bool trace,
                                                struct adaps_error *err);
 

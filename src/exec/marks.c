@@ -6,7 +6,6 @@
 
 struct ad_marks {
     atomic_int references;
-    atomic_uint inference;
     int nsteps;
     _Atomic int64_t ns[]; /* by step, then those of leaving by step */
 };
@@ -14,7 +13,6 @@ struct ad_marks {
 /* A message's data, and which step's it is. */
 struct letter {
     struct ad_marks *marks;
-    uint32_t inference;
     int step;
     _Alignas(64) uint8_t data[];
 };
@@ -33,13 +31,6 @@ void ad_marks_unref(struct ad_marks *marks)
 {
     if (marks && atomic_fetch_sub(&marks->references, 1) == 1)
         ad_free(marks);
-}
-
-void ad_marks_begin(struct ad_marks *marks, uint32_t inference)
-{
-    atomic_store(&marks->inference, inference);
-    for (int i = 0; i < 2 * marks->nsteps; i++)
-        atomic_store_explicit(&marks->ns[i], 0, memory_order_relaxed);
 }
 
 void ad_marks_set(struct ad_marks *marks, int step)
@@ -62,8 +53,7 @@ static void left(void *data, void *hint)
 {
     struct letter *letter = hint;
     (void)data;
-    if (atomic_load(&letter->marks->inference) == letter->inference)
-        ad_marks_set(letter->marks, letter->marks->nsteps + letter->step);
+    ad_marks_set(letter->marks, letter->marks->nsteps + letter->step);
     ad_marks_unref(letter->marks);
     ad_free(letter);
 }
@@ -75,8 +65,7 @@ bool ad_marks_message(struct ad_marks *marks, int step, size_t size, zmq_msg_t *
         ad_size_add(sizeof *letter, size, &room) ? ad_alloc_aligned(room) : NULL;
     if (!letter)
         return false;
-    *letter =
-        (struct letter){.marks = marks, .inference = atomic_load(&marks->inference), .step = step};
+    *letter = (struct letter){.marks = marks, .step = step};
     atomic_fetch_add(&marks->references, 1);
     if (zmq_msg_init_data(out, letter->data, size, left, letter) == 0)
         return true;

@@ -1,5 +1,6 @@
 /* When messages came and left in one traced inference, by step. ZeroMQ's threads tell when a
- * message has left, maybe after the session's end, so the marks are counted references. */
+ * message has left, maybe in the next inference or after the session's end: so every inference has
+ * marks of its own, which are counted references. */
 #ifndef AD_EXEC_MARKS_H
 #define AD_EXEC_MARKS_H
 
@@ -14,9 +15,6 @@ struct ad_marks;
 /* For nsteps steps; NULL without memory. */
 struct ad_marks *ad_marks_new(int nsteps);
 void ad_marks_unref(struct ad_marks *marks); /* NULL is fine */
-
-/* Forgets all marks. What left in an earlier inference and is told later is not taken for this. */
-void ad_marks_begin(struct ad_marks *marks, uint32_t inference);
 
 /* Notes now as the time of a step. */
 void ad_marks_set(struct ad_marks *marks, int step);
