@@ -3,8 +3,7 @@
 #include "agents_fixture.h"
 #include "base/clock.h"
 #include "exec/profile.h"
-#include "net/probe.h"
-#include "net/remote.h"
+#include "net/session_priv.h"
 #include "random_graph.h"
 
 #include <check.h>
@@ -195,6 +194,8 @@ static void times_on_agent(const struct ad_graph *graph, double *seconds, double
                           ADAPS_OK,
                       "%s", err.message);
     ck_assert_int_ge(times.passes, 2);
+    ck_assert_msg(ad_probe_run(probe, graph, tasks, n, 1, -1, seconds, &times, &err) == ADAPS_OK,
+                  "%s", err.message);
     *speed = times.speed;
     ad_probe_close(probe);
 }
@@ -315,6 +316,59 @@ START_TEST(hostile_requests)
 }
 END_TEST
 
+/* --- agents that lie --- */
+
+struct answer {
+    Adaps__Wire__Profiled body;
+    double seconds[3];
+};
+
+static void refused(const struct answer *answer, const char *word)
+{
+    double seconds[3];
+    struct ad_probe_times times;
+    ck_assert_int_eq(ad_probe_take(&answer->body, 3, seconds, &times, &err), ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, word), "'%s' does not say '%s'", err.message, word);
+}
+
+START_TEST(lies_are_named)
+{
+    static const size_t reals[] = {
+        offsetof(Adaps__Wire__Profiled, pass_s), offsetof(Adaps__Wire__Profiled, speed),
+        offsetof(Adaps__Wire__Profiled, feed_s), offsetof(Adaps__Wire__Profiled, fetch_s),
+        offsetof(Adaps__Wire__Profiled, spread),
+    };
+    static const double bad[] = {-1e-9, 1001, NAN, INFINITY, -INFINITY};
+    struct answer good = {ADAPS__WIRE__PROFILED__INIT, {1e-3, 0, 2e-3}}, a;
+    double seconds[3];
+    struct ad_probe_times times;
+    good.body.n_seconds = 3;
+    good.body.passes = 7;
+    good.body.pass_s = 3e-3;
+    good.body.speed = 0.5;
+    good.body.seconds = good.seconds;
+    ck_assert_int_eq(ad_probe_take(&good.body, 3, seconds, &times, &err), ADAPS_OK);
+    ck_assert(times.passes == 7 && times.pass_s == 3e-3 && seconds[2] == 2e-3);
+    ck_assert_int_eq(ad_probe_take(&good.body, 2, seconds, &times, &err), ADAPS_EAGENT);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {
+            a = good;
+            memcpy((char *)&a.body + reals[k], &bad[i], sizeof bad[i]);
+            refused(&a, "times that are none");
+        }
+        a = good;
+        a.body.seconds = a.seconds;
+        a.seconds[1] = bad[i];
+        refused(&a, "task 1 takes");
+    }
+    a = good;
+    a.body.passes = 0;
+    refused(&a, "0 passes");
+    a.body.passes = 0x80000001u;
+    refused(&a, "2147483649 passes");
+}
+END_TEST
+
 /* Messages between two agents have times, whatever these are on a busy machine. */
 START_TEST(links)
 {
@@ -406,6 +460,7 @@ int main(void)
     tcase_add_test(c, graph_alone);
     tcase_add_test(c, on_an_agent);
     tcase_add_test(c, hostile_requests);
+    tcase_add_test(c, lies_are_named);
     tcase_add_test(c, links);
     tcase_add_test(c, busy_and_gone);
     suite_add_tcase(suite, c);

@@ -6,9 +6,6 @@
 
 #include "plan/plan.h"
 
-#define AD_PROFILE_MAX_TASKS 20000
-#define AD_PROFILE_MAX_S 120 /* the longest time that may be asked for */
-
 struct ad_profile_options {
     int threads;       /* 0 = the plan's */
     double speed;      /* emulated fraction of full speed, as in struct ad_engine_options */

@@ -1,10 +1,14 @@
 #include "net/probe.h"
 #include "base/clock.h"
-#include "net/remote.h"
+#include "net/session_priv.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <sodium.h>
 #include <string.h>
+
+/* No time is longer, by far: a devices file takes times up to 1000 s. */
+#define LONGEST_S 1000.0
 
 struct ad_probe {
     void *context;
@@ -94,33 +98,52 @@ static enum adaps_status send_profile(struct ad_probe *probe, const struct ad_gr
     return status;
 }
 
-static enum adaps_status take_times(struct ad_probe *probe, int ntasks, double *seconds,
-                                    struct ad_probe_times *out, struct adaps_error *err)
+/* Whether seconds can be what an agent has measured. */
+static bool plausible(double seconds)
 {
-    ProtobufCMessage *body;
-    enum adaps_status status =
-        ad_message_body(&probe->remote.message, &adaps__wire__profiled__descriptor, &body, err);
-    if (status != ADAPS_OK)
-        return ad_remote_blame(&probe->remote, err);
-    const Adaps__Wire__Profiled *m = (const Adaps__Wire__Profiled *)body;
-    bool good = m->n_seconds == (size_t)ntasks && isfinite(m->pass_s) && m->speed > 0 &&
-                m->speed <= 1 && isfinite(m->feed_s) && isfinite(m->spread) && isfinite(m->fetch_s);
-    for (size_t i = 0; good && i < m->n_seconds; i++) {
-        good = isfinite(m->seconds[i]) && m->seconds[i] >= 0;
+    return seconds >= 0 && seconds <= LONGEST_S; /* no NaN either */
+}
+
+enum adaps_status ad_probe_take(const Adaps__Wire__Profiled *m, int ntasks, double *seconds,
+                                struct ad_probe_times *out, struct adaps_error *err)
+{
+    if (m->n_seconds != (size_t)ntasks)
+        return ad_error_set(err, ADAPS_EAGENT, "it answered %zu times for %d tasks", m->n_seconds,
+                            ntasks);
+    for (size_t i = 0; i < m->n_seconds; i++) {
+        if (!plausible(m->seconds[i]))
+            return ad_error_set(err, ADAPS_EAGENT, "it answered that task %zu takes %g s", i,
+                                m->seconds[i]);
         seconds[i] = m->seconds[i];
     }
-    *out = (struct ad_probe_times){.passes = (int)(m->passes & INT32_MAX),
+    if (m->passes < 1 || m->passes > INT32_MAX || !(m->speed > 0 && m->speed <= 1) ||
+        !plausible(m->pass_s) || !plausible(m->feed_s) || !plausible(m->fetch_s) ||
+        !plausible(m->spread))
+        return ad_error_set(err, ADAPS_EAGENT,
+                            "it answered with times that are none: %" PRIu32
+                            " passes of %g s (+ %g), speed %g, inputs %g s, outputs %g s",
+                            m->passes, m->pass_s, m->spread, m->speed, m->feed_s, m->fetch_s);
+    *out = (struct ad_probe_times){.passes = (int)m->passes,
                                    .pass_s = m->pass_s,
                                    .spread = m->spread,
                                    .speed = m->speed,
                                    .feed_s = m->feed_s,
                                    .fetch_s = m->fetch_s,
                                    .bytes = m->bytes};
-    ad_protobuf_free(body);
-    if (good)
-        return ADAPS_OK;
-    ad_error_set(err, ADAPS_EAGENT, "it answered with times that are none");
-    return ad_remote_blame(&probe->remote, err);
+    return ADAPS_OK;
+}
+
+static enum adaps_status take_times(struct ad_probe *probe, int ntasks, double *seconds,
+                                    struct ad_probe_times *out, struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    enum adaps_status status =
+        ad_message_body(&probe->remote.message, &adaps__wire__profiled__descriptor, &body, err);
+    if (status == ADAPS_OK) {
+        status = ad_probe_take((const Adaps__Wire__Profiled *)body, ntasks, seconds, out, err);
+        ad_protobuf_free(body);
+    }
+    return status == ADAPS_OK ? status : ad_remote_blame(&probe->remote, err);
 }
 
 enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *graph,
@@ -128,6 +151,7 @@ enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *gr
                                double budget_s, double *seconds, struct ad_probe_times *out,
                                struct adaps_error *err)
 {
+    budget_s = fmin(fmax(budget_s, 0), AD_PROFILE_MAX_S);
     enum adaps_status status = send_profile(probe, graph, tasks, ntasks, threads, budget_s, err);
     if (status == ADAPS_OK)
         status = ad_remote_await(&probe->remote, AD_FRAME_PROFILED,

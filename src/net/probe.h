@@ -23,10 +23,10 @@ struct ad_probe_times {
     uint64_t bytes;         /* that it took in memory */
 };
 
-/* Has the agent run the tasks, one after the other and again until budget_s is over. seconds: by
- * task, the caller's, as in the agent's engine at the agent's speed. Waits for budget_s and the
- * deadline of the options, with a sign of life all the time. ADAPS_EINPUT: the agent refuses
- * (memory). */
+/* Has the agent run the tasks, one after the other and again until budget_s (of which agents take
+ * at most two minutes) is over. seconds: by task, the caller's, as in the agent's engine at the
+ * agent's speed. Waits for budget_s and the deadline of the options, with a sign of life all the
+ * time. ADAPS_EINPUT: the agent refuses (memory). */
 AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *graph,
                                              const struct ad_task *tasks, int ntasks, int threads,
                                              double budget_s, double *seconds,

@@ -2,8 +2,8 @@
 #ifndef AD_NET_SESSION_PRIV_H
 #define AD_NET_SESSION_PRIV_H
 
+#include "net/probe.h"
 #include "net/remote.h"
-#include "net/session.h"
 #include "net/trace.h"
 
 struct ad_session {
@@ -63,6 +63,16 @@ AD_MUST_CHECK enum adaps_status ad_trace_take(const struct adaps_plan *plan, int
 /* Puts all devices on the clock of the source, from its begin_ns. */
 AD_MUST_CHECK enum adaps_status ad_trace_align(struct ad_trace *trace, int source,
                                                struct adaps_error *err);
+
+/* --- probes (probe.c) --- */
+
+/* Checks what an agent answered to a PROFILE of ntasks tasks and takes it over. ADAPS_EAGENT names
+ * the value. */
+AD_MUST_CHECK enum adaps_status ad_probe_take(const Adaps__Wire__Profiled *profiled, int ntasks,
+                                              double *seconds, struct ad_probe_times *out,
+                                              struct adaps_error *err);
+
+/* --- failures (run.c) --- */
 
 /* After an inference went wrong: stops the other agents, finds out where everybody was, and says
  * who is to blame: a lost agent first, then the first that failed, else the deadline. `outcomes` is

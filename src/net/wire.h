@@ -12,6 +12,10 @@
 
 #define AD_WIRE_MAX_BODY ((size_t)16 << 20)
 
+/* What one PROFILE may ask for. */
+#define AD_PROFILE_MAX_TASKS 20000
+#define AD_PROFILE_MAX_S 120
+
 /* Initialised by ad_message_init or a successful receive; empty parts have size 0. */
 struct ad_message {
     zmq_msg_t route; /* ROUTER sockets only */
