@@ -369,6 +369,26 @@ START_TEST(lies_are_named)
 }
 END_TEST
 
+/* No agent writes lines into the devices file that comes of what it says. */
+START_TEST(words_of_strangers)
+{
+    Adaps__Wire__Welcome welcome = ADAPS__WIRE__WELCOME__INIT;
+    struct ad_agent_status status;
+    char machine[200];
+    memset(machine, 'x', sizeof machine);
+    machine[sizeof machine - 1] = '\0';
+    welcome.name = "a\x7f";
+    welcome.version = "\t1";
+    welcome.cpu = "Cortex\n[evil]\r\x1b[2J";
+    welcome.machine = machine;
+    ad_remote_status(&welcome, &status);
+    ck_assert_str_eq(status.name, "a?");
+    ck_assert_str_eq(status.version, "?1");
+    ck_assert_str_eq(status.cpu, "Cortex?[evil]??[2J");
+    ck_assert_uint_eq(strlen(status.machine), sizeof status.machine - 1);
+}
+END_TEST
+
 /* Messages between two agents have times, whatever these are on a busy machine. */
 START_TEST(links)
 {
@@ -461,6 +481,7 @@ int main(void)
     tcase_add_test(c, on_an_agent);
     tcase_add_test(c, hostile_requests);
     tcase_add_test(c, lies_are_named);
+    tcase_add_test(c, words_of_strangers);
     tcase_add_test(c, links);
     tcase_add_test(c, busy_and_gone);
     suite_add_tcase(suite, c);

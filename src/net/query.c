@@ -27,16 +27,25 @@ static enum adaps_status measure_rtt(struct ad_remote *remote, int64_t deadline,
     return ADAPS_OK;
 }
 
+/* A stranger's words: they go into files and to terminals. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from);
+    for (; *to; to++)
+        if ((unsigned char)*to < ' ' || *to == 0x7f)
+            *to = '?';
+}
+
 void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out)
 {
-    snprintf(out->name, sizeof out->name, "%s", welcome->name);
-    snprintf(out->version, sizeof out->version, "%s", welcome->version);
-    snprintf(out->machine, sizeof out->machine, "%s", welcome->machine);
+    copy_text(out->name, sizeof out->name, welcome->name);
+    copy_text(out->version, sizeof out->version, welcome->version);
+    copy_text(out->machine, sizeof out->machine, welcome->machine);
     out->cores = welcome->cores;
     out->threads = welcome->threads;
     out->speed = welcome->speed;
     out->load1 = welcome->load1;
-    snprintf(out->cpu, sizeof out->cpu, "%s", welcome->cpu);
+    copy_text(out->cpu, sizeof out->cpu, welcome->cpu);
     out->frequency_hz = welcome->frequency_hz;
     out->temperature_c = welcome->temperature_c;
     out->memory_total = welcome->memory_total;

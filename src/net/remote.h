@@ -79,7 +79,8 @@ AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_
                                                 Adaps__Wire__Welcome **out,
                                                 struct adaps_error *err);
 
-/* What a WELCOME says, but for the round trip. */
+/* What a WELCOME says, but for the round trip. Texts lose their control characters, and what is too
+ * long of them. */
 void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out);
 
 /* deadline_s of the options as nanoseconds, with the default. */
