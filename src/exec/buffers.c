@@ -160,9 +160,9 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
 {
     const struct ad_region *box = &buffer->box;
     int64_t sw = box->c1 - box->c0, sh = sw * (box->w1 - box->w0), sn = sh * (box->h1 - box->h0);
+    int64_t first = (region.h0 - box->h0) * sh + (region.w0 - box->w0) * sw + (region.c0 - box->c0);
     return (struct ad_view){
-        .data = buffer->data + (region.h0 - box->h0) * sh + (region.w0 - box->w0) * sw +
-                (region.c0 - box->c0),
+        .data = buffer->data ? buffer->data + first : NULL,
         .n = buffer->n,
         .h = region.h1 - region.h0,
         .w = region.w1 - region.w0,

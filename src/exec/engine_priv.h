@@ -38,7 +38,7 @@ AD_MUST_CHECK enum adaps_status ad_buffers_place(const struct adaps_plan *plan, 
                                                  struct ad_scratch *scratch, float **arena,
                                                  size_t *bytes, struct adaps_error *err);
 
-/* A region of a buffer, which must contain it. */
+/* A region of a buffer, which must contain it. Without data while the buffer is not placed. */
 struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region region);
 
 /* The spans of a message, in the order n, h, w, c of its bytes. spans is the caller's (ad_free). */
