@@ -339,11 +339,12 @@ enum adaps_status ad_report_predict(struct ad_predict *p, FILE *out, struct adap
     enum adaps_status status = find(p, &f, err);
     if (status != ADAPS_OK)
         return status;
-    fprintf(out,
-            "strategy %s, median of %zu inferences\nlatency: predicted %s, measured %s, error "
-            "%+.1f %%\n\n",
+    fprintf(out, "strategy %s, median of %zu inferences\nlatency: predicted %s, measured %s",
             p->plan->strategy, p->runs, ad_format_ns(f.latency.predicted, a, sizeof a),
-            ad_format_ns(f.latency.measured, b, sizeof b), error_percent(f.latency));
+            ad_format_ns(f.latency.measured, b, sizeof b));
+    if (f.latency.measured > 0)
+        fprintf(out, ", error %+.1f %%", error_percent(f.latency));
+    fputs("\n\n", out);
     status = print_devices(p, &f, out, err);
     if (status == ADAPS_OK && f.nlinks > 0) {
         fputc('\n', out);
@@ -435,6 +436,8 @@ static void tsv_line(FILE *out, const char *kind, const char *name, const char *
     fprintf(out, "%s\t%s\t%s\t%.6f\t", kind, name, step, pair.predicted / 1e6);
     if (isnan(pair.measured))
         fputs("-\t-\n", out);
+    else if (pair.measured == 0) /* of nothing there is no percentage */
+        fputs("0.000000\t-\n", out);
     else
         fprintf(out, "%.6f\t%.2f\n", pair.measured / 1e6, error_percent(pair));
 }
