@@ -115,6 +115,43 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* Measured shapes are kept, also in the plan of one device. */
+START_TEST(shapes_are_kept)
+{
+    struct adaps_plan *plan = ad_fixture_banded(2), *single;
+    struct ad_shape_time time, other;
+    struct adaps_error err;
+    struct ad_shapes *shapes = ad_shapes_new();
+    ck_assert(ad_shape_parse("conv 3x3/2 g4 +HardSwish 9x9x8 -> 5x5x8", &time.shape));
+    ck_assert(ad_shape_parse_points("2:10us 5:21us", &time));
+    other = time;
+    ck_assert(ad_shape_parse("add 9x9x8 -> 9x9x8", &other.shape));
+    ck_assert_int_eq(ad_shapes_add(shapes, &other, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_shapes_add(shapes, &time, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_shapes_finish(shapes, &err), ADAPS_OK);
+    ad_cluster_take_shapes(&plan->cluster, plan->cluster.source, shapes);
+    plan->cluster.devices[plan->cluster.source].table.tile = 6;
+    struct bytes first = pack(plan);
+    struct adaps_plan *loaded = load(first);
+    ck_assert_int_eq(ad_plan_single(loaded, &single, &err), ADAPS_OK);
+    struct bytes second = pack(loaded);
+    ck_assert_uint_eq(first.size, second.size);
+    ck_assert_mem_eq(first.data, second.data, first.size);
+    adaps_plan_free(loaded);
+    const struct ad_cost_table *table = &single->cluster.devices[0].table;
+    ck_assert_int_eq(table->tile, 6);
+    ck_assert_uint_eq(ad_shapes_count(table->shapes), 2);
+    const struct ad_shape_time *found = ad_shapes_find(table->shapes, &time.shape);
+    ck_assert_ptr_nonnull(found);
+    ck_assert_int_eq(found->npoints, 2);
+    ck_assert(found->points[1].rows == 5 && found->points[1].seconds == time.points[1].seconds);
+    adaps_plan_free(single);
+    adaps_plan_free(plan);
+    free(first.data);
+    free(second.data);
+}
+END_TEST
+
 START_TEST(describe_changes_the_digest)
 {
     struct adaps_plan *plan = ad_fixture_banded(2);
@@ -258,6 +295,37 @@ static void lie_key(message *m) { m->cluster->devices[1]->key = "short"; }
 static void lie_rates(message *m) { m->cluster->devices[2]->table->n_rate--; }
 static void lie_rate(message *m) { m->cluster->devices[2]->table->rate[0] = -1; }
 static void lie_no_table(message *m) { m->cluster->devices[2]->table = NULL; }
+static void lie_tile(message *m) { m->cluster->devices[1]->table->tile = 65; }
+
+/* Device 1 gets one measured shape of five rows. */
+static void tell_shape(message *m, char *what, int32_t row, double time)
+{
+    static Adaps__Plan__Shape shape, *list[1] = {&shape};
+    static int32_t rows[2];
+    static double seconds[2];
+    adaps__plan__shape__init(&shape);
+    rows[0] = 2;
+    rows[1] = row;
+    seconds[0] = 1e-3;
+    seconds[1] = time;
+    shape.what = what;
+    shape.n_rows = shape.n_seconds = 2;
+    shape.rows = rows;
+    shape.seconds = seconds;
+    m->cluster->devices[1]->table->n_shapes = 1;
+    m->cluster->devices[1]->table->shapes = list;
+}
+
+static void lie_shape(message *m) { tell_shape(m, "conv 5x5x8", 5, 2e-3); }
+static void lie_shape_rows(message *m) { tell_shape(m, "add 5x5x8 -> 5x5x8", 6, 2e-3); }
+static void lie_shape_order(message *m) { tell_shape(m, "add 5x5x8 -> 5x5x8", 2, 2e-3); }
+static void lie_shape_time(message *m) { tell_shape(m, "add 5x5x8 -> 5x5x8", 5, NAN); }
+static void lie_shape_long(message *m) { tell_shape(m, "add 5x5x8 -> 5x5x8", 5, 1001); }
+static void lie_shape_times(message *m)
+{
+    tell_shape(m, "add 5x5x8 -> 5x5x8", 5, 2e-3);
+    m->cluster->devices[1]->table->shapes[0]->n_seconds = 1;
+}
 static void lie_no_graph(message *m) { m->graph = NULL; }
 static void lie_kind(message *m) { m->graph->ops[0]->kind = 4000000000u; }
 static void lie_input(message *m) { m->graph->ops[1]->inputs[0] = 1000; }
@@ -318,6 +386,13 @@ static const struct {
     {lie_rates, "device 2: a cost table of 6 rates"},
     {lie_rate, "rate 0 is -1"},
     {lie_no_table, "device 2: a cost table of 0 rates"},
+    {lie_tile, "device 1: a tile of 65"},
+    {lie_shape, "device 1: the measured shape 'conv 5x5x8'"},
+    {lie_shape_rows, "the measured shape 'add"},
+    {lie_shape_order, "the measured shape 'add"},
+    {lie_shape_time, "the measured shape 'add"},
+    {lie_shape_long, "the measured shape 'add"},
+    {lie_shape_times, "the measured shape 'add"},
     {lie_no_graph, "no graph"},
     {lie_kind, "kind"},
     {lie_input, "value 1000"},
@@ -589,6 +664,7 @@ int main(void)
     TCase *c = tcase_create("plan");
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, round_trip, 0, 64);
+    tcase_add_test(c, shapes_are_kept);
     tcase_add_test(c, describe_changes_the_digest);
     tcase_add_test(c, heads);
     tcase_add_test(c, truncations);

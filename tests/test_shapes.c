@@ -107,25 +107,27 @@ END_TEST
 
 START_TEST(points)
 {
-    static const char *const bad[] = {"",
-                                      "8",
-                                      "8:",
-                                      "0:1us",
-                                      "8:1us,",
-                                      "8:1us 8:2us",
-                                      "8:1us 4:2us",
-                                      "8:0us",
-                                      "8:2000s",
-                                      "1:1us 2:2us 3:3us 4:4us 5:5us 6:6us 7:7us 8:8us 9:9us"};
+    static const char *const bad[] = {
+        "", "8", "8:", "0:1us", "8:1us,", "1:1us 2:2us 3:3us 4:4us 5:5us 6:6us 7:7us 8:8us 9:9us"};
+    static const char *const invalid[] = {"8:1us 8:2us", "8:1us 4:2us", "8:0us", "8:2000s",
+                                          "17:1us"};
     struct ad_shape_time t;
     char text[200];
-    ck_assert(ad_shape_parse_points("14:160us  56:1.5ms", &t));
+    ck_assert(ad_shape_parse("conv 1x1 n2 8x8x16 -> 8x8x16", &t.shape));
+    ck_assert(ad_shape_parse_points("14:160us  16:1.5ms", &t));
+    ck_assert(ad_shape_time_valid(&t));
     ck_assert_int_eq(t.npoints, 2);
-    ck_assert_int_eq(t.points[1].rows, 56);
+    ck_assert_int_eq(t.points[1].rows, 16);
     ck_assert_double_eq_tol(t.points[1].seconds, 1.5e-3, 1e-12);
-    ck_assert_str_eq(ad_shape_format_points(&t, text, sizeof text), "14:160us 56:1.5ms");
+    ck_assert_str_eq(ad_shape_format_points(&t, text, sizeof text), "14:160us 16:1.5ms");
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         ck_assert_msg(!ad_shape_parse_points(bad[i], &t), "%s", bad[i]);
+    for (size_t i = 0; i < sizeof invalid / sizeof *invalid; i++) {
+        ck_assert_msg(ad_shape_parse_points(invalid[i], &t), "%s", invalid[i]);
+        ck_assert_msg(!ad_shape_time_valid(&t), "%s", invalid[i]);
+    }
+    t.npoints = 0;
+    ck_assert(!ad_shape_time_valid(&t));
 }
 END_TEST
 

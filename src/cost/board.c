@@ -101,8 +101,7 @@ enum adaps_status ad_board_shape(const struct ad_ini *ini, const struct ad_ini_e
         return ad_ini_refuse(ini, entry, err,
                              "the shape of an operator is wanted, such as "
                              "'conv 3x3/2 112x112x32 -> 56x56x64'");
-    if (!ad_shape_parse_points(entry->value, &time) ||
-        time.points[time.npoints - 1].rows > (int64_t)time.shape.n * time.shape.oh)
+    if (!ad_shape_parse_points(entry->value, &time) || !ad_shape_time_valid(&time))
         return ad_ini_refuse(
             ini, entry, err,
             "1 to %d times of ROWS rows are wanted, ascending, at most the shape's, "

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define LONGEST_S 1000 /* of an operator: more is a slip */
+
 static const char *const kinds[AD_OP_COUNT] = {
     [AD_OP_CONV] = "conv",       [AD_OP_MAXPOOL] = "maxpool",
     [AD_OP_AVGPOOL] = "avgpool", [AD_OP_GAP] = "gap",
@@ -275,6 +277,18 @@ bool ad_shape_parse(const char *text, struct ad_shape *out)
 
 /* --- points --- */
 
+bool ad_shape_time_valid(const struct ad_shape_time *t)
+{
+    int64_t last = 0, all = (int64_t)t->shape.n * t->shape.oh;
+    for (int i = 0; i < t->npoints; i++) {
+        const struct ad_shape_point *p = &t->points[i];
+        if (p->rows <= last || p->rows > all || !(p->seconds > 0 && p->seconds <= LONGEST_S))
+            return false;
+        last = p->rows;
+    }
+    return t->npoints >= 1;
+}
+
 bool ad_shape_parse_points(const char *text, struct ad_shape_time *out)
 {
     char copy[256], *rest = NULL;
@@ -288,9 +302,7 @@ bool ad_shape_parse_points(const char *text, struct ad_shape_time *out)
         if (!colon || out->npoints == AD_SHAPE_POINTS)
             return false;
         *colon = '\0';
-        if (!parse_number(word, &point.rows) || !ad_parse_time(colon + 1, &point.seconds) ||
-            point.seconds <= 0 || point.seconds > 1000 ||
-            (out->npoints > 0 && point.rows <= out->points[out->npoints - 1].rows))
+        if (!parse_number(word, &point.rows) || !ad_parse_time(colon + 1, &point.seconds))
             return false;
         out->points[out->npoints++] = point;
     }

@@ -32,7 +32,8 @@ char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
 /* False when the text is not such a shape. */
 bool ad_shape_parse(const char *text, struct ad_shape *out);
 
-/* The class of an op of so many groups (of convolutions), each of one input channel if depthwise. */
+/* The class of an op of so many groups (of convolutions), each of one input channel if depthwise.
+ */
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
@@ -50,8 +51,11 @@ struct ad_shape_time {
     struct ad_shape_point points[AD_SHAPE_POINTS];
 };
 
-/* "14:160us 56:640us". False unless there are 1 to AD_SHAPE_POINTS points of ascending rows and
- * times above zero, at most 1000 s. */
+/* Whether there are 1 to AD_SHAPE_POINTS points of ascending rows, at most the shape's (of all
+ * images), with times above zero, at most 1000 s. */
+bool ad_shape_time_valid(const struct ad_shape_time *time);
+
+/* "14:160us 56:640us". False when the text is no such list; the points may still be invalid. */
 bool ad_shape_parse_points(const char *text, struct ad_shape_time *out);
 char *ad_shape_format_points(const struct ad_shape_time *time, char *buf, size_t size);
 
@@ -65,9 +69,9 @@ struct ad_shapes *ad_shapes_new(void);
 struct ad_shapes *ad_shapes_ref(const struct ad_shapes *shapes); /* NULL gives NULL */
 void ad_shapes_unref(const struct ad_shapes *shapes);            /* NULL is fine */
 
-/* Adds a time, or replaces that of the same shape. ADAPS_EINPUT: too many. Times are put in order:
- * more rows never take less, nor more per row (what is computed in bands is never quicker than its
- * share of the whole, which is what lower bounds on latency build on). */
+/* Adds a valid time, or replaces that of the same shape. ADAPS_EINPUT: too many. Times are put in
+ * order: more rows never take less, nor more per row (what is computed in bands is never quicker
+ * than its share of the whole, which is what lower bounds on latency build on). */
 AD_MUST_CHECK enum adaps_status
 ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_time *time, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struct adaps_error *err);

@@ -62,13 +62,11 @@ static enum adaps_status unpack_shape(const Adaps__Plan__Shape *m, struct ad_sha
                                       struct adaps_error *err)
 {
     struct ad_shape_time time = {.npoints = 0};
-    bool good = m->n_rows == m->n_seconds && m->n_rows >= 1 && m->n_rows <= AD_SHAPE_POINTS &&
+    bool good = m->n_rows == m->n_seconds && m->n_rows <= AD_SHAPE_POINTS &&
                 ad_shape_parse(m->what, &time.shape);
-    for (size_t i = 0; good && i < m->n_rows; i++) {
-        good = m->rows[i] > (i ? m->rows[i - 1] : 0) && positive(m->seconds[i]) &&
-               m->seconds[i] <= 1000;
+    for (size_t i = 0; good && i < m->n_rows; i++)
         time.points[time.npoints++] = (struct ad_shape_point){m->rows[i], m->seconds[i]};
-    }
+    good = good && ad_shape_time_valid(&time);
     if (!good)
         return ad_error_set(err, ADAPS_EINPUT, "the measured shape '%.200s' is none", m->what);
     return ad_shapes_add(shapes, &time, err);
