@@ -274,6 +274,32 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* The search asks devices that take the same time for anything to be symmetric. */
+START_TEST(same_devices)
+{
+    static const struct {
+        const char *b;
+        bool same;
+    } cases[] = {
+        {"add 8x8x8 -> 8x8x8 = 8:7us\nadd 4x8x8 -> 4x8x8 = 4:4us\n", true},
+        {"add 8x8x8 -> 8x8x8 = 8:7us\nadd 4x8x8 -> 4x8x8 = 4:3us\n", false},
+        {"add 8x8x8 -> 8x8x8 = 8:7us\nadd 4x8x8 -> 4x8x8 = 2:4us\n", false},
+        {"add 8x8x8 -> 8x8x8 = 8:7us\nmul 4x8x8 -> 4x8x8 = 4:4us\n", false},
+        {"add 8x8x8 -> 8x8x8 = 8:7us\nadd 4x8x8 -> 4x8x8 = 2:4us 4:4us\n", false},
+        {"add 8x8x8 -> 8x8x8 = 8:7us\n", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ad_cluster c;
+        char text[400];
+        snprintf(text, sizeof text, "[a]\n[b]\n[shapes a]\n%s[shapes b]\n%s", cases[0].b,
+                 cases[i].b);
+        ck_assert_msg(load(text, &c) == ADAPS_OK, "%s", err.message);
+        ck_assert_msg(ad_cost_same(&c.devices[0], &c.devices[1]) == cases[i].same, "case %zu", i);
+        ad_cluster_fini(&c);
+    }
+}
+END_TEST
+
 START_TEST(copies_share)
 {
     struct ad_cluster c, copy, alone;
@@ -316,6 +342,7 @@ int main(void)
     tcase_add_test(c, bands_cost_their_share);
     tcase_add_test(c, interpolation);
     tcase_add_loop_test(c, refusals, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(c, same_devices);
     tcase_add_test(c, copies_share);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -104,6 +104,6 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
 {
     const struct ad_cost_table *x = &a->table, *y = &b->table;
     return a->speed == b->speed && x->constant_s == y->constant_s && x->memory_bw == y->memory_bw &&
-           x->tile == y->tile && x->shapes == y->shapes &&
+           x->tile == y->tile && ad_shapes_same(x->shapes, y->shapes) &&
            memcmp(x->rate, y->rate, sizeof x->rate) == 0;
 }

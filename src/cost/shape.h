@@ -78,6 +78,9 @@ AD_MUST_CHECK enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struc
 
 size_t ad_shapes_count(const struct ad_shapes *shapes); /* NULL has none */
 const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_t i);
+
+/* Whether two tables say the same in the same order: that of two devices of one board does. */
+bool ad_shapes_same(const struct ad_shapes *a, const struct ad_shapes *b);
 const struct ad_shape_time *ad_shapes_find(const struct ad_shapes *shapes,
                                            const struct ad_shape *shape);
 

@@ -198,6 +198,27 @@ enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struct adaps_error 
     return ADAPS_OK;
 }
 
+static bool same_time(const struct ad_shape_time *a, const struct ad_shape_time *b)
+{
+    if (a->npoints != b->npoints || memcmp(&a->shape, &b->shape, sizeof a->shape) != 0)
+        return false;
+    for (int i = 0; i < a->npoints; i++)
+        if (a->points[i].rows != b->points[i].rows || a->points[i].seconds != b->points[i].seconds)
+            return false;
+    return true;
+}
+
+bool ad_shapes_same(const struct ad_shapes *a, const struct ad_shapes *b)
+{
+    size_t n = ad_shapes_count(a);
+    if (a == b || n != ad_shapes_count(b))
+        return a == b;
+    for (size_t i = 0; i < n; i++)
+        if (!same_time(&a->items[i].time, &b->items[i].time))
+            return false;
+    return true;
+}
+
 /* --- asking --- */
 
 static const struct entry *find(const struct ad_shapes *shapes, const struct ad_shape *shape)
@@ -297,10 +318,9 @@ static int find_neighbours(const struct ad_shapes *shapes, const struct ad_shape
         double distance = 0;
         for (int f = 0; f < FEATURES; f++)
             distance += (features[f] - e->features[f]) * (features[f] - e->features[f]);
-        int at = n < NEIGHBOURS ? n++ : NEIGHBOURS - 1;
-        if (at == NEIGHBOURS - 1 && n == NEIGHBOURS && out[at].entry &&
-            out[at].distance <= distance)
-            continue;
+        if (n == NEIGHBOURS && out[n - 1].distance <= distance)
+            continue; /* the farthest goes */
+        int at = n < NEIGHBOURS ? n++ : n - 1;
         for (; at > 0 && out[at - 1].distance > distance; at--)
             out[at] = out[at - 1];
         out[at] = (struct neighbour){e, distance};
@@ -311,7 +331,7 @@ static int find_neighbours(const struct ad_shapes *shapes, const struct ad_shape
 static double interpolated_seconds(const struct ad_shapes *shapes, const struct ad_shape *shape,
                                    struct ad_shape_part part, double constant, int tile)
 {
-    struct neighbour near[NEIGHBOURS] = {{NULL, 0}};
+    struct neighbour near[NEIGHBOURS];
     int n = find_neighbours(shapes, shape, near);
     double here = 0, whole = 0, weights = 0, pixels = whole_pixels(shape);
     if (n == 0)
