@@ -8,15 +8,15 @@ set -eu
 }
 out=$1
 cc=${CC:-clang}
-flags="-std=gnu11 -Wall -Wextra ${CFLAGS:--O1 -g} -fno-omit-frame-pointer -D_GNU_SOURCE
+flags="-std=gnu11 -ffp-contract=off -Wall -Wextra ${CFLAGS:--O1 -g} -fno-omit-frame-pointer -D_GNU_SOURCE
     -DADAPS_VERSION=\"fuzz\" -DADAPS_DATADIR=\"/nonexistent\" -I$out/gen -Isrc
-    $(pkg-config --cflags libprotobuf-c inih libsodium libxxhash jansson)"
-libs="$(pkg-config --libs libprotobuf-c inih libsodium libxxhash jansson) -lglpk -lm"
+    $(pkg-config --cflags libprotobuf-c libzmq inih libsodium libxxhash jansson)"
+libs="$(pkg-config --libs libprotobuf-c libzmq inih libsodium libxxhash jansson) -lXNNPACK -lpthreadpool -lglpk -lm"
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-folders="base onnx ir blocks cost fusion schedule search plan report"
+folders="base onnx ir blocks cost fusion schedule search plan net report exec"
 
-mkdir -p "$out/gen/onnx" "$out/gen/plan" "$out/obj"
-protoc-c --c_out="$out/gen" -Isrc src/onnx/onnx.proto src/plan/plan.proto
+mkdir -p "$out/gen/onnx" "$out/gen/plan" "$out/gen/net" "$out/obj"
+protoc-c --c_out="$out/gen" -Isrc src/onnx/onnx.proto src/plan/plan.proto src/net/wire.proto
 
 # Only what is older than its source (after a change of a header: remove FOLDER/obj).
 objects=
@@ -33,8 +33,8 @@ for folder in $folders; do
         compile "$source"
     done
 done
-for source in src/pipeline.c src/cli/npy.c src/net/frame.c "$out/gen/onnx/onnx.pb-c.c" \
-    "$out/gen/plan/plan.pb-c.c"; do
+for source in src/pipeline.c src/api.c src/cli/npy.c "$out/gen/onnx/onnx.pb-c.c" \
+    "$out/gen/plan/plan.pb-c.c" "$out/gen/net/wire.pb-c.c"; do
     compile "$source"
 done
 

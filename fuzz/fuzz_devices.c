@@ -2,7 +2,7 @@
  * perhaps a NUL byte and the text of the board file "b" beside it. Both are written to a temporary
  * folder, since the readers take paths. */
 #include "fuzz.h"
-#include "cost/cluster.h"
+#include "cost/shape.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -54,6 +54,11 @@ static void use_cluster(const struct ad_cluster *cluster)
                        d->table.rate[c]);
         FUZZ_CHECK(isfinite(d->table.memory_bw) && d->table.memory_bw > 0, "%s", d->name);
         FUZZ_CHECK(isfinite(d->table.constant_s) && d->table.constant_s >= 0, "%s", d->name);
+        FUZZ_CHECK(d->table.tile >= 0 && d->table.tile <= 64, "%s: tile %d", d->name,
+                   d->table.tile);
+        for (size_t s = 0; s < ad_shapes_count(d->table.shapes); s++)
+            FUZZ_CHECK(ad_shape_time_valid(ad_shapes_item(d->table.shapes, s)), "%s: shape %zu",
+                       d->name, s);
         sources += d->source;
         for (int k = 0; k < n; k++) {
             const struct ad_link *link = &cluster->links[i * n + k];

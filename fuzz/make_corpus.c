@@ -1,12 +1,14 @@
-/* Writes the seeds of the fuzz targets: make_corpus FOLDER makes FOLDER/onnx, plan, devices, npy
- * and frame. Every seed is a valid input (checked here), small, and reaches code that the others do
- * not. Crashers that were found are in the corpus beside them, under telling names. */
+/* Writes the seeds of the fuzz targets: make_corpus FOLDER makes FOLDER/onnx, plan, devices, npy,
+ * frame, traced, profiled and profile. Every seed is a valid input (checked here), small, and
+ * reaches code that the others do not. Crashers that were found are in the corpus beside them,
+ * under telling names. */
 #include "base/file.h"
 #include "cli/npy.h"
 #include "cost/board.h"
 #include "ir/import.h"
 #include "model_builder.h"
 #include "net/frame.h"
+#include "net/wire.pb-c.h"
 #include "plan/plan.h"
 
 #include <stdio.h>
@@ -297,8 +299,33 @@ static void make_cluster(struct ad_cluster *cluster, int ndevices)
     ad_cluster_override_links(cluster, 1e9, 1e-6);
 }
 
+static void save_graph(const char *name, const struct ad_graph *graph)
+{
+    struct adaps_error err = {0};
+    void *bytes;
+    size_t size;
+    insist(ad_plan_pack_graph(graph, &bytes, &size, &err), &err, name);
+    save("profile", name, bytes, size);
+    ad_free(bytes);
+}
+
+/* Gives device 0 measured times. */
+static void measure(struct ad_cluster *cluster)
+{
+    struct adaps_error err = {0};
+    struct ad_shape_time time;
+    struct ad_shapes *shapes = ad_shapes_new();
+    if (!shapes || !ad_shape_parse("conv 3x3 8x8x2 -> 8x8x4", &time.shape) ||
+        !ad_shape_parse_points("1:90us 4:200us 8:390us", &time))
+        exit(1);
+    insist(ad_shapes_add(shapes, &time, &err), &err, "shape");
+    insist(ad_shapes_finish(shapes, &err), &err, "shapes");
+    ad_cluster_take_shapes(cluster, 0, shapes);
+    cluster->devices[0].table.tile = 6;
+}
+
 static void make_plan(const char *name, struct ad_onnx_model *model, const char *strategy,
-                      int ndevices)
+                      int ndevices, bool measured)
 {
     struct adaps_error err = {0};
     struct ad_graph *graph = NULL;
@@ -309,8 +336,12 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
     void *bytes;
     size_t size;
     insist(ad_ir_import(model, NULL, &graph, &err), &err, name);
+    if (ndevices == 1)
+        save_graph(name, graph);
     insist(ad_blocks_find(graph, &blocks, &err), &err, name);
     make_cluster(&cluster, ndevices);
+    if (measured)
+        measure(&cluster);
     const struct ad_search_problem problem = {
         .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
     insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
@@ -319,7 +350,7 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
            name);
     insist(ad_plan_describe(plan, strategy, 0.15, &err), &err, name);
     insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
-    char *file = ad_asprintf("%s-%s-%d", name, strategy, ndevices);
+    char *file = ad_asprintf("%s-%s-%d", name, measured ? "measured" : strategy, ndevices);
     save("plan", file, (char *)bytes + AD_PLAN_HEAD_BYTES, size - AD_PLAN_HEAD_BYTES);
     ad_free(file);
     ad_free(bytes);
@@ -352,9 +383,11 @@ static void make_networks(void)
         char *file = ad_asprintf("%s.onnx", nets[i].name);
         save("onnx", file, bytes, size);
         if (nets[i].planned) {
-            make_plan(nets[i].name, model, "single", 1);
-            make_plan(nets[i].name, model, "edgeflow", 2);
-            make_plan(nets[i].name, model, "auto", 3);
+            make_plan(nets[i].name, model, "single", 1, false);
+            make_plan(nets[i].name, model, "edgeflow", 2, false);
+            make_plan(nets[i].name, model, "auto", 3, false);
+            if (nets[i].build == classifier)
+                make_plan(nets[i].name, model, "edgeflow", 2, true);
         } else {
             struct ad_graph *graph;
             insist(ad_ir_import(model, NULL, &graph, &err), &err, nets[i].name);
@@ -381,8 +414,23 @@ static const char one_board[] =
     "4\n"
     "pool = 900\nelementwise = 900\ncopy = 1.5e3\nconstant = 0.005ms\nmemory_bandwidth = 8GB/s\n";
 
+static const char measured_device[] =
+    "[link]\nmedium = shared\n[a]\nboard = b\n[b]\ntile = 6\n[link a b]\nbandwidth = 10mbit\n"
+    "bandwidth_back = 20mbit\nlatency_back = 1ms\n[shapes b]\n"
+    "conv 3x3/2~1x2 g2 +Sigmoid n2 8x8x4 -> 4x4x4 = 1:5us 4:20us 8:1ms\nfc 1x1x64 -> 1x1x9 = "
+    "1:2us\n"
+    "concat *2 8x8x4 -> 8x8x8 = 8:9us\n[shapes a]\nadd *1 8x8x4 -> 8x8x4 = 4:3us\n";
+static const char measured_board[] =
+    "[cost]\nconv = 70\ngrouped = 20\ndepthwise = 15\nfc = 4\npool = 900\nelementwise = 900\n"
+    "copy = 1500\nconstant = 5us\nmemory_bandwidth = 8GB/s\ntile = 8\n[shapes]\n"
+    "add *1 8x8x4 -> 8x8x4 = 8:4us\nmaxpool 2x2/2 8x8x4 -> 4x4x4 = 4:7us\n";
+
 static void make_texts(void)
 {
+    char measured[sizeof measured_device + sizeof measured_board];
+    memcpy(measured, measured_device, sizeof measured_device);
+    memcpy(measured + sizeof measured_device, measured_board, sizeof measured_board - 1);
+    save("devices", "measured", measured, sizeof measured - 1);
     char both[sizeof two_devices + sizeof one_board];
     memcpy(both, two_devices, sizeof two_devices); /* with the NUL that divides them */
     memcpy(both + sizeof two_devices, one_board, sizeof one_board - 1);
@@ -440,6 +488,65 @@ static void make_frames(void)
     save("frame", "ping", bytes, AD_FRAME_BYTES);
 }
 
+/* --- answers of agents --- */
+
+static void save_message(const char *target, const char *name, const ProtobufCMessage *message)
+{
+    uint8_t bytes[1024];
+    size_t size = protobuf_c_message_get_packed_size(message);
+    if (size > sizeof bytes)
+        exit(1);
+    protobuf_c_message_pack(message, bytes);
+    save(target, name, bytes, size);
+}
+
+/* Seven steps, as fuzz_traced.c has them: three times SEND and RECV, then COMPUTE. */
+static void make_traces(void)
+{
+    int64_t start[7], mark[7], end[7], left[7];
+    Adaps__Wire__Trace trace = ADAPS__WIRE__TRACE__INIT;
+    trace.begin_ns = 123456789;
+    trace.latency_ns = 7100000;
+    trace.n_start = trace.n_mark = trace.n_end = trace.n_left = 7;
+    trace.start = start;
+    trace.mark = mark;
+    trace.end = end;
+    trace.left = left;
+    for (int i = 0; i < 7; i++) {
+        start[i] = i * 1000000;
+        mark[i] = i * 1000000 + 20000;
+        end[i] = i * 1000000 + 900000;
+        left[i] = i < 6 && i % 2 == 0 ? mark[i] + 5000 : -1;
+    }
+    save_message("traced", "messages-leave", &trace.base);
+    for (int i = 0; i < 7; i++) {
+        mark[i] = start[i]; /* all was there before */
+        left[i] = -1;
+    }
+    save_message("traced", "nobody-waits", &trace.base);
+    memset(start, 0, sizeof start);
+    memset(mark, 0, sizeof mark);
+    memset(end, 0, sizeof end);
+    trace.latency_ns = 0;
+    save_message("traced", "no-time-at-all", &trace.base);
+}
+
+static void make_times(void)
+{
+    double seconds[3] = {1e-3, 0.25, 0};
+    Adaps__Wire__Profiled profiled = ADAPS__WIRE__PROFILED__INIT;
+    profiled.n_seconds = 3;
+    profiled.seconds = seconds;
+    profiled.passes = 12;
+    profiled.pass_s = 0.251;
+    profiled.speed = 0.3;
+    profiled.feed_s = 1e-4;
+    profiled.fetch_s = 1e-5;
+    profiled.bytes = 123456;
+    profiled.spread = 0.02;
+    save_message("profiled", "slow-agent", &profiled.base);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -451,5 +558,7 @@ int main(int argc, char **argv)
     make_texts();
     make_arrays();
     make_frames();
+    make_traces();
+    make_times();
     return 0;
 }

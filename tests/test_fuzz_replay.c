@@ -26,6 +26,15 @@
 #define LLVMFuzzerTestOneInput fuzz_frame
 #include "../fuzz/fuzz_frame.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_traced
+#include "../fuzz/fuzz_traced.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_profiled
+#include "../fuzz/fuzz_profiled.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_profile
+#include "../fuzz/fuzz_profile.c"
+#undef LLVMFuzzerTestOneInput
 
 #include "base/file.h"
 
@@ -68,6 +77,9 @@ static const struct {
     {"devices", "devices", fuzz_devices, NULL, 1000, 0},
     {"npy", "npy", fuzz_npy, NULL, 3000, 0},
     {"frame", "frame", fuzz_frame, NULL, 3000, 0},
+    {"traced", "traced", fuzz_traced, &adaps__wire__trace__descriptor, 500, 3000},
+    {"profiled", "profiled", fuzz_profiled, &adaps__wire__profiled__descriptor, 1000, 3000},
+    {"profile", "profile", fuzz_profile, &adaps__plan__graph__descriptor, 100, 500},
 };
 #define TARGET_DEVICES 4 /* above */
 #define TARGETS (int)(sizeof targets / sizeof *targets)
