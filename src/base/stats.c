@@ -17,10 +17,15 @@ static double middle(const double *sorted, size_t n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-double ad_stats_median(double *values, size_t n)
+void ad_stats_sort(double *values, size_t n)
 {
     if (n > 0)
         qsort(values, n, sizeof *values, compare);
+}
+
+double ad_stats_median(double *values, size_t n)
+{
+    ad_stats_sort(values, n);
     return middle(values, n);
 }
 
@@ -47,7 +52,7 @@ struct ad_interval ad_stats_bootstrap(double *values, size_t n, double level, si
             sample[i] = values[ad_rng_below(&rng, (uint32_t)n)];
         medians[r] = ad_stats_median(sample, n);
     }
-    qsort(medians, resamples, sizeof *medians, compare);
+    ad_stats_sort(medians, resamples);
     out.lo = quantile(medians, resamples, (1 - level) / 2);
     out.hi = quantile(medians, resamples, (1 + level) / 2);
     return out;

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Ascending; no NANs. */
+void ad_stats_sort(double *values, size_t n);
+
 /* Sorts values; the mean of the two in the middle when n is even; NAN for n = 0. */
 double ad_stats_median(double *values, size_t n);
 

@@ -1,11 +1,11 @@
 #include "exec/profile.h"
 #include "base/clock.h"
 #include "base/rng.h"
+#include "base/stats.h"
 #include "exec/engine_priv.h"
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_PASSES 1000
@@ -235,16 +235,10 @@ static enum adaps_status measure(struct bench *b, struct adaps_error *err)
 
 /* --- summing up --- */
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The lower quartile, as noise only adds. Sorts the values. */
 static double typical(double *values, int n)
 {
-    qsort(values, (size_t)n, sizeof *values, compare);
+    ad_stats_sort(values, (size_t)n);
     return values[n / 4];
 }
 
@@ -270,7 +264,7 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
     for (int t = 0; t < b->ntasks; t++) {
         for (int i = 0; i < b->passes; i++)
             column[i] = (double)b->samples[(size_t)i * (size_t)b->ntasks + (size_t)t];
-        qsort(column, (size_t)b->passes, sizeof *column, compare);
+        ad_stats_sort(column, (size_t)b->passes);
         out->seconds[t] = column[b->passes / 2];
         sum += out->seconds[t];
     }

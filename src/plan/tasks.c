@@ -44,9 +44,9 @@ enum adaps_status ad_plan_of_tasks(struct ad_graph *graph, const struct ad_task 
                                    int threads, struct adaps_plan **out, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    if (ntasks < 1 || ntasks > AD_PLAN_MAX_OPS)
+    if (ntasks < 1 || ntasks > AD_PLAN_MAX_TASKS)
         return ad_error_set(err, ADAPS_EINPUT, "%d tasks: 1 to %d are possible", ntasks,
-                            AD_PLAN_MAX_OPS);
+                            AD_PLAN_MAX_TASKS);
     if (threads < 1 || threads > 64)
         return ad_error_set(err, ADAPS_EINPUT, "%d threads: 1 to 64 are possible", threads);
     for (int i = 0; i < ntasks && status == ADAPS_OK; i++)

@@ -7,11 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-/* What protobuf may allocate: steps take about seven times their bytes, and a byte is a byte; an
- * empty message, two bytes in the file, takes up to a few hundred. */
-#define BUDGET_FACTOR 12
-#define BUDGET_BASE ((size_t)4 << 20)
-
 /* Into a field of fixed size; a longer text is refused, not cut. */
 static enum adaps_status copy_field(const char *from, char *to, size_t size, const char *what,
                                     struct adaps_error *err)
@@ -365,7 +360,7 @@ static enum adaps_status parse_message(const uint8_t *data, size_t size, Adaps__
                                        struct adaps_error *err)
 {
     ProtobufCMessage *message;
-    size_t budget = ad_protobuf_budget(size, BUDGET_FACTOR, BUDGET_BASE);
+    size_t budget = ad_protobuf_budget(size, AD_PLAN_BUDGET_FACTOR, AD_PLAN_BUDGET_BASE);
     enum ad_protobuf_result result =
         ad_protobuf_unpack(&adaps__plan__plan__descriptor, data, size, budget, &message);
     *out = (Adaps__Plan__Plan *)message;

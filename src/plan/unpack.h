@@ -5,6 +5,11 @@
 #include "plan/internal.h"
 #include "plan/plan.pb-c.h"
 
+/* What protobuf may allocate: steps take about seven times their bytes, and a byte is a byte; an
+ * empty message, two bytes in the file, takes up to a few hundred. */
+#define AD_PLAN_BUDGET_FACTOR 12
+#define AD_PLAN_BUDGET_BASE ((size_t)4 << 20)
+
 /* `what` names the thing in the message when the digest has not the right size. */
 AD_MUST_CHECK enum adaps_status ad_plan_unpack_digest(const ProtobufCBinaryData *from,
                                                       struct ad_digest *to, const char *what,

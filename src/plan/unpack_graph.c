@@ -187,9 +187,9 @@ enum adaps_status ad_plan_unpack_graph_alone(const void *data, size_t size, stru
                                              struct adaps_error *err)
 {
     ProtobufCMessage *message;
+    size_t budget = ad_protobuf_budget(size, AD_PLAN_BUDGET_FACTOR, AD_PLAN_BUDGET_BASE);
     enum ad_protobuf_result result =
-        ad_protobuf_unpack(&adaps__plan__graph__descriptor, data, size,
-                           ad_protobuf_budget(size, 12, (size_t)4 << 20), &message);
+        ad_protobuf_unpack(&adaps__plan__graph__descriptor, data, size, budget, &message);
     if (result == AD_PROTOBUF_NO_MEMORY)
         return ad_error_memory(err, "graph", size);
     if (result != AD_PROTOBUF_OK)
