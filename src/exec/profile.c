@@ -89,7 +89,7 @@ static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
 static enum adaps_status check_memory(const struct adaps_plan *plan, uint64_t most, uint64_t *bytes,
                                       struct adaps_error *err)
 {
-    double needed;
+    double needed = 0;
     enum adaps_status status = find_bytes(plan, &needed, err);
     if (status != ADAPS_OK)
         return status;

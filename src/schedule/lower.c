@@ -55,22 +55,30 @@ static bool make_arrays(struct ad_lowering *l)
     return s->programs && s->busy_ns && s->memory;
 }
 
+/* The tasks of each program at most: with pieces, of which each is one, exactly. */
+static void count_tasks(struct ad_lowering *l, bool pieces)
+{
+    struct ad_schedule *s = l->schedule;
+    for (int d = 0; d < l->ndevices; d++)
+        s->programs[d].ntasks = 0;
+    for (int i = 0; i < l->nops; i++) {
+        const struct ad_cut *cut = pieces ? l->orders.ops[i].cut : NULL;
+        for (int d = 0; d < l->ndevices; d++)
+            s->programs[d].ntasks += cut ? cut->first[d + 1] - cut->first[d]
+                                         : !ad_region_empty(*ad_computed_at(l, i, d));
+    }
+    for (size_t t = 0; t < l->all.count && !pieces; t++)
+        if (is_early(l, &l->all.list[t]))
+            s->programs[l->all.list[t].from].ntasks += EARLY_TASKS;
+}
+
 /* Room for the programs: at most one COMPUTE step per task. */
-static bool make_programs(struct ad_lowering *l)
+static bool make_programs(struct ad_lowering *l, bool pieces)
 {
     struct ad_schedule *s = l->schedule;
     if (!make_arrays(l))
         return false;
-    for (int d = 0; d < l->ndevices; d++)
-        s->programs[d].ntasks = 0;
-    for (int i = 0; i < l->nops; i++)
-        for (int d = 0; d < l->ndevices; d++)
-            s->programs[d].ntasks += !ad_region_empty(*ad_computed_at(l, i, d));
-    for (size_t t = 0; t < l->all.count; t++)
-        if (is_early(l, &l->all.list[t]))
-            s->programs[l->all.list[t].from].ntasks += EARLY_TASKS;
-    for (int d = 0; d < l->ndevices && l->order != AD_ORDER_GRAPH; d++)
-        s->programs[d].ntasks *= AD_ORDER_PIECES_PER_OP;
+    count_tasks(l, pieces);
     for (int d = 0; d < l->ndevices; d++)
         s->programs[d].nsteps = s->programs[d].ntasks;
     for (size_t t = 0; t < l->all.count; t++) {
@@ -330,7 +338,7 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
 /* Transfers and pruned regions are there: makes the programs. */
 static enum adaps_status emit(struct ad_lowering *l)
 {
-    bool room = true;
+    bool room = true, pieces = l->order != AD_ORDER_GRAPH && l->hub < 0;
     l->bytes = 0;
     l->out_of_memory = l->over = false;
     memset(l->ntasks, 0, (size_t)l->ndevices * sizeof *l->ntasks);
@@ -338,9 +346,10 @@ static enum adaps_status emit(struct ad_lowering *l)
         l->beats[d].count = 0, l->beats[d].work_ns = 0;
     while (l->waiting_room < l->all.count && room)
         room = ad_grow(&l->waiting, l->waiting_room, &l->waiting_room, sizeof *l->waiting);
-    room = room && (!l->schedule || make_programs(l));
-    if (room && l->order != AD_ORDER_GRAPH && l->hub < 0) {
-        room = ad_lowering_order(l);
+    room = room && (!pieces || ad_lowering_prepare_order(l)) &&
+           (!l->schedule || make_programs(l, pieces));
+    if (room && pieces) {
+        ad_lowering_order(l);
     } else if (room) {
         index_transfers(l);
         room = forward(l);

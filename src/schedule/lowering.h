@@ -151,10 +151,12 @@ AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
 
-/* The steps of all devices, tasks out of graph order (order.c); the programs have room for
- * AD_ORDER_PIECES_PER_OP tasks per op unless the order is the graph's. False without memory. */
-#define AD_ORDER_PIECES_PER_OP 26
-AD_MUST_CHECK bool ad_lowering_order(struct ad_lowering *l);
+/* Cuts the ops into the pieces that tasks out of graph order are (order.c), known from then on:
+ * l->orders.ops[].cut. False without memory. */
+AD_MUST_CHECK bool ad_lowering_prepare_order(struct ad_lowering *l);
+
+/* The steps of all devices: every piece once. The programs have room. */
+void ad_lowering_order(struct ad_lowering *l);
 void ad_lowering_order_fini(struct ad_lowering *l);
 
 /* --- lower.c: at the end of a device's program --- */

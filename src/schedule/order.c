@@ -85,7 +85,7 @@ static bool make_room(struct ad_orders *o, int ndevices, size_t npieces, size_t 
 }
 
 /* The pieces and messages of all ops as they are before anything is done. */
-static bool prepare(struct ad_lowering *l)
+bool ad_lowering_prepare_order(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     size_t n = (size_t)l->ndevices, npieces = 0;
@@ -272,17 +272,12 @@ static bool advance(struct ad_lowering *l)
     return true;
 }
 
-bool ad_lowering_order(struct ad_lowering *l)
+void ad_lowering_order(struct ad_lowering *l)
 {
-    if (!prepare(l))
-        return false;
     for (int i = 0; i < l->graph->ninputs; i++)
         send_input(l, l->graph->inputs[i]);
     while (advance(l))
         continue;
-    if (l->over)
-        return true;
-    for (size_t t = 0; t < l->all.count; t++) /* the network's outputs, and what nobody reads */
+    for (size_t t = 0; t < l->all.count && !l->over; t++) /* outputs, and what nobody reads */
         ad_lowering_emit_receive(l, t);
-    return true;
 }

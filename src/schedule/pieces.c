@@ -228,8 +228,6 @@ static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_st
     }
 }
 
-/* --- cores --- */
-
 /* What the whole band of a device takes. */
 static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
 {
@@ -245,6 +243,8 @@ static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut 
         ad_clocks_reading_ns(l->graph, &l->cluster->devices[device], &task, read);
     return cut->band_ns[device];
 }
+
+/* --- cores --- */
 
 /* What a device waits for at worst when it reads messages of a value: the longest way of one; 0
  * without any. */

@@ -20,7 +20,7 @@ enum ad_order {
                         it takes of the ops before them */
     AD_ORDER_EDGES,  /* likewise, and the rest of an op never before that */
     AD_ORDER_CORES,  /* as AD_ORDER_PIECES, and of what reads messages of early ops the rows that
-                        need  none of them before those that do */
+                        need none of them before those that do */
     AD_ORDERS
 };
 

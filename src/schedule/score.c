@@ -2,22 +2,20 @@
 #include "schedule/clocks.h"
 #include "schedule/lowering.h"
 
-#include <string.h>
 #include <xxhash.h>
 
-#define SCORED 8 /* assignments whose forecast is remembered */
+#define SCORED 16384 /* places of remembered forecasts: a search comes back to one in six */
 
-/* An assignment, and what came out. */
+/* What came out for the assignment with this hash (128 bits: no two are thought the same). */
 struct scored {
     bool valid;
     int64_t limit; /* of the forecast */
-    uint64_t hash;
-    struct ad_assignment assignment; /* a copy */
+    XXH128_hash_t hash;
     struct ad_forecast forecast;
 };
 
 struct ad_scorer {
-    struct scored scored[SCORED]; /* the one used last first */
+    struct scored *scored; /* [SCORED], by hash; the last of each place */
     struct ad_lowering lowering;
     struct ad_clocks clocks;
     struct ad_schedule schedule;
@@ -37,8 +35,9 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     s->busy = ad_calloc((size_t)cluster->ndevices, sizeof *s->busy);
     if (status == ADAPS_OK && !s->busy)
         status = ad_error_memory(err, "scorer", (size_t)cluster->ndevices);
-    for (int i = 0; i < SCORED && status == ADAPS_OK; i++)
-        status = ad_assignment_init(&s->scored[i].assignment, graph->nops, cluster->ndevices, err);
+    s->scored = ad_calloc(SCORED, sizeof *s->scored);
+    if (status == ADAPS_OK && !s->scored)
+        status = ad_error_memory(err, "scorer", SCORED * sizeof *s->scored);
     s->lowering.clocks = &s->clocks;
     if (status == ADAPS_OK)
         *out = s;
@@ -55,8 +54,7 @@ void ad_scorer_free(struct ad_scorer *s)
     ad_clocks_fini(&s->clocks);
     ad_schedule_fini(&s->schedule);
     ad_free(s->busy);
-    for (int i = 0; i < SCORED; i++)
-        ad_assignment_fini(&s->scored[i].assignment);
+    ad_free(s->scored);
     ad_free(s);
 }
 
@@ -75,22 +73,13 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     return status;
 }
 
-/* The remembered assignment, or a place for it, goes to the front. */
-static struct scored *recall(struct ad_scorer *s, const struct ad_assignment *assignment)
+static XXH128_hash_t hash_of(const struct ad_assignment *a)
 {
-    size_t count = (size_t)assignment->nops * (size_t)assignment->ndevices;
-    uint64_t hash = XXH3_64bits(assignment->region, count * sizeof *assignment->region);
-    int place = 0;
-    while (place < SCORED - 1 && !(s->scored[place].valid && s->scored[place].hash == hash &&
-                                   ad_assignment_same(assignment, &s->scored[place].assignment)))
-        place++;
-    struct scored found = s->scored[place];
-    memmove(&s->scored[1], &s->scored[0], (size_t)place * sizeof found);
-    found.valid =
-        found.valid && found.hash == hash && ad_assignment_same(assignment, &found.assignment);
-    found.hash = hash;
-    s->scored[0] = found;
-    return &s->scored[0];
+    size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
+    const int32_t head[] = {a->hub, a->levels, a->parts, (int32_t)a->order};
+    XXH64_hash_t seed =
+        XXH3_64bits_withSeed(a->early, nops * sizeof *a->early, XXH3_64bits(head, sizeof head));
+    return XXH3_128bits_withSeed(a->region, count * sizeof *a->region, seed);
 }
 
 static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
@@ -112,16 +101,16 @@ static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignm
 enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
                                   int64_t limit_ns, struct ad_forecast *out)
 {
-    struct scored *scored = recall(s, assignment);
-    if (!scored->valid || (scored->forecast.over && scored->limit < limit_ns)) {
-        scored->valid = false;
-        enum adaps_status status = clock_anew(s, assignment, limit_ns, &scored->forecast);
+    XXH128_hash_t hash = hash_of(assignment);
+    struct scored *place = &s->scored[hash.low64 % SCORED];
+    bool known = place->valid && XXH128_isEqual(place->hash, hash) &&
+                 !(place->forecast.over && place->limit < limit_ns);
+    if (!known) {
+        enum adaps_status status = clock_anew(s, assignment, limit_ns, out);
         if (status != ADAPS_OK)
             return status;
-        ad_assignment_copy(assignment, &scored->assignment);
-        scored->limit = limit_ns;
-        scored->valid = true;
+        *place = (struct scored){true, limit_ns, hash, *out};
     }
-    *out = scored->forecast;
+    *out = place->forecast;
     return ADAPS_OK;
 }
