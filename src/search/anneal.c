@@ -88,7 +88,7 @@ static enum adaps_status step(struct anneal *a, double temperature)
     double allowed = -log(1 - uniform(a)) * temperature;
     if (a->eval->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
         a->eval->limit_ns = a->score.makespan_ns + (int64_t)allowed;
-    enum adaps_status status = ad_eval_score(a->eval, &a->trial, a->best, &score);
+    enum adaps_status status = ad_eval_score_assigned(a->eval, &a->trial, a->best, &score);
     a->eval->limit_ns = INT64_MAX;
     if (status != ADAPS_OK || !accepts(a, &score, allowed))
         return status;

@@ -3,11 +3,11 @@
  * Starts from whatever is best of all other strategies, so it is never predicted slower than any of
  * them; then anneals on the simulated clock (anneal.c, moves.c). One device alone is a valley that
  * no single move leads out of, and others are deep: what is annealed are the best layouts in which
- * devices share the work, of several kinds (templates.c, starts.h), the more promising for longer.
- * Then the same for the better half of the devices, whose plan is taken (and annealed with all of
- * them) when it is ahead. The random moves come from the problem's seed and the number of
- * evaluations is bounded, so the same input gives the same plan anywhere, unless a time limit ends
- * the search. Where there are few layouts at all, every one is evaluated in the end (exhaustive.c).
+ * devices share the work, of several kinds (templates.c, starts.h), the more promising for longer;
+ * what the same search finds for the better half of the devices is one of them. The random moves
+ * come from the problem's seed and the number of evaluations is bounded, so the same input gives
+ * the same plan anywhere, unless a time limit ends the search. Where there are few layouts at all,
+ * every one is evaluated in the end (exhaustive.c).
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step. */
@@ -18,23 +18,26 @@
 /* Evaluations x ops: what an evaluation takes grows with both ops and devices, and what is wanted
  * with devices. */
 #define EVALUATION_UNITS 600000
-#define MANY_DEVICES 8 /* more: fewer evaluations, which take longer each */
+#define MANY_DEVICES 16 /* more: fewer evaluations, which take longer each */
 #define MAX_EVALUATIONS 20000
 #define MIN_EVALUATIONS 1000
 
-#define OTHERS (-1) /* the kind of start that no template is */
+/* The kinds of starts that are no templates. */
+#define OTHERS (-1)
+#define HALF (-2)
 
-static int64_t budget(const struct ad_terrain *t)
+static int64_t budget(const struct ad_eval *eval)
 {
+    const struct ad_terrain *t = eval->terrain;
     int64_t nops = t->problem->graph->nops, n = EVALUATION_UNITS / (nops > 0 ? nops : 1);
     int devices = t->problem->cluster->ndevices;
     int64_t effort = t->problem->effort > 0 ? t->problem->effort : 1;
     if (devices > MANY_DEVICES)
         n = n * MANY_DEVICES / devices;
     if (t->problem->evaluations > 0)
-        return t->problem->evaluations;
+        return (int64_t)((double)t->problem->evaluations * eval->share);
     n = n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
-    return n * effort;
+    return (int64_t)((double)(n * effort) * eval->share);
 }
 
 /* The other strategies, each from nothing: what one finds must not depend on those before it. */
@@ -66,7 +69,7 @@ static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, st
     enum adaps_status status = ADAPS_OK;
     int left = starts->count;
     for (int round = 0; round < ROUNDS && left > 0 && status == ADAPS_OK; round++) {
-        int64_t each = budget(t) / (round + 1 < ROUNDS ? 4 : 2) / left;
+        int64_t each = budget(eval) / (round + 1 < ROUNDS ? 4 : 2) / left;
         for (int i = 0; i < left && status == ADAPS_OK; i++)
             status = ad_anneal(eval, &starts->best[i],
                                t->problem->seed + (uint64_t)(round * AD_STARTS + i), each);
@@ -90,6 +93,11 @@ static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
     eval->starts = NULL;
     if (status == ADAPS_OK && shared->valid)
         ad_starts_offer(starts, OTHERS, &shared->layout, &shared->score);
+    shared->valid = false;
+    if (status == ADAPS_OK)
+        status = ad_subset_search(eval, ad_auto_search, shared);
+    if (status == ADAPS_OK && shared->valid)
+        ad_starts_offer(starts, HALF, &shared->layout, &shared->score);
     ad_starts_sort(starts);
     return status == ADAPS_OK ? race(eval, starts, best) : status;
 }
@@ -109,12 +117,6 @@ enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
     }
     shared.shared = true;
     status = search_all(eval, best, &shared, &starts);
-    /* Fewer devices may lead to a better valley: no more devices, no worse. */
-    struct ad_score before = best->score;
-    if (status == ADAPS_OK)
-        status = ad_subset_search(eval, ad_auto_search, best);
-    if (status == ADAPS_OK && ad_score_better(&best->score, &before))
-        status = ad_anneal(eval, best, t->problem->seed + 1, budget(t) / 2);
     if (status == ADAPS_OK)
         status = ad_exhaustive_if_small(eval, best);
     eval->space_log10 = ad_layout_space(t);

@@ -31,6 +31,7 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
     *out = (struct ad_eval){
         .terrain = terrain,
         .weigh = memory_matters(p),
+        .share = 1,
         .least_memory = -1,
         .cap_ns = p->latency_cap_ns,
         .limit_ns = INT64_MAX,
@@ -178,12 +179,12 @@ void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout)
                             &eval->scratch);
 }
 
+/* layout: what is in scratch. */
 static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *layout,
                                   struct ad_best *best, struct ad_score *score, bool *won)
 {
     struct ad_forecast forecast;
     const int64_t *memory;
-    ad_eval_assign(eval, layout);
     enum adaps_status status = find_forecast(eval, &forecast, &memory);
     if (status != ADAPS_OK)
         return status;
@@ -206,6 +207,7 @@ enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layo
 {
     struct ad_score score;
     bool won = false;
+    ad_eval_assign(eval, layout);
     enum adaps_status status = evaluate(eval, layout, best, &score, &won);
     if (better)
         *better = won;
@@ -214,6 +216,13 @@ enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layo
 
 enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
                                 struct ad_best *best, struct ad_score *score)
+{
+    ad_eval_assign(eval, layout);
+    return ad_eval_score_assigned(eval, layout, best, score);
+}
+
+enum adaps_status ad_eval_score_assigned(struct ad_eval *eval, const struct ad_layout *layout,
+                                         struct ad_best *best, struct ad_score *score)
 {
     bool won;
     return evaluate(eval, layout, best, score, &won);

@@ -21,7 +21,8 @@ struct ad_eval {
     struct ad_assignment scratch;
     struct ad_scorer *scorer;
     struct ad_layout_memo *memo;
-    bool weigh; /* memory may matter: a device could run out of it, or it is the objective */
+    double share; /* of auto's evaluations that a search may take; 1 at first */
+    bool weigh;   /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
     int64_t visited;    /* layouts evaluated so far */
     int64_t limit_ns;   /* INT64_MAX; or what takes longer needs no score, see ad_eval_score() */
@@ -67,6 +68,12 @@ AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct a
  * has no effect. */
 AD_MUST_CHECK enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
                                               struct ad_best *best, struct ad_score *score);
+
+/* The same for the layout that ad_eval_assign() was called for last. */
+AD_MUST_CHECK enum adaps_status ad_eval_score_assigned(struct ad_eval *eval,
+                                                       const struct ad_layout *layout,
+                                                       struct ad_best *best,
+                                                       struct ad_score *score);
 
 /* Fills assignment, schedule and visited of a result. ADAPS_NO when the layout needs more memory
  * than a device has: names every such device, what it needs and has, and the smallest memory seen.

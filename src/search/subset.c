@@ -66,6 +66,7 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
         return status;
     }
     half.cap_ns = eval->cap_ns;
+    half.share = eval->share / 2;
     status = ad_best_init(&best, &terrain, eval->err);
     if (status == ADAPS_OK)
         status = search(&half, &best);

@@ -4,9 +4,9 @@
 
 #include "search/strategies.h"
 
-/* Runs `search` for the source and the fastest others, (n + 1) / 2 devices in all, and tries what
- * it finds in the whole cluster: into *best (and eval's bests) if it is better. Nothing for less
- * than three devices. eval->visited counts both. */
+/* Runs `search` for the source and the fastest others, (n + 1) / 2 devices in all, with half of
+ * eval's share, and tries what it finds in the whole cluster: into *best (and eval's bests) if it
+ * is better. Nothing for less than three devices. eval->visited counts both. */
 AD_MUST_CHECK enum adaps_status ad_subset_search(struct ad_eval *eval, ad_search_fn *search,
                                                  struct ad_best *best);
 
