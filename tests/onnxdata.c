@@ -70,7 +70,7 @@ static enum adaps_status consider(const char *root, const char *group, const cha
         goto out;
     status = ad_file_read(path, MAX_MODEL, &data, &size, err);
     if (status == ADAPS_OK)
-        status = ad_onnx_unpack(&onnx__model_proto__descriptor, data, size, path,
+        status = ad_onnx_unpack(&onnx__model_proto__descriptor, data, size, size, path,
                                 "not an ONNX model", &message, err);
     if (status != ADAPS_OK || !is_ours(((Onnx__ModelProto *)message)->graph))
         goto out;

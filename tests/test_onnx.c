@@ -298,14 +298,15 @@ START_TEST(raw_tensors_of_every_type)
         struct adaps_error err;
         struct ad_onnx_tensor t;
         Onnx__TensorProto proto = raw(cases[i].type, &two, cases[i].bytes, cases[i].size);
-        ck_assert_msg(ad_onnx_tensor_decode(&proto, "t", &t, &err) == ADAPS_OK, "%s", err.message);
+        ck_assert_msg(ad_onnx_tensor_decode(NULL, &proto, "t", &t, &err) == ADAPS_OK, "%s",
+                      err.message);
         ck_assert_uint_eq(t.count, 2);
         ck_assert_int_eq(t.is_float, cases[i].is_float);
         for (int k = 0; k < 2; k++)
             ck_assert(cases[i].want[k] == (t.is_float ? (double)t.f[k] : (double)t.i[k]));
         ad_onnx_tensor_fini(&t);
         proto.raw_data.len--;
-        ck_assert_int_eq(ad_onnx_tensor_decode(&proto, "t", &t, &err), ADAPS_EINPUT);
+        ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &proto, "t", &t, &err), ADAPS_EINPUT);
         ck_assert_ptr_nonnull(strstr(err.message, "bytes of data for 2 elements"));
     }
 }
@@ -323,28 +324,28 @@ START_TEST(typed_fields)
     p.has_raw_data = 0;
     p.float_data = floats;
     p.n_float_data = 2;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_OK);
     ck_assert(t.f[0] == 1.5f && t.f[1] == -2);
     ad_onnx_tensor_fini(&t);
     p.n_float_data = 1;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "1 values for 2 elements of float32"));
     p.data_type = 11;
     p.double_data = doubles;
     p.n_double_data = 2;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_OK);
     ck_assert(t.f[0] == 0.25f && t.f[1] == 8);
     ad_onnx_tensor_fini(&t);
     p.data_type = 10;
     p.int32_data = halves;
     p.n_int32_data = 2;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_OK);
     ck_assert(t.f[0] == 1 && t.f[1] == -2.5f);
     ad_onnx_tensor_fini(&t);
     p.data_type = 7;
     p.int64_data = longs;
     p.n_int64_data = 2;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_OK);
     ck_assert(t.i[0] == -1 && t.i[1] == INT64_MAX);
     ad_onnx_tensor_fini(&t);
 }
@@ -358,30 +359,30 @@ START_TEST(bad_tensors)
     float one = 1;
     Onnx__TensorProto p = raw(1, dims, &one, sizeof one);
     p.n_dims = 9;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "big", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "big", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "'big': rank 9"));
     p.n_dims = 3;
     dims[1] = -4;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "dimension 1 is -4"));
     dims[0] = dims[1] = dims[2] = INT32_MAX; /* 2^93 elements */
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "out of range"));
     p.n_dims = 1;
     dims[0] = INT32_MAX; /* 8 GB that are not there: refused before they are allocated */
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     dims[0] = 1;
     p.data_type = 8;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "type string is not supported"));
     p.data_type = 1;
     p.has_data_location = 1;
     p.data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_EINPUT);
     ck_assert_ptr_nonnull(strstr(err.message, "external data"));
     p.data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT;
     p.n_dims = 0; /* a scalar */
-    ck_assert_int_eq(ad_onnx_tensor_decode(&p, "t", &t, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_onnx_tensor_decode(NULL, &p, "t", &t, &err), ADAPS_OK);
     ck_assert(t.rank == 0 && t.count == 1 && t.f[0] == 1);
     ad_onnx_tensor_fini(&t);
 }

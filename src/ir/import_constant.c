@@ -87,12 +87,11 @@ enum adaps_status ad_import_constant(struct ad_node *node, struct adaps_error *e
         const Onnx__AttributeProto *attr = node->proto->attribute[i];
         const char *name = attr->name ? attr->name : "";
         if (strcmp(name, "value") == 0 && attr->t) {
-            struct ad_onnx_tensor t;
-            status = ad_onnx_tensor_decode(attr->t, node->proto->output[0], &t, err);
-            if (status != ADAPS_OK)
-                return ad_node_prefix(node, status, err);
-            node->draft->fold_left += 2 * (int64_t)t.count;
-            return finish(node, &t, err);
+            int value;
+            status = ad_draft_stored(node, attr->t, &value, err);
+            if (status == ADAPS_OK)
+                ad_node_set(node, value);
+            return status;
         }
         if (strcmp(name, "value_float") == 0)
             return constant_list(node, attr, true, false, err);
@@ -117,7 +116,7 @@ enum adaps_status ad_import_constant_of_shape(struct ad_node *node, struct adaps
         return status;
     const Onnx__AttributeProto *attr = ad_onnx_attribute(node->proto, "value");
     if (attr && attr->t) {
-        status = ad_onnx_tensor_decode(attr->t, "value", &fill, err);
+        status = ad_onnx_tensor_decode(node->draft->model, attr->t, "value", &fill, err);
         if (status != ADAPS_OK)
             return ad_node_prefix(node, status, err);
         if (fill.count != 1) {

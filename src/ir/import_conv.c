@@ -203,8 +203,7 @@ static enum adaps_status read_row_vector(struct ad_node *node, int k, const char
 static enum adaps_status check_filters(struct ad_node *node, int64_t groups,
                                        struct adaps_error *err)
 {
-    const struct ad_onnx_tensor *t;
-    enum adaps_status status = ad_node_floats(node, 1, "weights", &t, err);
+    enum adaps_status status = ad_node_float_weight(node, 1, "weights", err);
     if (status != ADAPS_OK)
         return status;
     const struct ad_draft_value *w = ad_node_input(node, 1);

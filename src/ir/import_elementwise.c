@@ -160,11 +160,11 @@ static enum adaps_status align_old_operand(struct ad_node *node, int *b, struct 
 
 static enum adaps_status need_float(struct ad_node *node, int value, struct adaps_error *err)
 {
-    const struct ad_onnx_tensor *t;
+    bool is_float;
     if (!node->draft->values[value].constant)
         return ADAPS_OK;
-    enum adaps_status status = ad_draft_tensor(node->draft, value, &t, err);
-    if (status == ADAPS_OK && !t->is_float)
+    enum adaps_status status = ad_draft_check(node->draft, value, &is_float, err);
+    if (status == ADAPS_OK && !is_float)
         return ad_node_fail(node, err, "operand '%s' is not of a float type",
                             node->draft->values[value].name);
     return status;

@@ -9,8 +9,7 @@
 static enum adaps_status check_matrix(struct ad_node *node, int64_t k, bool transposed,
                                       int64_t *rows, struct adaps_error *err)
 {
-    const struct ad_onnx_tensor *t;
-    enum adaps_status status = ad_node_floats(node, 1, "matrix", &t, err);
+    enum adaps_status status = ad_node_float_weight(node, 1, "matrix", err);
     if (status != ADAPS_OK)
         return status;
     const struct ad_draft_value *b = ad_node_input(node, 1);

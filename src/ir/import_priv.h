@@ -10,13 +10,14 @@
 
 #include <math.h>
 
-/* A constant: the decoded tensor, borrowed from the model where the file has it as float32. Values
- * with other dims may share it. */
+/* A constant. Its data are decoded when somebody asks for them (ad_draft_tensor); what becomes a
+ * weight may stay in the file. Values with other dims may share it. */
 struct ad_const {
-    const Onnx__TensorProto *proto;     /* not decoded yet when tensor.f and tensor.i are NULL */
+    const Onnx__TensorProto *proto;     /* NULL: given or computed on import */
     const struct ad_onnx_tensor *given; /* a binding; not owned */
-    struct ad_onnx_tensor tensor;
-    bool borrowed; /* tensor.f belongs to proto */
+    struct ad_onnx_tensor tensor;       /* f and i are NULL until it is decoded */
+    bool checked;                       /* the rest of tensor is filled */
+    bool borrowed;                      /* tensor.f belongs to proto */
     struct ad_const *next;
 };
 
@@ -144,6 +145,11 @@ AD_MUST_CHECK enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_
                                             const int64_t *dims, struct ad_draft_op **out,
                                             struct adaps_error *err);
 
+/* A new constant value of a tensor of the file. */
+AD_MUST_CHECK enum adaps_status ad_draft_stored(struct ad_node *node,
+                                                const Onnx__TensorProto *proto, int *out,
+                                                struct adaps_error *err);
+
 /* A new constant value of given dims; tensor data is taken over (also on failure). */
 AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
                                                   struct ad_onnx_tensor *tensor, int *out,
@@ -151,6 +157,10 @@ AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
 
 /* The node's output 0 is this value. */
 void ad_node_set(struct ad_node *node, int value);
+
+/* Checks the tensor of a constant value without decoding it. */
+AD_MUST_CHECK enum adaps_status ad_draft_check(struct ad_draft *draft, int value, bool *is_float,
+                                               struct adaps_error *err);
 
 /* The tensor of a constant value, decoded on first use. Its dims may differ from the value's. */
 AD_MUST_CHECK enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
@@ -164,6 +174,10 @@ AD_MUST_CHECK enum adaps_status ad_node_ints(struct ad_node *node, int k, const 
 AD_MUST_CHECK enum adaps_status ad_node_floats(struct ad_node *node, int k, const char *what,
                                                const struct ad_onnx_tensor **out,
                                                struct adaps_error *err);
+
+/* The same as ad_node_floats(), but nothing is decoded. */
+AD_MUST_CHECK enum adaps_status ad_node_float_weight(struct ad_node *node, int k, const char *what,
+                                                     struct adaps_error *err);
 
 static inline struct ad_draft_value *ad_node_input(const struct ad_node *node, int k)
 {

@@ -117,24 +117,38 @@ enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_kind kind, int
     return ADAPS_OK;
 }
 
-enum adaps_status ad_draft_constant(struct ad_node *node, struct ad_onnx_tensor *tensor, int *out,
-                                    struct adaps_error *err)
+/* A new constant value for output 0; a tensor that comes with it is taken over. */
+static enum adaps_status add_constant(struct ad_node *node, struct ad_const constant, int rank,
+                                      const int64_t *dims, int *out, struct adaps_error *err)
 {
     struct ad_draft *d = node->draft;
     struct ad_const *k = ad_arena_alloc(&d->arena, 1, sizeof *k);
     if (!k) {
-        ad_onnx_tensor_fini(tensor);
+        ad_onnx_tensor_fini(&constant.tensor);
         return ad_error_memory(err, "constants", sizeof *k);
     }
-    k->tensor = *tensor;
-    memset(tensor, 0, sizeof *tensor);
+    *k = constant;
     k->next = d->constants;
     d->constants = k;
+    return ad_draft_leaf(node, node->proto->output[0], rank, dims, k, out, err);
+}
+
+enum adaps_status ad_draft_stored(struct ad_node *node, const Onnx__TensorProto *proto, int *out,
+                                  struct adaps_error *err)
+{
+    bool unused;
+    int rank = proto->n_dims > AD_MAX_RANK ? AD_MAX_RANK + 1 : (int)proto->n_dims;
     enum adaps_status status =
-        add_value(node, node->proto->output[0], k->tensor.rank, k->tensor.dims, true, out, err);
-    if (status == ADAPS_OK)
-        d->values[*out].constant = k;
-    return status;
+        add_constant(node, (struct ad_const){.proto = proto}, rank, proto->dims, out, err);
+    return status == ADAPS_OK ? ad_draft_check(node->draft, *out, &unused, err) : status;
+}
+
+enum adaps_status ad_draft_constant(struct ad_node *node, struct ad_onnx_tensor *tensor, int *out,
+                                    struct adaps_error *err)
+{
+    struct ad_onnx_tensor taken = *tensor;
+    memset(tensor, 0, sizeof *tensor);
+    return add_constant(node, (struct ad_const){.tensor = taken}, taken.rank, taken.dims, out, err);
 }
 
 void ad_node_set(struct ad_node *node, int value)
@@ -144,34 +158,43 @@ void ad_node_set(struct ad_node *node, int value)
         name->value = value;
 }
 
-/* The file's own bytes, when they are float32 in this machine's order and suitably aligned. */
-static bool borrow(struct ad_const *k, const struct ad_draft_value *v)
+/* The file's own bytes, when they are in memory, float32 in this machine's order and suitably
+ * aligned. */
+static bool borrow(struct ad_const *k)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     const Onnx__TensorProto *proto = k->proto;
-    size_t count = (size_t)v->elements;
-    if (proto->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || proto->n_external_data > 0 ||
-        proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || count == 0)
+    if (proto->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || proto->has_stored ||
+        k->tensor.count == 0)
         return false;
-    void *data = NULL;
-    if (proto->has_raw_data) {
-        if (proto->raw_data.len == count * sizeof(float) &&
-            (uintptr_t)proto->raw_data.data % _Alignof(float) == 0)
-            data = proto->raw_data.data;
-    } else if (proto->n_float_data == count) {
-        data = proto->float_data;
-    }
-    if (!data)
-        return false;
-    k->tensor =
-        (struct ad_onnx_tensor){.rank = v->rank, .count = count, .is_float = true, .f = data};
-    memcpy(k->tensor.dims, v->dims, sizeof v->dims);
-    return k->borrowed = true;
+    if (!proto->has_raw_data)
+        k->tensor.f = proto->float_data;
+    else if ((uintptr_t)proto->raw_data.data % _Alignof(float) == 0)
+        k->tensor.f = (float *)(void *)proto->raw_data.data;
+    return k->borrowed = k->tensor.f != NULL;
 #else
     (void)k;
-    (void)v;
     return false;
 #endif
+}
+
+enum adaps_status ad_draft_check(struct ad_draft *draft, int value, bool *is_float,
+                                 struct adaps_error *err)
+{
+    struct ad_draft_value *v = &draft->values[value];
+    struct ad_const *k = v->constant;
+    if (k->proto && !k->checked) {
+        enum adaps_status status =
+            ad_onnx_tensor_check(draft->model, k->proto, v->name, &k->tensor, err);
+        if (status == ADAPS_EINPUT)
+            ad_error_prefix(err, "%s: ", draft->model->path);
+        if (status != ADAPS_OK)
+            return status;
+        k->checked = true;
+        draft->fold_left += 2 * v->elements;
+    }
+    *is_float = k->given ? k->given->is_float : k->tensor.is_float;
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
@@ -179,28 +202,23 @@ enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
 {
     struct ad_draft_value *v = &draft->values[value];
     struct ad_const *k = v->constant;
-    if (k->given) {
-        *out = k->given;
-        return ADAPS_OK;
-    }
-    if (!k->tensor.f && !k->tensor.i) {
-        enum adaps_status status = ADAPS_OK;
-        if (!borrow(k, v))
-            status = ad_onnx_tensor_decode(k->proto, v->name, &k->tensor, err);
+    bool is_float;
+    enum adaps_status status = ad_draft_check(draft, value, &is_float, err);
+    if (status == ADAPS_OK && k->proto && !k->tensor.f && !k->tensor.i && !borrow(k)) {
+        status = ad_onnx_tensor_decode(draft->model, k->proto, v->name, &k->tensor, err);
+        k->checked = status == ADAPS_OK;
         if (status == ADAPS_EINPUT)
             ad_error_prefix(err, "%s: ", draft->model->path);
-        if (status != ADAPS_OK)
-            return status;
-        draft->fold_left += 2 * v->elements;
     }
-    *out = &k->tensor;
-    return ADAPS_OK;
+    *out = k->given ? k->given : &k->tensor;
+    return status;
 }
 
+/* Input k as a constant, else an error naming `what`. */
 static enum adaps_status constant_input(struct ad_node *node, int k, const char *what,
-                                        bool is_float, const struct ad_onnx_tensor **out,
-                                        struct adaps_error *err)
+                                        bool is_float, struct adaps_error *err)
 {
+    bool has_floats;
     if (!ad_node_has(node, k))
         return ad_node_fail(node, err, "input %d (%s) is missing", k, what);
     if (!ad_node_constant(node, k))
@@ -208,23 +226,37 @@ static enum adaps_status constant_input(struct ad_node *node, int k, const char 
                             "input %d (%s), '%s', must be a constant: computing it at "
                             "run time is not supported",
                             k, what, ad_node_input(node, k)->name);
-    enum adaps_status status = ad_draft_tensor(node->draft, node->inputs[k], out, err);
-    if (status == ADAPS_OK && (*out)->is_float != is_float)
+    enum adaps_status status = ad_draft_check(node->draft, node->inputs[k], &has_floats, err);
+    if (status == ADAPS_OK && has_floats != is_float)
         return ad_node_fail(node, err, "input %d (%s), '%s', is not of %s type", k, what,
                             ad_node_input(node, k)->name, is_float ? "a float" : "an integer");
     return status;
 }
 
+static enum adaps_status constant_tensor(struct ad_node *node, int k, const char *what,
+                                         bool is_float, const struct ad_onnx_tensor **out,
+                                         struct adaps_error *err)
+{
+    enum adaps_status status = constant_input(node, k, what, is_float, err);
+    return status == ADAPS_OK ? ad_draft_tensor(node->draft, node->inputs[k], out, err) : status;
+}
+
 enum adaps_status ad_node_ints(struct ad_node *node, int k, const char *what,
                                const struct ad_onnx_tensor **out, struct adaps_error *err)
 {
-    return constant_input(node, k, what, false, out, err);
+    return constant_tensor(node, k, what, false, out, err);
 }
 
 enum adaps_status ad_node_floats(struct ad_node *node, int k, const char *what,
                                  const struct ad_onnx_tensor **out, struct adaps_error *err)
 {
-    return constant_input(node, k, what, true, out, err);
+    return constant_tensor(node, k, what, true, out, err);
+}
+
+enum adaps_status ad_node_float_weight(struct ad_node *node, int k, const char *what,
+                                       struct adaps_error *err)
+{
+    return constant_input(node, k, what, true, err);
 }
 
 enum adaps_status ad_node_arity(const struct ad_node *node, int required, int hi,
@@ -272,8 +304,8 @@ enum adaps_status ad_draft_reshape(struct ad_node *node, int value, int rank, co
     struct ad_const *constant = d->values[value].constant;
     enum adaps_status status;
     if (constant) {
-        const struct ad_onnx_tensor *unused; /* decoded under the value that has the file's dims */
-        status = ad_draft_tensor(d, value, &unused, err);
+        bool unused; /* checked under the value that has the file's name */
+        status = ad_draft_check(d, value, &unused, err);
         if (status == ADAPS_OK)
             status = add_value(node, node->proto->output[0], rank, dims, true, out, err);
         if (status == ADAPS_OK)

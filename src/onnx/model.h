@@ -4,19 +4,26 @@
 
 #include "base/digest.h"
 #include "base/tensor.h"
+#include "onnx/file.h"
 #include "onnx/onnx.pb-c.h"
 
-/* A parsed file. Owns everything it hands out. */
+struct ad_onnx_range;
+
+/* A parsed file. Owns everything it hands out. Tensors of more than a few kilobytes of raw_data are
+ * not in memory: proto has their place in the file (TensorProto.stored), which stays open. */
 struct ad_onnx_model {
-    char *path;
+    const char *path;
     Onnx__ModelProto *proto; /* never NULL; graph present */
+    struct ad_onnx_file *file;
+    struct ad_onnx_range *stored; /* by TensorProto.stored: the raw_data in the file */
+    size_t nstored;
     struct ad_digest digest; /* of the file's bytes */
     int64_t opset;           /* of the default domain ("" or "ai.onnx") */
 };
 
 /* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21,
  * IR 3..10, no node of another domain, every node has op_type. ADAPS_EINPUT names path and reason.
- */
+ * Until these are done it takes at most twice the file and 64 MB of memory. */
 AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,
                                              struct adaps_error *err);
 
@@ -36,12 +43,37 @@ struct ad_onnx_tensor {
     int64_t *i; /* count integers otherwise */
 };
 
-/* Decodes a TensorProto (raw_data or typed fields; data inside the file only). Checks rank, dims
- * and that exactly the right number of bytes is there. `what` names the tensor in messages. */
-AD_MUST_CHECK enum adaps_status ad_onnx_tensor_decode(const Onnx__TensorProto *proto,
+/* Checks rank, element type, dims and that exactly the right number of bytes is there (raw_data or
+ * typed fields; data inside the file only), and fills all of *out but the data. `what` names the
+ * tensor in messages. model may be NULL for a proto of no model. */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_check(const struct ad_onnx_model *model,
+                                                     const Onnx__TensorProto *proto,
+                                                     const char *what, struct ad_onnx_tensor *out,
+                                                     struct adaps_error *err);
+
+/* The same, and the data. */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_decode(const struct ad_onnx_model *model,
+                                                      const Onnx__TensorProto *proto,
                                                       const char *what, struct ad_onnx_tensor *out,
                                                       struct adaps_error *err);
 void ad_onnx_tensor_fini(struct ad_onnx_tensor *tensor);
+
+/* The numbers of a tensor of a float type that are still in the file. */
+struct ad_onnx_stored {
+    struct ad_onnx_file *file;
+    uint64_t offset;
+    size_t count;
+    int32_t type;
+};
+
+/* Whether a tensor that has been checked is such a one. out->file is borrowed from the model. */
+bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__TensorProto *proto,
+                           struct ad_onnx_stored *out);
+
+/* Elements [first, first + count) as float32. ADAPS_EINPUT as ad_onnx_file_read(). */
+AD_MUST_CHECK enum adaps_status ad_onnx_stored_read(const struct ad_onnx_stored *stored,
+                                                    size_t first, size_t count, float *to,
+                                                    struct adaps_error *err);
 
 /* Reads one serialised TensorProto (.pb file). */
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *out,
@@ -56,16 +88,13 @@ AD_MUST_CHECK enum adaps_status ad_onnx_tensor_save(const char *path, const char
  * numbers without a name. */
 const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
 
-/* The bytes of a parse that a file of `size` bytes may take: the limit that ad_onnx_load(),
- * ad_onnx_parse() and ad_onnx_tensor_load() set on what protobuf allocates. */
-size_t ad_onnx_parse_budget(size_t size);
-
-/* Parses under that limit. `what` ("not an ONNX model") and `path` make the message of an error.
+/* Parses size bytes, in memory, of a file of file_size bytes. With these bytes protobuf may take
+ * twice the file and 48 MB. `what` ("not an ONNX model") and `path` make the message of an error.
  * Release with ad_protobuf_free(). */
 AD_MUST_CHECK enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type,
-                                               const void *data, size_t size, const char *path,
-                                               const char *what, ProtobufCMessage **out,
-                                               struct adaps_error *err);
+                                               const void *data, size_t size, size_t file_size,
+                                               const char *path, const char *what,
+                                               ProtobufCMessage **out, struct adaps_error *err);
 
 /* Attribute access: NULL when absent; type mismatch is ADAPS_EINPUT naming node and attribute. */
 const Onnx__AttributeProto *ad_onnx_attribute(const Onnx__NodeProto *node, const char *name);

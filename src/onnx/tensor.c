@@ -3,6 +3,7 @@
 #include "base/protobuf.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "onnx/skeleton.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -119,23 +120,51 @@ static int64_t int_from_bits(int32_t type, uint64_t bits)
     }
 }
 
-static void decode_raw(const Onnx__TensorProto *proto, struct ad_onnx_tensor *out)
+static void floats_from_raw(int32_t type, const uint8_t *p, size_t count, float *to)
 {
-    const uint8_t *p = proto->raw_data.data;
-    size_t size = raw_size(proto->data_type);
+    size_t size = raw_size(type);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    if (proto->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT && out->count > 0) {
-        memcpy(out->f, p, out->count * sizeof *out->f);
+    if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT && count > 0) {
+        memcpy(to, p, count * size);
         return;
     }
 #endif
-    for (size_t k = 0; k < out->count; k++) {
-        uint64_t bits = read_le(p + k * size, size);
-        if (out->is_float)
-            out->f[k] = float_from_bits(proto->data_type, bits);
+    for (size_t k = 0; k < count; k++)
+        to[k] = float_from_bits(type, read_le(p + k * size, size));
+}
+
+static void ints_from_raw(int32_t type, const uint8_t *p, size_t count, int64_t *to)
+{
+    size_t size = raw_size(type);
+    for (size_t k = 0; k < count; k++)
+        to[k] = int_from_bits(type, read_le(p + k * size, size));
+}
+
+/* Elements [first, first + count) of raw_data that begin at `offset` of the file, into floats or
+ * integers. */
+static enum adaps_status read_raw(const struct ad_onnx_file *file, uint64_t offset, int32_t type,
+                                  size_t first, size_t count, float *floats, int64_t *ints,
+                                  struct adaps_error *err)
+{
+    uint8_t piece[8192];
+    size_t size = raw_size(type);
+    offset += first * size;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+        return ad_onnx_file_read(file, offset, floats, count * size, err);
+#endif
+    for (size_t done = 0, n; done < count; done += n) {
+        n = count - done < sizeof piece / size ? count - done : sizeof piece / size;
+        enum adaps_status status =
+            ad_onnx_file_read(file, offset + done * size, piece, n * size, err);
+        if (status != ADAPS_OK)
+            return status;
+        if (floats)
+            floats_from_raw(type, piece, n, floats + done);
         else
-            out->i[k] = int_from_bits(proto->data_type, bits);
+            ints_from_raw(type, piece, n, ints + done);
     }
+    return ADAPS_OK;
 }
 
 /* How many elements the typed field of this element type holds. */
@@ -204,11 +233,22 @@ static enum adaps_status read_dims(const Onnx__TensorProto *proto, const char *w
     return ADAPS_OK;
 }
 
+static bool find_raw(const struct ad_onnx_model *model, const Onnx__TensorProto *proto,
+                     struct ad_onnx_range *range)
+{
+    bool found = model && proto->has_stored && proto->stored < model->nstored;
+    if (found)
+        *range = model->stored[proto->stored];
+    return found;
+}
+
 /* Exactly as much data as the dims say, before anything of that size is allocated. */
-static enum adaps_status check_data(const Onnx__TensorProto *proto, const char *what, size_t count,
+static enum adaps_status check_data(const struct ad_onnx_model *model,
+                                    const Onnx__TensorProto *proto, const char *what, size_t count,
                                     struct adaps_error *err)
 {
     char buf[24];
+    struct ad_onnx_range raw = {0, proto->raw_data.len};
     if (raw_size(proto->data_type) == 0)
         return ad_error_set(err, ADAPS_EINPUT, "tensor '%s': element type %s is not supported",
                             what, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
@@ -218,12 +258,12 @@ static enum adaps_status check_data(const Onnx__TensorProto *proto, const char *
                             "tensor '%s': its data is in another file (external data), which is "
                             "not supported",
                             what);
-    if (proto->has_raw_data) {
+    if (find_raw(model, proto, &raw) || proto->has_raw_data) {
         size_t bytes;
-        if (!ad_size_mul(count, raw_size(proto->data_type), &bytes) || proto->raw_data.len != bytes)
+        if (!ad_size_mul(count, raw_size(proto->data_type), &bytes) || raw.size != bytes)
             return ad_error_set(
                 err, ADAPS_EINPUT, "tensor '%s': %zu bytes of data for %zu elements of %s", what,
-                proto->raw_data.len, count, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
+                raw.size, count, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
     } else if (typed_count(proto) != count) {
         return ad_error_set(err, ADAPS_EINPUT, "tensor '%s': %zu values for %zu elements of %s",
                             what, typed_count(proto), count,
@@ -232,17 +272,27 @@ static enum adaps_status check_data(const Onnx__TensorProto *proto, const char *
     return ADAPS_OK;
 }
 
-enum adaps_status ad_onnx_tensor_decode(const Onnx__TensorProto *proto, const char *what,
-                                        struct ad_onnx_tensor *out, struct adaps_error *err)
+enum adaps_status ad_onnx_tensor_check(const struct ad_onnx_model *model,
+                                       const Onnx__TensorProto *proto, const char *what,
+                                       struct ad_onnx_tensor *out, struct adaps_error *err)
 {
     memset(out, 0, sizeof *out);
     enum adaps_status status = read_dims(proto, what, out, err);
     if (status == ADAPS_OK)
-        status = check_data(proto, what, out->count, err);
+        status = check_data(model, proto, what, out->count, err);
+    out->is_float = is_float_type(proto->data_type);
+    return status;
+}
+
+enum adaps_status ad_onnx_tensor_decode(const struct ad_onnx_model *model,
+                                        const Onnx__TensorProto *proto, const char *what,
+                                        struct ad_onnx_tensor *out, struct adaps_error *err)
+{
+    size_t bytes;
+    struct ad_onnx_range raw;
+    enum adaps_status status = ad_onnx_tensor_check(model, proto, what, out, err);
     if (status != ADAPS_OK)
         return status;
-    out->is_float = is_float_type(proto->data_type);
-    size_t bytes;
     if (!ad_size_mul(out->count, out->is_float ? sizeof *out->f : sizeof *out->i, &bytes))
         return ad_error_memory(err, what, SIZE_MAX);
     void *data = ad_alloc_aligned(bytes);
@@ -252,11 +302,37 @@ enum adaps_status ad_onnx_tensor_decode(const Onnx__TensorProto *proto, const ch
         out->f = data;
     else
         out->i = data;
-    if (proto->has_raw_data)
-        decode_raw(proto, out);
-    else
+    if (find_raw(model, proto, &raw))
+        status =
+            read_raw(model->file, raw.offset, proto->data_type, 0, out->count, out->f, out->i, err);
+    else if (!proto->has_raw_data)
         decode_typed(proto, out);
-    return ADAPS_OK;
+    else if (out->is_float)
+        floats_from_raw(proto->data_type, proto->raw_data.data, out->count, out->f);
+    else
+        ints_from_raw(proto->data_type, proto->raw_data.data, out->count, out->i);
+    if (status != ADAPS_OK)
+        ad_onnx_tensor_fini(out);
+    return status;
+}
+
+bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__TensorProto *proto,
+                           struct ad_onnx_stored *out)
+{
+    struct ad_onnx_range raw;
+    if (!is_float_type(proto->data_type) || !find_raw(model, proto, &raw))
+        return false;
+    *out = (struct ad_onnx_stored){.file = model->file,
+                                   .offset = raw.offset,
+                                   .count = raw.size / raw_size(proto->data_type),
+                                   .type = proto->data_type};
+    return true;
+}
+
+enum adaps_status ad_onnx_stored_read(const struct ad_onnx_stored *stored, size_t first,
+                                      size_t count, float *to, struct adaps_error *err)
+{
+    return read_raw(stored->file, stored->offset, stored->type, first, count, to, NULL, err);
 }
 
 void ad_onnx_tensor_fini(struct ad_onnx_tensor *tensor)
@@ -276,11 +352,11 @@ enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *o
     enum adaps_status status = ad_file_read(path, MAX_TENSOR_FILE, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_onnx_unpack(&onnx__tensor_proto__descriptor, data, size, path, "not an ONNX tensor",
-                            &message, err);
+    status = ad_onnx_unpack(&onnx__tensor_proto__descriptor, data, size, size, path,
+                            "not an ONNX tensor", &message, err);
     if (status == ADAPS_OK) {
         const Onnx__TensorProto *proto = (const Onnx__TensorProto *)message;
-        status = ad_onnx_tensor_decode(proto, proto->name ? proto->name : "", out, err);
+        status = ad_onnx_tensor_decode(NULL, proto, proto->name ? proto->name : "", out, err);
         if (status == ADAPS_EINPUT)
             ad_error_prefix(err, "%s: ", path);
     }

@@ -2,19 +2,14 @@
 #include "onnx/model.h"
 #include "base/protobuf.h"
 
-#define BUDGET_FACTOR 3
-#define BUDGET_BASE ((size_t)64 << 20)
-
-size_t ad_onnx_parse_budget(size_t size)
-{
-    return ad_protobuf_budget(size, BUDGET_FACTOR, BUDGET_BASE);
-}
+#define BUDGET_FACTOR 2
+#define BUDGET_BASE ((size_t)48 << 20)
 
 enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type, const void *data,
-                                 size_t size, const char *path, const char *what,
+                                 size_t size, size_t file_size, const char *path, const char *what,
                                  ProtobufCMessage **out, struct adaps_error *err)
 {
-    size_t budget = ad_onnx_parse_budget(size);
+    size_t budget = ad_protobuf_budget(file_size, BUDGET_FACTOR, BUDGET_BASE) - size;
     switch (ad_protobuf_unpack(type, data, size, budget, out)) {
     case AD_PROTOBUF_OK:
         return ADAPS_OK;
@@ -28,5 +23,5 @@ enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type, const v
         break;
     }
     return ad_error_set(err, ADAPS_EINPUT, "%s: %s: malformed or truncated protobuf (%zu bytes)",
-                        path, what, size);
+                        path, what, file_size);
 }
