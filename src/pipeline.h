@@ -20,7 +20,8 @@ struct ad_pipeline_options {
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
 };
 
-/* Model and devices in, plan out. The plan's graph holds the weight data. */
+/* Model and devices in, plan out. The plan's weights are attached: it keeps the model
+ * file open. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                                     struct adaps_plan **out,
                                                     struct adaps_error *err);

@@ -1,5 +1,6 @@
 /* The public interface (adaps.h) of sessions: on the agents of the plan, or in this process. */
 #include "exec/engine.h"
+#include "ir/weight.h"
 #include "net/session.h"
 #include "pipeline.h"
 
@@ -13,37 +14,22 @@ struct adaps_session {
     struct ad_engine *engine;
 };
 
-static bool has_weights(const struct adaps_plan *plan)
-{
-    for (int i = 0; i < plan->graph->nweights; i++)
-        if (!plan->graph->weights[i].data)
-            return false;
-    return true;
-}
-
-/* ad_weight_source: self is the plan that holds the data. */
-static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
-                                   struct adaps_error *err)
-{
-    size_t bytes;
-    *data = ad_plan_slice_data(self, slice, &bytes);
-    return *data ? ADAPS_OK : ad_error_set(err, ADAPS_EINTERNAL, "the plan has lost its weights");
-}
-
 static enum adaps_status open_local(struct adaps_session *session, const char *model,
                                     struct adaps_error *err)
 {
     const struct adaps_plan *holder = session->plan;
     enum adaps_status status = ad_plan_single(session->plan, &session->single, err);
-    if (status == ADAPS_OK && !has_weights(holder)) {
+    if (status == ADAPS_OK && !ad_weights_attached(holder->graph)) {
         status = ad_pipeline_weights(session->single, model, err);
         holder = session->single;
     }
     if (status != ADAPS_OK)
         return status;
     struct ad_engine_options options = {0};
-    struct ad_weight_source source = {.get = get_slice, .self = (void *)holder};
-    return ad_engine_new(session->single, &options, &source, &session->engine, err);
+    struct ad_weight_source source = ad_weights_of_plan(holder);
+    status = ad_engine_new(session->single, &options, &source, &session->engine, err);
+    ad_graph_drop_weights(session->single->graph); /* packed */
+    return status;
 }
 
 struct loader {
@@ -87,7 +73,7 @@ static enum adaps_status open_agents(struct adaps_session *session, const char *
     if (!reports)
         return ad_error_memory(err, "push", (size_t)plan->cluster.ndevices * sizeof *reports);
     enum adaps_status status = ADAPS_OK;
-    if (!has_weights(plan))
+    if (!ad_weights_attached(plan->graph))
         status = copy_plan(plan, &copy, err);
     if (status == ADAPS_OK) /* with weights attached, a push changes nothing in the plan */
         status = ad_push(copy ? copy : (struct adaps_plan *)plan, &options, &weights, reports, err);

@@ -103,8 +103,12 @@ static int add_weight(struct ad_builder *b, int64_t rows, int64_t row_elements, 
     }
     for (size_t i = 0; i < count; i++)
         data[i] = scale * ad_rng_float(&b->rng);
-    g->weights[g->nweights] = (struct ad_weight){name, rows, row_elements, data,
-                                                 ad_digest_of(data, count * sizeof *data)};
+    g->weights[g->nweights] =
+        (struct ad_weight){.name = name,
+                           .rows = rows,
+                           .row_elements = row_elements,
+                           .data = data,
+                           .digest = ad_digest_of(data, count * sizeof *data)};
     return g->nweights++;
 }
 

@@ -1,11 +1,13 @@
 #include "reference.h"
+#include "ir/weight.h"
 
 #include <math.h>
 #include <string.h>
 
 struct run {
     const struct ad_graph *graph;
-    float **data; /* by value, in memory order; NULL until computed */
+    float **data;    /* by value, in memory order; NULL until computed */
+    float **weights; /* all of them */
 };
 
 static int64_t elements(const struct ad_value *v)
@@ -21,7 +23,7 @@ static const struct ad_value *input_of(const struct run *r, const struct ad_op *
 static const float *data_of(const struct run *r, int v)
 {
     int constant = r->graph->values[v].constant;
-    return constant >= 0 ? r->graph->weights[constant].data : r->data[v];
+    return constant >= 0 ? r->weights[constant] : r->data[v];
 }
 
 static int64_t at(const struct ad_box *b, int64_t n, int64_t h, int64_t w, int64_t c)
@@ -73,8 +75,8 @@ static double conv_at(const struct run *r, const struct ad_op *op, const float *
     const struct ad_window *win = &op->window;
     int64_t outputs = r->graph->values[op->output].box.c, depth = in->c / op->groups;
     int64_t first = o / (outputs / op->groups) * depth;
-    const float *weight = r->graph->weights[op->weight].data + o * win->kh * win->kw * depth;
-    double sum = op->bias < 0 ? 0 : (double)r->graph->weights[op->bias].data[o];
+    const float *weight = r->weights[op->weight] + o * win->kh * win->kw * depth;
+    double sum = op->bias < 0 ? 0 : (double)r->weights[op->bias][o];
     for (int64_t kh = 0; kh < win->kh; kh++)
         for (int64_t kw = 0; kw < win->kw; kw++) {
             int64_t h = oh * win->sh - win->pt + kh * win->dh;
@@ -139,10 +141,11 @@ static double lrn_at(const struct run *r, const struct ad_op *op, const float *x
 static double fc_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
                     int64_t o)
 {
-    const struct ad_weight *w = &r->graph->weights[op->weight];
-    double sum = op->bias < 0 ? 0 : (double)r->graph->weights[op->bias].data[o];
-    for (int64_t i = 0; i < w->row_elements; i++)
-        sum += (double)x[n * w->row_elements + i] * (double)w->data[o * w->row_elements + i];
+    const float *w = r->weights[op->weight];
+    int64_t columns = r->graph->weights[op->weight].row_elements;
+    double sum = op->bias < 0 ? 0 : (double)r->weights[op->bias][o];
+    for (int64_t i = 0; i < columns; i++)
+        sum += (double)x[n * columns + i] * (double)w[o * columns + i];
     return sum;
 }
 
@@ -347,14 +350,35 @@ static enum adaps_status take_inputs(struct run *r, const struct ad_tensor *inpu
     return ADAPS_OK;
 }
 
+static enum adaps_status read_weights(struct run *r, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < r->graph->nweights && status == ADAPS_OK; i++) {
+        const struct ad_weight *w = &r->graph->weights[i];
+        size_t bytes = (size_t)(w->rows * w->row_elements) * sizeof **r->weights;
+        r->weights[i] = ad_alloc_aligned(bytes);
+        if (!r->weights[i])
+            return ad_error_memory(err, w->name, bytes);
+        status = ad_weight_read(w, 0, w->rows, r->weights[i], err);
+    }
+    return status;
+}
+
 enum adaps_status ad_reference_run(const struct ad_graph *graph, const struct ad_tensor *inputs,
                                    struct ad_tensor *outputs, struct adaps_error *err)
 {
-    struct run r = {.graph = graph, .data = ad_calloc((size_t)graph->nvalues, sizeof *r.data)};
-    if (!r.data)
+    struct run r = {.graph = graph,
+                    .data = ad_calloc((size_t)graph->nvalues, sizeof *r.data),
+                    .weights = ad_calloc((size_t)graph->nweights, sizeof *r.weights)};
+    if (!r.data || !r.weights) {
+        ad_free(r.data);
+        ad_free(r.weights);
         return ad_error_memory(err, "values", (size_t)graph->nvalues * sizeof *r.data);
+    }
     int done = 0;
-    enum adaps_status status = take_inputs(&r, inputs, err);
+    enum adaps_status status = read_weights(&r, err);
+    if (status == ADAPS_OK)
+        status = take_inputs(&r, inputs, err);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         status = allocate(&r, graph->ops[i].output, err);
         if (status == ADAPS_OK)
@@ -371,6 +395,9 @@ enum adaps_status ad_reference_run(const struct ad_graph *graph, const struct ad
         ad_tensor_fini(&outputs[i]);
     for (int i = 0; i < graph->nvalues; i++)
         ad_free(r.data[i]);
+    for (int i = 0; i < graph->nweights; i++)
+        ad_free(r.weights[i]);
     ad_free(r.data);
+    ad_free(r.weights);
     return status;
 }

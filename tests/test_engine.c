@@ -324,18 +324,9 @@ END_TEST
 
 /* --- the engine's own interface --- */
 
-static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
-                                   struct adaps_error *err)
-{
-    size_t bytes;
-    (void)err;
-    *data = ad_plan_slice_data(self, slice, &bytes);
-    return ADAPS_OK;
-}
-
 static struct ad_engine *new_engine(struct adaps_plan *plan, struct ad_engine_options options)
 {
-    struct ad_weight_source weights = {get_slice, plan};
+    struct ad_weight_source weights = ad_weights_of_plan(plan);
     struct ad_engine *engine = NULL;
     struct adaps_error err = {0};
     ck_assert_msg(ad_engine_new(plan, &options, &weights, &engine, &err) == ADAPS_OK, "%s",
@@ -484,7 +475,7 @@ START_TEST(test_bad_requests)
 {
     struct ad_random_graph_options o = {.ops = 4};
     struct adaps_plan *plan = make_plan(random_graph(3, &o), 1, NULL);
-    struct ad_weight_source weights = {get_slice, plan};
+    struct ad_weight_source weights = ad_weights_of_plan(plan);
     struct ad_engine_options options = {.device = 1};
     struct ad_engine *engine;
     struct ad_tensor inputs[4], outputs[4];
@@ -509,7 +500,7 @@ START_TEST(test_allocation_failures)
     struct ad_random_graph_options o = {.ops = 8, .max_hw = 8, .max_c = 6};
     struct ad_rng rng = {2};
     struct adaps_plan *plan = make_plan(random_graph(7, &o), 2, &rng);
-    struct ad_weight_source weights = {get_slice, plan};
+    struct ad_weight_source weights = ad_weights_of_plan(plan);
     enum adaps_status status = ADAPS_EINTERNAL;
     ad_engine_free(new_engine(plan, (struct ad_engine_options){0}));
     long n = 1;

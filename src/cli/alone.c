@@ -5,17 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
-                                   struct adaps_error *err)
-{
-    const struct adaps_plan *plan = self;
-    size_t bytes;
-    *data = ad_plan_slice_data(plan, slice, &bytes);
-    return *data ? ADAPS_OK
-                 : ad_error_set(err, ADAPS_EINTERNAL, "weight '%s' has no data",
-                                plan->graph->weights[slice->weight].name);
-}
-
 static int default_threads(const struct adaps_plan *single)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -33,8 +22,9 @@ enum adaps_status ad_alone_init(struct ad_alone *alone, const struct adaps_plan 
     if (status == ADAPS_OK) {
         struct ad_engine_options options = {
             .device = 0, .threads = threads ? threads : default_threads(alone->plan), .speed = 1};
-        struct ad_weight_source source = {get_slice, alone->plan};
+        struct ad_weight_source source = ad_weights_of_plan(alone->plan);
         status = ad_engine_new(alone->plan, &options, &source, &alone->engine, err);
+        ad_graph_drop_weights(alone->plan->graph); /* packed */
     }
     if (status != ADAPS_OK)
         ad_alone_fini(alone);

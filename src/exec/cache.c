@@ -417,10 +417,16 @@ enum adaps_status ad_cache_map(const struct ad_cache *cache, const struct ad_dig
     return status;
 }
 
-void ad_cache_unmap(struct ad_mapping *mapping)
+void ad_cache_rest(struct ad_mapping *mapping)
 {
     if (mapping->data)
         munmap(mapping->data, mapping->size);
+    mapping->data = NULL;
+}
+
+void ad_cache_unmap(struct ad_mapping *mapping)
+{
+    ad_cache_rest(mapping);
     if (mapping->fd >= 0)
         close(mapping->fd);
     *mapping = (struct ad_mapping){.fd = -1};

@@ -73,6 +73,9 @@ AD_MUST_CHECK enum adaps_status ad_cache_map(const struct ad_cache *cache,
                                              struct ad_mapping *out, struct adaps_error *err);
 void ad_cache_unmap(struct ad_mapping *mapping);
 
+/* Only unmaps: the blob stays locked until ad_cache_unmap(). */
+void ad_cache_rest(struct ad_mapping *mapping);
+
 struct ad_census {
     uint64_t bytes;
     uint32_t blobs, plans;

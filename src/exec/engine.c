@@ -3,6 +3,7 @@
 #include "exec/pixels.h"
 
 #include "base/clock.h"
+#include "ir/weight.h"
 
 #include <string.h>
 
@@ -29,6 +30,20 @@ struct ad_engine {
     size_t arena_bytes, weight_bytes;
 };
 
+/* --- weights of a plan --- */
+
+static enum adaps_status read_attached(void *self, const struct ad_slice *slice, int64_t r0,
+                                       int64_t r1, float *to, struct adaps_error *err)
+{
+    const struct adaps_plan *plan = self;
+    return ad_weight_read(&plan->graph->weights[slice->weight], r0, r1, to, err);
+}
+
+struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan)
+{
+    return (struct ad_weight_source){read_attached, (void *)(uintptr_t)plan};
+}
+
 /* --- creation --- */
 
 static enum adaps_status allocate_tables(struct ad_engine *e, struct adaps_error *err)
@@ -47,7 +62,7 @@ static enum adaps_status allocate_tables(struct ad_engine *e, struct adaps_error
                                nsteps * sizeof *e->spans);
 }
 
-/* Constant operands are read where the weight source has them. */
+/* Constant operands are copied to buffers of their own. */
 static enum adaps_status bind_constants(struct ad_engine *e, const struct ad_build *build,
                                         struct adaps_error *err)
 {
@@ -57,18 +72,36 @@ static enum adaps_status bind_constants(struct ad_engine *e, const struct ad_bui
         for (int k = 0; k < op->ninputs; k++) {
             const struct ad_value *value = &graph->values[op->inputs[k]];
             struct ad_buffer *buffer = &e->buffers[op->inputs[k]];
-            const float *data;
             if (value->constant < 0 || buffer->data)
                 continue;
-            enum adaps_status status = ad_task_weight(build, value->constant, 0, 1, &data, err);
+            size_t bytes =
+                (size_t)graph->weights[value->constant].row_elements * sizeof *buffer->data;
+            buffer->box = ad_region_whole(value);
+            buffer->data = ad_alloc_aligned(bytes);
+            if (!buffer->data)
+                return ad_error_memory(err, "constant", bytes);
+            enum adaps_status status =
+                ad_task_weight(build, value->constant, 0, 1, 1, buffer->data, err);
             if (status != ADAPS_OK)
                 return status;
-            buffer->box = ad_region_whole(value);
-            buffer->data = (float *)(uintptr_t)data; /* an operand: never written */
-            e->weight_bytes += (size_t)graph->weights[value->constant].row_elements * sizeof *data;
+            e->weight_bytes += bytes;
         }
     }
     return ADAPS_OK;
+}
+
+/* What the largest slice takes; larger ones are packed in parts, but for convolutions. */
+static enum adaps_status take_rows(const struct ad_engine *e, int device, struct ad_rows *rows,
+                                   struct adaps_error *err)
+{
+    const struct ad_slices *slices = &e->plan->slices[device];
+    for (int i = 0; i < slices->count; i++) {
+        uint64_t bytes = ad_slice_bytes(e->plan, &slices->items[i]);
+        bytes = bytes < AD_WEIGHT_BYTES ? bytes : AD_WEIGHT_BYTES;
+        rows->bytes = bytes > rows->bytes ? (size_t)bytes : rows->bytes;
+    }
+    rows->data = ad_alloc_aligned(rows->bytes);
+    return rows->data ? ADAPS_OK : ad_error_memory(err, "weights", rows->bytes);
 }
 
 static enum adaps_status build_tasks(struct ad_engine *e, const struct ad_build *build,
@@ -124,8 +157,9 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
 {
     const struct ad_graph *graph = e->plan->graph;
     struct ad_last_packed *last = ad_calloc((size_t)graph->nops, sizeof *last);
-    struct ad_build b = {e->plan, options->device,  weights,     e->buffers,
-                         e->pool, &e->weight_bytes, &e->actions, last};
+    struct ad_rows rows = {NULL, 0};
+    struct ad_build b = {e->plan,          options->device, weights, e->buffers, e->pool,
+                         &e->weight_bytes, &e->actions,     last,    &rows};
     int nticks;
     if (!last)
         return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *last);
@@ -138,7 +172,10 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     if (status == ADAPS_OK)
         status = bind_constants(e, &b, err);
     if (status == ADAPS_OK)
+        status = take_rows(e, options->device, &rows, err);
+    if (status == ADAPS_OK)
         status = build_tasks(e, &b, err);
+    ad_free(rows.data);
     ad_free(last);
     if (status == ADAPS_OK)
         status = build_spans(e, err);
@@ -188,6 +225,9 @@ void ad_engine_free(struct ad_engine *e)
             ad_xnn_free(e->actions.items[i].xnn);
     for (int i = 0; e->spans && i < e->program->nsteps; i++)
         ad_free(e->spans[i].spans);
+    for (int v = 0; e->buffers && v < e->plan->graph->nvalues; v++)
+        if (e->plan->graph->values[v].constant >= 0)
+            ad_free(e->buffers[v].data);
     ad_pool_free(e->pool);
     ad_free(e->actions.items);
     ad_free(e->arena);

@@ -10,14 +10,17 @@
 #include "exec/span.h"
 #include "plan/plan.h"
 
-/* Gives the float data of a slice (row0..row1 of weight), borrowed until ad_engine_new() returns
- * or, for weights the engine reads in place, as long as the engine lives: `get` may hand out mmaps.
- */
+/* Where an engine gets its weights while it is made: `read` copies rows [r0, r1) of slice->weight,
+ * which the slice has, to `to`. The engine keeps what it packs of them and nothing else. */
 struct ad_weight_source {
-    enum adaps_status (*get)(void *self, const struct ad_slice *slice, const float **data,
-                             struct adaps_error *err);
+    enum adaps_status (*read)(void *self, const struct ad_slice *slice, int64_t r0, int64_t r1,
+                              float *to, struct adaps_error *err);
     void *self;
 };
+
+/* The weights that are attached to a plan, which must outlive the source. ADAPS_EINTERNAL names one
+ * that is not attached; ADAPS_EINPUT: the model's file could not be read. */
+struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan);
 
 /* Moves messages between devices. send copies or sends before it returns. recv blocks until the
  * message with this tag from this peer is there, and fills the spans of that of its forms (1 or 2,
@@ -42,8 +45,9 @@ struct ad_engine_options {
 
 struct ad_engine;
 
-/* Creates operators (packing weights, one at a time), plans memory, allocates. plan must outlive
- * the engine. ADAPS_EINPUT when XNNPACK refuses an operator (named). */
+/* Creates operators (packing weights, one at a time; dense layers in parts), plans memory,
+ * allocates. plan must outlive the engine. ADAPS_EINPUT when XNNPACK refuses an operator (named).
+ */
 AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                               const struct ad_engine_options *options,
                                               const struct ad_weight_source *weights,

@@ -10,7 +10,7 @@
 
 /* --- buffers --- */
 
-/* Of one value: all images of `box`, dense [n][h][w][c]. Of a constant: the whole, borrowed. */
+/* Of one value: all images of `box`, dense [n][h][w][c]. Of a constant: the whole, owned. */
 struct ad_buffer {
     struct ad_region box; /* empty: the program does not touch the value */
     int64_t n;
@@ -86,6 +86,13 @@ struct ad_last_packed {
     struct ad_packed packed;
 };
 
+/* Room for rows of weights while they are packed, taken once: blocks of all sizes between the
+ * packed ones would leave holes behind. */
+struct ad_rows {
+    float *data;
+    size_t bytes;
+};
+
 struct ad_build {
     const struct adaps_plan *plan;
     int device;
@@ -95,6 +102,7 @@ struct ad_build {
     size_t *weight_bytes;
     struct ad_actions *actions;
     struct ad_last_packed *last; /* by op */
+    struct ad_rows *rows;
 };
 
 /* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
@@ -130,9 +138,10 @@ AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,
                                                 const struct ad_view *from,
                                                 struct adaps_error *err);
 
-/* The data of rows [r0, r1) of a weight from the device's slices. */
+/* Rows [r0, r1) of a weight from the device's slices, followed by zero rows up to `rows`, to `to`.
+ */
 AD_MUST_CHECK enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0,
-                                               int64_t r1, const float **data,
+                                               int64_t r1, int64_t rows, float *to,
                                                struct adaps_error *err);
 
 AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,

@@ -87,21 +87,10 @@ static enum adaps_status list_messages(struct machine *m, struct adaps_error *er
 
 /* --- the machine --- */
 
-static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
-                                   struct adaps_error *err)
-{
-    const struct adaps_plan *plan = self;
-    size_t bytes;
-    *data = ad_plan_slice_data(plan, slice, &bytes);
-    return *data ? ADAPS_OK
-                 : ad_error_set(err, ADAPS_EINTERNAL, "weight '%s' is not attached",
-                                plan->graph->weights[slice->weight].name);
-}
-
 static enum adaps_status start(struct machine *m, int threads, struct adaps_error *err)
 {
     size_t ndevices = (size_t)m->plan->cluster.ndevices;
-    struct ad_weight_source weights = {get_slice, (void *)(uintptr_t)m->plan};
+    struct ad_weight_source weights = ad_weights_of_plan(m->plan);
     m->engines = ad_calloc(ndevices, sizeof *m->engines);
     m->next = ad_calloc(ndevices, sizeof *m->next);
     if (!m->engines || !m->next)

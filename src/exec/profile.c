@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_PASSES 1000
+#define NUMBERS ((size_t)64 << 10)
 #define MAX_SAMPLES ((size_t)4 << 20) /* durations kept */
 
 /* --- memory --- */
@@ -108,7 +109,7 @@ struct bench {
     const struct adaps_plan *plan;
     const struct ad_profile_options *options;
     struct ad_engine *engine;
-    float *weights; /* the same numbers for every slice */
+    float *numbers; /* NUMBERS of them, again and again in every weight */
     float *ends;    /* room for any input or output of the network */
     int64_t until_ns;
     int ntasks, passes, room;
@@ -118,11 +119,16 @@ struct bench {
     double feed[MAX_PASSES], fetch[MAX_PASSES];
 };
 
-static enum adaps_status get_weights(void *self, const struct ad_slice *slice, const float **data,
-                                     struct adaps_error *err)
+static enum adaps_status make_weights(void *self, const struct ad_slice *slice, int64_t r0,
+                                      int64_t r1, float *to, struct adaps_error *err)
 {
-    (void)slice, (void)err;
-    *data = ((struct bench *)self)->weights;
+    const struct bench *b = self;
+    (void)err;
+    size_t count = (size_t)(r1 - r0) * (size_t)b->plan->graph->weights[slice->weight].row_elements;
+    for (size_t i = 0, n; i < count; i += n) {
+        n = count - i < NUMBERS ? count - i : NUMBERS;
+        memcpy(to + i, b->numbers, n * sizeof *to);
+    }
     return ADAPS_OK;
 }
 
@@ -144,19 +150,18 @@ static float *random_floats(size_t n)
 
 static enum adaps_status prepare(struct bench *b, struct adaps_error *err)
 {
-    size_t weights = (size_t)largest_slice(b->plan);
     size_t ends = (size_t)largest_end(b->plan->graph);
     b->ntasks = b->plan->schedule.programs[0].ntasks;
     size_t room = MAX_SAMPLES / (size_t)b->ntasks;
     b->room = room < 2 ? 2 : room > MAX_PASSES ? MAX_PASSES : (int)room;
     b->samples = ad_calloc((size_t)b->room * (size_t)b->ntasks, sizeof *b->samples);
-    b->weights = random_floats(weights);
+    b->numbers = random_floats(NUMBERS);
     b->ends = random_floats(ends);
-    if (!b->samples || !b->weights || !b->ends)
-        return ad_error_memory(err, "profile", (weights + ends) * sizeof(float));
+    if (!b->samples || !b->numbers || !b->ends)
+        return ad_error_memory(err, "profile", (NUMBERS + ends) * sizeof(float));
     struct ad_engine_options options = {.threads = b->options->threads,
                                         .cancel = b->options->cancel};
-    struct ad_weight_source source = {.get = get_weights, .self = b};
+    struct ad_weight_source source = {.read = make_weights, .self = b};
     return ad_engine_new(b->plan, &options, &source, &b->engine, err);
 }
 
@@ -300,7 +305,7 @@ enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
     if (status == ADAPS_OK)
         status = sum_up(b, out, err);
     ad_engine_free(b->engine);
-    ad_free(b->weights);
+    ad_free(b->numbers);
     ad_free(b->ends);
     ad_free(b->samples);
     ad_free(b);

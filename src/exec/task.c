@@ -84,22 +84,30 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
 
 /* --- weights --- */
 
-enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0, int64_t r1,
-                                 const float **data, struct adaps_error *err)
+static const struct ad_slice *slice_of(const struct ad_build *build, int weight, int64_t r0,
+                                       int64_t r1)
 {
     const struct ad_slices *slices = &build->plan->slices[build->device];
-    const struct ad_weight *w = &build->plan->graph->weights[weight];
     for (int i = 0; i < slices->count; i++) {
         const struct ad_slice *s = &slices->items[i];
-        if (s->weight != weight || s->row0 > r0 || s->row1 < r1)
-            continue;
-        enum adaps_status status = build->weights->get(build->weights->self, s, data, err);
-        if (status == ADAPS_OK)
-            *data += (r0 - s->row0) * w->row_elements;
-        return status;
+        if (s->weight == weight && s->row0 <= r0 && s->row1 >= r1)
+            return s;
     }
-    return ad_error_set(err, ADAPS_EINTERNAL, "the plan has no slice with rows %lld:%lld of '%s'",
-                        (long long)r0, (long long)r1, w->name);
+    return NULL;
+}
+
+enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0, int64_t r1,
+                                 int64_t rows, float *to, struct adaps_error *err)
+{
+    const struct ad_weight *w = &build->plan->graph->weights[weight];
+    const struct ad_slice *slice = slice_of(build, weight, r0, r1);
+    if (!slice)
+        return ad_error_set(err, ADAPS_EINTERNAL,
+                            "the plan has no slice with rows %lld:%lld of '%s'", (long long)r0,
+                            (long long)r1, w->name);
+    memset(to + (r1 - r0) * w->row_elements, 0,
+           (size_t)((rows - (r1 - r0)) * w->row_elements) * sizeof *to);
+    return build->weights->read(build->weights->self, slice, r0, r1, to, err);
 }
 
 /* --- our kernels --- */

@@ -2,6 +2,7 @@
  * operator, with packing before and unpacking behind it where its operands are not evenly spaced.
  */
 #include "exec/engine_priv.h"
+#include "ir/weight.h"
 
 #include <math.h>
 #include <string.h>
@@ -109,30 +110,6 @@ static struct ad_view packed(const struct ad_view *v, float *data, int64_t chann
     return dense;
 }
 
-/* --- weights --- */
-
-/* Rows [r0, r1) of a weight, followed by zero rows up to `rows`. *data is *owned when that is not
- * NULL, else borrowed. */
-static enum adaps_status widened_weight(const struct ad_build *build, int weight, int64_t r0,
-                                        int64_t r1, int64_t rows, const float **data, float **owned,
-                                        struct adaps_error *err)
-{
-    *owned = NULL;
-    *data = NULL;
-    if (weight < 0)
-        return ADAPS_OK;
-    enum adaps_status status = ad_task_weight(build, weight, r0, r1, data, err);
-    if (status != ADAPS_OK || r1 - r0 == rows)
-        return status;
-    size_t row = (size_t)build->plan->graph->weights[weight].row_elements;
-    *owned = ad_calloc((size_t)rows, row * sizeof **owned);
-    if (!*owned)
-        return ad_error_memory(err, "weights", (size_t)rows * row * sizeof **owned);
-    memcpy(*owned, *data, (size_t)(r1 - r0) * row * sizeof **owned);
-    *data = *owned;
-    return ADAPS_OK;
-}
-
 /* --- XNNPACK operators --- */
 
 /* Padding around the input as it is given to the operator. */
@@ -186,24 +163,50 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
     return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
 
+/* Output channels [first, first + channels) of a task's, the weights of which are [r0, r1). */
+struct part {
+    int64_t r0, r1, first, channels;
+};
+
+/* To build->rows. *bias is NULL when there is none. */
+static enum adaps_status read_weights(const struct ad_build *build, const struct ad_op *op,
+                                      const struct part *part, float **kernel, float **bias,
+                                      struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    struct ad_rows *rows = build->rows;
+    size_t row = (size_t)graph->weights[op->weight].row_elements;
+    size_t count = (size_t)part->channels * row, bytes;
+    bytes = (count + (size_t)part->channels) * sizeof **kernel;
+    if (bytes > rows->bytes) {
+        ad_free(rows->data);
+        *rows = (struct ad_rows){ad_alloc_aligned(bytes), bytes};
+        if (!rows->data) {
+            rows->bytes = 0;
+            return ad_error_memory(err, "weights", bytes);
+        }
+    }
+    *kernel = rows->data;
+    *bias = op->bias >= 0 ? rows->data + count : NULL;
+    enum adaps_status status =
+        ad_task_weight(build, op->weight, part->r0, part->r1, part->channels, *kernel, err);
+    if (status == ADAPS_OK && *bias)
+        status = ad_task_weight(build, op->bias, part->r0, part->r1, part->channels, *bias, err);
+    return status;
+}
+
 static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,
-                                       const struct ad_xnn_io *io, const struct ad_view *in,
-                                       int64_t channels, struct xnn_operator **xnn,
+                                       const struct part *part, const struct ad_xnn_io *io,
+                                       const struct ad_view *in, struct xnn_operator **xnn,
                                        struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
-    const float *kernel, *bias = NULL;
-    float *own_kernel, *own_bias = NULL;
-    int64_t r0, r1;
-    ad_weight_slice(graph, op, task->region, &r0, &r1);
-    struct ad_packed *packed = shared_weights(build, task, r0, r1);
-    enum adaps_status status =
-        widened_weight(build, op->weight, r0, r1, channels, &kernel, &own_kernel, err);
-    if (status == ADAPS_OK)
-        status = widened_weight(build, op->bias, r0, r1, channels, &bias, &own_bias, err);
+    float *kernel = NULL, *bias = NULL;
+    struct ad_packed *packed = shared_weights(build, task, part->r0, part->r1);
+    enum adaps_status status = read_weights(build, op, part, &kernel, &bias, err);
     if (status == ADAPS_OK && op->kind == AD_OP_FC) {
-        struct ad_xnn_fc fc = {*io,    (size_t)in->w, (size_t)in->c, (size_t)channels,
+        struct ad_xnn_fc fc = {*io,    (size_t)in->w, (size_t)in->c, (size_t)part->channels,
                                kernel, bias,          packed};
         status = ad_xnn_fc_new(&fc, xnn, build->weight_bytes, err);
     } else if (status == ADAPS_OK) {
@@ -217,24 +220,73 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
             .pads = operator_pads(graph, op, task->region),
             .groups = groups,
             .group_in = (size_t)group_inputs(graph, op),
-            .group_out = (size_t)channels / groups,
+            .group_out = (size_t)part->channels / groups,
             .kernel = kernel,
             .bias = bias,
             .packed = packed,
         };
         status = ad_xnn_conv_new(&conv, xnn, build->weight_bytes, err);
     }
-    ad_free(own_kernel);
-    ad_free(own_bias);
     return status;
 }
 
-static enum adaps_status make_operator(const struct ad_build *build, const struct ad_task *task,
-                                       const struct ad_view *in, const struct ad_view *out,
-                                       bool clamp, struct xnn_operator **xnn,
-                                       struct adaps_error *err)
+/* Channels of each part of a task, but for the last: all, or for large dense layers so many that
+ * their weights, which are in memory twice while they are packed, do not count. Every part is wide
+ * enough for the kernel that the whole has. */
+#define PART_CHANNELS 64
+_Static_assert(PART_CHANNELS % AD_XNN_MIN_CHANNELS == 0, "parts are multiples of what packs well");
+static int64_t part_channels(const struct ad_graph *graph, const struct ad_op *op, int64_t channels)
+{
+    if (op->kind != AD_OP_FC)
+        return channels;
+    int64_t rows = ad_weight_rows_at_a_time(&graph->weights[op->weight]);
+    rows = rows < PART_CHANNELS ? PART_CHANNELS : rows / PART_CHANNELS * PART_CHANNELS;
+    return rows < channels ? rows : channels;
+}
+
+/* Made operators are added to the actions. */
+static enum adaps_status add_operator(const struct ad_build *build, struct xnn_operator *xnn,
+                                      struct adaps_error *err)
+{
+    enum adaps_status status =
+        ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_XNN, .xnn = xnn}, err);
+    if (status != ADAPS_OK)
+        ad_xnn_free(xnn);
+    return status;
+}
+
+static enum adaps_status make_parts(const struct ad_build *build, const struct ad_task *task,
+                                    const struct ad_xnn_io *io, const struct ad_view *in,
+                                    int64_t channels, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t r0, r1, step = part_channels(graph, op, channels), n;
+    enum adaps_status status = ADAPS_OK;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    for (int64_t first = 0; first < channels && status == ADAPS_OK; first += n) {
+        n = channels - first;
+        if (n >= step + AD_XNN_MIN_CHANNELS) /* else what is left is too narrow for its own */
+            n = step;
+        struct part part = {r0 + first, r0 + first + n, first, n};
+        if (part.r1 > r1) /* widened by zero filters */
+            part.r1 = r1;
+        struct ad_xnn_io its = *io;
+        struct xnn_operator *xnn = NULL;
+        its.out += first;
+        status = make_weighted(build, task, &part, &its, in, &xnn, err);
+        if (status == ADAPS_OK)
+            status = add_operator(build, xnn, err);
+    }
+    return status;
+}
+
+static enum adaps_status make_operators(const struct ad_build *build, const struct ad_task *task,
+                                        const struct ad_view *in, const struct ad_view *out,
+                                        bool clamp, struct adaps_error *err)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
+    struct xnn_operator *xnn = NULL;
     struct ad_xnn_io io = {
         .in = in->data,
         .out = out->data,
@@ -244,13 +296,16 @@ static enum adaps_status make_operator(const struct ad_build *build, const struc
         .clamp_max = clamp ? op->clamp_max : INFINITY,
         .pool = build->pool,
     };
+    enum adaps_status status;
     if (op->kind == AD_OP_GAP)
-        return ad_xnn_gap_new(&io, (size_t)in->n, (size_t)(in->h * in->w), (size_t)in->c, xnn,
-                              build->weight_bytes, err);
-    if (op->kind == AD_OP_SOFTMAX)
-        return ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, xnn,
-                                  build->weight_bytes, err);
-    return make_weighted(build, task, &io, in, out->c, xnn, err);
+        status = ad_xnn_gap_new(&io, (size_t)in->n, (size_t)(in->h * in->w), (size_t)in->c, &xnn,
+                                build->weight_bytes, err);
+    else if (op->kind == AD_OP_SOFTMAX)
+        status = ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, &xnn,
+                                    build->weight_bytes, err);
+    else
+        return make_parts(build, task, &io, in, out->c, err);
+    return status == ADAPS_OK ? add_operator(build, xnn, err) : status;
 }
 
 enum adaps_status ad_task_build_xnn(const struct ad_build *build, const struct ad_task *task,
@@ -272,15 +327,8 @@ enum adaps_status ad_task_build_xnn(const struct ad_build *build, const struct a
     }
     if (scratch->out)
         to = packed(&out, scratch->out, operator_channels(graph, op, out.c));
-    struct xnn_operator *xnn = NULL;
     if (status == ADAPS_OK)
-        status = make_operator(build, task, &from, &to, clamp, &xnn, err);
-    if (status == ADAPS_OK) {
-        status = ad_actions_add(build->actions,
-                                (struct ad_action){.kind = AD_ACTION_XNN, .xnn = xnn}, err);
-        if (status != ADAPS_OK)
-            ad_xnn_free(xnn);
-    }
+        status = make_operators(build, task, &from, &to, clamp, err);
     if (status == ADAPS_OK && scratch->out) {
         to.c = out.c;
         status = ad_actions_copy(build->actions, &out, &to, err);

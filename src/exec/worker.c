@@ -30,12 +30,13 @@ void ad_worker_unload(struct ad_worker *worker)
     memset(&worker->outputs, 0, sizeof worker->outputs);
 }
 
-/* ad_weight_source: a slice out of the cache, mapped for as long as the engine lives. */
-static enum adaps_status get_slice(void *self, const struct ad_slice *slice, const float **data,
-                                   struct adaps_error *err)
+/* ad_weight_source: a slice out of the cache, mapped while the engine is made. */
+static enum adaps_status read_slice(void *self, const struct ad_slice *slice, int64_t r0,
+                                    int64_t r1, float *to, struct adaps_error *err)
 {
     struct ad_worker *worker = self;
     const struct ad_slices *slices = &worker->plan->slices[worker->device];
+    size_t row = (size_t)worker->plan->graph->weights[slice->weight].row_elements;
     for (int i = 0; i < slices->count; i++) {
         const struct ad_slice *s = &slices->items[i];
         if (s->weight != slice->weight || s->row0 != slice->row0 || s->row1 != slice->row1)
@@ -43,13 +44,13 @@ static enum adaps_status get_slice(void *self, const struct ad_slice *slice, con
         struct ad_mapping *mapping = &worker->mappings[i];
         if (mapping->fd < 0) {
             size_t rows = (size_t)(s->row1 - s->row0);
-            size_t row = (size_t)worker->plan->graph->weights[s->weight].row_elements;
             enum adaps_status status =
                 ad_cache_map(worker->cache, &s->digest, rows * row * sizeof(float), mapping, err);
             if (status != ADAPS_OK)
                 return status;
         }
-        *data = mapping->data;
+        memcpy(to, (const float *)mapping->data + (size_t)(r0 - s->row0) * row,
+               (size_t)(r1 - r0) * row * sizeof *to);
         return ADAPS_OK;
     }
     return ad_error_set(err, ADAPS_EINTERNAL,
@@ -108,8 +109,11 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
                                         .threads = worker->threads,
                                         .cancel = &worker->cancel,
                                         .speed = worker->speed};
-    struct ad_weight_source source = {.get = get_slice, .self = worker};
-    return ad_engine_new(worker->plan, &options, &source, &worker->engine, err);
+    struct ad_weight_source source = {.read = read_slice, .self = worker};
+    status = ad_engine_new(worker->plan, &options, &source, &worker->engine, err);
+    for (int i = 0; i < nslices; i++)
+        ad_cache_rest(&worker->mappings[i]);
+    return status;
 }
 
 static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)

@@ -2,14 +2,6 @@
 
 #include <string.h>
 
-void ad_graph_drop_weights(struct ad_graph *graph)
-{
-    for (int i = 0; i < graph->nweights; i++) {
-        ad_free(graph->weights[i].data);
-        graph->weights[i].data = NULL;
-    }
-}
-
 void ad_graph_free(struct ad_graph *graph)
 {
     if (!graph)

@@ -1,14 +1,14 @@
 /* The typed graph: what remains of an ONNX model after import and simplification.
  *
  * Ops are in topological order; every value has one producer (an op, a graph input, or a constant).
- * Batch normalisation, identities, dropout and constants are gone; activations are fused: a function
- * and a clamp behind it.
+ * Batch normalisation, identities, dropout and constants are gone; activations are fused: a
+ * function and a clamp behind it.
  *
  * Every value has its ONNX dims and a physical box n x h x w x c, in which it lies in memory:
- *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. Such values may be split over h, w, c.
- *   AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank 2,
- *             where n = dims[0], c = dims[1] (so N x C features may be split over c).
- * In both cases n*h*w*c is the number of elements. */
+ *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. Such values may be split over h, w,
+ * c. AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank
+ * 2, where n = dims[0], c = dims[1] (so N x C features may be split over c). In both cases n*h*w*c
+ * is the number of elements. */
 #ifndef AD_IR_GRAPH_H
 #define AD_IR_GRAPH_H
 
@@ -26,9 +26,11 @@ enum ad_op_kind {
     AD_OP_MUL,     /* likewise */
     AD_OP_UNARY,   /* elementwise, any format: the activation alone */
     AD_OP_CONCAT,  /* 1..n inputs. NHWC: along c. PLAIN: outer x len_i -> outer x sum(len_i) */
-    AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, outer rows */
+    AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, outer rows
+                    */
     AD_OP_LRN,     /* NHWC -> NHWC, across channels, ONNX LRN */
-    AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; in memory order of view_dims */
+    AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; in memory order of view_dims
+                    */
     AD_OP_RESHAPE, /* the same elements in the same memory order, another box */
     AD_OP_SUB,     /* like ADD */
     AD_OP_DIV,
@@ -47,10 +49,11 @@ enum ad_function {
     AD_FN_COUNT
 };
 
-/* Sliding window. Pads are in input elements; pb/pr already hold what ceil_mode and auto_pad add, so
- * that out = (in + pads - dilation*(k-1) - 1) / stride + 1 exactly by floor division. For average
- * pooling with ceil_mode the window may reach past the declared padding: real_pb/real_pr are the
- * pads of the file (they count under count_include_pad, the excess does not). Conv: real_* = p*. */
+/* Sliding window. Pads are in input elements; pb/pr already hold what ceil_mode and auto_pad add,
+ * so that out = (in + pads - dilation*(k-1) - 1) / stride + 1 exactly by floor division. For
+ * average pooling with ceil_mode the window may reach past the declared padding: real_pb/real_pr
+ * are the pads of the file (they count under count_include_pad, the excess does not). Conv: real_*
+ * = p*. */
 struct ad_window {
     int32_t kh, kw, sh, sw, dh, dw;
     int32_t pt, pl, pb, pr;
@@ -73,14 +76,21 @@ struct ad_value {
     int constant; /* index of the weight that holds it in memory order; -1 when computed or fed */
 };
 
+struct ad_recipe;
+
 /* A parameter tensor. Its leading dimension `rows` is the output channel (feature) that a device
  * may hold a slice of: rows [r0,r1) are contiguous. Convolution: O x kh x kw x I/groups (OHWI, also
- * depthwise). FC: out x in. Bias: out. Constant operands of elementwise ops: rows = 1. */
+ * depthwise). FC: out x in. Bias: out. Constant operands of elementwise ops: rows = 1.
+ *
+ * Its numbers are in data, or made from the model's file by recipe, or not there (both NULL: a plan
+ * was loaded, or they were dropped). The weight owns both; moving them to another weight is
+ * ad_weight_move(), reading them ad_weight_read() (ir/weight.h). */
 struct ad_weight {
     const char *name;
     int64_t rows, row_elements;
-    float *data;             /* rows * row_elements floats, owned; NULL when a plan was loaded */
-    struct ad_digest digest; /* of the bytes of data */
+    float *data; /* rows * row_elements floats */
+    struct ad_recipe *recipe;
+    struct ad_digest digest; /* of the bytes of all rows */
 };
 
 struct ad_op {
@@ -113,11 +123,12 @@ struct ad_op {
 #define AD_MAX_BLOCK 64
 
 /* Broadcasting of ADD, SUB, MUL, DIV: when both operands and the result are AD_NHWC, each dimension
- * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX dims
+ * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX
+ * dims
  * (<= 6 after merging) broadcast numpy-style from the right. */
 
 struct ad_graph {
-    struct ad_arena arena; /* owns names, arrays and ops; not weight data */
+    struct ad_arena arena; /* owns names, arrays and ops; not the weights' numbers */
     const char *name;
     struct ad_op *ops;
     int nops;
@@ -131,10 +142,10 @@ struct ad_graph {
     const char **metadata;
 };
 
-/* Frees everything, the weight data too. NULL is fine. */
+/* Frees everything, the weights' numbers too. NULL is fine. */
 void ad_graph_free(struct ad_graph *graph);
 
-/* Frees only the weight data (a planner needs none of it). */
+/* Frees only the weights' numbers, and lets go of the model's file. */
 void ad_graph_drop_weights(struct ad_graph *graph);
 
 /* "Conv", "MaxPool", ... for messages and tables. */
@@ -154,8 +165,8 @@ const char *ad_graph_metadata(const struct ad_graph *graph, const char *key);
 
 /* Checks every invariant stated above (indices, order, one producer, boxes, windows, weight sizes,
  * broadcasts, groups): used after import and after loading a plan from a stranger. With
- * `with_data`, weight data must be present. ADAPS_EINPUT names op and rule. All sizes stay below
- * 2^31 elements per value and 2^31 bytes*4 per weight. */
+ * `with_data`, all weights must have their numbers. ADAPS_EINPUT names op and rule. All sizes stay
+ * below 2^31 elements per value and 2^31 bytes*4 per weight. */
 AD_MUST_CHECK enum adaps_status ad_graph_verify(const struct ad_graph *graph, bool with_data,
                                                 struct adaps_error *err);
 

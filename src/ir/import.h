@@ -12,7 +12,8 @@ struct ad_binding {
     const struct ad_onnx_tensor *tensor; /* any supported element type */
 };
 
-/* Options may be NULL. Requires a loaded model; its tensors are copied, so it may be freed after.
+/* Options may be NULL. Requires a loaded model, which may be freed after: the graph shares only the
+ * model's file with it, which it keeps open for the weights that are still there (ir/weight.h).
  * *out is the caller's (ad_graph_free); it satisfies ad_graph_verify(graph, true).
  * Weight digests are filled. ADAPS_EINPUT names operator and node of whatever is not supported. */
 struct ad_import_options {

@@ -565,15 +565,13 @@ static bool copy_live(struct ad_lowering *l, const struct renumbering *r, const 
         v.constant = v.constant < 0 ? -1 : weight_of[v.constant];
         g->values[value_of[i]] = v;
     }
-    for (size_t i = 0; i < l->nweights; i++) { /* from here on the graph owns the data */
-        struct ad_weight w = l->weights[i];
-        l->weights[i].data = NULL;
-        if (!r->live[2][i]) {
-            ad_free(w.data);
+    for (size_t i = 0; i < l->nweights; i++) { /* from here on the graph owns the numbers */
+        if (!r->live[2][i])
             continue;
-        }
-        w.digest = ad_digest_of(w.data, (size_t)(w.rows * w.row_elements) * sizeof *w.data);
-        g->weights[g->nweights++] = w;
+        struct ad_weight *w = &g->weights[g->nweights++];
+        *w = l->weights[i];
+        l->weights[i].data = NULL;
+        l->weights[i].recipe = NULL;
     }
     for (int i = 0; i < g->ninputs; i++)
         g->inputs[i] = value_of[i];
@@ -601,6 +599,16 @@ static bool copy_metadata(struct ad_lowering *l)
     return true;
 }
 
+static bool digest_weights(struct ad_lowering *l)
+{
+    for (int i = 0; i < l->graph->nweights; i++) {
+        struct ad_weight *w = &l->graph->weights[i];
+        if (ad_weight_digest(w, 0, w->rows, &w->digest, l->err) != ADAPS_OK)
+            return false;
+    }
+    return true;
+}
+
 static bool finish(struct ad_lowering *l)
 {
     struct ad_draft *d = l->draft;
@@ -620,7 +628,7 @@ static bool finish(struct ad_lowering *l)
     ok = ok && copy_live(l, &r, outputs) && copy_metadata(l);
     if (!ok)
         no_memory(l, "graph");
-    return ok;
+    return ok && digest_weights(l);
 }
 
 /* The network's inputs, as the graph's first values. */
@@ -659,8 +667,10 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
         if (status != ADAPS_OK)
             ad_error_prefix(err, "%s: ", draft->model->path);
     }
-    for (size_t i = 0; i < l.nweights; i++)
+    for (size_t i = 0; i < l.nweights; i++) {
         ad_free(l.weights[i].data);
+        ad_recipe_free(l.weights[i].recipe);
+    }
     ad_free(l.weights);
     ad_free(l.ops);
     ad_free(l.values);

@@ -3,6 +3,7 @@
 #define AD_IR_LOWER_PRIV_H
 
 #include "ir/import_priv.h"
+#include "ir/weight.h"
 
 /* What a draft value has become: the graph's value in each format, -1 where there is none yet. */
 struct ad_lowered {
@@ -24,7 +25,7 @@ struct ad_lowering {
 
 /* --- lower_weights.c --- */
 
-/* A weight of rows x row_elements without data yet; *data is where to put them. */
+/* A weight of rows x row_elements in memory; *data is where to put them. */
 int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
                     float **data);
 int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op); /* OIHW -> OHWI */

@@ -3,7 +3,18 @@
 
 #include <string.h>
 
-#define BLOCK 16 /* rows of a matrix that are transposed together */
+/* One without numbers. */
+static int add_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements)
+{
+    char *copy = ad_arena_strdup(&l->graph->arena, name);
+    if (!copy || !ad_grow(&l->weights, l->nweights, &l->weights_capacity, sizeof *l->weights)) {
+        ad_error_memory(l->err, name, sizeof *l->weights);
+        return -1;
+    }
+    l->weights[l->nweights] =
+        (struct ad_weight){.name = copy, .rows = rows, .row_elements = row_elements};
+    return (int)l->nweights++;
+}
 
 int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
                     float **data)
@@ -12,15 +23,15 @@ int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64
     if (!ad_size_mul((size_t)rows, (size_t)row_elements, &bytes) ||
         !ad_size_mul(bytes, sizeof(float), &bytes))
         bytes = SIZE_MAX;
-    char *copy = ad_arena_strdup(&l->graph->arena, name);
-    if (!copy || !ad_grow(&l->weights, l->nweights, &l->weights_capacity, sizeof *l->weights) ||
-        !(*data = ad_alloc_aligned(bytes))) {
+    int w = add_weight(l, name, rows, row_elements);
+    if (w < 0)
+        return -1;
+    *data = l->weights[w].data = ad_alloc_aligned(bytes);
+    if (!*data) {
         ad_error_memory(l->err, name, bytes);
         return -1;
     }
-    l->weights[l->nweights] =
-        (struct ad_weight){.name = copy, .rows = rows, .row_elements = row_elements, .data = *data};
-    return (int)l->nweights++;
+    return w;
 }
 
 static const float *floats_of(struct ad_lowering *l, int value)
@@ -29,45 +40,55 @@ static const float *floats_of(struct ad_lowering *l, int value)
     return ad_draft_tensor(l->draft, value, &t, l->err) == ADAPS_OK ? t->f : NULL;
 }
 
+/* A weight made of a constant of the draft: now when that is in memory, else when it is wanted. */
+static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *recipe)
+{
+    const struct ad_draft_value *v = &l->draft->values[value];
+    const struct ad_const *k = v->constant;
+    bool stored = k->proto && ad_onnx_tensor_stored(l->draft->model, k->proto, &recipe->stored);
+    float *to;
+    if (stored && !k->tensor.f) {
+        int w = add_weight(l, v->name, recipe->rows, recipe->outer * recipe->inner);
+        if (w >= 0 && !(l->weights[w].recipe = ad_recipe_copy(recipe))) {
+            ad_error_memory(l->err, v->name, sizeof *recipe);
+            return -1;
+        }
+        return w;
+    }
+    recipe->numbers = floats_of(l, value);
+    int w = recipe->numbers
+                ? ad_lower_weight(l, v->name, recipe->rows, recipe->outer * recipe->inner, &to)
+                : -1;
+    if (w >= 0 && ad_recipe_read(recipe, 0, recipe->rows, to, l->err) != ADAPS_OK)
+        return -1;
+    return w;
+}
+
 int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    const float *from = floats_of(l, op->weight);
     const struct ad_draft_value *v = &l->draft->values[op->weight];
     int64_t depth = v->dims[1], taps = v->dims[2] * v->dims[3];
-    float *to;
-    int w = from ? ad_lower_weight(l, v->name, op->rows, depth * taps, &to) : -1;
-    if (w < 0)
-        return -1;
-    for (int64_t o = 0; o < op->rows; o++)
-        for (int64_t i = 0; i < depth; i++)
-            for (int64_t t = 0; t < taps; t++) {
-                float x = *from++;
-                to[(o * taps + t) * depth + i] = op->scale ? (float)((double)x * op->scale[o]) : x;
-            }
-    return w;
+    struct ad_recipe recipe = {.rows = op->rows,
+                               .outer = taps,
+                               .inner = depth,
+                               .row_step = taps * depth,
+                               .outer_step = 1,
+                               .inner_step = taps,
+                               .scale = op->scale};
+    return lower_recipe(l, op->weight, &recipe);
 }
 
 int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t hw)
 {
-    const float *from = floats_of(l, op->weight);
-    const struct ad_draft_value *v = &l->draft->values[op->weight];
-    int64_t rows = op->rows, columns = c * hw;
-    int64_t row_step = op->weight_transposed ? 1 : columns;
-    int64_t column_step = op->weight_transposed ? rows : 1;
-    float *to;
-    int w = from ? ad_lower_weight(l, v->name, rows, columns, &to) : -1;
-    if (w < 0)
-        return -1;
-    for (int64_t block = 0; block < rows; block += BLOCK) {
-        int64_t end = block + BLOCK < rows ? block + BLOCK : rows;
-        for (int64_t p = 0; p < hw; p++)
-            for (int64_t i = 0; i < c; i++)
-                for (int64_t o = block; o < end; o++) {
-                    float x = from[o * row_step + (i * hw + p) * column_step];
-                    to[o * columns + p * c + i] = op->scale ? (float)((double)x * op->scale[o]) : x;
-                }
-    }
-    return w;
+    int64_t step = op->weight_transposed ? op->rows : 1;
+    struct ad_recipe recipe = {.rows = op->rows,
+                               .outer = hw,
+                               .inner = c,
+                               .row_step = op->weight_transposed ? 1 : c * hw,
+                               .outer_step = step,
+                               .inner_step = step * hw,
+                               .scale = op->scale};
+    return lower_recipe(l, op->weight, &recipe);
 }
 
 int ad_lower_rows(struct ad_lowering *l, const char *name, const char *suffix, int64_t rows,

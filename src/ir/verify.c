@@ -1,6 +1,6 @@
 /* The invariants of ir/graph.h, checked one by one. Nothing here trusts an index before testing it:
  * the graph may have come from a stranger's plan. */
-#include "ir/graph.h"
+#include "ir/weight.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -102,7 +102,7 @@ static enum adaps_status check_weight(const struct check *c, int index, bool wit
     if (w->rows < 1 || w->row_elements < 1 || w->rows > MAX_ELEMENTS / w->row_elements)
         return fail(c, "weight '%s': %" PRId64 "x%" PRId64 " elements are not 1..2^31-1", w->name,
                     w->rows, w->row_elements);
-    if (with_data && !w->data)
+    if (with_data && !ad_weight_attached(w))
         return fail(c, "weight '%s' has no data", w->name);
     return ADAPS_OK;
 }

@@ -1,6 +1,7 @@
 /* Plans and weights to the agents: only what they lack, one agent after the other (agents that
  * share a cache then get every blob once). */
 #include "base/clock.h"
+#include "ir/weight.h"
 #include "net/remote.h"
 #include "net/session.h"
 
@@ -23,12 +24,6 @@ struct push {
     uint64_t done, total; /* progress: bytes needed by all devices, already there or sent */
 };
 
-static uint64_t slice_bytes(const struct adaps_plan *plan, const struct ad_slice *slice)
-{
-    uint64_t row = (uint64_t)plan->graph->weights[slice->weight].row_elements;
-    return (uint64_t)(slice->row1 - slice->row0) * row * sizeof(float);
-}
-
 static void progress(struct push *push, uint64_t more)
 {
     push->done += more;
@@ -36,17 +31,9 @@ static void progress(struct push *push, uint64_t more)
         push->options->progress(push->options->progress_self, "push", push->done, push->total);
 }
 
-static bool has_weights(const struct adaps_plan *plan)
-{
-    for (int i = 0; i < plan->graph->nweights; i++)
-        if (!plan->graph->weights[i].data)
-            return false;
-    return true;
-}
-
 static enum adaps_status get_weights(struct push *push, struct adaps_error *err)
 {
-    if (has_weights(push->plan))
+    if (ad_weights_attached(push->plan->graph))
         return ADAPS_OK;
     if (!push->weights || !push->weights->attach)
         return ad_error_set(err, ADAPS_EUSAGE, "agents lack weights, and the plan has none");
@@ -72,7 +59,7 @@ static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote
     for (size_t i = 0; i < count; i++) {
         have.digests[i].data = slices->items[i].digest.bytes;
         have.digests[i].len = AD_DIGEST_BYTES;
-        have.sizes[i] = slice_bytes(push->plan, &slices->items[i]);
+        have.sizes[i] = ad_slice_bytes(push->plan, &slices->items[i]);
     }
     status = ad_remote_send(remote, AD_FRAME_HAVE, 0, &have.base, NULL, 0, err);
     if (status == ADAPS_OK)
@@ -99,11 +86,11 @@ out:
 }
 
 /* One blob in pieces. The deadline starts anew with every acknowledged piece. */
-static enum adaps_status send_blob(struct push *push, struct ad_remote *remote,
-                                   const struct ad_slice *slice, struct adaps_error *err)
+static enum adaps_status send_pieces(struct push *push, struct ad_remote *remote,
+                                     const struct ad_slice *slice, struct ad_blob *data,
+                                     uint8_t *piece, struct adaps_error *err)
 {
-    size_t size;
-    const uint8_t *data = (const uint8_t *)ad_plan_slice_data(push->plan, slice, &size);
+    size_t size = (size_t)ad_slice_bytes(push->plan, slice);
     struct ad_digest digest = slice->digest;
     Adaps__Wire__Blob blob = ADAPS__WIRE__BLOB__INIT;
     blob.digest.data = digest.bytes;
@@ -113,22 +100,39 @@ static enum adaps_status send_blob(struct push *push, struct ad_remote *remote,
     while (stored < size) {
         enum adaps_status status;
         if (sent < size && sent - stored < PIECES_UNDER_WAY * PIECE_BYTES) {
-            size_t piece = size - sent < PIECE_BYTES ? size - sent : PIECE_BYTES;
+            size_t n = size - sent < PIECE_BYTES ? size - sent : PIECE_BYTES;
             blob.offset = sent;
-            status = ad_remote_send(remote, AD_FRAME_BLOB, 0, &blob.base, data + sent, piece, err);
-            sent += piece;
+            status = ad_blob_read(data, piece, n, err);
+            if (status == ADAPS_OK)
+                status = ad_remote_send(remote, AD_FRAME_BLOB, 0, &blob.base, piece, n, err);
+            sent += n;
         } else {
             status = ad_remote_await(remote, AD_FRAME_STORED, ad_clock_ns() + push->deadline_ns,
                                      AD_WAIT_PLAIN, err);
-            size_t piece = size - stored < PIECE_BYTES ? size - stored : PIECE_BYTES;
-            stored += piece;
+            size_t n = size - stored < PIECE_BYTES ? size - stored : PIECE_BYTES;
+            stored += n;
             if (status == ADAPS_OK)
-                progress(push, piece);
+                progress(push, n);
         }
         if (status != ADAPS_OK)
             return status;
     }
     return ADAPS_OK;
+}
+
+static enum adaps_status send_blob(struct push *push, struct ad_remote *remote,
+                                   const struct ad_slice *slice, struct adaps_error *err)
+{
+    struct ad_blob data;
+    uint8_t *piece = ad_realloc(NULL, PIECE_BYTES, 1);
+    if (!piece)
+        return ad_error_memory(err, "push", PIECE_BYTES);
+    enum adaps_status status = ad_blob_init(&data, push->plan, slice, err);
+    if (status == ADAPS_OK)
+        status = send_pieces(push, remote, slice, &data, piece, err);
+    ad_blob_fini(&data);
+    ad_free(piece);
+    return status;
 }
 
 static enum adaps_status send_plan(struct push *push, struct ad_remote *remote,
@@ -154,14 +158,14 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
     Adaps__Wire__Missing *missing = NULL;
     uint64_t lacking = 0;
     for (int i = 0; i < slices->count; i++)
-        report->weight_bytes_needed += slice_bytes(push->plan, &slices->items[i]);
+        report->weight_bytes_needed += ad_slice_bytes(push->plan, &slices->items[i]);
     report->blobs_needed = slices->count;
     enum adaps_status status =
         ask_missing(push, remote, slices, ad_clock_ns() + push->deadline_ns, &missing, err);
     if (status != ADAPS_OK)
         return status;
     for (size_t i = 0; i < missing->n_indices; i++)
-        lacking += slice_bytes(push->plan, &slices->items[missing->indices[i]]);
+        lacking += ad_slice_bytes(push->plan, &slices->items[missing->indices[i]]);
     progress(push,
              report->weight_bytes_needed > lacking ? report->weight_bytes_needed - lacking : 0);
     if (missing->n_indices > 0)
@@ -171,7 +175,7 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
         status = send_blob(push, remote, slice, err);
         if (status == ADAPS_OK) {
             report->blobs_sent++;
-            report->weight_bytes_sent += slice_bytes(push->plan, slice);
+            report->weight_bytes_sent += ad_slice_bytes(push->plan, slice);
         }
     }
     ad_protobuf_free(&missing->base);
@@ -218,7 +222,7 @@ enum adaps_status ad_push(struct adaps_plan *plan, const struct ad_session_optio
         status = ad_error_memory(err, "ZeroMQ context", 0);
     for (int d = 0; d < ndevices; d++)
         for (int i = 0; i < plan->slices[d].count; i++)
-            push.total += slice_bytes(plan, &plan->slices[d].items[i]);
+            push.total += ad_slice_bytes(plan, &plan->slices[d].items[i]);
     for (int d = 0; d < ndevices && status == ADAPS_OK; d++)
         if (plan->schedule.programs[d].nsteps > 0)
             status = push_device(&push, d, &reports[d], err);

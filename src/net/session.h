@@ -24,7 +24,7 @@ struct ad_push_report {
 /* Sends every agent the plan and the slices it lacks. `reports` has plan->cluster.ndevices entries.
  * Devices whose program is empty are not contacted. Weight data is asked for through `weights` only
  * when something is missing (it reads the model file): NULL is allowed if the plan has its weights
- * attached. ADAPS_EAGENT names the agent. */
+ * attached. ADAPS_EAGENT names the agent; ADAPS_EINPUT: the model file cannot be read. */
 struct ad_weight_loader {
     enum adaps_status (*attach)(void *self, struct adaps_plan *plan, struct adaps_error *err);
     void *self;

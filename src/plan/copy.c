@@ -59,6 +59,7 @@ static bool copy_graph(const struct ad_graph *from, struct ad_graph *to)
     for (int i = 0; i < from->nweights; i++) {
         to->weights[i] = from->weights[i];
         to->weights[i].data = NULL;
+        to->weights[i].recipe = NULL;
         to->weights[i].name = NULL;
     }
     for (int i = 0; i < from->nweights; i++)

@@ -1,5 +1,6 @@
 /* Plans in memory: made from a search result, made for one device, given their weights. */
 #include "plan/internal.h"
+#include "ir/weight.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -48,7 +49,7 @@ static enum adaps_status update_digest(struct adaps_plan *plan, struct adaps_err
 }
 
 /* Finds every device's slices and digests their rows: whole weights by what the graph says of them,
- * parts from the data. */
+ * parts from their rows. */
 static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
                                      const struct ad_graph *graph,
                                      const struct ad_schedule *schedule, struct adaps_error *err)
@@ -64,12 +65,9 @@ static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
                 slice->digest = weight->digest;
                 continue;
             }
-            if (!weight->data)
-                return ad_error_set(err, ADAPS_EINTERNAL,
-                                    "weight '%s' has no data to digest a part of it", weight->name);
-            size_t row = (size_t)weight->row_elements;
-            slice->digest = ad_digest_of(weight->data + (size_t)slice->row0 * row,
-                                         (size_t)(slice->row1 - slice->row0) * row * sizeof(float));
+            status = ad_weight_digest(weight, slice->row0, slice->row1, &slice->digest, err);
+            if (status != ADAPS_OK)
+                return status;
         }
     }
     return ADAPS_OK;
@@ -243,17 +241,14 @@ enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan, struct ad_grap
                             from->nweights, to->nweights);
     for (int i = 0; i < to->nweights; i++) {
         const struct ad_weight *a = &from->weights[i], *b = &to->weights[i];
-        if (a->rows != b->rows || a->row_elements != b->row_elements || !a->data ||
+        if (a->rows != b->rows || a->row_elements != b->row_elements || !ad_weight_attached(a) ||
             !ad_digest_equal(&a->digest, &b->digest))
             return ad_error_set(err, ADAPS_EINPUT,
                                 "the model's weight '%s' differs from the plan's '%s': it is not "
                                 "the model that was planned",
                                 a->name, b->name);
     }
-    for (int i = 0; i < to->nweights; i++) {
-        ad_free(to->weights[i].data);
-        to->weights[i].data = from->weights[i].data;
-        from->weights[i].data = NULL;
-    }
+    for (int i = 0; i < to->nweights; i++)
+        ad_weight_move(&from->weights[i], &to->weights[i]);
     return ADAPS_OK;
 }

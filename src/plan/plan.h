@@ -24,7 +24,7 @@ struct ad_slices {
 };
 
 struct adaps_plan {
-    struct ad_graph *graph; /* without weight data, unless just compiled */
+    struct ad_graph *graph; /* without its weights' numbers, unless just compiled */
     struct ad_cluster cluster;
     struct ad_schedule schedule;
     struct ad_slices *slices; /* by device; no duplicates; in order of weight, row0 */
@@ -42,7 +42,7 @@ struct adaps_plan {
     char note[256];
 };
 
-/* Takes over graph (which must hold weight data: slices are digested here; the data is then kept),
+/* Takes over graph (whose weights must be attached: slices are digested here; they stay attached),
  * schedule and cluster contents; on failure they stay the caller's. model_path is absolute. Finds
  * the best single device by the same clocks. strategy is "" until ad_plan_describe(). */
 AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
@@ -103,14 +103,29 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
-/* Moves the weight data of `from` (freshly imported from the model file) into the plan's graph
- * after checking that the digests agree. ADAPS_EINPUT: the model is not the one that was planned.
+/* Moves the weights' numbers, or where to get them, from `from` (freshly imported from the model
+ * file) into the plan's graph after checking that the digests agree. ADAPS_EINPUT: the model is not
+ * the one that was planned.
  */
 AD_MUST_CHECK enum adaps_status
 ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from, struct adaps_error *err);
 
-/* The float32 data of a slice; requires attached weights. Borrowed. */
-const float *ad_plan_slice_data(const struct adaps_plan *plan, const struct ad_slice *slice,
-                                size_t *bytes);
+/* The bytes of a slice's blob. */
+uint64_t ad_slice_bytes(const struct adaps_plan *plan, const struct ad_slice *slice);
+
+/* Reads a slice's blob from its beginning to its end, in pieces; requires attached weights. */
+struct ad_blob {
+    const struct ad_weight *weight;
+    int64_t row, row1; /* the next, and the end */
+    float *rows;       /* some of them: bytes [at, filled) are next */
+    size_t at, filled;
+};
+AD_MUST_CHECK enum adaps_status ad_blob_init(struct ad_blob *blob, const struct adaps_plan *plan,
+                                             const struct ad_slice *slice, struct adaps_error *err);
+
+/* The next `size` bytes, of which there must be so many. Errors as ad_weight_read(). */
+AD_MUST_CHECK enum adaps_status ad_blob_read(struct ad_blob *blob, void *to, size_t size,
+                                             struct adaps_error *err);
+void ad_blob_fini(struct ad_blob *blob);
 
 #endif

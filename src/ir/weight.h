@@ -1,0 +1,52 @@
+/* The numbers of a weight: in memory, or made from the model's file each time when somebody asks
+ * for some of its rows. Networks are hundreds of megabytes, of which nobody needs all at a time. */
+#ifndef AD_IR_WEIGHT_H
+#define AD_IR_WEIGHT_H
+
+#include "ir/graph.h"
+#include "onnx/model.h"
+
+/* How a weight is made of a tensor: its element (o, a, b), in this order in memory, is the tensor's
+ * element o * row_step + a * outer_step + b * inner_step, times scale[o]. Either the rows lie one
+ * after the other in the tensor, or they are interleaved: row_step = 1, the others multiples of
+ * rows. */
+struct ad_recipe {
+    int64_t rows, outer, inner;
+    int64_t row_step, outer_step, inner_step;
+    const double *scale;  /* one per row; NULL: 1 */
+    const float *numbers; /* the tensor; NULL: it is in the file */
+    struct ad_onnx_stored stored;
+};
+
+/* A copy for a weight of a graph, which keeps the file (not `numbers`, which must be NULL). NULL
+ * without memory. */
+struct ad_recipe *ad_recipe_copy(const struct ad_recipe *recipe);
+void ad_recipe_free(struct ad_recipe *recipe); /* NULL is fine */
+
+/* Rows [r0, r1), of outer * inner floats each, to `to`. ADAPS_EINPUT: the file could not be read,
+ * or has changed. */
+AD_MUST_CHECK enum adaps_status ad_recipe_read(const struct ad_recipe *recipe, int64_t r0,
+                                               int64_t r1, float *to, struct adaps_error *err);
+
+/* Rows that are to be read at a time so that they take no more than AD_WEIGHT_BYTES, at least 1. */
+#define AD_WEIGHT_BYTES ((int64_t)32 << 20)
+int64_t ad_weight_rows_at_a_time(const struct ad_weight *weight);
+
+/* Rows [r0, r1) of a weight, of row_elements floats each, to `to`. Thread-safe. ADAPS_EINTERNAL:
+ * the weight has no data ("is not attached"); ADAPS_EINPUT as ad_recipe_read(). */
+AD_MUST_CHECK enum adaps_status ad_weight_read(const struct ad_weight *weight, int64_t r0,
+                                               int64_t r1, float *to, struct adaps_error *err);
+
+/* The digest of these rows' bytes. */
+AD_MUST_CHECK enum adaps_status ad_weight_digest(const struct ad_weight *weight, int64_t r0,
+                                                 int64_t r1, struct ad_digest *out,
+                                                 struct adaps_error *err);
+
+/* Whether the numbers can be had; those of all weights of a graph. */
+bool ad_weight_attached(const struct ad_weight *weight);
+bool ad_weights_attached(const struct ad_graph *graph);
+
+/* Hands the numbers of one weight to another of the same shape, which loses its own. */
+void ad_weight_move(struct ad_weight *from, struct ad_weight *to);
+
+#endif
