@@ -4,12 +4,19 @@
 #include "wire_mutate.h"
 #include "blocks/blocks.h"
 #include "ir/import.h"
+#include "ir/weight.h"
 
 static void use_graph(const struct ad_graph *graph)
 {
     struct adaps_error err = {0};
     struct ad_blocks blocks = {0};
     FUZZ_CHECK(ad_graph_verify(graph, true, &err) == ADAPS_OK, "%s", err.message);
+    for (int i = 0; i < graph->nweights; i++) {
+        const struct ad_weight *w = &graph->weights[i];
+        struct ad_digest digest;
+        FUZZ_CHECK(ad_weight_digest(w, 0, w->rows, &digest, &err) == ADAPS_OK, "%s", err.message);
+        FUZZ_CHECK(ad_digest_equal(&digest, &w->digest), "weight '%s' is another now", w->name);
+    }
     for (int i = 0; i < graph->nops; i++)
         FUZZ_CHECK(strlen(graph->ops[i].type) < 128, "a type of %zu characters",
                    strlen(graph->ops[i].type));
@@ -41,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     ad_onnx_free(model);
     if (status == ADAPS_OK) {
-        use_graph(graph); /* it shares nothing with the model */
+        use_graph(graph); /* it does without the model */
         fuzz_accepted++;
     }
     ad_graph_free(graph);

@@ -324,6 +324,24 @@ static void measure(struct ad_cluster *cluster)
     cluster->devices[0].table.tile = 6;
 }
 
+/* Tensors that stay in the file: filters and matrices in both orders, in initializers and
+ * attributes. */
+static void stored(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(1, 8, 4, 4));
+    mb_weights(mb, "w", MB_DIMS(40, 8, 2, 2), NULL);
+    mb_node(mb, "Conv", "x,w", "c");
+    mb_node(mb, "Flatten", "c", "f");
+    mb_weights(mb, "m", MB_DIMS(360, 3), NULL);
+    mb_node(mb, "MatMul", "f,m", "y");
+    Onnx__NodeProto *constant = mb_node(mb, "Constant", "", "k");
+    mb_attr_tensor(mb, constant, "value", mb_floats(mb, "", MB_DIMS(3, 360), NULL));
+    mb_int(mb, mb_node(mb, "Gemm", "f,k", "z"), "transB", 1);
+    mb_output(mb, "y");
+    mb_output(mb, "z");
+}
+
 static void make_plan(const char *name, struct ad_onnx_model *model, const char *strategy,
                       int ndevices, bool measured)
 {
@@ -371,6 +389,7 @@ static void make_networks(void)
         {"branches", branches, true},     {"shapes", shapes, false},
         {"old-opset", old_opset, false},  {"constants", constants, false},
         {"opset-six", opset_six, false},  {"activations", activations, true},
+        {"stored", stored, false},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;
