@@ -39,13 +39,13 @@ struct adaps_plan;
 
 /* How to compile. Zero-initialise, then set what you need; a zero field means the default. */
 struct adaps_plan_options {
-    const char *model;     /* ONNX file (required) */
-    const char *devices;   /* devices file (required) */
-    const char *strategy;  /* "auto" (default), "single", "edgeflow", ... */
-    double bandwidth;      /* bytes per second on every link, instead of the devices file's */
-    double latency;        /* seconds on every link; used when has_latency */
-    bool has_latency;      /* a latency of 0 is a value */
-    double threshold;      /* search window 0..1 (ADaPS eq 3), default 0.15 */
+    const char *model;    /* ONNX file (required) */
+    const char *devices;  /* devices file (required) */
+    const char *strategy; /* "auto" (default), "single", "edgeflow", ... */
+    double bandwidth;     /* bytes per second on every link, instead of the devices file's */
+    double latency;       /* seconds on every link; used when has_latency */
+    bool has_latency;     /* a latency of 0 is a value */
+    double threshold;     /* search window 0..1 (ADaPS eq 3), default 0.15 */
 };
 
 /* Compiles. On ADAPS_OK *out is the caller's, to be freed with adaps_plan_free().
@@ -72,7 +72,8 @@ struct adaps_session;
 
 /* Opens the plan on its agents (pushing what they lack), or, when local is true, in this process on
  * one device without agents. The model file is read for the weights: where the plan says, or at
- * `model` when that is not NULL. The plan must outlive the session. deadline_s bounds every wait;
+ * `model` when that is not NULL; a plan that was just compiled keeps its model file open, which
+ * must not change until then. The plan must outlive the session. deadline_s bounds every wait;
  * 0 means 30 s. ADAPS_EAGENT names the agent. */
 enum adaps_status adaps_session_open(const struct adaps_plan *plan, const char *model, bool local,
                                      double deadline_s, struct adaps_session **out,
