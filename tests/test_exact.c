@@ -9,6 +9,7 @@
  * orders of enum ad_order. Strategy adaps has overlaps that no layout has, and competes with auto's
  * layout at the end when latency is the objective. */
 #include "dp_oracle.h"
+#include "search/bound.h"
 #include "search/exhaustive.h"
 #include "search/strategies.h"
 #include "search_fixture.h"
@@ -96,7 +97,7 @@ static void random_small(struct problem *p, uint64_t seed)
     random_dims(p, &rng);
 }
 
-/* false when there are too many layouts for exhaustive. */
+/* false when there are too many layouts for exhaustive. The bound must be below the best. */
 static bool run_exhaustive(const struct problem *p, struct ad_search_result *r)
 {
     struct adaps_error err = {0};
@@ -106,6 +107,9 @@ static bool run_exhaustive(const struct problem *p, struct ad_search_result *r)
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     ck_assert_msg(ad_schedule_verify(p->graph, &r->schedule, p->cluster.source, &err) == ADAPS_OK,
                   "%s", err.message);
+    ck_assert_msg(r->lower_bound_ns <= r->schedule.makespan_ns,
+                  "bound %" PRId64 " ns, exhaustive %" PRId64, r->lower_bound_ns,
+                  r->schedule.makespan_ns);
     return true;
 }
 
@@ -217,6 +221,89 @@ START_TEST(exhaustive_is_auto)
     }
     ck_assert_int_ge(compared, AT_ONCE / 2);
     ck_assert_int_ge(shared, 3);
+}
+END_TEST
+
+/* Links on which the inputs take about as long as all work takes the source, and others that are
+ * much quicker. */
+static void quick_others(struct problem *p, struct ad_rng *rng)
+{
+    int64_t alone, elements = 0;
+    for (int i = 0; i < p->graph->ninputs; i++)
+        elements += ad_region_elements(ad_region_whole(&p->graph->values[p->graph->inputs[i]]));
+    ad_cluster_override_links(&p->cluster, 1, 0);
+    ck_assert_int_eq(ad_search_bound(&p->problem, &alone, NULL), ADAPS_OK);
+    double rate = 4e9 * (double)elements / (double)(alone + 1000);
+    ad_cluster_override_links(&p->cluster, rate * (1 + ad_rng_below(rng, 40)) / 20, 0);
+    for (int d = 0; d < p->cluster.ndevices; d++)
+        p->cluster.devices[d].speed *= d == p->cluster.source ? 1 : 1000;
+}
+
+/* Links from hopeless to free of charge, near and far, and such that bytes count: the bound is
+ * below the best of all layouts, and now and then close to it. */
+START_TEST(bound_is_below_exhaustive)
+{
+    int compared = 0, shared = 0, close = 0;
+    for (uint64_t seed = (uint64_t)_i * AT_ONCE; seed < (uint64_t)(_i + 1) * AT_ONCE; seed++) {
+        struct problem p;
+        struct ad_search_result all;
+        struct ad_rng rng = {seed ^ 0xb0d};
+        if (seed % 2)
+            random_chain(&p, seed + 7000);
+        else
+            random_small(&p, seed + 7000);
+        p.cluster.shared_medium = ad_rng_below(&rng, 3) == 0;
+        if (ad_rng_below(&rng, 2))
+            quick_others(&p, &rng);
+        else
+            ad_cluster_override_links(&p.cluster, spread(&rng, 2, 12),
+                                      ad_rng_below(&rng, 2) ? spread(&rng, -9, -2) : 0);
+        if (run_exhaustive(&p, &all)) {
+            bool split = is_shared(&all.schedule);
+            compared++;
+            shared += split;
+            close += split && all.lower_bound_ns > all.schedule.makespan_ns * 3 / 4;
+            ad_search_result_fini(&all);
+        }
+        ad_fixture_fini(&p);
+    }
+    ck_assert_int_ge(compared, AT_ONCE / 2);
+    ck_assert_int_ge(shared, 3);
+    ck_assert_int_ge(close, 1);
+}
+END_TEST
+
+/* 1x1 convolution of 64 rows on a slow source beside a device of no time: bytes alone hinder it, on
+ * the way there (many channels in), back (many out), or there and back on one medium. */
+START_TEST(bound_is_close_on_slow_links)
+{
+    for (int i = 0; i < 4; i++) {
+        struct problem p;
+        struct ad_builder b;
+        bool medium = i >= 2, into = i % 2 == 0;
+        ad_build_init(&b, 1);
+        int x = ad_build_input(&b, 1, 128, 4, into ? 64 : 4);
+        x = ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, medium ? 64 : into ? 4 : 64);
+        ad_build_output(&b, x);
+        ck_assert_int_eq(ad_build_finish(&b, &p.graph, NULL), ADAPS_OK);
+        ad_fixture_devices(&p.cluster, 2);
+        for (int d = 0; d < 2; d++)
+            p.cluster.devices[d].table.memory_bw = 1e15;
+        p.cluster.devices[0].table.rate[AD_COST_CONV] = (into && medium ? 16 : 1) * 131072 / 1e-2;
+        p.cluster.devices[1].table.rate[AD_COST_CONV] = 1e15;
+        p.cluster.shared_medium = medium;
+        ad_cluster_override_links(&p.cluster, 64 * 512 * 4 / 1e-2, 0);
+        ad_fixture_fill(&p);
+        struct ad_search_result r;
+        ad_fixture_run(&p, "auto", &r);
+        ck_assert(is_shared(&r.schedule));
+        ck_assert_int_le(r.lower_bound_ns, r.schedule.makespan_ns);
+        ck_assert_msg(r.lower_bound_ns > r.schedule.makespan_ns * 9 / 10,
+                      "%d: bound %" PRId64 " ns, auto %" PRId64, i, r.lower_bound_ns,
+                      r.schedule.makespan_ns);
+        ad_search_result_fini(&r);
+        ad_fixture_fini(&p);
+    }
 }
 END_TEST
 
@@ -537,6 +624,8 @@ int main(void)
     tcase_set_timeout(c, 240);
     tcase_add_loop_test(c, exhaustive_is_dp_is_auto, 0, 11);
     tcase_add_loop_test(c, exhaustive_is_auto, 0, 5);
+    tcase_add_loop_test(c, bound_is_below_exhaustive, 0, 4);
+    tcase_add_test(c, bound_is_close_on_slow_links);
     tcase_add_test(c, other_objectives);
     tcase_add_test(c, auto_is_close_on_larger_chains);
     tcase_add_loop_test(c, no_layout_is_better, 0, 3);

@@ -1,4 +1,4 @@
-/* The bound, in three steps.
+/* The bound, in four steps.
  *
  * 1. What must be computed: from the network's outputs backwards, the rows and columns that are
  *    really read (a stride of 2 with one tap leaves every second row unread). Of several readers of
@@ -18,8 +18,12 @@
  *    limit on; the bound is the smallest of max(T(set), limit). That is done within each segment
  *    (the first waits for the input, the last for the result), and around all of them with the way
  *    there and back. The y are improved by multiplicative steps; every y is valid, so their quality
- *    affects the bound's height only. */
+ *    affects the bound's height only.
+ * 4. The same over the whole network with the source's links as further machines: what the others
+ *    compute needs bytes from the source, and their results come back (bound_links.c). The larger
+ *    one of both is the bound. */
 #include "search/bound.h"
+#include "search/bound_links.h"
 #include "fusion/rules.h"
 
 #include <math.h>
@@ -28,18 +32,6 @@
 #define STEPS 48
 #define LEVELS 8
 #define MOST_SECONDS 1e6 /* the simulator cuts longer tasks off */
-
-struct work {
-    const struct ad_search_problem *problem;
-    int n;
-    uint8_t *marks;            /* scratch and all values' rows and columns */
-    uint8_t **rows, **columns; /* by value: which are read */
-    int64_t *pixels;           /* by value: rows x columns read; 0: not read */
-    double *a;                 /* [op * n + device] */
-    int *end;                  /* by segment: one past its last op */
-    int nsegments;
-    double to[AD_MAX_DEVICES], from[AD_MAX_DEVICES]; /* latency from and to the source */
-};
 
 static int64_t count(const uint8_t *marks, int64_t size)
 {
@@ -80,7 +72,7 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
     }
 }
 
-static void mark_whole(struct work *w, int value)
+static void mark_whole(struct ad_bound_work *w, int value)
 {
     const struct ad_box *box = &w->problem->graph->values[value].box;
     memset(w->rows[value], 1, (size_t)box->h);
@@ -88,8 +80,16 @@ static void mark_whole(struct work *w, int value)
     w->pixels[value] = box->h * box->w;
 }
 
+void ad_bound_mark(const struct ad_bound_work *w, const struct ad_op *op, int value)
+{
+    const struct ad_graph *graph = w->problem->graph;
+    uint8_t *columns = w->marks + graph->values[value].box.h;
+    mark_input(graph, op, value, true, w->rows[op->output], w->marks);
+    mark_input(graph, op, value, false, w->columns[op->output], columns);
+}
+
 /* Step 1, for the inputs of an op whose output's marks are final. */
-static void mark_inputs(struct work *w, const struct ad_op *op)
+static void mark_inputs(struct ad_bound_work *w, const struct ad_op *op)
 {
     const struct ad_graph *graph = w->problem->graph;
     for (int k = 0; k < op->ninputs && w->pixels[op->output] > 0; k++) {
@@ -98,8 +98,7 @@ static void mark_inputs(struct work *w, const struct ad_op *op)
         uint8_t *rows = w->marks, *columns = w->marks + box->h;
         if (graph->values[v].constant >= 0)
             continue;
-        mark_input(graph, op, v, true, w->rows[op->output], rows);
-        mark_input(graph, op, v, false, w->columns[op->output], columns);
+        ad_bound_mark(w, op, v);
         int64_t pixels = count(rows, box->h) * count(columns, box->w);
         if (pixels <= w->pixels[v])
             continue;
@@ -138,7 +137,7 @@ static int64_t shared_inputs(const struct ad_graph *graph, const struct ad_op *o
     }
 }
 
-static void fill_times(struct work *w, int i)
+static void fill_times(struct ad_bound_work *w, int i)
 {
     const struct ad_graph *graph = w->problem->graph;
     const struct ad_op *op = &graph->ops[i];
@@ -192,7 +191,7 @@ static bool all_wait(const struct ad_graph *graph, int i)
 }
 
 /* Step 2. */
-static enum adaps_status find_segments(struct work *w, struct adaps_error *err)
+static enum adaps_status find_segments(struct ad_bound_work *w, struct adaps_error *err)
 {
     const struct ad_graph *graph = w->problem->graph;
     bool *cut = ad_calloc((size_t)graph->nops, sizeof *cut);
@@ -222,8 +221,8 @@ static void latencies(const struct ad_cluster *cluster, bool forward, double *ou
 }
 
 /* The dual value at y over the devices with use[d]; loads under it into load. */
-static double dual(const struct work *w, int first, int end, const bool *use, const double *lost,
-                   const double *y, double *load)
+static double dual(const struct ad_bound_work *w, int first, int end, const bool *use,
+                   const double *lost, const double *y, double *load)
 {
     double sum = 0, weights = 0;
     for (int d = 0; d < w->n; d++) {
@@ -247,9 +246,10 @@ static double dual(const struct work *w, int first, int end, const bool *use, co
     return sum / weights;
 }
 
-/* T over a set of devices: the best dual value found, and ops that one device computes alone. */
-static double bound_of_set(const struct work *w, int first, int end, const bool *use,
-                           const double *lost)
+/* T over a set of devices: the best dual value found, and ops that one device computes alone. good,
+ * if not NULL: the weights of that value. */
+static double bound_of_set(const struct ad_bound_work *w, int first, int end, const bool *use,
+                           const double *lost, double *good)
 {
     const struct ad_graph *graph = w->problem->graph;
     double y[AD_MAX_DEVICES], load[AD_MAX_DEVICES], best = 0;
@@ -261,6 +261,8 @@ static double bound_of_set(const struct work *w, int first, int end, const bool 
     }
     for (int step = 0; step < STEPS; step++) {
         double value = dual(w, first, end, use, lost, y, load), largest = 0;
+        if (good && value > best)
+            memcpy(good, y, (size_t)w->n * sizeof *y);
         best = fmax(best, value);
         for (int d = 0; d < w->n && value > 0; d++) {
             double push = 0.7 / sqrt(1 + step) * (load[d] - value) / value;
@@ -304,7 +306,7 @@ static double choose(int n, const bool *among, const double *lost, double limit,
 }
 
 /* Step 3 for one segment and the devices of `among`: the source, at least. */
-static double bound_segment(const struct work *w, int segment, const bool *among)
+static double bound_segment(const struct ad_bound_work *w, int segment, const bool *among)
 {
     double lost[AD_MAX_DEVICES], bound = INFINITY, next;
     bool use[AD_MAX_DEVICES];
@@ -316,14 +318,14 @@ static double bound_segment(const struct work *w, int segment, const bool *among
     coarsen(w->n, lost);
     for (double limit = 0; limit < bound; limit = next) {
         next = choose(w->n, among, lost, limit, use);
-        bound = fmin(bound, fmax(limit, bound_of_set(w, first, w->end[segment], use, lost)));
+        bound = fmin(bound, fmax(limit, bound_of_set(w, first, w->end[segment], use, lost, NULL)));
     }
     return bound;
 }
 
 /* ... and for all: a device too far away to hear of the input and be heard of takes no part in any.
  */
-static double bound_all(const struct work *w)
+static double bound_all(const struct ad_bound_work *w)
 {
     double lost[AD_MAX_DEVICES], bound = INFINITY, next;
     bool all[AD_MAX_DEVICES], use[AD_MAX_DEVICES];
@@ -342,7 +344,21 @@ static double bound_all(const struct work *w)
     return bound;
 }
 
-static bool make_room(struct work *w)
+/* Step 4: what the links can carry, from weights that are good without them. */
+static enum adaps_status bound_links(const struct ad_bound_work *w, double *seconds,
+                                     struct adaps_error *err)
+{
+    double lost[AD_MAX_DEVICES] = {0}, y[AD_MAX_DEVICES];
+    bool all[AD_MAX_DEVICES];
+    for (int d = 0; d < w->n; d++) {
+        all[d] = true;
+        y[d] = 1;
+    }
+    bound_of_set(w, 0, w->problem->graph->nops, all, lost, y);
+    return ad_bound_links(w, y, seconds, err);
+}
+
+static bool make_room(struct ad_bound_work *w)
 {
     const struct ad_graph *graph = w->problem->graph;
     size_t marks = 0, scratch = 0, nops = (size_t)graph->nops, nvalues = (size_t)graph->nvalues;
@@ -368,7 +384,7 @@ static bool make_room(struct work *w)
     return true;
 }
 
-static void free_room(struct work *w)
+static void free_room(struct ad_bound_work *w)
 {
     ad_free(w->marks);
     ad_free(w->rows);
@@ -382,9 +398,9 @@ enum adaps_status ad_search_bound(const struct ad_search_problem *problem, int64
                                   struct adaps_error *err)
 {
     const struct ad_graph *graph = problem->graph;
-    struct work w = {.problem = problem, .n = problem->cluster->ndevices};
+    struct ad_bound_work w = {.problem = problem, .n = problem->cluster->ndevices};
     enum adaps_status status = ADAPS_OK;
-    double seconds = 0;
+    double seconds = 0, linked = 0;
     *ns = 0;
     if (!make_room(&w))
         status = ad_error_memory(err, "lower bound", (size_t)graph->nops * (size_t)w.n);
@@ -407,6 +423,11 @@ enum adaps_status ad_search_bound(const struct ad_search_problem *problem, int64
     }
     if (graph->nops > 0)
         seconds = bound_all(&w);
+    if (graph->nops > 0)
+        status = bound_links(&w, &linked, err);
+    /* Messages are rounded, too: at most a few per value and device. */
+    linked -= 2e-9 * w.n * graph->nvalues;
+    seconds = fmax(seconds, linked);
     /* The clocks round every task and message to whole ns. */
     double rounded = floor(seconds * 1e9 * (1 - 1e-8)) - 0.5 * graph->nops - 2.0 * w.n - 2;
     *ns = rounded > 0 ? (int64_t)rounded : 0;
