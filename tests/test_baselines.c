@@ -539,6 +539,23 @@ END_TEST
 /* An input whole on device 0, three equal devices: what the links cost decides. Links that take as
  * long per row as computing it: 1 : 1/2 : 1/2; and nothing for a device behind a link that takes a
  * thousand times as long. */
+/* Links from a byte a second to ten terabytes, at a stone's throw or a second away: there is always
+ * a plan. */
+START_TEST(edgeflow_on_any_links)
+{
+    for (uint64_t seed = (uint64_t)_i * 20; seed < (uint64_t)_i * 20 + 20; seed++) {
+        struct problem p;
+        struct ad_search_result r;
+        ad_fixture_random(&p, seed + 1000);
+        ad_cluster_override_links(&p.cluster, pow(10, (double)(seed % 14)),
+                                  pow(10, -(double)(seed % 9)));
+        ad_fixture_run(&p, "edgeflow", &r);
+        ad_search_result_fini(&r);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 START_TEST(programme_weighs_links)
 {
     struct layer l;
@@ -579,6 +596,7 @@ int main(void)
     tcase_add_test(c, edgeflow_by_speed);
     tcase_add_test(c, programme_against_enumeration);
     tcase_add_test(c, programme_weighs_links);
+    tcase_add_loop_test(c, edgeflow_on_any_links, 0, 14);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

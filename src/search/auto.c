@@ -15,29 +15,31 @@
 #include "search/starts.h"
 #include "search/subset.h"
 
-/* Evaluations x ops: what an evaluation takes grows with both ops and devices, and what is wanted
- * with devices. */
-#define EVALUATION_UNITS 600000
-#define MANY_DEVICES 16 /* more: fewer evaluations, which take longer each */
-#define MAX_EVALUATIONS 20000
+/* Evaluations by default: fewer for larger graphs, whose layouts take longer each, and more for
+ * more devices, where there is more to find. */
+#define EVALUATION_UNITS 400000 /* evaluations x ops, on few devices */
 #define MIN_EVALUATIONS 1000
+#define MAX_EVALUATIONS 12000
+#define FEW_DEVICES 4
+#define MANY_DEVICES 16
 
 /* The kinds of starts that are no templates. */
 #define OTHERS (-1)
 #define HALF (-2)
 
+static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
 static int64_t budget(const struct ad_eval *eval)
 {
-    const struct ad_terrain *t = eval->terrain;
-    int64_t nops = t->problem->graph->nops, n = EVALUATION_UNITS / (nops > 0 ? nops : 1);
-    int devices = t->problem->cluster->ndevices;
-    int64_t effort = t->problem->effort > 0 ? t->problem->effort : 1;
-    if (devices > MANY_DEVICES)
-        n = n * MANY_DEVICES / devices;
-    if (t->problem->evaluations > 0)
-        return (int64_t)((double)t->problem->evaluations * eval->share);
-    n = n < MIN_EVALUATIONS ? MIN_EVALUATIONS : n > MAX_EVALUATIONS ? MAX_EVALUATIONS : n;
-    return (int64_t)((double)(n * effort) * eval->share);
+    const struct ad_search_problem *p = eval->terrain->problem;
+    int64_t nops = clamp(p->graph->nops, 1, INT64_MAX), effort = clamp(p->effort, 1, INT64_MAX);
+    int64_t devices = clamp(p->cluster->ndevices, FEW_DEVICES, MANY_DEVICES);
+    int64_t n = clamp(EVALUATION_UNITS / nops, MIN_EVALUATIONS, MAX_EVALUATIONS);
+    n = n * (FEW_DEVICES + devices) / (2 * FEW_DEVICES) * effort;
+    return (int64_t)((double)(p->evaluations > 0 ? p->evaluations : n) * eval->share);
 }
 
 /* The other strategies, each from nothing: what one finds must not depend on those before it. */
@@ -61,7 +63,7 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 
 #define ROUNDS 3
 
-/* Anneals all starts for a while, the better half of them for longer, and so on to the best one,
+/* Anneals all starts for a while, the better half of them for as long, and the best one of these,
  * which goes into *best when it is ahead. */
 static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, struct ad_best *best)
 {
@@ -69,7 +71,7 @@ static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, st
     enum adaps_status status = ADAPS_OK;
     int left = starts->count;
     for (int round = 0; round < ROUNDS && left > 0 && status == ADAPS_OK; round++) {
-        int64_t each = budget(eval) / (round + 1 < ROUNDS ? 4 : 2) / left;
+        int64_t each = budget(eval) / 8 * (round + 1 < ROUNDS ? 1 : 6) / left;
         for (int i = 0; i < left && status == ADAPS_OK; i++)
             status = ad_anneal(eval, &starts->best[i],
                                t->problem->seed + (uint64_t)(round * AD_STARTS + i), each);

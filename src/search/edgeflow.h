@@ -29,7 +29,8 @@ struct ad_edgeflow_layer {
 double ad_edgeflow_seconds(const struct ad_edgeflow_layer *layer, int d, double lo, double hi);
 
 /* Solves the programme: cuts[0 .. ndevices] in rows, not rounded, for which the last device is done
- * soonest; *seconds is its optimum. ADAPS_EINTERNAL without memory or when the solver gives up. */
+ * soonest; *seconds is its optimum. By the devices' speeds alone where the solver gives up.
+ * ADAPS_EINTERNAL without memory. */
 AD_MUST_CHECK enum adaps_status ad_edgeflow_layer_solve(const struct ad_edgeflow_layer *layer,
                                                         double *cuts, double *seconds,
                                                         struct adaps_error *err);
