@@ -95,12 +95,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#ifndef AD_FUZZ_REPLAY
-/* Field by field only: the parser has its own target. */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
-{
-    struct ad_rng rng = {seed};
-    size_t mutated = wire_mutate(&onnx__model_proto__descriptor, data, size, room, &rng);
-    return mutated ? mutated : LLVMFuzzerMutate(data, size, room);
-}
-#endif
+/* The parser has its own target. */
+WIRE_MUTATOR(onnx__model_proto__descriptor, 0)

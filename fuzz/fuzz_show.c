@@ -78,12 +78,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#ifndef AD_FUZZ_REPLAY
-/* Field by field only: reading has its own target. */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
-{
-    struct ad_rng rng = {seed};
-    size_t mutated = wire_mutate(&adaps__plan__plan__descriptor, data, size, room, &rng);
-    return mutated ? mutated : LLVMFuzzerMutate(data, size, room);
-}
-#endif
+/* Reading has its own target. */
+WIRE_MUTATOR(adaps__plan__plan__descriptor, 0)

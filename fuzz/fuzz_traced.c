@@ -127,14 +127,4 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     return 0;
 }
 
-#ifndef AD_FUZZ_REPLAY
-/* Mostly field by field, as in fuzz_plan. */
-size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)
-{
-    struct ad_rng rng = {seed};
-    size_t mutated = 0;
-    if (ad_rng_below(&rng, 8) > 0)
-        mutated = wire_mutate(&adaps__wire__trace__descriptor, data, size, room, &rng);
-    return mutated ? mutated : LLVMFuzzerMutate(data, size, room);
-}
-#endif
+WIRE_MUTATOR(adaps__wire__trace__descriptor, 8)

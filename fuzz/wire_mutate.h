@@ -5,6 +5,7 @@
 #define AD_FUZZ_WIRE_MUTATE_H
 
 #include "base/rng.h"
+#include "fuzz.h"
 
 #include <protobuf-c/protobuf-c.h>
 #include <stdbool.h>
@@ -368,5 +369,21 @@ static inline size_t wire_mutate(const ProtobufCMessageDescriptor *message, uint
     }
     return result;
 }
+
+/* The mutator of a libFuzzer target whose inputs are messages of a type: field by field but for one
+ * in `bytewise`, which is libFuzzer's; 0: always. */
+#ifdef AD_FUZZ_REPLAY
+#define WIRE_MUTATOR(descriptor, bytewise) /* nothing is mutated */
+#else
+#define WIRE_MUTATOR(descriptor, bytewise)                                                         \
+    size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned seed)         \
+    {                                                                                              \
+        struct ad_rng rng = {seed};                                                                \
+        size_t mutated = 0;                                                                        \
+        if ((bytewise) == 0 || ad_rng_below(&rng, (bytewise)) > 0)                                 \
+            mutated = wire_mutate(&(descriptor), data, size, room, &rng);                          \
+        return mutated ? mutated : LLVMFuzzerMutate(data, size, room);                             \
+    }
+#endif
 
 #endif
