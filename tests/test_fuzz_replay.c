@@ -37,6 +37,7 @@
 #undef LLVMFuzzerTestOneInput
 
 #include "base/file.h"
+#include "sanitized.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -49,19 +50,6 @@
 #define MAX_CUTS 400
 #define LONGEST_S 1.0                 /* of processor time, for one input */
 #define MOST_MEMORY ((long)500 << 10) /* KiB */
-
-/* Sanitizers take memory of their own. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 static const struct {
     const char *name;

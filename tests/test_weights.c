@@ -6,6 +6,7 @@
 #include "ir/weight.h"
 #include "model_builder.h"
 #include "plan_fixture.h"
+#include "sanitized.h"
 
 #include <check.h>
 #include <fcntl.h>
@@ -16,19 +17,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Sanitizers reserve address space of their own. */
-#ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 /* --- the same numbers --- */
 

@@ -14,14 +14,13 @@
 
 /* --- memory --- */
 
+/* Bytes. */
 static uint64_t largest_slice(const struct adaps_plan *plan)
 {
-    uint64_t largest = 1;
+    uint64_t largest = 0;
     for (int i = 0; i < plan->slices[0].count; i++) {
-        const struct ad_slice *s = &plan->slices[0].items[i];
-        uint64_t elements =
-            (uint64_t)(s->row1 - s->row0) * (uint64_t)plan->graph->weights[s->weight].row_elements;
-        largest = elements > largest ? elements : largest;
+        uint64_t bytes = ad_slice_bytes(plan, &plan->slices[0].items[i]);
+        largest = bytes > largest ? bytes : largest;
     }
     return largest;
 }
@@ -31,6 +30,7 @@ static uint64_t elements_of(const struct ad_box *box)
     return (uint64_t)(box->n * box->h * box->w * box->c);
 }
 
+/* Elements. */
 static uint64_t largest_end(const struct ad_graph *graph)
 {
     uint64_t largest = 1;
@@ -81,7 +81,7 @@ static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
     if (status == ADAPS_OK)
         for (int t = 0; t < program->ntasks; t++)
             *out += ad_task_bytes(graph, &program->tasks[t], last);
-    *out += (double)(largest_slice(plan) + largest_end(graph)) * sizeof(float);
+    *out += (double)largest_slice(plan) + (double)largest_end(graph) * sizeof(float);
     ad_free(buffers);
     ad_free(last);
     return status;

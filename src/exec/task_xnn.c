@@ -163,9 +163,10 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
     return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
 
-/* Output channels [first, first + channels) of a task's, the weights of which are [r0, r1). */
+/* So many of a task's output channels in a row, whose weights are rows [r0, r1): fewer where the
+ * channels are widened. */
 struct part {
-    int64_t r0, r1, first, channels;
+    int64_t r0, r1, channels;
 };
 
 /* To build->rows. *bias is NULL when there is none. */
@@ -268,7 +269,7 @@ static enum adaps_status make_parts(const struct ad_build *build, const struct a
         n = channels - first;
         if (n >= step + AD_XNN_MIN_CHANNELS) /* else what is left is too narrow for its own */
             n = step;
-        struct part part = {r0 + first, r0 + first + n, first, n};
+        struct part part = {r0 + first, r0 + first + n, n};
         if (part.r1 > r1) /* widened by zero filters */
             part.r1 = r1;
         struct ad_xnn_io its = *io;

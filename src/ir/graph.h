@@ -5,10 +5,13 @@
  * function and a clamp behind it.
  *
  * Every value has its ONNX dims and a physical box n x h x w x c, in which it lies in memory:
- *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. Such values may be split over h, w,
- * c. AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank
- * 2, where n = dims[0], c = dims[1] (so N x C features may be split over c). In both cases n*h*w*c
- * is the number of elements. */
+ *
+ *   AD_NHWC   rank 4 only; ONNX N,C,H,W; memory order n,h,w,c. May be split over h, w, c.
+ *
+ *   AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank
+ *             2, where n = dims[0], c = dims[1] (so N x C features may be split over c).
+ *
+ * In both cases n*h*w*c is the number of elements. */
 #ifndef AD_IR_GRAPH_H
 #define AD_IR_GRAPH_H
 
@@ -26,11 +29,9 @@ enum ad_op_kind {
     AD_OP_MUL,     /* likewise */
     AD_OP_UNARY,   /* elementwise, any format: the activation alone */
     AD_OP_CONCAT,  /* 1..n inputs. NHWC: along c. PLAIN: outer x len_i -> outer x sum(len_i) */
-    AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, outer rows
-                    */
+    AD_OP_SOFTMAX, /* NHWC: over c at each n,h,w. PLAIN: over the last `inner` elements, by row */
     AD_OP_LRN,     /* NHWC -> NHWC, across channels, ONNX LRN */
-    AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; in memory order of view_dims
-                    */
+    AD_OP_PERMUTE, /* out dim i (of view_rank dims) = in dim perm[i]; memory order of view_dims */
     AD_OP_RESHAPE, /* the same elements in the same memory order, another box */
     AD_OP_SUB,     /* like ADD */
     AD_OP_DIV,

@@ -29,11 +29,9 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS 48
 #define LEVELS 8
-#define MOST_SECONDS 1e6 /* the simulator cuts longer tasks off */
 
-static int64_t count(const uint8_t *marks, int64_t size)
+int64_t ad_bound_count(const uint8_t *marks, int64_t size)
 {
     int64_t sum = 0;
     for (int64_t i = 0; i < size; i++)
@@ -99,7 +97,7 @@ static void mark_inputs(struct ad_bound_work *w, const struct ad_op *op)
         if (graph->values[v].constant >= 0)
             continue;
         ad_bound_mark(w, op, v);
-        int64_t pixels = count(rows, box->h) * count(columns, box->w);
+        int64_t pixels = ad_bound_count(rows, box->h) * ad_bound_count(columns, box->w);
         if (pixels <= w->pixels[v])
             continue;
         memcpy(w->rows[v], rows, (size_t)box->h);
@@ -151,7 +149,7 @@ static void fill_times(struct ad_bound_work *w, int i)
     struct ad_work work = ad_cost_work(graph, op, out, shared_inputs(graph, op, out), rows);
     for (int d = 0; d < w->n; d++)
         w->a[(size_t)i * (size_t)w->n + (size_t)d] =
-            fmin(ad_cost_seconds(&w->problem->cluster->devices[d], &work), MOST_SECONDS);
+            fmin(ad_cost_seconds(&w->problem->cluster->devices[d], &work), AD_BOUND_MOST_SECONDS);
 }
 
 /* Whether something may be computed without waiting for the network's input. */
@@ -259,7 +257,7 @@ static double bound_of_set(const struct ad_bound_work *w, int first, int end, co
             total += w->a[(size_t)i * (size_t)w->n + (size_t)d];
         y[d] = 1 / fmax(total, 1e-12);
     }
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < AD_BOUND_STEPS; step++) {
         double value = dual(w, first, end, use, lost, y, load), largest = 0;
         if (good && value > best)
             memcpy(good, y, (size_t)w->n * sizeof *y);

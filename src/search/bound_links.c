@@ -30,9 +30,6 @@
 #include <math.h>
 #include <string.h>
 
-#define STEPS 48
-#define MOST_SECONDS 1e6 /* the simulator cuts longer messages off */
-
 /* --- the smallest cut of a graph, by Dinic's algorithm --- */
 
 enum { HERE, AWAY, FIRST_NODE }; /* the ends */
@@ -191,20 +188,12 @@ static bool is_output(const struct ad_graph *graph, int value)
     return false;
 }
 
-static int64_t count(const uint8_t *marks, int64_t size)
-{
-    int64_t sum = 0;
-    for (int64_t i = 0; i < size; i++)
-        sum += marks[i];
-    return sum;
-}
-
 /* Whether any share of the marked outputs reads at least that share of the marked inputs along an
  * axis. What windows read are intervals, so by Hall's theorem it does if every run of outputs does:
  * at each end of a run, the worst start is known. */
 static bool axis_keeps_share(const struct ad_axis *a, const uint8_t *out, const uint8_t *in)
 {
-    int64_t outputs = count(out, a->outputs), inputs = count(in, a->size);
+    int64_t outputs = ad_bound_count(out, a->outputs), inputs = ad_bound_count(in, a->size);
     int64_t index = 0, lo = 0, hi = 0, before_lo = 0, before_hi = 0, worst = INT64_MIN;
     if (a->dilation > 1 && a->taps > 1) /* not intervals; a tap at the output's place is enough */
         return a->stride == 1 && a->size == a->outputs && a->pad % a->dilation == 0 &&
@@ -286,8 +275,8 @@ static void add_items(struct links *l, int value)
         l->items[l->nitems++] =
             (struct item){.op = op,
                           .share = share,
-                          .up = fmin(size / bandwidth(l, true), MOST_SECONDS),
-                          .down = fmin(size / bandwidth(l, false), MOST_SECONDS)};
+                          .up = fmin(size / bandwidth(l, true), AD_BOUND_MOST_SECONDS),
+                          .down = fmin(size / bandwidth(l, false), AD_BOUND_MOST_SECONDS)};
     }
 }
 
@@ -517,7 +506,7 @@ static double improve(struct links *l, const double *y)
     for (int i = 0; i < l->w->problem->graph->nops; i++)
         alone += l->w->a[(size_t)i * (size_t)l->n + (size_t)l->source];
     begin_weights(l, y, alone);
-    for (int step = 0; step < STEPS && best < alone; step++) {
+    for (int step = 0; step < AD_BOUND_STEPS && best < alone; step++) {
         best = fmax(best, dual(l));
         push(l, 0.7 / sqrt(1 + step));
         if (step % 12 == 11 && step > 12 && best < before * 1.002)

@@ -4,6 +4,9 @@
 
 #include "search/search.h"
 
+#define AD_BOUND_STEPS 48         /* of improving weights */
+#define AD_BOUND_MOST_SECONDS 1e6 /* the simulator cuts longer tasks and messages off */
+
 /* What bound.c knows of a problem by its steps 1 and 2. Seconds. */
 struct ad_bound_work {
     const struct ad_search_problem *problem;
@@ -21,7 +24,10 @@ struct ad_bound_work {
  * scratch: rows, and columns behind them. */
 void ad_bound_mark(const struct ad_bound_work *work, const struct ad_op *op, int value);
 
-/* The bound of step 4. y: by segment and device, weights that are good without links. */
+/* How many of `size` rows or columns are marked. */
+int64_t ad_bound_count(const uint8_t *marks, int64_t size);
+
+/* The bound of step 4. y: by device, weights that are good without links. */
 AD_MUST_CHECK enum adaps_status ad_bound_links(const struct ad_bound_work *work, const double *y,
                                                double *seconds, struct adaps_error *err);
 
