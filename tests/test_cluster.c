@@ -61,6 +61,7 @@ START_TEST(everything_given)
                           "speed = 0.5\nthreads=2\nmemory = 512MB\n"
                           "address = tcp://127.0.0.1:5570\nconv = 10\nconstant = 7us\n"
                           "memory_bandwidth = 2GB/s\n"
+                          "message = 20us\nmessage_bandwidth = 500MB/s\n"
                           "[b-2.x]\n"
                           "source = yes\nkey = " GOOD_KEY "\naddress: ipc:///tmp/s\n"
                           "[c]\n" /* nothing said about it */
@@ -80,6 +81,9 @@ START_TEST(everything_given)
     ck_assert_double_eq(c.devices[0].table.rate[AD_COST_FC], ad_board_x86().rate[AD_COST_FC]);
     ck_assert_double_eq_tol(c.devices[0].table.constant_s, 7e-6, 1e-15);
     ck_assert_double_eq(c.devices[0].table.memory_bw, 2e9);
+    ck_assert_double_eq_tol(c.devices[0].table.message_s, 2e-5, 1e-15);
+    ck_assert_double_eq(c.devices[0].table.message_bw, 5e8);
+    ck_assert(c.devices[2].table.message_s == 0 && c.devices[2].table.message_bw == 0);
     ck_assert_str_eq(c.devices[1].key, GOOD_KEY);
     ck_assert_str_eq(c.devices[2].name, "c");
     ck_assert_str_eq(c.devices[2].board, "x86");
@@ -150,6 +154,8 @@ static const struct {
     {"[a]\npool = 0\n", "[a] pool = 0: a number of Melements/s"},
     {"[a]\nconstant = 5\n", "[a] constant = 5: a time"},
     {"[a]\nmemory_bandwidth = 5\n", "[a] memory_bandwidth = 5: a rate"},
+    {"[a]\nmessage = 2s\n", "[a] message = 2s: a time up to 1s"},
+    {"[a]\nmessage_bandwidth = 5\n", "[a] message_bandwidth = 5: a rate"},
     {"[a b]\n", ":1: [a b]: neither [link]"},
     {"[]\n", ":1: []: neither"},
     {"[" SIXTY "1234]\n", "neither [link]"},

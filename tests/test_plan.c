@@ -145,6 +145,8 @@ START_TEST(shapes_are_kept)
     ck_assert_int_eq(ad_shapes_finish(shapes, &err), ADAPS_OK);
     ad_cluster_take_shapes(&plan->cluster, plan->cluster.source, shapes);
     plan->cluster.devices[plan->cluster.source].table.tile = 6;
+    plan->cluster.devices[plan->cluster.source].table.message_s = 2e-5;
+    plan->cluster.devices[plan->cluster.source].table.message_bw = 7e8;
     struct bytes first = pack(plan);
     struct adaps_plan *loaded = load(first);
     ck_assert_int_eq(ad_plan_single(loaded, &single, &err), ADAPS_OK);
@@ -154,6 +156,7 @@ START_TEST(shapes_are_kept)
     adaps_plan_free(loaded);
     const struct ad_cost_table *table = &single->cluster.devices[0].table;
     ck_assert_int_eq(table->tile, 6);
+    ck_assert(table->message_s == 2e-5 && table->message_bw == 7e8);
     ck_assert_uint_eq(ad_shapes_count(table->shapes), 2);
     const struct ad_shape_time *found = ad_shapes_find(table->shapes, &time.shape);
     ck_assert_ptr_nonnull(found);
@@ -309,6 +312,8 @@ static void lie_key(message *m) { m->cluster->devices[1]->key = "short"; }
 static void lie_rates(message *m) { m->cluster->devices[2]->table->n_rate--; }
 static void lie_rate(message *m) { m->cluster->devices[2]->table->rate[0] = -1; }
 static void lie_no_table(message *m) { m->cluster->devices[2]->table = NULL; }
+static void lie_message(message *m) { m->cluster->devices[2]->table->message_s = -1; }
+static void lie_message_bw(message *m) { m->cluster->devices[2]->table->message_bw = NAN; }
 static void lie_tile(message *m) { m->cluster->devices[1]->table->tile = 65; }
 
 /* Device 1 gets one measured shape of five rows. */
@@ -400,6 +405,8 @@ static const struct {
     {lie_rates, "device 2: a cost table of 6 rates"},
     {lie_rate, "rate 0 is -1"},
     {lie_no_table, "device 2: a cost table of 0 rates"},
+    {lie_message, "device 2: messages of -1 s"},
+    {lie_message_bw, "device 2: messages of 0 s and nan"},
     {lie_tile, "device 1: a tile of 65"},
     {lie_shape, "device 1: the measured shape 'conv 5x5x8'"},
     {lie_shape_rows, "the measured shape 'add"},

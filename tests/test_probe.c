@@ -404,7 +404,9 @@ START_TEST(links)
     ck_assert(times.there.bandwidth > 1e5 && times.back.bandwidth > 1e5);
     ck_assert(isfinite(times.there.bandwidth) && isfinite(times.back.bandwidth));
     ck_assert(times.there.latency > 0 && times.there.latency < 1);
-    ck_assert(times.copy_a > 0 && times.copy_b > 0);
+    ck_assert(times.copy[0] > 0 && times.copy[1] > 0);
+    for (int d = 0; d < 2; d++)
+        ck_assert(times.message_s[d] >= 0 && times.message_s[d] < 0.1 && times.byte_s[d] >= 0);
     ad_bed_kill(two, 1);
     struct ad_session_options soon = {.deadline_s = 2};
     ck_assert_int_eq(ad_probe_links(&a, &b, &soon, 0.3, &times, &err), ADAPS_EAGENT);

@@ -33,10 +33,18 @@ check "the table tells what it is worth" grep -q '^conv .*measured, .* within' f
 
 # The slower one, as the agent measured it: its clock ticks in its own processor time. (Rates of the two,
 # one measured after the other, say more about the load of a busy machine.)
-check "0.3 of the machine, more or less" sh -c \
-    "sed -n 's/.*emulates 0.3 .*measured \([0-9.]*\):.*/\1/p' found.conf | grep -q '^0\.\(2[5-9]\|3[0-4]\|35\)'"
+# On a machine that does something else it gets less; how exact it is, bench/profile.sh measures.
+check "0.3 of the machine, or less" sh -c \
+    "sed -n 's/.*emulates 0.3 .*measured \([0-9.]*\):.*/\1/p' found.conf | grep -q '^0\.\([12]\|3[0-4]\|35\)'"
 check "there is a rate for each class" test -n "$(value conv)" -a -n "$(value copy)"
 
+check "what messages take of the processors" grep -q '^message  *= .*us ; measured' found.conf
+status 2 "links only, and no links" adaps profile -d found.conf --links-only --no-links
+status 0 "the links once more" adaps profile -d found.conf --links-only --budget 1s -o again.conf
+check "operators as they were" sh -c \
+    'for f in found again; do sed -n "s/^\(conv 3x3.*\) =.*/\1/p" $f.conf >$f; done; test -s found && cmp found again'
+check "which the file says" grep -q '^conv .* ; as told' again.conf
+check "and links measured" grep -q '^latency .*; measured' again.conf
 status 0 "a plan with what was found" adaps plan -d found.conf -o found.plan "$src/models/denoise.onnx"
 status 0 "shown" adaps show found.plan
 status 0 "simulated" adaps simulate found.plan

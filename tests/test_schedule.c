@@ -138,7 +138,52 @@ START_TEST(clocks_of_a_chain)
 }
 END_TEST
 
-/* The same with the first convolution early: the row that the other device waits for is computed
+/* The same where a message takes 1 us and 1 ns per byte of the processors, twice that of the slow
+ * one: its sender's after it has left, its receiver's unless that waits. */
+START_TEST(messages_take_processors)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 2, 1.152e9);
+    c.devices[1].speed = 0.5;
+    for (int d = 0; d < 2; d++) {
+        c.devices[d].table.message_s = 1e-6;
+        c.devices[d].table.message_bw = 1e9;
+    }
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    build_ok(graph, &c, &a, &s);
+    const struct expected_step fast[] = {
+        {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
+        {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 2280, 7280},
+        {AD_STEP_SEND, 1, 0, rows(3, 4), 7408, 8688},
+        {AD_STEP_RECV, 1, 0, rows(4, 5), 9664, 37576}, /* 8536 + 1128: waited longer */
+        {AD_STEP_COMPUTE, 0, 1, rows(0, 4), 37576, 42576},
+        {AD_STEP_RECV, 1, 1, rows(4, 8), 44088, 55952},
+    };
+    const struct expected_step slow[] = {
+        {AD_STEP_RECV, 0, -1, rows(3, 8), 3280, 17040},
+        {AD_STEP_COMPUTE, 0, 0, rows(4, 8), 17040, 26040},
+        {AD_STEP_SEND, 0, 0, rows(4, 5), 26296, 27576},
+        {AD_STEP_RECV, 0, 0, rows(3, 4), 30808, 30808}, /* 28552 + 2256: there since 18688 */
+        {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 30808, 39808},
+        {AD_STEP_SEND, 0, 1, rows(4, 8), 40832, 45952},
+    };
+    expect(graph, &s.programs[0], fast, 6);
+    expect(graph, &s.programs[1], slow, 6);
+    ck_assert_int_eq(s.makespan_ns, 55952);
+    ck_assert_int_eq(s.busy_ns[1], 18000);
+    ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
+    ck_assert_int_eq(s.makespan_ns, 55952);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* clocks_of_a_chain with the first convolution early: the row that the other device waits for is computed
  * and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
 START_TEST(early_rows_leave_first)
 {
@@ -460,8 +505,11 @@ static void random_assignment(struct ad_rng *rng, const struct ad_graph *graph, 
 static void random_cluster(struct ad_rng *rng, struct ad_cluster *c, int n)
 {
     make_cluster(c, n, 1e9);
-    for (int d = 0; d < n; d++)
+    for (int d = 0; d < n; d++) {
         c->devices[d].speed = 0.1 + ad_rng_below(rng, 30) / 10.0;
+        c->devices[d].table.message_s = 1e-6 * ad_rng_below(rng, 20);
+        c->devices[d].table.message_bw = 1e6 * ad_rng_below(rng, 1000);
+    }
     for (int i = 0; i < n * n; i++)
         c->links[i] =
             (struct ad_link){1e5 * (1 + ad_rng_below(rng, 1000)), 1e-6 * ad_rng_below(rng, 500)};
@@ -762,6 +810,7 @@ int main(void)
     TCase *c = tcase_create("schedule");
     tcase_set_timeout(c, 60);
     tcase_add_test(c, clocks_of_a_chain);
+    tcase_add_test(c, messages_take_processors);
     tcase_add_test(c, early_rows_leave_first);
     tcase_add_test(c, cores_go_first);
     tcase_add_test(c, ports_are_fifo);

@@ -23,6 +23,10 @@ static void random_problem_of(struct problem *p, uint64_t seed, int ops, int max
     ad_fixture_devices(&p->cluster, n);
     /* Slow devices and quick links for some, so that sharing pays for small graphs. */
     double slow = ad_rng_below(&rng, 2) ? 1e-3 : 1;
+    for (int d = 0; d < n; d++) {
+        p->cluster.devices[d].table.message_s = seed % 3 == 1 ? 1e-5 * d : 0;
+        p->cluster.devices[d].table.message_bw = seed % 3 == 1 ? 1e8 / (d + 1) : 0;
+    }
     for (int d = 0; d < n; d++)
         p->cluster.devices[d].speed = slow * (1 + ad_rng_below(&rng, 20)) / 10;
     for (int i = 0; i < n * n; i++)

@@ -22,7 +22,12 @@
 #define MODEL_MOST_S 12   /* nor a network's operators, */
 #define LINK_MOST_S 3     /* nor a pair of links */
 
-enum { OPTION_MODEL = 'm' + 256, OPTION_BUDGET = 'b' + 256, OPTION_NO_LINKS = 'n' + 256 };
+enum {
+    OPTION_MODEL = 'm' + 256,
+    OPTION_BUDGET = 'b' + 256,
+    OPTION_NO_LINKS = 'n' + 256,
+    OPTION_LINKS_ONLY = 'o' + 256
+};
 
 struct profile {
     struct ad_target_options options;
@@ -30,7 +35,7 @@ struct profile {
     const char *models[MAX_MODELS];
     int nmodels;
     double budget_s;
-    bool links;
+    bool ops, links; /* what is measured */
     struct ad_cluster cluster;
     struct ad_graph *graphs[MAX_MODELS];
     struct ad_profile_device devices[AD_MAX_DEVICES];
@@ -123,14 +128,27 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
         return status;
     if (out->status.threads > 0) /* the agent was told so */
         out->threads = out->status.threads;
-    status = measure_ops(p, d, probe, err);
+    if (p->ops)
+        status = measure_ops(p, d, probe, err);
+    else
+        out->made = out->table.shapes ? ad_shapes_ref(out->table.shapes) : NULL;
+    out->timed = p->ops;
     ad_probe_close(probe);
     out->seconds = (double)(ad_clock_ns() - begin) * 1e-9;
     return status;
 }
 
-/* Every pair, one after the other. What a message costs its sender is the device's: copying at its
- * fastest, the rest as with the last of its neighbours. */
+static void note_link(struct profile *p, int device, int end, const struct ad_link_times *times)
+{
+    struct ad_profile_device *d = &p->devices[device];
+    int others = p->cluster.ndevices - 1;
+    d->copy_bw = fmax(d->copy_bw, times->copy[end]);
+    d->message_s += times->message_s[end] / others;
+    d->byte_s += times->byte_s[end] / others;
+}
+
+/* Every pair, one after the other. What a message costs its ends is the devices': copying at its
+ * fastest, the rest as the mean over its neighbours. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
 {
     struct ad_session_options session = {.deadline_s = p->options.deadline_s,
@@ -148,15 +166,17 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
                 break;
             p->cluster.links[a * n + b] = times.there;
             p->cluster.links[b * n + a] = times.back;
-            p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy_a);
-            p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy_b);
-            p->devices[a].message_s = times.message_a;
-            p->devices[b].message_s = times.message_b;
+            note_link(p, a, 0, &times);
+            note_link(p, b, 1, &times);
         }
-    for (int d = 0; d < n && status == ADAPS_OK; d++)
-        if (p->devices[d].copy_bw > 0)
-            p->devices[d].table.memory_bw =
-                fmin(p->devices[d].table.memory_bw, p->devices[d].copy_bw);
+    for (int d = 0; d < n && status == ADAPS_OK; d++) {
+        struct ad_profile_device *m = &p->devices[d];
+        if (m->copy_bw > 0)
+            m->table.memory_bw = fmin(m->table.memory_bw, m->copy_bw);
+        double speed = p->ops ? 1 : p->cluster.devices[d].speed; /* the table is of full speed */
+        m->table.message_s = m->message_s * speed;
+        m->table.message_bw = m->byte_s > 1e-15 ? 1 / (m->byte_s * speed) : 0;
+    }
     return status;
 }
 
@@ -271,16 +291,19 @@ static json_t *device_json(const struct profile *p, int d)
                       "spread", m->models[i].spread, "feed_ms", m->models[i].feed_s * 1e3,
                       "fetch_ms", m->models[i].fetch_s * 1e3, "passes", m->models[i].passes));
     return json_pack(
-        "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:o, s:f, s:f, s:f, s:i, s:f, s:f, s:I, s:f, s:o, "
+        "{s:o, s:o, s:s, s:i, s:f, s:o, s:f, s:o, s:f, s:o, s:f, s:f, s:i, s:f, s:f, s:I, s:f, "
+        "s:o, "
         "s:o}",
         "name", ad_report_json_text(p->cluster.devices[d].name), "cpu",
         ad_report_json_text(m->status.cpu), "measured", m->when, "threads", m->threads, "load",
         m->status.load1, "temperature_c", ad_report_json_number(m->status.temperature_c),
         "emulated_speed", m->speed, "relative", ad_report_json_number(relative_speed(p, d)),
-        "message_us", m->message_s * 1e6, "constant_us", m->table.constant_s * 1e6,
-        "memory_bandwidth_gb_s", m->table.memory_bw / 1e9, "tile", m->table.tile,
-        "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib", m->slice_bytes / 1048576, "shapes",
-        (json_int_t)m->count, "seconds", m->seconds, "classes", classes, "models", models);
+        "message_us", m->table.message_s * 1e6, "message_bandwidth_gb_s",
+        ad_report_json_number(m->table.message_bw > 0 ? m->table.message_bw / 1e9 : NAN),
+        "constant_us", m->table.constant_s * 1e6, "memory_bandwidth_gb_s", m->table.memory_bw / 1e9,
+        "tile", m->table.tile, "cold_weights_gb_s", m->cold_bw / 1e9, "slice_mib",
+        m->slice_bytes / 1048576, "shapes", (json_int_t)m->count, "seconds", m->seconds, "classes",
+        classes, "models", models);
 }
 
 static int print_json(const struct profile *p)
@@ -349,6 +372,9 @@ static int take_option(struct profile *p, int option, const char *argument)
     case OPTION_NO_LINKS:
         p->links = false;
         return ADAPS_OK;
+    case OPTION_LINKS_ONLY:
+        p->ops = false;
+        return ADAPS_OK;
     default:
         return ad_target_option(&ad_command_profile, option, argument, &p->options);
     }
@@ -377,6 +403,7 @@ static int run_profile(int argc, char **argv)
                                           {"model", required_argument, NULL, OPTION_MODEL},
                                           {"budget", required_argument, NULL, OPTION_BUDGET},
                                           {"no-links", no_argument, NULL, OPTION_NO_LINKS},
+                                          {"links-only", no_argument, NULL, OPTION_LINKS_ONLY},
                                           {"key", required_argument, NULL, 'k' + 256},
                                           {"deadline", required_argument, NULL, 't' + 256},
                                           {"json", no_argument, NULL, 'j' + 256},
@@ -390,12 +417,15 @@ static int run_profile(int argc, char **argv)
         return ad_cli_fail(&ad_command_profile, &err);
     }
     p->budget_s = DEFAULT_BUDGET_S;
-    p->links = true;
+    p->ops = p->links = true;
     while (code == ADAPS_OK &&
            (option = ad_cli_getopt(&ad_command_profile, argc, argv, "d:o:", longs)) != -1)
         code = take_option(p, option, optarg);
     if (code == ADAPS_OK && optind != argc)
         code = ad_cli_usage(&ad_command_profile, "unexpected argument '%s'", argv[optind]);
+    if (code == ADAPS_OK && !p->ops && (!p->links || p->nmodels > 0))
+        code = ad_cli_usage(&ad_command_profile, "--links-only and %s: choose one",
+                            p->links ? "--model" : "--no-links");
     if (code == ADAPS_OK && !p->options.devices) {
         if (ad_cli_config_load(&config, &err) != ADAPS_OK)
             code = ad_cli_fail(&ad_command_profile, &err);
@@ -420,6 +450,7 @@ const struct ad_command ad_command_profile = {
                "  --model FILE         time the operators of this network, too; may be repeated\n"
                "  --budget TIME        measure each device for this long at most (default: 40s)\n"
                "  --no-links           leave the links as the devices file has them\n"
+               "  --links-only         leave everything else as the devices file has it\n"
                "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
                "  --key FILE           this side's key pair (adaps-keygen(1))\n"
                "  --json               print what was measured as JSON\n",

@@ -35,6 +35,7 @@ struct ad_timed_model {
 
 struct ad_profile_device {
     struct ad_agent_status status;
+    bool timed;  /* operators were; else everything but links is as it was told */
     int threads; /* that the operators were timed with */
     struct ad_timed_shape *shapes;
     size_t count, room;
@@ -44,7 +45,8 @@ struct ad_profile_device {
     double seconds;     /* that measuring took */
     double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */
     double copy_bw;     /* of messages to others, bytes per second; 0 = not seen */
-    double message_s;   /* that sending a message takes beside copying */
+    double message_s;   /* what messages take besides copying: each, */
+    double byte_s;      /* and per byte; means over the others that it talks to */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */
     double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */

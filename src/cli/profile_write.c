@@ -24,15 +24,15 @@ static const char *time_text(double seconds, char *buf, size_t size)
 static void write_conditions(const struct ad_profile_device *p, FILE *out)
 {
     const struct ad_agent_status *s = &p->status;
-    fprintf(out, "; measured %s in %.0f s: %s, %d cores, %d thread%s, load %.2f", p->when,
-            p->seconds, s->cpu[0] ? s->cpu : "unknown processor", s->cores, p->threads,
-            p->threads == 1 ? "" : "s", s->load1);
+    fprintf(out, "; %smeasured %s in %.0f s: %s, %d cores, %d thread%s, load %.2f",
+            p->timed ? "" : "links ", p->when, p->seconds, s->cpu[0] ? s->cpu : "unknown processor",
+            s->cores, p->threads, p->threads == 1 ? "" : "s", s->load1);
     if (isfinite(s->frequency_hz))
         fprintf(out, ", %.0f MHz", s->frequency_hz / 1e6);
     if (isfinite(s->temperature_c))
         fprintf(out, ", %.0f C", s->temperature_c);
     fprintf(out, ", %s\n", s->machine);
-    if (s->speed < 1)
+    if (s->speed < 1 && p->timed)
         fprintf(out, "; the agent emulates %.3g of this machine, measured %.3g: all rates are so\n",
                 s->speed, p->speed);
     for (int i = 0; i < p->nmodels; i++) {
@@ -42,8 +42,6 @@ static void write_conditions(const struct ad_profile_device *p, FILE *out)
     }
     if (p->cold_bw > 0)
         fprintf(out, "; cold weights: %.3g GB/s\n", p->cold_bw / 1e9);
-    if (p->message_s > 0)
-        fprintf(out, "; sending a message: %.3g us beside copying\n", p->message_s * 1e6);
     if (p->slice_bytes > 0)
         fprintf(out, "; slices of output channels at full rate: up to %.3g MiB of weights\n",
                 p->slice_bytes / 1048576);
@@ -52,21 +50,30 @@ static void write_conditions(const struct ad_profile_device *p, FILE *out)
 static void write_table(const struct ad_profile_device *p, FILE *out)
 {
     const struct ad_cost_table *table = &p->table;
+    const char *origin = p->timed ? "measured" : "as told";
     char text[40];
     for (int class = 0; class < AD_COST_CLASSES; class ++) {
         const char *key;
         double rate = ad_board_rate(table, (enum ad_cost_class) class, &key);
         if (p->samples[class] > 0)
-            fprintf(out, "%-16s = %.5g ; measured, %d shapes; others within %.0f %%\n", key, rate,
+            fprintf(out, "%-17s = %.5g ; measured, %d shapes; others within %.0f %%\n", key, rate,
                     p->samples[class], p->residual[class] * 100);
         else
-            fprintf(out, "%-16s = %.5g ; not measured\n", key, rate);
+            fprintf(out, "%-17s = %.5g ; %s\n", key, rate, p->timed ? "not measured" : origin);
     }
-    fprintf(out, "constant         = %s ; measured\n",
-            time_text(table->constant_s, text, sizeof text));
-    fprintf(out, "memory_bandwidth = %.4gGB/s ; measured%s\n", table->memory_bw / 1e9,
-            p->copy_bw > 0 ? ": copying messages" : "");
-    fprintf(out, "tile             = %d ; measured\n", table->tile);
+    fprintf(out, "constant          = %s ; %s\n", time_text(table->constant_s, text, sizeof text),
+            origin);
+    fprintf(out, "memory_bandwidth  = %.4gGB/s ; %s\n", table->memory_bw / 1e9,
+            p->copy_bw > 0 ? "measured: copying messages" : origin);
+    if (table->message_s > 0)
+        fprintf(out, "message           = %s ; %s\n",
+                time_text(table->message_s, text, sizeof text),
+                p->message_s > 0 ? "measured" : "as told");
+    if (table->message_bw > 0)
+        fprintf(out, "message_bandwidth = %.4gGB/s ; %s\n", table->message_bw / 1e9,
+                p->byte_s > 0 ? "measured" : "as told");
+    if (table->tile > 0)
+        fprintf(out, "tile              = %d ; %s\n", table->tile, origin);
 }
 
 static void write_device(const struct ad_device *device, const struct ad_profile_device *p,
@@ -83,6 +90,8 @@ static void write_device(const struct ad_device *device, const struct ad_profile
     fprintf(out, "threads = %d\n", p->threads);
     if (device->source)
         fprintf(out, "source  = yes\n");
+    if (!p->timed && device->speed != 1)
+        fprintf(out, "speed   = %.9g\n", device->speed);
     write_table(p, out);
 }
 

@@ -50,6 +50,27 @@ double ad_board_rate(const struct ad_cost_table *table, enum ad_cost_class class
     return table->rate[class] / rate_keys[class].unit;
 }
 
+static enum adaps_status read_time(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                   double *out, struct adaps_error *err)
+{
+    double seconds;
+    if (!ad_parse_time(entry->value, &seconds) || seconds > 1)
+        return ad_ini_refuse(ini, entry, err, "a time up to 1s is wanted, such as 5us");
+    *out = seconds;
+    return ADAPS_OK;
+}
+
+static enum adaps_status read_bandwidth(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                        double *out, struct adaps_error *err)
+{
+    double rate;
+    if (!ad_parse_rate(entry->value, &rate) || rate < 1e3 || rate > 1e15)
+        return ad_ini_refuse(ini, entry, err,
+                             "a rate in [1kB/s, 1e6GB/s] is wanted, such as 8GB/s");
+    *out = rate;
+    return ADAPS_OK;
+}
+
 bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                     struct ad_cost_table *table, enum adaps_status *status, struct adaps_error *err)
 {
@@ -66,11 +87,7 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
         return true;
     }
     if (strcmp(entry->key, "constant") == 0) {
-        double seconds;
-        if (ad_parse_time(entry->value, &seconds) && seconds <= 1)
-            table->constant_s = seconds;
-        else
-            *status = ad_ini_refuse(ini, entry, err, "a time up to 1s is wanted, such as 5us");
+        *status = read_time(ini, entry, &table->constant_s, err);
         return true;
     }
     if (strcmp(entry->key, "tile") == 0) {
@@ -82,12 +99,15 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
         return true;
     }
     if (strcmp(entry->key, "memory_bandwidth") == 0) {
-        double rate;
-        if (ad_parse_rate(entry->value, &rate) && rate >= 1e3 && rate <= 1e15)
-            table->memory_bw = rate;
-        else
-            *status = ad_ini_refuse(ini, entry, err,
-                                    "a rate in [1kB/s, 1e6GB/s] is wanted, such as 8GB/s");
+        *status = read_bandwidth(ini, entry, &table->memory_bw, err);
+        return true;
+    }
+    if (strcmp(entry->key, "message") == 0) {
+        *status = read_time(ini, entry, &table->message_s, err);
+        return true;
+    }
+    if (strcmp(entry->key, "message_bandwidth") == 0) {
+        *status = read_bandwidth(ini, entry, &table->message_bw, err);
         return true;
     }
     return false;

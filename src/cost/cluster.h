@@ -24,6 +24,10 @@ struct ad_cost_table {
     double rate[AD_COST_CLASSES]; /* MAC/s for conv, grouped, depthwise, fc; elements/s otherwise */
     double constant_s;            /* per operator */
     double memory_bw;             /* bytes/s */
+    /* What a message takes of the processor at its sender and at its receiver besides copying it,
+     * while it travels: system and interrupts, at the cost of what is computed then. */
+    double message_s;
+    double message_bw; /* and that per byte: bytes/s; 0: nothing */
     int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */
     const struct ad_shapes *shapes; /* measured operators (cost/shape.h), which count more than
                                        rates; NULL: none. Borrowed: clusters own them */

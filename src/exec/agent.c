@@ -214,6 +214,7 @@ static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_en
     worker->context = agent->context;
     worker->speed = agent->options->speed;
     worker->threads = agent->options->threads;
+    worker->priority = agent->priority;
     snprintf(worker->host, sizeof worker->host, "%s", listen->host);
     enum adaps_status status = ad_worker_start(worker, err);
     agent->working = status == ADAPS_OK;
@@ -243,6 +244,7 @@ static void raise_file_limit(void)
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
                               int signal_fd, struct adaps_error *err)
 {
+    ad_priority_prompt(&agent->priority); /* ZeroMQ's threads, too */
     agent->context = zmq_ctx_new();
     if (!agent->context)
         return ad_error_memory(err, "ZeroMQ context", 0);
@@ -269,6 +271,7 @@ static void fini(struct ad_agent *agent)
     ad_zap_stop(agent->zap);
     if (agent->context)
         zmq_ctx_term(agent->context);
+    ad_priority_set(&agent->priority);
     ad_cache_fini(&agent->cache);
     ad_allow_fini(&agent->allow);
     sodium_memzero(&agent->keys, sizeof agent->keys);

@@ -33,6 +33,7 @@ struct ad_agent {
     char name[64];
     char endpoint[300]; /* bound */
     void *context, *router, *monitor;
+    struct ad_priority priority; /* of the thread that runs it, before */
     struct ad_keys keys;
     struct ad_allow allow;
     struct ad_zap *zap;

@@ -267,7 +267,15 @@ struct ad_elementwise ad_elementwise_views(enum ad_elementwise_kind kind, const 
     return e;
 }
 
-/* Operand k in NCHW order, the other strided as the view; loops run n, h, w, c. */
+static void swap(int64_t *a, int64_t *b)
+{
+    int64_t t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* Operand k in NCHW order, the other strided as the view; loops run n, h, w, c, or with few
+ * channels n, h, c, w. */
 static struct ad_elementwise nchw(const struct ad_view *v, int k)
 {
     struct ad_elementwise e = {
@@ -278,6 +286,11 @@ static struct ad_elementwise nchw(const struct ad_view *v, int k)
     e.stride[k][1] = v->w;
     e.stride[k][2] = 1;
     e.stride[k][3] = plane;
+    if (v->c < v->w) {
+        swap(&e.count[2], &e.count[3]);
+        swap(&e.stride[0][2], &e.stride[0][3]);
+        swap(&e.stride[1][2], &e.stride[1][3]);
+    }
     return e;
 }
 

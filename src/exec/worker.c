@@ -260,6 +260,7 @@ static void work(struct ad_worker *worker)
 static void *work_on(void *self)
 {
     struct ad_worker *worker = self;
+    ad_priority_set(&worker->priority);
     for (enum ad_job_kind kind = AD_JOB_NONE; kind != AD_JOB_QUIT;) {
         pthread_mutex_lock(&worker->mutex);
         while (!worker->has_job)

@@ -6,6 +6,7 @@
 #ifndef AD_EXEC_WORKER_H
 #define AD_EXEC_WORKER_H
 
+#include "base/priority.h"
 #include "exec/cache.h"
 #include "exec/links.h"
 #include "exec/profile.h"
@@ -61,6 +62,7 @@ struct ad_worker {
     char host[256]; /* where to listen for peers */
     double speed;
     int threads;
+    struct ad_priority priority; /* of the thread */
 
     struct ad_job job;
     struct ad_job_result result;

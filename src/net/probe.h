@@ -36,8 +36,10 @@ AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struc
  * sender copies it, at so many bytes per second. */
 struct ad_link_times {
     struct ad_link there, back; /* a to b, b to a; half of a round trip each is the latency */
-    double copy_a, copy_b;
-    double message_a, message_b; /* seconds that sending takes beside copying */
+    double copy[2]; /* at a, b */
+    /* Seconds that a message, and each of its bytes, takes of the processor besides that, while
+     * something is computed: at a, b, sent or received. */
+    double message_s[2], byte_s[2];
 };
 
 /* Times messages between two agents, which must be idle, for about budget_s. */

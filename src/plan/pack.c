@@ -214,6 +214,8 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     m->table->rate = (double *)device->table.rate;
     m->table->constant_s = device->table.constant_s;
     m->table->memory_bw = device->table.memory_bw;
+    m->table->message_s = device->table.message_s;
+    m->table->message_bw = device->table.message_bw;
     m->table->source = (char *)device->table.source;
     m->table->tile = device->table.tile;
     return pack_shapes(arena, device->table.shapes, m->table);

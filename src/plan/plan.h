@@ -87,6 +87,8 @@ AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
 struct ad_ping {
     int count;
     int32_t rows_there, rows_back;
+    int work;       /* small tasks that both compute per ping... */
+    bool meanwhile; /* ... when they have sent, while messages travel; else all behind the first */
 };
 AD_MUST_CHECK enum adaps_status
 ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b, const struct ad_link *link,

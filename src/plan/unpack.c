@@ -45,11 +45,17 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
     if (!(isfinite(m->constant_s) && m->constant_s >= 0) || !positive(m->memory_bw))
         return ad_error_set(err, ADAPS_EINPUT, "constant %g s, memory bandwidth %g", m->constant_s,
                             m->memory_bw);
+    if (!(isfinite(m->message_s) && m->message_s >= 0 && isfinite(m->message_bw) &&
+          m->message_bw >= 0))
+        return ad_error_set(err, ADAPS_EINPUT, "messages of %g s and %g bytes/s", m->message_s,
+                            m->message_bw);
     if (m->tile < 0 || m->tile > 64)
         return ad_error_set(err, ADAPS_EINPUT, "a tile of %" PRId32 " pixels", m->tile);
     table->tile = m->tile;
     table->constant_s = m->constant_s;
     table->memory_bw = m->memory_bw;
+    table->message_s = m->message_s;
+    table->message_bw = m->message_bw;
     return copy_field(m->source, table->source, sizeof table->source, "the table's source", err);
 }
 

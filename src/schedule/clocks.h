@@ -15,8 +15,9 @@ struct ad_time {
 struct ad_beat {
     int32_t tag;     /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
     int32_t peer;    /* sending: to whom */
-    int64_t ns;      /* computing; sending: copying */
-    int64_t wire_ns; /* sending: on the wire */
+    int64_t ns;        /* computing; sending: copying */
+    int64_t wire_ns;   /* sending: on the wire */
+    int64_t behind_ns; /* of the processor while a message travels */
 };
 
 /* A device's program: the steps in their order. */
@@ -60,6 +61,9 @@ int64_t ad_clocks_reading_ns(const struct ad_graph *graph, const struct ad_devic
 
 /* What a device takes to copy a message (bytes as float32) when it sends it. */
 int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes);
+
+/* What a message of these bytes takes of a device's processor while it travels. */
+int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
 
 /* How long bytes are on the wire between two devices. */
 int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);

@@ -130,9 +130,9 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
     int32_t tag = (int32_t)t + 1;
     if (kind == AD_STEP_SEND) {
         l->bytes += m->bytes;
-        add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns});
+        add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns, m->sending_ns});
     } else {
-        add_beat(l, m->to, (struct ad_beat){.tag = -tag});
+        add_beat(l, m->to, (struct ad_beat){.tag = -tag, .behind_ns = m->receiving_ns});
     }
     if (l->schedule)
         write_message(l, t, kind);

@@ -16,6 +16,7 @@ struct ad_transfer {
     struct ad_region region;
     int64_t bytes; /* on the wire */
     int64_t copy_ns, wire_ns;
+    int64_t sending_ns, receiving_ns; /* of the processors while it travels */
     int previous; /* the message before this one between the same two devices, -1 for none */
     bool sent;
     bool received;

@@ -172,6 +172,7 @@ static void send(struct ad_lowering *l, int t)
     start = *up > start ? *up : start;
     start = *down > start ? *down : start;
     *up = *down = start + m->wire_ns;
+    o->clock[m->from] += m->sending_ns;
     int item =
         producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
     arrive(l, m->value, item, *up + l->clocks->latency[pair]);

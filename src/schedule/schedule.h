@@ -159,7 +159,9 @@ AD_MUST_CHECK enum adaps_status ad_scorer_clock(struct ad_scorer *scorer,
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
  * a message starts when its SEND step is reached and its clocks are free, and arrives
- * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth. */
+ * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth before, and
+ * what the table says of messages behind that; RECV the latter, but not if the device waits for the
+ * message that long. RECV starts behind that: it ends later than it starts when it waited. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,
                                                      struct ad_schedule *schedule,

@@ -92,6 +92,13 @@ int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t by
     return ad_clocks_ns((double)bytes / (sender->table.memory_bw * sender->speed));
 }
 
+int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes)
+{
+    const struct ad_device *d = &cluster->devices[device];
+    double rate = d->table.message_bw, seconds = d->table.message_s;
+    return ad_clocks_ns((seconds + (rate > 0 ? (double)bytes / rate : 0)) / d->speed);
+}
+
 int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes)
 {
     size_t pair = (size_t)from * (size_t)cluster->ndevices + (size_t)to;
@@ -121,6 +128,7 @@ static void advance(struct machine *m, int device)
         if (beat->tag < 0) {
             if (m->arrival[-beat->tag] < 0)
                 return;
+            start = ad_clocks_plus(start, beat->behind_ns); /* it came while others were computed */
             m->clock[device] = later(start, m->arrival[-beat->tag]);
             /* all of its work is for the result */
             int64_t rest = beats->work_ns - m->busy[device];
@@ -144,6 +152,7 @@ static void send(struct machine *m, int device)
     note_times(m, device, start, end);
     m->up[device] = m->down[beat->peer] = m->medium = end;
     m->arrival[beat->tag] = ad_clocks_plus(end, m->latency[pair]);
+    m->clock[device] = ad_clocks_plus(m->clock[device], beat->behind_ns);
     m->at[device]++;
     advance(m, device);
     if (m->ready[beat->peer] < 0)
@@ -262,6 +271,8 @@ static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *g
     for (int t = 0; step->kind == AD_STEP_COMPUTE && t < step->ntasks; t++)
         beat.ns = ad_clocks_plus(beat.ns, ad_clocks_task_ns(clocks, graph, cluster, device,
                                                             &p->tasks[step->first_task + t]));
+    if (step->kind != AD_STEP_COMPUTE)
+        beat.behind_ns = ad_clocks_behind_ns(cluster, device, ad_step_bytes(graph, step));
     if (step->kind == AD_STEP_RECV)
         beat.tag = -(int32_t)step->tag;
     if (step->kind == AD_STEP_SEND) {
