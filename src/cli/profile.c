@@ -20,7 +20,7 @@
 #define MOST_BUDGET_S 600
 #define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor a network's operators, */
-#define LINK_MOST_S 3     /* nor a pair of links */
+#define LINK_MOST_S 5     /* nor a pair of links */
 
 enum {
     OPTION_MODEL = 'm' + 256,

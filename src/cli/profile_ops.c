@@ -95,7 +95,9 @@ static enum adaps_status note(struct ad_profile_device *device, const struct ad_
     if (k == AD_SHAPE_POINTS)
         return ADAPS_OK; /* enough is known */
     if (k == s->npoints)
-        s->points[s->npoints++] = (struct ad_timed_point){.rows = rows};
+        s->npoints++;
+    if (s->points[k].count == 0 || (s->points[k].sample && !device->sampling))
+        s->points[k] = (struct ad_timed_point){.rows = rows, .sample = device->sampling};
     s->points[k].sum += fmax(seconds, 1e-8);
     s->points[k].count++;
     return ADAPS_OK;
@@ -263,7 +265,9 @@ enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
     enum adaps_status status = ad_profile_graph(ad_profile_samples, count, &graph, err);
     if (status != ADAPS_OK)
         return status;
+    device->sampling = true;
     status = ad_profile_model(probe, graph, budget_s * 0.8, device, &unused, err);
+    device->sampling = false;
     ad_graph_free(graph);
     if (status == ADAPS_OK)
         status = find_tile(probe, budget_s * 0.1, device, err);

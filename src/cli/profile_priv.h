@@ -19,6 +19,7 @@ struct ad_timed_point {
     int32_t rows;
     double sum;
     int count;
+    bool sample; /* timed among the samples; what is timed in a network replaces it */
 };
 struct ad_timed_shape {
     struct ad_shape shape;
@@ -41,6 +42,7 @@ struct ad_profile_device {
     size_t count, room;
     struct ad_timed_model *models;
     int nmodels;
+    bool sampling;      /* the samples are being timed */
     double speed;       /* as measured, of an agent that emulates a slower device */
     double seconds;     /* that measuring took */
     double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */

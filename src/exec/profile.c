@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define MAX_PASSES 1000
+#define PAUSE_NS 2000000
 #define NUMBERS ((size_t)64 << 10)
 #define MAX_SAMPLES ((size_t)4 << 20) /* durations kept */
 
@@ -170,6 +171,13 @@ static double seconds(int64_t from, int64_t to)
     return (double)(to - from) * 1e-9;
 }
 
+/* An inference comes after a pause, in which the processor has slept and others have used it. */
+static void pause_between(void)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_NS};
+    nanosleep(&pause, NULL);
+}
+
 /* This thread's processor time: without what others had of the processor meanwhile. */
 static int64_t processor_ns(void)
 {
@@ -229,6 +237,7 @@ static enum adaps_status measure(struct bench *b, struct adaps_error *err)
         run_pass(b, &throttle, b->samples, &total, &work, err); /* to warm up */
     while (status == ADAPS_OK && b->passes < b->room &&
            (b->passes < 2 || ad_clock_ns() < b->until_ns)) {
+        pause_between();
         b->feed[b->passes] = feed(b);
         status = run_pass(b, &throttle, b->samples + (size_t)b->passes * (size_t)b->ntasks,
                           &b->total[b->passes], &b->work[b->passes], err);
@@ -273,13 +282,14 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
         out->seconds[t] = column[b->passes / 2];
         sum += out->seconds[t];
     }
-    double pass = typical(b->work, b->passes);
+    ad_stats_sort(b->work, (size_t)b->passes);
+    double pass = b->work[b->passes / 2];
     for (int t = 0; t < b->ntasks && sum > 0; t++) /* such that they add up to a pass */
         out->seconds[t] *= factor * pass / sum;
     out->passes = b->passes;
     out->speed = 1 / factor;
     out->pass_s = factor * pass;
-    out->spread = pass > 0 ? b->work[b->passes / 2] / pass - 1 : 0; /* sorted by now */
+    out->spread = pass > 0 ? pass / b->work[b->passes / 4] - 1 : 0;
     out->feed_s = typical(b->feed, b->passes);
     out->fetch_s = typical(b->fetch, b->passes);
     return ADAPS_OK;

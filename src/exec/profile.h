@@ -18,8 +18,8 @@ struct ad_profile_times {
     double *seconds; /* by task, at the emulated speed: medians, in proportion such that they add up
                         to pass_s */
     int passes;      /* measured */
-    double pass_s;   /* lower quartile of whole passes: noise only adds */
-    double spread;   /* by how much the median of passes is above it, as a part of it */
+    double pass_s;   /* median of whole passes, each behind a pause of 2 ms, as inferences are */
+    double spread;   /* by how much that is above the lower quartile, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
     double feed_s, fetch_s; /* putting inputs in, taking outputs out */
     uint64_t bytes;         /* that it took in memory, rather too many: weights, buffers */

@@ -17,7 +17,7 @@ void ad_probe_close(struct ad_probe *probe); /* NULL is fine */
 struct ad_probe_times {
     int passes;             /* that were measured */
     double pass_s;          /* of a pass through all tasks */
-    double spread;          /* of passes: how far the median is above pass_s, as a part of it */
+    double spread;          /* of passes: how far pass_s, the median, is above the lower quartile */
     double speed;           /* measured, when the agent emulates a slower device; else 1 */
     double feed_s, fetch_s; /* putting network inputs in, taking outputs out */
     uint64_t bytes;         /* that it took in memory */

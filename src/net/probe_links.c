@@ -19,7 +19,7 @@
 #define FIRST_ROWS 16  /* 16 KiB: to get an idea */
 #define MOST_ROWS 2048 /* 2 MiB */
 #define LEAST_ROWS 128 /* 128 KiB */
-#define MOST_RUNS 9
+#define MOST_RUNS 31
 #define MESSAGE_S 0.03 /* a large message should take so long */
 #define PING_S 0.004   /* and one to compute behind, of which there are */
 #define PINGS 12
@@ -60,7 +60,7 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
     return ADAPS_OK;
 }
 
-/* out: by quantity, the lower quartile of some runs. */
+/* out: by quantity, the median of some runs. */
 static enum adaps_status time_pings(const struct links *l, const struct ad_ping *ping,
                                     double budget_s, double *out, struct adaps_error *err)
 {
@@ -90,7 +90,7 @@ static enum adaps_status time_pings(const struct links *l, const struct ad_ping 
         return status;
     for (int q = 0; q < QUANTITIES; q++) {
         ad_stats_sort(runs[q], n);
-        out[q] = runs[q][n / 4];
+        out[q] = runs[q][n / 2];
     }
     return ADAPS_OK;
 }
@@ -150,11 +150,11 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     struct links l = {a, b, options, {.bandwidth = 1e5, .latency = 1e-3}};
     double small[QUANTITIES], first[QUANTITIES], there[QUANTITIES], both[QUANTITIES];
     struct ad_ping ping = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
-    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.1, small, err);
+    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.06, small, err);
     ping.count = 8;
     ping.rows_there = FIRST_ROWS;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.05, first, err);
+        status = time_pings(&l, &ping, budget_s * 0.04, first, err);
     if (status != ADAPS_OK)
         return status;
     int32_t rows = large_rows(first[WAIT] - small[WAIT]);
@@ -162,10 +162,10 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
         FIRST_ROWS * (double)AD_PING_ROW_BYTES / fmax(first[WAIT] - small[WAIT], 1e-6) / 4, 1e4);
     ping.count = 4;
     ping.rows_there = rows;
-    status = time_pings(&l, &ping, budget_s * 0.2, there, err);
+    status = time_pings(&l, &ping, budget_s * 0.15, there, err);
     ping.rows_back = rows;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.2, both, err);
+        status = time_pings(&l, &ping, budget_s * 0.15, both, err);
     if (status != ADAPS_OK)
         return status;
     double more = (double)(rows - SMALL_ROWS) * AD_PING_ROW_BYTES;
@@ -180,5 +180,5 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
     out->copy[0] = more / fmax(there[SEND_A] - small[SEND_A], 1e-9);
     out->copy[1] = more / fmax(copy_b, 1e-9);
-    return find_behind(&l, small, budget_s * 0.4, out, err);
+    return find_behind(&l, small, budget_s * 0.6, out, err);
 }
