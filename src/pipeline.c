@@ -53,6 +53,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .split_w = options->split_w,
         .split_c = options->split_c,
         .input_f32 = options->input_f32,
+        .late = options->late,
         .objective = options->objective,
         .latency_cap_ns = options->latency_cap_ns,
         .seed = options->seed,
@@ -133,8 +134,7 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
         status = ad_cluster_load(options->devices, &out->cluster, err);
     if (status == ADAPS_OK) {
         ad_cluster_override_links(&out->cluster, options->bandwidth, options->latency);
-        const struct ad_search_problem problem =
-            problem_of(options, graph, &blocks, &out->cluster);
+        const struct ad_search_problem problem = problem_of(options, graph, &blocks, &out->cluster);
         status = ad_search_compare(&problem, &out->items, &out->count, err);
     }
     if (status != ADAPS_OK)

@@ -11,6 +11,9 @@ status 2 "no devices" adaps bench "$digits"
 status 2 "an unknown strategy" adaps bench --strategy auto,best "$digits"
 says err "there are all, auto" "which says what there is"
 status 2 "a strategy twice" adaps bench --strategy auto,auto "$digits"
+status 2 "an unknown strategy, late" adaps bench --strategy auto,best+late "$digits"
+status 2 "something else than late" adaps bench --strategy auto+later "$digits"
+status 2 "no agents to predict" adaps bench --predict --strategy local "$digits"
 status 2 "a reference that is not measured" adaps bench --strategy auto,single --reference modnn "$digits"
 status 2 "no rounds" adaps bench --rounds 0 "$digits"
 status 2 "no time" adaps bench --seconds 0 "$digits"
@@ -57,6 +60,15 @@ status 0 "within adaps local" env ADAPS_DEVICES=local.conf \
     adaps bench --strategy edgeflow,auto --rounds 2 --runs 1 "$denoise"
 says out "^edgeflow .* 1.000 .* 0\$" "the table"
 
+status 0 "nothing ahead, and no agents" adaps bench -d local.conf --strategy edgeflow,edgeflow+late,local --rounds 2 \
+    --runs 1 --reference local --wall --tsv "$denoise"
+# shellcheck disable=SC2016
+check "each with its name, none differs" awk -F '\t' '
+    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { names = names $1 " "; differ += $at["differ"]; count += $at["inferences"] }
+    $1 == "local" && ($at["sent_bytes"] != 0 || $at["ratio"] != 1) { differ++ }
+    END { exit !(names == "edgeflow edgeflow+late local " && differ == 0 && count == 6) }' out
+
 # What the links carried: counters that grow by 1000 at each look, a title, two links.
 cat >count <<'END'
 n=$(cat n 2>/dev/null || echo 0)
@@ -95,5 +107,19 @@ status 1 "nobody has the memory" adaps bench -d tiny.conf --strategy single,edge
 says err "strategy single: " "why is said"
 stop_agents || not_ok "adaps local ended with $local_code: $(cat local.err)"
 status 0 "agents of its own" adaps bench --local-agents 2 --speed 1,0.5 --strategy edgeflow --seconds 0.1 "$digits"
+
+# bench/runtime with it.
+runtime=$src/bench/runtime
+status 0 "help" sh "$runtime" --help
+status 2 "no such table" sh "$runtime" -o . nothing
+status 0 "overhead and memory" env ADAPS="$(command -v adaps)" sh "$runtime" -o . --networks "$digits" --rounds 2 \
+    --runs 1 overhead memory
+status 0 "once more, of which one line stays" env ADAPS="$(command -v adaps)" sh "$runtime" -o . \
+    --networks "$digits" memory
+# shellcheck disable=SC2016
+check "a ratio, and the peak above the weights" awk -F '\t' '
+    $1 == "overhead" { good += $4 > 0 && $5 <= $4 && $4 <= $6 }
+    $1 == "memory" { good += $4 > 1 && $6 > $5 }
+    END { exit !(NR == 3 && good == 2) }' runtime.tsv
 
 finish

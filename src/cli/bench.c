@@ -16,7 +16,7 @@
 
 struct command_line {
     struct ad_bench_options bench;
-    const char *names[MAX_STRATEGIES];
+    struct ad_bench_choice choices[MAX_STRATEGIES];
     const char *reference;
     const char *local, *speed; /* agents of our own */
     bool json, tsv;
@@ -25,10 +25,26 @@ struct command_line {
 static bool known(const struct ad_bench_options *o, const char *name, int *index)
 {
     for (*index = 0; *index < o->nstrategies; ++*index)
-        if (strcmp(o->strategies[*index], name) == 0)
+        if (strcmp(o->strategies[*index].name, name) == 0)
             return true;
     *index = -1;
     return false;
+}
+
+/* "single", "auto+late", "local". False: there is no such thing. */
+static bool choose(const char *name, struct ad_bench_choice *out)
+{
+    char strategy[sizeof out->name];
+    *out = (struct ad_bench_choice){.local = strcmp(name, "local") == 0};
+    size_t length = strcspn(name, "+");
+    if (strlen(name) >= sizeof out->name || (name[length] && strcmp(name + length, "+late") != 0))
+        return false;
+    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(strategy, sizeof strategy, "%.*s", (int)length, name);
+    out->late = name[length] != '\0';
+    const struct ad_strategy *found = ad_strategy_find(out->local ? "single" : strategy);
+    out->strategy = found ? found->name : NULL;
+    return found != NULL;
 }
 
 /* "a,b,c" or "all". */
@@ -37,20 +53,20 @@ static int take_strategies(struct ad_bench_options *o, const char *text)
     o->nstrategies = 0;
     if (strcmp(text, "all") == 0) {
         for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
-            o->strategies[o->nstrategies++] = s->name;
+            choose(s->name, &o->strategies[o->nstrategies++]);
         return ADAPS_OK;
     }
     for (const char *p = text; p;) {
         size_t length = strcspn(p, ",");
-        char name[32];
+        char name[sizeof o->strategies->name];
         int index;
-        snprintf(name, sizeof name, "%.*s", (int)(length < 31 ? length : 31), p);
-        const struct ad_strategy *s = ad_strategy_find(name);
-        if (!s)
-            return ad_plan_usage_strategy(&ad_command_bench, name);
-        if (known(o, name, &index) || o->nstrategies == MAX_STRATEGIES)
+        snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
+                 p);
+        if (o->nstrategies == MAX_STRATEGIES || known(o, name, &index))
             return ad_cli_usage(&ad_command_bench, "--strategy %s: %s is there twice", text, name);
-        o->strategies[o->nstrategies++] = s->name;
+        if (!choose(name, &o->strategies[o->nstrategies]))
+            return ad_plan_usage_strategy(&ad_command_bench, name);
+        o->nstrategies++;
         p = p[length] ? p + length + 1 : NULL;
     }
     return ADAPS_OK;
@@ -66,6 +82,7 @@ enum {
     OPTION_COUNTERS,
     OPTION_PUSHED,
     OPTION_PREDICT,
+    OPTION_WALL,
     OPTION_LOCAL,
     OPTION_SPEED,
     OPTION_DEADLINE,
@@ -78,13 +95,14 @@ enum {
 static int take_option(struct command_line *line, int option)
 {
     struct ad_bench_options *o = &line->bench;
+    struct ad_bench_choice reference;
     switch (option) {
     case OPTION_STRATEGY:
         return take_strategies(o, optarg);
     case OPTION_REFERENCE:
         line->reference = optarg;
-        return ad_strategy_find(optarg) ? ADAPS_OK
-                                        : ad_plan_usage_strategy(&ad_command_bench, optarg);
+        return choose(optarg, &reference) ? ADAPS_OK
+                                          : ad_plan_usage_strategy(&ad_command_bench, optarg);
     case OPTION_ROUNDS:
         return ad_cli_number(&ad_command_bench, "rounds", optarg, 1, AD_BENCH_MOST_ROUNDS,
                              &o->rounds);
@@ -104,6 +122,9 @@ static int take_option(struct command_line *line, int option)
         return ADAPS_OK;
     case OPTION_PREDICT:
         o->predict = true;
+        return ADAPS_OK;
+    case OPTION_WALL:
+        o->wall = true;
         return ADAPS_OK;
     case OPTION_LOCAL:
         line->local = optarg;
@@ -135,12 +156,14 @@ static int check(struct command_line *line)
 {
     struct ad_bench_options *o = &line->bench;
     if (o->nstrategies == 0 && o->predict)
-        o->strategies[o->nstrategies++] = ad_strategies[0].name;
+        take_strategies(o, ad_strategies[0].name);
     if (o->nstrategies == 0)
         take_strategies(o, "all");
     if (o->predict && o->nstrategies > 1)
         return ad_cli_usage(&ad_command_bench, "--predict looks at one --strategy, not %d",
                             o->nstrategies);
+    if (o->predict && o->strategies[0].local)
+        return ad_cli_usage(&ad_command_bench, "--predict looks at agents: local has none");
     if (line->json && line->tsv)
         return ad_cli_usage(&ad_command_bench, "--json or --tsv, not both");
     if (line->speed && !line->local)
@@ -265,6 +288,7 @@ static int run(int argc, char **argv)
                                           {"counters", required_argument, NULL, OPTION_COUNTERS},
                                           {"when-pushed", required_argument, NULL, OPTION_PUSHED},
                                           {"predict", no_argument, NULL, OPTION_PREDICT},
+                                          {"wall", no_argument, NULL, OPTION_WALL},
                                           {"local-agents", required_argument, NULL, OPTION_LOCAL},
                                           {"speed", required_argument, NULL, OPTION_SPEED},
                                           {"deadline", required_argument, NULL, OPTION_DEADLINE},
@@ -282,7 +306,7 @@ static int run(int argc, char **argv)
         return ad_cli_fail(&ad_command_bench, &err);
     }
     memcpy(words, argv, (size_t)argc * sizeof *words);
-    line.bench.strategies = line.names;
+    line.bench.strategies = line.choices;
     while (code == ADAPS_OK &&
            (option = ad_cli_getopt(&ad_command_bench, argc, argv, AD_PLAN_SHORTS, longs)) != -1)
         code = take_option(&line, option);
@@ -311,7 +335,9 @@ const struct ad_command ad_command_bench = {
     .details =
         "  -d, --devices FILE   the devices and their agents (default: $ADAPS_DEVICES, "
         "adaps.conf)\n"
-        "  --strategy A,B,...   strategies to compare (default: all but exhaustive)\n"
+        "  --strategy A,B,...   strategies to compare (default: all but exhaustive); A+late "
+        "computes\n"
+        "                       and sends nothing ahead, local is one device without agents\n"
         "  --reference NAME     ratios are relative to this one (default: edgeflow)\n"
         "  --rounds N           how often each has its turn (default: 10)\n"
         "  --seconds S          no round begins later than this; without --rounds, 1000 at most\n"
@@ -321,6 +347,8 @@ const struct ad_command ad_command_bench = {
         "  --when-pushed COMMAND  run before anything is measured: to slow links down, say\n"
         "  --predict            one strategy (default: auto), traced: predicted, measured and\n"
         "                       error of each device and link, and the step that errs most\n"
+        "  --wall               times from sending the input to having the answer, not the "
+        "agents'\n"
         "  --local-agents N     start agents on this machine for it (adaps-local(1))\n"
         "  --speed F,F,...      their fractions of full speed\n"
         "  --threads N          compute threads of the single-device answer\n" AD_PLAN_HELP

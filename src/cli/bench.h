@@ -4,6 +4,7 @@
 #define AD_CLI_BENCH_H
 
 #include "base/stats.h"
+#include "cli/alone.h"
 #include "cli/cli.h"
 #include "net/session.h"
 #include "pipeline.h"
@@ -13,9 +14,17 @@
 #define AD_BENCH_MOST_ROUNDS 1000
 #define AD_BENCH_MOST_RUNS 1000 /* of a round */
 
+/* One of what is compared: a strategy's plan; that with nothing ahead, "NAME+late"; or "local", one
+ * device in this process, without agents. */
+struct ad_bench_choice {
+    char name[40];
+    const char *strategy; /* of the table */
+    bool late, local;
+};
+
 struct ad_bench_options {
-    struct ad_pipeline_options passes; /* strategy unused; seed: of everything random */
-    const char **strategies;           /* names of the table, no two equal */
+    struct ad_pipeline_options passes;  /* strategy unused; seed: of everything random */
+    struct ad_bench_choice *strategies; /* no two names equal */
     int nstrategies;
     int reference; /* index of the strategy that the others are compared with */
     int single;    /* index of the best device alone, -1: it is not measured */
@@ -27,11 +36,12 @@ struct ad_bench_options {
     const char *counters;    /* command that prints what the links have carried, or NULL */
     const char *when_pushed; /* command to run before anything is measured, or NULL */
     bool predict;            /* trace the inferences */
+    bool wall;               /* times are this side's: input sent until answer there */
 };
 
 /* What one strategy came to. */
 struct ad_bench_entry {
-    const char *strategy;
+    const struct ad_bench_choice *choice;
     struct adaps_plan *plan; /* NULL: it has none, error says why */
     char error[sizeof((struct adaps_error *)0)->message];
     double *latency_ms; /* of every inference that counts */
@@ -48,6 +58,7 @@ struct ad_bench {
     struct ad_bench_entry *entries;      /* by strategy */
     size_t rounds, room;                 /* done, and what there is room for */
     char first_difference[200];          /* "" when no element differs */
+    struct ad_alone alone;               /* the single-device answer; kept for "local" */
     struct ad_tensor *inputs, *expected; /* [input set * ninputs + i], [... * noutputs + i] */
     int ninputs, noutputs;
     void (*progress)(void *self, const char *what, size_t round); /* may be NULL */

@@ -83,7 +83,7 @@ static void row(const struct ad_bench *bench, int i, struct ad_table *table)
     const struct ad_bench_entry *e = &bench->entries[i];
     double ms = ad_bench_latency_ms(bench, i);
     char text[32];
-    ad_table_cell(table, "%s", e->strategy);
+    ad_table_cell(table, "%s", e->choice->name);
     ad_table_cell(table, "%d", ad_bench_devices_used(e->plan));
     ad_table_cell(table, "%s", ad_format_ns(ms * 1e6, text, sizeof text));
     ad_table_cell(table, "%s",
@@ -104,7 +104,7 @@ enum adaps_status ad_bench_print(const struct ad_bench *bench, FILE *out, struct
 {
     const struct ad_bench_options *o = bench->options;
     char over[48];
-    snprintf(over, sizeof over, "/ %s", o->strategies[o->reference]);
+    snprintf(over, sizeof over, "/ %s", o->strategies[o->reference].name);
     const struct ad_column columns[] = {
         {"strategy", false, false}, {"devices", true, false},  {"latency", true, false},
         {"predicted", true, false}, {"error %", true, false},  {over, true, false},
@@ -122,7 +122,7 @@ enum adaps_status ad_bench_print(const struct ad_bench *bench, FILE *out, struct
     for (int i = 0; status == ADAPS_OK && i < o->nstrategies; i++) {
         char clean[400];
         if (!bench->entries[i].plan)
-            fprintf(out, "%s: %s\n", o->strategies[i],
+            fprintf(out, "%s: %s\n", o->strategies[i].name,
                     ad_text_clean(bench->entries[i].error, clean, sizeof clean));
     }
     if (status == ADAPS_OK)
@@ -147,16 +147,16 @@ static json_t *entry_json(const struct ad_bench *bench, int i)
 {
     const struct ad_bench_entry *e = &bench->entries[i];
     if (!e->plan)
-        return json_pack("{ss so}", "strategy", e->strategy, "error",
+        return json_pack("{ss so}", "strategy", e->choice->name, "error",
                          ad_report_json_text(e->error));
     double ms = ad_bench_latency_ms(bench, i);
     json_t *rounds = json_array();
     for (size_t r = 0; r < bench->rounds; r++)
         rounds = ad_report_json_append(rounds, json_real(e->round_ms[r]));
     return json_pack(
-        "{ss si so so so so so sI so so so sI sI sI so}", "strategy", e->strategy, "devices_used",
-        ad_bench_devices_used(e->plan), "latency_ms", ad_report_json_number(ms), "predicted_ms",
-        ad_report_json_number(predicted_ms(e)), "error_percent",
+        "{ss si so so so so so sI so so so sI sI sI so}", "strategy", e->choice->name,
+        "devices_used", ad_bench_devices_used(e->plan), "latency_ms", ad_report_json_number(ms),
+        "predicted_ms", ad_report_json_number(predicted_ms(e)), "error_percent",
         ad_report_json_number(error_percent(e, ms)), "ratio",
         ratio_json(ad_bench_ratio(bench, i, bench->options->reference)), "single_ratio",
         ratio_json(ad_bench_ratio(bench, i, bench->options->single)), "planned_bytes",
@@ -177,7 +177,7 @@ enum adaps_status ad_bench_print_json(const struct ad_bench *bench, FILE *out,
         list = ad_report_json_append(list, entry_json(bench, i));
     return ad_report_json_print(
         json_pack("{so ss sI sI sI so}", "model", ad_report_json_text(o->passes.model), "reference",
-                  o->strategies[o->reference], "rounds", (json_int_t)bench->rounds, "runs",
+                  o->strategies[o->reference].name, "rounds", (json_int_t)bench->rounds, "runs",
                   (json_int_t)o->runs, "seed", (json_int_t)o->passes.seed, "strategies", list),
         out, err);
 }
@@ -208,7 +208,7 @@ enum adaps_status ad_bench_print_tsv(const struct ad_bench *bench, FILE *out,
     for (int i = 0; i < o->nstrategies; i++) {
         const struct ad_bench_entry *e = &bench->entries[i];
         char clean[400];
-        fputs(e->strategy, out);
+        fputs(e->choice->name, out);
         if (!e->plan) {
             for (int k = 0; k < 16; k++)
                 fputs("\t-", out);

@@ -5,7 +5,6 @@
  * goes the other way round (A B C, C B A, ...): what drifts hits all alike, and of every pair one
  * is now first, now second. */
 #include "base/clock.h"
-#include "cli/alone.h"
 #include "cli/bench.h"
 #include "cli/tensor_io.h"
 
@@ -17,7 +16,7 @@
 
 static enum adaps_status blame(const struct ad_bench_entry *entry, struct adaps_error *err)
 {
-    return ad_error_prefix(err, "strategy %s: ", entry->strategy);
+    return ad_error_prefix(err, "strategy %s: ", entry->choice->name);
 }
 
 /* Plans and pushes; then the weights are the agents', who would not all fit here otherwise. */
@@ -26,7 +25,8 @@ static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *
 {
     struct ad_pipeline_options passes = bench->options->passes;
     struct adaps_error why = {0};
-    passes.strategy = entry->strategy;
+    passes.strategy = entry->choice->strategy;
+    passes.late = entry->choice->late;
     enum adaps_status status = ad_pipeline_compile(&passes, &entry->plan, &why);
     if (status == ADAPS_NO) {
         snprintf(entry->error, sizeof entry->error, "%s", why.message);
@@ -36,6 +36,10 @@ static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *
         if (err)
             *err = why;
         return status;
+    }
+    if (entry->choice->local) {
+        ad_graph_drop_weights(entry->plan->graph);
+        return ADAPS_OK;
     }
     size_t n = (size_t)entry->plan->cluster.ndevices;
     struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
@@ -76,7 +80,7 @@ static enum adaps_status prepare_all(struct ad_bench *bench, struct adaps_error 
         plans += entry->plan != NULL;
     }
     if (status == ADAPS_OK && plans == 0)
-        return ad_error_set(err, ADAPS_NO, "strategy %s: %.400s", bench->entries[0].strategy,
+        return ad_error_set(err, ADAPS_NO, "strategy %s: %.400s", bench->entries[0].choice->name,
                             bench->entries[0].error);
     return status;
 }
@@ -96,7 +100,6 @@ static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error
 {
     const struct adaps_plan *plan = any_plan(bench);
     const struct ad_graph *graph = plan->graph;
-    struct ad_alone alone;
     size_t nin = AD_BENCH_INPUTS * (size_t)graph->ninputs;
     size_t nout = AD_BENCH_INPUTS * (size_t)graph->noutputs;
     bench->ninputs = graph->ninputs;
@@ -105,7 +108,7 @@ static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error
     bench->expected = ad_calloc(nout, sizeof *bench->expected);
     if (!bench->inputs || !bench->expected)
         return ad_error_memory(err, "answers", (nin + nout) * sizeof *bench->inputs);
-    enum adaps_status status = ad_alone_init(&alone, plan, bench->options->passes.model,
+    enum adaps_status status = ad_alone_init(&bench->alone, plan, bench->options->passes.model,
                                              (int)bench->options->threads, err);
     if (status != ADAPS_OK)
         return status;
@@ -115,9 +118,14 @@ static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error
             status = ad_tensor_io_random(graph, i, bench->options->passes.seed + (uint64_t)k,
                                          &inputs[i], err);
         if (status == ADAPS_OK)
-            status = ad_alone_run(&alone, inputs, &bench->expected[k * graph->noutputs], NULL, err);
+            status = ad_alone_run(&bench->alone, inputs, &bench->expected[k * graph->noutputs],
+                                  NULL, err);
     }
-    ad_alone_fini(&alone);
+    bool again = false;
+    for (int i = 0; i < bench->options->nstrategies; i++)
+        again = again || bench->options->strategies[i].local;
+    if (!again)
+        ad_alone_fini(&bench->alone);
     return status;
 }
 
@@ -130,8 +138,8 @@ static void compare(struct ad_bench *bench, struct ad_bench_entry *entry,
         if (d.differ && !bench->first_difference[0])
             snprintf(bench->first_difference, sizeof bench->first_difference,
                      "strategy %s, round %zu, output %d, element %zu: %.9g, not %.9g",
-                     entry->strategy, bench->rounds, i, d.first, (double)outputs[i].data[d.first],
-                     (double)want->data[d.first]);
+                     entry->choice->name, bench->rounds, i, d.first,
+                     (double)outputs[i].data[d.first], (double)want->data[d.first]);
         entry->elements += d.elements;
         entry->differ += d.differ;
     }
@@ -174,6 +182,22 @@ struct turn {
     double sum_ms; /* of what counts */
 };
 
+/* One answer, by the agents or here. *ms: what it took. */
+static enum adaps_status answer(struct turn *t, const struct ad_tensor *inputs,
+                                struct ad_run_stats *stats, double *ms, struct adaps_error *err)
+{
+    int64_t begin = ad_clock_ns(), ns;
+    enum adaps_status status;
+    if (t->entry->choice->local) {
+        status = ad_alone_run(&t->bench->alone, inputs, t->outputs, &ns, err);
+    } else {
+        status = ad_session_run(t->session, inputs, t->outputs, stats, err);
+        ns = t->bench->options->wall ? ad_clock_ns() - begin : stats->latency_ns;
+    }
+    *ms = (double)ns / 1e6;
+    return status;
+}
+
 static enum adaps_status infer(struct turn *t, int64_t number, bool counts, struct adaps_error *err)
 {
     struct ad_bench *bench = t->bench;
@@ -181,14 +205,14 @@ static enum adaps_status infer(struct turn *t, int64_t number, bool counts, stru
     int set = (int)(number % AD_BENCH_INPUTS);
     struct ad_run_stats stats = {.devices = t->devices};
     struct ad_trace trace = {0};
+    double ms = 0;
     enum adaps_status status = ADAPS_OK;
     if (counts && bench->options->predict) {
         status = ad_trace_init(&trace, entry->plan, err);
         stats.trace = &trace;
     }
     if (status == ADAPS_OK)
-        status = ad_session_run(t->session, &bench->inputs[set * bench->ninputs], t->outputs,
-                                &stats, err);
+        status = answer(t, &bench->inputs[set * bench->ninputs], &stats, &ms, err);
     if (status == ADAPS_OK && stats.trace)
         status = ad_predict_add(&entry->predict, &trace, err);
     ad_trace_fini(&trace);
@@ -198,7 +222,6 @@ static enum adaps_status infer(struct turn *t, int64_t number, bool counts, stru
         ad_tensor_fini(&t->outputs[i]);
     if (status != ADAPS_OK || !counts)
         return status;
-    double ms = (double)stats.latency_ns / 1e6;
     t->sum_ms += ms;
     entry->latency_ms[entry->count++] = ms;
     for (int d = 0; d < entry->plan->cluster.ndevices; d++) {
@@ -231,7 +254,7 @@ static enum adaps_status take_turn(struct ad_bench *bench, struct ad_bench_entry
     t.outputs = ad_calloc((size_t)bench->noutputs, sizeof *t.outputs);
     t.devices = ad_calloc(n, sizeof *t.devices);
     enum adaps_status status = t.outputs && t.devices ? ADAPS_OK : ad_error_memory(err, "run", n);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && !entry->choice->local)
         status = ad_session_open(entry->plan, &bench->options->session, &t.session, err);
     if (status == ADAPS_OK)
         status = infer_all(&t, err);
@@ -272,7 +295,7 @@ enum adaps_status ad_bench_run(struct ad_bench *bench, const struct ad_bench_opt
     if (!bench->entries)
         return ad_error_memory(err, "strategies", (size_t)options->nstrategies);
     for (int i = 0; i < options->nstrategies; i++)
-        bench->entries[i].strategy = options->strategies[i];
+        bench->entries[i].choice = &options->strategies[i];
     double bytes;
     enum adaps_status status =
         options->counters ? read_counters(options->counters, &bytes, err) : ADAPS_OK;
@@ -301,6 +324,7 @@ void ad_bench_fini(struct ad_bench *bench)
         ad_tensor_fini(&bench->inputs[i]);
     for (int i = 0; bench->expected && i < AD_BENCH_INPUTS * bench->noutputs; i++)
         ad_tensor_fini(&bench->expected[i]);
+    ad_alone_fini(&bench->alone);
     ad_free(bench->entries);
     ad_free(bench->inputs);
     ad_free(bench->expected);

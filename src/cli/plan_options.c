@@ -117,6 +117,9 @@ int ad_plan_option(const struct ad_command *command, int option, const char *arg
         if (parse_dims(argument, passes))
             return ADAPS_OK;
         return ad_cli_usage(command, "--dims %s: some of h,w,c are wanted", argument);
+    case AD_PLAN_OPTION_LATE:
+        passes->late = true;
+        return ADAPS_OK;
     case AD_PLAN_OPTION_INPUT:
         passes->input_f32 = strcmp(argument, "f32") == 0;
         if (passes->input_f32 || strcmp(argument, "u8") == 0)

@@ -13,6 +13,7 @@ enum {
     AD_PLAN_OPTION_CAP,
     AD_PLAN_OPTION_DIMS,
     AD_PLAN_OPTION_INPUT,
+    AD_PLAN_OPTION_LATE,
     AD_PLAN_OPTION_TIME,
     AD_PLAN_OPTION_EVALS,
     AD_PLAN_OPTION_EFFORT,
@@ -29,6 +30,7 @@ enum {
         {"latency-cap", required_argument, NULL, AD_PLAN_OPTION_CAP},                              \
         {"dims", required_argument, NULL, AD_PLAN_OPTION_DIMS},                                    \
         {"input", required_argument, NULL, AD_PLAN_OPTION_INPUT},                                  \
+        {"late", no_argument, NULL, AD_PLAN_OPTION_LATE},                                          \
         {"time-limit", required_argument, NULL, AD_PLAN_OPTION_TIME},                              \
         {"evaluations", required_argument, NULL, AD_PLAN_OPTION_EVALS},                            \
         {"effort", required_argument, NULL, AD_PLAN_OPTION_EFFORT},                                \
@@ -45,6 +47,7 @@ enum {
     "  --dims h,w,c         dimensions that may be split: height, width, channels\n"               \
     "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"        \
     "                       (default) or as floats\n"                                              \
+    "  --late               compute and send nothing ahead, to see what that gains\n"              \
     "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \
     "  --effort N           so many times the layouts that auto tries by default\n"                \
     "  --evaluations N      layouts that auto's improvement tries, and exhaustive's limit\n"       \

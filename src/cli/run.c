@@ -10,6 +10,7 @@
 
 #include <getopt.h>
 #include <string.h>
+#include <sys/resource.h>
 
 struct run_options {
     struct ad_target_options target;
@@ -285,6 +286,13 @@ static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_e
                                     out, err);
 }
 
+/* Of this process: with --local what the network takes. */
+static json_int_t peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
+}
+
 static int print_json(struct runner *r)
 {
     const struct adaps_plan *plan = r->target.plan;
@@ -299,10 +307,10 @@ static int print_json(struct runner *r)
                       "total_ms", mean_ms(r, r->sum[d].total_ns), "predicted_bytes",
                       planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
                       "messages", (double)r->sum[d].messages_sent / r->done));
-    json_t *root =
-        json_pack("{s:f, s:f, s:f, s:o, s:O}", "predicted_ms",
-                  (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
-                  "wall_ms", mean_ms(r, r->wall_ns), "devices", devices, "runs", r->runs);
+    json_t *root = json_pack(
+        "{s:f, s:f, s:f, s:I, s:o, s:O}", "predicted_ms", (double)plan->schedule.makespan_ns / 1e6,
+        "latency_ms", mean_ms(r, r->latency_ns), "wall_ms", mean_ms(r, r->wall_ns),
+        "peak_memory_bytes", peak_memory(), "devices", devices, "runs", r->runs);
     return ad_json_print(&ad_command_run, root);
 }
 

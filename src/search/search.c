@@ -148,6 +148,18 @@ static enum adaps_status single_latency(const struct ad_search_problem *problem,
     return status;
 }
 
+/* The same layout, with nothing computed or sent ahead. */
+static enum adaps_status put_off(const struct ad_search_problem *problem,
+                                 struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_assignment *a = &result->assignment;
+    a->order = AD_ORDER_GRAPH;
+    a->parts = 0;
+    memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
+    ad_schedule_fini(&result->schedule);
+    return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
@@ -166,6 +178,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = single_latency(problem, &capped.latency_cap_ns, err);
     if (status == ADAPS_OK)
         status = strategy->run(&capped, result, err);
+    if (status == ADAPS_OK && problem->late)
+        status = put_off(problem, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);
