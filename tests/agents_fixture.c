@@ -194,15 +194,11 @@ void ad_bed_tensors_free(struct ad_tensor *tensors, int n)
     ad_free(tensors);
 }
 
-void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed)
+void ad_bed_check_outputs(const struct adaps_plan *plan, uint64_t seed, struct ad_tensor *outputs)
 {
     const struct ad_graph *graph = plan->graph;
-    struct adaps_error err = {0};
     struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
     struct ad_tensor *expected = ad_bed_reference(plan, inputs);
-    struct ad_tensor *outputs = ad_calloc((size_t)graph->noutputs, sizeof *outputs);
-    enum adaps_status status = ad_session_run(session, inputs, outputs, NULL, &err);
-    ck_assert_msg(status == ADAPS_OK, "run: %s", err.message);
     for (int i = 0; i < graph->noutputs; i++) {
         ck_assert_uint_eq(outputs[i].count, expected[i].count);
         struct ad_difference diff =
@@ -210,9 +206,21 @@ void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan,
         ck_assert_msg(diff.differ == 0, "seed %ju: %zu of %zu elements differ", (uintmax_t)seed,
                       diff.differ, diff.elements);
     }
-    ad_bed_tensors_free(outputs, graph->noutputs);
     ad_bed_tensors_free(expected, graph->noutputs);
     ad_bed_tensors_free(inputs, graph->ninputs);
+    ad_bed_tensors_free(outputs, graph->noutputs);
+}
+
+void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed)
+{
+    const struct ad_graph *graph = plan->graph;
+    struct adaps_error err = {0};
+    struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
+    struct ad_tensor *outputs = ad_calloc((size_t)graph->noutputs, sizeof *outputs);
+    enum adaps_status status = ad_session_run(session, inputs, outputs, NULL, &err);
+    ck_assert_msg(status == ADAPS_OK, "run: %s", err.message);
+    ad_bed_tensors_free(inputs, graph->ninputs);
+    ad_bed_check_outputs(plan, seed, outputs);
 }
 
 struct adaps_plan *ad_bed_heavy_plan(int n, int layers, int size, int channels)

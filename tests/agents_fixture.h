@@ -51,6 +51,8 @@ struct ad_tensor *ad_bed_reference(const struct adaps_plan *plan, const struct a
 void ad_bed_tensors_free(struct ad_tensor *tensors, int n);
 
 /* Runs one inference and compares with the reference, bit for bit. */
+/* The bits of the outputs for the inputs of this seed, which are freed. */
+void ad_bed_check_outputs(const struct adaps_plan *plan, uint64_t seed, struct ad_tensor *outputs);
 void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed);
 
 /* A chain of `layers` 3x3 convolutions, size x size x channels, in bands on n devices. */

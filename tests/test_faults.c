@@ -103,6 +103,40 @@ static void says(const struct adaps_error *err, const char *word)
     ck_assert_msg(strstr(err->message, word), "'%s' does not say '%s'", err->message, word);
 }
 
+/* One of three dies with several inferences in flight: an error that names it, of all of them. */
+START_TEST(killed_within_a_stream)
+{
+    struct adaps_plan *plan = pushed_heavy_plan(3);
+    struct adaps_error err = {0};
+    struct ad_tensor output;
+    struct ad_session *session = open_session(plan, 30);
+    struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
+    int64_t before = ad_bed_cpu_ns(&bed, 1);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(ad_session_begin(session, inputs, &err), ADAPS_OK);
+    ad_bed_await_work(&bed, 1, before, 6000000);
+    int64_t killed = ad_clock_ns();
+    ad_bed_kill(&bed, 1);
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < 4 && status == ADAPS_OK; i++) {
+        status = ad_session_finish(session, &output, NULL, &err);
+        if (status == ADAPS_OK)
+            ad_tensor_fini(&output);
+    }
+    ck_assert_int_eq(status, ADAPS_EAGENT);
+    ck_assert_int_lt(ad_clock_ns() - killed, (int64_t)5000000000);
+    says(&err, "agent 'dev1'");
+    says(&err, "was lost in inference ");
+    says(&err, "; dev0 ");
+    says(&err, "; dev2 ");
+    ck_assert_int_eq(ad_session_begin(session, inputs, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(ad_session_finish(session, &output, NULL, &err), ADAPS_EUSAGE);
+    ad_session_close(session);
+    ad_bed_tensors_free(inputs, 1);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 START_TEST(killed_agent)
 {
     struct inference x;
@@ -366,6 +400,7 @@ int main(void)
     tcase_add_checked_fixture(slow, start_slow, stop_bed);
     tcase_add_checked_fixture(fast, start_fast, stop_bed);
     tcase_add_test(slow, killed_agent);
+    tcase_add_test(slow, killed_within_a_stream);
     tcase_add_test(slow, stopped_agent);
     tcase_add_test(slow, deadline);
     tcase_add_test(slow, killed_controller);

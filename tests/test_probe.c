@@ -217,7 +217,7 @@ START_TEST(on_an_agent)
     for (int i = 0; i < 3; i++)
         ratio += full[i] / slow[i] / 3;
     ck_assert_msg(speed > 0.2 && speed < 0.4, "%g", speed);
-    ck_assert_msg(ratio > 0.15 && ratio < 0.6, "%g", ratio); /* machines are busy */
+    ck_assert_msg(ratio > 0.1 && ratio < 0.9, "%g", ratio); /* machines are busy */
     ad_graph_free(graph);
 }
 END_TEST

@@ -137,6 +137,63 @@ START_TEST(statistics)
 }
 END_TEST
 
+static enum adaps_status begin(struct ad_session *session, const struct adaps_plan *plan,
+                               uint64_t seed, struct adaps_error *err)
+{
+    struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
+    enum adaps_status status = ad_session_begin(session, inputs, err);
+    ad_bed_tensors_free(inputs, plan->graph->ninputs);
+    return status;
+}
+
+static void finish(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed)
+{
+    struct adaps_error err = {0};
+    struct ad_device_stats devices[3];
+    struct ad_run_stats stats = {.devices = devices};
+    struct ad_tensor *outputs = ad_calloc((size_t)plan->graph->noutputs, sizeof *outputs);
+    enum adaps_status status = ad_session_finish(session, outputs, &stats, &err);
+    ck_assert_msg(status == ADAPS_OK, "finish: %s", err.message);
+    ck_assert(stats.latency_ns > 0 && stats.wall_ns >= stats.latency_ns);
+    ck_assert_uint_eq(devices[0].bytes_sent + devices[1].bytes_sent + devices[2].bytes_sent,
+                      (uint64_t)plan->schedule.bytes);
+    ad_bed_check_outputs(plan, seed, outputs);
+}
+
+/* As many inferences in flight as there can be, of different inputs, many times over. */
+START_TEST(several_in_flight)
+{
+    struct adaps_plan *plan = lenet_plan(3);
+    struct adaps_error err = {0};
+    struct ad_tensor output;
+    ad_bed_address(&bed, plan);
+    ad_bed_push(plan);
+    struct ad_session *session = open_session(plan);
+    ck_assert_int_eq(ad_session_finish(session, &output, NULL, &err), ADAPS_EUSAGE);
+    uint64_t begun = 0, done = 0;
+    while (done < 40) {
+        while (begun < 40 && begun - done < AD_FLIGHTS_MOST)
+            ck_assert_msg(begin(session, plan, ++begun, &err) == ADAPS_OK, "%s", err.message);
+        if (begun - done == AD_FLIGHTS_MOST) {
+            ck_assert_int_eq(begin(session, plan, 1, &err), ADAPS_EUSAGE);
+            struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
+            ck_assert_int_eq(ad_session_run(session, inputs, &output, NULL, &err), ADAPS_EUSAGE);
+            ad_bed_tensors_free(inputs, plan->graph->ninputs);
+        }
+        for (int i = 0; i < 3 && done < begun; i++)
+            finish(session, plan, ++done);
+    }
+    ad_bed_check_run(session, plan, 41);
+    ck_assert_int_eq(begin(session, plan, 42, &err), ADAPS_OK); /* closed over it */
+    ck_assert_int_eq(begin(session, plan, 43, &err), ADAPS_OK);
+    ad_session_close(session);
+    session = open_session(plan);
+    ad_bed_check_run(session, plan, 44);
+    ad_session_close(session);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 /* --- what is sent --- */
 
 /* The first file of a folder of the bed, or an empty string. */
@@ -505,6 +562,7 @@ int main(void)
     tcase_add_test(four, random_networks);
     tcase_add_test(four, bands_on_two_to_four);
     tcase_add_test(four, statistics);
+    tcase_add_test(four, several_in_flight);
     tcase_add_test(four, weights_travel_once);
     tcase_add_test(four, large_weights);
     tcase_add_test(four, damaged_cache);

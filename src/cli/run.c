@@ -1,5 +1,6 @@
 /* adaps run: inferences on the agents, or in this process alone. */
 #include "base/clock.h"
+#include "base/stats.h"
 #include "base/units.h"
 #include "cli/alone.h"
 #include "cli/answer.h"
@@ -9,8 +10,11 @@
 #include "report/text.h"
 
 #include <getopt.h>
+#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
+
+#define DEFAULT_IN_FLIGHT 3 /* one computed, one begun by those who are done, one on its way */
 
 struct run_options {
     struct ad_target_options target;
@@ -18,6 +22,7 @@ struct run_options {
     const char *trace; /* file, or NULL */
     char **inputs;
     int ninputs, threads;
+    int in_flight; /* inferences at a time, on agents */
     bool local, resize;
 };
 
@@ -32,6 +37,8 @@ struct runner {
     struct ad_tensor *inputs, *outputs;  /* of the current inference */
     struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
     int64_t latency_ns, wall_ns;         /* added up */
+    double *walls;                       /* by inference, ms */
+    int64_t begin_ns, end_ns;            /* of all inferences */
     struct ad_trace trace;               /* of the last inference */
     int ninferences, done;
     json_t *runs;
@@ -91,16 +98,22 @@ static enum adaps_status init(struct runner *r, const struct run_options *option
     r->outputs = ad_calloc((size_t)r->graph->noutputs, sizeof *r->outputs);
     r->stats = ad_calloc(ndevices, sizeof *r->stats);
     r->sum = ad_calloc(ndevices, sizeof *r->sum);
+    r->walls = ad_calloc((size_t)r->ninferences, sizeof *r->walls);
     r->runs = options->target.json ? json_array() : NULL;
-    if (!r->inputs || !r->outputs || !r->stats || !r->sum)
+    if (!r->inputs || !r->outputs || !r->stats || !r->sum || !r->walls)
         return ad_error_memory(err, "run", ndevices);
     return open_names(r, err);
 }
 
-static void clear_tensors(struct runner *r)
+static void clear_inputs(struct runner *r)
 {
     for (int i = 0; r->inputs && i < r->graph->ninputs; i++)
         ad_tensor_fini(&r->inputs[i]);
+}
+
+static void clear_tensors(struct runner *r)
+{
+    clear_inputs(r);
     for (int i = 0; r->outputs && i < r->graph->noutputs; i++)
         ad_tensor_fini(&r->outputs[i]);
 }
@@ -115,6 +128,7 @@ static void fini(struct runner *r)
     ad_free(r->outputs);
     ad_free(r->stats);
     ad_free(r->sum);
+    ad_free(r->walls);
     ad_trace_fini(&r->trace);
     json_decref(r->runs);
     ad_target_fini(&r->target);
@@ -136,29 +150,39 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
     return status;
 }
 
-/* trace: keep the times of its steps. */
-static enum adaps_status run_once(struct runner *r, bool trace, int64_t *latency_ns,
-                                  struct adaps_error *err)
+/* Whether it runs on agents with others; what is traced runs alone. */
+static bool streams(const struct runner *r, int inference)
 {
+    return !r->options->local && !(r->options->trace && inference + 1 == r->ninferences);
+}
+
+/* The answer and its times: of the oldest in flight, or of one that runs now. */
+static enum adaps_status take_answer(struct runner *r, int inference, struct ad_run_stats *stats,
+                                     struct adaps_error *err)
+{
+    bool trace = r->options->trace && inference + 1 == r->ninferences;
+    if (streams(r, inference))
+        return ad_session_finish(r->session, r->outputs, stats, err);
+    enum adaps_status status = ADAPS_OK;
     if (r->options->local) {
-        enum adaps_status status = ad_alone_run(&r->alone, r->inputs, r->outputs, latency_ns, err);
-        r->wall_ns += *latency_ns;
+        status = ad_alone_run(&r->alone, r->inputs, r->outputs, &stats->latency_ns, err);
+        stats->wall_ns = stats->latency_ns;
         if (status == ADAPS_OK && trace)
             status = ad_alone_trace(&r->alone, &r->trace, err);
         return status;
     }
-    struct ad_run_stats stats = {.devices = r->stats};
-    if (trace) {
-        enum adaps_status made = ad_trace_init(&r->trace, r->target.plan, err);
-        if (made != ADAPS_OK)
-            return made;
-        stats.trace = &r->trace;
-    }
-    enum adaps_status status = ad_session_run(r->session, r->inputs, r->outputs, &stats, err);
-    if (status != ADAPS_OK)
-        return status;
-    *latency_ns = stats.latency_ns;
-    r->wall_ns += stats.wall_ns;
+    status = ad_trace_init(&r->trace, r->target.plan, err);
+    stats->trace = &r->trace;
+    return status == ADAPS_OK ? ad_session_run(r->session, r->inputs, r->outputs, stats, err)
+                              : status;
+}
+
+static void add_up(struct runner *r, const struct ad_run_stats *stats)
+{
+    r->end_ns = ad_clock_ns();
+    r->latency_ns += stats->latency_ns;
+    r->wall_ns += stats->wall_ns;
+    r->walls[r->done++] = (double)stats->wall_ns / 1e6;
     for (int d = 0; d < r->target.plan->cluster.ndevices; d++) {
         r->sum[d].compute_ns += r->stats[d].compute_ns;
         r->sum[d].wait_ns += r->stats[d].wait_ns;
@@ -166,7 +190,6 @@ static enum adaps_status run_once(struct runner *r, bool trace, int64_t *latency
         r->sum[d].bytes_sent += r->stats[d].bytes_sent;
         r->sum[d].messages_sent += r->stats[d].messages_sent;
     }
-    return ADAPS_OK;
 }
 
 /* Writes the files, or prints; keeps what --json will say. */
@@ -206,25 +229,71 @@ static enum adaps_status deliver(struct runner *r, int inference, char **files, 
     return status;
 }
 
-static enum adaps_status infer(struct runner *r, int inference, struct adaps_error *err)
+static char **files_of(const struct runner *r, int inference)
 {
-    char **files = r->options->inputs + (size_t)inference * (size_t)r->graph->ninputs;
+    return r->options->inputs + (size_t)inference * (size_t)r->graph->ninputs;
+}
+
+/* Reads the inputs of an inference, and sends them. */
+static enum adaps_status begin(struct runner *r, int inference, struct adaps_error *err)
+{
     enum adaps_status status = ADAPS_OK;
-    int64_t latency_ns = 0;
     for (int i = 0; status == ADAPS_OK && i < r->graph->ninputs; i++)
-        status = ad_tensor_io_load(r->graph, i, files[i], r->options->resize, &r->inputs[i], err);
+        status = ad_tensor_io_load(r->graph, i, files_of(r, inference)[i], r->options->resize,
+                                   &r->inputs[i], err);
     if (status == ADAPS_OK)
         status = open_place(r, err);
-    if (status == ADAPS_OK)
-        status =
-            run_once(r, r->options->trace && inference + 1 == r->ninferences, &latency_ns, err);
+    if (inference == 0)
+        r->begin_ns = ad_clock_ns();
+    if (status == ADAPS_OK && streams(r, inference)) {
+        status = ad_session_begin(r->session, r->inputs, err);
+        clear_inputs(r);
+    }
+    return status;
+}
+
+static enum adaps_status finish(struct runner *r, int inference, struct adaps_error *err)
+{
+    struct ad_run_stats stats = {.devices = r->stats};
+    enum adaps_status status = take_answer(r, inference, &stats, err);
     if (status == ADAPS_OK) {
-        r->latency_ns += latency_ns;
-        r->done++;
-        status = deliver(r, inference, files, latency_ns, err);
+        add_up(r, &stats);
+        status = deliver(r, inference, files_of(r, inference), stats.latency_ns, err);
     }
     clear_tensors(r);
     return status;
+}
+
+/* All inferences in the order of their inputs, several in flight. What cannot begin does not keep
+ * the answers of those before it. */
+static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK, begun = ADAPS_OK;
+    struct adaps_error why = {0};
+    int next = 0;
+    for (int i = 0; status == ADAPS_OK && i < r->ninferences; i++) {
+        while (begun == ADAPS_OK && next < r->ninferences &&
+               (next == i || (next - i < r->options->in_flight && streams(r, next))))
+            begun = begin(r, next++, &why);
+        if (begun != ADAPS_OK && i + 1 == next) { /* this is it */
+            *err = why;
+            return begun;
+        }
+        status = finish(r, i, err);
+    }
+    return status;
+}
+
+/* The p-th part of the sorted wall times, ms. */
+static double percentile(const struct runner *r, double p)
+{
+    int i = (int)ceil(p * r->done) - 1;
+    return r->walls[i < 0 ? 0 : i];
+}
+
+static double throughput(const struct runner *r)
+{
+    return r->end_ns > r->begin_ns ? r->done * 1e9 / (double)(r->end_ns - r->begin_ns) : 0;
 }
 
 static enum adaps_status print_devices(const struct runner *r, struct adaps_error *err)
@@ -254,6 +323,17 @@ static enum adaps_status print_devices(const struct runner *r, struct adaps_erro
     return status;
 }
 
+static void print_stream(const struct runner *r)
+{
+    if (r->done < 2)
+        return;
+    fprintf(stderr,
+            "stream: %.4g inferences/s, %d in flight; from input to answer: median %.4g ms, ",
+            throughput(r), r->options->local ? 1 : r->options->in_flight, percentile(r, 0.5));
+    fprintf(stderr, "90 %% %.4g ms, 99 %% %.4g ms, longest %.4g ms\n", percentile(r, 0.9),
+            percentile(r, 0.99), percentile(r, 1));
+}
+
 /* What it took, on stderr: the result alone is on stdout. */
 static enum adaps_status print_times(const struct runner *r, struct adaps_error *err)
 {
@@ -263,6 +343,7 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
         snprintf(of, sizeof of, ", mean of %d inferences", r->done);
     if (r->options->local) {
         fprintf(stderr, "latency: measured %s in this process%s\n", measured, of);
+        print_stream(r);
         return ADAPS_OK;
     }
     enum adaps_status status = print_devices(r, err);
@@ -276,6 +357,7 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
             measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
     fprintf(stderr, "exchanged per inference: %s in %.0f messages\n",
             ad_format_bytes(sent, bytes, sizeof bytes), messages);
+    print_stream(r);
     return status;
 }
 
@@ -308,9 +390,11 @@ static int print_json(struct runner *r)
                       planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
                       "messages", (double)r->sum[d].messages_sent / r->done));
     json_t *root = json_pack(
-        "{s:f, s:f, s:f, s:I, s:o, s:O}", "predicted_ms", (double)plan->schedule.makespan_ns / 1e6,
-        "latency_ms", mean_ms(r, r->latency_ns), "wall_ms", mean_ms(r, r->wall_ns),
-        "peak_memory_bytes", peak_memory(), "devices", devices, "runs", r->runs);
+        "{s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f}, s:I, s:o, s:O}", "predicted_ms",
+        (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
+        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r), "wall_percentiles_ms",
+        "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
+        percentile(r, 1), "peak_memory_bytes", peak_memory(), "devices", devices, "runs", r->runs);
     return ad_json_print(&ad_command_run, root);
 }
 
@@ -326,8 +410,9 @@ static int run_all(const struct run_options *options)
     struct runner runner;
     struct adaps_error err = {0};
     enum adaps_status status = init(&runner, options, &err);
-    for (int i = 0; status == ADAPS_OK && i < runner.ninferences; i++)
-        status = infer(&runner, i, &err);
+    if (status == ADAPS_OK)
+        status = infer_all(&runner, &err);
+    ad_stats_sort(runner.walls, (size_t)runner.done);
     if (status == ADAPS_OK && options->trace)
         status = ad_cli_write_file(options->trace, print_trace, &runner, &err);
     if (status == ADAPS_OK && !options->target.json)
@@ -343,16 +428,17 @@ static int run_all(const struct run_options *options)
 
 static int run_run(int argc, char **argv)
 {
-    enum { LOCAL = 512, RESIZE, THREADS, TRACE };
+    enum { LOCAL = 512, RESIZE, THREADS, TRACE, IN_FLIGHT };
     static const struct option longs[] = {AD_TARGET_LONGS,
                                           {"output", required_argument, NULL, 'o'},
                                           {"local", no_argument, NULL, LOCAL},
                                           {"resize", no_argument, NULL, RESIZE},
                                           {"threads", required_argument, NULL, THREADS},
                                           {"trace", required_argument, NULL, TRACE},
+                                          {"in-flight", required_argument, NULL, IN_FLIGHT},
                                           {0}};
-    struct run_options options = {0};
-    int64_t threads;
+    struct run_options options = {.in_flight = DEFAULT_IN_FLIGHT};
+    int64_t threads, in_flight;
     int option;
     while ((option = ad_cli_getopt(&ad_command_run, argc, argv, AD_TARGET_SHORTS "o:", longs)) !=
            -1) {
@@ -369,6 +455,11 @@ static int run_run(int argc, char **argv)
         else if (option == THREADS)
             return ad_cli_usage(&ad_command_run, "--threads '%s': a number from 1 to 64 expected",
                                 optarg);
+        else if (option == IN_FLIGHT && ad_parse_int(optarg, 1, AD_FLIGHTS_MOST, &in_flight))
+            options.in_flight = (int)in_flight;
+        else if (option == IN_FLIGHT)
+            return ad_cli_usage(&ad_command_run, "--in-flight '%s': a number from 1 to %d expected",
+                                optarg, AD_FLIGHTS_MOST);
         else if (ad_target_option(&ad_command_run, option, optarg, &options.target) != ADAPS_OK)
             return ADAPS_EUSAGE;
     }
@@ -396,6 +487,7 @@ const struct ad_command ad_command_run = {
         "                       for several inputs a folder, or a name with %d in it\n"
         "  --local              run in this process, on one device, without agents\n"
         "  --threads N          compute threads of --local\n"
+        "  --in-flight N        inferences of a stream at a time, 1 to 8 (default: 3)\n"
         "  --resize             scale pictures to the size that the network takes\n"
         "  --trace FILE         write the measured times of the last inference's steps, as a\n"
         "                       Chrome trace (Perfetto)\n" AD_TARGET_HELP,

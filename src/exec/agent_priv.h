@@ -16,6 +16,14 @@ struct ad_pending {
     bool set;
 };
 
+/* An inference that waits for the worker. */
+struct ad_queued_run {
+    struct ad_pending to;
+    zmq_msg_t inputs;
+    uint32_t deadline_ms;
+    bool trace;
+};
+
 struct ad_agent_session {
     bool open;
     bool ending; /* nobody is served any more; waits for the worker */
@@ -26,6 +34,8 @@ struct ad_agent_session {
     int fd; /* of the controller's connection */
     int64_t heard_ns;
     struct ad_pending job, abort, close;
+    struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
+    int first, queued;
 };
 
 struct ad_agent {

@@ -1,7 +1,8 @@
 /* The agent's side of a session. There is one at a time; the worker does what takes long, and this
  * thread answers pings meanwhile.
  *
- *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE
+ *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE;
+ *   further RUNs wait for their turn
  *   TRACE -> TRACED, when the latest RUN asked for it;  CLOCK -> TIME, also without a session
  *   PROFILE -> worker PROFILE -> PROFILED, a session of its own that ends with the answer
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
@@ -34,6 +35,15 @@ static void settle(struct ad_pending *pending)
     pending->set = false;
 }
 
+static void hand_over(struct ad_pending *from, struct ad_pending *to)
+{
+    zmq_msg_init(&to->route);
+    zmq_msg_move(&to->route, &from->route);
+    to->frame = from->frame;
+    to->set = true;
+    settle(from);
+}
+
 static int64_t after_ms(uint32_t ms)
 {
     return ad_clock_ns() + (int64_t)ms * 1000000;
@@ -45,8 +55,19 @@ static bool running(const struct ad_agent *agent)
            (agent->worker.job.kind == AD_JOB_RUN || agent->worker.job.kind == AD_JOB_PROFILE);
 }
 
+static void drop_queue(struct ad_agent_session *session)
+{
+    for (; session->queued > 0; session->queued--) {
+        struct ad_queued_run *run = &session->queue[session->first];
+        session->first = (session->first + 1) % AD_FLIGHTS_MOST;
+        settle(&run->to);
+        zmq_msg_close(&run->inputs);
+    }
+}
+
 void ad_agent_free_session(struct ad_agent *agent)
 {
+    drop_queue(&agent->session);
     settle(&agent->session.job);
     settle(&agent->session.abort);
     settle(&agent->session.close);
@@ -196,30 +217,57 @@ static enum adaps_status connect_session(struct ad_agent *agent, const struct ad
     return status;
 }
 
+/* Gives the idle worker the inference that has waited longest. */
+static void start_run(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    struct ad_worker *worker = &agent->worker;
+    struct ad_queued_run *run = &session->queue[session->first];
+    session->first = (session->first + 1) % AD_FLIGHTS_MOST;
+    session->queued--;
+    hand_over(&run->to, &session->job);
+    session->inference = session->job.frame.inference;
+    session->traced = false;
+    if (worker->inputs.bytes)
+        memcpy(worker->inputs.data, zmq_msg_data(&run->inputs), worker->inputs.bytes);
+    zmq_msg_close(&run->inputs);
+    worker->job.kind = AD_JOB_RUN;
+    worker->job.inference = session->inference;
+    worker->job.deadline_ns = after_ms(run->deadline_ms);
+    worker->job.trace = run->trace;
+    memset(run, 0, sizeof *run);
+    ad_worker_post(worker);
+}
+
 static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *message,
                                      struct adaps_error *err)
 {
     ProtobufCMessage *body;
+    struct ad_agent_session *session = &agent->session;
     struct ad_worker *worker = &agent->worker;
-    if (worker->busy || !agent->session.ready)
+    bool waits = worker->busy;
+    if (!session->ready || session->abort.set || (waits && worker->job.kind != AD_JOB_RUN))
         return ad_error_set(err, ADAPS_EAGENT, "RUN at the wrong time");
+    if (session->queued + waits >= AD_FLIGHTS_MOST)
+        return ad_error_set(err, ADAPS_EAGENT, "more than %d inferences at a time",
+                            AD_FLIGHTS_MOST);
     if (zmq_msg_size(&message->raw) != worker->inputs.bytes)
         return ad_error_set(err, ADAPS_EINPUT, "inputs of %zu bytes, the plan wants %zu here",
                             zmq_msg_size(&message->raw), worker->inputs.bytes);
     enum adaps_status status = ad_message_body(message, &adaps__wire__run__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
-    if (worker->inputs.bytes)
-        memcpy(worker->inputs.data, zmq_msg_data(&message->raw), worker->inputs.bytes);
-    pend(&agent->session.job, message);
-    agent->session.inference = message->frame.inference;
-    worker->job.kind = AD_JOB_RUN;
-    worker->job.inference = message->frame.inference;
-    worker->job.deadline_ns = after_ms(((const Adaps__Wire__Run *)body)->deadline_ms);
-    worker->job.trace = ((const Adaps__Wire__Run *)body)->trace;
-    agent->session.traced = false;
-    ad_worker_post(worker);
+    const Adaps__Wire__Run *request = (const Adaps__Wire__Run *)body;
+    struct ad_queued_run *run =
+        &session->queue[(session->first + session->queued) % AD_FLIGHTS_MOST];
+    *run = (struct ad_queued_run){.deadline_ms = request->deadline_ms, .trace = request->trace};
+    pend(&run->to, message);
+    zmq_msg_init(&run->inputs);
+    zmq_msg_move(&run->inputs, &message->raw);
+    session->queued++;
     ad_protobuf_free(body);
+    if (!waits)
+        start_run(agent);
     return ADAPS_OK;
 }
 
@@ -404,5 +452,9 @@ void ad_agent_worker_done(struct ad_agent *agent)
     } else {
         answer_job(agent, kind);
         ad_agent_drop_profile(agent);
+        if (!session->ready)
+            drop_queue(session);
+        else if (session->queued > 0 && !session->ending)
+            start_run(agent);
     }
 }

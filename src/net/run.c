@@ -1,4 +1,4 @@
-/* One inference on the agents, watched by pings. */
+/* Inferences on the agents, one or several at a time, watched by pings. */
 #include "base/clock.h"
 #include "net/describe.h"
 #include "net/session_priv.h"
@@ -31,7 +31,9 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
 {
     const struct ad_graph *graph = session->plan->graph;
     Adaps__Wire__Run run = ADAPS__WIRE__RUN__INIT;
-    run.deadline_ms = (uint32_t)(session->deadline_ns / 1000000);
+    /* who begins early waits for those before it, too */
+    int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying;
+    run.deadline_ms = (uint32_t)(deadline_ms < UINT32_MAX ? deadline_ms : UINT32_MAX);
     run.trace = trace;
     for (int i = 0; i < session->nremotes; i++) {
         if (i == session->source)
@@ -78,8 +80,8 @@ static enum adaps_status take_outputs(struct ad_session *session, struct ad_mess
     return ADAPS_OK;
 }
 
-static enum adaps_status take_done(struct ad_session *session, int index, struct ad_tensor *outputs,
-                                   struct ad_run_stats *stats, struct adaps_error *err)
+static enum adaps_status take_done(struct ad_session *session, int index, struct ad_flight *flight,
+                                   struct adaps_error *err)
 {
     struct ad_remote *remote = &session->remotes[index];
     ProtobufCMessage *body;
@@ -88,63 +90,95 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Done *done = (const Adaps__Wire__Done *)body;
-    if (stats && stats->devices)
-        stats->devices[remote->device] =
-            (struct ad_device_stats){.compute_ns = done->compute_ns,
-                                     .wait_ns = done->wait_ns,
-                                     .total_ns = done->total_ns,
-                                     .bytes_sent = done->bytes_sent,
-                                     .messages_sent = done->messages_sent};
-    if (stats && index == session->source)
-        stats->latency_ns = done->latency_ns;
+    flight->devices[remote->device] =
+        (struct ad_device_stats){.compute_ns = done->compute_ns,
+                                 .wait_ns = done->wait_ns,
+                                 .total_ns = done->total_ns,
+                                 .bytes_sent = done->bytes_sent,
+                                 .messages_sent = done->messages_sent};
+    if (index == session->source)
+        flight->latency_ns = done->latency_ns;
     ad_protobuf_free(body);
     if (index == session->source)
-        status = take_outputs(session, &remote->message, outputs, err);
+        status = take_outputs(session, &remote->message, flight->outputs, err);
     return status;
 }
 
+/* The inference in flight of this number, or NULL. */
+static struct ad_flight *flight_of(struct ad_session *session, uint32_t number)
+{
+    uint32_t behind = session->inference - number;
+    return behind < (uint32_t)session->flying ? &session->flights[number % AD_FLIGHTS_MOST] : NULL;
+}
+
+static struct ad_flight *oldest(struct ad_session *session)
+{
+    return flight_of(session, session->inference - (uint32_t)session->flying + 1);
+}
+
+static enum adaps_status take_answer(struct ad_session *session, int index,
+                                     struct ad_flight *flight, struct adaps_error *err)
+{
+    struct ad_outcome *outcome = &flight->outcomes[index];
+    const struct ad_message *message = &session->remotes[index].message;
+    int type = message->frame.type;
+    if (outcome->reply != AD_REPLY_NONE)
+        return ad_error_set(err, ADAPS_EAGENT, "it answered twice");
+    if (type == AD_FRAME_ERROR) {
+        ad_remote_error(message, &outcome->step, &outcome->err);
+        outcome->reply = AD_REPLY_FAILED;
+        return ADAPS_OK;
+    }
+    if (type != AD_FRAME_DONE)
+        return ad_error_set(err, ADAPS_EAGENT, "it answered %s to RUN", ad_frame_type_name(type));
+    outcome->reply = AD_REPLY_DONE;
+    return take_done(session, index, flight, err);
+}
+
 /* Notes what has come from one agent. */
-static void take_answers(struct ad_session *session, int index, struct ad_outcome *outcome,
-                         struct ad_tensor *outputs, struct ad_run_stats *stats)
+static void take_answers(struct ad_session *session, int index)
 {
     struct ad_remote *remote = &session->remotes[index];
+    struct ad_flight *flight = oldest(session);
+    struct adaps_error err;
     enum adaps_status status;
-    while ((status = ad_remote_recv(remote, &outcome->err)) == ADAPS_OK &&
-           outcome->reply == AD_REPLY_NONE) {
-        int type = remote->message.frame.type;
-        if (type == AD_FRAME_ERROR) {
-            ad_remote_error(&remote->message, &outcome->step, &outcome->err);
-            outcome->reply = AD_REPLY_FAILED;
-        } else if (type == AD_FRAME_DONE) {
-            status = take_done(session, index, outputs, stats, &outcome->err);
-            outcome->reply = AD_REPLY_DONE;
-        } else {
-            status = ad_error_set(&outcome->err, ADAPS_EAGENT, "it answered %s to RUN",
-                                  ad_frame_type_name(type));
-        }
+    while ((status = ad_remote_recv(remote, &err)) == ADAPS_OK) {
+        flight = flight_of(session, remote->message.frame.inference);
+        if (flight)
+            status = take_answer(session, index, flight, &err);
+        else
+            status = ad_error_set(&err, ADAPS_EAGENT, "it answered in inference %u",
+                                  remote->message.frame.inference);
         if (status != ADAPS_OK)
             break;
     }
-    if (status != ADAPS_OK && status != ADAPS_NO) {
-        outcome->reply = AD_REPLY_FAILED;
-        outcome->step = remote->step;
-    }
+    if (status == ADAPS_NO)
+        return;
+    flight = flight ? flight : oldest(session);
+    flight->outcomes[index] = (struct ad_outcome){AD_REPLY_FAILED, remote->step, err};
 }
 
-/* Waits for all. ADAPS_EAGENT without a message: see the outcomes. */
-static enum adaps_status gather(struct ad_session *session, struct ad_outcome *outcomes,
-                                struct ad_tensor *outputs, struct ad_run_stats *stats)
+/* Waits for all of the oldest inference. ADAPS_EAGENT: something is wrong with *culprit. */
+static enum adaps_status gather(struct ad_session *session, const struct ad_flight **culprit)
 {
+    const struct ad_flight *first = oldest(session);
     int64_t deadline = ad_clock_ns() + session->deadline_ns;
+    *culprit = first;
     for (;;) {
         bool all = true, wrong = false;
         for (int i = 0; i < session->nremotes; i++) {
-            take_answers(session, i, &outcomes[i], outputs, stats);
-            all = all && outcomes[i].reply == AD_REPLY_DONE;
-            wrong = wrong || outcomes[i].reply == AD_REPLY_FAILED;
+            take_answers(session, i);
+            all = all && first->outcomes[i].reply == AD_REPLY_DONE;
         }
         if (all)
             return ADAPS_OK;
+        for (uint32_t k = 0; k < (uint32_t)session->flying && !wrong; k++) {
+            *culprit = flight_of(session, first->number + k);
+            for (int i = 0; i < session->nremotes; i++)
+                wrong = wrong || (*culprit)->outcomes[i].reply == AD_REPLY_FAILED;
+        }
+        if (!wrong)
+            *culprit = first;
         int64_t now = ad_clock_ns();
         for (int i = 0; i < session->nremotes; i++) {
             ad_remote_ping(&session->remotes[i], now);
@@ -157,199 +191,127 @@ static enum adaps_status gather(struct ad_session *session, struct ad_outcome *o
     }
 }
 
-enum adaps_status ad_session_run(struct ad_session *session, const struct ad_tensor *inputs,
-                                 struct ad_tensor *outputs, struct ad_run_stats *stats,
+/* --- flights --- */
+
+static enum adaps_status prepare(struct ad_session *session, struct ad_flight *flight,
                                  struct adaps_error *err)
 {
-    int noutputs = session->plan->graph->noutputs;
-    struct ad_trace *trace = stats ? stats->trace : NULL;
+    size_t n = (size_t)session->nremotes, ndevices = (size_t)session->plan->cluster.ndevices;
+    size_t noutputs = (size_t)session->plan->graph->noutputs;
+    if (!flight->outcomes)
+        flight->outcomes = ad_calloc(n, sizeof *flight->outcomes);
+    if (!flight->devices)
+        flight->devices = ad_calloc(ndevices, sizeof *flight->devices);
+    if (!flight->outputs)
+        flight->outputs = ad_calloc(noutputs, sizeof *flight->outputs);
+    if (!flight->outcomes || !flight->devices || !flight->outputs)
+        return ad_error_memory(err, "inference", n * sizeof *flight->outcomes);
+    memset(flight->outcomes, 0, n * sizeof *flight->outcomes);
+    memset(flight->devices, 0, ndevices * sizeof *flight->devices);
+    flight->latency_ns = 0;
+    return ADAPS_OK;
+}
+
+void ad_session_drop_flights(struct ad_session *session)
+{
+    for (int f = 0; f < AD_FLIGHTS_MOST; f++) {
+        struct ad_flight *flight = &session->flights[f];
+        for (int i = 0; flight->outputs && i < session->plan->graph->noutputs; i++)
+            ad_tensor_fini(&flight->outputs[i]);
+        ad_free(flight->outcomes);
+        ad_free(flight->devices);
+        ad_free(flight->outputs);
+        *flight = (struct ad_flight){0};
+    }
+    session->flying = 0;
+}
+
+static enum adaps_status begin(struct ad_session *session, const struct ad_tensor *inputs,
+                               bool trace, struct adaps_error *err)
+{
     if (session->broken)
         return ad_error_set(err, ADAPS_EUSAGE,
                             "an inference of this session has failed: it can only be closed");
+    if (session->flying == AD_FLIGHTS_MOST)
+        return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish one",
+                            AD_FLIGHTS_MOST);
     enum adaps_status status = check_inputs(session, inputs, err);
     if (status != ADAPS_OK)
         return status;
-    struct ad_outcome *outcomes = ad_calloc((size_t)session->nremotes, sizeof *outcomes);
-    if (!outcomes)
-        return ad_error_memory(err, "inference", (size_t)session->nremotes * sizeof *outcomes);
-    memset(outputs, 0, (size_t)noutputs * sizeof *outputs);
-    if (stats) {
-        stats->latency_ns = 0;
-        if (stats->devices)
-            memset(stats->devices, 0,
-                   (size_t)session->plan->cluster.ndevices * sizeof *stats->devices);
-    }
-    if (trace)
-        status = ad_session_clocks(session, trace, false, err);
-    if (status != ADAPS_OK) {
-        session->broken = true;
-        ad_free(outcomes);
+    struct ad_flight *flight = &session->flights[(session->inference + 1) % AD_FLIGHTS_MOST];
+    status = prepare(session, flight, err);
+    if (status != ADAPS_OK)
         return status;
-    }
-    int64_t start = ad_clock_ns();
-    session->inference++;
-    for (int i = 0; i < session->nremotes; i++) {
+    for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
         remote->ping_ns = remote->last_ping_ns = 0;
         remote->step = 0;
     }
-    status = send_runs(session, inputs, trace != NULL, err);
-    if (status != ADAPS_OK)
-        session->broken = true;
-    else if (gather(session, outcomes, outputs, stats) != ADAPS_OK)
-        status = ad_session_post_mortem(session, outcomes, err);
-    else if (stats)
-        stats->wall_ns = ad_clock_ns() - start;
-    if (status == ADAPS_OK && trace) {
-        status = ad_session_fetch_trace(session, trace, err);
-        session->broken = status != ADAPS_OK;
-    }
-    if (status != ADAPS_OK)
-        for (int i = 0; i < noutputs; i++)
-            ad_tensor_fini(&outputs[i]);
-    ad_free(outcomes);
+    flight->number = ++session->inference;
+    flight->start_ns = ad_clock_ns();
+    session->flying++;
+    status = send_runs(session, inputs, trace, err);
+    session->broken = status != ADAPS_OK;
     return status;
 }
 
-/* --- after a failure --- */
-
-static void stop_others(struct ad_session *session, struct ad_outcome *outcomes)
+enum adaps_status ad_session_begin(struct ad_session *session, const struct ad_tensor *inputs,
+                                   struct adaps_error *err)
 {
-    for (int i = 0; i < session->nremotes; i++) {
-        struct ad_remote *remote = &session->remotes[i];
-        if (!remote->lost && outcomes[i].reply == AD_REPLY_NONE &&
-            ad_remote_send(remote, AD_FRAME_ABORT, session->inference, NULL, NULL, 0, NULL) !=
-                ADAPS_OK)
-            remote->lost = true;
-    }
+    return begin(session, inputs, false, err);
 }
 
-static void take_aborted(struct ad_remote *remote, struct ad_outcome *outcome)
+enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor *outputs,
+                                    struct ad_run_stats *stats, struct adaps_error *err)
 {
-    ProtobufCMessage *body;
-    while (outcome->reply == AD_REPLY_NONE && ad_remote_recv(remote, NULL) == ADAPS_OK) {
-        int type = remote->message.frame.type;
-        if (type == AD_FRAME_DONE) {
-            outcome->reply = AD_REPLY_DONE;
-        } else if (type == AD_FRAME_ERROR) {
-            ad_remote_error(&remote->message, &outcome->step, &outcome->err);
-            outcome->reply = AD_REPLY_FAILED;
-        } else if (type == AD_FRAME_ABORTED &&
-                   ad_message_body(&remote->message, &adaps__wire__where__descriptor, &body,
-                                   NULL) == ADAPS_OK) {
-            const Adaps__Wire__Where *where = (const Adaps__Wire__Where *)body;
-            outcome->step = where->step;
-            outcome->reply = where->finished ? AD_REPLY_DONE : AD_REPLY_ABORTED;
-            ad_protobuf_free(body);
+    const struct ad_flight *culprit;
+    size_t noutputs = (size_t)session->plan->graph->noutputs;
+    memset(outputs, 0, noutputs * sizeof *outputs);
+    if (session->broken || session->flying == 0)
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            session->broken ? "an inference of this session has failed"
+                                            : "no inference is in flight");
+    if (gather(session, &culprit) != ADAPS_OK)
+        return ad_session_post_mortem(session, culprit, err);
+    struct ad_flight *flight = oldest(session);
+    session->flying--;
+    memcpy(outputs, flight->outputs, noutputs * sizeof *outputs);
+    memset(flight->outputs, 0, noutputs * sizeof *outputs);
+    if (stats) {
+        stats->latency_ns = flight->latency_ns;
+        stats->wall_ns = ad_clock_ns() - flight->start_ns;
+        if (stats->devices)
+            memcpy(stats->devices, flight->devices,
+                   (size_t)session->plan->cluster.ndevices * sizeof *stats->devices);
+    }
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_session_run(struct ad_session *session, const struct ad_tensor *inputs,
+                                 struct ad_tensor *outputs, struct ad_run_stats *stats,
+                                 struct adaps_error *err)
+{
+    struct ad_trace *trace = stats ? stats->trace : NULL;
+    enum adaps_status status = ADAPS_OK;
+    if (session->flying > 0)
+        return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish them first",
+                            session->flying);
+    if (trace && !session->broken) {
+        status = check_inputs(session, inputs, err);
+        if (status == ADAPS_OK) {
+            status = ad_session_clocks(session, trace, false, err);
+            session->broken = status != ADAPS_OK;
         }
     }
-}
-
-/* Until everybody has said where it was, or is lost. Also those that have answered must show that
- * they live: the failure that they saw may be their own end, or another's. */
-static void hear_all(struct ad_session *session, struct ad_outcome *outcomes)
-{
-    int64_t longest = 0, start = ad_clock_ns();
-    for (int i = 0; i < session->nremotes; i++) {
-        struct ad_remote *remote = &session->remotes[i];
-        if (remote->patience_ns > longest)
-            longest = remote->patience_ns;
-        if (outcomes[i].reply == AD_REPLY_FAILED)
-            remote->ping_ns = remote->last_ping_ns = 0;
-    }
-    int64_t deadline = start + longest + AD_PING_NS;
-    for (;;) {
-        bool all = true;
-        int64_t now = ad_clock_ns();
-        for (int i = 0; i < session->nremotes; i++) {
-            struct ad_remote *remote = &session->remotes[i];
-            if (remote->lost)
-                continue;
-            take_aborted(remote, &outcomes[i]);
-            if (outcomes[i].reply == AD_REPLY_NONE)
-                ad_remote_ping(remote, now);
-            else if (ad_remote_recv(remote, NULL) != ADAPS_NO) /* what the monitor has to say */
-                continue;
-            all = all && (remote->lost || outcomes[i].reply != AD_REPLY_NONE);
-        }
-        if (all || now >= deadline)
-            return;
-        ad_remotes_sleep(session->remotes, session->nremotes, now + AD_PING_NS);
-    }
-}
-
-static void append(struct adaps_error *err, const char *text)
-{
-    size_t n = strlen(err->message);
-    snprintf(err->message + n, sizeof err->message - n, "%s", text);
-}
-
-static bool is_wait(const struct adaps_plan *plan, int device, int step)
-{
-    const struct ad_program *program = &plan->schedule.programs[device];
-    return step >= 0 && step < program->nsteps && program->steps[step].kind == AD_STEP_RECV;
-}
-
-/* "; NAME was at step ..." for everybody but the culprit. */
-static void tell_others(const struct ad_session *session, const struct ad_outcome *outcomes,
-                        int culprit, struct adaps_error *err)
-{
-    for (int i = 0; i < session->nremotes; i++) {
-        const struct ad_remote *remote = &session->remotes[i];
-        char where[400], text[500];
-        if (i == culprit)
-            continue;
-        int step = outcomes[i].reply == AD_REPLY_NONE ? remote->step : outcomes[i].step;
-        ad_step_where(session->plan, remote->device, step, where, sizeof where);
-        if (outcomes[i].reply == AD_REPLY_DONE)
-            snprintf(text, sizeof text, "; %s had finished", remote->name);
-        else
-            snprintf(text, sizeof text, "; %s was %s%s", remote->name,
-                     remote->lost                                   ? "lost, too, at "
-                     : is_wait(session->plan, remote->device, step) ? "waiting at "
-                                                                    : "at ",
-                     where);
-        append(err, text);
-    }
-}
-
-enum adaps_status ad_session_post_mortem(struct ad_session *session, struct ad_outcome *outcomes,
-                                         struct adaps_error *err)
-{
-    struct adaps_error story = {.status = ADAPS_EAGENT};
-    char where[400];
-    session->broken = true;
-    stop_others(session, outcomes);
-    int culprit = -1;
-    for (int i = 0; i < session->nremotes; i++) /* who failed first, before the abort spread */
-        if (outcomes[i].reply == AD_REPLY_FAILED && culprit < 0)
-            culprit = i;
-    hear_all(session, outcomes);
-    bool lost = false;
-    for (int i = session->nremotes - 1; i >= 0; i--)
-        if (session->remotes[i].lost) {
-            culprit = i;
-            lost = true;
-        }
-    const struct ad_remote *remote = culprit >= 0 ? &session->remotes[culprit] : NULL;
-    if (!remote) {
-        ad_error_set(&story, ADAPS_EAGENT, "inference %u was not done within %.3g s",
-                     session->inference, (double)session->deadline_ns * 1e-9);
-    } else if (lost) {
-        int step =
-            outcomes[culprit].reply == AD_REPLY_FAILED ? outcomes[culprit].step : remote->step;
-        ad_step_where(session->plan, remote->device, step, where, sizeof where);
-        ad_error_set(&story, ADAPS_EAGENT, "agent '%s' (%s) was lost in inference %u at %s: %s",
-                     remote->name, remote->address, session->inference, where, remote->cause);
-    } else {
-        const struct ad_outcome *outcome = &outcomes[culprit];
-        ad_step_where(session->plan, remote->device, outcome->step, where, sizeof where);
-        ad_error_set(&story, outcome->err.status ? outcome->err.status : ADAPS_EAGENT,
-                     "agent '%s' (%s) failed in inference %u at %s: %.300s", remote->name,
-                     remote->address, session->inference, where, outcome->err.message);
-    }
-    tell_others(session, outcomes, culprit, &story);
-    if (err)
-        *err = story;
-    return story.status;
+    if (status == ADAPS_OK)
+        status = begin(session, inputs, trace != NULL, err);
+    if (status == ADAPS_OK)
+        status = ad_session_finish(session, outputs, stats, err);
+    if (status != ADAPS_OK || !trace)
+        return status;
+    status = ad_session_fetch_trace(session, trace, err);
+    session->broken = status != ADAPS_OK;
+    for (int i = 0; i < session->plan->graph->noutputs && status != ADAPS_OK; i++)
+        ad_tensor_fini(&outputs[i]);
+    return status;
 }

@@ -289,6 +289,7 @@ void ad_session_close(struct ad_session *session)
         ad_remote_fini(&session->remotes[i]);
     if (session->context)
         zmq_ctx_term(session->context);
+    ad_session_drop_flights(session);
     ad_free(session->remotes);
     ad_free(session);
 }

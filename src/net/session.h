@@ -3,6 +3,7 @@
 #ifndef AD_NET_SESSION_H
 #define AD_NET_SESSION_H
 
+#include "net/frame.h"
 #include "net/trace.h"
 
 struct ad_session_options {
@@ -66,6 +67,18 @@ AD_MUST_CHECK enum adaps_status ad_session_run(struct ad_session *session,
                                                const struct ad_tensor *inputs,
                                                struct ad_tensor *outputs,
                                                struct ad_run_stats *stats, struct adaps_error *err);
+
+/* The same in two parts, so that several inferences are in flight: agents that have done their part
+ * of one begin the next, and inputs travel meanwhile. Answers come in the order of the inputs. At
+ * most AD_FLIGHTS_MOST; inputs are copied. ADAPS_EUSAGE: too many, or none to finish. A failure is
+ * that of all in flight. stats->trace is not used; wall_ns counts from the beginning. */
+AD_MUST_CHECK enum adaps_status ad_session_begin(struct ad_session *session,
+                                                 const struct ad_tensor *inputs,
+                                                 struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_session_finish(struct ad_session *session,
+                                                  struct ad_tensor *outputs,
+                                                  struct ad_run_stats *stats,
+                                                  struct adaps_error *err);
 void ad_session_close(struct ad_session *session);
 
 /* An agent's own account of itself. */

@@ -6,20 +6,7 @@
 #include "net/remote.h"
 #include "net/trace.h"
 
-struct ad_session {
-    const struct adaps_plan *plan;
-    void *context;
-    int64_t deadline_ns; /* how long, not when */
-    uint64_t id;
-    struct ad_remote *remotes; /* the agents that have a program */
-    int nremotes;
-    int source;         /* index in remotes */
-    uint32_t inference; /* of the latest run, from 1 */
-    bool broken;        /* can only be closed */
-    size_t input_bytes, output_bytes;
-};
-
-/* What each agent said in this inference. */
+/* What each agent said in an inference. */
 enum ad_reply {
     AD_REPLY_NONE,
     AD_REPLY_DONE,
@@ -30,6 +17,30 @@ struct ad_outcome {
     enum ad_reply reply;
     int step;
     struct adaps_error err;
+};
+
+/* An inference that has begun; its arrays are kept for the next in its place. */
+struct ad_flight {
+    uint32_t number;
+    int64_t start_ns, latency_ns;
+    struct ad_outcome *outcomes;     /* by remote */
+    struct ad_device_stats *devices; /* by device */
+    struct ad_tensor *outputs;       /* by output, when the source is done */
+};
+
+struct ad_session {
+    const struct adaps_plan *plan;
+    void *context;
+    int64_t deadline_ns; /* how long, not when */
+    uint64_t id;
+    struct ad_remote *remotes; /* the agents that have a program */
+    int nremotes;
+    int source;                                /* index in remotes */
+    uint32_t inference;                        /* of the latest that has begun, from 1 */
+    int flying;                                /* the latest so many are not finished: */
+    struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
+    bool broken;                               /* can only be closed */
+    size_t input_bytes, output_bytes;
 };
 
 /* --- traces (trace.c) --- */
@@ -72,12 +83,16 @@ AD_MUST_CHECK enum adaps_status ad_probe_take(const Adaps__Wire__Profiled *profi
                                               double *seconds, struct ad_probe_times *out,
                                               struct adaps_error *err);
 
-/* --- failures (run.c) --- */
+/* --- run.c --- */
+
+void ad_session_drop_flights(struct ad_session *session);
+
+/* --- failures (post_mortem.c) --- */
 
 /* After an inference went wrong: stops the other agents, finds out where everybody was, and says
- * who is to blame: a lost agent first, then the first that failed, else the deadline. `outcomes` is
- * by remote. Returns the status; the session is broken. */
-enum adaps_status ad_session_post_mortem(struct ad_session *session, struct ad_outcome *outcomes,
+ * who is to blame: a lost agent first, then the first that failed, else the deadline. Returns the
+ * status; the session is broken. */
+enum adaps_status ad_session_post_mortem(struct ad_session *session, const struct ad_flight *flight,
                                          struct adaps_error *err);
 
 #endif
