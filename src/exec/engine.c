@@ -1,5 +1,6 @@
 /* The engine: creation, steps, inputs and outputs. */
 #include "exec/engine_priv.h"
+#include "exec/machine.h"
 #include "exec/pixels.h"
 
 #include "base/clock.h"
@@ -117,6 +118,20 @@ static enum adaps_status build_tasks(struct ad_engine *e, const struct ad_build 
     return ADAPS_OK;
 }
 
+/* Every convolution knows whose weights are next. */
+static void look_ahead(struct ad_engine *e)
+{
+    const struct ad_conv *next = NULL;
+    for (size_t i = e->actions.count; i-- > 0;) {
+        struct ad_action *action = &e->actions.items[i];
+        if (action->kind != AD_ACTION_CONV)
+            continue;
+        if (next && next->packed != action->conv.packed)
+            ad_conv_look_ahead(&action->conv, next);
+        next = &action->conv;
+    }
+}
+
 static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *err)
 {
     for (int i = 0; i < e->program->nsteps; i++) {
@@ -158,9 +173,12 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     const struct ad_graph *graph = e->plan->graph;
     struct ad_last_packed *last = ad_calloc((size_t)graph->nops, sizeof *last);
     struct ad_rows rows = {NULL, 0};
-    struct ad_build b = {e->plan,          options->device, weights, e->buffers, e->pool,
-                         &e->weight_bytes, &e->actions,     last,    &rows};
+    struct ad_build b = {e->plan, options->device,     weights,     e->buffers,
+                         e->pool, &e->weight_bytes,    &e->actions, last,
+                         &rows,   options->slice_bytes};
     int nticks;
+    if (b.slice_bytes == 0)
+        b.slice_bytes = ad_machine_l2_bytes() / 4;
     if (!last)
         return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *last);
     enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
@@ -177,6 +195,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
         status = build_tasks(e, &b, err);
     ad_free(rows.data);
     ad_free(last);
+    look_ahead(e);
     if (status == ADAPS_OK)
         status = build_spans(e, err);
     return status == ADAPS_OK ? prepare_levels(e, err) : status;
@@ -221,8 +240,7 @@ void ad_engine_free(struct ad_engine *e)
     if (!e)
         return;
     for (size_t i = 0; i < e->actions.count; i++)
-        if (e->actions.items[i].kind == AD_ACTION_XNN)
-            ad_xnn_free(e->actions.items[i].xnn);
+        ad_action_free(&e->actions.items[i]);
     for (int i = 0; e->spans && i < e->program->nsteps; i++)
         ad_free(e->spans[i].spans);
     for (int v = 0; e->buffers && v < e->plan->graph->nvalues; v++)

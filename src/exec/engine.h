@@ -39,8 +39,10 @@ struct ad_engine_options {
     int device;                 /* index in the plan */
     int threads;                /* compute threads; 0 = the plan's; 1 = no pool */
     const volatile int *cancel; /* when it becomes non-zero the engine stops between tasks */
-    double speed; /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
-                     time / wall time of the compute steps is this fraction (FACTS) */
+    size_t slice_bytes; /* packed weights of a convolution that are used at all pixels before the
+                           next are: 0 = half the L2 cache. Changes no bit */
+    double speed;       /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
+                           time / wall time of the compute steps is this fraction (FACTS) */
 };
 
 struct ad_engine;

@@ -3,6 +3,7 @@
 #ifndef AD_EXEC_ENGINE_PRIV_H
 #define AD_EXEC_ENGINE_PRIV_H
 
+#include "exec/conv.h"
 #include "exec/engine.h"
 #include "exec/packed.h"
 #include "exec/kernels.h"
@@ -62,7 +63,13 @@ static inline struct ad_view ad_matrix_view(float *data, int64_t rows, int64_t c
                             .sw = stride};
 }
 
-enum ad_action_kind { AD_ACTION_XNN, AD_ACTION_ELEMENTWISE, AD_ACTION_POOLING, AD_ACTION_LRN };
+enum ad_action_kind {
+    AD_ACTION_XNN,
+    AD_ACTION_ELEMENTWISE,
+    AD_ACTION_POOLING,
+    AD_ACTION_LRN,
+    AD_ACTION_CONV
+};
 
 struct ad_action {
     enum ad_action_kind kind;
@@ -71,6 +78,7 @@ struct ad_action {
         struct ad_elementwise elementwise;
         struct ad_pooling pooling;
         struct ad_lrn lrn;
+        struct ad_conv conv; /* owns a part of its packed weights (exec/packed.h) */
     };
 };
 
@@ -85,6 +93,9 @@ struct ad_last_packed {
     int64_t r0, r1;
     struct ad_packed packed;
 };
+
+/* Forgets what was packed of other rows. */
+struct ad_packed *ad_last_packed_of(struct ad_last_packed *last, int64_t r0, int64_t r1);
 
 /* Room for rows of weights while they are packed, taken once: blocks of all sizes between the
  * packed ones would leave holes behind. */
@@ -103,6 +114,7 @@ struct ad_build {
     struct ad_actions *actions;
     struct ad_last_packed *last; /* by op */
     struct ad_rows *rows;
+    size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
 };
 
 /* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
@@ -129,6 +141,12 @@ AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
                                                   const struct ad_scratch *scratch, bool clamp,
                                                   struct adaps_error *err);
 
+/* Whether it is a convolution that exec/conv.h computes, and its actions, made by task_conv.c. */
+bool ad_task_is_ours(const struct ad_op *op);
+AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
+                                                   const struct ad_task *task, bool clamp,
+                                                   struct adaps_error *err);
+
 AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
                                                struct adaps_error *err);
 
@@ -144,7 +162,15 @@ AD_MUST_CHECK enum adaps_status ad_task_weight(const struct ad_build *build, int
                                                int64_t r1, int64_t rows, float *to,
                                                struct adaps_error *err);
 
+/* The same of an op's weight and bias (NULL when it has none), to build->rows. */
+AD_MUST_CHECK enum adaps_status ad_task_weights(const struct ad_build *build,
+                                                const struct ad_op *op, int64_t r0, int64_t r1,
+                                                int64_t rows, float **kernel, float **bias,
+                                                struct adaps_error *err);
+
 AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,
                                               struct pthreadpool *pool, struct adaps_error *err);
+
+void ad_action_free(struct ad_action *action);
 
 #endif

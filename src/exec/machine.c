@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 static void look_memory(struct ad_machine *out)
 {
@@ -74,6 +75,38 @@ static void look_cpu(struct ad_machine *out)
         out->frequency_hz = khz * 1e3;
     if (file)
         fclose(file);
+}
+
+#define LEAST_L2 ((size_t)256 << 10)
+
+/* "512K" or "2M" */
+static size_t cache_size(const char *path)
+{
+    FILE *file = fopen(path, "re");
+    unsigned long size = 0;
+    char unit = ' ';
+    int n = file ? fscanf(file, "%lu%c", &size, &unit) : 0;
+    if (file)
+        fclose(file);
+    if (n < 1 || size > 1 << 20)
+        return 0;
+    return size << (n == 2 && unit == 'M' ? 20 : n == 2 && unit == 'K' ? 10 : 0);
+}
+
+size_t ad_machine_l2_bytes(void)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < 8 && bytes == 0; i++) {
+        char path[96];
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+        if (cache_size(path) != 2) /* a number, too */
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        bytes = cache_size(path);
+    }
+    if (bytes == 0 && sysconf(_SC_LEVEL2_CACHE_SIZE) > 0)
+        bytes = (size_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > LEAST_L2 ? bytes : LEAST_L2;
 }
 
 void ad_machine_look(struct ad_machine *out)

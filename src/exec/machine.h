@@ -16,4 +16,7 @@ struct ad_machine {
 };
 void ad_machine_look(struct ad_machine *out);
 
+/* The second-level cache of the first core, in bytes; when nobody knows, what a small core has. */
+size_t ad_machine_l2_bytes(void);
+
 #endif

@@ -1,6 +1,7 @@
-/* What one task does, as a list of actions. XNNPACK computes convolutions, dense layers, global
- * average pooling and softmax (task_xnn.c). Everything else is ours: XNNPACK's other operators want
- * dense operands, and choose kernels by the shape of the tile, which must not change a bit. */
+/* What one task does, as a list of actions. XNNPACK computes dense layers, global average pooling,
+ * softmax and the convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is
+ * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
+ * which must not change a bit. */
 #include "exec/engine_priv.h"
 
 #include <math.h>
@@ -78,8 +79,19 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_LRN:
         ad_lrn_run(&action->lrn, pool);
         break;
+    case AD_ACTION_CONV:
+        ad_conv_run(&action->conv, pool);
+        break;
     }
     return ADAPS_OK;
+}
+
+void ad_action_free(struct ad_action *action)
+{
+    if (action->kind == AD_ACTION_XNN)
+        ad_xnn_free(action->xnn);
+    else if (action->kind == AD_ACTION_CONV)
+        ad_packed_free((void *)(uintptr_t)action->conv.packed);
 }
 
 /* --- weights --- */
@@ -108,6 +120,38 @@ enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64
     memset(to + (r1 - r0) * w->row_elements, 0,
            (size_t)((rows - (r1 - r0)) * w->row_elements) * sizeof *to);
     return build->weights->read(build->weights->self, slice, r0, r1, to, err);
+}
+
+enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_op *op, int64_t r0,
+                                  int64_t r1, int64_t channels, float **kernel, float **bias,
+                                  struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    struct ad_rows *rows = build->rows;
+    size_t row = (size_t)graph->weights[op->weight].row_elements;
+    size_t count = (size_t)channels * row, bytes;
+    bytes = (count + (size_t)channels) * sizeof **kernel;
+    if (bytes > rows->bytes) {
+        ad_free(rows->data);
+        *rows = (struct ad_rows){ad_alloc_aligned(bytes), bytes};
+        if (!rows->data) {
+            rows->bytes = 0;
+            return ad_error_memory(err, "weights", bytes);
+        }
+    }
+    *kernel = rows->data;
+    *bias = op->bias >= 0 ? rows->data + count : NULL;
+    enum adaps_status status = ad_task_weight(build, op->weight, r0, r1, channels, *kernel, err);
+    if (status == ADAPS_OK && *bias)
+        status = ad_task_weight(build, op->bias, r0, r1, channels, *bias, err);
+    return status;
+}
+
+struct ad_packed *ad_last_packed_of(struct ad_last_packed *last, int64_t r0, int64_t r1)
+{
+    if (last->r0 != r0 || last->r1 != r1)
+        *last = (struct ad_last_packed){.r0 = r0, .r1 = r1};
+    return &last->packed;
 }
 
 /* --- our kernels --- */
@@ -352,6 +396,10 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     struct ad_view in, out;
     *clamped = false;
+    if (ad_task_is_ours(op)) {
+        *clamped = !function_follows(op);
+        return ad_task_build_conv(build, task, *clamped, err);
+    }
     switch (op->kind) {
     case AD_OP_CONV:
     case AD_OP_FC:

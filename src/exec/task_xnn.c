@@ -9,8 +9,8 @@
 
 static bool uses_xnn(const struct ad_op *op)
 {
-    return op->kind == AD_OP_CONV || op->kind == AD_OP_FC || op->kind == AD_OP_GAP ||
-           op->kind == AD_OP_SOFTMAX;
+    return (op->kind == AD_OP_CONV && !ad_task_is_ours(op)) || op->kind == AD_OP_FC ||
+           op->kind == AD_OP_GAP || op->kind == AD_OP_SOFTMAX;
 }
 
 /* --- operands --- */
@@ -136,12 +136,9 @@ static bool may_share(const struct ad_op *op)
 static struct ad_packed *shared_weights(const struct ad_build *build, const struct ad_task *task,
                                         int64_t r0, int64_t r1)
 {
-    struct ad_last_packed *last = &build->last[task->op];
     if (!may_share(&build->plan->graph->ops[task->op]))
         return NULL;
-    if (last->r0 != r0 || last->r1 != r1)
-        *last = (struct ad_last_packed){.r0 = r0, .r1 = r1};
-    return &last->packed;
+    return ad_last_packed_of(&build->last[task->op], r0, r1);
 }
 
 double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
@@ -154,7 +151,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     if (op->weight < 0 || r0 >= r1)
         return 0;
-    if (op->kind == AD_OP_CONV && taps > 1)
+    if (op->kind == AD_OP_CONV && taps > 1 && !ad_task_is_ours(op))
         bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *);
     if (may_share(op) && last[task->op].r0 == r0 && last[task->op].r1 == r1)
         return bytes;
@@ -169,33 +166,6 @@ struct part {
     int64_t r0, r1, channels;
 };
 
-/* To build->rows. *bias is NULL when there is none. */
-static enum adaps_status read_weights(const struct ad_build *build, const struct ad_op *op,
-                                      const struct part *part, float **kernel, float **bias,
-                                      struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    struct ad_rows *rows = build->rows;
-    size_t row = (size_t)graph->weights[op->weight].row_elements;
-    size_t count = (size_t)part->channels * row, bytes;
-    bytes = (count + (size_t)part->channels) * sizeof **kernel;
-    if (bytes > rows->bytes) {
-        ad_free(rows->data);
-        *rows = (struct ad_rows){ad_alloc_aligned(bytes), bytes};
-        if (!rows->data) {
-            rows->bytes = 0;
-            return ad_error_memory(err, "weights", bytes);
-        }
-    }
-    *kernel = rows->data;
-    *bias = op->bias >= 0 ? rows->data + count : NULL;
-    enum adaps_status status =
-        ad_task_weight(build, op->weight, part->r0, part->r1, part->channels, *kernel, err);
-    if (status == ADAPS_OK && *bias)
-        status = ad_task_weight(build, op->bias, part->r0, part->r1, part->channels, *bias, err);
-    return status;
-}
-
 static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,
                                        const struct part *part, const struct ad_xnn_io *io,
                                        const struct ad_view *in, struct xnn_operator **xnn,
@@ -205,7 +175,8 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
     const struct ad_op *op = &graph->ops[task->op];
     float *kernel = NULL, *bias = NULL;
     struct ad_packed *packed = shared_weights(build, task, part->r0, part->r1);
-    enum adaps_status status = read_weights(build, op, part, &kernel, &bias, err);
+    enum adaps_status status =
+        ad_task_weights(build, op, part->r0, part->r1, part->channels, &kernel, &bias, err);
     if (status == ADAPS_OK && op->kind == AD_OP_FC) {
         struct ad_xnn_fc fc = {*io,    (size_t)in->w, (size_t)in->c, (size_t)part->channels,
                                kernel, bias,          packed};

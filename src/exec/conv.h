@@ -1,0 +1,52 @@
+/* Convolutions of one group by our own loops, on x86 with fused multiply-adds (AVX2 or AVX-512):
+ * XNNPACK's tiles leave a third of these processors unused. Elsewhere ad_conv_able() is false.
+ *
+ * Output channels lie in panels of packed weights; as many panels as fit a part of the L2 cache (a
+ * slice) are computed at all pixels before the next are. Neither tile nor slice changes a bit: see
+ * exec/conv_tile.h. Operands are strided views; pads are zeros that nobody stores. */
+#ifndef AD_EXEC_CONV_H
+#define AD_EXEC_CONV_H
+
+#include "exec/kernels.h"
+
+#define AD_CONV_TAPS 256 /* larger windows are XNNPACK's */
+
+struct ad_conv {
+    struct ad_view in, out; /* in.h = 0 (and data NULL): nothing but padding is read */
+    struct ad_view add;     /* as out: added before clamping; data NULL: nothing */
+    struct ad_window window;
+    int32_t top, left;   /* padding */
+    const float *packed; /* ad_conv_pack() */
+    const float *ahead;  /* what the next convolution will read first; NULL: nothing is known */
+    int64_t ahead_floats;
+    int64_t slice; /* output channels computed at a time: a multiple of ad_conv_panel() */
+    float clamp_min, clamp_max;
+};
+
+/* Whether this processor can. */
+bool ad_conv_able(void);
+
+/* Test hook: vectors of at most so many floats (8: AVX2, less: nothing is able) from now on; 16 at
+ * first. What was packed before is of no use afterwards. */
+void ad_conv_limit_lanes(int lanes);
+
+/* Channels of a panel. */
+int64_t ad_conv_panel(void);
+
+/* Channels whose weights (depth * taps each) take at most `bytes`, one panel at least. */
+int64_t ad_conv_slice(int64_t depth, int64_t taps, size_t bytes);
+
+/* Floats that `channels` output channels take packed. False on overflow. */
+bool ad_conv_packed(int64_t channels, int64_t depth, int64_t taps, size_t *floats);
+
+/* Packs output channels [first, first + n) of `channels`; first is a multiple of ad_conv_panel(),
+ * as n is unless they are the last. kernel: n x taps x depth; bias: n or NULL. */
+void ad_conv_pack(float *packed, int64_t channels, int64_t depth, int64_t taps, int64_t first,
+                  int64_t n, const float *kernel, const float *bias);
+
+/* conv will fetch the first weights of `next` into the cache while it computes. */
+void ad_conv_look_ahead(struct ad_conv *conv, const struct ad_conv *next);
+
+void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool);
+
+#endif

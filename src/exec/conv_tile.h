@@ -1,0 +1,102 @@
+/* The inner loops of exec/conv.c for one instruction set, which the including file has chosen
+ * (#pragma GCC target): it defines LANES (floats of a vector), ROWS (pixels of a tile) and
+ * BROADCAST(p), a vector of *p read from memory (compilers make two instructions of it, of which
+ * one takes the place of a multiply-add). ROWS * 2 sums, two vectors of weights and one of input
+ * are to fit the registers.
+ *
+ * Each output element is bias + x0 * w0 + x1 * w1 + ..., in the order of the taps and channels,
+ * with fused multiply-adds: the same on every processor that has them, and what XNNPACK computes
+ * there. */
+#include "exec/conv_kernel.h"
+
+#include <string.h>
+
+#pragma GCC optimize("fp-contract=fast")
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+
+static inline __attribute__((always_inline)) vec load(const float *p)
+{
+    vec v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* A NaN stays; of equal numbers x. */
+static inline __attribute__((always_inline)) vec clamp(vec x, float lo, float hi)
+{
+    return MIN((vec){0} + hi, MAX((vec){0} + lo, x));
+}
+
+/* The sums of a tile, clamped, to its pixels: `channels` of each, and what is to be added first. */
+static inline __attribute__((always_inline)) void
+finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
+{
+#pragma GCC unroll 16
+    for (int m = 0; m < rows; m++) {
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++) {
+            int64_t at = job->c0 + v * LANES, n = job->channels - v * LANES;
+            if (n >= LANES) {
+                vec x = job->add ? acc[m][v] + load(job->add[m] + at) : acc[m][v];
+                x = clamp(x, job->lo, job->hi);
+                memcpy(job->out[m] + at, &x, sizeof x);
+            } else if (n > 0) {
+                vec x = {0};
+                if (job->add)
+                    memcpy(&x, job->add[m] + at, (size_t)n * sizeof(float));
+                x = clamp(job->add ? acc[m][v] + x : acc[m][v], job->lo, job->hi);
+                memcpy(job->out[m] + at, &x, (size_t)n * sizeof(float));
+            }
+        }
+    }
+}
+
+static inline __attribute__((always_inline)) void tile(const int rows, const int vectors,
+                                                       const struct ad_conv_job *job)
+{
+    vec acc[ROWS][2];
+    const float *w = job->weights, *ahead = job->ahead;
+#pragma GCC unroll 16
+    for (int m = 0; m < rows; m++)
+#pragma GCC unroll 2
+        for (int v = 0; v < vectors; v++)
+            acc[m][v] = load(w + v * LANES);
+    w += vectors * LANES;
+    for (int64_t t = 0; t < job->taps; t++) {
+        const float *x[ROWS];
+#pragma GCC unroll 16
+        for (int m = 0; m < rows; m++)
+            x[m] = job->in[t * AD_CONV_ROWS + m];
+#pragma GCC unroll 2
+        for (int64_t c = 0; c < job->depth; c++, w += vectors * LANES, ahead += job->ahead_step) {
+            vec b[2];
+            __builtin_prefetch(ahead, 0, 2);
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                b[v] = load(w + v * LANES);
+#pragma GCC unroll 16
+            for (int m = 0; m < rows; m++) {
+                vec a = BROADCAST(x[m] + c);
+#pragma GCC unroll 2
+                for (int v = 0; v < vectors; v++)
+                    acc[m][v] = a * b[v] + acc[m][v];
+            }
+        }
+    }
+    finish(acc, rows, vectors, job);
+}
+
+#define TILE(rows)                                                                                 \
+    static void tile_##rows##_1(const struct ad_conv_job *job)                                     \
+    {                                                                                              \
+        tile(rows, 1, job);                                                                        \
+    }                                                                                              \
+    static void tile_##rows##_2(const struct ad_conv_job *job)                                     \
+    {                                                                                              \
+        tile(rows, 2, job);                                                                        \
+    }
+#define TILES(rows)                                                                                \
+    {                                                                                              \
+        tile_##rows##_1, tile_##rows##_2                                                           \
+    }

@@ -1,0 +1,92 @@
+/* Tasks that exec/conv.h computes: their views, and their weights, packed a part at a time. */
+#include "exec/engine_priv.h"
+
+#include <math.h>
+
+bool ad_task_is_ours(const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV && op->groups == 1 &&
+           (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS && ad_conv_able();
+}
+
+/* Packs rows [r0, r1), as many at a time as there is room for. */
+static enum adaps_status pack(const struct ad_build *build, const struct ad_op *op, int64_t r0,
+                              int64_t r1, int64_t depth, int64_t taps, float *packed,
+                              struct adaps_error *err)
+{
+    int64_t panel = ad_conv_panel(), row = depth * taps;
+    int64_t room = (int64_t)(build->rows->bytes / sizeof(float)) / (row + 1);
+    int64_t step = room < panel ? panel : room / panel * panel;
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t first = r0; first < r1 && status == ADAPS_OK; first += step) {
+        int64_t n = r1 - first < step ? r1 - first : step;
+        float *kernel = NULL, *bias = NULL;
+        status = ad_task_weights(build, op, first, first + n, n, &kernel, &bias, err);
+        if (status == ADAPS_OK)
+            ad_conv_pack(packed, r1 - r0, depth, taps, first - r0, n, kernel, bias);
+    }
+    return status;
+}
+
+/* The packed weights of a task: those of the op's part before it, or its own. The caller's
+ * (ad_packed_free). */
+static enum adaps_status take_packed(const struct ad_build *build, const struct ad_task *task,
+                                     int64_t depth, int64_t taps, float **out,
+                                     struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    enum adaps_status status = ADAPS_OK;
+    int64_t r0, r1;
+    size_t floats, bytes;
+    bool fresh;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (!ad_conv_packed(r1 - r0, depth, taps, &floats) ||
+        !ad_size_mul(floats, sizeof **out, &bytes))
+        return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
+    ad_packed_begin(ad_last_packed_of(&build->last[task->op], r0, r1));
+    *out = ad_packed_alloc(bytes, &fresh);
+    if (!*out)
+        status = ad_error_memory(err, "packed weights", bytes);
+    else if (fresh)
+        status = pack(build, op, r0, r1, depth, taps, *out, err);
+    ad_packed_end(status == ADAPS_OK);
+    if (status == ADAPS_OK && fresh)
+        *build->weight_bytes += bytes;
+    if (status != ADAPS_OK && *out)
+        ad_packed_free(*out);
+    return status;
+}
+
+enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
+                                     bool clamp, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    int64_t depth = graph->values[op->inputs[0]].box.c;
+    int64_t taps = (int64_t)op->window.kh * op->window.kw;
+    struct ad_conv conv = {
+        .in = {.c = depth},
+        .out = ad_buffer_view(&build->buffers[op->output], task->region),
+        .window = op->window,
+        .top = pads.top,
+        .left = pads.left,
+        .slice = ad_conv_slice(depth, taps, build->slice_bytes),
+        .clamp_min = clamp ? op->clamp_min : -INFINITY,
+        .clamp_max = clamp ? op->clamp_max : INFINITY,
+    };
+    if (!ad_region_empty(need))
+        conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
+    float *packed = NULL;
+    enum adaps_status status = take_packed(build, task, depth, taps, &packed, err);
+    if (status != ADAPS_OK)
+        return status;
+    conv.packed = packed;
+    struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
+    status = ad_actions_add(build->actions, action, err);
+    if (status != ADAPS_OK)
+        ad_action_free(&action);
+    return status;
+}

@@ -1,0 +1,243 @@
+/* Our own convolutions against one multiply-add after the other: the same bits, whatever the tile,
+ * the slice, the parts in which weights were packed, and the instruction set. */
+#include "base/rng.h"
+#include "exec/conv.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 1234.5f
+
+/* A convolution with all that it needs, and what must come out. */
+struct fixture {
+    struct ad_conv conv;
+    int64_t taps, gap_in, gap_out; /* gaps: floats between pixels that are nobody's */
+    float *in, *out, *add, *kernel, *bias, *packed, *want;
+    size_t out_floats;
+};
+
+static float *random_floats(struct ad_rng *rng, size_t n)
+{
+    float *data = malloc((n ? n : 1) * sizeof *data); /* a sanitizer sees what is beyond */
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < n; i++)
+        data[i] = ad_rng_float(rng) - 0.5f;
+    return data;
+}
+
+static struct ad_view make_view(float *data, int64_t n, int64_t h, int64_t w, int64_t c,
+                                int64_t gap)
+{
+    struct ad_view v = {data, n, h, w, c, 0, 0, c + gap};
+    v.sh = w * v.sw + gap;
+    v.sn = h * v.sh + gap;
+    return v;
+}
+
+static int32_t up_to(struct ad_rng *rng, int32_t least, int32_t most)
+{
+    return least + (int32_t)ad_rng_below(rng, (uint32_t)(most - least + 1));
+}
+
+/* The output of one element, in the order of taps and channels. */
+static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, int64_t c)
+{
+    const struct ad_conv *conv = &f->conv;
+    const struct ad_window *w = &conv->window;
+    float sum = f->bias ? f->bias[c] : 0;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t j = 0; j < w->kw; j++) {
+            int64_t iy = y * w->sh - conv->top + i * w->dh, ix = x * w->sw - conv->left + j * w->dw;
+            if (iy < 0 || iy >= conv->in.h || ix < 0 || ix >= conv->in.w)
+                continue;
+            const float *from =
+                conv->in.data + n * conv->in.sn + iy * conv->in.sh + ix * conv->in.sw;
+            const float *k = f->kernel + (c * f->taps + i * w->kw + j) * conv->in.c;
+            for (int64_t d = 0; d < conv->in.c; d++)
+                sum = fmaf(from[d], k[d], sum);
+        }
+    if (conv->add.data)
+        sum += conv->add.data[n * conv->add.sn + y * conv->add.sh + x * conv->add.sw + c];
+    sum = sum < conv->clamp_min ? conv->clamp_min : sum;
+    return sum > conv->clamp_max ? conv->clamp_max : sum;
+}
+
+static void pack(struct fixture *f, struct ad_rng *rng)
+{
+    const struct ad_conv *conv = &f->conv;
+    int64_t row = f->taps * conv->in.c, panel = ad_conv_panel(), n;
+    size_t floats;
+    ck_assert(ad_conv_packed(conv->out.c, conv->in.c, f->taps, &floats));
+    f->packed = ad_alloc_aligned(floats * sizeof *f->packed);
+    for (int64_t first = 0; first < conv->out.c; first += n) {
+        n = panel * up_to(rng, 1, 3);
+        n = n < conv->out.c - first ? n : conv->out.c - first;
+        ad_conv_pack(f->packed, conv->out.c, conv->in.c, f->taps, first, n, f->kernel + first * row,
+                     f->bias ? f->bias + first : NULL);
+    }
+    f->conv.packed = f->packed;
+}
+
+static void make(struct fixture *f, struct ad_rng *rng)
+{
+    struct ad_window w = {.kh = up_to(rng, 1, 4),
+                          .kw = up_to(rng, 1, 4),
+                          .sh = up_to(rng, 1, 3),
+                          .sw = up_to(rng, 1, 3),
+                          .dh = up_to(rng, 1, 2),
+                          .dw = up_to(rng, 1, 2)};
+    int32_t top = up_to(rng, 0, 3), left = up_to(rng, 0, 3), n = up_to(rng, 1, 2);
+    int32_t oh = up_to(rng, 1, 9), ow = up_to(rng, 1, 19), depth = up_to(rng, 1, 40);
+    int32_t channels = up_to(rng, 1, 150);
+    int32_t ih = (oh - 1) * w.sh + (w.kh - 1) * w.dh + 1 - top - up_to(rng, 0, 2);
+    int32_t iw = (ow - 1) * w.sw + (w.kw - 1) * w.dw + 1 - left - up_to(rng, 0, 2);
+    bool nothing = ih <= 0 || iw <= 0;
+    *f = (struct fixture){
+        .taps = (int64_t)w.kh * w.kw, .gap_in = up_to(rng, 0, 3), .gap_out = up_to(rng, 0, 20)};
+    struct ad_view in = make_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, depth, f->gap_in);
+    struct ad_view out = make_view(NULL, n, oh, ow, channels, f->gap_out);
+    f->in = nothing ? NULL : random_floats(rng, (size_t)(n * in.sn));
+    f->out_floats = (size_t)(n * out.sn);
+    f->out = random_floats(rng, f->out_floats);
+    f->want = random_floats(rng, f->out_floats);
+    f->kernel = random_floats(rng, (size_t)(channels * f->taps * depth));
+    f->bias = up_to(rng, 0, 3) ? random_floats(rng, (size_t)channels) : NULL;
+    f->add = up_to(rng, 0, 1) ? random_floats(rng, f->out_floats) : NULL;
+    in.data = f->in;
+    out.data = f->out;
+    f->conv = (struct ad_conv){.in = in,
+                               .out = out,
+                               .window = w,
+                               .top = top,
+                               .left = left,
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY};
+    if (f->add) {
+        f->conv.add = out;
+        f->conv.add.data = f->add;
+    }
+    if (up_to(rng, 0, 1)) {
+        f->conv.clamp_min = 0;
+        f->conv.clamp_max = up_to(rng, 0, 1) ? 0.5f : INFINITY;
+    }
+}
+
+static void fini(struct fixture *f)
+{
+    free(f->in);
+    free(f->out);
+    free(f->want);
+    free(f->kernel);
+    free(f->bias);
+    free(f->add);
+    ad_free(f->packed);
+}
+
+static void fill(float *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        data[i] = GUARD;
+}
+
+static void check_all(const struct fixture *f, int round)
+{
+    const struct ad_view *out = &f->conv.out;
+    fill(f->want, f->out_floats);
+    for (int64_t n = 0; n < out->n; n++)
+        for (int64_t y = 0; y < out->h; y++)
+            for (int64_t x = 0; x < out->w; x++)
+                for (int64_t c = 0; c < out->c; c++)
+                    f->want[n * out->sn + y * out->sh + x * out->sw + c] = element(f, n, y, x, c);
+    for (size_t i = 0; i < f->out_floats; i++)
+        ck_assert_msg(memcmp(&f->out[i], &f->want[i], sizeof(float)) == 0,
+                      "round %d, element %zu: %a instead of %a", round, i, f->out[i], f->want[i]);
+}
+
+static void check_lanes(int lanes)
+{
+    struct ad_rng rng = {(uint64_t)lanes};
+    ad_conv_limit_lanes(lanes);
+    if (!ad_conv_able())
+        return; /* not on this processor */
+    ck_assert_int_eq(ad_conv_panel(), 2 * lanes);
+    for (int round = 0; round < 300; round++) {
+        struct fixture f;
+        struct pthreadpool *pool;
+        make(&f, &rng);
+        pack(&f, &rng);
+        ck_assert_int_eq(ad_pool_new(round % 3 ? 1 : 2, &pool, NULL), ADAPS_OK);
+        for (int slices = 1; slices <= 3; slices++) {
+            f.conv.slice = slices * ad_conv_panel();
+            if (slices == 2) /* what is fetched for later changes nothing */
+                ad_conv_look_ahead(&f.conv, &f.conv);
+            fill(f.out, f.out_floats);
+            ad_conv_run(&f.conv, pool);
+            check_all(&f, round);
+        }
+        ad_pool_free(pool);
+        fini(&f);
+    }
+    ad_conv_limit_lanes(16);
+}
+
+START_TEST(the_same_bits)
+{
+    check_lanes(_i ? 8 : 16);
+}
+END_TEST
+
+START_TEST(slices)
+{
+    int64_t panel = ad_conv_panel();
+    ck_assert_int_eq(ad_conv_slice(100, 9, 0), panel);
+    if (!ad_conv_able())
+        return;
+    size_t each = (size_t)panel * (100 * 9 + 1) * sizeof(float), floats;
+    ck_assert_int_eq(ad_conv_slice(100, 9, 3 * each), 3 * panel);
+    ck_assert_int_eq(ad_conv_slice(100, 9, 3 * each - 1), 2 * panel);
+    ck_assert(ad_conv_packed(panel / 2 + 1, 100, 9, &floats));
+    ck_assert_uint_eq(floats, (size_t)panel * 901 + 100);
+    ck_assert(!ad_conv_packed(INT64_MAX / 64, INT64_MAX / 64, 64, &floats));
+}
+END_TEST
+
+/* Infinities and NaNs go where they would. */
+START_TEST(special_values)
+{
+    static const float kernel[] = {1, 2}, bias[] = {0.25f, -1};
+    float in[] = {NAN, 1, -INFINITY, 0.5f}, out[8], packed[128];
+    if (!ad_conv_able())
+        return;
+    ck_assert_int_le(ad_conv_panel() * 2 + 1, 128);
+    struct ad_conv conv = {.in = make_view(in, 1, 1, 4, 1, 0),
+                           .out = make_view(out, 1, 1, 4, 2, 0),
+                           .window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0},
+                           .packed = packed,
+                           .slice = ad_conv_panel(),
+                           .clamp_min = 0,
+                           .clamp_max = 2};
+    ad_conv_pack(packed, 2, 1, 1, 0, 2, kernel, bias);
+    ad_conv_run(&conv, NULL);
+    ck_assert(isnan(out[0]) && isnan(out[1]));
+    ck_assert(out[2] == 1.25f && out[3] == 1 && out[4] == 0 && out[5] == 0);
+    ck_assert(out[6] == 0.75f && out[7] == 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("conv");
+    TCase *tc = tcase_create("conv");
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, the_same_bits, 0, 2);
+    tcase_add_test(tc, slices);
+    tcase_add_test(tc, special_values);
+    suite_add_tcase(suite, tc);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_ENV);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? 1 : 0;
+}
