@@ -7,6 +7,7 @@
  *               does. Engines change places from round to round.
  *   -t THREADS  compute threads (1)
  *   -c CPU      stay on this processor
+ *   -k LANES    convolutions with vectors of at most so many floats: 16, 8, or 0 for XNNPACK's
  *   -w FOLDER   for files that rivals read and write (.)
  *   -s FILE     a line per engine is written to it, -l FILE: a line per layer
  *   -n NAME     of the network in these lines; by default the file's
@@ -18,6 +19,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "cost/shape.h"
+#include "exec/conv.h"
 #include "exec/engine.h"
 #include "pipeline.h"
 
@@ -360,11 +362,13 @@ int main(int argc, char **argv)
     const char *name = NULL;
     FILE *tsv = NULL, *layers = NULL;
     int option, cpu = -1;
-    while ((option = getopt(argc, argv, "r:t:c:w:s:l:n:")) != -1) {
+    while ((option = getopt(argc, argv, "r:t:c:k:w:s:l:n:")) != -1) {
         if (option == 'r' || option == 't')
             *(option == 'r' ? &race.rounds : &race.threads) = atoi(optarg);
         else if (option == 'c')
             cpu = atoi(optarg);
+        else if (option == 'k')
+            ad_conv_limit_lanes(atoi(optarg));
         else if (option == 'w')
             race.folder = optarg;
         else if (option == 's')
@@ -377,7 +381,8 @@ int main(int argc, char **argv)
             race.rounds = 0;
     }
     if (race.rounds < 1 || race.rounds > 100000 || race.threads < 1 || optind == argc) {
-        fputs("usage: bench/race [-r ROUNDS] [-t THREADS] [-c CPU] [-w FOLDER] [-s FILE] [-l FILE] "
+        fputs("usage: bench/race [-r ROUNDS] [-t THREADS] [-c CPU] [-k LANES] [-w FOLDER] [-s "
+              "FILE] [-l FILE] "
               "[-n NAME] MODEL.onnx [NAME=COMMAND...]\n",
               stderr);
         return ADAPS_EUSAGE;

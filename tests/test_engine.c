@@ -1,4 +1,5 @@
 /* The engine against the naive interpreter, and split over devices against whole, bit for bit. */
+#include "exec/conv.h"
 #include "exec/engine.h"
 #include "fusion/fused.h"
 #include "random_graph.h"
@@ -429,6 +430,60 @@ START_TEST(test_steady_state_allocates_nothing)
 }
 END_TEST
 
+/* One inference of a plan for one device. */
+static void infer_alone(struct adaps_plan *plan, size_t slice_bytes, const struct ad_tensor *inputs,
+                        struct ad_tensor *out, size_t *weight_bytes)
+{
+    struct ad_engine *engine =
+        new_engine(plan, (struct ad_engine_options){.slice_bytes = slice_bytes, .threads = 1});
+    const struct ad_value *v = &plan->graph->values[plan->graph->outputs[0]];
+    ck_assert_int_eq(ad_tensor_init(out, v->rank, v->dims, NULL), ADAPS_OK);
+    for (int i = 0; i < plan->graph->ninputs; i++)
+        ad_engine_feed(engine, i, inputs[i].data);
+    infer(plan, &engine, NULL);
+    ad_engine_fetch(engine, 0, out->data);
+    *weight_bytes = ad_engine_weight_bytes(engine);
+    ad_engine_free(engine);
+}
+
+/* However many channels are computed at a time, by whichever kernels: the bits are those of all at
+ * once, and nothing is packed twice. */
+START_TEST(test_slices)
+{
+    static const size_t sizes[] = {1, 3000, 20000};
+    ad_conv_limit_lanes(_i * 8);
+    for (uint64_t seed = 40; seed < 80; seed++) {
+        struct ad_random_graph_options o = {.ops = 8, .max_hw = 12, .max_c = 90};
+        struct adaps_plan *plan = make_plan(random_graph(seed, &o), 1, NULL);
+        struct ad_tensor inputs[4], all, sliced;
+        size_t bytes, least;
+        random_inputs(plan->graph, seed, inputs);
+        infer_alone(plan, (size_t)1 << 30, inputs, &all, &least);
+        for (int k = 0; k < 3; k++) {
+            infer_alone(plan, sizes[k], inputs, &sliced, &bytes);
+            ck_assert_msg(ad_tensor_compare(all.data, sliced.data, all.count).differ == 0,
+                          "seed %llu, slices of %zu bytes", (unsigned long long)seed, sizes[k]);
+            ck_assert_uint_lt(bytes, 2 * least);
+            ad_tensor_fini(&sliced);
+        }
+        ad_tensor_fini(&all);
+        free_tensors(inputs, plan->graph->ninputs);
+        adaps_plan_free(plan);
+    }
+    ad_conv_limit_lanes(16);
+}
+END_TEST
+
+/* XNNPACK's convolutions, which are whole the same as in parts on other processors. */
+START_TEST(test_split_without_ours)
+{
+    ad_conv_limit_lanes(0);
+    for (uint64_t seed = 7000; seed < 7050; seed++)
+        check_split(seed, 1);
+    ad_conv_limit_lanes(16);
+}
+END_TEST
+
 START_TEST(test_cancel)
 {
     volatile int cancel = 0;
@@ -564,6 +619,7 @@ static struct adaps_plan *banded_plan(bool early)
 /* Parts of one op hold its packed weights once, and the answer is the same to the bit. */
 START_TEST(test_parts_share_weights)
 {
+    ad_conv_limit_lanes(_i ? 16 : 0);
     struct adaps_plan *plans[2] = {banded_plan(false), banded_plan(true)};
     struct ad_tensor input, answers[2];
     size_t bytes[2];
@@ -597,6 +653,8 @@ int main(void)
     tcase_add_test(answers, test_odd_convolutions);
     tcase_add_loop_test(answers, test_split, 0, 4);
     tcase_add_test(answers, test_split_threads);
+    tcase_add_test(answers, test_split_without_ours);
+    tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_set_timeout(interface, 120);
     tcase_add_test(interface, test_steady_state_allocates_nothing);
     tcase_add_test(interface, test_cancel);
@@ -604,7 +662,7 @@ int main(void)
     tcase_add_test(interface, test_bad_requests);
     tcase_add_test(interface, test_allocation_failures);
     tcase_add_test(interface, test_sizes);
-    tcase_add_test(interface, test_parts_share_weights);
+    tcase_add_loop_test(interface, test_parts_share_weights, 0, 2);
     suite_add_tcase(suite, answers);
     suite_add_tcase(suite, interface);
     SRunner *runner = srunner_create(suite);

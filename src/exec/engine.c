@@ -1,6 +1,5 @@
 /* The engine: creation, steps, inputs and outputs. */
 #include "exec/engine_priv.h"
-#include "exec/machine.h"
 #include "exec/pixels.h"
 
 #include "base/clock.h"
@@ -171,16 +170,16 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
-    struct ad_last_packed *last = ad_calloc((size_t)graph->nops, sizeof *last);
+    struct ad_shared_weights *shared = ad_calloc((size_t)graph->nops, sizeof *shared);
     struct ad_rows rows = {NULL, 0};
     struct ad_build b = {e->plan, options->device,     weights,     e->buffers,
-                         e->pool, &e->weight_bytes,    &e->actions, last,
+                         e->pool, &e->weight_bytes,    &e->actions, shared,
                          &rows,   options->slice_bytes};
     int nticks;
     if (b.slice_bytes == 0)
-        b.slice_bytes = ad_machine_l2_bytes() / 4;
-    if (!last)
-        return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *last);
+        b.slice_bytes = ad_task_slice_bytes();
+    if (!shared)
+        return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *shared);
     enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)
         status = ad_task_scratch(graph, e->buffers, &e->program->tasks[t], &e->scratch[t], err);
@@ -194,7 +193,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     if (status == ADAPS_OK)
         status = build_tasks(e, &b, err);
     ad_free(rows.data);
-    ad_free(last);
+    ad_shared_weights_free(shared, graph->nops);
     look_ahead(e);
     if (status == ADAPS_OK)
         status = build_spans(e, err);

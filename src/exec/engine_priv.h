@@ -88,14 +88,23 @@ struct ad_actions {
     size_t count, room;
 };
 
-/* The weights of an op that were packed last, for its other parts. */
-struct ad_last_packed {
+/* The packed weights of an op's tasks so far, for its other tasks: rows [r0, r1) of each. */
+struct ad_packed_rows {
     int64_t r0, r1;
     struct ad_packed packed;
 };
+struct ad_shared_weights {
+    struct ad_packed_rows *items;
+    size_t count, room;
+};
 
-/* Forgets what was packed of other rows. */
-struct ad_packed *ad_last_packed_of(struct ad_last_packed *last, int64_t r0, int64_t r1);
+/* The entry of these rows, made if there is none; NULL without memory: then nothing is shared. It
+ * moves when the next one is made. *found (nullable): whether it was there. */
+struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *shared, int64_t r0, int64_t r1,
+                                       bool *found);
+
+/* Frees a table of so many ops, the packed weights excepted. NULL is fine. */
+void ad_shared_weights_free(struct ad_shared_weights *table, int nops);
 
 /* Room for rows of weights while they are packed, taken once: blocks of all sizes between the
  * packed ones would leave holes behind. */
@@ -112,7 +121,7 @@ struct ad_build {
     struct pthreadpool *pool;
     size_t *weight_bytes;
     struct ad_actions *actions;
-    struct ad_last_packed *last; /* by op */
+    struct ad_shared_weights *shared; /* by op */
     struct ad_rows *rows;
     size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
 };
@@ -122,11 +131,14 @@ AD_MUST_CHECK enum adaps_status
 ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
                 const struct ad_task *task, struct ad_scratch *scratch, struct adaps_error *err);
 
-/* Bytes that a task's operator takes beside buffers and scratch, roughly: packed weights, unless
- * the task of the same op before it packed the same (last: by op, zeroed before the first task),
- * and XNNPACK's pointers to input pixels. */
-double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
-                     struct ad_last_packed *last);
+/* Bytes that a task's operators take beside buffers and scratch, roughly: packed weights, unless a
+ * task of the same op before it packed the same (shared: by op, zeroed before the first task), and
+ * XNNPACK's pointers to input pixels, of every slice. */
+double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, size_t slice_bytes,
+                     struct ad_shared_weights *shared);
+
+/* Half the L2 cache: what of packed weights stays there beside the input. */
+size_t ad_task_slice_bytes(void);
 
 /* Appends the actions of a task. Operators made before a failure stay in the list. */
 AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,

@@ -73,18 +73,19 @@ static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
     const struct ad_graph *graph = plan->graph;
     const struct ad_program *program = &plan->schedule.programs[0];
     size_t nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
+    size_t slice = ad_task_slice_bytes();
     struct ad_buffer *buffers = ad_calloc(nvalues, sizeof *buffers);
-    struct ad_last_packed *last = ad_calloc(nops, sizeof *last);
+    struct ad_shared_weights *shared = ad_calloc(nops, sizeof *shared);
     enum adaps_status status =
-        buffers && last
+        buffers && shared
             ? find_arena(plan, buffers, out, err)
-            : ad_error_memory(err, "profile", nvalues * sizeof *buffers + nops * sizeof *last);
+            : ad_error_memory(err, "profile", nvalues * sizeof *buffers + nops * sizeof *shared);
     if (status == ADAPS_OK)
         for (int t = 0; t < program->ntasks; t++)
-            *out += ad_task_bytes(graph, &program->tasks[t], last);
+            *out += ad_task_bytes(graph, &program->tasks[t], slice, shared);
     *out += (double)largest_slice(plan) + (double)largest_end(graph) * sizeof(float);
     ad_free(buffers);
-    ad_free(last);
+    ad_shared_weights_free(shared, graph->nops);
     return status;
 }
 

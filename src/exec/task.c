@@ -3,6 +3,7 @@
  * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
  * which must not change a bit. */
 #include "exec/engine_priv.h"
+#include "exec/machine.h"
 
 #include <math.h>
 #include <string.h>
@@ -147,11 +148,32 @@ enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_
     return status;
 }
 
-struct ad_packed *ad_last_packed_of(struct ad_last_packed *last, int64_t r0, int64_t r1)
+struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *shared, int64_t r0, int64_t r1,
+                                       bool *found)
 {
-    if (last->r0 != r0 || last->r1 != r1)
-        *last = (struct ad_last_packed){.r0 = r0, .r1 = r1};
-    return &last->packed;
+    size_t i = 0;
+    while (i < shared->count && (shared->items[i].r0 != r0 || shared->items[i].r1 != r1))
+        i++;
+    if (found)
+        *found = i < shared->count;
+    if (i == shared->count) {
+        if (!ad_grow(&shared->items, shared->count, &shared->room, sizeof *shared->items))
+            return NULL;
+        shared->items[shared->count++] = (struct ad_packed_rows){.r0 = r0, .r1 = r1};
+    }
+    return &shared->items[i].packed;
+}
+
+void ad_shared_weights_free(struct ad_shared_weights *table, int nops)
+{
+    for (int i = 0; table && i < nops; i++)
+        ad_free(table[i].items);
+    ad_free(table);
+}
+
+size_t ad_task_slice_bytes(void)
+{
+    return ad_machine_l2_bytes() / 2;
 }
 
 /* --- our kernels --- */

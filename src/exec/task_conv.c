@@ -44,7 +44,7 @@ static enum adaps_status take_packed(const struct ad_build *build, const struct 
     if (!ad_conv_packed(r1 - r0, depth, taps, &floats) ||
         !ad_size_mul(floats, sizeof **out, &bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
-    ad_packed_begin(ad_last_packed_of(&build->last[task->op], r0, r1));
+    ad_packed_begin(ad_shared_weights_of(&build->shared[task->op], r0, r1, NULL));
     *out = ad_packed_alloc(bytes, &fresh);
     if (!*out)
         status = ad_error_memory(err, "packed weights", bytes);
@@ -73,7 +73,7 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         .window = op->window,
         .top = pads.top,
         .left = pads.left,
-        .slice = ad_conv_slice(depth, taps, build->slice_bytes),
+        .slice = ad_conv_slice(depth, taps, build->slice_bytes / 2), /* and what is fetched ahead */
         .clamp_min = clamp ? op->clamp_min : -INFINITY,
         .clamp_max = clamp ? op->clamp_max : INFINITY,
     };

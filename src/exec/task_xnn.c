@@ -138,26 +138,7 @@ static struct ad_packed *shared_weights(const struct ad_build *build, const stru
 {
     if (!may_share(&build->plan->graph->ops[task->op]))
         return NULL;
-    return ad_last_packed_of(&build->last[task->op], r0, r1);
-}
-
-double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task,
-                     struct ad_last_packed *last)
-{
-    const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_window *w = &op->window;
-    double taps = (double)w->kh * w->kw, bytes = 0;
-    int64_t r0, r1;
-    ad_weight_slice(graph, op, task->region, &r0, &r1);
-    if (op->weight < 0 || r0 >= r1)
-        return 0;
-    if (op->kind == AD_OP_CONV && taps > 1 && !ad_task_is_ours(op))
-        bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *);
-    if (may_share(op) && last[task->op].r0 == r0 && last[task->op].r1 == r1)
-        return bytes;
-    last[task->op] = (struct ad_last_packed){.r0 = r0, .r1 = r1};
-    double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
-    return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
+    return ad_shared_weights_of(&build->shared[task->op], r0, r1, NULL);
 }
 
 /* So many of a task's output channels in a row, whose weights are rows [r0, r1): fewer where the
@@ -202,18 +183,48 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
     return status;
 }
 
-/* Channels of each part of a task, but for the last: all, or for large dense layers so many that
- * their weights, which are in memory twice while they are packed, do not count. Every part is wide
- * enough for the kernel that the whole has. */
+/* Channels of each part of a task, but for the last. Large dense layers have as many parts as it
+ * takes for their weights, which are in memory twice while they are packed, not to count;
+ * convolutions whose weights overflow the cache, as XNNPACK reads all of them for every few pixels.
+ * Every part is wide enough for the kernel that the whole has, so the bits are the same. */
 #define PART_CHANNELS 64
 _Static_assert(PART_CHANNELS % AD_XNN_MIN_CHANNELS == 0, "parts are multiples of what packs well");
-static int64_t part_channels(const struct ad_graph *graph, const struct ad_op *op, int64_t channels)
+static int64_t part_channels(const struct ad_graph *graph, const struct ad_op *op,
+                             size_t slice_bytes, int64_t channels)
 {
-    if (op->kind != AD_OP_FC)
+    int64_t unit = op->kind == AD_OP_FC ? PART_CHANNELS : AD_XNN_MIN_CHANNELS, rows;
+    if (op->kind == AD_OP_FC)
+        rows = ad_weight_rows_at_a_time(&graph->weights[op->weight]);
+    else if (op->groups == 1)
+        rows = (int64_t)(slice_bytes / sizeof(float)) / graph->weights[op->weight].row_elements;
+    else
         return channels;
-    int64_t rows = ad_weight_rows_at_a_time(&graph->weights[op->weight]);
-    rows = rows < PART_CHANNELS ? PART_CHANNELS : rows / PART_CHANNELS * PART_CHANNELS;
+    rows = rows < unit ? unit : rows / unit * unit;
     return rows < channels ? rows : channels;
+}
+
+double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, size_t slice_bytes,
+                     struct ad_shared_weights *shared)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_window *w = &op->window;
+    double taps = (double)w->kh * w->kw, bytes = 0;
+    int64_t r0, r1;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (op->weight < 0 || r0 >= r1)
+        return 0;
+    if (op->kind == AD_OP_CONV && taps > 1 && !ad_task_is_ours(op)) {
+        int64_t step = part_channels(graph, op, slice_bytes, r1 - r0);
+        bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *) *
+                 ceil((double)(r1 - r0) / (double)step);
+    }
+    bool found = false;
+    if (may_share(op))
+        ad_shared_weights_of(&shared[task->op], r0, r1, &found);
+    if (found)
+        return bytes;
+    double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
+    return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
 
 /* Made operators are added to the actions. */
@@ -233,7 +244,8 @@ static enum adaps_status make_parts(const struct ad_build *build, const struct a
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
-    int64_t r0, r1, step = part_channels(graph, op, channels), n;
+    int64_t r0, r1, n;
+    int64_t step = part_channels(graph, op, build->slice_bytes, channels);
     enum adaps_status status = ADAPS_OK;
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     for (int64_t first = 0; first < channels && status == ADAPS_OK; first += n) {
