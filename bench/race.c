@@ -66,7 +66,7 @@ static void *room(size_t count, size_t size)
 
 /* --- our engine --- */
 
-/* A step per op, so that each has its time; feeding and fetching are part of an inference. */
+/* A step per op, for the times of layers. */
 static void make_plan(struct race *race)
 {
     struct ad_graph *graph;
@@ -112,16 +112,30 @@ static void start_engine(struct race *race)
         fail("", &err);
 }
 
-/* Of one thread a layer's time is its processor time, when that is less: what others had of the
- * processor meanwhile does not count. */
-static struct race_time infer(struct race *race, int round)
+/* Feeding and fetching are part of an inference. */
+static struct race_time infer(struct race *race)
 {
     static const struct ad_transport none = {0};
-    int nops = race->plan->graph->nops;
     struct adaps_error err;
-    int64_t cpu = race_cpu_ns(), wall = ad_clock_ns(), last = cpu;
+    int64_t cpu = race_cpu_ns(), wall = ad_clock_ns();
     ad_engine_feed(race->engine, 0, race->input.data);
-    for (int i = 0; i < nops; i++) {
+    for (int i = 0; i < race->plan->schedule.programs[0].nsteps; i++)
+        if (ad_engine_step(race->engine, i, &none, &err) != ADAPS_OK)
+            fail("", &err);
+    ad_engine_fetch(race->engine, 0, race->output.data);
+    return (struct race_time){(double)(ad_clock_ns() - wall) * 1e-9,
+                              (double)(race_cpu_ns() - cpu) * 1e-9};
+}
+
+/* One inference, layer by layer. Of one thread a layer's time is its processor time, when that is
+ * less: what others had of the processor meanwhile does not count. */
+static void time_layers(struct race *race, int round)
+{
+    static const struct ad_transport none = {0};
+    struct adaps_error err;
+    int64_t last = race_cpu_ns();
+    ad_engine_feed(race->engine, 0, race->input.data);
+    for (int i = 0; i < race->plan->graph->nops; i++) {
         int64_t begin, end, before = last;
         if (ad_engine_step(race->engine, i, &none, &err) != ADAPS_OK)
             fail("", &err);
@@ -132,9 +146,6 @@ static struct race_time infer(struct race *race, int round)
         race->layers[(size_t)i * (size_t)race->rounds + (size_t)round] =
             (double)(end - begin) * 1e-9;
     }
-    ad_engine_fetch(race->engine, 0, race->output.data);
-    return (struct race_time){(double)(ad_clock_ns() - wall) * 1e-9,
-                              (double)(race_cpu_ns() - cpu) * 1e-9};
 }
 
 /* --- rivals --- */
@@ -187,13 +198,13 @@ static void add_rival(struct race *race, const char *entry)
     race->difference[race->nrivals] = off / most;
 }
 
-static struct race_time turn(struct race *race, int engine, int round)
+static struct race_time turn(struct race *race, int engine)
 {
     struct race_time time;
     struct adaps_error err;
     if (engine == 0) {
-        infer(race, round);
-        return infer(race, round);
+        infer(race);
+        return infer(race);
     }
     for (int i = 0; i < 2; i++)
         if (race_rival_run(&race->rivals[engine - 1], &time, &err) != ADAPS_OK)
@@ -314,13 +325,16 @@ static void name_network(struct race *race, const char *name)
     snprintf(race->name, sizeof race->name, "%.*s", name ? 63 : (int)length, name ? name : base);
 }
 
-static void run(struct race *race, char **rivals, int count, FILE *tsv, FILE *layers)
+/* All layers in one step, as one device's program has them. */
+static void run_race(struct race *race, char **rivals, int count)
 {
-    make_plan(race);
-    make_tensors(race);
-    race->layers = room((size_t)race->plan->graph->nops * (size_t)race->rounds, sizeof(double));
+    struct ad_program *program = &race->plan->schedule.programs[0];
+    struct ad_program all = *program;
+    struct ad_step step = {.kind = AD_STEP_COMPUTE, .ntasks = program->ntasks};
+    program->steps = &step;
+    program->nsteps = 1;
     start_engine(race);
-    infer(race, 0);
+    infer(race);
     if (count > 0)
         set_environment(race);
     for (int i = 0; i < count; i++)
@@ -331,10 +345,22 @@ static void run(struct race *race, char **rivals, int count, FILE *tsv, FILE *la
     for (int r = 0; r < race->rounds; r++)
         for (int k = 0; k < engines; k++) {
             int e = r % 2 ? engines - 1 - k : k;
-            race->times[e][r] = turn(race, e, r);
+            race->times[e][r] = turn(race, e);
         }
-    print_engines(race, tsv);
-    print_layers(race, layers);
+    for (int i = 0; i < race->nrivals; i++)
+        race_rival_end(&race->rivals[i]);
+    ad_engine_free(race->engine);
+    *program = all;
+}
+
+static void run_layers(struct race *race)
+{
+    race->layers = room((size_t)race->plan->graph->nops * (size_t)race->rounds, sizeof(double));
+    start_engine(race);
+    infer(race);
+    for (int r = 0; r < race->rounds; r++)
+        time_layers(race, r);
+    ad_engine_free(race->engine);
 }
 
 static int finish(struct race *race)
@@ -345,9 +371,6 @@ static int finish(struct race *race)
             status = ADAPS_NO;
         ad_free(race->times[e]);
     }
-    for (int i = 0; i < race->nrivals; i++)
-        race_rival_end(&race->rivals[i]);
-    ad_engine_free(race->engine);
     adaps_plan_free(race->plan);
     ad_tensor_fini(&race->input);
     ad_tensor_fini(&race->output);
@@ -392,7 +415,12 @@ int main(int argc, char **argv)
         stay_on(cpu);
     race.model = argv[optind];
     name_network(&race, name);
-    run(&race, argv + optind + 1, argc - optind - 1, tsv, layers);
+    make_plan(&race);
+    make_tensors(&race);
+    run_race(&race, argv + optind + 1, argc - optind - 1);
+    print_engines(&race, tsv);
+    run_layers(&race);
+    print_layers(&race, layers);
     int status = finish(&race);
     if ((tsv && fclose(tsv) != 0) || (layers && fclose(layers) != 0)) {
         perror("bench/race");

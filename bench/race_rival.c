@@ -102,5 +102,6 @@ void race_rival_end(struct race_rival *rival)
     if (rival->pid > 0)
         waitpid(rival->pid, NULL, 0);
     ad_free(rival->answer);
-    *rival = (struct race_rival){.pid = -1, .to = -1, .from = -1};
+    rival->answer = NULL;
+    rival->pid = rival->to = rival->from = -1;
 }

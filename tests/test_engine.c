@@ -1,6 +1,5 @@
 /* The engine against the naive interpreter, and split over devices against whole, bit for bit. */
-#include "exec/conv.h"
-#include "exec/engine.h"
+#include "exec/engine_priv.h"
 #include "fusion/fused.h"
 #include "random_graph.h"
 #include "reference.h"
@@ -474,6 +473,64 @@ START_TEST(test_slices)
 }
 END_TEST
 
+/* Blocks with an addition behind the last convolution: of the block's input, or of another
+ * convolution of it; both have further readers in one of them. */
+static struct ad_graph *residual_graph(int which)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 6);
+    int x = ad_build_input(&b, 1 + which % 2, 9, 7, 24);
+    int v = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 40);
+    last_op(&b)->clamp_min = 0;
+    v = ad_build_conv(&b, v, ad_window_square(1, 1, 1, 0, 0), 1, 24);
+    int sum = ad_build_binary(&b, AD_OP_ADD, which < 2 ? v : x, which < 2 ? x : v);
+    last_op(&b)->clamp_min = 0;
+    if (which % 3 == 1) {
+        last_op(&b)->function = AD_FN_LEAKY_RELU;
+        last_op(&b)->alpha = 0.1f;
+    }
+    int left = ad_build_conv(&b, sum, ad_window_square(3, 2, 1, 1, 1), 1, 33);
+    int right = ad_build_conv(&b, sum, ad_window_square(1, 2, 1, 0, 0), 1, 33);
+    int end = ad_build_binary(&b, AD_OP_ADD, left, right);
+    if (which == 3)
+        end = ad_build_binary(&b, AD_OP_MUL, end, right);
+    return finish(&b, end);
+}
+
+/* Additions that convolutions do on their way out, against those of tasks in steps of their own. */
+START_TEST(test_residuals)
+{
+    struct adaps_plan *whole = make_plan(residual_graph(_i), 1, NULL), *apart = NULL;
+    const struct ad_program *program = &whole->schedule.programs[0];
+    struct ad_tensor inputs[1], a, b;
+    size_t bytes;
+    bool fused[16] = {false};
+    int nfused = 0;
+    ck_assert_int_lt(program->ntasks, 16);
+    ck_assert_int_eq(
+        ad_plan_of_tasks(residual_graph(_i), program->tasks, program->ntasks, 1, &apart, NULL),
+        ADAPS_OK);
+    ck_assert_int_eq(ad_residuals_find(apart, 0, fused, NULL), ADAPS_OK);
+    for (int i = 0; i < 16; i++)
+        nfused += fused[i];
+    ck_assert_int_eq(nfused, 0); /* not across steps */
+    ck_assert_int_eq(ad_residuals_find(whole, 0, fused, NULL), ADAPS_OK);
+    for (int i = 0; i < 16; i++)
+        nfused += fused[i];
+    ck_assert_int_eq(nfused, ad_conv_able() ? (_i == 3 ? 1 : 2) : 0);
+    random_inputs(whole->graph, 5, inputs);
+    infer_alone(whole, 0, inputs, &a, &bytes);
+    infer_alone(apart, 0, inputs, &b, &bytes);
+    ck_assert_uint_eq(ad_tensor_compare(a.data, b.data, a.count).differ, 0);
+    free_tensors(inputs, 1);
+    ad_tensor_fini(&a);
+    ad_tensor_fini(&b);
+    adaps_plan_free(whole);
+    adaps_plan_free(apart);
+    check_whole(residual_graph(_i), 5);
+}
+END_TEST
+
 /* XNNPACK's convolutions, which are whole the same as in parts on other processors. */
 START_TEST(test_split_without_ours)
 {
@@ -655,6 +712,7 @@ int main(void)
     tcase_add_test(answers, test_split_threads);
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
+    tcase_add_loop_test(answers, test_residuals, 0, 4);
     tcase_set_timeout(interface, 120);
     tcase_add_test(interface, test_steady_state_allocates_nothing);
     tcase_add_test(interface, test_cancel);

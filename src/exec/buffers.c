@@ -22,16 +22,23 @@ static void touch(const struct ad_graph *graph, struct ad_buffer *buffers, int v
     b->last = tick;
 }
 
+/* Task t of a program: a fused one reads its inputs when the next one runs, and that does not read
+ * its result. */
 static void touch_task(const struct ad_graph *graph, struct ad_buffer *buffers,
-                       const struct ad_task *task, int tick)
+                       const struct ad_task *tasks, const bool *fused, int t, int tick)
 {
-    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_op *op = &graph->ops[tasks[t].op];
+    bool first = fused && fused[t];
+    int nowhere = fused && t > 0 && fused[t - 1] ? graph->ops[tasks[t - 1].op].output : -1;
     for (int k = 0; k < op->ninputs; k++)
-        touch(graph, buffers, op->inputs[k], ad_need(graph, op, k, task->region), tick);
-    touch(graph, buffers, op->output, task->region, tick);
+        if (op->inputs[k] != nowhere)
+            touch(graph, buffers, op->inputs[k], ad_need(graph, op, k, tasks[t].region),
+                  first ? tick + 1 : tick);
+    if (!first)
+        touch(graph, buffers, op->output, tasks[t].region, tick);
 }
 
-enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
+enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, const bool *fused,
                                   struct ad_buffer *buffers, int *nticks, struct adaps_error *err)
 {
     const struct ad_graph *graph = plan->graph;
@@ -52,7 +59,7 @@ enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
             touch(graph, buffers, step->value, step->region, tick++);
         else
             for (int t = 0; t < step->ntasks; t++)
-                touch_task(graph, buffers, &program->tasks[step->first_task + t], tick++);
+                touch_task(graph, buffers, program->tasks, fused, step->first_task + t, tick++);
     }
     for (int i = 0; source && i < graph->noutputs; i++)
         touch(graph, buffers, graph->outputs[i], ad_region_whole(&graph->values[graph->outputs[i]]),

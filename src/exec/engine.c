@@ -21,6 +21,7 @@ struct ad_engine {
     struct ad_buffer *buffers;  /* by value */
     struct ad_scratch *scratch; /* by task */
     struct job *jobs;           /* by task */
+    bool *fused;                /* by task: computed with the next one */
     struct ad_actions actions;
     struct ad_span_list *spans; /* by step; none for COMPUTE */
     uint8_t *bytes;             /* room for the largest message of levels; NULL: there is none */
@@ -53,9 +54,10 @@ static enum adaps_status allocate_tables(struct ad_engine *e, struct adaps_error
     e->buffers = ad_calloc(nvalues, sizeof *e->buffers);
     e->scratch = ad_calloc(ntasks, sizeof *e->scratch);
     e->jobs = ad_calloc(ntasks, sizeof *e->jobs);
+    e->fused = ad_calloc(ntasks, sizeof *e->fused);
     e->spans = ad_calloc(nsteps, sizeof *e->spans);
     e->times = ad_calloc(2 * nsteps, sizeof *e->times);
-    if (e->buffers && e->scratch && e->jobs && e->spans && e->times)
+    if (e->buffers && e->scratch && e->jobs && e->fused && e->spans && e->times)
         return ADAPS_OK;
     return ad_error_memory(err, "program",
                            nvalues * sizeof *e->buffers + ntasks * sizeof *e->scratch +
@@ -108,8 +110,13 @@ static enum adaps_status build_tasks(struct ad_engine *e, const struct ad_build 
                                      struct adaps_error *err)
 {
     for (int t = 0; t < e->program->ntasks; t++) {
+        const struct ad_task *task = &e->program->tasks[t];
+        enum adaps_status status = ADAPS_OK;
         e->jobs[t].first = e->actions.count;
-        enum adaps_status status = ad_task_build(build, &e->program->tasks[t], &e->scratch[t], err);
+        if (t > 0 && e->fused[t - 1])
+            status = ad_task_build_residual(build, task - 1, task, err);
+        else if (!e->fused[t])
+            status = ad_task_build(build, task, &e->scratch[t], err);
         e->jobs[t].end = e->actions.count;
         if (status != ADAPS_OK)
             return status;
@@ -180,7 +187,9 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
         b.slice_bytes = ad_task_slice_bytes();
     if (!shared)
         return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *shared);
-    enum adaps_status status = ad_buffers_find(e->plan, options->device, e->buffers, &nticks, err);
+    enum adaps_status status = ad_residuals_find(e->plan, options->device, e->fused, err);
+    if (status == ADAPS_OK)
+        status = ad_buffers_find(e->plan, options->device, e->fused, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)
         status = ad_task_scratch(graph, e->buffers, &e->program->tasks[t], &e->scratch[t], err);
     if (status == ADAPS_OK)
@@ -251,6 +260,7 @@ void ad_engine_free(struct ad_engine *e)
     ad_free(e->buffers);
     ad_free(e->scratch);
     ad_free(e->jobs);
+    ad_free(e->fused);
     ad_free(e->spans);
     ad_free(e->bytes);
     ad_free(e->times);

@@ -27,10 +27,10 @@ struct ad_scratch {
 };
 
 /* Hulls and lives of all buffers. A tick is one task, one SEND or one RECV; inputs live from tick
- * -1, outputs to the last. */
+ * -1, outputs to the last. fused: as ad_residuals_find() says, or NULL for none. */
 AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
-                                                struct ad_buffer *buffers, int *nticks,
-                                                struct adaps_error *err);
+                                                const bool *fused, struct ad_buffer *buffers,
+                                                int *nticks, struct adaps_error *err);
 
 /* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
  * and points them into it. */
@@ -46,6 +46,14 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
 AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
                                                 struct ad_region region, struct ad_span_list *out,
                                                 struct adaps_error *err);
+
+/* --- residual additions --- */
+
+/* fused: by task, false at first. True for a convolution whose result goes nowhere but into the
+ * addition that is the next task of its step: they are one action of that task, which adds before
+ * it stores, and the convolution's own value lies nowhere. */
+AD_MUST_CHECK enum adaps_status ad_residuals_find(const struct adaps_plan *plan, int device,
+                                                  bool *fused, struct adaps_error *err);
 
 /* --- tasks --- */
 
@@ -146,6 +154,12 @@ AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
                                               const struct ad_scratch *scratch,
                                               struct adaps_error *err);
 
+/* The same of a convolution and the addition behind it. */
+AD_MUST_CHECK enum adaps_status ad_task_build_residual(const struct ad_build *build,
+                                                       const struct ad_task *conv,
+                                                       const struct ad_task *add,
+                                                       struct adaps_error *err);
+
 /* The part of it that XNNPACK computes: [pack or zero the input], the operator, [unpack the
  * output]. With `clamp` the operator clamps. */
 AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
@@ -153,11 +167,14 @@ AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
                                                   const struct ad_scratch *scratch, bool clamp,
                                                   struct adaps_error *err);
 
-/* Whether it is a convolution that exec/conv.h computes, and its actions, made by task_conv.c. */
+/* Whether it is a convolution that exec/conv.h computes, and its action, made by task_conv.c: adds
+ * `add` (data NULL: nothing), clamps, stores to out. */
 bool ad_task_is_ours(const struct ad_op *op);
 AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
-                                                   const struct ad_task *task, bool clamp,
-                                                   struct adaps_error *err);
+                                                   const struct ad_task *task,
+                                                   const struct ad_view *out,
+                                                   const struct ad_view *add, float clamp_min,
+                                                   float clamp_max, struct adaps_error *err);
 
 AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
                                                struct adaps_error *err);

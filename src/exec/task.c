@@ -419,8 +419,11 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     struct ad_view in, out;
     *clamped = false;
     if (ad_task_is_ours(op)) {
+        static const struct ad_view nothing;
         *clamped = !function_follows(op);
-        return ad_task_build_conv(build, task, *clamped, err);
+        out = output_view(build, task);
+        return ad_task_build_conv(build, task, &out, &nothing, *clamped ? op->clamp_min : -INFINITY,
+                                  *clamped ? op->clamp_max : INFINITY, err);
     }
     switch (op->kind) {
     case AD_OP_CONV:
@@ -475,6 +478,24 @@ enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_ta
         struct ad_view out = output_view(build, task);
         status = append_activation(build->actions, op, &out, &out, err);
     }
+    if (status != ADAPS_OK)
+        ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
+    return status;
+}
+
+enum adaps_status ad_task_build_residual(const struct ad_build *build, const struct ad_task *conv,
+                                         const struct ad_task *add, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[add->op];
+    bool follows = function_follows(op);
+    int other = op->inputs[0] == graph->ops[conv->op].output ? 1 : 0;
+    struct ad_view out = output_view(build, add), operand = input_view(build, add, other);
+    enum adaps_status status =
+        ad_task_build_conv(build, conv, &out, &operand, follows ? -INFINITY : op->clamp_min,
+                           follows ? INFINITY : op->clamp_max, err);
+    if (status == ADAPS_OK && follows)
+        status = append_activation(build->actions, op, &out, &out, err);
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
     return status;

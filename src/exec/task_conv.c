@@ -1,8 +1,6 @@
 /* Tasks that exec/conv.h computes: their views, and their weights, packed a part at a time. */
 #include "exec/engine_priv.h"
 
-#include <math.h>
-
 bool ad_task_is_ours(const struct ad_op *op)
 {
     return op->kind == AD_OP_CONV && op->groups == 1 &&
@@ -59,7 +57,8 @@ static enum adaps_status take_packed(const struct ad_build *build, const struct 
 }
 
 enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
-                                     bool clamp, struct adaps_error *err)
+                                     const struct ad_view *out, const struct ad_view *add,
+                                     float clamp_min, float clamp_max, struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
@@ -69,13 +68,14 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     int64_t taps = (int64_t)op->window.kh * op->window.kw;
     struct ad_conv conv = {
         .in = {.c = depth},
-        .out = ad_buffer_view(&build->buffers[op->output], task->region),
+        .out = *out,
+        .add = *add,
         .window = op->window,
         .top = pads.top,
         .left = pads.left,
         .slice = ad_conv_slice(depth, taps, build->slice_bytes / 2), /* and what is fetched ahead */
-        .clamp_min = clamp ? op->clamp_min : -INFINITY,
-        .clamp_max = clamp ? op->clamp_max : INFINITY,
+        .clamp_min = clamp_min,
+        .clamp_max = clamp_max,
     };
     if (!ad_region_empty(need))
         conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
