@@ -1,7 +1,9 @@
 /* Our own convolutions against one multiply-add after the other: the same bits, whatever the tile,
- * the slice, the parts in which weights were packed, and the instruction set. */
+ * the slice, the parts in which weights were packed, and the instruction set; likewise pools. */
 #include "base/rng.h"
 #include "exec/conv.h"
+#include "exec/depthwise.h"
+#include "exec/wide.h"
 
 #include <check.h>
 #include <math.h>
@@ -226,6 +228,138 @@ START_TEST(special_values)
 }
 END_TEST
 
+/* --- depthwise --- */
+
+static float depthwise_element(const struct ad_depthwise *d, const float *kernel, const float *bias,
+                               int64_t n, int64_t y, int64_t x, int64_t c)
+{
+    const struct ad_window *w = &d->window;
+    float sum = bias ? bias[c] : 0;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t j = 0; j < w->kw; j++) {
+            int64_t iy = y * w->sh - d->top + i * w->dh, ix = x * w->sw - d->left + j * w->dw;
+            if (iy < 0 || iy >= d->in.h || ix < 0 || ix >= d->in.w)
+                continue;
+            float product =
+                d->in.data[n * d->in.sn + iy * d->in.sh + ix * d->in.sw + c / d->multiplier] *
+                kernel[(c * w->kh + i) * w->kw + j];
+            sum = sum + product;
+        }
+    sum = sum < d->clamp_min ? d->clamp_min : sum;
+    return sum > d->clamp_max ? d->clamp_max : sum;
+}
+
+START_TEST(depthwise)
+{
+    struct ad_rng rng = {3};
+    for (int round = 0; round < 200; round++) {
+        struct ad_window w = {.kh = up_to(&rng, 1, 7),
+                              .kw = up_to(&rng, 1, 7),
+                              .sh = up_to(&rng, 1, 2),
+                              .sw = up_to(&rng, 1, 2),
+                              .dh = up_to(&rng, 1, 2),
+                              .dw = up_to(&rng, 1, 2)};
+        int32_t multiplier = up_to(&rng, 1, 3), c = up_to(&rng, 1, 90), n = up_to(&rng, 1, 2);
+        int32_t ih = up_to(&rng, 1, 9), iw = up_to(&rng, 1, 9), oh = up_to(&rng, 1, 7);
+        int32_t ow = up_to(&rng, 1, 7), taps = w.kh * w.kw;
+        struct ad_view in = make_view(NULL, n, ih, iw, c, up_to(&rng, 0, 3));
+        struct ad_view out = make_view(NULL, n, oh, ow, c * multiplier, up_to(&rng, 0, 3));
+        size_t in_floats = (size_t)(n * in.sn), out_floats = (size_t)(n * out.sn), floats;
+        float *kernel = random_floats(&rng, (size_t)(c * multiplier * taps));
+        float *bias = round % 3 ? random_floats(&rng, (size_t)(c * multiplier)) : NULL;
+        in.data = random_floats(&rng, in_floats);
+        out.data = random_floats(&rng, out_floats);
+        ck_assert(ad_depthwise_packed(c, multiplier, taps, &floats));
+        float *packed = random_floats(&rng, floats), *want = random_floats(&rng, out_floats);
+        struct ad_depthwise d = {.in = in,
+                                 .out = out,
+                                 .window = w,
+                                 .top = up_to(&rng, 0, 3),
+                                 .left = up_to(&rng, 0, 3),
+                                 .multiplier = multiplier,
+                                 .packed = packed,
+                                 .clamp_min = round % 2 ? 0 : -INFINITY,
+                                 .clamp_max = round % 5 ? INFINITY : 0.5f};
+        ad_depthwise_pack(packed, c, multiplier, taps, kernel, bias);
+        fill(out.data, out_floats);
+        fill(want, out_floats);
+        ad_depthwise_run(&d, NULL);
+        for (int64_t i = 0; i < n * oh * ow * c * multiplier; i++) {
+            int64_t k = i % (c * multiplier), p = i / (c * multiplier);
+            int64_t x = p % ow, y = p / ow % oh, image = p / ow / oh;
+            want[image * out.sn + y * out.sh + x * out.sw + k] =
+                depthwise_element(&d, kernel, bias, image, y, x, k);
+        }
+        ck_assert_msg(memcmp(want, out.data, out_floats * sizeof *want) == 0, "round %d", round);
+        free(kernel);
+        free(bias);
+        free(in.data);
+        free(out.data);
+        free(packed);
+        free(want);
+    }
+}
+END_TEST
+
+/* One window, one kernel. */
+static void run_wide(const struct ad_wide_kernels *kernels, const float *data, int64_t channels,
+                     int kind, float *out)
+{
+    struct ad_wide_tap taps[6];
+    struct ad_wide_pool pool = {.first = data,
+                                .rows = 3,
+                                .columns = 2,
+                                .row_step = 2 * channels,
+                                .column_step = channels,
+                                .channels = channels,
+                                .scale = kind ? 0.3f : 0,
+                                .lo = -INFINITY,
+                                .hi = 0.8f,
+                                .out = out};
+    struct ad_wide_depthwise depthwise = {.taps = taps,
+                                          .ntaps = 6,
+                                          .channels = channels,
+                                          .bias = data,
+                                          .lo = 0,
+                                          .hi = INFINITY,
+                                          .out = out,
+                                          .out_step = kind < 2 ? 1 : kind - 1};
+    for (int i = 0; i < 6; i++)
+        taps[i] = (struct ad_wide_tap){data + i * channels, data + (5 - i) * channels};
+    fill(out, (size_t)(3 * channels));
+    if (kind < 2)
+        kernels->pool(&pool);
+    else
+        kernels->depthwise(&depthwise);
+}
+
+/* The same bits in registers of any width. */
+START_TEST(widths)
+{
+    const struct ad_wide_kernels *all[] = {ad_wide(), &ad_wide_any, &ad_wide_any};
+    struct ad_rng rng = {9};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        all[2] = &ad_wide_avx2;
+#endif
+    for (int64_t channels = 1; channels < 150; channels++) {
+        float *data = random_floats(&rng, (size_t)(6 * channels));
+        float *out[2] = {random_floats(&rng, (size_t)(3 * channels)),
+                         random_floats(&rng, (size_t)(3 * channels))};
+        data[ad_rng_below(&rng, (uint32_t)(6 * channels))] = NAN;
+        for (int kind = 0; kind < 5; kind++)
+            for (int k = 1; k < 3; k++) {
+                run_wide(all[0], data, channels, kind, out[0]);
+                run_wide(all[k], data, channels, kind, out[1]);
+                ck_assert_mem_eq(out[0], out[1], (size_t)(3 * channels) * sizeof(float));
+            }
+        free(data);
+        free(out[0]);
+        free(out[1]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("conv");
@@ -234,6 +368,8 @@ int main(void)
     tcase_add_loop_test(tc, the_same_bits, 0, 2);
     tcase_add_test(tc, slices);
     tcase_add_test(tc, special_values);
+    tcase_add_test(tc, depthwise);
+    tcase_add_test(tc, widths);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -4,6 +4,7 @@
 #define AD_EXEC_ENGINE_PRIV_H
 
 #include "exec/conv.h"
+#include "exec/depthwise.h"
 #include "exec/engine.h"
 #include "exec/packed.h"
 #include "exec/kernels.h"
@@ -76,7 +77,8 @@ enum ad_action_kind {
     AD_ACTION_ELEMENTWISE,
     AD_ACTION_POOLING,
     AD_ACTION_LRN,
-    AD_ACTION_CONV
+    AD_ACTION_CONV,
+    AD_ACTION_DEPTHWISE
 };
 
 struct ad_action {
@@ -86,7 +88,8 @@ struct ad_action {
         struct ad_elementwise elementwise;
         struct ad_pooling pooling;
         struct ad_lrn lrn;
-        struct ad_conv conv; /* owns a part of its packed weights (exec/packed.h) */
+        struct ad_conv conv;           /* owns a part of its packed weights (exec/packed.h) */
+        struct ad_depthwise depthwise; /* likewise */
     };
 };
 
@@ -175,6 +178,12 @@ AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
                                                    const struct ad_view *out,
                                                    const struct ad_view *add, float clamp_min,
                                                    float clamp_max, struct adaps_error *err);
+
+/* Likewise of exec/depthwise.h. */
+bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
+AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,
+                                                        const struct ad_task *task, float clamp_min,
+                                                        float clamp_max, struct adaps_error *err);
 
 AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
                                                struct adaps_error *err);

@@ -1,18 +1,11 @@
 /* Pooling and local response normalisation. */
 #include "exec/kernels.h"
 #include "exec/vec.h"
+#include "exec/wide.h"
 
 #include <math.h>
 
 /* --- pooling --- */
-
-/* The taps of one window that lie in the input: pointers to the first, counts and distances. */
-struct taps {
-    const float *first;
-    int64_t rows, columns;
-    int64_t row_step, column_step;
-    float scale; /* of an average */
-};
 
 /* Taps [*from, *to) of k, d apart, of the window that starts at `start`, lie in [0, size). */
 static void clip(int64_t start, int64_t k, int64_t d, int64_t size, int64_t *from, int64_t *to)
@@ -27,7 +20,8 @@ static int64_t declared(int64_t start, int64_t k, int64_t end)
     return start + k < end ? k : end - start;
 }
 
-static struct taps find_taps(const struct ad_pooling *p, int64_t image, int64_t oy, int64_t ox)
+static struct ad_wide_pool find_taps(const struct ad_pooling *p, int64_t image, int64_t oy,
+                                     int64_t ox)
 {
     const struct ad_window *w = &p->window;
     int64_t y = (p->h0 + oy) * w->sh - w->pt, x = (p->w0 + ox) * w->sw - w->pl;
@@ -38,85 +32,31 @@ static struct taps find_taps(const struct ad_pooling *p, int64_t image, int64_t 
     if (p->count_include_pad)
         count =
             declared(y, w->kh, p->size_h + w->real_pb) * declared(x, w->kw, p->size_w + w->real_pr);
-    return (struct taps){
+    return (struct ad_wide_pool){
         .first = p->in.data + image * p->in.sn + (y + y0 * w->dh - p->in_h0) * p->in.sh +
                  (x + x0 * w->dw - p->in_w0) * p->in.sw,
         .rows = y1 - y0,
         .columns = x1 - x0,
         .row_step = w->dh * p->in.sh,
         .column_step = w->dw * p->in.sw,
-        .scale = 1.0f / (float)count,
+        .channels = p->out.c,
+        .scale = p->average ? 1.0f / (float)count : 0,
+        .lo = p->clamp_min,
+        .hi = p->clamp_max,
     };
-}
-
-static inline ad_v4 fold(bool average, ad_v4 acc, ad_v4 x)
-{
-    return average ? acc + x : ad_v4_select(x > acc, x, acc);
-}
-
-/* `vectors` * 4 channels of one window, from channel c on. */
-static inline __attribute__((always_inline)) void pool_block(bool average, const struct taps *t,
-                                                             int64_t c, int vectors, ad_v4 *acc)
-{
-    const float *line = t->first + c;
-    for (int v = 0; v < vectors; v++)
-        acc[v] = ad_v4_load(line + 4 * v);
-    for (int64_t i = 0; i < t->rows; i++, line += t->row_step) {
-        const float *at = line;
-        for (int64_t k = 0; k < t->columns; k++, at += t->column_step)
-            if (i + k > 0)
-                for (int v = 0; v < vectors; v++)
-                    acc[v] = fold(average, acc[v], ad_v4_load(at + 4 * v));
-    }
-}
-
-static inline ad_v4 pool_rest(bool average, const struct taps *t, int64_t c, int64_t lanes)
-{
-    const float *line = t->first + c;
-    ad_v4 acc = ad_v4_load_n(line, lanes);
-    for (int64_t i = 0; i < t->rows; i++, line += t->row_step) {
-        const float *at = line;
-        for (int64_t k = 0; k < t->columns; k++, at += t->column_step)
-            if (i + k > 0)
-                acc = fold(average, acc, ad_v4_load_n(at, lanes));
-    }
-    return acc;
-}
-
-static inline __attribute__((always_inline)) void
-pool_pixel(bool average, const struct ad_pooling *p, const struct taps *t, float *out)
-{
-    ad_v4 lo = ad_v4_all(p->clamp_min), hi = ad_v4_all(p->clamp_max);
-    ad_v4 scale = ad_v4_all(average ? t->scale : 1.0f), acc[4];
-    int64_t c = 0, channels = p->out.c;
-    for (; c + 16 <= channels; c += 16) {
-        pool_block(average, t, c, 4, acc);
-        for (int v = 0; v < 4; v++)
-            ad_v4_store(out + c + 4 * v, ad_v4_clamp(average ? acc[v] * scale : acc[v], lo, hi));
-    }
-    for (; c + 4 <= channels; c += 4) {
-        pool_block(average, t, c, 1, acc);
-        ad_v4_store(out + c, ad_v4_clamp(average ? acc[0] * scale : acc[0], lo, hi));
-    }
-    if (c < channels) {
-        acc[0] = pool_rest(average, t, c, channels - c);
-        ad_v4_store_n(out + c, ad_v4_clamp(average ? acc[0] * scale : acc[0], lo, hi),
-                      channels - c);
-    }
 }
 
 /* One row of one image. */
 static void pool_row(void *self, size_t index)
 {
     const struct ad_pooling *p = self;
+    const struct ad_wide_kernels *kernels = ad_wide();
     int64_t image = (int64_t)index / p->out.h, y = (int64_t)index % p->out.h;
     float *out = p->out.data + image * p->out.sn + y * p->out.sh;
     for (int64_t x = 0; x < p->out.w; x++, out += p->out.sw) {
-        struct taps taps = find_taps(p, image, y, x);
-        if (p->average)
-            pool_pixel(true, p, &taps, out);
-        else
-            pool_pixel(false, p, &taps, out);
+        struct ad_wide_pool job = find_taps(p, image, y, x);
+        job.out = out;
+        kernels->pool(&job);
     }
 }
 

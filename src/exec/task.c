@@ -83,6 +83,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_CONV:
         ad_conv_run(&action->conv, pool);
         break;
+    case AD_ACTION_DEPTHWISE:
+        ad_depthwise_run(&action->depthwise, pool);
+        break;
     }
     return ADAPS_OK;
 }
@@ -93,6 +96,8 @@ void ad_action_free(struct ad_action *action)
         ad_xnn_free(action->xnn);
     else if (action->kind == AD_ACTION_CONV)
         ad_packed_free((void *)(uintptr_t)action->conv.packed);
+    else if (action->kind == AD_ACTION_DEPTHWISE)
+        ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
 }
 
 /* --- weights --- */
@@ -418,12 +423,14 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     struct ad_view in, out;
     *clamped = false;
-    if (ad_task_is_ours(op)) {
+    bool ours = ad_task_is_ours(op), depthwise = ad_task_is_depthwise(build->plan->graph, op);
+    if (ours || depthwise) {
         static const struct ad_view nothing;
         *clamped = !function_follows(op);
         out = output_view(build, task);
-        return ad_task_build_conv(build, task, &out, &nothing, *clamped ? op->clamp_min : -INFINITY,
-                                  *clamped ? op->clamp_max : INFINITY, err);
+        float lo = *clamped ? op->clamp_min : -INFINITY, hi = *clamped ? op->clamp_max : INFINITY;
+        return ours ? ad_task_build_conv(build, task, &out, &nothing, lo, hi, err)
+                    : ad_task_build_depthwise(build, task, lo, hi, err);
     }
     switch (op->kind) {
     case AD_OP_CONV:

@@ -1,4 +1,5 @@
-/* Tasks that exec/conv.h computes: their views, and their weights, packed a part at a time. */
+/* Convolutions by our own kernels (exec/conv.h, exec/depthwise.h): views, and weights, packed a
+ * part at a time. */
 #include "exec/engine_priv.h"
 
 bool ad_task_is_ours(const struct ad_op *op)
@@ -26,33 +27,37 @@ static enum adaps_status pack(const struct ad_build *build, const struct ad_op *
     return status;
 }
 
-/* The packed weights of a task: those of the op's part before it, or its own. The caller's
- * (ad_packed_free). */
+/* A block of so many floats for the task's rows, which another task of the op may have packed:
+ * *fresh says that it has not. The caller's (ad_packed_free). Then pack and call end_packed(). */
 static enum adaps_status take_packed(const struct ad_build *build, const struct ad_task *task,
-                                     int64_t depth, int64_t taps, float **out,
+                                     size_t floats, float **out, bool *fresh,
                                      struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    enum adaps_status status = ADAPS_OK;
     int64_t r0, r1;
-    size_t floats, bytes;
-    bool fresh;
-    ad_weight_slice(graph, op, task->region, &r0, &r1);
-    if (!ad_conv_packed(r1 - r0, depth, taps, &floats) ||
-        !ad_size_mul(floats, sizeof **out, &bytes))
+    size_t bytes;
+    if (!ad_size_mul(floats, sizeof **out, &bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
+    ad_weight_slice(graph, &graph->ops[task->op], task->region, &r0, &r1);
     ad_packed_begin(ad_shared_weights_of(&build->shared[task->op], r0, r1, NULL));
-    *out = ad_packed_alloc(bytes, &fresh);
-    if (!*out)
-        status = ad_error_memory(err, "packed weights", bytes);
-    else if (fresh)
-        status = pack(build, op, r0, r1, depth, taps, *out, err);
-    ad_packed_end(status == ADAPS_OK);
-    if (status == ADAPS_OK && fresh)
+    *out = ad_packed_alloc(bytes, fresh);
+    if (*fresh)
         *build->weight_bytes += bytes;
-    if (status != ADAPS_OK && *out)
-        ad_packed_free(*out);
+    if (*out)
+        return ADAPS_OK;
+    ad_packed_end(false);
+    return ad_error_memory(err, "packed weights", bytes);
+}
+
+/* The action of a task owns its packed weights. */
+static enum adaps_status end_packed(const struct ad_build *build, struct ad_action *action,
+                                    enum adaps_status status, struct adaps_error *err)
+{
+    ad_packed_end(status == ADAPS_OK);
+    if (status == ADAPS_OK)
+        status = ad_actions_add(build->actions, *action, err);
+    if (status != ADAPS_OK)
+        ad_action_free(action);
     return status;
 }
 
@@ -80,13 +85,74 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     if (!ad_region_empty(need))
         conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
     float *packed = NULL;
-    enum adaps_status status = take_packed(build, task, depth, taps, &packed, err);
+    bool fresh;
+    int64_t r0, r1;
+    size_t floats;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (!ad_conv_packed(r1 - r0, depth, taps, &floats))
+        floats = SIZE_MAX; /* which is refused */
+    enum adaps_status status = take_packed(build, task, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
         return status;
+    if (fresh)
+        status = pack(build, op, r0, r1, depth, taps, packed, err);
     conv.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
-    status = ad_actions_add(build->actions, action, err);
+    return end_packed(build, &action, status, err);
+}
+
+/* --- depthwise --- */
+
+/* XNNPACK has kernels for these that are up to twice as fast as ours. */
+static bool is_fast(int64_t taps)
+{
+    return taps == 1 || taps == 3 || taps == 4 || taps == 9 || taps == 25;
+}
+
+bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
+{
+    int64_t taps = (int64_t)op->window.kh * op->window.kw;
+    return op->kind == AD_OP_CONV && op->groups > 1 && taps <= AD_DEPTHWISE_TAPS &&
+           op->groups == graph->values[op->inputs[0]].box.c &&
+           (!is_fast(taps) || graph->values[op->output].box.c != op->groups);
+}
+
+enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const struct ad_task *task,
+                                          float clamp_min, float clamp_max, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    int64_t taps = (int64_t)op->window.kh * op->window.kw;
+    int64_t multiplier = graph->values[op->output].box.c / op->groups;
+    struct ad_depthwise d = {
+        .out = ad_buffer_view(&build->buffers[op->output], task->region),
+        .window = op->window,
+        .top = pads.top,
+        .left = pads.left,
+        .multiplier = multiplier,
+        .clamp_min = clamp_min,
+        .clamp_max = clamp_max,
+    };
+    if (!ad_region_empty(need))
+        d.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
+    d.in.c = d.out.c / multiplier;
+    float *packed = NULL, *kernel, *bias;
+    bool fresh;
+    int64_t r0, r1;
+    size_t floats;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (!ad_depthwise_packed(d.in.c, multiplier, taps, &floats))
+        floats = SIZE_MAX;
+    enum adaps_status status = take_packed(build, task, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
-        ad_action_free(&action);
-    return status;
+        return status;
+    if (fresh)
+        status = ad_task_weights(build, op, r0, r1, r1 - r0, &kernel, &bias, err);
+    if (fresh && status == ADAPS_OK)
+        ad_depthwise_pack(packed, d.in.c, multiplier, taps, kernel, bias);
+    d.packed = packed;
+    struct ad_action action = {.kind = AD_ACTION_DEPTHWISE, .depthwise = d};
+    return end_packed(build, &action, status, err);
 }

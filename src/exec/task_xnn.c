@@ -7,10 +7,10 @@
 #include <math.h>
 #include <string.h>
 
-static bool uses_xnn(const struct ad_op *op)
+static bool uses_xnn(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return (op->kind == AD_OP_CONV && !ad_task_is_ours(op)) || op->kind == AD_OP_FC ||
-           op->kind == AD_OP_GAP || op->kind == AD_OP_SOFTMAX;
+    bool conv = op->kind == AD_OP_CONV && !ad_task_is_ours(op) && !ad_task_is_depthwise(graph, op);
+    return conv || op->kind == AD_OP_FC || op->kind == AD_OP_GAP || op->kind == AD_OP_SOFTMAX;
 }
 
 /* --- operands --- */
@@ -84,7 +84,7 @@ enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_
     const struct ad_op *op = &graph->ops[task->op];
     struct ad_view in, out;
     *scratch = (struct ad_scratch){0, 0, NULL, NULL};
-    if (!uses_xnn(op) || ad_region_empty(task->region))
+    if (!uses_xnn(graph, op) || ad_region_empty(task->region))
         return ADAPS_OK;
     xnn_operands(graph, buffers, task, &in, &out);
     int64_t channels = operator_channels(graph, op, out.c);
@@ -213,7 +213,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     if (op->weight < 0 || r0 >= r1)
         return 0;
-    if (op->kind == AD_OP_CONV && taps > 1 && !ad_task_is_ours(op)) {
+    if (op->kind == AD_OP_CONV && taps > 1 && uses_xnn(graph, op)) {
         int64_t step = part_channels(graph, op, slice_bytes, r1 - r0);
         bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *) *
                  ceil((double)(r1 - r0) / (double)step);
