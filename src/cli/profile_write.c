@@ -43,7 +43,9 @@ static void write_conditions(const struct ad_profile_device *p, FILE *out)
     if (p->cold_bw > 0)
         fprintf(out, "; cold weights: %.3g GB/s\n", p->cold_bw / 1e9);
     if (p->slice_bytes > 0)
-        fprintf(out, "; slices of output channels at full rate: up to %.3g MiB of weights\n",
+        fprintf(out,
+                "; convolutions, in slices that fit half the L2 cache: full rate up to %.3g MiB of "
+                "weights\n",
                 p->slice_bytes / 1048576);
 }
 
