@@ -4,6 +4,7 @@
 #include "exec/conv.h"
 #include "exec/depthwise.h"
 #include "exec/wide.h"
+#include "sanitized.h"
 
 #include <check.h>
 #include <math.h>
@@ -164,7 +165,7 @@ static void check_lanes(int lanes)
     if (!ad_conv_able())
         return; /* not on this processor */
     ck_assert_int_eq(ad_conv_panel(), 2 * lanes);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < (SANITIZED ? 30 : 150); round++) {
         struct fixture f;
         struct pthreadpool *pool;
         make(&f, &rng);

@@ -6,6 +6,7 @@
 #define LANES 16
 #define ROWS 14
 #define BROADCAST(p) ((vec)_mm512_set1_ps(*(p)))
+#define FMA(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define MIN(a, b) ((vec)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define MAX(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #include "exec/conv_tile.h"

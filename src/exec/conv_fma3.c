@@ -6,6 +6,7 @@
 #define LANES 8
 #define ROWS 6
 #define BROADCAST(p) ((vec)_mm256_broadcast_ss(p))
+#define FMA(a, b, c) ((vec)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
 #define MIN(a, b) ((vec)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define MAX(a, b) ((vec)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #include "exec/conv_tile.h"

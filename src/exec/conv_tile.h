@@ -1,5 +1,6 @@
 /* The inner loops of exec/conv.c for one instruction set, which the including file has chosen
- * (#pragma GCC target): it defines LANES (floats of a vector), ROWS (pixels of a tile) and
+ * (#pragma GCC target): it defines LANES (floats of a vector), ROWS (pixels of a tile), FMA(a, b,
+ * c) = a * b + c, MIN(a, b) and MAX(a, b), which are b when either is a NaN or both are equal, and
  * BROADCAST(p), a vector of *p read from memory (compilers make two instructions of it, of which
  * one takes the place of a multiply-add). ROWS * 2 sums, two vectors of weights and one of input
  * are to fit the registers.
@@ -10,8 +11,6 @@
 #include "exec/conv_kernel.h"
 
 #include <string.h>
-
-#pragma GCC optimize("fp-contract=fast")
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
 
@@ -80,7 +79,7 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
                 vec a = BROADCAST(x[m] + c);
 #pragma GCC unroll 2
                 for (int v = 0; v < vectors; v++)
-                    acc[m][v] = a * b[v] + acc[m][v];
+                    acc[m][v] = FMA(a, b[v], acc[m][v]);
             }
         }
     }
