@@ -409,7 +409,9 @@ static bool make_memo(struct ad_lowering *l, int op)
         r->readers = ad_arena_alloc(&l->arena, nreaders, sizeof *r->readers);
         r->computed = ad_arena_alloc(&l->arena, n, sizeof *r->computed);
         r->reads = ad_arena_alloc(&l->arena, n * ninputs, sizeof *r->reads);
-        if (!r->assigned || !r->readers || !r->computed || !r->reads)
+        r->band_ns = ad_arena_alloc(&l->arena, n, sizeof *r->band_ns);
+        r->edge_ns = ad_arena_alloc(&l->arena, n, sizeof *r->edge_ns);
+        if (!r->assigned || !r->readers || !r->computed || !r->reads || !r->band_ns || !r->edge_ns)
             return false;
     }
     return true;
@@ -467,6 +469,8 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
     for (int i = 0; i < graph->nops && room; i++)
         room = make_memo(out, i);
     room = room && make_fed(out);
+    out->estimate.at = ad_arena_alloc(&out->arena, nops * n + 1, sizeof *out->estimate.at);
+    room = room && out->estimate.at;
     if (room)
         return ADAPS_OK;
     ad_lowering_fini(out);
@@ -502,16 +506,26 @@ void ad_lowering_fini(struct ad_lowering *l)
     *l = (struct ad_lowering){0};
 }
 
-enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignment *assignment,
-                                  struct ad_schedule *schedule)
+enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assignment *assignment)
 {
-    l->schedule = schedule;
     l->levels = assignment->levels;
     l->order = assignment->order;
     bool one = assignment->order == AD_ORDER_GRAPH || assignment->hub >= 0;
     l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
-    enum adaps_status status = ad_lowering_route(l, assignment);
-    return status == ADAPS_OK ? emit(l) : status;
+    return ad_lowering_route(l, assignment);
+}
+
+enum adaps_status ad_lowering_finish(struct ad_lowering *l, struct ad_schedule *schedule)
+{
+    l->schedule = schedule;
+    return emit(l);
+}
+
+enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignment *assignment,
+                                  struct ad_schedule *schedule)
+{
+    enum adaps_status status = ad_lowering_start(l, assignment);
+    return status == ADAPS_OK ? ad_lowering_finish(l, schedule) : status;
 }
 
 static enum adaps_status lower_once(const struct ad_graph *graph, const struct ad_cluster *cluster,

@@ -37,6 +37,8 @@ struct ad_routed {
     uint64_t *readers;          /* by reader of the output: its computed_stamp */
     struct ad_region *computed; /* by device: assigned, pruned */
     struct ad_region *reads;    /* [input * ndevices + device]: what computing that reads */
+    int64_t *band_ns;           /* by device: what all of its band takes; -1: not asked yet */
+    int64_t *edge_ns;           /* by device, likewise: what is sent of it (estimate.c) */
     struct ad_transfers sends;  /* in the order of the tags */
 };
 
@@ -95,6 +97,19 @@ struct ad_orders {
     int64_t rest[AD_MAX_DEVICES]; /* ns of the pieces that are not taken */
 };
 
+/* When a band of an op is computed on a device, its edges are, and messages with the rest of the
+ * op's output have come. */
+struct ad_moment {
+    int64_t done, edge, come;
+};
+
+/* What estimate.c needs in a run. */
+struct ad_estimate {
+    struct ad_moment *at;                 /* [op * ndevices + device] */
+    struct ad_moment fed[AD_MAX_DEVICES]; /* of the network's inputs */
+    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+};
+
 struct ad_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
@@ -104,6 +119,7 @@ struct ad_lowering {
     enum ad_order order; /* likewise */
     int parts;           /* likewise, at least 1 */
     struct ad_orders orders;
+    struct ad_estimate estimate;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */
     const bool *early;          /* by op */
     int *first_reader;          /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
@@ -146,11 +162,23 @@ void ad_lowering_fini(struct ad_lowering *l);
 AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
                                                   const struct ad_assignment *assignment);
 
-/* Routes and makes the programs: their beats, and with a schedule their steps, in its arrays if it
- * has any. The regions must be allowed. */
+/* About what the routed assignment takes, in ns (estimate.c): a fifth more or less. Without
+ * a hub, and not in the graph's order. */
+int64_t ad_lowering_estimate(struct ad_lowering *l);
+
+/* Takes an assignment and routes it. */
+AD_MUST_CHECK enum adaps_status ad_lowering_start(struct ad_lowering *l,
+                                                  const struct ad_assignment *assignment);
+
+/* Both: starts and makes the programs: their beats, and with a schedule their steps, in its arrays
+ * if it has any. The regions must be allowed. */
 AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
+
+/* The second half of that. */
+AD_MUST_CHECK enum adaps_status ad_lowering_finish(struct ad_lowering *l,
+                                                   struct ad_schedule *schedule);
 
 /* Cuts the ops into the pieces that tasks out of graph order are (order.c), known from then on:
  * l->orders.ops[].cut. False without memory. */

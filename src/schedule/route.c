@@ -417,6 +417,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     for (int k = 0; k < op->ninputs; k++)
         for (int d = 0; d < l->ndevices; d++)
             r->reads[k * l->ndevices + d] = ad_need(l->graph, op, k, r->computed[d]);
+    memset(r->band_ns, -1, (size_t)l->ndevices * sizeof *r->band_ns);
     stamp_route(l, &l->memo[i], r);
     r->valid = !l->asked_readers; /* that depends on more */
     return ADAPS_OK;

@@ -143,18 +143,30 @@ AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
 
 /* What a search wants to know of most schedules. */
 struct ad_forecast {
-    bool over; /* it takes longer than the limit: nothing else is known */
+    bool over;    /* it takes longer than the limit: nothing else is known */
+    bool guessed; /* over, by the estimate alone */
     int64_t makespan_ns, bytes, messages;
     uint64_t computing; /* bit d: device d has tasks */
 };
 
-/* The same without the programs, several times as fast. limit_ns: INT64_MAX, or what gives up as
- * soon as some device's clock and the work that it has not done yet are beyond it. What takes no
- * longer than the limit may be given up, too, hardly ever: where tasks are put in order, on clocks
- * that are an estimate (order.c). What takes longer need not be given up. */
+/* What of an assignment makes its forecast not worth while, in ns; INT64_MAX: nothing. */
+struct ad_limits {
+    int64_t ns;          /* some device's clock and the work that it has not done yet */
+    int64_t estimate_ns; /* what ad_scorer_estimate() would say: takes a quarter of the time */
+};
+#define AD_NO_LIMITS ((struct ad_limits){INT64_MAX, INT64_MAX})
+
+/* The same without the programs, several times as fast; and sooner still for what is given up. What
+ * takes no longer than limits.ns may be given up, too, hardly ever: where tasks are put in order,
+ * on clocks that are an estimate (order.c). What takes longer need not be given up. */
 AD_MUST_CHECK enum adaps_status ad_scorer_clock(struct ad_scorer *scorer,
                                                 const struct ad_assignment *assignment,
-                                                int64_t limit_ns, struct ad_forecast *out);
+                                                struct ad_limits limits, struct ad_forecast *out);
+
+/* A guess at the makespan of the last assignment that ad_scorer_run() took, by clocks of whole
+ * bands (estimate.c): it may be off by a fifth, but tells most changes for the worse. -1: none is
+ * made, with a hub or in the graph's order. */
+int64_t ad_scorer_estimate(struct ad_scorer *scorer);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);

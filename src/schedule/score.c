@@ -9,7 +9,7 @@
 /* What came out for the assignment with this hash (128 bits: no two are thought the same). */
 struct scored {
     bool valid;
-    int64_t limit; /* of the forecast */
+    int64_t limit; /* of the forecast; of a guess the estimate */
     XXH128_hash_t hash;
     struct ad_forecast forecast;
 };
@@ -82,34 +82,64 @@ static XXH128_hash_t hash_of(const struct ad_assignment *a)
     return XXH3_128bits_withSeed(a->region, count * sizeof *a->region, seed);
 }
 
-static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
-                                    int64_t limit_ns, struct ad_forecast *out)
+int64_t ad_scorer_estimate(struct ad_scorer *s)
 {
     struct ad_lowering *l = &s->lowering;
-    l->limit = limit_ns;
-    enum adaps_status status = ad_lowering_run(l, assignment, NULL);
-    *out = (struct ad_forecast){.bytes = l->bytes, .messages = (int64_t)l->all.count};
+    return l->hub >= 0 || l->order == AD_ORDER_GRAPH ? -1 : ad_lowering_estimate(l);
+}
+
+static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
+                                    struct ad_limits limits, struct scored *out)
+{
+    struct ad_lowering *l = &s->lowering;
+    enum adaps_status status = ad_lowering_start(l, assignment);
+    struct ad_forecast *f = &out->forecast;
+    *out = (struct scored){.valid = true, .limit = limits.ns};
+    if (status != ADAPS_OK)
+        return status;
+    if (limits.estimate_ns < INT64_MAX) {
+        int64_t estimate = ad_scorer_estimate(s);
+        if (estimate > limits.estimate_ns) {
+            f->over = f->guessed = true;
+            out->limit = estimate;
+            return ADAPS_OK;
+        }
+    }
+    l->limit = limits.ns;
+    status = ad_lowering_finish(l, NULL);
+    f->bytes = l->bytes;
+    f->messages = (int64_t)l->all.count;
     if (status == ADAPS_OK && !l->over)
-        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, limit_ns,
-                               s->busy, &out->makespan_ns, l->err);
-    out->over = l->over || out->makespan_ns == INT64_MAX;
+        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, limits.ns,
+                               s->busy, &f->makespan_ns, l->err);
+    f->over = l->over || f->makespan_ns == INT64_MAX;
     for (int d = 0; d < l->ndevices; d++)
-        out->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
+        f->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
     return status;
 }
 
+/* Whether what is remembered answers the question. */
+static bool answers(const struct scored *place, XXH128_hash_t hash, struct ad_limits limits)
+{
+    if (!place->valid || !XXH128_isEqual(place->hash, hash))
+        return false;
+    if (place->forecast.guessed)
+        return place->limit > limits.estimate_ns;
+    return !place->forecast.over || place->limit >= limits.ns;
+}
+
 enum adaps_status ad_scorer_clock(struct ad_scorer *s, const struct ad_assignment *assignment,
-                                  int64_t limit_ns, struct ad_forecast *out)
+                                  struct ad_limits limits, struct ad_forecast *out)
 {
     XXH128_hash_t hash = hash_of(assignment);
     struct scored *place = &s->scored[hash.low64 % SCORED];
-    bool known = place->valid && XXH128_isEqual(place->hash, hash) &&
-                 !(place->forecast.over && place->limit < limit_ns);
-    if (!known) {
-        enum adaps_status status = clock_anew(s, assignment, limit_ns, out);
+    if (!answers(place, hash, limits)) {
+        struct scored fresh;
+        enum adaps_status status = clock_anew(s, assignment, limits, &fresh);
         if (status != ADAPS_OK)
             return status;
-        *place = (struct scored){true, limit_ns, hash, *out};
+        fresh.hash = hash;
+        *place = fresh;
     }
     *out = place->forecast;
     return ADAPS_OK;

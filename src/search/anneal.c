@@ -1,7 +1,8 @@
 /* Annealing: a random move is kept when the clock gets better, or not much worse for the
  * temperature, which falls from a thousandth of the latency to nothing; several falls, each from
  * the best so far. Moves mostly touch ops that are critical now (focus.h), and those that leave the
- * assignment as it is cost no evaluation. */
+ * assignment as it is cost no evaluation; most of those that make it far worse are told by an
+ * estimate and cost a part of one. */
 #include "search/anneal.h"
 #include "base/clock.h"
 #include "search/moves.h"
@@ -12,12 +13,15 @@
 #define COLD 0.00002  /* the last */
 #define FALLS 3       /* each from half as hot as the one before */
 #define IDLE_MOVES 64 /* moves in a row that change nothing: the end */
+#define DOUBTS 8      /* one estimate of so many is not asked for: it may be wrong about a move */
+#define WORSE 0.02    /* so much later than now by the estimate: not looked at any closer */
 
 struct anneal {
     struct ad_eval *eval;
     struct ad_best *best;
     struct ad_layout now, trial;
     struct ad_score score; /* of now */
+    int64_t estimate;      /* likewise, or -1 */
     struct ad_rng rng;
     struct ad_focus focus;           /* of now */
     struct ad_assignment assignment; /* of now */
@@ -61,6 +65,7 @@ static enum adaps_status note_now(struct anneal *a)
     enum adaps_status status = ad_scorer_run(a->eval->scorer, &a->assignment, false, &schedule);
     if (status != ADAPS_OK)
         return status;
+    a->estimate = ad_scorer_estimate(a->eval->scorer);
     return ad_focus_find(&a->focus, p->graph, schedule, p->cluster->source, a->eval->err);
 }
 
@@ -80,6 +85,14 @@ static bool draw_trial(struct anneal *a)
     return false;
 }
 
+/* What is not worth an evaluation, when so much worse than now is allowed. */
+static struct ad_limits limits_of(struct anneal *a, double allowed)
+{
+    int64_t now = a->score.makespan_ns, more = (int64_t)(allowed + WORSE * (double)now);
+    bool trusted = ad_rng_below(&a->rng, DOUBTS) > 0 && a->estimate >= 0;
+    return (struct ad_limits){now + (int64_t)allowed, trusted ? a->estimate + more : INT64_MAX};
+}
+
 static enum adaps_status step(struct anneal *a, double temperature)
 {
     struct ad_score score;
@@ -87,9 +100,9 @@ static enum adaps_status step(struct anneal *a, double temperature)
         return ADAPS_OK;
     double allowed = -log(1 - uniform(a)) * temperature;
     if (a->eval->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
-        a->eval->limit_ns = a->score.makespan_ns + (int64_t)allowed;
+        a->eval->limits = limits_of(a, allowed);
     enum adaps_status status = ad_eval_score_assigned(a->eval, &a->trial, a->best, &score);
-    a->eval->limit_ns = INT64_MAX;
+    a->eval->limits = AD_NO_LIMITS;
     if (status != ADAPS_OK || !accepts(a, &score, allowed))
         return status;
     swap_layouts(a);
@@ -109,10 +122,13 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
     if (status == ADAPS_OK)
         status = note_now(a);
-    for (int64_t i = 0; i < evaluations && status == ADAPS_OK; i++) {
-        double part = (double)i / (double)evaluations;
+    int64_t all = evaluations * AD_GUESSES, guessed;
+    for (int64_t spent = 0; spent < all && status == ADAPS_OK;
+         spent += a->eval->guessed > guessed ? 1 : AD_GUESSES) {
+        double part = (double)spent / (double)all;
         if (deadline > 0 && ad_clock_ns() >= deadline)
             break;
+        guessed = a->eval->guessed;
         status = step(a, hot * pow(COLD / HOT, part) * energy(a, &a->best->score));
     }
     return status;

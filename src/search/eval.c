@@ -34,7 +34,7 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
         .share = 1,
         .least_memory = -1,
         .cap_ns = p->latency_cap_ns,
-        .limit_ns = INT64_MAX,
+        .limits = AD_NO_LIMITS,
         .err = err,
     };
     for (int d = 0; d < AD_MAX_DEVICES; d++)
@@ -163,7 +163,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
     const struct ad_schedule *schedule;
     *memory = NULL;
     if (!eval->weigh)
-        return ad_scorer_clock(eval->scorer, &eval->scratch, eval->limit_ns, forecast);
+        return ad_scorer_clock(eval->scorer, &eval->scratch, eval->limits, forecast);
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
     if (status != ADAPS_OK)
         return status;
@@ -188,7 +188,8 @@ static enum adaps_status evaluate(struct ad_eval *eval, const struct ad_layout *
     enum adaps_status status = find_forecast(eval, &forecast, &memory);
     if (status != ADAPS_OK)
         return status;
-    eval->visited++;
+    eval->visited += !forecast.guessed;
+    eval->guessed += forecast.guessed;
     if (forecast.over) {
         *score = (struct ad_score){.late = INT64_MAX, .first = INT64_MAX, .makespan_ns = INT64_MAX};
         *won = false;
@@ -284,7 +285,7 @@ enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *bes
         return status;
     ad_layout_regions(p->graph, p->cluster->source, &best->layout, eval->exchange,
                       &result->assignment);
-    result->visited = eval->visited;
+    result->visited = eval->visited + eval->guessed / AD_GUESSES;
     return ad_eval_finish_assignment(eval, strategy, result);
 }
 

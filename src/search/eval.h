@@ -13,6 +13,8 @@ struct ad_score {
     int64_t makespan_ns, bytes, messages;
 };
 
+#define AD_GUESSES 4 /* an evaluation takes as long, and counts, as so many estimates */
+
 struct ad_best;
 struct ad_starts;
 
@@ -24,9 +26,10 @@ struct ad_eval {
     double share; /* of auto's evaluations that a search may take; 1 at first */
     bool weigh;   /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
-    int64_t visited;    /* layouts evaluated so far */
-    int64_t limit_ns;   /* INT64_MAX; or what takes longer needs no score, see ad_eval_score() */
-    double space_log10; /* set by the search function */
+    int64_t visited;         /* layouts evaluated so far */
+    int64_t guessed;         /* layouts given up by their estimate: these are not evaluated */
+    struct ad_limits limits; /* what takes longer needs no score, see ad_eval_score() */
+    double space_log10;      /* set by the search function */
     int64_t
         with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes; or -1 */
     int64_t least_memory; /* over all layouts seen: the largest need of a device, at its least */
@@ -62,10 +65,10 @@ void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout);
 AD_MUST_CHECK enum adaps_status ad_eval_try(struct ad_eval *eval, const struct ad_layout *layout,
                                             struct ad_best *best, bool *better);
 
-/* The same, and the layout's score. A layout that takes longer than limit_ns may be given up
+/* The same, and the layout's score. A layout that is beyond the limits may be given up
  * (ad_scorer_clock()): then its score is worse than all, and it is neither kept nor one of those
- * that tell of left out devices. limit_ns may be changed at any time; where memory may matter it
- * has no effect. */
+ * that tell of left out devices. The limits may be changed at any time; where memory may matter
+ * they have no effect. */
 AD_MUST_CHECK enum adaps_status ad_eval_score(struct ad_eval *eval, const struct ad_layout *layout,
                                               struct ad_best *best, struct ad_score *score);
 

@@ -1,21 +1,40 @@
 #include "search/focus.h"
 
+#include <string.h>
+
 void ad_focus_fini(struct ad_focus *focus)
 {
     ad_free(focus->ops);
     ad_free(focus->sent);
+    ad_free(focus->exchanged);
     *focus = (struct ad_focus){0};
 }
 
-static bool index_sends(struct ad_focus *f, const struct ad_schedule *schedule)
+static bool make_room(struct ad_focus *f, const struct ad_graph *graph, size_t messages)
 {
-    while (f->sent_room <= (size_t)schedule->messages)
+    while (f->sent_room <= messages)
         if (!ad_grow(&f->sent, f->sent_room, &f->sent_room, sizeof *f->sent))
             return false;
+    if (!f->exchanged)
+        f->exchanged = ad_calloc((size_t)graph->nops, sizeof *f->exchanged);
+    return f->exchanged != NULL;
+}
+
+static bool index_sends(struct ad_focus *f, const struct ad_graph *graph,
+                        const struct ad_schedule *schedule)
+{
+    if (!make_room(f, graph, (size_t)schedule->messages))
+        return false;
+    memset(f->exchanged, 0, (size_t)graph->nops * sizeof *f->exchanged);
     for (int d = 0; d < schedule->ndevices; d++)
-        for (int i = 0; i < schedule->programs[d].nsteps; i++)
-            if (schedule->programs[d].steps[i].kind == AD_STEP_SEND)
-                f->sent[schedule->programs[d].steps[i].tag] = (struct ad_sent){d, i};
+        for (int i = 0; i < schedule->programs[d].nsteps; i++) {
+            const struct ad_step *step = &schedule->programs[d].steps[i];
+            int p = step->kind == AD_STEP_SEND ? graph->values[step->value].producer : -1;
+            if (step->kind == AD_STEP_SEND)
+                f->sent[step->tag] = (struct ad_sent){d, i};
+            if (p >= 0)
+                f->exchanged[p] = true;
+        }
     return true;
 }
 
@@ -53,7 +72,7 @@ enum adaps_status ad_focus_find(struct ad_focus *f, const struct ad_graph *graph
 {
     struct ad_sent end = {source, schedule->programs[source].nsteps - 1};
     f->count = 0;
-    if (index_sends(f, schedule) && walk_back(f, graph, schedule, end))
+    if (index_sends(f, graph, schedule) && walk_back(f, graph, schedule, end))
         return ADAPS_OK;
     return ad_error_memory(err, "search", (size_t)schedule->messages);
 }

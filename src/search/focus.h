@@ -1,5 +1,5 @@
-/* Where a schedule loses its time: the ops and devices on its critical path. Internal to search/.
- */
+/* Where a schedule loses its time: the ops and devices on its critical path; and between which ops
+ * something is exchanged. Internal to search/. */
 #ifndef AD_SEARCH_FOCUS_H
 #define AD_SEARCH_FOCUS_H
 
@@ -21,6 +21,7 @@ struct ad_focus {
     size_t count, room;
     struct ad_sent *sent; /* by tag; between two finds of no meaning */
     size_t sent_room;
+    bool *exchanged; /* by op: something of its output is sent; NULL before the first find */
 };
 
 void ad_focus_fini(struct ad_focus *focus);

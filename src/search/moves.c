@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define FOCUS_ODDS 4 /* runs about critical ops: but for one of so many */
+#define FOCUS_ODDS 4  /* runs about critical ops: but for one of so many */
+#define MORE_STAGES 3 /* one more stage on a side: one in so many */
 
 struct run {
     int first, end; /* ops */
@@ -37,31 +38,52 @@ static int length(struct move *m, int n)
     return 1 + below(m, limit < n ? limit : n);
 }
 
-/* Some ops in a row, or some segments; mostly with a critical op among them. */
-static void draw_run(struct move *m)
+/* A stage, the ops between two exchanges, with op `at`; sometimes with the one before or behind it.
+ * A change of all of it adds no exchange within. */
+static struct run draw_stage(struct move *m, int at)
+{
+    const bool *exchanged = m->focus->exchanged;
+    int before = below(m, MORE_STAGES) == 0, behind = below(m, MORE_STAGES) == 0;
+    struct run run = {at, at + 1};
+    while (run.first > 0 && (!exchanged[run.first - 1] || before-- > 0))
+        run.first--;
+    while (run.end < m->layout->nops && (!exchanged[run.end - 1] || behind-- > 0))
+        run.end++;
+    return run;
+}
+
+static struct run draw_ops(struct move *m, int at)
+{
+    int nops = m->layout->nops, n = length(m, nops), first = clamp(at - below(m, n), 0, nops - 1);
+    return (struct run){first, clamp(first + n, 1, nops)};
+}
+
+static struct run draw_segments(struct move *m, int at)
 {
     const struct ad_terrain *t = m->terrain;
-    int nops = m->layout->nops, at = below(m, nops);
-    struct run *run = &m->run;
+    int n = length(m, t->nsegments), first = clamp(t->segment[at] - below(m, n), 0, t->nsegments);
+    struct run run = {at, at + 1};
+    while (run.first > 0 && t->segment[run.first - 1] >= first)
+        run.first--;
+    while (run.end < m->layout->nops && t->segment[run.end] < first + n)
+        run.end++;
+    return run;
+}
+
+/* A stage, some ops in a row, or some segments; mostly with a critical op among them. */
+static void draw_run(struct move *m)
+{
+    int at = below(m, m->layout->nops);
     m->device = -1;
     if (m->focus->count > 0 && ad_rng_below(m->rng, FOCUS_ODDS)) {
         const struct ad_critical_op *critical = &m->focus->ops[below(m, (int)m->focus->count)];
         at = critical->op;
         m->device = critical->device;
     }
-    if (ad_rng_below(m->rng, 2)) {
-        int n = length(m, nops);
-        run->first = clamp(at - below(m, n), 0, nops - 1);
-        run->end = clamp(run->first + n, 1, nops);
-        return;
-    }
-    int n = length(m, t->nsegments), first = clamp(t->segment[at] - below(m, n), 0, t->nsegments);
-    run->first = at;
-    run->end = at + 1;
-    while (run->first > 0 && t->segment[run->first - 1] >= first)
-        run->first--;
-    while (run->end < nops && t->segment[run->end] < first + n)
-        run->end++;
+    if (m->focus->exchanged && ad_rng_below(m->rng, 2))
+        m->run = draw_stage(m, at);
+    else
+        m->run = ad_rng_below(m->rng, 2) ? draw_ops(m, at) : draw_segments(m, at);
 }
 
 /* Has cuts that mean something. */

@@ -74,6 +74,7 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
     if (*found)
         widen(s, &best.layout, layout);
     eval->visited += half.visited;
+    eval->guessed += half.guessed;
     ad_best_fini(&best);
     ad_eval_fini(&half);
     ad_terrain_fini(&terrain);
