@@ -510,6 +510,11 @@ START_TEST(test_residuals)
     ck_assert_int_eq(
         ad_plan_of_tasks(residual_graph(_i), program->tasks, program->ntasks, 1, &apart, NULL),
         ADAPS_OK);
+    struct ad_program *steps = &apart->schedule.programs[0];
+    ck_assert_int_eq(steps->nsteps, steps->ntasks - 2); /* an addition with what it adds to */
+    for (steps->nsteps = 0; steps->nsteps < steps->ntasks; steps->nsteps++)
+        steps->steps[steps->nsteps] =
+            (struct ad_step){.kind = AD_STEP_COMPUTE, .first_task = steps->nsteps, .ntasks = 1};
     ck_assert_int_eq(ad_residuals_find(apart, 0, fused, NULL), ADAPS_OK);
     for (int i = 0; i < 16; i++)
         nfused += fused[i];

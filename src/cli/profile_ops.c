@@ -98,7 +98,7 @@ static enum adaps_status note(struct ad_profile_device *device, const struct ad_
         s->npoints++;
     if (s->points[k].count == 0 || (s->points[k].sample && !device->sampling))
         s->points[k] = (struct ad_timed_point){.rows = rows, .sample = device->sampling};
-    s->points[k].sum += fmax(seconds, 1e-8);
+    s->points[k].sum += fmax(seconds, AD_SHAPE_NO_TIME);
     s->points[k].count++;
     return ADAPS_OK;
 }

@@ -6,9 +6,10 @@
 #include "cost/cluster.h"
 #include "ir/graph.h"
 
-#define AD_SHAPE_TEXT 160  /* bytes of a shape's text */
-#define AD_SHAPE_POINTS 8  /* of one shape */
-#define AD_SHAPES_MAX 4096 /* of one table */
+#define AD_SHAPE_TEXT 160     /* bytes of a shape's text */
+#define AD_SHAPE_POINTS 8     /* of one shape */
+#define AD_SHAPE_NO_TIME 1e-8 /* seconds: the time is in that of the operator before it */
+#define AD_SHAPES_MAX 4096    /* of one table */
 
 /* What two operators must have in common to take the same time. Padding, alignment and values do
  * not count. All fields are of one type, without gaps: compared and hashed as bytes. */

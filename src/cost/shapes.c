@@ -156,6 +156,8 @@ enum adaps_status ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_
 /* Functions that follow an operator are no part of what others are interpolated from. */
 static bool is_sample(const struct entry *e)
 {
+    if (e->time.points[e->time.npoints - 1].seconds <= AD_SHAPE_NO_TIME)
+        return false; /* nor what was timed as a part of another */
     return e->time.shape.function == AD_FN_NONE || e->time.shape.kind == AD_OP_UNARY;
 }
 

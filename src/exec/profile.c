@@ -194,7 +194,9 @@ static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
     int64_t begin = ad_clock_ns();
     *work = 0;
     ad_throttle_begin(throttle);
-    for (int i = 0; i < b->ntasks; i++) {
+    const struct ad_program *program = &b->plan->schedule.programs[0];
+    for (int i = 0; i < program->nsteps; i++) {
+        int first = program->steps[i].first_task;
         int64_t start, end, worked = throttle->wall ? 0 : processor_ns();
         enum adaps_status status = ad_engine_step(b->engine, i, &none, err);
         if (status != ADAPS_OK)
@@ -203,7 +205,9 @@ static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
         double took = seconds(start, end);
         if (!throttle->wall) /* of one thread; asking for it takes longer than the smallest tasks */
             took = fmin(took, seconds(worked, processor_ns()));
-        samples[i] = (float)took;
+        samples[first] = (float)took;
+        for (int k = 1; k < program->steps[i].ntasks; k++) /* the first has the time of all */
+            samples[first + k] = 0;
         *work += took;
         ad_throttle_pause(throttle);
     }

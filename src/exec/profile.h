@@ -16,7 +16,7 @@ struct ad_profile_options {
 
 struct ad_profile_times {
     double *seconds; /* by task, at the emulated speed: medians, in proportion such that they add up
-                        to pass_s */
+                        to pass_s; of two in one step the first has all */
     int passes;      /* measured */
     double pass_s;   /* median of whole passes, each behind a pause of 2 ms, as inferences are */
     double spread;   /* by how much that is above the lower quartile, as a part of it */

@@ -74,8 +74,9 @@ AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
                                                struct adaps_plan **out, struct adaps_error *err);
 
 /* A plan whose only device computes these tasks, each a step of its own, in this order: for timing
- * them. Values that no task computes are read as they are. Takes over graph, on success only.
- * ADAPS_EINPUT names the task that cannot be. */
+ * them. An addition to what the task before it computes is in the step of that. Values that no task
+ * computes are read as they are. Takes over graph, on success only. ADAPS_EINPUT names the task
+ * that cannot be. */
 AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
                                                  const struct ad_task *tasks, int ntasks,
                                                  int threads, struct adaps_plan **out,

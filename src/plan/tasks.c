@@ -21,8 +21,20 @@ static enum adaps_status check_task(const struct ad_graph *graph, const struct a
     return ADAPS_OK;
 }
 
-static enum adaps_status fill_program(struct ad_schedule *schedule, const struct ad_task *tasks,
-                                      int ntasks, struct adaps_error *err)
+/* Whether task `add` adds to all that the task before it computes: they go together, as engines may
+ * do both at once. */
+static bool go_together(const struct ad_graph *graph, const struct ad_task *task,
+                        const struct ad_task *add)
+{
+    const struct ad_op *op = &graph->ops[add->op];
+    int value = graph->ops[task->op].output;
+    return op->kind == AD_OP_ADD && (op->inputs[0] == value) != (op->inputs[1] == value) &&
+           ad_region_equal(task->region, add->region);
+}
+
+static enum adaps_status fill_program(const struct ad_graph *graph, struct ad_schedule *schedule,
+                                      const struct ad_task *tasks, int ntasks,
+                                      struct adaps_error *err)
 {
     size_t n = (size_t)ntasks;
     schedule->ndevices = 1;
@@ -31,12 +43,17 @@ static enum adaps_status fill_program(struct ad_schedule *schedule, const struct
     struct ad_step *steps = ad_arena_alloc(&schedule->arena, n, sizeof *steps);
     if (!schedule->programs || !copy || !steps)
         return ad_error_memory(err, "tasks", n * sizeof *steps);
+    int nsteps = 0;
     for (int i = 0; i < ntasks; i++) {
         copy[i] = tasks[i];
-        steps[i] = (struct ad_step){.kind = AD_STEP_COMPUTE, .first_task = i, .ntasks = 1};
+        if (i > 0 && steps[nsteps - 1].ntasks == 1 && go_together(graph, &tasks[i - 1], &tasks[i]))
+            steps[nsteps - 1].ntasks = 2;
+        else
+            steps[nsteps++] =
+                (struct ad_step){.kind = AD_STEP_COMPUTE, .first_task = i, .ntasks = 1};
     }
     schedule->programs[0] =
-        (struct ad_program){.steps = steps, .nsteps = ntasks, .tasks = copy, .ntasks = ntasks};
+        (struct ad_program){.steps = steps, .nsteps = nsteps, .tasks = copy, .ntasks = ntasks};
     return ADAPS_OK;
 }
 
@@ -60,7 +77,7 @@ enum adaps_status ad_plan_of_tasks(struct ad_graph *graph, const struct ad_task 
     if (status == ADAPS_OK) {
         snprintf(plan->cluster.devices[0].name, sizeof plan->cluster.devices[0].name, "this");
         plan->cluster.devices[0].threads = threads;
-        status = fill_program(&plan->schedule, tasks, ntasks, err);
+        status = fill_program(graph, &plan->schedule, tasks, ntasks, err);
     }
     if (status == ADAPS_OK)
         status = ad_slices_find(graph, &plan->schedule.programs[0], &plan->slices[0], err);
