@@ -75,6 +75,10 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         return out->format == AD_NHWC ||
                (features(out) && in_place(in, out) && in_place(in_value(graph, op, 1), out));
     case AD_OP_UNARY:
@@ -149,6 +153,10 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         read_elementwise(&r, h, w, c);
         break;
     case AD_OP_CONCAT:

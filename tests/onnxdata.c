@@ -145,7 +145,8 @@ static bool reads(const Onnx__NodeProto *node, const char *name)
 /* Whether an input stays a run-time input though it is not the first: an operand of arithmetic. */
 static bool is_operand(const Onnx__GraphProto *graph, const char *name)
 {
-    static const char *const types[] = {"Add", "Sub", "Mul", "Div", "Concat"};
+    static const char *const types[] = {"Add", "Sub", "Mul", "Div", "Concat",
+                                        "Min", "Max", "Sum", "Pow"};
     for (size_t i = 0; i < graph->n_node; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
             if (strcmp(graph->node[i]->op_type, types[t]) == 0 && reads(graph->node[i], name))

@@ -335,6 +335,9 @@ void ad_build_fuse(struct ad_builder *b, enum ad_function function)
         [AD_FN_LEAKY_RELU] = {0.1f, 0},
         [AD_FN_HARD_SIGMOID] = {0.2f, 0.5f},
         [AD_FN_HARD_SWISH] = {1.0f / 6, 0.5f},
+        [AD_FN_ELU] = {1.2f, 0.9f},
+        [AD_FN_CELU] = {1.5f, 0},
+        [AD_FN_THRESHOLDED_RELU] = {0.3f, 0},
     };
     if (b->failed)
         return;
@@ -502,7 +505,7 @@ static void random_activation(struct ad_builder *b)
     b->graph->ops[b->graph->nops - 1].clamp_min = bounds[pick][0];
     b->graph->ops[b->graph->nops - 1].clamp_max = bounds[pick][1];
     if (below(&b->rng, 4) == 0)
-        ad_build_fuse(b, (enum ad_function)below(&b->rng, AD_FN_COUNT));
+        ad_build_fuse(b, (enum ad_function)below(&b->rng, AD_FN_ELU));
 }
 
 static enum ad_op_kind random_binary_kind(struct ad_builder *b)
@@ -601,7 +604,7 @@ static int space_to_depth(struct ad_builder *b, int in, int max_c)
     int block = 2 + below(&b->rng, 2);
     bool major = below(&b->rng, 2);
     if (box.h % block != 0 || box.w % block != 0 || box.c * block * block > 4 * max_c)
-        return ad_build_function(b, in, (enum ad_function)below(&b->rng, AD_FN_COUNT));
+        return ad_build_function(b, in, (enum ad_function)below(&b->rng, AD_FN_ELU));
     return ad_build_space_to_depth(b, in, block, major);
 }
 

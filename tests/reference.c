@@ -49,6 +49,38 @@ static double function_of(const struct ad_op *op, double v)
         return ramp(op, v);
     case AD_FN_HARD_SWISH:
         return v * ramp(op, v);
+    case AD_FN_ELU:
+        return (double)op->beta * (v < 0 ? (double)op->alpha * expm1(v) : v);
+    case AD_FN_CELU:
+        return v < 0 ? (double)op->alpha * expm1(v / (double)op->alpha) : v;
+    case AD_FN_SOFTPLUS:
+        return v > 0 ? v + log1p(exp(-v)) : log1p(exp(v));
+    case AD_FN_SOFTSIGN:
+        return v / (1 + fabs(v));
+    case AD_FN_MISH:
+        return v * tanh(log1p(exp(v)));
+    case AD_FN_GELU:
+        return v / 2 * (1 + erf(v / sqrt(2)));
+    case AD_FN_GELU_TANH:
+        return v / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (v + 0.044715 * pow(v, 3))));
+    case AD_FN_TANH:
+        return tanh(v);
+    case AD_FN_ERF:
+        return erf(v);
+    case AD_FN_EXP:
+        return exp(v);
+    case AD_FN_LOG:
+        return log(v);
+    case AD_FN_SQRT:
+        return sqrt(v);
+    case AD_FN_ABS:
+        return fabs(v);
+    case AD_FN_NEG:
+        return -v;
+    case AD_FN_RECIPROCAL:
+        return 1 / v;
+    case AD_FN_THRESHOLDED_RELU:
+        return v > (double)op->alpha ? v : 0;
     case AD_FN_NONE:
     case AD_FN_COUNT:
         break;
@@ -196,6 +228,28 @@ static int64_t operand_index(const struct ad_value *v, const struct ad_value *ou
     return offset;
 }
 
+static double binary_of(enum ad_op_kind kind, double p, double q)
+{
+    switch (kind) {
+    case AD_OP_ADD:
+        return p + q;
+    case AD_OP_SUB:
+        return p - q;
+    case AD_OP_MUL:
+        return p * q;
+    case AD_OP_MIN:
+        return fmin(p, q);
+    case AD_OP_MAX:
+        return fmax(p, q);
+    case AD_OP_POW:
+        return pow(p, q);
+    case AD_OP_PRELU:
+        return p < 0 ? p * q : p;
+    default:
+        return p / q;
+    }
+}
+
 static void run_elementwise(const struct run *r, const struct ad_op *op, float *y)
 {
     const struct ad_value *out = &r->graph->values[op->output];
@@ -210,10 +264,7 @@ static void run_elementwise(const struct run *r, const struct ad_op *op, float *
         }
         double p = (double)a[operand_index(input_of(r, op, 0), out, index)];
         double q = (double)b[operand_index(input_of(r, op, 1), out, index)];
-        y[k] = activated(op, op->kind == AD_OP_ADD   ? p + q
-                             : op->kind == AD_OP_SUB ? p - q
-                             : op->kind == AD_OP_MUL ? p * q
-                                                     : p / q);
+        y[k] = activated(op, binary_of(op->kind, p, q));
     }
 }
 
@@ -286,6 +337,10 @@ static void run_op(const struct run *r, const struct ad_op *op, float *y)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         run_elementwise(r, op, y);
         break;
     case AD_OP_CONCAT:

@@ -55,6 +55,41 @@ static double hard_swish(double x)
     return x * sixth(x);
 }
 
+static double elu(double x)
+{
+    return x < 0 ? (double)0.7f * expm1(x) : x;
+}
+
+static double selu(double x)
+{
+    return 1.0507009873554804935 * (x < 0 ? 1.6732632423543772848 * expm1(x) : x);
+}
+
+static double celu(double x)
+{
+    return x < 0 ? 2 * expm1(x / 2) : x;
+}
+
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+static double softsign(double x)
+{
+    return x / (1 + fabs(x));
+}
+
+static double negative(double x)
+{
+    return -x;
+}
+
+static double threshold(double x)
+{
+    return x > (double)0.6f ? x : 0;
+}
+
 static const struct {
     const char *type;
     float alpha, beta; /* NAN: not given */
@@ -67,6 +102,17 @@ static const struct {
     {"HardSigmoid", NAN, NAN, hard_default, AD_FN_HARD_SIGMOID},
     {"HardSigmoid", 0.5f, 0.25f, hard_given, AD_FN_HARD_SIGMOID},
     {"HardSwish", NAN, NAN, hard_swish, AD_FN_HARD_SWISH},
+    {"Elu", 0.7f, NAN, elu, AD_FN_ELU},
+    {"Selu", NAN, NAN, selu, AD_FN_ELU},
+    {"Celu", 2, NAN, celu, AD_FN_CELU},
+    {"Softplus", NAN, NAN, softplus, AD_FN_SOFTPLUS},
+    {"Softsign", NAN, NAN, softsign, AD_FN_SOFTSIGN},
+    {"Tanh", NAN, NAN, tanh, AD_FN_TANH},
+    {"Erf", NAN, NAN, erf, AD_FN_ERF},
+    {"Exp", NAN, NAN, exp, AD_FN_EXP},
+    {"Abs", NAN, NAN, fabs, AD_FN_ABS},
+    {"Neg", NAN, NAN, negative, AD_FN_NEG},
+    {"ThresholdedRelu", 0.6f, NAN, threshold, AD_FN_THRESHOLDED_RELU},
 };
 
 static void add_function(struct mb *mb, size_t i, const char *in, const char *out)
@@ -201,6 +247,23 @@ static const struct idiom {
      hard_swish},
     {{"Sigmoid x s", "Mul x,s y"}, "Unary", AD_FN_SILU, silu},
     {{"Sigmoid x s", "Mul s,x y"}, "Unary", AD_FN_SILU, silu},
+    {{"Softplus x s", "Tanh s h", "Mul x,h y"}, "Unary", AD_FN_MISH, NULL},
+    {{"Div x,root a", "Erf a b", "Add b,one c", "Mul x,c m", "Mul m,half y"},
+     "Unary",
+     AD_FN_GELU,
+     NULL},
+    {{"Mul x,half a", "Div x,root b", "Erf b c", "Add one,c h", "Mul a,h y"},
+     "Unary",
+     AD_FN_GELU,
+     NULL},
+    {{"Div x,root b", "Erf b c", "Add one,c h", "Mul h,half a", "Mul a,x y"},
+     "Unary",
+     AD_FN_GELU,
+     NULL},
+    {{"Div x,root b", "Erf b c", "Add six,c h", "Mul h,half a", "Mul a,x y"},
+     "Div,Add,Mul,Mul",
+     AD_FN_NONE,
+     NULL},
     /* not quite: another scale, another clamp, another operand, several readers */
     {{"Add x,three a", "Clip a,zero,six b", "Div b,three y"}, "Add,Div", AD_FN_NONE, NULL},
     {{"Add x,three a", "Clip a,three,six b", "Div b,six y"}, "Add,Div", AD_FN_NONE, NULL},
@@ -234,12 +297,18 @@ static double spelled_out(const struct idiom *idiom, double x)
                       : strcmp(t, "six") == 0   ? 6
                       : strcmp(t, "zero") == 0  ? 0
                       : strcmp(t, "sixth") == 0 ? 1.0 / 6
+                      : strcmp(t, "one") == 0   ? 1
+                      : strcmp(t, "half") == 0  ? 0.5
+                      : strcmp(t, "root") == 0  ? sqrt(2)
                                                 : values[strchr(names, *t) - names];
         out = strcmp(type, "Add") == 0           ? in[0] + in[1]
               : strcmp(type, "Mul") == 0         ? in[0] * in[1]
               : strcmp(type, "Div") == 0         ? in[0] / in[1]
               : strcmp(type, "Relu") == 0        ? fmax(in[0], 0)
               : strcmp(type, "Sigmoid") == 0     ? sigmoid(in[0])
+              : strcmp(type, "Erf") == 0         ? erf(in[0])
+              : strcmp(type, "Tanh") == 0        ? tanh(in[0])
+              : strcmp(type, "Softplus") == 0    ? log1p(exp(in[0]))
               : strcmp(type, "HardSigmoid") == 0 ? hard_default(in[0])
                                                  : fmin(fmax(in[0], in[1]), in[2]);
         values[strchr(names, *output) - names] = out;
@@ -258,6 +327,9 @@ START_TEST(activations_spelled_out)
     mb_weights(&mb, "six", MB_DIMS(1), (const float[]){6});
     mb_weights(&mb, "zero", MB_SCALAR, (const float[]){0});
     mb_weights(&mb, "sixth", MB_DIMS(1, 1, 1, 1), (const float[]){1.0f / 6});
+    mb_weights(&mb, "one", MB_SCALAR, (const float[]){1});
+    mb_weights(&mb, "half", MB_SCALAR, (const float[]){0.5f});
+    mb_weights(&mb, "root", MB_SCALAR, (const float[]){1.41421354f});
     for (int i = 0; i < 6 && idiom->lines[i]; i++) {
         char type[16], inputs[32], output[8];
         ck_assert_int_eq(sscanf(idiom->lines[i], "%15s %31s %7s", type, inputs, output), 3);

@@ -14,7 +14,7 @@ static const struct {
     const char *type, *inputs, *attr, *reason;
     int64_t opset;
 } refusals[] = {
-    {"Tanh", "x", NULL, "node 'Tanh_0' (Tanh): this operator is not supported", 13},
+    {"Hardmax", "x", NULL, "node 'Hardmax_0' (Hardmax): this operator is not supported", 13},
     {"Conv", "x,x", NULL, "(Conv): input 1 (weights), 'x', must be a constant", 13},
     {"Conv", "x", NULL, "(Conv): input 1 is missing", 13},
     {"Conv", "x,w,v4", NULL, "input 2 (bias), 'v4', has 4 elements in rank 1, expected 3", 13},

@@ -83,6 +83,18 @@ static double exact(const struct ad_elementwise *e, double x, double y)
     case AD_ELEMENTWISE_DIV:
         x /= y;
         break;
+    case AD_ELEMENTWISE_MIN:
+        x = fmin(x, y);
+        break;
+    case AD_ELEMENTWISE_MAX:
+        x = fmax(x, y);
+        break;
+    case AD_ELEMENTWISE_POW:
+        x = pow(x, y);
+        break;
+    case AD_ELEMENTWISE_PRELU:
+        x = x < 0 ? x * y : x;
+        break;
     case AD_ELEMENTWISE_LEAKY_RELU:
         x = x < 0 ? (double)e->alpha * x : x;
         break;
@@ -98,12 +110,15 @@ static double exact(const struct ad_elementwise *e, double x, double y)
     case AD_ELEMENTWISE_HARD_SWISH:
         x *= ramp;
         break;
+    case AD_ELEMENTWISE_FUNCTION: /* see test_functions */
+        x = tanh(x);
+        break;
     case AD_ELEMENTWISE_COPY:
     case AD_ELEMENTWISE_CLAMP:
     case AD_ELEMENTWISE_COUNT:
         break;
     }
-    return fmin(fmax(x, (double)e->clamp_min), (double)e->clamp_max);
+    return isnan(x) ? x : fmin(fmax(x, (double)e->clamp_min), (double)e->clamp_max);
 }
 
 /* Every part of a buffer, with operands repeated along random dimensions; nothing else changes. */
@@ -126,6 +141,7 @@ START_TEST(test_elementwise)
         struct ad_elementwise e = ad_elementwise_views(kind, &vo, &va, binary ? &vb : NULL);
         float lo = kind == AD_ELEMENTWISE_COPY ? -INFINITY : -0.25f;
         e.clamp_min = lo;
+        e.function = AD_FN_TANH;
         e.alpha = 0.7f;
         e.beta = 0.3f;
         ad_elementwise_run(&e, NULL);
@@ -138,7 +154,9 @@ START_TEST(test_elementwise)
                             b[at(n, repeat_h ? r.h0 : h, repeat_w ? r.w0 : w, repeat_c ? r.c0 : c)];
                         float got = alone(&e, x, y);
                         double number = exact(&e, (double)x, (double)y);
-                        ck_assert_msg(fabs((double)got - number) <= 1e-6 * fmax(1, fabs(number)),
+                        ck_assert_msg((isnan(got) && isnan(number)) ||
+                                          fabs((double)got - number) <=
+                                              1e-6 * fmax(1, fabs(number)),
                                       "kind %d of %g, %g: %g, not %g", (int)kind, (double)x,
                                       (double)y, (double)got, number);
                         want[at(n, h, w, c)] = got;
@@ -149,6 +167,126 @@ START_TEST(test_elementwise)
     ad_free(b);
     ad_free(out);
     ad_free(want);
+}
+END_TEST
+
+static double elu(double x)
+{
+    return 0.9 * (x < 0 ? 1.2 * expm1(x) : x);
+}
+
+static double celu(double x)
+{
+    return x < 0 ? 1.2 * expm1(x / 1.2) : x;
+}
+
+static double softplus(double x)
+{
+    return fmax(x, 0) + log1p(exp(-fabs(x)));
+}
+
+static double softsign(double x)
+{
+    return x / (1 + fabs(x));
+}
+
+static double mish(double x)
+{
+    return x * tanh(softplus(x));
+}
+
+static double gelu(double x)
+{
+    return x / 2 * erfc(-x / sqrt(2));
+}
+
+static double gelu_tanh(double x)
+{
+    return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+}
+
+static double negative(double x)
+{
+    return -x;
+}
+
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+
+static double threshold(double x)
+{
+    return x > (double)1.2f ? x : 0;
+}
+
+static const struct {
+    enum ad_function function;
+    double (*exact)(double x);
+} functions[] = {
+    {AD_FN_ELU, elu},
+    {AD_FN_CELU, celu},
+    {AD_FN_SOFTPLUS, softplus},
+    {AD_FN_SOFTSIGN, softsign},
+    {AD_FN_MISH, mish},
+    {AD_FN_GELU, gelu},
+    {AD_FN_GELU_TANH, gelu_tanh},
+    {AD_FN_TANH, tanh},
+    {AD_FN_ERF, erf},
+    {AD_FN_EXP, exp},
+    {AD_FN_LOG, log},
+    {AD_FN_SQRT, sqrt},
+    {AD_FN_ABS, fabs},
+    {AD_FN_NEG, negative},
+    {AD_FN_RECIPROCAL, reciprocal},
+    {AD_FN_THRESHOLDED_RELU, threshold},
+};
+
+/* Near the C library's double precision, over all magnitudes, and what is no number is none. */
+START_TEST(test_functions)
+{
+    struct ad_elementwise e = {.kind = AD_ELEMENTWISE_FUNCTION,
+                               .function = functions[_i].function,
+                               .stride = {{1}, {1}, {1}},
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY,
+                               .alpha = 1.2f,
+                               .beta = 0.9f};
+    double slack = e.function == AD_FN_GELU_TANH ? 1e-5 : 3e-7; /* 1 + tanh cancels */
+    for (int i = -4000; i <= 4000; i++)
+        for (int scale = 0; scale < 3; scale++) {
+            float x = (float)i * (scale == 0 ? 1e-5f : scale == 1 ? 2.5e-3f : 2.2e-2f);
+            double want = functions[_i].exact((double)x), got = (double)alone(&e, x, 0);
+            if (isnan(want)) {
+                ck_assert_msg(isnan(got), "of %g: %g, no NaN", (double)x, got);
+                continue;
+            }
+            want = (double)(float)want;
+            ck_assert_msg(got == want || fabs(got - want) <= slack * fabs(want) + 5e-8,
+                          "function %s of %.9g: %.9g, not %.9g", ad_function_name(e.function),
+                          (double)x, got, want);
+        }
+    ck_assert(isnan(alone(&e, NAN, 0)) || e.function == AD_FN_THRESHOLDED_RELU);
+}
+END_TEST
+
+/* The corner cases of C's pow(). */
+START_TEST(test_powers)
+{
+    static const float numbers[] = {-3,   -2.5f, -2,   -1, -0.5f, 0, 0.3f,
+                                    0.5f, 1,     1.7f, 2,  3,     7, 1e9f};
+    const int n = sizeof numbers / sizeof *numbers;
+    struct ad_elementwise e = {.kind = AD_ELEMENTWISE_POW,
+                               .stride = {{1}, {1}, {1}},
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY};
+    for (int i = 0; i < n * n; i++) {
+        float x = numbers[i / n], y = numbers[i % n];
+        float got = alone(&e, x, y), want = (float)pow((double)x, (double)y);
+        ck_assert_msg((isnan(got) && isnan(want)) || got == want ||
+                          fabsf(got - want) <= 3e-7f * fabsf(want),
+                      "%g ^ %g is %.9g, not %.9g", (double)x, (double)y, (double)got, (double)want);
+    }
 }
 END_TEST
 
@@ -222,6 +360,7 @@ START_TEST(test_sigmoid)
     ck_assert(alone(&e, -INFINITY, 0) < 1e-37f && alone(&e, -INFINITY, 0) >= 0);
     for (int kind = AD_ELEMENTWISE_CLAMP; kind < AD_ELEMENTWISE_COUNT; kind++) {
         e.kind = (enum ad_elementwise_kind)kind;
+        e.function = AD_FN_TANH;
         ck_assert_msg(isnan(alone(&e, NAN, 1)), "kind %d loses NaN", kind);
     }
 }
@@ -547,6 +686,8 @@ int main(void)
     TCase *tc = tcase_create("kernels");
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_elementwise);
+    tcase_add_loop_test(tc, test_functions, 0, sizeof functions / sizeof *functions);
+    tcase_add_test(tc, test_powers);
     tcase_add_test(tc, test_large);
     tcase_add_test(tc, test_special_values);
     tcase_add_test(tc, test_sigmoid);

@@ -336,6 +336,10 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         v = random_binary(&b, kind);
         break;
     case AD_OP_CONCAT:

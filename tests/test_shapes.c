@@ -90,7 +90,7 @@ static const char *const bad_shapes[] = {
     "conv 3x3 8x8x16 -> 8x8x99999999999",
     "conv 3x3/0 8x8x16 -> 8x8x32",
     "conv 3x3 3x3 8x8x16 -> 8x8x32",
-    "conv 3x3 +Tanh 8x8x16 -> 8x8x32",
+    "conv 3x3 +Tangent 8x8x16 -> 8x8x32",
     "conv 3x3 g 8x8x16 -> 8x8x32",
     "conv 3x3 8x8x16 -> 8x8x32 more",
     "add 3x3 8x8x16 -> 8x8x16",

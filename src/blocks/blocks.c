@@ -12,6 +12,10 @@ int ad_op_type(const struct ad_op *op)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
     case AD_OP_UNARY:
     case AD_OP_LRN: /* not in Table 2: it reads across channels only, so rows map one to one */
         return 2;

@@ -1,4 +1,5 @@
 #include "cost/cost.h"
+#include "cost/shape.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,12 +16,6 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
         return 0;
     struct ad_box box = graph->values[op->output].box;
     return box.n * box.h * box.w * box.c * graph->weights[op->weight].row_elements;
-}
-
-/* Elementwise units per element: sigmoids take an exponential and a division. */
-static double function_units(enum ad_function function)
-{
-    return function == AD_FN_SIGMOID || function == AD_FN_SILU ? 6 : 1;
 }
 
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
@@ -53,14 +48,17 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     case AD_OP_LRN:
         work.units *= 16 + op->lrn_size; /* a power and the window */
         break;
+    case AD_OP_POW:
+        work.units *= AD_POW_UNITS;
+        break;
     case AD_OP_UNARY:
-        work.units *= function_units(op->function);
+        work.units *= ad_function_units(op->function);
         break;
     default:
         break;
     }
     if (op->function != AD_FN_NONE && op->kind != AD_OP_UNARY)
-        work.behind = (double)out_elements * function_units(op->function);
+        work.behind = (double)out_elements * ad_function_units(op->function);
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
     if (op->bias >= 0)
         elements += (double)weight_rows;

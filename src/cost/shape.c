@@ -16,6 +16,8 @@ static const char *const kinds[AD_OP_COUNT] = {
     [AD_OP_LRN] = "lrn",         [AD_OP_PERMUTE] = "permute",
     [AD_OP_RESHAPE] = "reshape", [AD_OP_SUB] = "sub",
     [AD_OP_DIV] = "div",         [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
+    [AD_OP_MIN] = "min",         [AD_OP_MAX] = "max",
+    [AD_OP_POW] = "pow",         [AD_OP_PRELU] = "prelu",
 };
 
 /* --- of an operator --- */
@@ -52,6 +54,10 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         for (int k = 0; k < op->ninputs; k++)
             if (elements(&graph->values[op->inputs[k]].box) != elements(&out))
                 s.detail = 1;
@@ -80,6 +86,28 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
     return s;
 }
 
+double ad_function_units(enum ad_function function)
+{
+    switch (function) {
+    case AD_FN_SIGMOID:
+    case AD_FN_SILU:
+        return 6;
+    case AD_FN_ELU:
+    case AD_FN_CELU:
+    case AD_FN_SOFTPLUS:
+    case AD_FN_MISH:
+    case AD_FN_GELU:
+    case AD_FN_GELU_TANH:
+    case AD_FN_TANH:
+    case AD_FN_ERF:
+    case AD_FN_EXP:
+    case AD_FN_LOG:
+        return 20;
+    default:
+        return 1;
+    }
+}
+
 double ad_shape_units(const struct ad_shape *s)
 {
     double out = (double)s->n * s->oh * s->ow * s->oc, taps = (double)s->kh * s->kw;
@@ -97,7 +125,9 @@ double ad_shape_units(const struct ad_shape *s)
     case AD_OP_LRN:
         return out * (16.0 + s->detail);
     case AD_OP_UNARY:
-        return out * (s->function == AD_FN_SIGMOID || s->function == AD_FN_SILU ? 6 : 1);
+        return out * ad_function_units((enum ad_function)s->function);
+    case AD_OP_POW:
+        return out * AD_POW_UNITS;
     default:
         return out;
     }

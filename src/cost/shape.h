@@ -38,6 +38,11 @@ bool ad_shape_parse(const char *text, struct ad_shape *out);
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
+/* Elementwise units per element: sigmoids take an exponential and a division, others do so in
+ * double precision. */
+double ad_function_units(enum ad_function function);
+#define AD_POW_UNITS 40.0
+
 /* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
 double ad_shape_units(const struct ad_shape *shape);
 

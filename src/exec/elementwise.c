@@ -1,6 +1,6 @@
 /* Loop nests over strided operands: copies, arithmetic, activations. */
 #include "exec/kernels.h"
-#include "exec/vec.h"
+#include "exec/functions.h"
 
 #define UNIT 8192 /* elements of one piece of work */
 
@@ -10,6 +10,7 @@ struct row {
     const float *a, *b;
     int64_t so, sa, sb; /* strides */
     ad_v4 lo, hi, alpha, beta;
+    ad_function_kernel *function;
 };
 
 /* clamp(alpha * x + beta, 0, 1) */
@@ -38,6 +39,18 @@ static inline __attribute__((always_inline)) ad_v4 combine(enum ad_elementwise_k
     case AD_ELEMENTWISE_DIV:
         a = a / b;
         break;
+    case AD_ELEMENTWISE_MIN: /* of a NaN and a number, NaN */
+        a = ad_v4_select((a < b) | (a != a), a, b);
+        break;
+    case AD_ELEMENTWISE_MAX:
+        a = ad_v4_select((a > b) | (a != a), a, b);
+        break;
+    case AD_ELEMENTWISE_POW:
+        a = ad_v4_pow(a, b);
+        break;
+    case AD_ELEMENTWISE_PRELU:
+        a = ad_v4_select(a < ad_v4_all(0.0f), a * b, a);
+        break;
     case AD_ELEMENTWISE_LEAKY_RELU:
         a = ad_v4_select(a < ad_v4_all(0.0f), a * r->alpha, a);
         break;
@@ -52,6 +65,9 @@ static inline __attribute__((always_inline)) ad_v4 combine(enum ad_elementwise_k
         break;
     case AD_ELEMENTWISE_HARD_SWISH:
         a = a * hard_sigmoid(a, r);
+        break;
+    case AD_ELEMENTWISE_FUNCTION:
+        a = r->function(a, r->alpha, r->beta);
         break;
     }
     return ad_v4_clamp(a, r->lo, r->hi);
@@ -129,6 +145,18 @@ static void row_run(enum ad_elementwise_kind kind, const struct row *r, int64_t 
     case AD_ELEMENTWISE_DIV:
         row_kind(AD_ELEMENTWISE_DIV, r, n);
         break;
+    case AD_ELEMENTWISE_MIN:
+        row_kind(AD_ELEMENTWISE_MIN, r, n);
+        break;
+    case AD_ELEMENTWISE_MAX:
+        row_kind(AD_ELEMENTWISE_MAX, r, n);
+        break;
+    case AD_ELEMENTWISE_POW:
+        row_kind(AD_ELEMENTWISE_POW, r, n);
+        break;
+    case AD_ELEMENTWISE_PRELU:
+        row_kind(AD_ELEMENTWISE_PRELU, r, n);
+        break;
     case AD_ELEMENTWISE_LEAKY_RELU:
         row_kind(AD_ELEMENTWISE_LEAKY_RELU, r, n);
         break;
@@ -143,6 +171,9 @@ static void row_run(enum ad_elementwise_kind kind, const struct row *r, int64_t 
         break;
     case AD_ELEMENTWISE_HARD_SWISH:
         row_kind(AD_ELEMENTWISE_HARD_SWISH, r, n);
+        break;
+    case AD_ELEMENTWISE_FUNCTION:
+        row_kind(AD_ELEMENTWISE_FUNCTION, r, n);
         break;
     case AD_ELEMENTWISE_COUNT:
         break;
@@ -181,7 +212,8 @@ static void run_unit(void *self, size_t unit)
                       .lo = ad_v4_all(e->clamp_min),
                       .hi = ad_v4_all(e->clamp_max),
                       .alpha = ad_v4_all(e->alpha),
-                      .beta = ad_v4_all(e->beta)};
+                      .beta = ad_v4_all(e->beta),
+                      .function = ad_function_kernel_of(e->function)};
     for (int64_t r = first; r < end; r++) {
         row.out = e->out + offset[0];
         row.a = e->a + offset[1];

@@ -24,17 +24,22 @@ enum ad_elementwise_kind {
     AD_ELEMENTWISE_SUB,
     AD_ELEMENTWISE_MUL,
     AD_ELEMENTWISE_DIV,
+    AD_ELEMENTWISE_MIN,
+    AD_ELEMENTWISE_MAX,
+    AD_ELEMENTWISE_POW,
+    AD_ELEMENTWISE_PRELU,
     AD_ELEMENTWISE_LEAKY_RELU, /* clamp(function(a)), see enum ad_function */
     AD_ELEMENTWISE_SIGMOID,
     AD_ELEMENTWISE_SILU,
     AD_ELEMENTWISE_HARD_SIGMOID,
     AD_ELEMENTWISE_HARD_SWISH,
+    AD_ELEMENTWISE_FUNCTION, /* any of those in exec/functions.h */
     AD_ELEMENTWISE_COUNT
 };
 
 static inline bool ad_elementwise_is_binary(enum ad_elementwise_kind kind)
 {
-    return kind >= AD_ELEMENTWISE_ADD && kind <= AD_ELEMENTWISE_DIV;
+    return kind >= AD_ELEMENTWISE_ADD && kind <= AD_ELEMENTWISE_PRELU;
 }
 
 #define AD_ND_RANK AD_MAX_RANK
@@ -49,7 +54,8 @@ struct ad_elementwise {
     float *out;
     const float *a, *b; /* b for binary kinds only */
     float clamp_min, clamp_max;
-    float alpha, beta; /* of the functions */
+    enum ad_function function; /* of AD_ELEMENTWISE_FUNCTION */
+    float alpha, beta;         /* of the functions */
 };
 
 /* Element by element over the shape of `out`; an operand's dimension of 1 is repeated. `b` is NULL

@@ -41,7 +41,7 @@ static bool function_follows(const struct ad_op *op)
 
 static enum ad_elementwise_kind function_kind(enum ad_function function)
 {
-    static const enum ad_elementwise_kind kinds[AD_FN_COUNT] = {
+    static const enum ad_elementwise_kind kinds[] = {
         [AD_FN_NONE] = AD_ELEMENTWISE_CLAMP,
         [AD_FN_LEAKY_RELU] = AD_ELEMENTWISE_LEAKY_RELU,
         [AD_FN_SIGMOID] = AD_ELEMENTWISE_SIGMOID,
@@ -49,7 +49,7 @@ static enum ad_elementwise_kind function_kind(enum ad_function function)
         [AD_FN_HARD_SIGMOID] = AD_ELEMENTWISE_HARD_SIGMOID,
         [AD_FN_HARD_SWISH] = AD_ELEMENTWISE_HARD_SWISH,
     };
-    return kinds[function];
+    return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
 }
 
 /* The op's function and clamp; `to` and `from` may be one. */
@@ -58,6 +58,7 @@ static enum adaps_status append_activation(struct ad_actions *actions, const str
                                            struct adaps_error *err)
 {
     struct ad_elementwise e = ad_elementwise_views(function_kind(op->function), to, from, NULL);
+    e.function = op->function;
     e.alpha = op->alpha;
     e.beta = op->beta;
     e.clamp_min = op->clamp_min;
@@ -266,6 +267,14 @@ static enum ad_elementwise_kind binary_kind(const struct ad_op *op)
         return AD_ELEMENTWISE_SUB;
     case AD_OP_MUL:
         return AD_ELEMENTWISE_MUL;
+    case AD_OP_MIN:
+        return AD_ELEMENTWISE_MIN;
+    case AD_OP_MAX:
+        return AD_ELEMENTWISE_MAX;
+    case AD_OP_POW:
+        return AD_ELEMENTWISE_POW;
+    case AD_OP_PRELU:
+        return AD_ELEMENTWISE_PRELU;
     default:
         return AD_ELEMENTWISE_DIV;
     }
@@ -449,6 +458,10 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         *clamped = true;
         return build_binary(build, task, err);
     case AD_OP_UNARY:

@@ -58,6 +58,10 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         return elementwise_splits(graph, op);
     case AD_OP_CONCAT:
     case AD_OP_SOFTMAX:
@@ -203,6 +207,10 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         return need_broadcast(output_value(graph, op), in, out);
     case AD_OP_CONCAT:
         return need_concat(graph, op, k, out);
@@ -394,6 +402,10 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         for (int k = 0; k < op->ninputs; k++)
             out = ad_region_intersect(out, yield_broadcast(output_value(graph, op),
                                                            input_value(graph, op, k),

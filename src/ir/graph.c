@@ -30,6 +30,10 @@ const char *ad_op_kind_name(enum ad_op_kind kind)
         [AD_OP_SUB] = "Sub",
         [AD_OP_DIV] = "Div",
         [AD_OP_SPACE_TO_DEPTH] = "SpaceToDepth",
+        [AD_OP_MIN] = "Min",
+        [AD_OP_MAX] = "Max",
+        [AD_OP_POW] = "Pow",
+        [AD_OP_PRELU] = "PRelu",
     };
     return (unsigned)kind < AD_OP_COUNT ? names[kind] : "?";
 }
@@ -43,14 +47,41 @@ const char *ad_function_name(enum ad_function function)
         [AD_FN_SILU] = "SiLU",
         [AD_FN_HARD_SIGMOID] = "HardSigmoid",
         [AD_FN_HARD_SWISH] = "HardSwish",
+        [AD_FN_ELU] = "Elu",
+        [AD_FN_CELU] = "Celu",
+        [AD_FN_SOFTPLUS] = "Softplus",
+        [AD_FN_SOFTSIGN] = "Softsign",
+        [AD_FN_MISH] = "Mish",
+        [AD_FN_GELU] = "Gelu",
+        [AD_FN_GELU_TANH] = "GeluTanh",
+        [AD_FN_TANH] = "Tanh",
+        [AD_FN_ERF] = "Erf",
+        [AD_FN_EXP] = "Exp",
+        [AD_FN_LOG] = "Log",
+        [AD_FN_SQRT] = "Sqrt",
+        [AD_FN_ABS] = "Abs",
+        [AD_FN_NEG] = "Neg",
+        [AD_FN_RECIPROCAL] = "Reciprocal",
+        [AD_FN_THRESHOLDED_RELU] = "ThresholdedRelu",
     };
     return (unsigned)function < AD_FN_COUNT ? names[function] : "?";
 }
 
 bool ad_op_is_binary(const struct ad_op *op)
 {
-    return op->kind == AD_OP_ADD || op->kind == AD_OP_SUB || op->kind == AD_OP_MUL ||
-           op->kind == AD_OP_DIV;
+    switch (op->kind) {
+    case AD_OP_ADD:
+    case AD_OP_SUB:
+    case AD_OP_MUL:
+    case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)

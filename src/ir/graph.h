@@ -36,6 +36,10 @@ enum ad_op_kind {
     AD_OP_SUB,     /* like ADD */
     AD_OP_DIV,
     AD_OP_SPACE_TO_DEPTH, /* NHWC -> NHWC, blocks of pixels become channels; see below */
+    AD_OP_MIN,            /* like ADD; these four and ADD, SUB, MUL, DIV are the binary ops */
+    AD_OP_MAX,
+    AD_OP_POW,   /* a^b */
+    AD_OP_PRELU, /* a < 0 ? a * b : a */
     AD_OP_COUNT
 };
 
@@ -47,6 +51,22 @@ enum ad_function {
     AD_FN_SILU,         /* x / (1 + e^-x) */
     AD_FN_HARD_SIGMOID, /* s */
     AD_FN_HARD_SWISH,   /* x * s */
+    AD_FN_ELU,          /* beta * (x < 0 ? alpha * (e^x - 1) : x); Selu too */
+    AD_FN_CELU,         /* x < 0 ? alpha * (e^(x / alpha) - 1) : x */
+    AD_FN_SOFTPLUS,     /* ln(1 + e^x) */
+    AD_FN_SOFTSIGN,     /* x / (1 + |x|) */
+    AD_FN_MISH,         /* x * tanh(ln(1 + e^x)) */
+    AD_FN_GELU,         /* x / 2 * (1 + erf(x / sqrt(2))) */
+    AD_FN_GELU_TANH,    /* x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))) */
+    AD_FN_TANH,
+    AD_FN_ERF,
+    AD_FN_EXP,
+    AD_FN_LOG,
+    AD_FN_SQRT,
+    AD_FN_ABS,
+    AD_FN_NEG,
+    AD_FN_RECIPROCAL,
+    AD_FN_THRESHOLDED_RELU, /* x > alpha ? x : 0 */
     AD_FN_COUNT
 };
 
@@ -123,7 +143,7 @@ struct ad_op {
  * (c * block + i) * block + j, as Torch's pixel_unshuffle. */
 #define AD_MAX_BLOCK 64
 
-/* Broadcasting of ADD, SUB, MUL, DIV: when both operands and the result are AD_NHWC, each dimension
+/* Broadcasting of binary ops: when both operands and the result are AD_NHWC, each dimension
  * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX
  * dims
  * (<= 6 after merging) broadcast numpy-style from the right. */
@@ -152,7 +172,7 @@ void ad_graph_drop_weights(struct ad_graph *graph);
 /* "Conv", "MaxPool", ... for messages and tables. */
 const char *ad_op_kind_name(enum ad_op_kind kind);
 
-/* True for ADD, SUB, MUL and DIV. */
+/* True for ADD, SUB, MUL, DIV, MIN, MAX, POW and PRELU. */
 bool ad_op_is_binary(const struct ad_op *op);
 
 /* "LeakyRelu", "HardSwish", ...; "" for AD_FN_NONE. */

@@ -2,6 +2,8 @@
  *   clamp(x + c, 0, m) / m                  HardSigmoid (and with a product by 1 / m)
  *   x * HardSigmoid(x), x * clamp(x + c, 0, m) / m in either order     HardSwish
  *   x * Sigmoid(x)                          SiLU
+ *   x * Tanh(Softplus(x))                   Mish
+ *   x * (Erf(x / sqrt(2)) + 1) / 2          Gelu, the half at any of the factors
  *   Reshape, Transpose, ..., Reshape        SpaceToDepth, when it moves the elements as that does
  * The last op of an idiom becomes the new one; the others are left to those who still read them. */
 #include "ir/import_priv.h"
@@ -89,7 +91,50 @@ static bool becomes_one(const struct ramp *ramp, double scale)
            isfinite((float)(scale * ramp->shift));
 }
 
-/* A ramp, or x times its ramp, scaled. */
+static bool near(double a, double b)
+{
+    return fabs(a - b) < 1e-5;
+}
+
+/* v is Erf(x / sqrt(2)) + 1, for one reader. */
+static bool is_gelu_gate(const struct search *s, int v, int *x)
+{
+    double number;
+    const struct ad_draft_op *sum = made_by(s, v, AD_D_ADD);
+    if (!sum || !with_scalar(s, sum, true, &v, &number) || !near(number, 1))
+        return false;
+    const struct ad_draft_op *error = made_by(s, v, AD_D_UNARY);
+    if (!error || error->function != AD_FN_ERF)
+        return false;
+    v = error->inputs[0];
+    const struct ad_draft_op *scaled = made_by(s, v, AD_D_DIV);
+    if (scaled)
+        return with_scalar(s, scaled, false, x, &number) && near(number, sqrt(2));
+    scaled = made_by(s, v, AD_D_MUL);
+    return scaled && with_scalar(s, scaled, true, x, &number) && near(number, sqrt(0.5));
+}
+
+/* v is half of *whole, for one reader. */
+static bool is_half(const struct search *s, int v, int *whole)
+{
+    double number;
+    const struct ad_draft_op *product = made_by(s, v, AD_D_MUL);
+    return product && with_scalar(s, product, true, whole, &number) && near(number, 0.5);
+}
+
+/* Half a product of x and its gate, which is one of the two. */
+static bool match_half(const struct search *s, struct ad_draft_op *op, const int *factors)
+{
+    int x;
+    for (int k = 0; k < 2; k++)
+        if (is_gelu_gate(s, factors[k], &x) && x == factors[1 - k]) {
+            become(op, AD_FN_GELU, x, 0, 0);
+            return true;
+        }
+    return false;
+}
+
+/* A ramp, or x times its ramp, scaled; or half a product. */
 static bool match_scaled(const struct search *s, struct ad_draft_op *op)
 {
     int v;
@@ -105,6 +150,8 @@ static bool match_scaled(const struct search *s, struct ad_draft_op *op)
         return true;
     }
     const struct ad_draft_op *product = made_by(s, v, AD_D_MUL);
+    if (product && near(scale, 0.5) && match_half(s, op, product->inputs))
+        return true;
     for (int k = 0; k < 2 && product; k++)
         if (is_ramp(s, product->inputs[k], &ramp) && ramp.x == product->inputs[1 - k] &&
             becomes_one(&ramp, scale)) {
@@ -114,11 +161,20 @@ static bool match_scaled(const struct search *s, struct ad_draft_op *op)
     return true;
 }
 
-/* x times a sigmoid of it. */
+/* x times a function of it. */
 static void match_gated(const struct search *s, struct ad_draft_op *op)
 {
     for (int k = 0; k < 2; k++) {
+        int factors[2] = {op->inputs[0], op->inputs[1]};
+        if (is_half(s, op->inputs[k], &factors[k]) && match_half(s, op, factors))
+            return;
         const struct ad_draft_op *gate = made_by(s, op->inputs[k], AD_D_UNARY);
+        const struct ad_draft_op *inner =
+            gate && gate->function == AD_FN_TANH ? made_by(s, gate->inputs[0], AD_D_UNARY) : NULL;
+        if (inner && inner->function == AD_FN_SOFTPLUS && inner->inputs[0] == op->inputs[1 - k]) {
+            become(op, AD_FN_MISH, inner->inputs[0], 0, 0);
+            return;
+        }
         if (!gate || gate->inputs[0] != op->inputs[1 - k])
             continue;
         if (gate->function == AD_FN_SIGMOID)

@@ -455,28 +455,53 @@ enum adaps_status ad_fold_concat(struct ad_node *node, int axis, struct adaps_er
     return finish(node, &t, err);
 }
 
-/* --- Add, Sub, Mul, Div --- */
+/* --- arithmetic of two operands --- */
 
-static bool compute_int(char op, int64_t a, int64_t b, int64_t *out)
+static bool compute_int(enum ad_draft_kind kind, int64_t a, int64_t b, int64_t *out)
 {
-    switch (op) {
-    case 'A':
+    switch (kind) {
+    case AD_D_ADD:
         return !__builtin_add_overflow(a, b, out);
-    case 'S':
+    case AD_D_SUB:
         return !__builtin_sub_overflow(a, b, out);
-    case 'M':
+    case AD_D_MUL:
         return !__builtin_mul_overflow(a, b, out);
-    default:
+    case AD_D_MIN:
+        *out = a < b ? a : b;
+        return true;
+    case AD_D_MAX:
+        *out = a > b ? a : b;
+        return true;
+    case AD_D_DIV:
         if (b == 0 || (a == INT64_MIN && b == -1))
             return false;
         *out = a / b;
         return true;
+    default:
+        return false;
     }
 }
 
-static float compute_float(char op, float a, float b)
+static float compute_float(enum ad_draft_kind kind, float a, float b)
 {
-    return op == 'A' ? a + b : op == 'S' ? a - b : op == 'M' ? a * b : a / b;
+    switch (kind) {
+    case AD_D_ADD:
+        return a + b;
+    case AD_D_SUB:
+        return a - b;
+    case AD_D_MUL:
+        return a * b;
+    case AD_D_MIN:
+        return a < b || a != a ? a : b;
+    case AD_D_MAX:
+        return a > b || a != a ? a : b;
+    case AD_D_POW:
+        return powf(a, b);
+    case AD_D_PRELU:
+        return a < 0 ? a * b : a;
+    default:
+        return a / b;
+    }
 }
 
 /* Elements of `v` per step of each dim of a result of this rank: 0 where v is stretched. */
@@ -488,7 +513,8 @@ static void broadcast_strides(const struct ad_draft_value *v, int rank, int64_t 
     }
 }
 
-enum adaps_status ad_fold_arithmetic(struct ad_node *node, int a, int b, struct adaps_error *err)
+enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
+                                     struct adaps_error *err)
 {
     struct ad_draft_value va = node->draft->values[a], vb = node->draft->values[b];
     const struct ad_onnx_tensor *ta, *tb;
@@ -522,11 +548,10 @@ enum adaps_status ad_fold_arithmetic(struct ad_node *node, int a, int b, struct 
     copy_strided(&x, ta, stride, 0);
     broadcast_strides(&vb, rank, stride);
     copy_strided(&y, tb, stride, 0);
-    char op = node->type[0];
     for (size_t k = 0; k < t.count && status == ADAPS_OK; k++) {
         if (t.is_float)
-            t.f[k] = compute_float(op, x.f[k], y.f[k]);
-        else if (!compute_int(op, x.i[k], y.i[k], &t.i[k]))
+            t.f[k] = compute_float(kind, x.f[k], y.f[k]);
+        else if (!compute_int(kind, x.i[k], y.i[k], &t.i[k]))
             status = ad_node_fail(node, err,
                                   "%" PRId64 " and %" PRId64 ": the result is no 64-bit "
                                   "integer",

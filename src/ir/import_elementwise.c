@@ -75,6 +75,22 @@ static const struct function_row {
     {"Sigmoid", AD_FN_SIGMOID, 0, 0, 0},
     {"HardSigmoid", AD_FN_HARD_SIGMOID, 2, 0.2f, 0.5f},
     {"HardSwish", AD_FN_HARD_SWISH, 0, 1.0f / 6, 0.5f},
+    {"Elu", AD_FN_ELU, 1, 1, 1},
+    {"Selu", AD_FN_ELU, 2, 1.67326319217681884765625f, 1.05070102214813232421875f},
+    {"Celu", AD_FN_CELU, 1, 1, 0},
+    {"Softplus", AD_FN_SOFTPLUS, 0, 0, 0},
+    {"Softsign", AD_FN_SOFTSIGN, 0, 0, 0},
+    {"Mish", AD_FN_MISH, 0, 0, 0},
+    {"Gelu", AD_FN_GELU, 0, 0, 0},
+    {"Tanh", AD_FN_TANH, 0, 0, 0},
+    {"Erf", AD_FN_ERF, 0, 0, 0},
+    {"Exp", AD_FN_EXP, 0, 0, 0},
+    {"Log", AD_FN_LOG, 0, 0, 0},
+    {"Sqrt", AD_FN_SQRT, 0, 0, 0},
+    {"Abs", AD_FN_ABS, 0, 0, 0},
+    {"Neg", AD_FN_NEG, 0, 0, 0},
+    {"Reciprocal", AD_FN_RECIPROCAL, 0, 0, 0},
+    {"ThresholdedRelu", AD_FN_THRESHOLDED_RELU, 1, 1, 0},
 };
 
 static const struct function_row *function_of(const char *type)
@@ -85,31 +101,59 @@ static const struct function_row *function_of(const char *type)
     return row;
 }
 
+/* Output 0 is this function of input 0. */
+static enum adaps_status apply(struct ad_node *node, enum ad_function function, float alpha,
+                               float beta, struct adaps_error *err)
+{
+    const struct ad_draft_value *in = ad_node_input(node, 0);
+    struct ad_draft_op *op;
+    enum adaps_status status =
+        ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->function = function;
+    op->alpha = alpha + 0.0f; /* -0 as +0, see clamp() */
+    op->beta = beta + 0.0f;
+    ad_node_set(node, op->output);
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *err)
 {
     const struct function_row *row = function_of(node->type);
+    bool selu = strcmp(node->type, "Selu") == 0;
     float alpha = row->alpha, beta = row->beta;
-    struct ad_draft_op *op;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
         status = ad_node_data(node, 0, err);
     if (status == ADAPS_OK && row->parameters > 0)
         status = ad_node_float(node, "alpha", alpha, &alpha, err);
     if (status == ADAPS_OK && row->parameters > 1)
-        status = ad_node_float(node, "beta", beta, &beta, err);
+        status = ad_node_float(node, selu ? "gamma" : "beta", beta, &beta, err);
     if (status != ADAPS_OK)
         return status;
-    if (!isfinite(alpha) || !isfinite(beta))
+    if (!isfinite(alpha) || !isfinite(beta) || (row->function == AD_FN_CELU && alpha == 0))
         return ad_node_fail(node, err, "alpha %g, beta %g", (double)alpha, (double)beta);
-    const struct ad_draft_value *in = ad_node_input(node, 0);
-    status = ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
+    return apply(node, row->function, alpha, beta, err);
+}
+
+enum adaps_status ad_import_gelu(struct ad_node *node, struct adaps_error *err)
+{
+    char approximate[16];
+    enum adaps_status status = ad_node_arity(node, 1, 1, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status == ADAPS_OK)
+        status = ad_node_prefix(node,
+                                ad_onnx_attr_string(node->proto, "approximate", "none", approximate,
+                                                    sizeof approximate, err),
+                                err);
     if (status != ADAPS_OK)
         return status;
-    op->function = row->function;
-    op->alpha = alpha + 0.0f; /* -0 as +0, see clamp() */
-    op->beta = beta + 0.0f;
-    ad_node_set(node, op->output);
-    return ADAPS_OK;
+    bool tanh = strcmp(approximate, "tanh") == 0;
+    if (!tanh && strcmp(approximate, "none") != 0)
+        return ad_node_fail(node, err, "approximate '%s' is unknown", approximate);
+    return apply(node, tanh ? AD_FN_GELU_TANH : AD_FN_GELU, 0, 0, err);
 }
 
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,
@@ -170,18 +214,48 @@ static enum adaps_status need_float(struct ad_node *node, int value, struct adap
     return status;
 }
 
-static enum ad_draft_kind arithmetic_of(const char *type)
+static const struct binary_row {
+    const char *type;
+    enum ad_draft_kind kind;
+} binaries[] = {
+    {"Add", AD_D_ADD}, {"Sub", AD_D_SUB}, {"Mul", AD_D_MUL}, {"Div", AD_D_DIV},
+    {"Sum", AD_D_ADD}, {"Min", AD_D_MIN}, {"Max", AD_D_MAX},
+};
+
+static enum ad_draft_kind binary_of(const char *type)
 {
-    switch (type[0]) {
-    case 'A':
-        return AD_D_ADD;
-    case 'S':
-        return AD_D_SUB;
-    case 'M':
-        return AD_D_MUL;
-    default:
-        return AD_D_DIV;
+    const struct binary_row *row = binaries;
+    while (strcmp(row->type, type) != 0) /* those of the table of operators are all here */
+        row++;
+    return row->kind;
+}
+
+/* Output 0 is a op b, folded where both are constants. */
+static enum adaps_status combine(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
+                                 struct adaps_error *err)
+{
+    const int inputs[2] = {a, b};
+    const struct ad_draft_value *values = node->draft->values;
+    enum adaps_status status = ADAPS_OK;
+    if (values[a].constant && values[b].constant)
+        return ad_fold_arithmetic(node, kind, a, b, err);
+    for (int k = 0; k < 2 && status == ADAPS_OK; k++)
+        status = need_float(node, inputs[k], err);
+    if (status != ADAPS_OK)
+        return status;
+    int rank;
+    int64_t dims[AD_MAX_RANK];
+    if (!ad_broadcast_dims(&values[a], &values[b], &rank, dims)) {
+        char x[128], y[128];
+        return ad_node_fail(node, err, "operands of %s and %s do not fit each other",
+                            ad_dims_format(values[a].rank, values[a].dims, x, sizeof x),
+                            ad_dims_format(values[b].rank, values[b].dims, y, sizeof y));
     }
+    struct ad_draft_op *op;
+    status = ad_draft_op(node, kind, 2, inputs, rank, dims, &op, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, op->output);
+    return status;
 }
 
 enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error *err)
@@ -189,30 +263,85 @@ enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error 
     enum adaps_status status = ad_node_arity(node, 2, 2, err);
     if (status != ADAPS_OK)
         return status;
-    int inputs[2] = {node->inputs[0], node->inputs[1]};
+    int b = node->inputs[1];
     if (node->opset < 7)
-        status = align_old_operand(node, &inputs[1], err);
-    if (status != ADAPS_OK)
-        return status;
-    if (ad_node_constant(node, 0) && ad_node_constant(node, 1))
-        return ad_fold_arithmetic(node, inputs[0], inputs[1], err);
-    for (int k = 0; k < 2 && status == ADAPS_OK; k++)
-        status = need_float(node, inputs[k], err);
-    if (status != ADAPS_OK)
-        return status;
-    const struct ad_draft_value *a = &node->draft->values[inputs[0]];
-    const struct ad_draft_value *b = &node->draft->values[inputs[1]];
-    int rank;
-    int64_t dims[AD_MAX_RANK];
-    if (!ad_broadcast_dims(a, b, &rank, dims)) {
-        char x[128], y[128];
-        return ad_node_fail(node, err, "operands of %s and %s do not fit each other",
-                            ad_dims_format(a->rank, a->dims, x, sizeof x),
-                            ad_dims_format(b->rank, b->dims, y, sizeof y));
-    }
-    struct ad_draft_op *op;
-    status = ad_draft_op(node, arithmetic_of(node->type), 2, inputs, rank, dims, &op, err);
+        status = align_old_operand(node, &b, err);
+    return status == ADAPS_OK ? combine(node, binary_of(node->type), node->inputs[0], b, err)
+                              : status;
+}
+
+/* Sum, Min, Max: from the left. */
+enum adaps_status ad_import_variadic(struct ad_node *node, struct adaps_error *err)
+{
+    enum adaps_status status = ad_node_arity(node, node->ninputs, INT32_MAX, err);
+    if (status == ADAPS_OK && node->ninputs == 0)
+        return ad_node_fail(node, err, "it has no inputs");
     if (status == ADAPS_OK)
-        ad_node_set(node, op->output);
+        ad_node_set(node, node->inputs[0]);
+    for (int k = 1; k < node->ninputs && status == ADAPS_OK; k++) {
+        const struct ad_name *name = ad_names_find(&node->draft->names, node->proto->output[0]);
+        status = combine(node, binary_of(node->type), name->value, node->inputs[k], err);
+    }
     return status;
+}
+
+/* The exponent as floats: Pow is the one operator whose operands may differ in type. */
+static enum adaps_status float_exponent(struct ad_node *node, int *value, struct adaps_error *err)
+{
+    const struct ad_onnx_tensor *t;
+    struct ad_onnx_tensor numbers;
+    struct ad_draft_value v = node->draft->values[*value];
+    enum adaps_status status = ad_draft_tensor(node->draft, *value, &t, err);
+    if (status != ADAPS_OK || t->is_float)
+        return status;
+    status = ad_fold_tensor(node, v.rank, v.dims, true, &numbers, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t i = 0; i < t->count; i++)
+        numbers.f[i] = (float)t->i[i];
+    return ad_draft_constant(node, &numbers, value, err);
+}
+
+/* Squares and roots are exact as products and square roots. */
+enum adaps_status ad_import_pow(struct ad_node *node, struct adaps_error *err)
+{
+    const struct ad_onnx_tensor *t;
+    enum adaps_status status = ad_node_arity(node, 2, 2, err);
+    if (status != ADAPS_OK)
+        return status;
+    int y = node->inputs[1];
+    if (node->opset < 7)
+        status = align_old_operand(node, &y, err);
+    if (status == ADAPS_OK && ad_node_constant(node, 1) && !ad_node_constant(node, 0))
+        status = float_exponent(node, &y, err);
+    bool one = ad_node_constant(node, 1) && ad_node_input(node, 1)->elements == 1 &&
+               ad_node_input(node, 1)->rank <= ad_node_input(node, 0)->rank;
+    if (status == ADAPS_OK && one && !ad_node_constant(node, 0)) {
+        status = ad_draft_tensor(node->draft, y, &t, err);
+        if (status == ADAPS_OK && t->f[0] == 2)
+            return combine(node, AD_D_MUL, node->inputs[0], node->inputs[0], err);
+        if (status == ADAPS_OK && t->f[0] == 0.5f)
+            return apply(node, AD_FN_SQRT, 0, 0, err);
+    }
+    return status == ADAPS_OK ? combine(node, AD_D_POW, node->inputs[0], y, err) : status;
+}
+
+/* A slope per channel, which opset 6 gives as a vector. */
+enum adaps_status ad_import_prelu(struct ad_node *node, struct adaps_error *err)
+{
+    int slope;
+    enum adaps_status status = ad_node_arity(node, 2, 2, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status != ADAPS_OK)
+        return status;
+    slope = node->inputs[1];
+    const struct ad_draft_value *in = ad_node_input(node, 0), *s = ad_node_input(node, 1);
+    if (node->opset < 7 && s->rank == 1 && s->dims[0] > 1 && in->rank > 2) {
+        int64_t dims[AD_MAX_RANK];
+        for (int i = 0; i < in->rank - 1; i++)
+            dims[i] = i == 0 ? s->dims[0] : 1;
+        status = ad_draft_reshape(node, slope, in->rank - 1, dims, &slope, err);
+    }
+    return status == ADAPS_OK ? combine(node, AD_D_PRELU, node->inputs[0], slope, err) : status;
 }

@@ -41,6 +41,10 @@ enum ad_draft_kind {
     AD_D_SUB,
     AD_D_MUL,
     AD_D_DIV,
+    AD_D_MIN,
+    AD_D_MAX,
+    AD_D_POW,
+    AD_D_PRELU,
     AD_D_UNARY,
     AD_D_CONCAT,
     AD_D_SOFTMAX,
@@ -236,8 +240,8 @@ AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int
 ad_import_fn ad_import_conv, ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad,
     ad_import_batchnorm, ad_import_lrn;        /* import_conv.c */
 ad_import_fn ad_import_gemm, ad_import_matmul; /* import_gemm.c */
-ad_import_fn ad_import_relu, ad_import_clip, ad_import_function,
-    ad_import_arithmetic; /* import_elementwise.c */
+ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arithmetic,
+    ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
     ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth; /* import_shape.c */
@@ -255,8 +259,8 @@ AD_MUST_CHECK enum adaps_status ad_fold_concat(struct ad_node *node, int axis,
 AD_MUST_CHECK enum adaps_status ad_fold_transpose(struct ad_node *node, int value,
                                                   const int32_t *perm, int *out,
                                                   struct adaps_error *err);
-AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, int a, int b,
-                                                   struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind kind,
+                                                   int a, int b, struct adaps_error *err);
 
 /* Dims of a and b broadcast numpy-style; false when they do not. */
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,

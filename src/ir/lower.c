@@ -370,6 +370,14 @@ static enum ad_op_kind binary_kind(enum ad_draft_kind kind)
         return AD_OP_SUB;
     case AD_D_MUL:
         return AD_OP_MUL;
+    case AD_D_MIN:
+        return AD_OP_MIN;
+    case AD_D_MAX:
+        return AD_OP_MAX;
+    case AD_D_POW:
+        return AD_OP_POW;
+    case AD_D_PRELU:
+        return AD_OP_PRELU;
     default:
         return AD_OP_DIV;
     }
@@ -468,6 +476,10 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_SUB:
     case AD_D_MUL:
     case AD_D_DIV:
+    case AD_D_MIN:
+    case AD_D_MAX:
+    case AD_D_POW:
+    case AD_D_PRELU:
         return lower_elementwise(l, op);
     case AD_D_UNARY:
         return lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));

@@ -110,6 +110,10 @@ static bool is_activated(enum ad_draft_kind kind)
     case AD_D_SUB:
     case AD_D_MUL:
     case AD_D_DIV:
+    case AD_D_MIN:
+    case AD_D_MAX:
+    case AD_D_POW:
+    case AD_D_PRELU:
     case AD_D_UNARY:
     case AD_D_PAD:
     case AD_D_AFFINE:

@@ -419,6 +419,10 @@ static enum adaps_status check_kind(const struct check *c)
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         return check_elementwise(c, in, &values[c->op->inputs[1]], out);
     case AD_OP_UNARY:
         return same_box(in, out) ? ADAPS_OK : fail(c, "input and output differ in shape");

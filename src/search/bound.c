@@ -120,6 +120,10 @@ static int64_t shared_inputs(const struct ad_graph *graph, const struct ad_op *o
     case AD_OP_SUB:
     case AD_OP_MUL:
     case AD_OP_DIV:
+    case AD_OP_MIN:
+    case AD_OP_MAX:
+    case AD_OP_POW:
+    case AD_OP_PRELU:
         for (int k = 0; k < op->ninputs; k++) {
             const struct ad_value *v = &graph->values[op->inputs[k]];
             operands += ad_region_elements(ad_region_whole(v)) == whole &&
