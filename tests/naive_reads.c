@@ -1,5 +1,7 @@
 #include "naive_reads.h"
 
+#include <math.h>
+
 struct reader {
     const struct ad_graph *graph;
     const struct ad_op *op;
@@ -120,6 +122,50 @@ static void read_block(const struct reader *r, int h, int w, int k)
                     r->visit(r->self, 0, h * b + i, w * b + j, c);
 }
 
+/* Which inputs output o of an axis takes, in floating point; returns how many. */
+static int resampled(const struct ad_resampling *r, const struct ad_positions *p, int64_t size,
+                     int64_t o, int at[4])
+{
+    double x = (double)(p->step * o + p->start) / (double)p->unit, low = floor(x);
+    bool same = p->step == p->unit && p->start == 0;
+    int n = 1;
+    double first = low;
+    if (r->method == AD_METHOD_CEIL)
+        first = ceil(x);
+    else if (r->method == AD_METHOD_ROUND_DOWN)
+        first = ceil(x - 0.5);
+    else if (r->method == AD_METHOD_ROUND_UP)
+        first = floor(x + 0.5);
+    else if (r->method == AD_METHOD_LINEAR && x > low)
+        n = 2;
+    else if (r->method == AD_METHOD_CUBIC && !same) {
+        first = low - 1;
+        n = 4;
+    }
+    for (int k = 0; k < n; k++) {
+        int i = (int)first + k, last = (int)size - 1;
+        if ((i < 0 || i > last) && r->edge == AD_EDGE_FILL)
+            return 0;
+        if (r->edge == AD_EDGE_REFLECT)
+            i = i < 0 ? -i : i > last ? 2 * last - i : i;
+        at[k] = i < 0 ? 0 : i > last ? last : i;
+    }
+    return n;
+}
+
+static void read_resampled(const struct reader *r, int h, int w, int c)
+{
+    const struct ad_resampling *how = &r->op->resampling;
+    struct ad_box in = in_value(r->graph, r->op, 0)->box;
+    int y[4], x[4], z[4], ny = resampled(how, &how->axis[0], in.h, h, y);
+    int nx = resampled(how, &how->axis[1], in.w, w, x);
+    int nz = resampled(how, &how->axis[2], in.c, c, z);
+    for (int i = 0; i < ny; i++)
+        for (int j = 0; j < nx; j++)
+            for (int k = 0; k < nz; k++)
+                r->visit(r->self, 0, y[i], x[j], z[k]);
+}
+
 void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h, int w, int c,
                     ad_naive_visit *visit, void *self)
 {
@@ -169,6 +215,9 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
     case AD_OP_SPACE_TO_DEPTH:
         read_block(&r, h, w, c);
         break;
+    case AD_OP_RESAMPLE:
+        read_resampled(&r, h, w, c);
+        break;
     default:
         read_everything(&r);
     }
@@ -182,6 +231,21 @@ static bool axis_reads(int lo, int hi, int k, int s, int d, int pad, int64_t siz
             if (o * s + j * d >= pad && o * s + j * d < pad + size)
                 return true;
     return false;
+}
+
+/* Whether outputs lo..hi of one axis take anything, or none of all does. */
+static bool resampling_reads(const struct ad_op *op, const struct ad_positions *p, int64_t size,
+                             int lo, int hi, int outputs)
+{
+    int at[4];
+    bool any = false;
+    for (int o = 0; o < outputs; o++) {
+        bool takes = resampled(&op->resampling, p, size, o, at) > 0;
+        if (takes && o >= lo && o < hi)
+            return true;
+        any |= takes;
+    }
+    return !any;
 }
 
 bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int h0, int h1, int w0,
@@ -200,6 +264,12 @@ bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int 
         int64_t filters = out.c / op->groups;
         if (c0 % filters != 0 || c1 % filters != 0)
             return false;
+    }
+    if (op->kind == AD_OP_RESAMPLE) {
+        const struct ad_positions *p = op->resampling.axis;
+        return resampling_reads(op, &p[0], in.h, h0, h1, (int)out.h) &&
+               resampling_reads(op, &p[1], in.w, w0, w1, (int)out.w) &&
+               resampling_reads(op, &p[2], in.c, c0, c1, (int)out.c);
     }
     if (op->kind != AD_OP_CONV && op->kind != AD_OP_MAXPOOL && op->kind != AD_OP_AVGPOOL)
         return true;

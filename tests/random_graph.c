@@ -203,6 +203,18 @@ int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims)
     return v;
 }
 
+int ad_build_positive(struct ad_builder *b, int rank, const int64_t *dims)
+{
+    int v = ad_build_divisor(b, rank, dims);
+    if (v < 0)
+        return -1;
+    struct ad_weight *w = &b->graph->weights[b->graph->values[v].constant];
+    for (int64_t i = 0; i < w->row_elements; i++)
+        w->data[i] = fabsf(w->data[i]);
+    w->digest = ad_digest_of(w->data, (size_t)w->row_elements * sizeof *w->data);
+    return v;
+}
+
 void ad_build_output(struct ad_builder *b, int value)
 {
     struct ad_graph *g = b->graph;
@@ -367,6 +379,17 @@ int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channe
     return out;
 }
 
+int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,
+                      int64_t w, int64_t c)
+{
+    int out = add_nhwc(b, "value", (struct ad_box){box_of(b, in).n, h, w, c});
+    struct ad_op *op = add_op(b, AD_OP_RESAMPLE, &in, 1, out);
+    if (!op)
+        return -1;
+    op->resampling = *how;
+    return out;
+}
+
 int ad_build_softmax(struct ad_builder *b, int in)
 {
     int out = add_like(b, in);
@@ -417,6 +440,66 @@ int ad_build_permute(struct ad_builder *b, int in)
 static int below(struct ad_rng *rng, int64_t n)
 {
     return (int)ad_rng_below(rng, (uint32_t)n);
+}
+
+/* Every so many of a part of the elements. */
+static int64_t random_slice(struct ad_rng *rng, struct ad_positions *p, int64_t size, bool wild)
+{
+    int64_t lo = below(rng, size), count = 1 + below(rng, size - lo);
+    *p = (struct ad_positions){1 + below(rng, 4) / 3, lo, 1};
+    count = (count + p->step - 1) / p->step;
+    if (wild && below(rng, 4) == 0) /* the same backwards */
+        *p = (struct ad_positions){-p->step, lo + (count - 1) * p->step, 1};
+    else if (wild && below(rng, 8) == 0)
+        p->step = 0;
+    return count;
+}
+
+static int64_t random_padding(struct ad_rng *rng, struct ad_positions *p, int64_t size, int most)
+{
+    int before = below(rng, most + 1), behind = below(rng, most + 1);
+    *p = (struct ad_positions){1, -before, 1};
+    return size + before + behind;
+}
+
+/* Half-pixel positions, or those of aligned corners. */
+static int64_t random_scale(struct ad_rng *rng, struct ad_positions *p, int64_t size)
+{
+    int64_t out = 1 + below(rng, size < 8 ? 2 * size : size);
+    *p = (struct ad_positions){2 * size, size - out, 2 * out};
+    if (out > 1 && below(rng, 3) == 0)
+        *p = (struct ad_positions){size - 1, 0, out - 1};
+    return out;
+}
+
+int ad_build_random_resample(struct ad_builder *b, int in, bool wild)
+{
+    struct ad_box box = box_of(b, in);
+    int64_t size[3] = {box.h, box.w, box.c};
+    struct ad_rng *rng = &b->rng;
+    int style = below(rng, 4);
+    struct ad_resampling r = {.edge = (enum ad_edge)below(rng, AD_EDGE_COUNT), .fill = 0.5f};
+    if (style == 3) {
+        r.method = (enum ad_method)below(rng, AD_METHOD_COUNT);
+        r.edge = AD_EDGE_REPEAT;
+        r.cubic = -0.75f;
+        r.exclude_outside = below(rng, 2);
+    }
+    for (int i = 0; i < 3; i++) {
+        bool deep = i == 2 && (style == 3 || below(rng, 2));
+        int most = r.edge == AD_EDGE_REFLECT && size[i] < 3 ? (int)size[i] - 1 : 2;
+        if (deep)
+            r.axis[i] = (struct ad_positions){1, 0, 1};
+        else if (style == 0)
+            size[i] = random_slice(rng, &r.axis[i], size[i], wild);
+        else if (style == 3)
+            size[i] = random_scale(rng, &r.axis[i], size[i]);
+        else
+            size[i] = random_padding(rng, &r.axis[i], size[i], i == 2 && !wild ? 0 : most);
+        if (wild && !deep && style == 1 && r.edge == AD_EDGE_FILL && below(rng, 6) == 0)
+            r.axis[i].start -= 4; /* there may be nothing but fill */
+    }
+    return ad_build_resample(b, in, &r, size[0], size[1], size[2]);
 }
 
 struct axis {
@@ -510,8 +593,9 @@ static void random_activation(struct ad_builder *b)
 
 static enum ad_op_kind random_binary_kind(struct ad_builder *b)
 {
-    static const enum ad_op_kind kinds[] = {AD_OP_ADD, AD_OP_MUL, AD_OP_ADD, AD_OP_SUB};
-    return kinds[below(&b->rng, 4)];
+    static const enum ad_op_kind kinds[] = {AD_OP_ADD, AD_OP_MUL, AD_OP_ADD, AD_OP_SUB,
+                                            AD_OP_MIN, AD_OP_MAX, AD_OP_ADD, AD_OP_PRELU};
+    return kinds[below(&b->rng, 8)];
 }
 
 /* Dense, grouped or depthwise; out_c <= 0: any number of channels up to max_c. */
@@ -577,6 +661,9 @@ static int with_constant(struct ad_builder *b, int in)
     dims[3] = below(&b->rng, 4) ? 1 : box.w;
     if (below(&b->rng, 4) == 0)
         return ad_build_binary(b, AD_OP_DIV, in, ad_build_divisor(b, 4, dims));
+    if (below(&b->rng, 6) == 0) /* of absolute values, to positive powers */
+        return ad_build_binary(b, AD_OP_POW, ad_build_function(b, in, AD_FN_ABS),
+                               ad_build_positive(b, 4, dims));
     enum ad_op_kind kind = random_binary_kind(b);
     int constant = ad_build_constant(b, 4, dims);
     int out = below(&b->rng, 2) ? ad_build_binary(b, kind, in, constant)
@@ -611,7 +698,7 @@ static int space_to_depth(struct ad_builder *b, int in, int max_c)
 static int random_step(struct ad_builder *b, int in, const struct ad_random_graph_options *o)
 {
     struct ad_box box = box_of(b, in);
-    int pick = below(&b->rng, 22);
+    int pick = below(&b->rng, 26);
     if (o->chain && pick < 7)
         pick += 7;
     if (pick < 3)
@@ -633,7 +720,11 @@ static int random_step(struct ad_builder *b, int in, const struct ad_random_grap
         return ad_build_softmax(b, in);
     if (pick < 21)
         return space_to_depth(b, in, o->max_c);
-    return ad_build_clamp(b, in, below(&b->rng, 2) ? 0 : -0.5f, 2);
+    if (pick < 22)
+        return ad_build_clamp(b, in, below(&b->rng, 2) ? 0 : -0.5f, 2);
+    if (pick < 23)
+        return ad_build_function(b, in, AD_FN_ELU + below(&b->rng, AD_FN_EXP - AD_FN_ELU));
+    return ad_build_random_resample(b, in, o->wild);
 }
 
 /* What a network ends with. */

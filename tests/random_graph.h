@@ -37,7 +37,9 @@ enum adaps_status ad_build_finish(struct ad_builder *b, struct ad_graph **out,
 
 int ad_build_input(struct ad_builder *b, int64_t n, int64_t h, int64_t w, int64_t c);
 int ad_build_constant(struct ad_builder *b, int rank, const int64_t *dims); /* NHWC if rank 4 */
-int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims); /* beyond -0.5 or 0.5 */
+int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims);
+int ad_build_positive(struct ad_builder *b, int rank, const int64_t *dims);
+    /* 0.5 to 1.5 */ /* beyond -0.5 or 0.5 */
 void ad_build_output(struct ad_builder *b, int value);
 
 /* k x k, stride s, dilation d, pads p before and q behind on both axes. */
@@ -57,6 +59,11 @@ int ad_build_function(struct ad_builder *b, int in, enum ad_function function);
 /* Gives the last op a function with the parameters that it mostly has. */
 void ad_build_fuse(struct ad_builder *b, enum ad_function function);
 int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channel_major);
+/* h x w x c is the output. */
+int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,
+                      int64_t w, int64_t c);
+/* A slice, padding or resizing of any kind; `wild`: also such as nobody writes. */
+int ad_build_random_resample(struct ad_builder *b, int in, bool wild);
 int ad_build_softmax(struct ad_builder *b, int in); /* NHWC over c; PLAIN over the last dim */
 int ad_build_lrn(struct ad_builder *b, int in, int size);
 int ad_build_reshape(struct ad_builder *b, int in, int rank, const int64_t *dims, bool plain);

@@ -330,6 +330,62 @@ static void run_space_to_depth(const struct run *r, const struct ad_op *op, floa
                 }
 }
 
+/* The numbers that are mixed into position x of one axis: indices and weights; returns how many. */
+static int mixture(const struct ad_resampling *r, const struct ad_positions *p, int64_t size,
+                   int64_t o, int64_t at[4], double weight[4])
+{
+    double x = (double)(p->step * o + p->start) / (double)p->unit, low = floor(x), sum = 0;
+    bool lone = r->method < AD_METHOD_LINEAR;
+    double nearest = r->method == AD_METHOD_CEIL         ? ceil(x)
+                     : r->method == AD_METHOD_ROUND_DOWN ? ceil(x - 0.5)
+                     : r->method == AD_METHOD_ROUND_UP   ? floor(x + 0.5)
+                                                         : low;
+    for (int k = 0; k < (lone ? 1 : 4); k++) {
+        double i = lone ? nearest : low - 1 + k, d = fabs(x - i), a = (double)r->cubic;
+        bool outside = i < 0 || i > (double)(size - 1);
+        if (lone)
+            weight[k] = 1;
+        else if (r->method == AD_METHOD_LINEAR)
+            weight[k] = fmax(0, 1 - d);
+        else
+            weight[k] = d <= 1 ? (a + 2) * d * d * d - (a + 3) * d * d + 1
+                               : a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a;
+        if (outside && r->edge == AD_EDGE_FILL)
+            return 0;
+        if (outside && r->method == AD_METHOD_CUBIC && r->exclude_outside)
+            weight[k] = 0;
+        sum += weight[k];
+        if (outside && r->edge == AD_EDGE_REFLECT)
+            i = i < 0 ? -i : 2 * (double)(size - 1) - i;
+        at[k] = (int64_t)fmin(fmax(i, 0), (double)(size - 1));
+    }
+    for (int k = 0; k < 4 && !lone; k++)
+        weight[k] /= sum;
+    return lone ? 1 : 4;
+}
+
+static void run_resample(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box, *out = &r->graph->values[op->output].box;
+    const struct ad_resampling *how = &op->resampling;
+    const float *x = data_of(r, op->inputs[0]);
+    int64_t ah[4], aw[4], ac[4];
+    double wh[4], ww[4], wc[4];
+    for (int64_t i = 0; i < out->n * out->h * out->w * out->c; i++) {
+        int64_t c = i % out->c, w = i / out->c % out->w, h = i / out->c / out->w % out->h;
+        int nh = mixture(how, &how->axis[0], in->h, h, ah, wh);
+        int nw = mixture(how, &how->axis[1], in->w, w, aw, ww);
+        int nc = mixture(how, &how->axis[2], in->c, c, ac, wc);
+        double sum = 0;
+        for (int j = 0; j < nh; j++)
+            for (int k = 0; k < nw; k++)
+                for (int l = 0; l < nc; l++)
+                    sum += wh[j] * ww[k] * wc[l] *
+                           (double)x[at(in, i / out->c / out->w / out->h, ah[j], aw[k], ac[l])];
+        y[i] = activated(op, nh > 0 && nw > 0 && nc > 0 ? sum : (double)how->fill);
+    }
+}
+
 static void run_op(const struct run *r, const struct ad_op *op, float *y)
 {
     switch (op->kind) {
@@ -358,6 +414,9 @@ static void run_op(const struct run *r, const struct ad_op *op, float *y)
         break;
     case AD_OP_SPACE_TO_DEPTH:
         run_space_to_depth(r, op, y);
+        break;
+    case AD_OP_RESAMPLE:
+        run_resample(r, op, y);
         break;
     default:
         run_by_element(r, op, y);

@@ -199,7 +199,7 @@ START_TEST(exhaustive_is_dp_is_auto)
         }
         ad_fixture_fini(&p);
     }
-    ck_assert_int_ge(compared, 46);
+    ck_assert_int_ge(compared, 42);
     ck_assert_int_ge(shared, 10);
 }
 END_TEST

@@ -289,8 +289,8 @@ START_TEST(pad_before_a_window)
         const char *type, *kinds;
     } cases[] = {{"Conv", "Conv"},
                  {"AveragePool", "AveragePool"},
-                 {"MaxPool", "Conv,MaxPool"},
-                 {"Relu", "Conv"}};
+                 {"MaxPool", "Resample,MaxPool"},
+                 {"Relu", "Resample"}};
     for (size_t i = 0; i < 4; i++)
         for (int opset = 10; opset <= 11; opset++) {
             struct mb mb;
@@ -337,6 +337,60 @@ START_TEST(pad_before_a_window)
                     }
             done(&mb, graph, &x, &y);
         }
+}
+END_TEST
+
+/* y[n][i][j] = relu(x[n][3 - i][list[j]]) of rank 3: a slice backwards, a Gather in two pieces. */
+START_TEST(pieces_of_other_ranks)
+{
+    static const int64_t list[] = {4, 2, 0, 1};
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(2, 4, 5));
+    mb_shape(&mb, "last", MB_DIMS(-1));
+    mb_shape(&mb, "first", MB_DIMS(-100));
+    mb_shape(&mb, "axis", MB_DIMS(1));
+    mb_shape(&mb, "list", MB_DIMS(4, 2, 0, -4));
+    mb_node(&mb, "Slice", "x,last,first,axis,last", "s");
+    mb_node(&mb, "Relu", "s", "r");
+    mb_int(&mb, mb_node(&mb, "Gather", "r,list", "y"), "axis", 2);
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    struct ad_tensor y = run_random(graph, &x);
+    ck_assert_uint_eq(y.count, 2 * 4 * 4);
+    for (int n = 0; n < 2; n++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++)
+                ck_assert(y.data[(n * 4 + i) * 4 + j] ==
+                          fmaxf(x.data[(n * 4 + 3 - i) * 5 + list[j]], 0));
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
+/* Outputs of one Split, also where nobody reads some of them. */
+START_TEST(parts_of_a_split)
+{
+    for (int opset = 11; opset <= 13; opset += 2) {
+        struct mb mb;
+        struct ad_tensor x;
+        mb_init(&mb, opset);
+        mb_input(&mb, "x", MB_DIMS(1, 6, 2, 3));
+        mb_shape(&mb, "lengths", MB_DIMS(1, 3, 2));
+        Onnx__NodeProto *node =
+            mb_node(&mb, "Split", opset < 13 ? "x" : "x,lengths", "first,second,third");
+        mb_int(&mb, node, "axis", 1);
+        if (opset < 13)
+            mb_ints(&mb, node, "split", MB_DIMS(1, 3, 2));
+        mb_int(&mb, mb_node(&mb, "Concat", "third,first", "y"), "axis", 1);
+        mb_output(&mb, "y");
+        struct ad_graph *graph = import_ok(&mb);
+        assert_kinds(graph, "Resample,Resample,Concat");
+        struct ad_tensor y = run_random(graph, &x);
+        for (int i = 0; i < 18; i++)
+            ck_assert(y.data[i] == x.data[i < 12 ? 24 + i : i - 12]);
+        done(&mb, graph, &x, &y);
+    }
 }
 END_TEST
 
@@ -535,6 +589,8 @@ int main(void)
     tcase_add_test(tc, two_clamps_become_one);
     tcase_add_test(tc, windows);
     tcase_add_test(tc, pad_before_a_window);
+    tcase_add_test(tc, pieces_of_other_ranks);
+    tcase_add_test(tc, parts_of_a_split);
     tcase_add_test(tc, operators_that_do_nothing);
     tcase_add_test(tc, conv_and_addend);
     tcase_add_test(tc, shape_arithmetic_folds);

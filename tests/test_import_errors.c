@@ -31,10 +31,18 @@ static const struct {
     {"MaxPool", "x", NULL, "'kernel_shape' is missing", 13},
     {"MaxPool", "x", "kernel_shape=9,9", "a window of 9 does not fit into 6 elements", 13},
     {"MaxPool", "x", "kernel_shape=3", "'kernel_shape' has 1 numbers", 13},
-    {"Pad", "x,pad_c", NULL, "padding of 1 in dimension 1", 13},
-    {"Pad", "x,pad_neg", NULL, "padding of -1 in dimension 2", 13},
-    {"Pad", "x,pad_h", "mode=reflect", "mode 'reflect'", 13},
-    {"Pad", "x,i4", NULL, "4 pads for an input of rank 4", 13},
+    {"Pad", "x,pad_h", "mode=wrap", "mode 'wrap' is not supported", 13},
+    {"Pad", "x,i4", NULL, "4 pads for 4 axes", 13},
+    {"Pad", "x,eight", "mode=reflect", "padding of 1 and 5 around 1 elements of dimension 0", 13},
+    {"Resize", "x,,v4", "mode=area", "mode 'area' is not supported", 13},
+    {"Resize", "x,,v3", NULL, "3 scales or sizes for an input of rank 4", 13},
+    {"Resize", "x,,v4", "antialias=1", "antialias is not supported", 18},
+    {"Resize", "x,,,zeros", NULL, "becomes 0", 13},
+    {"Resize", "x,,,eight4", "coordinate_transformation_mode=tf_crop_and_resize",
+     "coordinate_transformation_mode 'tf_crop_and_resize' is not supported", 13},
+    {"Split", "x,i4", "axis=1", "4 lengths for 1 outputs", 13},
+    {"Split", "x,one", "axis=1", "parts of 1 elements of 2", 13},
+    {"Expand", "x,i4", NULL, "the shape does not fit its input", 13},
     {"Gemm", "x,m", NULL, "input 'x' is of rank 4, expected 2", 13},
     {"MatMul", "x,x", NULL, "input 1 (matrix), 'x', must be a constant", 13},
     {"MatMul", "x,m", NULL, "matrix 'm' is 4x5, but the input has 6 columns", 13},
@@ -60,7 +68,8 @@ static const struct {
     {"ReduceMean", "x", "axes=1,2", "only the mean over height and width", 13},
     {"Softmax", "x", "axis=7", "axis 7 of a value of rank 4", 13},
     {"LRN", "x", NULL, "size 0 is out of range", 13},
-    {"Gather", "x,i1", NULL, "input 0, 'x', is computed at run time", 13},
+    {"Gather", "x,i1", NULL, "index 1 into 1 elements", 13},
+    {"Gather", "x,x", NULL, "input 1 (indices), 'x', must be a constant", 13},
     {"Slice", "x,i1,i4", NULL, "1 starts, but 4 ends", 13},
     {"Cast", "x", "to=7", "to int64 at run time is not supported", 13},
     {"BatchNormalization", "x,v3,v3,v3,v3", NULL, "has 3 elements in rank 1, expected 2", 13},
@@ -108,7 +117,10 @@ START_TEST(refused_by_name)
     mb_shape(&mb, "huge", MB_DIMS(1 << 14, 1 << 14));
     mb_shape(&mb, "pad_c", MB_DIMS(0, 1, 0, 0, 0, 0, 0, 0));
     mb_shape(&mb, "pad_h", MB_DIMS(0, 0, 1, 0, 0, 0, 1, 0));
-    mb_shape(&mb, "pad_neg", MB_DIMS(0, 0, -1, 0, 0, 0, 0, 0));
+    mb_shape(&mb, "eight", MB_DIMS(1, 1, 1, 1, 5, 1, 1, 1));
+    mb_shape(&mb, "eight4", MB_DIMS(1, 2, 8, 8));
+    mb_shape(&mb, "zeros", MB_DIMS(0, 0, 0, 0));
+    mb_shape(&mb, "one", MB_DIMS(1));
     Onnx__TensorProto *outside = mb_weights(&mb, "elsewhere", MB_DIMS(1), NULL);
     outside->has_raw_data = 0;
     outside->has_data_location = 1;

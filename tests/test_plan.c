@@ -39,7 +39,7 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\2\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\3\0\0\0", 12);
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -194,7 +194,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777218");
+    check_refused(b, "plan format 16777219");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");

@@ -357,6 +357,9 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
     case AD_OP_SPACE_TO_DEPTH:
         v = random_space_to_depth(&b);
         break;
+    case AD_OP_RESAMPLE:
+        v = ad_build_random_resample(&b, random_input(&b, 1 + below(&b.rng, 4)), true);
+        break;
     default:
         v = random_input(&b, 1 + below(&b.rng, 6));
         if (kind == AD_OP_GAP)

@@ -25,6 +25,7 @@ int ad_op_type(const struct ad_op *op)
     case AD_OP_SOFTMAX: /* not in Table 2: aggregates over all channels or features */
     case AD_OP_PERMUTE: /* Flatten and Transpose */
     case AD_OP_RESHAPE:
+    case AD_OP_RESAMPLE: /* not in Table 2: it changes dims */
     case AD_OP_COUNT:
         break;
     }

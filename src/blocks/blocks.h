@@ -7,7 +7,7 @@
 
 /* Type 1: weights, padding or stride (space-to-depth too): an output depends on neighbouring
  * inputs. Type 2: elementwise (LRN too: it reads across channels only). Type 3: changes dims or
- * aggregates across them (Softmax too). */
+ * aggregates across them (Softmax, resizing, slices and padding too). */
 int ad_op_type(const struct ad_op *op);
 
 /* A chain of ops, in order; ops of the range need not be neighbours in the graph's order. Entry is

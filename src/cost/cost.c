@@ -48,6 +48,9 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     case AD_OP_LRN:
         work.units *= 16 + op->lrn_size; /* a power and the window */
         break;
+    case AD_OP_RESAMPLE:
+        work.units *= ad_resampling_taps(op);
+        break;
     case AD_OP_POW:
         work.units *= AD_POW_UNITS;
         break;

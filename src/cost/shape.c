@@ -18,6 +18,7 @@ static const char *const kinds[AD_OP_COUNT] = {
     [AD_OP_DIV] = "div",         [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
     [AD_OP_MIN] = "min",         [AD_OP_MAX] = "max",
     [AD_OP_POW] = "pow",         [AD_OP_PRELU] = "prelu",
+    [AD_OP_RESAMPLE] = "resample",
 };
 
 /* --- of an operator --- */
@@ -35,6 +36,18 @@ static void take_window(const struct ad_window *w, struct ad_shape *out)
     out->sw = w->sw;
     out->dh = w->dh;
     out->dw = w->dw;
+}
+
+int ad_resampling_taps(const struct ad_op *op)
+{
+    switch (op->resampling.method) {
+    case AD_METHOD_LINEAR:
+        return 4;
+    case AD_METHOD_CUBIC:
+        return 16;
+    default:
+        return 1;
+    }
 }
 
 struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op)
@@ -72,6 +85,9 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
         break;
     case AD_OP_SPACE_TO_DEPTH:
         s.detail = op->block;
+        break;
+    case AD_OP_RESAMPLE:
+        s.detail = ad_resampling_taps(op);
         break;
     default:
         break;
@@ -122,6 +138,8 @@ double ad_shape_units(const struct ad_shape *s)
         return out * taps;
     case AD_OP_SOFTMAX:
         return out * 8;
+    case AD_OP_RESAMPLE:
+        return out * s->detail;
     case AD_OP_LRN:
         return out * (16.0 + s->detail);
     case AD_OP_UNARY:

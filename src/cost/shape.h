@@ -17,7 +17,7 @@ struct ad_shape {
     int32_t kind, function;         /* enum ad_op_kind, enum ad_function */
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
     int32_t groups;                 /* convolutions; 0 elsewhere */
-    int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH: block; elementwise
+    int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH: block; RESAMPLE: taps; elementwise
                        with two operands: 1 when one is repeated; 0 elsewhere */
     int32_t n, ih, iw, ic, oh, ow,
         oc; /* of the first operand, or the larger of two, and of the output */
@@ -42,6 +42,9 @@ enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
  * double precision. */
 double ad_function_units(enum ad_function function);
 #define AD_POW_UNITS 40.0
+
+/* Elements of the input that one of a RESAMPLE's output is made of: 1, 4 or 16. */
+int ad_resampling_taps(const struct ad_op *op);
 
 /* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
 double ad_shape_units(const struct ad_shape *shape);

@@ -87,6 +87,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_DEPTHWISE:
         ad_depthwise_run(&action->depthwise, pool);
         break;
+    case AD_ACTION_RESAMPLE:
+        ad_resample_run(&action->resample, pool);
+        break;
     }
     return ADAPS_OK;
 }
@@ -240,6 +243,28 @@ static enum adaps_status build_lrn(const struct ad_build *build, const struct ad
         .bias = op->lrn_bias,
     };
     return ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_LRN, .lrn = l}, err);
+}
+
+static enum adaps_status build_resample(const struct ad_build *build, const struct ad_task *task,
+                                        struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region), out = task->region;
+    struct ad_box size = graph->values[op->inputs[0]].box;
+    struct ad_resample r = {.how = op->resampling,
+                            .out = output_view(build, task),
+                            .in_h0 = need.h0,
+                            .in_w0 = need.w0,
+                            .in_c0 = need.c0,
+                            .h0 = out.h0,
+                            .w0 = out.w0,
+                            .c0 = out.c0,
+                            .size = {size.h, size.w, size.c}};
+    if (!ad_region_empty(need)) /* else all is fill, and nothing is read */
+        r.in = input_view(build, task, 0);
+    return ad_actions_add(build->actions,
+                          (struct ad_action){.kind = AD_ACTION_RESAMPLE, .resample = r}, err);
 }
 
 static bool same_box(const struct ad_value *a, const struct ad_value *b)
@@ -479,6 +504,8 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
         return build_reshape(build, task, err);
     case AD_OP_SPACE_TO_DEPTH:
         return build_space_to_depth(build, task, err);
+    case AD_OP_RESAMPLE:
+        return build_resample(build, task, err);
     case AD_OP_COUNT:
         break;
     }

@@ -53,6 +53,7 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_FC:
     case AD_OP_LRN:
     case AD_OP_SPACE_TO_DEPTH:
+    case AD_OP_RESAMPLE:
         return true;
     case AD_OP_ADD:
     case AD_OP_SUB:
@@ -222,6 +223,8 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
         return need_lrn(op, whole, out);
     case AD_OP_SPACE_TO_DEPTH:
         return ad_need_space_to_depth(graph, op, out);
+    case AD_OP_RESAMPLE:
+        return ad_need_resample(graph, op, out);
     case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return out;
@@ -419,6 +422,8 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
         return yield_lrn(op, whole, first);
     case AD_OP_SPACE_TO_DEPTH:
         return ad_yield_space_to_depth(graph, op, first);
+    case AD_OP_RESAMPLE:
+        return ad_yield_resample(graph, op, first);
     case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return first;

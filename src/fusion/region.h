@@ -6,10 +6,10 @@
  *   need   out region -> the smallest region of input k that it reads   (padding is not input)
  *   yield  regions present of every input -> the largest out region computable from them
  * need is monotone; of yield, the size is (which box is largest may change where a dilated window
- * straddles the edge, where concat's operands have different rows, or where the input of a
- * space-to-depth has a part of a block); need(yield(x)) is within x
- * for every x. Operators without a spatial rule (PERMUTE, RESHAPE to another box, most on AD_PLAIN
- * values) are computed whole: any part of them needs all of every input. */
+ * straddles the edge, where concat's operands have different rows, where the input of a
+ * space-to-depth has a part of a block, or where a resampling folds at an edge); need(yield(x)) is
+ * within x for every x. Operators without a spatial rule (PERMUTE, RESHAPE to another box, most on
+ * AD_PLAIN values) are computed whole: any part of them needs all of every input. */
 #ifndef AD_FUSION_REGION_H
 #define AD_FUSION_REGION_H
 
@@ -139,10 +139,10 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
 
 /* Whether `out` may be computed alone with the same bits as within the whole: inside the value,
  * c-bounds on a group boundary for grouped convolutions, all of c for softmax, at least two pixels
- * for conv unless the whole has one (FACTS: the mr = 1 kernel), for conv and pooling also rows and
- * columns that read some input unless none does (no executor takes an empty input), whole only
- * for ops without a spatial rule. Empty is always allowed. LRN may be split over c: each output
- * must sum its own window, in the same order. */
+ * for conv unless the whole has one (FACTS: the mr = 1 kernel), for conv, pooling and resampling
+ * also rows and columns (channels too) that read some input unless none does (no executor takes an
+ * empty input), whole only for ops without a spatial rule. Empty is always allowed. LRN may be
+ * split over c: each output must sum its own window, in the same order. */
 bool ad_region_allowed(const struct ad_graph *graph, const struct ad_op *op, struct ad_region out);
 
 /* Rows [r0, r1) of op->weight and op->bias that computing `out` takes; 0,0 without weights. */

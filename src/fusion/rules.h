@@ -63,6 +63,14 @@ static inline bool ad_axis_need(const struct ad_axis *a, int64_t *lo, int64_t *h
     return true;
 }
 
+/* ad_need(), ad_yield() and ad_region_allow() of RESAMPLE (resample.c), for a non-empty `out`. */
+struct ad_region ad_need_resample(const struct ad_graph *graph, const struct ad_op *op,
+                                  struct ad_region out);
+struct ad_region ad_yield_resample(const struct ad_graph *graph, const struct ad_op *op,
+                                   struct ad_region have);
+struct ad_region ad_allow_resample(const struct ad_graph *graph, const struct ad_op *op,
+                                   struct ad_region out);
+
 /* ad_need() and ad_yield() of SPACE_TO_DEPTH (space_to_depth.c), for a non-empty `out`. */
 struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
                                         struct ad_region out);

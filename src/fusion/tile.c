@@ -66,6 +66,8 @@ struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_o
         return whole;
     if (ad_op_has_window(op))
         return allow_window(graph, op, out);
+    if (op->kind == AD_OP_RESAMPLE)
+        return ad_allow_resample(graph, op, out);
     if (op->kind == AD_OP_SOFTMAX) {
         out.c0 = whole.c0;
         out.c1 = whole.c1;

@@ -38,8 +38,9 @@ enum ad_op_kind {
     AD_OP_SPACE_TO_DEPTH, /* NHWC -> NHWC, blocks of pixels become channels; see below */
     AD_OP_MIN,            /* like ADD; these four and ADD, SUB, MUL, DIV are the binary ops */
     AD_OP_MAX,
-    AD_OP_POW,   /* a^b */
-    AD_OP_PRELU, /* a < 0 ? a * b : a */
+    AD_OP_POW,      /* a^b */
+    AD_OP_PRELU,    /* a < 0 ? a * b : a */
+    AD_OP_RESAMPLE, /* NHWC -> NHWC: slices, padding, resizing; see struct ad_resampling */
     AD_OP_COUNT
 };
 
@@ -79,6 +80,31 @@ struct ad_window {
     int32_t kh, kw, sh, sw, dh, dw;
     int32_t pt, pl, pb, pr;
     int32_t real_pb, real_pr;
+};
+
+/* RESAMPLE: along h, w and c (in this order) output i stands at (step * i + start) / unit of the
+ * input. LINEAR and CUBIC mix the 2 or 4 elements around it, the others take one. Outside of the
+ * input there is `fill` (FILL), the element at the edge (REPEAT; always with LINEAR and CUBIC,
+ * which leave channels in place), or what is as far inside (REFLECT, at most size - 1 outside). */
+enum ad_method {
+    AD_METHOD_FLOOR,
+    AD_METHOD_CEIL,
+    AD_METHOD_ROUND_DOWN, /* the nearer one, of equally near ones the lower */
+    AD_METHOD_ROUND_UP,
+    AD_METHOD_LINEAR,
+    AD_METHOD_CUBIC, /* Keys, with coefficient `cubic` */
+    AD_METHOD_COUNT
+};
+enum ad_edge { AD_EDGE_FILL, AD_EDGE_REPEAT, AD_EDGE_REFLECT, AD_EDGE_COUNT };
+struct ad_positions {
+    int64_t step, start, unit; /* unit > 0 */
+};
+struct ad_resampling {
+    enum ad_method method;
+    enum ad_edge edge;
+    struct ad_positions axis[3];
+    float fill, cubic;
+    bool exclude_outside; /* CUBIC: elements outside have no weight, the others all of it */
 };
 
 enum ad_format { AD_NHWC, AD_PLAIN };
@@ -136,6 +162,7 @@ struct ad_op {
     int32_t perm[AD_MAX_RANK];
     int32_t block; /* SPACE_TO_DEPTH: 1..AD_MAX_BLOCK, divides height and width */
     bool channel_major;
+    struct ad_resampling resampling;
 };
 
 /* SPACE_TO_DEPTH: output h, w, channel k is input h * block + i, w * block + j, c, where k counts

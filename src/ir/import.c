@@ -31,6 +31,7 @@ static const struct operator_row operators[] = {
     {"Elu", ad_import_function, 6},
     {"Erf", ad_import_function, 9},
     {"Exp", ad_import_function, 6},
+    {"Expand", ad_import_expand, 8},
     {"Flatten", ad_import_flatten, 1},
     {"Gather", ad_import_gather, 1},
     {"Gelu", ad_import_gelu, 20},
@@ -57,6 +58,7 @@ static const struct operator_row operators[] = {
     {"ReduceMean", ad_import_reducemean, 1},
     {"Relu", ad_import_relu, 1},
     {"Reshape", ad_import_reshape, 5},
+    {"Resize", ad_import_resize, 10},
     {"Selu", ad_import_function, 6},
     {"Shape", ad_import_shape, 1},
     {"Sigmoid", ad_import_function, 6},
@@ -65,6 +67,7 @@ static const struct operator_row operators[] = {
     {"Softplus", ad_import_function, 1},
     {"Softsign", ad_import_function, 1},
     {"SpaceToDepth", ad_import_space_to_depth, 1},
+    {"Split", ad_import_split, 2},
     {"Sqrt", ad_import_function, 6},
     {"Squeeze", ad_import_squeeze, 1},
     {"Sub", ad_import_arithmetic, 6},
@@ -73,6 +76,7 @@ static const struct operator_row operators[] = {
     {"ThresholdedRelu", ad_import_function, 10},
     {"Transpose", ad_import_transpose, 1},
     {"Unsqueeze", ad_import_unsqueeze, 1},
+    {"Upsample", ad_import_resize, 7},
 };
 
 static int compare_rows(const void *key, const void *row)

@@ -176,14 +176,37 @@ static int64_t dims_product(const int64_t *dims, int from, int to)
     return n;
 }
 
+/* Of input 0, computed at run time, with the dims of the result. */
+static enum adaps_status gather_computed(struct ad_node *node, int axis,
+                                         const struct ad_onnx_tensor *indices, int rank,
+                                         const int64_t *dims, struct adaps_error *err)
+{
+    int64_t length = ad_node_input(node, 0)->dims[axis];
+    struct ad_arena *arena = &node->draft->arena;
+    int64_t *list = ad_arena_alloc(arena, indices->count + 1, sizeof *list);
+    int out;
+    if (!list)
+        return ad_error_memory(err, "indices", indices->count * sizeof *list);
+    if (rank > AD_MAX_RANK)
+        return ad_node_fail(node, err, "a result of rank %d: at most %d is supported", rank,
+                            AD_MAX_RANK);
+    for (size_t k = 0; k < indices->count; k++)
+        list[k] = indices->i[k] < 0 ? indices->i[k] + length : indices->i[k];
+    enum adaps_status status =
+        ad_draft_gather(node, node->inputs[0], axis, list, indices->count, &out, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_reshape(node, out, rank, dims, &out, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, out);
+    return status;
+}
+
 enum adaps_status ad_import_gather(struct ad_node *node, struct adaps_error *err)
 {
     const struct ad_onnx_tensor *data, *indices;
     int64_t axis;
     int at;
     enum adaps_status status = ad_node_arity(node, 2, 2, err);
-    if (status == ADAPS_OK)
-        status = need_constant(node, 0, &data, err);
     if (status == ADAPS_OK)
         status = ad_node_ints(node, 1, "indices", &indices, err);
     if (status == ADAPS_OK)
@@ -203,8 +226,12 @@ enum adaps_status ad_import_gather(struct ad_node *node, struct adaps_error *err
         if (indices->i[k] < -length || indices->i[k] >= length)
             return ad_node_fail(node, err, "index %" PRId64 " into %" PRId64 " elements",
                                 indices->i[k], length);
+    if (!in->constant)
+        return gather_computed(node, at, indices, in->rank - 1 + by->rank, dims, err);
     struct ad_onnx_tensor t;
-    status = ad_fold_tensor(node, in->rank - 1 + by->rank, dims, data->is_float, &t, err);
+    status = ad_draft_tensor(node->draft, node->inputs[0], &data, err);
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, in->rank - 1 + by->rank, dims, data->is_float, &t, err);
     if (status != ADAPS_OK)
         return status;
     size_t to = 0;
@@ -268,13 +295,9 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
 
 /* --- Slice --- */
 
-struct slice {
-    int64_t start[AD_MAX_RANK], step[AD_MAX_RANK], count[AD_MAX_RANK];
-};
-
 /* One axis, ONNX rules: negative positions count from the end, all are clipped to the dim. */
 static enum adaps_status slice_axis(struct ad_node *node, int64_t dim, int64_t start, int64_t end,
-                                    int64_t step, struct slice *s, int axis,
+                                    int64_t step, struct ad_slicing *s, int axis,
                                     struct adaps_error *err)
 {
     if (step == 0 || step < -INT32_MAX || step > INT32_MAX)
@@ -323,7 +346,7 @@ static enum adaps_status slice_lists(struct ad_node *node, const int64_t *items[
 }
 
 static enum adaps_status read_slice(struct ad_node *node, const struct ad_draft_value *in,
-                                    struct slice *s, struct adaps_error *err)
+                                    struct ad_slicing *s, struct adaps_error *err)
 {
     const int64_t *items[4];
     size_t counts[4];
@@ -369,7 +392,7 @@ static void copy_strided(struct ad_onnx_tensor *out, const struct ad_onnx_tensor
 
 enum adaps_status ad_import_slice(struct ad_node *node, struct adaps_error *err)
 {
-    struct slice s;
+    struct ad_slicing s;
     enum adaps_status status = ad_node_arity(node, 1, node->opset < 10 ? 1 : 5, err);
     if (status != ADAPS_OK)
         return status;
@@ -385,20 +408,58 @@ enum adaps_status ad_import_slice(struct ad_node *node, struct adaps_error *err)
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
+    int out;
+    status = in.constant ? ad_fold_slice(node, node->inputs[0], &s, &out, err)
+                         : ad_draft_slice(node, node->inputs[0], &s, &out, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, out);
+    return status;
+}
+
+/* Elements of `v` per step of each dim of a result of this rank: 0 where v is stretched. */
+static void broadcast_strides(const struct ad_draft_value *v, int rank, int64_t *stride)
+{
+    for (int i = 0; i < rank; i++) {
+        int k = i - (rank - v->rank);
+        stride[i] = k < 0 || v->dims[k] == 1 ? 0 : dims_product(v->dims, k + 1, v->rank);
+    }
+}
+
+enum adaps_status ad_fold_slice(struct ad_node *node, int value, const struct ad_slicing *s,
+                                int *out, struct adaps_error *err)
+{
+    struct ad_draft_value in = node->draft->values[value];
     const struct ad_onnx_tensor *data;
     struct ad_onnx_tensor t;
-    status = need_constant(node, 0, &data, err);
+    int64_t stride[AD_MAX_RANK], base = 0;
+    enum adaps_status status = ad_draft_tensor(node->draft, value, &data, err);
     if (status == ADAPS_OK)
-        status = ad_fold_tensor(node, in.rank, s.count, data->is_float, &t, err);
+        status = ad_fold_tensor(node, in.rank, s->count, data->is_float, &t, err);
     if (status != ADAPS_OK)
         return status;
-    int64_t stride[AD_MAX_RANK], base = 0;
     for (int i = 0; i < in.rank; i++) {
         int64_t unit = dims_product(in.dims, i + 1, in.rank);
-        stride[i] = s.step[i] * unit;
-        base += s.start[i] * unit;
+        stride[i] = s->step[i] * unit;
+        base += s->start[i] * unit;
     }
     copy_strided(&t, data, stride, base);
+    return ad_draft_constant(node, &t, out, err);
+}
+
+enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *dims,
+                                 struct adaps_error *err)
+{
+    struct ad_draft_value in = *ad_node_input(node, 0);
+    const struct ad_onnx_tensor *data;
+    struct ad_onnx_tensor t;
+    int64_t stride[AD_MAX_RANK];
+    enum adaps_status status = ad_draft_tensor(node->draft, node->inputs[0], &data, err);
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, rank, dims, data->is_float, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    broadcast_strides(&in, rank, stride);
+    copy_strided(&t, data, stride, 0);
     return finish(node, &t, err);
 }
 
@@ -501,15 +562,6 @@ static float compute_float(enum ad_draft_kind kind, float a, float b)
         return a < 0 ? a * b : a;
     default:
         return a / b;
-    }
-}
-
-/* Elements of `v` per step of each dim of a result of this rank: 0 where v is stretched. */
-static void broadcast_strides(const struct ad_draft_value *v, int rank, int64_t *stride)
-{
-    for (int i = 0; i < rank; i++) {
-        int k = i - (rank - v->rank);
-        stride[i] = k < 0 || v->dims[k] == 1 ? 0 : dims_product(v->dims, k + 1, v->rank);
     }
 }
 

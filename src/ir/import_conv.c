@@ -415,12 +415,29 @@ static enum adaps_status read_pad_amounts(struct ad_node *node, int rank, int64_
     }
     if (status != ADAPS_OK)
         return status;
-    if (ad_node_has(node, 3))
-        return ad_node_fail(node, err, "input 3 (axes) is not supported");
-    if (count != 2 * (size_t)rank)
-        return ad_node_fail(node, err, "%zu pads for an input of rank %d", count, rank);
-    if (count > 0)
-        memcpy(pads, items, count * sizeof *pads);
+    int64_t axes[AD_MAX_RANK];
+    size_t naxes = (size_t)rank;
+    for (int i = 0; i < rank; i++)
+        axes[i] = i;
+    if (ad_node_has(node, 3)) {
+        status = ad_node_ints(node, 3, "axes", &t, err);
+        if (status != ADAPS_OK)
+            return status;
+        if (t->count > (size_t)rank)
+            return ad_node_fail(node, err, "%zu axes for rank %d", t->count, rank);
+        naxes = t->count;
+        memcpy(axes, t->i, naxes * sizeof *axes);
+    }
+    if (count != 2 * naxes)
+        return ad_node_fail(node, err, "%zu pads for %zu axes", count, naxes);
+    for (size_t i = 0; i < naxes; i++) {
+        int axis;
+        status = ad_node_axis(node, axes[i], rank, &axis, err);
+        if (status != ADAPS_OK)
+            return status;
+        pads[axis] = items[i];
+        pads[rank + axis] = items[naxes + i];
+    }
     return ADAPS_OK;
 }
 
@@ -441,27 +458,21 @@ enum adaps_status ad_import_pad(struct ad_node *node, struct adaps_error *err)
         status = read_pad_amounts(node, in->rank, pads, &value, err);
     if (status != ADAPS_OK)
         return status;
-    bool any = false;
+    bool any = false, around_pixels = strcmp(mode, "constant") == 0 && value == 0;
     for (int i = 0; i < 2 * in->rank; i++) {
         any = any || pads[i] != 0;
         bool spatial = in->rank == 4 && i % 4 >= 2;
-        if (pads[i] != 0 && (!spatial || pads[i] < 0 || pads[i] > MAX_WINDOW))
-            return ad_node_fail(node, err,
-                                "padding of %" PRId64 " in dimension %d: only height and "
-                                "width of a rank 4 input can be padded, and not cropped",
-                                pads[i], i % in->rank);
+        around_pixels = around_pixels && (pads[i] == 0 || spatial) && pads[i] >= 0;
+        if (pads[i] > MAX_WINDOW)
+            return ad_node_fail(node, err, "padding of %" PRId64 " in dimension %d", pads[i],
+                                i % in->rank);
     }
     if (!any) {
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
-    if (strcmp(mode, "constant") != 0 || value != 0)
-        return ad_node_fail(node, err, "mode '%s' with value %g is not supported, only zeros", mode,
-                            (double)value);
-    /* It becomes a depthwise convolution, whose weights the file does not hold. */
-    if (in->dims[1] > node->draft->fold_left)
-        return ad_node_fail(node, err, "%" PRId64 " channels are too many to pad", in->dims[1]);
-    node->draft->fold_left -= in->dims[1];
+    if (!around_pixels) /* else a window may take it over */
+        return ad_draft_pad(node, mode, value, pads, err);
     struct ad_draft_op *op;
     int64_t dims[] = {in->dims[0], in->dims[1], in->dims[2] + pads[2] + pads[6],
                       in->dims[3] + pads[3] + pads[7]};

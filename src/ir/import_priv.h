@@ -52,8 +52,9 @@ enum ad_draft_kind {
     AD_D_TRANSPOSE,
     AD_D_RESHAPE,
     AD_D_SPACE_TO_DEPTH,
-    AD_D_PAD,    /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
-    AD_D_AFFINE, /* y = x * scale[c] + bias[c], c is dim 1 */
+    AD_D_RESAMPLE, /* positions along each dim, method, edge, fill, cubic, exclude_outside */
+    AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
+    AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
 };
 
 struct ad_draft_op {
@@ -76,6 +77,11 @@ struct ad_draft_op {
     int axis;                  /* CONCAT, SOFTMAX */
     bool flatten;              /* SOFTMAX over all dims from axis on (opset < 13) */
     int32_t perm[AD_MAX_RANK]; /* TRANSPOSE */
+    struct ad_positions positions[AD_MAX_RANK]; /* RESAMPLE, see struct ad_resampling */
+    enum ad_method method;
+    enum ad_edge edge;
+    float fill, cubic;
+    bool exclude_outside;
     /* CONV: weight is a constant value of dims O,I/g,kh,kw. FC: of dims out,k, or k,out when
      * weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per row. */
     int weight;
@@ -159,8 +165,9 @@ AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
                                                   struct ad_onnx_tensor *tensor, int *out,
                                                   struct adaps_error *err);
 
-/* The node's output 0 is this value. */
+/* The node's output 0 (k) is this value, which then has its name. */
 void ad_node_set(struct ad_node *node, int value);
+void ad_node_set_output(struct ad_node *node, size_t k, int value);
 
 /* Checks the tensor of a constant value without decoding it. */
 AD_MUST_CHECK enum adaps_status ad_draft_check(struct ad_draft *draft, int value, bool *is_float,
@@ -247,6 +254,31 @@ ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import
     ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth; /* import_shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
+
+ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
+
+/* Elements start, start + step, ... of each dim, as many as count says (at least 1). */
+struct ad_slicing {
+    int64_t start[AD_MAX_RANK], step[AD_MAX_RANK], count[AD_MAX_RANK];
+};
+
+/* Of a value computed at run time: a slice; elements by indices along an axis; padding (2 * rank
+ * pads) as the node's output 0. */
+AD_MUST_CHECK enum adaps_status ad_draft_slice(struct ad_node *node, int value,
+                                               const struct ad_slicing *slice, int *out,
+                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_draft_gather(struct ad_node *node, int value, int axis,
+                                                const int64_t *indices, size_t count, int *out,
+                                                struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_draft_pad(struct ad_node *node, const char *mode, float value,
+                                             const int64_t *pads, struct adaps_error *err);
+
+/* The same of constants (import_constant.c): a slice; input 0 stretched, as output 0. */
+AD_MUST_CHECK enum adaps_status ad_fold_slice(struct ad_node *node, int value,
+                                              const struct ad_slicing *slice, int *out,
+                                              struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *dims,
+                                               struct adaps_error *err);
 
 /* An empty tensor for a folded constant, within draft->fold_left. */
 AD_MUST_CHECK enum adaps_status ad_fold_tensor(struct ad_node *node, int rank, const int64_t *dims,

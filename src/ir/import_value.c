@@ -151,11 +151,20 @@ enum adaps_status ad_draft_constant(struct ad_node *node, struct ad_onnx_tensor 
     return add_constant(node, (struct ad_const){.tensor = taken}, taken.rank, taken.dims, out, err);
 }
 
+void ad_node_set_output(struct ad_node *node, size_t k, int value)
+{
+    struct ad_name *name = ad_names_find(&node->draft->names, node->proto->output[k]);
+    struct ad_draft_value *v = &node->draft->values[value];
+    if (!name)
+        return;
+    name->value = value;
+    if (k > 0 && v->name == node->proto->output[0])
+        v->name = name->key;
+}
+
 void ad_node_set(struct ad_node *node, int value)
 {
-    struct ad_name *name = ad_names_find(&node->draft->names, node->proto->output[0]);
-    if (name)
-        name->value = value;
+    ad_node_set_output(node, 0, value);
 }
 
 /* The file's own bytes, when they are in memory, float32 in this machine's order and suitably

@@ -286,20 +286,110 @@ static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
     return !op->bias || conv->bias >= 0;
 }
 
-/* A per-channel affine map, or zero padding, as a depthwise convolution of one tap. */
+/* A per-channel affine map as a depthwise convolution of one tap. */
 static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     int64_t channels = l->draft->values[op->inputs[0]].dims[1];
     struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
     if (!conv)
         return false;
-    if (op->kind == AD_D_AFFINE)
-        conv->window = (struct ad_window){.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+    conv->window = (struct ad_window){.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
     conv->groups = (int32_t)channels;
     conv->weight = ad_lower_rows(l, op->name, ":scale", channels, op->scale, 1);
     if (conv->weight >= 0 && op->bias)
         conv->bias = ad_lower_rows(l, op->name, ":bias", channels, op->bias, 0);
     return conv->weight >= 0 && (!op->bias || conv->bias >= 0);
+}
+
+/* A RESAMPLE in the graph, of NHWC values; `axes` are the draft's dims along h, w, c, -1 for none.
+ */
+static struct ad_op *add_resample(struct ad_lowering *l, const struct ad_draft_op *op, int in,
+                                  int out, const int axes[3])
+{
+    struct ad_op *r = add_op(l, op, AD_OP_RESAMPLE, op->name, op->type, 1, &in, out);
+    if (!r)
+        return NULL;
+    r->window = (struct ad_window){0};
+    r->resampling = (struct ad_resampling){.method = op->method,
+                                           .edge = op->edge,
+                                           .fill = op->fill,
+                                           .cubic = op->cubic,
+                                           .exclude_outside = op->exclude_outside};
+    for (int i = 0; i < 3; i++)
+        r->resampling.axis[i] =
+            axes[i] < 0 ? (struct ad_positions){1, 0, 1} : op->positions[axes[i]];
+    return r;
+}
+
+static bool positions_move(const struct ad_lowering *l, const struct ad_draft_op *op, int i)
+{
+    const struct ad_positions *p = &op->positions[i];
+    const struct ad_draft_value *values = l->draft->values;
+    return values[op->inputs[0]].dims[i] != values[op->output].dims[i] || p->start != 0 ||
+           p->step != p->unit;
+}
+
+/* Dim i of `from`, PLAIN, which has these dims: seen as the columns of a map of as many rows as
+ * there are elements before it, and of channels behind it. */
+static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int from, int rank,
+                        int64_t *dims, int i, bool last, int to)
+{
+    static const int columns[3] = {-1, 0, -1};
+    struct ad_draft_op one = *op;
+    const char *name = l->values[to].name;
+    int64_t map[4] = {1, 1, 1, dims[i]};
+    for (int k = 0; k < rank; k++)
+        map[k < i ? 2 : 1] *= k == i ? 1 : dims[k];
+    int wide = add_value(l, name, ":map", 4, map, AD_NHWC);
+    if (wide < 0 || add_reshape(l, from, wide) < 0)
+        return -1;
+    dims[i] = map[3] = l->draft->values[op->output].dims[i];
+    int done = add_value(l, name, ":resampled", 4, map, AD_NHWC);
+    one.positions[0] = op->positions[i];
+    if (!last) {
+        one.function = AD_FN_NONE;
+        one.clamp_min = -INFINITY;
+        one.clamp_max = INFINITY;
+    }
+    return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
+}
+
+/* Rank 4 without a change of the batch as it is; else dim by dim. */
+static bool lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    static const int nhwc[3] = {2, 3, 1};
+    const struct ad_draft_value d = l->draft->values[op->inputs[0]];
+    bool mixes = op->method >= AD_METHOD_LINEAR;
+    if (d.rank == 4 && !positions_move(l, op, 0) && !(mixes && positions_move(l, op, 1))) {
+        int in = get(l, op->inputs[0], AD_NHWC);
+        int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
+        return out >= 0 && add_resample(l, op, in, out, nhwc);
+    }
+    int64_t dims[AD_MAX_RANK];
+    memcpy(dims, d.dims, sizeof dims);
+    int at = get(l, op->inputs[0], AD_PLAIN);
+    int out = at < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
+    int left = 0;
+    for (int i = 0; i < d.rank; i++)
+        left += positions_move(l, op, i);
+    for (int i = 0; i < d.rank && out >= 0 && at >= 0; i++)
+        if (positions_move(l, op, i))
+            at = resample_dim(l, op, at, d.rank, dims, i, --left == 0, out);
+    return out >= 0 && at >= 0 && add_reshape(l, at, out) >= 0;
+}
+
+/* Zeros around the pixels that no window has taken over. */
+static bool lower_pad(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    static const int nhwc[3] = {2, 3, 1};
+    struct ad_draft_op pad = *op;
+    for (int i = 0; i < 4; i++)
+        pad.positions[i] = (struct ad_positions){1, 0, 1};
+    pad.positions[2].start = -op->window.pt;
+    pad.positions[3].start = -op->window.pl;
+    int in = get(l, op->inputs[0], AD_NHWC);
+    int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
+    return out >= 0 && add_resample(l, &pad, in, out, nhwc);
 }
 
 /* A constant value of dims 1 x rows x 1 ... for a PLAIN operand. */
@@ -495,8 +585,10 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
         return lower_reshape(l, op);
     case AD_D_SPACE_TO_DEPTH:
         return lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
+    case AD_D_RESAMPLE:
+        return lower_resample(l, op);
     case AD_D_PAD:
-        return lower_as_depthwise(l, op);
+        return lower_pad(l, op);
     case AD_D_AFFINE:
         return lower_affine(l, op);
     }

@@ -381,6 +381,47 @@ static enum adaps_status check_space_to_depth(const struct check *c, const struc
     return ADAPS_OK;
 }
 
+/* Positions of `out` outputs among `in` inputs: all that is computed of them stays below 2^63. */
+static enum adaps_status check_positions(const struct check *c, const struct ad_positions *p,
+                                         int64_t in, int64_t out)
+{
+    const struct ad_resampling *r = &c->op->resampling;
+    const int64_t most = INT64_MAX / 8;
+    int64_t last;
+    if (p->unit < 1 || p->unit > most || p->start < -most || p->start > most ||
+        __builtin_mul_overflow(p->step, out - 1, &last) || last < -most || last > most)
+        return fail(c,
+                    "positions (%" PRId64 " i + %" PRId64 ") / %" PRId64 " of %" PRId64
+                    " outputs are out of range",
+                    p->step, p->start, p->unit, out);
+    last += p->start;
+    int64_t low = last < p->start ? last : p->start, high = last < p->start ? p->start : last;
+    if (r->edge == AD_EDGE_REFLECT && (p->unit != 1 || low < -(in - 1) || high > 2 * (in - 1)))
+        return fail(c, "positions %" PRId64 " to %" PRId64 " of %" PRId64 " elements, reflected",
+                    low, high, in);
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_resample(const struct check *c, const struct ad_value *in,
+                                        const struct ad_value *out)
+{
+    const struct ad_resampling *r = &c->op->resampling;
+    if (in->format != AD_NHWC || out->format != AD_NHWC || in->box.n != out->box.n)
+        return fail(c, "operands are not NHWC of one batch");
+    if ((unsigned)r->method >= AD_METHOD_COUNT || (unsigned)r->edge >= AD_EDGE_COUNT ||
+        isnan(r->cubic) || isinf(r->cubic))
+        return fail(c, "method %d, edge %d, coefficient %g", (int)r->method, (int)r->edge,
+                    (double)r->cubic);
+    const struct ad_positions *k = &r->axis[2];
+    if (r->method >= AD_METHOD_LINEAR && (r->edge != AD_EDGE_REPEAT || k->step != 1 ||
+                                          k->start != 0 || k->unit != 1 || in->box.c != out->box.c))
+        return fail(c, "interpolation of channels, or beyond edges that are not repeated");
+    enum adaps_status status = check_positions(c, &r->axis[0], in->box.h, out->box.h);
+    if (status == ADAPS_OK)
+        status = check_positions(c, &r->axis[1], in->box.w, out->box.w);
+    return status == ADAPS_OK ? check_positions(c, k, in->box.c, out->box.c) : status;
+}
+
 static enum adaps_status check_activation(const struct check *c)
 {
     const struct ad_op *op = c->op;
@@ -440,6 +481,8 @@ static enum adaps_status check_kind(const struct check *c)
                    : fail(c, "%" PRId64 " elements become %" PRId64, elements(in), elements(out));
     case AD_OP_SPACE_TO_DEPTH:
         return check_space_to_depth(c, in, out);
+    case AD_OP_RESAMPLE:
+        return check_resample(c, in, out);
     case AD_OP_COUNT:
         break;
     }

@@ -73,6 +73,33 @@ static bool pack_window(struct ad_arena *arena, const struct ad_window *w,
     return true;
 }
 
+static bool pack_resampling(struct ad_arena *arena, const struct ad_resampling *r,
+                            Adaps__Plan__Resampling **out)
+{
+    Adaps__Plan__Resampling *m = ad_arena_alloc(arena, 1, sizeof *m);
+    Adaps__Plan__Positions *axes = ad_arena_alloc(arena, 3, sizeof *axes);
+    Adaps__Plan__Positions **list = ad_arena_alloc(arena, 3, sizeof(Adaps__Plan__Positions *));
+    if (!m || !axes || !list)
+        return false;
+    adaps__plan__resampling__init(m);
+    m->method = (uint32_t)r->method;
+    m->edge = (uint32_t)r->edge;
+    m->fill = r->fill;
+    m->cubic = r->cubic;
+    m->exclude_outside = r->exclude_outside;
+    m->n_axes = 3;
+    m->axes = list;
+    for (int i = 0; i < 3; i++) {
+        adaps__plan__positions__init(&axes[i]);
+        axes[i].step = r->axis[i].step;
+        axes[i].start = r->axis[i].start;
+        axes[i].unit = r->axis[i].unit;
+        list[i] = &axes[i];
+    }
+    *out = m;
+    return true;
+}
+
 static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
     m->kind = (uint32_t)op->kind;
@@ -101,6 +128,8 @@ static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan_
     m->beta = op->beta;
     m->block = op->block;
     m->channel_major = op->channel_major;
+    if (op->kind == AD_OP_RESAMPLE && !pack_resampling(arena, &op->resampling, &m->resampling))
+        return false;
     return pack_window(arena, &op->window, &m->window);
 }
 

@@ -48,9 +48,24 @@ static enum adaps_status update_digest(struct adaps_plan *plan, struct adaps_err
     return ADAPS_OK;
 }
 
+/* Makes all slices whole weights, which needs no numbers to digest. */
+static void widen_slices(const struct ad_graph *graph, struct ad_slices *slices)
+{
+    int distinct = 0;
+    for (int i = 0; i < slices->count; i++) {
+        struct ad_slice s = slices->items[i];
+        if (distinct > 0 && slices->items[distinct - 1].weight == s.weight)
+            continue;
+        s.row0 = 0;
+        s.row1 = graph->weights[s.weight].rows;
+        slices->items[distinct++] = s;
+    }
+    slices->count = distinct;
+}
+
 /* Finds every device's slices and digests their rows: whole weights by what the graph says of them,
- * parts from their rows. */
-static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
+ * parts from their rows. With `whole` there are only whole ones. */
+static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices, bool whole,
                                      const struct ad_graph *graph,
                                      const struct ad_schedule *schedule, struct adaps_error *err)
 {
@@ -58,6 +73,8 @@ static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices,
         enum adaps_status status = ad_slices_find(graph, &schedule->programs[d], &slices[d], err);
         if (status != ADAPS_OK)
             return status;
+        if (whole)
+            widen_slices(graph, &slices[d]);
         for (int i = 0; i < slices[d].count; i++) {
             struct ad_slice *slice = &slices[d].items[i];
             const struct ad_weight *weight = &graph->weights[slice->weight];
@@ -146,7 +163,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     if (!plan->model_path)
         status = ad_error_memory(err, "plan", strlen(model_path) + 1);
     if (status == ADAPS_OK)
-        status = fill_slices(plan->slices, ndevices, graph, &plan->schedule, err);
+        status = fill_slices(plan->slices, ndevices, false, graph, &plan->schedule, err);
     if (status == ADAPS_OK)
         status = find_best_single(graph, cluster, result->levels, plan, err);
     if (status == ADAPS_OK)
@@ -215,7 +232,7 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     if (status == ADAPS_OK)
         status = build_alone(single->graph, &single->cluster, 0, false, &single->schedule, err);
     if (status == ADAPS_OK)
-        status = fill_slices(single->slices, 1, single->graph, &single->schedule, err);
+        status = fill_slices(single->slices, 1, true, single->graph, &single->schedule, err);
     if (status == ADAPS_OK) {
         single->model_digest = plan->model_digest;
         single->single_device = 0;

@@ -41,6 +41,22 @@ static struct ad_window window_of(const Adaps__Plan__Window *m)
                               .real_pr = m->real_pr};
 }
 
+/* All 0 without the message, which verification refuses. */
+static struct ad_resampling resampling_of(const Adaps__Plan__Resampling *m)
+{
+    struct ad_resampling r = {0};
+    if (!m)
+        return r;
+    r.method = (enum ad_method)m->method;
+    r.edge = (enum ad_edge)m->edge;
+    r.fill = m->fill;
+    r.cubic = m->cubic;
+    r.exclude_outside = m->exclude_outside;
+    for (size_t i = 0; i < m->n_axes && i < 3; i++)
+        r.axis[i] = (struct ad_positions){m->axes[i]->step, m->axes[i]->start, m->axes[i]->unit};
+    return r;
+}
+
 static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op *m,
                                    struct ad_op *op, struct adaps_error *err)
 {
@@ -76,6 +92,7 @@ static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op
         .beta = m->beta,
         .block = m->block,
         .channel_major = m->channel_major,
+        .resampling = resampling_of(m->resampling),
     };
     if (!op->name || !op->type || !op->inputs)
         return ad_error_memory(err, "plan", strlen(m->name));

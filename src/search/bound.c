@@ -2,7 +2,8 @@
  *
  * 1. What must be computed: from the network's outputs backwards, the rows and columns that are
  *    really read (a stride of 2 with one tap leaves every second row unread). Of several readers of
- *    a value the one that reads most counts. Channels are always all read.
+ *    a value the one that reads most counts (of several that read the same pixels, all: the parts
+ *    of a Split).
  * 2. Segments: behind an op where all paths meet, whose readers need all of it for any part of
  *    theirs, everything after starts when everything before has ended, on whatever devices. The
  *    segments' bounds add up.
@@ -24,6 +25,7 @@
  *    one of both is the bound. */
 #include "search/bound.h"
 #include "search/bound_links.h"
+#include "fusion/resample.h"
 #include "fusion/rules.h"
 
 #include <math.h>
@@ -59,6 +61,14 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
     if (ad_op_has_window(op)) {
         struct ad_axis axis = row ? ad_axis_h(graph, op) : ad_axis_w(graph, op);
         mark_axis(&axis, out, in);
+    } else if (op->kind == AD_OP_RESAMPLE) {
+        memset(in, 0, (size_t)size);
+        for (int64_t i = 0; i < outputs; i++) {
+            int64_t lo = i, hi = i + 1;
+            if (out[i] &&
+                ad_resample_need(&op->resampling, row ? AD_ALONG_H : AD_ALONG_W, size, &lo, &hi))
+                memset(in + lo, 1, (size_t)(hi - lo));
+        }
     } else if (op->kind == AD_OP_SPACE_TO_DEPTH) {
         for (int64_t i = 0; i < size; i++)
             in[i] = out[i / op->block];
@@ -70,12 +80,40 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
     }
 }
 
+/* Which channels of an operand are read for the marked ones of the output. */
+static void mark_channels(const struct ad_bound_work *w, const struct ad_op *op, int value,
+                          uint8_t *in)
+{
+    const struct ad_graph *graph = w->problem->graph;
+    struct ad_region whole = ad_region_whole(&graph->values[op->output]), read;
+    int64_t size = graph->values[value].box.c;
+    const uint8_t *out = w->channels[op->output];
+    bool all = !out || w->depth[op->output] == whole.c1;
+    memset(in, all && op->kind != AD_OP_RESAMPLE ? 1 : 0, (size_t)size);
+    if (all && op->kind != AD_OP_RESAMPLE)
+        return;
+    for (int k = 0; k < op->ninputs; k++)
+        for (int32_t c = 0; c < whole.c1 && op->inputs[k] == value; c++) {
+            struct ad_region one = whole;
+            one.c0 = c;
+            one.c1 = c + 1;
+            if (out && !out[c])
+                continue;
+            read = ad_need(graph, op, k, one);
+            if (!ad_region_empty(read))
+                memset(in + read.c0, 1, (size_t)(read.c1 - read.c0));
+        }
+}
+
 static void mark_whole(struct ad_bound_work *w, int value)
 {
     const struct ad_box *box = &w->problem->graph->values[value].box;
     memset(w->rows[value], 1, (size_t)box->h);
     memset(w->columns[value], 1, (size_t)box->w);
     w->pixels[value] = box->h * box->w;
+    w->depth[value] = box->c;
+    if (w->channels[value])
+        memset(w->channels[value], 1, (size_t)box->c);
 }
 
 void ad_bound_mark(const struct ad_bound_work *w, const struct ad_op *op, int value)
@@ -84,6 +122,8 @@ void ad_bound_mark(const struct ad_bound_work *w, const struct ad_op *op, int va
     uint8_t *columns = w->marks + graph->values[value].box.h;
     mark_input(graph, op, value, true, w->rows[op->output], w->marks);
     mark_input(graph, op, value, false, w->columns[op->output], columns);
+    if (w->channels[value])
+        mark_channels(w, op, value, columns + graph->values[value].box.w);
 }
 
 /* Step 1, for the inputs of an op whose output's marks are final. */
@@ -93,13 +133,21 @@ static void mark_inputs(struct ad_bound_work *w, const struct ad_op *op)
     for (int k = 0; k < op->ninputs && w->pixels[op->output] > 0; k++) {
         int v = op->inputs[k];
         const struct ad_box *box = &graph->values[v].box;
-        uint8_t *rows = w->marks, *columns = w->marks + box->h;
+        uint8_t *rows = w->marks, *columns = rows + box->h, *channels = columns + box->w;
         if (graph->values[v].constant >= 0)
             continue;
         ad_bound_mark(w, op, v);
         int64_t pixels = ad_bound_count(rows, box->h) * ad_bound_count(columns, box->w);
-        if (pixels <= w->pixels[v])
+        bool same = pixels == w->pixels[v] && memcmp(rows, w->rows[v], (size_t)box->h) == 0 &&
+                    memcmp(columns, w->columns[v], (size_t)box->w) == 0;
+        for (int64_t c = 0; same && w->channels[v] && c < box->c; c++)
+            channels[c] |= w->channels[v][c];
+        int64_t depth = w->channels[v] ? ad_bound_count(channels, box->c) : box->c;
+        if (pixels * depth <= w->pixels[v] * w->depth[v])
             continue;
+        if (w->channels[v])
+            memcpy(w->channels[v], channels, (size_t)box->c);
+        w->depth[v] = depth;
         memcpy(w->rows[v], rows, (size_t)box->h);
         memcpy(w->columns[v], columns, (size_t)box->w);
         w->pixels[v] = pixels;
@@ -133,6 +181,7 @@ static int64_t shared_inputs(const struct ad_graph *graph, const struct ad_op *o
     case AD_OP_CONV:
     case AD_OP_MAXPOOL:
     case AD_OP_AVGPOOL:
+    case AD_OP_RESAMPLE:
         return 0; /* a part at the edge may read little */
     default:
         return out;
@@ -146,11 +195,14 @@ static void fill_times(struct ad_bound_work *w, int i)
     const struct ad_box *box = &graph->values[op->output].box;
     if (w->pixels[op->output] > 0 && !ad_op_splits(graph, op))
         mark_whole(w, op->output); /* a part costs as much */
-    int64_t out = box->n * box->c * w->pixels[op->output];
-    int64_t rows = op->weight >= 0 ? graph->weights[op->weight].rows : 0;
+    int64_t depth = w->depth[op->output], out = box->n * depth * w->pixels[op->output];
+    int64_t rows = op->weight >= 0 ? depth : 0;
     if (out == 0)
         return; /* nobody needs it */
-    struct ad_work work = ad_cost_work(graph, op, out, shared_inputs(graph, op, out), rows);
+    int64_t in = shared_inputs(graph, op, out);
+    if (op->kind == AD_OP_GAP)
+        in = in / box->c * depth;
+    struct ad_work work = ad_cost_work(graph, op, out, in, rows);
     for (int d = 0; d < w->n; d++)
         w->a[(size_t)i * (size_t)w->n + (size_t)d] =
             fmin(ad_cost_seconds(&w->problem->cluster->devices[d], &work), AD_BOUND_MOST_SECONDS);
@@ -366,22 +418,30 @@ static bool make_room(struct ad_bound_work *w)
     size_t marks = 0, scratch = 0, nops = (size_t)graph->nops, nvalues = (size_t)graph->nvalues;
     for (int v = 0; v < graph->nvalues; v++) {
         size_t own = (size_t)graph->values[v].box.h + (size_t)graph->values[v].box.w;
+        own += ad_value_splits(&graph->values[v]) ? (size_t)graph->values[v].box.c : 0;
         scratch = own > scratch ? own : scratch;
         marks += own;
     }
     w->marks = ad_calloc(scratch + marks, 1);
     w->rows = ad_calloc(nvalues, sizeof *w->rows);
     w->columns = ad_calloc(nvalues, sizeof *w->columns);
+    w->channels = ad_calloc(nvalues, sizeof *w->channels);
     w->pixels = ad_calloc(nvalues, sizeof *w->pixels);
+    w->depth = ad_calloc(nvalues, sizeof *w->depth);
     w->a = ad_calloc(nops * (size_t)w->n, sizeof *w->a);
     w->end = ad_calloc(nops, sizeof *w->end);
-    if (!w->marks || !w->rows || !w->columns || !w->pixels || !w->a || !w->end)
+    if (!w->marks || !w->rows || !w->columns || !w->channels || !w->pixels || !w->depth || !w->a ||
+        !w->end)
         return false;
     uint8_t *at = w->marks + scratch;
     for (int v = 0; v < graph->nvalues; v++) {
         w->rows[v] = at;
         w->columns[v] = at + graph->values[v].box.h;
         at += graph->values[v].box.h + graph->values[v].box.w;
+        if (ad_value_splits(&graph->values[v])) {
+            w->channels[v] = at;
+            at += graph->values[v].box.c;
+        }
     }
     return true;
 }
@@ -391,7 +451,9 @@ static void free_room(struct ad_bound_work *w)
     ad_free(w->marks);
     ad_free(w->rows);
     ad_free(w->columns);
+    ad_free(w->channels);
     ad_free(w->pixels);
+    ad_free(w->depth);
     ad_free(w->a);
     ad_free(w->end);
 }

@@ -223,8 +223,12 @@ static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, i
     const struct ad_box *box = &graph->values[value].box;
     ad_bound_mark(w, op, value);
     if (memcmp(w->marks, w->rows[value], (size_t)box->h) != 0 ||
-        memcmp(w->marks + box->h, w->columns[value], (size_t)box->w) != 0)
+        memcmp(w->marks + box->h, w->columns[value], (size_t)box->w) != 0 ||
+        (w->channels[value] &&
+         memcmp(w->marks + box->h + box->w, w->channels[value], (size_t)box->c) != 0))
         return false; /* another reader reads more */
+    if (op->kind == AD_OP_RESAMPLE || w->depth[op->output] != graph->values[op->output].box.c)
+        return false;
     if (!ad_op_has_window(op))
         return true;
     struct ad_axis h = ad_axis_h(graph, op), width = ad_axis_w(graph, op);
@@ -271,7 +275,8 @@ static void add_items(struct links *l, int value)
         double share = l->count[value] > 1 ? (double)graph->values[graph->ops[op].inputs[j]].box.c /
                                                  (double)v->box.c
                                            : 1;
-        double size = (double)(v->box.n * v->box.c * l->w->pixels[value]) * (bytes ? 1 : 4) * share;
+        double size =
+            (double)(v->box.n * l->w->depth[value] * l->w->pixels[value]) * (bytes ? 1 : 4) * share;
         l->items[l->nitems++] =
             (struct item){.op = op,
                           .share = share,

@@ -11,17 +11,19 @@
 struct ad_bound_work {
     const struct ad_search_problem *problem;
     int n;
-    uint8_t *marks;            /* scratch and all values' rows and columns */
+    uint8_t *marks;            /* scratch, and all values' rows, columns and channels */
     uint8_t **rows, **columns; /* by value: which are read */
+    uint8_t **channels;        /* NULL for values without parts, which are read whole or not */
     int64_t *pixels;           /* by value: rows x columns read; 0: not read */
+    int64_t *depth;            /* by value: channels read */
     double *a;                 /* [op * n + device] */
     int *end;                  /* by segment: one past its last op */
     int nsegments;
     double to[AD_MAX_DEVICES], from[AD_MAX_DEVICES]; /* latency from and to the source */
 };
 
-/* Which rows and columns of an input are read for the marked ones of the op's output, into the
- * scratch: rows, and columns behind them. */
+/* Which rows and columns of an input (and channels, if it has parts) are read for the marked ones
+ * of the op's output, into the scratch: rows, columns behind them, channels behind these. */
 void ad_bound_mark(const struct ad_bound_work *work, const struct ad_op *op, int value);
 
 /* How many of `size` rows or columns are marked. */
