@@ -89,8 +89,12 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_CONCAT:
     case AD_OP_SOFTMAX:
         return out->format == AD_NHWC;
+    case AD_OP_PERMUTE: /* of channels alone */
+        return in->format == AD_NHWC && out->format == AD_NHWC && op->view_rank == 5 &&
+               op->perm[3] == 4 && op->view_dims[0] == in->box.n && op->view_dims[1] == in->box.h &&
+               op->view_dims[2] == in->box.w;
     default:
-        return op->kind != AD_OP_PERMUTE;
+        return true;
     }
 }
 
@@ -120,6 +124,15 @@ static void read_block(const struct reader *r, int h, int w, int k)
             for (int c = 0; c < channels; c++)
                 if (k == (r->op->channel_major ? (c * b + i) * b + j : (i * b + j) * channels + c))
                     r->visit(r->self, 0, h * b + i, w * b + j, c);
+}
+
+static void read_spread(const struct reader *r, int h, int w, int c)
+{
+    const struct ad_window *b = &r->op->window;
+    int outputs = (int)r->graph->values[r->op->output].box.c, y = h + b->pt, x = w + b->pl;
+    int i = y % b->sh, j = x % b->sw;
+    int k = r->op->channel_major ? (c * b->sh + i) * b->sw + j : (i * b->sw + j) * outputs + c;
+    r->visit(r->self, 0, y / b->sh, x / b->sw, k);
 }
 
 /* Which inputs output o of an axis takes, in floating point; returns how many. */
@@ -215,6 +228,13 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
     case AD_OP_SPACE_TO_DEPTH:
         read_block(&r, h, w, c);
         break;
+    case AD_OP_DEPTH_TO_SPACE:
+        read_spread(&r, h, w, c);
+        break;
+    case AD_OP_PERMUTE:
+        for (int i = 0; i < in.c; i++)
+            visit(self, 0, h, w, i);
+        break;
     case AD_OP_RESAMPLE:
         read_resampled(&r, h, w, c);
         break;
@@ -258,7 +278,7 @@ bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int 
     bool all_c = c0 == 0 && c1 == out.c, all = all_c && (h1 - h0) * (w1 - w0) == out.h * out.w;
     if (!has_parts(graph, op))
         return all;
-    if (op->kind == AD_OP_SOFTMAX)
+    if (op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE)
         return all_c;
     if (op->kind == AD_OP_CONV && op->groups > 1) {
         int64_t filters = out.c / op->groups;

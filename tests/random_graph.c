@@ -379,6 +379,41 @@ int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channe
     return out;
 }
 
+int ad_build_depth_to_space(struct ad_builder *b, int in, int bh, int bw, bool channel_major,
+                            bool cut)
+{
+    struct ad_box box = box_of(b, in);
+    struct ad_window w = {.sh = bh, .sw = bw};
+    int64_t h = box.h * bh, v = box.w * bw;
+    if (cut) {
+        w.pt = (int32_t)ad_rng_below(&b->rng, (uint32_t)h);
+        w.pl = (int32_t)ad_rng_below(&b->rng, (uint32_t)v);
+        h -= w.pt + ad_rng_below(&b->rng, (uint32_t)(h - w.pt));
+        v -= w.pl + ad_rng_below(&b->rng, (uint32_t)(v - w.pl));
+    }
+    int out = add_nhwc(b, "value", (struct ad_box){box.n, h, v, box.c / (bh * bw)});
+    struct ad_op *op = add_op(b, AD_OP_DEPTH_TO_SPACE, &in, 1, out);
+    if (!op)
+        return -1;
+    op->window = w;
+    op->channel_major = channel_major;
+    return out;
+}
+
+int ad_build_shuffle(struct ad_builder *b, int in, int groups)
+{
+    struct ad_box box = box_of(b, in);
+    int out = add_like(b, in);
+    struct ad_op *op = add_op(b, AD_OP_PERMUTE, &in, 1, out);
+    if (!op)
+        return -1;
+    op->view_rank = 5;
+    memcpy(op->view_dims, (int64_t[]){box.n, box.h, box.w, groups, box.c / groups},
+           5 * sizeof *op->view_dims);
+    memcpy(op->perm, (int32_t[]){0, 1, 2, 4, 3}, 5 * sizeof *op->perm);
+    return out;
+}
+
 int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,
                       int64_t w, int64_t c)
 {
@@ -695,10 +730,21 @@ static int space_to_depth(struct ad_builder *b, int in, int max_c)
     return ad_build_space_to_depth(b, in, block, major);
 }
 
+/* Blocks where they fit and the map does not become too large; else a shuffle of channels. */
+static int depth_to_space(struct ad_builder *b, int in, bool wild)
+{
+    struct ad_box box = box_of(b, in);
+    int bh = 1 + below(&b->rng, 3), bw = 1 + below(&b->rng, 3);
+    bool major = below(&b->rng, 2);
+    if (box.c % (bh * bw) == 0 && box.h * box.w < 100)
+        return ad_build_depth_to_space(b, in, bh, bw, major, wild);
+    return ad_build_shuffle(b, in, box.c % 2 == 0 ? 2 : (int)box.c);
+}
+
 static int random_step(struct ad_builder *b, int in, const struct ad_random_graph_options *o)
 {
     struct ad_box box = box_of(b, in);
-    int pick = below(&b->rng, 26);
+    int pick = below(&b->rng, 27);
     if (o->chain && pick < 7)
         pick += 7;
     if (pick < 3)
@@ -724,7 +770,9 @@ static int random_step(struct ad_builder *b, int in, const struct ad_random_grap
         return ad_build_clamp(b, in, below(&b->rng, 2) ? 0 : -0.5f, 2);
     if (pick < 23)
         return ad_build_function(b, in, AD_FN_ELU + below(&b->rng, AD_FN_EXP - AD_FN_ELU));
-    return ad_build_random_resample(b, in, o->wild);
+    if (pick < 26)
+        return ad_build_random_resample(b, in, o->wild);
+    return depth_to_space(b, in, o->wild);
 }
 
 /* What a network ends with. */

@@ -39,7 +39,7 @@ int ad_build_input(struct ad_builder *b, int64_t n, int64_t h, int64_t w, int64_
 int ad_build_constant(struct ad_builder *b, int rank, const int64_t *dims); /* NHWC if rank 4 */
 int ad_build_divisor(struct ad_builder *b, int rank, const int64_t *dims);
 int ad_build_positive(struct ad_builder *b, int rank, const int64_t *dims);
-    /* 0.5 to 1.5 */ /* beyond -0.5 or 0.5 */
+/* 0.5 to 1.5 */ /* beyond -0.5 or 0.5 */
 void ad_build_output(struct ad_builder *b, int value);
 
 /* k x k, stride s, dilation d, pads p before and q behind on both axes. */
@@ -59,6 +59,10 @@ int ad_build_function(struct ad_builder *b, int in, enum ad_function function);
 /* Gives the last op a function with the parameters that it mostly has. */
 void ad_build_fuse(struct ad_builder *b, enum ad_function function);
 int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channel_major);
+/* Blocks of bh x bw; with `cut` some rows and columns are cropped. */
+int ad_build_depth_to_space(struct ad_builder *b, int in, int bh, int bw, bool channel_major,
+                            bool cut);
+int ad_build_shuffle(struct ad_builder *b, int in, int groups);
 /* h x w x c is the output. */
 int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,
                       int64_t w, int64_t c);

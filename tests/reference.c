@@ -330,6 +330,22 @@ static void run_space_to_depth(const struct run *r, const struct ad_op *op, floa
                 }
 }
 
+static void run_depth_to_space(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box, *out = &r->graph->values[op->output].box;
+    const struct ad_window *b = &op->window;
+    const float *x = data_of(r, op->inputs[0]);
+    for (int64_t n = 0; n < out->n; n++)
+        for (int64_t h = 0; h < out->h; h++)
+            for (int64_t w = 0; w < out->w; w++)
+                for (int64_t c = 0; c < out->c; c++) {
+                    int64_t place = (h + b->pt) % b->sh * b->sw + (w + b->pl) % b->sw;
+                    int64_t k = op->channel_major ? c * b->sh * b->sw + place : place * out->c + c;
+                    float v = x[at(in, n, (h + b->pt) / b->sh, (w + b->pl) / b->sw, k)];
+                    y[at(out, n, h, w, c)] = activated(op, (double)v);
+                }
+}
+
 /* The numbers that are mixed into position x of one axis: indices and weights; returns how many. */
 static int mixture(const struct ad_resampling *r, const struct ad_positions *p, int64_t size,
                    int64_t o, int64_t at[4], double weight[4])
@@ -417,6 +433,9 @@ static void run_op(const struct run *r, const struct ad_op *op, float *y)
         break;
     case AD_OP_RESAMPLE:
         run_resample(r, op, y);
+        break;
+    case AD_OP_DEPTH_TO_SPACE:
+        run_depth_to_space(r, op, y);
         break;
     default:
         run_by_element(r, op, y);

@@ -138,12 +138,17 @@ END_TEST
 START_TEST(test_types)
 {
     static const int types[AD_OP_COUNT] = {
-        [AD_OP_CONV] = 1,    [AD_OP_MAXPOOL] = 1, [AD_OP_AVGPOOL] = 1, [AD_OP_GAP] = 3,
-        [AD_OP_FC] = 3,      [AD_OP_ADD] = 2,     [AD_OP_MUL] = 2,     [AD_OP_UNARY] = 2,
-        [AD_OP_CONCAT] = 3,  [AD_OP_SOFTMAX] = 3, [AD_OP_LRN] = 2,     [AD_OP_PERMUTE] = 3,
-        [AD_OP_RESHAPE] = 3, [AD_OP_SUB] = 2,     [AD_OP_DIV] = 2,     [AD_OP_SPACE_TO_DEPTH] = 1,
-        [AD_OP_MIN] = 2,     [AD_OP_MAX] = 2,     [AD_OP_POW] = 2,     [AD_OP_PRELU] = 2,
-        [AD_OP_RESAMPLE] = 3,
+        [AD_OP_CONV] = 1,     [AD_OP_MAXPOOL] = 1,
+        [AD_OP_AVGPOOL] = 1,  [AD_OP_GAP] = 3,
+        [AD_OP_FC] = 3,       [AD_OP_ADD] = 2,
+        [AD_OP_MUL] = 2,      [AD_OP_UNARY] = 2,
+        [AD_OP_CONCAT] = 3,   [AD_OP_SOFTMAX] = 3,
+        [AD_OP_LRN] = 2,      [AD_OP_PERMUTE] = 3,
+        [AD_OP_RESHAPE] = 3,  [AD_OP_SUB] = 2,
+        [AD_OP_DIV] = 2,      [AD_OP_SPACE_TO_DEPTH] = 1,
+        [AD_OP_MIN] = 2,      [AD_OP_MAX] = 2,
+        [AD_OP_POW] = 2,      [AD_OP_PRELU] = 2,
+        [AD_OP_RESAMPLE] = 3, [AD_OP_DEPTH_TO_SPACE] = 3,
     };
     for (int kind = 0; kind < AD_OP_COUNT; kind++)
         ck_assert_int_eq(ad_op_type(&(struct ad_op){.kind = (enum ad_op_kind)kind}), types[kind]);

@@ -470,6 +470,66 @@ START_TEST(space_to_depth_by_one_transpose)
 }
 END_TEST
 
+/* Torch's pixel_shuffle before it had an operator, and as tf2onnx writes DepthToSpace. */
+START_TEST(depth_to_space_by_one_transpose)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(N, C * B * B, H, W));
+    const int64_t *split = _i ? MB_DIMS(N, C, B, B, H, W) : MB_DIMS(N, B, B, C, H, W);
+    mb_shape(&mb, "split", split);
+    mb_shape(&mb, "joined", MB_DIMS(N, C, H * B, W * B));
+    mb_node(&mb, "Reshape", "x,split", "s");
+    const int64_t *perm = _i ? MB_DIMS(0, 1, 4, 2, 5, 3) : MB_DIMS(0, 3, 4, 1, 5, 2);
+    mb_ints(&mb, mb_node(&mb, "Transpose", "s", "t"), "perm", perm);
+    mb_node(&mb, "Reshape", "t,joined", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_kinds(graph, "DepthToSpace");
+    ck_assert_int_eq(graph->ops[0].channel_major, _i);
+    struct ad_tensor y = run_random(graph, &x);
+    int i = 0;
+    for (int n = 0; n < N; n++)
+        for (int c = 0; c < C; c++)
+            for (int h = 0; h < H * B; h++)
+                for (int w = 0; w < W * B; w++) {
+                    int place = h % B * B + w % B, k = _i ? c * B * B + place : place * C + c;
+                    ck_assert(y.data[i++] == x.data[((n * C * B * B + k) * H + h / B) * W + w / B]);
+                }
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
+/* ShuffleNet's: groups and channels change places. */
+START_TEST(shuffle_of_channels)
+{
+    static const int sizes[][2] = {{2, 3}, {3, 2}, {4, 4}};
+    int groups = sizes[_i][0], depth = sizes[_i][1], channels = groups * depth;
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 11);
+    mb_input(&mb, "x", MB_DIMS(N, channels, H, W));
+    mb_shape(&mb, "split", MB_DIMS(N, groups, depth, H, W));
+    mb_shape(&mb, "joined", MB_DIMS(N, -1, H, W));
+    mb_node(&mb, "Reshape", "x,split", "s");
+    mb_ints(&mb, mb_node(&mb, "Transpose", "s", "t"), "perm", MB_DIMS(0, 2, 1, 3, 4));
+    mb_node(&mb, "Reshape", "t,joined", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_kinds(graph, "Permute");
+    ck_assert_str_eq(graph->ops[0].type, "ChannelShuffle");
+    struct ad_tensor y = run_random(graph, &x);
+    int i = 0;
+    for (int n = 0; n < N; n++)
+        for (int c = 0; c < channels; c++)
+            for (int p = 0; p < H * W; p++)
+                ck_assert(y.data[i++] ==
+                          x.data[(n * channels + c % groups * depth + c / groups) * H * W + p]);
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
 /* Three transposes with reshapes between them: as PyTorch ports of YOLOv2's "reorg" come out. */
 START_TEST(space_to_depth_by_three_transposes)
 {
@@ -541,6 +601,8 @@ int main(void)
     tcase_add_test(tc, subtraction_and_division);
     tcase_add_test(tc, space_to_depth_operator);
     tcase_add_loop_test(tc, space_to_depth_by_one_transpose, 0, 2);
+    tcase_add_loop_test(tc, depth_to_space_by_one_transpose, 0, 2);
+    tcase_add_loop_test(tc, shuffle_of_channels, 0, 3);
     tcase_add_test(tc, space_to_depth_by_three_transposes);
     tcase_add_loop_test(tc, other_rearrangements, 0, 4);
     suite_add_tcase(suite, tc);

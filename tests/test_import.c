@@ -340,6 +340,62 @@ START_TEST(pad_before_a_window)
 }
 END_TEST
 
+/* A transposed convolution, by scattering, with its batch normalisation and activation taken in. */
+START_TEST(transposed_convolution)
+{
+    static const struct {
+        int64_t k, s, d, before, behind, extra, groups;
+    } cases[] = {{2, 2, 1, 0, 0, 0, 1}, {4, 2, 1, 1, 1, 0, 1}, {3, 2, 1, 1, 1, 1, 2},
+                 {5, 1, 1, 2, 1, 0, 1}, {3, 3, 2, 4, 0, 2, 1}, {1, 2, 1, 0, 0, 1, 4},
+                 {7, 3, 1, 0, 5, 0, 2}, {3, 1, 1, 0, 0, 0, 4}};
+    const int64_t in = 5, channels = 4, deep = 2;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t k = cases[i].k, s = cases[i].s, d = cases[i].d, groups = cases[i].groups;
+        int64_t rows = deep * groups, first = cases[i].before;
+        int64_t out = s * (in - 1) + cases[i].extra + d * (k - 1) + 1 - first - cases[i].behind;
+        struct mb mb;
+        struct ad_tensor x;
+        mb_init(&mb, 11);
+        mb_input(&mb, "x", MB_DIMS(2, channels, in, 1));
+        const Onnx__TensorProto *w = mb_weights(&mb, "w", MB_DIMS(channels, deep, k, 1), NULL);
+        const Onnx__TensorProto *b = mb_weights(&mb, "b", MB_DIMS(rows), NULL);
+        Onnx__NodeProto *node = mb_node(&mb, "ConvTranspose", "x,w,b", "c");
+        mb_ints(&mb, node, "strides", MB_DIMS(s, 1));
+        mb_ints(&mb, node, "dilations", MB_DIMS(d, 1));
+        mb_ints(&mb, node, "pads", MB_DIMS(first, 0, cases[i].behind, 0));
+        mb_ints(&mb, node, "output_padding", MB_DIMS(cases[i].extra, 0));
+        mb_int(&mb, node, "group", groups);
+        const Onnx__TensorProto *scale = mb_weights(&mb, "scale", MB_DIMS(rows), NULL);
+        float ones[8] = {1, 1, 1, 1, 1, 1, 1, 1}, zeros[8] = {0};
+        mb_weights(&mb, "zeros", MB_DIMS(rows), zeros);
+        mb_weights(&mb, "ones", MB_DIMS(rows), ones);
+        mb_float(&mb, mb_node(&mb, "BatchNormalization", "c,scale,zeros,zeros,ones", "n"),
+                 "epsilon", 0);
+        mb_node(&mb, "Relu", "n", "y");
+        mb_output(&mb, "y");
+        struct ad_graph *graph = import_ok(&mb);
+        assert_kinds(graph, "Conv,DepthToSpace");
+        struct ad_tensor y = run_random(graph, &x);
+        ck_assert_uint_eq(y.count, (size_t)(2 * rows * out));
+        for (int64_t n = 0; n < 2; n++)
+            for (int64_t o = 0; o < rows; o++)
+                for (int64_t h = 0; h < out; h++) {
+                    double sum = (double)floats(b)[o];
+                    int64_t depth = channels / groups, c0 = o / deep * depth;
+                    for (int64_t c = c0; c < c0 + depth; c++)
+                        for (int64_t p = 0; p < in; p++)
+                            for (int64_t t = 0; t < k; t++)
+                                if (p * s + t * d - first == h)
+                                    sum += (double)x.data[(n * channels + c) * in + p] *
+                                           (double)floats(w)[(c * deep + o % deep) * k + t];
+                    assert_near(y.data[(n * rows + o) * out + h],
+                                fmax(0, sum * (double)floats(scale)[o]));
+                }
+        done(&mb, graph, &x, &y);
+    }
+}
+END_TEST
+
 /* y[n][i][j] = relu(x[n][3 - i][list[j]]) of rank 3: a slice backwards, a Gather in two pieces. */
 START_TEST(pieces_of_other_ranks)
 {
@@ -589,6 +645,7 @@ int main(void)
     tcase_add_test(tc, two_clamps_become_one);
     tcase_add_test(tc, windows);
     tcase_add_test(tc, pad_before_a_window);
+    tcase_add_test(tc, transposed_convolution);
     tcase_add_test(tc, pieces_of_other_ranks);
     tcase_add_test(tc, parts_of_a_split);
     tcase_add_test(tc, operators_that_do_nothing);

@@ -34,6 +34,11 @@ static const struct {
     {"Pad", "x,pad_h", "mode=wrap", "mode 'wrap' is not supported", 13},
     {"Pad", "x,i4", NULL, "4 pads for 4 axes", 13},
     {"Pad", "x,eight", "mode=reflect", "padding of 1 and 5 around 1 elements of dimension 0", 13},
+    {"ConvTranspose", "x,w", NULL, "weights 'w' are 3x2x3x3, but the input has 2 channels", 13},
+    {"ConvTranspose", "x,wt", "strides=65,1", "a stride of 65: at most 64", 13},
+    {"ConvTranspose", "x,wt", "pads=4,0,4,0", "nothing is left of 8 outputs", 13},
+    {"ConvTranspose", "x,wt", "output_padding=1,0", "output_padding 1 with stride 1", 13},
+    {"DepthToSpace", "x", "blocksize=2", "2 channels are no multiple of blocks of 2x2", 13},
     {"Resize", "x,,v4", "mode=area", "mode 'area' is not supported", 13},
     {"Resize", "x,,v3", NULL, "3 scales or sizes for an input of rank 4", 13},
     {"Resize", "x,,v4", "antialias=1", "antialias is not supported", 18},
@@ -117,6 +122,7 @@ START_TEST(refused_by_name)
     mb_shape(&mb, "huge", MB_DIMS(1 << 14, 1 << 14));
     mb_shape(&mb, "pad_c", MB_DIMS(0, 1, 0, 0, 0, 0, 0, 0));
     mb_shape(&mb, "pad_h", MB_DIMS(0, 0, 1, 0, 0, 0, 1, 0));
+    mb_weights(&mb, "wt", MB_DIMS(2, 3, 3, 3), NULL);
     mb_shape(&mb, "eight", MB_DIMS(1, 1, 1, 1, 5, 1, 1, 1));
     mb_shape(&mb, "eight4", MB_DIMS(1, 2, 8, 8));
     mb_shape(&mb, "zeros", MB_DIMS(0, 0, 0, 0));

@@ -407,7 +407,7 @@ START_TEST(test_permute)
             perm[k] = swap;
         }
         float *in = random_data((size_t)count, 7), *out = random_data((size_t)count, 8);
-        struct ad_elementwise e = ad_elementwise_permute(out, in, rank, dims, perm);
+        struct ad_elementwise e = ad_elementwise_permute(out, in, rank, dims, perm, true);
         ad_elementwise_run(&e, NULL);
         for (int64_t k = 0; k < count; k++) {
             int64_t index[6], rest = k, from = 0;

@@ -318,6 +318,14 @@ static int random_space_to_depth(struct ad_builder *b)
     return ad_build_space_to_depth(b, in, block, below(&b->rng, 2));
 }
 
+static int random_depth_to_space(struct ad_builder *b)
+{
+    int bh = 1 + below(&b->rng, 3), bw = 1 + below(&b->rng, 3), n = 1 + below(&b->rng, 2);
+    int in = ad_build_input(b, n, 1 + below(&b->rng, 4), 1 + below(&b->rng, 4),
+                            bh * bw * (1 + below(&b->rng, 3)));
+    return ad_build_depth_to_space(b, in, bh, bw, below(&b->rng, 2), below(&b->rng, 2));
+}
+
 /* A graph whose last op is the one to be tested, of the kind that the case asks for. */
 static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
 {
@@ -356,6 +364,13 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
         break;
     case AD_OP_SPACE_TO_DEPTH:
         v = random_space_to_depth(&b);
+        break;
+    case AD_OP_DEPTH_TO_SPACE:
+        v = random_depth_to_space(&b);
+        break;
+    case AD_OP_PERMUTE:
+        v = random_input(&b, 6);
+        v = below(&b.rng, 2) ? ad_build_permute(&b, v) : ad_build_shuffle(&b, v, 2);
         break;
     case AD_OP_RESAMPLE:
         v = ad_build_random_resample(&b, random_input(&b, 1 + below(&b.rng, 4)), true);

@@ -25,7 +25,8 @@ int ad_op_type(const struct ad_op *op)
     case AD_OP_SOFTMAX: /* not in Table 2: aggregates over all channels or features */
     case AD_OP_PERMUTE: /* Flatten and Transpose */
     case AD_OP_RESHAPE:
-    case AD_OP_RESAMPLE: /* not in Table 2: it changes dims */
+    case AD_OP_RESAMPLE: /* not in Table 2: these change dims */
+    case AD_OP_DEPTH_TO_SPACE:
     case AD_OP_COUNT:
         break;
     }

@@ -19,6 +19,7 @@ static const char *const kinds[AD_OP_COUNT] = {
     [AD_OP_MIN] = "min",         [AD_OP_MAX] = "max",
     [AD_OP_POW] = "pow",         [AD_OP_PRELU] = "prelu",
     [AD_OP_RESAMPLE] = "resample",
+    [AD_OP_DEPTH_TO_SPACE] = "depth-to-space",
 };
 
 /* --- of an operator --- */
@@ -85,6 +86,9 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
         break;
     case AD_OP_SPACE_TO_DEPTH:
         s.detail = op->block;
+        break;
+    case AD_OP_DEPTH_TO_SPACE:
+        s.detail = op->window.sw;
         break;
     case AD_OP_RESAMPLE:
         s.detail = ad_resampling_taps(op);

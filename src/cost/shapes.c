@@ -82,6 +82,7 @@ enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool 
     case AD_OP_PERMUTE:
     case AD_OP_SPACE_TO_DEPTH:
     case AD_OP_RESAMPLE:
+    case AD_OP_DEPTH_TO_SPACE:
         return AD_COST_COPY;
     default:
         return AD_COST_ELEMENTWISE;

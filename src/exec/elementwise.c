@@ -345,7 +345,8 @@ struct ad_elementwise ad_elementwise_to_nchw(float *data, const struct ad_view *
 }
 
 struct ad_elementwise ad_elementwise_permute(float *out, const float *in, int rank,
-                                             const int64_t *view_dims, const int32_t *perm)
+                                             const int64_t *view_dims, const int32_t *perm,
+                                             bool merge)
 {
     struct ad_elementwise e = {.kind = AD_ELEMENTWISE_COPY, .rank = rank, .out = out, .a = in};
     int64_t in_stride[AD_ND_RANK], stride = 1;
@@ -360,6 +361,7 @@ struct ad_elementwise ad_elementwise_permute(float *out, const float *in, int ra
         e.stride[1][i] = in_stride[perm[i]];
         stride *= e.count[i];
     }
-    ad_elementwise_simplify(&e);
+    if (merge)
+        ad_elementwise_simplify(&e);
     return e;
 }

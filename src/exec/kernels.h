@@ -72,9 +72,11 @@ void ad_elementwise_run(const struct ad_elementwise *e, struct pthreadpool *pool
 struct ad_elementwise ad_elementwise_from_nchw(const struct ad_view *out, const float *nchw);
 struct ad_elementwise ad_elementwise_to_nchw(float *nchw, const struct ad_view *in);
 
-/* out dim i = view dim perm[i]; both dense. */
+/* out dim i = view dim perm[i]; both dense. Without `merge` all dimensions are kept, for a caller
+ * who gives some of them other strides. */
 struct ad_elementwise ad_elementwise_permute(float *out, const float *in, int rank,
-                                             const int64_t *view_dims, const int32_t *perm);
+                                             const int64_t *view_dims, const int32_t *perm,
+                                             bool merge);
 
 /* --- pooling --- */
 

@@ -4,6 +4,7 @@
  * which must not change a bit. */
 #include "exec/engine_priv.h"
 #include "exec/machine.h"
+#include "fusion/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -384,13 +385,30 @@ static enum adaps_status build_reshape(const struct ad_build *build, const struc
     return ad_actions_copy(build->actions, &to, &from, err);
 }
 
+/* Channels within their pixels, of a part of the pixels. */
+static enum adaps_status build_shuffle(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    struct ad_view in = input_view(build, task, 0), out = output_view(build, task);
+    struct ad_elementwise e =
+        ad_elementwise_permute(out.data, in.data, op->view_rank, op->view_dims, op->perm, false);
+    const int64_t count[] = {out.n, out.h, out.w};
+    const int64_t strides[2][3] = {{out.sn, out.sh, out.sw}, {in.sn, in.sh, in.sw}};
+    memcpy(e.count, count, sizeof count);
+    for (int k = 0; k < 2; k++)
+        memcpy(e.stride[k], strides[k], sizeof strides[k]);
+    ad_elementwise_simplify(&e);
+    return append_elementwise(build->actions, e, err);
+}
+
 static enum adaps_status build_permute(const struct ad_build *build, const struct ad_op *op,
                                        struct adaps_error *err)
 {
     return append_elementwise(build->actions,
                               ad_elementwise_permute(build->buffers[op->output].data,
                                                      build->buffers[op->inputs[0]].data,
-                                                     op->view_rank, op->view_dims, op->perm),
+                                                     op->view_rank, op->view_dims, op->perm, true),
                               err);
 }
 
@@ -441,6 +459,46 @@ static enum adaps_status build_space_to_depth(const struct ad_build *build,
             .stride = {{to.sn, to.sh, to.sw, step}, {in.sn, b * in.sh, b * in.sw, 1}},
             .out = to.data + zero + first * step - out.c0,
             .a = in.data};
+        ad_elementwise_simplify(&e);
+        status = append_elementwise(build->actions, e, err);
+    }
+    return status;
+}
+
+/* Outputs of [lo, hi) that are place `i` of their block: the first, and how many there are. */
+static int64_t at_place(int64_t lo, int64_t hi, int64_t block, int64_t crop, int64_t i,
+                        int64_t *first)
+{
+    *first = lo + ((i - lo - crop) % block + block) % block;
+    return *first < hi ? (hi - 1 - *first) / block + 1 : 0;
+}
+
+/* A copy for each place in a block. */
+static enum adaps_status build_depth_to_space(const struct ad_build *build,
+                                              const struct ad_task *task, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_window *w = &op->window;
+    struct ad_region r = task->region, need = ad_need(graph, op, 0, r);
+    int64_t channels = graph->values[op->output].box.c, all = (int64_t)w->sh * w->sw;
+    struct ad_view to = output_view(build, task), from = input_view(build, task, 0);
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t place = 0; place < all && status == ADAPS_OK; place++) {
+        int64_t y, x, rows = at_place(r.h0, r.h1, w->sh, w->pt, place / w->sw, &y);
+        int64_t columns = at_place(r.w0, r.w1, w->sw, w->pl, place % w->sw, &x);
+        if (rows == 0 || columns == 0)
+            continue;
+        int64_t c = op->channel_major ? r.c0 * all + place : place * channels + r.c0;
+        struct ad_elementwise e = {
+            .kind = AD_ELEMENTWISE_COPY,
+            .rank = 4,
+            .count = {to.n, rows, columns, to.c},
+            .stride = {{to.sn, w->sh * to.sh, w->sw * to.sw, 1},
+                       {from.sn, from.sh, from.sw, op->channel_major ? all : 1}},
+            .out = to.data + (y - r.h0) * to.sh + (x - r.w0) * to.sw,
+            .a = from.data + ((y + w->pt) / w->sh - need.h0) * from.sh +
+                 ((x + w->pl) / w->sw - need.w0) * from.sw + (c - need.c0)};
         ad_elementwise_simplify(&e);
         status = append_elementwise(build->actions, e, err);
     }
@@ -499,13 +557,16 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     case AD_OP_LRN:
         return build_lrn(build, task, err);
     case AD_OP_PERMUTE:
-        return build_permute(build, op, err);
+        return ad_op_shuffles_channels(build->plan->graph, op) ? build_shuffle(build, task, err)
+                                                               : build_permute(build, op, err);
     case AD_OP_RESHAPE:
         return build_reshape(build, task, err);
     case AD_OP_SPACE_TO_DEPTH:
         return build_space_to_depth(build, task, err);
     case AD_OP_RESAMPLE:
         return build_resample(build, task, err);
+    case AD_OP_DEPTH_TO_SPACE:
+        return build_depth_to_space(build, task, err);
     case AD_OP_COUNT:
         break;
     }

@@ -40,6 +40,19 @@ static bool elementwise_splits(const struct ad_graph *graph, const struct ad_op 
     return out->rank == 2;
 }
 
+bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_value *in = input_value(graph, op, 0), *out = output_value(graph, op);
+    const int64_t pixels[] = {in->box.n, in->box.h, in->box.w};
+    if (op->kind != AD_OP_PERMUTE || in->format != AD_NHWC || out->format != AD_NHWC ||
+        !same_box(in->box, out->box) || op->view_rank < 4)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (op->perm[i] != i || op->view_dims[i] != pixels[i])
+            return false;
+    return true;
+}
+
 bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_value *out = output_value(graph, op);
@@ -54,6 +67,7 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_LRN:
     case AD_OP_SPACE_TO_DEPTH:
     case AD_OP_RESAMPLE:
+    case AD_OP_DEPTH_TO_SPACE:
         return true;
     case AD_OP_ADD:
     case AD_OP_SUB:
@@ -72,6 +86,7 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
         return ad_value_splits(input_value(graph, op, 0)) &&
                same_box(input_value(graph, op, 0)->box, out->box);
     case AD_OP_PERMUTE:
+        return ad_op_shuffles_channels(graph, op);
     case AD_OP_COUNT:
         return false;
     }
@@ -216,6 +231,7 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
     case AD_OP_CONCAT:
         return need_concat(graph, op, k, out);
     case AD_OP_SOFTMAX:
+    case AD_OP_PERMUTE:
         out.c0 = whole.c0;
         out.c1 = whole.c1;
         return out;
@@ -225,11 +241,12 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
         return ad_need_space_to_depth(graph, op, out);
     case AD_OP_RESAMPLE:
         return ad_need_resample(graph, op, out);
+    case AD_OP_DEPTH_TO_SPACE:
+        return ad_need_depth_to_space(graph, op, out);
     case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return out;
     case AD_OP_FC:
-    case AD_OP_PERMUTE:
     case AD_OP_COUNT:
         break;
     }
@@ -417,6 +434,7 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
     case AD_OP_CONCAT:
         return yield_concat(graph, op, have);
     case AD_OP_SOFTMAX:
+    case AD_OP_PERMUTE:
         return first.c0 == whole.c0 && first.c1 == whole.c1 ? first : ad_region_none();
     case AD_OP_LRN:
         return yield_lrn(op, whole, first);
@@ -424,11 +442,12 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
         return ad_yield_space_to_depth(graph, op, first);
     case AD_OP_RESAMPLE:
         return ad_yield_resample(graph, op, first);
+    case AD_OP_DEPTH_TO_SPACE:
+        return ad_yield_depth_to_space(graph, op, first);
     case AD_OP_UNARY:
     case AD_OP_RESHAPE:
         return first;
     case AD_OP_FC:
-    case AD_OP_PERMUTE:
     case AD_OP_COUNT:
         break;
     }

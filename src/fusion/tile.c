@@ -68,7 +68,7 @@ struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_o
         return allow_window(graph, op, out);
     if (op->kind == AD_OP_RESAMPLE)
         return ad_allow_resample(graph, op, out);
-    if (op->kind == AD_OP_SOFTMAX) {
+    if (op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE) {
         out.c0 = whole.c0;
         out.c1 = whole.c1;
     }

@@ -38,9 +38,10 @@ enum ad_op_kind {
     AD_OP_SPACE_TO_DEPTH, /* NHWC -> NHWC, blocks of pixels become channels; see below */
     AD_OP_MIN,            /* like ADD; these four and ADD, SUB, MUL, DIV are the binary ops */
     AD_OP_MAX,
-    AD_OP_POW,      /* a^b */
-    AD_OP_PRELU,    /* a < 0 ? a * b : a */
-    AD_OP_RESAMPLE, /* NHWC -> NHWC: slices, padding, resizing; see struct ad_resampling */
+    AD_OP_POW,            /* a^b */
+    AD_OP_PRELU,          /* a < 0 ? a * b : a */
+    AD_OP_RESAMPLE,       /* NHWC -> NHWC: slices, padding, resizing; see struct ad_resampling */
+    AD_OP_DEPTH_TO_SPACE, /* NHWC -> NHWC, channels become blocks of pixels; see below */
     AD_OP_COUNT
 };
 
@@ -169,6 +170,10 @@ struct ad_op {
  * (i * block + j) * channels + c, as the ONNX operator does, or with channel_major
  * (c * block + i) * block + j, as Torch's pixel_unshuffle. */
 #define AD_MAX_BLOCK 64
+
+/* DEPTH_TO_SPACE is the way back, with blocks of window.sh x window.sw pixels: input h, w, channel
+ * k goes to output h * sh + i - pt, w * sw + j - pl, c, where k counts (i * sw + j) * channels + c,
+ * or with channel_major (c * sh + i) * sw + j. What falls outside of the output is cropped. */
 
 /* Broadcasting of binary ops: when both operands and the result are AD_NHWC, each dimension
  * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX

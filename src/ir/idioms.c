@@ -4,8 +4,9 @@
  *   x * Sigmoid(x)                          SiLU
  *   x * Tanh(Softplus(x))                   Mish
  *   x * (Erf(x / sqrt(2)) + 1) / 2          Gelu, the half at any of the factors
- *   Reshape, Transpose, ..., Reshape        SpaceToDepth, when it moves the elements as that does
- * The last op of an idiom becomes the new one; the others are left to those who still read them. */
+ *   Reshape, Transpose, ..., Reshape        SpaceToDepth, DepthToSpace (pixel shuffle) or a shuffle
+ * of channels, when it moves the elements as that does The last op of an idiom becomes the new one;
+ * the others are left to those who still read them. */
 #include "ir/import_priv.h"
 
 #include <math.h>
@@ -187,7 +188,7 @@ static void match_gated(const struct search *s, struct ad_draft_op *op)
     }
 }
 
-/* --- space to depth --- */
+/* --- blocks of pixels, groups of channels --- */
 
 /* Which element of the source stands where: in order, `size` elements that are `stride` apart in
  * the source, each followed by all of the next factor. */
@@ -274,51 +275,116 @@ static struct order wanted_order(const struct ad_draft_value *in, int64_t b, boo
     return order;
 }
 
+/* Of a depth-to-space. */
+static struct order spread_order(const struct ad_draft_value *in, int64_t b, bool channel_major)
+{
+    const int64_t *d = in->dims, area = d[2] * d[3], channels = d[1] / (b * b);
+    int64_t place = channel_major ? area : channels * area;
+    struct factor n = {d[0], d[1] * area}, c = {channels, channel_major ? b * b * area : area};
+    struct factor h = {d[2], d[3]}, i = {b, b * place}, w = {d[3], 1}, j = {b, place};
+    const struct factor factors[] = {n, c, h, i, w, j};
+    struct order order = {.count = 0};
+    for (int k = 0; k < 6; k++)
+        (void)append(&order, factors[k]); /* has room */
+    return order;
+}
+
+/* Of a shuffle of channels in so many groups. */
+static struct order shuffled_order(const struct ad_draft_value *in, int64_t groups)
+{
+    const int64_t *d = in->dims, area = d[2] * d[3], depth = d[1] / groups;
+    const struct factor factors[] = {
+        {d[0], d[1] * area}, {depth, area}, {groups, depth * area}, {area, 1}};
+    struct order order = {.count = 0};
+    for (int k = 0; k < 4; k++)
+        (void)append(&order, factors[k]); /* has room */
+    return order;
+}
+
 #define MAX_CHAIN 16
 
-/* Whether the chain of reshapes and transposes (the last one first) does to value `source` what a
- * space-to-depth does; then op becomes one. */
-static bool match_chain(const struct search *s, struct ad_draft_op *const *chain, int count,
-                        struct ad_draft_op *op)
+struct chain {
+    struct ad_draft_op *ops[MAX_CHAIN]; /* reshapes and transposes, the last one first */
+    int count;
+};
+
+/* How the chain orders the elements of value `in`, from which it starts. */
+static bool order_of(const struct search *s, const struct chain *chain,
+                     const struct ad_draft_value *in, struct order *order)
 {
-    int source = chain[count - 1]->inputs[0];
+    *order = (struct order){.factors = {{in->elements, 1}}, .count = 1};
+    for (int i = chain->count - 1; i >= 0; i--) {
+        const struct ad_draft_op *op = chain->ops[i];
+        if (op->kind == AD_D_TRANSPOSE &&
+            !transpose(order, &s->draft->values[op->inputs[0]], op->perm))
+            return false;
+    }
+    return true;
+}
+
+static bool become_move(struct ad_draft_op *op, enum ad_draft_kind kind, const char *type,
+                        int source, int64_t block, bool channel_major)
+{
+    op->kind = kind;
+    op->type = type;
+    op->inputs[0] = source;
+    op->block = (int32_t)block;
+    op->channel_major = channel_major;
+    return true;
+}
+
+/* Groups, if the order is that of a shuffle; else 0. */
+static int64_t shuffled_groups(const struct ad_draft_value *in, const struct order *order)
+{
+    for (int64_t groups = 2; groups <= in->dims[1] / 2 && groups <= INT32_MAX; groups++) {
+        if (in->dims[1] % groups != 0)
+            continue;
+        struct order wanted = shuffled_order(in, groups);
+        if (same_order(order, &wanted))
+            return groups;
+    }
+    return 0;
+}
+
+/* Whether the chain does to its source what one operator does; then op becomes that. */
+static bool match_chain(const struct search *s, const struct chain *chain, struct ad_draft_op *op)
+{
+    int source = chain->ops[chain->count - 1]->inputs[0];
     const struct ad_draft_value *in = &s->draft->values[source];
     const struct ad_draft_value *out = &s->draft->values[op->output];
-    int64_t b = in->rank == 4 ? in->dims[2] / out->dims[2] : 0;
-    if (b < 2 || b > AD_MAX_BLOCK || in->dims[0] != out->dims[0] ||
-        in->dims[2] != b * out->dims[2] || in->dims[3] != b * out->dims[3])
+    struct order order;
+    if (in->rank != 4 || in->dims[0] != out->dims[0])
+        return false;
+    bool folds = in->dims[2] >= out->dims[2];
+    int64_t b = folds ? in->dims[2] / out->dims[2] : out->dims[2] / in->dims[2];
+    const int64_t *large = folds ? in->dims : out->dims, *small = folds ? out->dims : in->dims;
+    if (b > AD_MAX_BLOCK || large[2] != b * small[2] || large[3] != b * small[3] ||
+        !order_of(s, chain, in, &order))
         return false; /* elements are as many: so channels fit */
-    struct order order = {.factors = {{in->elements, 1}}, .count = 1};
-    for (int i = count - 1; i >= 0; i--)
-        if (chain[i]->kind == AD_D_TRANSPOSE &&
-            !transpose(&order, &s->draft->values[chain[i]->inputs[0]], chain[i]->perm))
-            return false;
+    if (b == 1) {
+        int64_t groups = shuffled_groups(in, &order);
+        return groups > 0 && become_move(op, AD_D_SHUFFLE, "ChannelShuffle", source, groups, false);
+    }
     for (int major = 0; major < 2; major++) {
-        struct order wanted = wanted_order(in, b, major);
-        if (!same_order(&order, &wanted))
-            continue;
-        op->kind = AD_D_SPACE_TO_DEPTH;
-        op->type = "SpaceToDepth";
-        op->inputs[0] = source;
-        op->block = (int32_t)b;
-        op->channel_major = major;
-        return true;
+        struct order wanted = folds ? wanted_order(in, b, major) : spread_order(in, b, major);
+        if (same_order(&order, &wanted))
+            return become_move(op, folds ? AD_D_SPACE_TO_DEPTH : AD_D_DEPTH_TO_SPACE,
+                               folds ? "SpaceToDepth" : "DepthToSpace", source, b, major);
     }
     return false;
 }
 
-static void match_space_to_depth(const struct search *s, struct ad_draft_op *op)
+static void match_moves(const struct search *s, struct ad_draft_op *op)
 {
-    struct ad_draft_op *chain[MAX_CHAIN];
-    int count = 0;
+    struct chain chain = {.count = 0};
     if (s->draft->values[op->output].rank != 4)
         return;
-    for (struct ad_draft_op *at = op; at && count < MAX_CHAIN;
+    for (struct ad_draft_op *at = op; at && chain.count < MAX_CHAIN;
          at = s->draft->values[at->inputs[0]].producer) {
         if (at->kind != AD_D_RESHAPE && at->kind != AD_D_TRANSPOSE)
             break;
-        chain[count++] = at;
-        if (count > 1 && match_chain(s, chain, count, op))
+        chain.ops[chain.count++] = at;
+        if (chain.count > 1 && match_chain(s, &chain, op))
             break;
     }
 }
@@ -331,7 +397,7 @@ void ad_draft_idioms(struct ad_draft *draft, const int *uses)
         if (op->dead)
             continue;
         if (op->kind == AD_D_RESHAPE)
-            match_space_to_depth(&s, op);
+            match_moves(&s, op);
         else if ((op->kind == AD_D_MUL || op->kind == AD_D_DIV) && !match_scaled(&s, op) &&
                  op->kind == AD_D_MUL)
             match_gated(&s, op);

@@ -26,6 +26,8 @@ static const struct operator_row operators[] = {
     {"Constant", ad_import_constant, 1},
     {"ConstantOfShape", ad_import_constant_of_shape, 6},
     {"Conv", ad_import_conv, 1},
+    {"ConvTranspose", ad_import_conv_transpose, 1},
+    {"DepthToSpace", ad_import_depth_to_space, 1},
     {"Div", ad_import_arithmetic, 6},
     {"Dropout", ad_import_dropout, 6},
     {"Elu", ad_import_function, 6},
@@ -123,6 +125,7 @@ static enum adaps_status import_node(struct ad_draft *d, int index, struct adaps
                            .proto = proto,
                            .opset = d->model->opset,
                            .type = proto->op_type,
+                           .spatial = 2,
                            .name = proto->name};
     if (!node.name || !*node.name) {
         size_t size = strlen(proto->op_type) + 16;

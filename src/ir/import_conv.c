@@ -21,15 +21,15 @@ static enum adaps_status pair(struct ad_node *node, const char *name, int64_t lo
     *h = *w = (int32_t)fallback;
     if (count == 0)
         return ADAPS_OK;
-    if (count != 2)
-        return ad_node_fail(node, err, "attribute '%s' has %zu numbers for 2 spatial dimensions",
-                            name, count);
-    for (int i = 0; i < 2; i++)
+    if (count != (size_t)node->spatial)
+        return ad_node_fail(node, err, "attribute '%s' has %zu numbers for %d spatial dimensions",
+                            name, count, node->spatial);
+    for (size_t i = 0; i < count; i++)
         if (items[i] < lo || items[i] > MAX_WINDOW)
             return ad_node_fail(node, err, "attribute '%s' holds %" PRId64 ": out of range", name,
                                 items[i]);
     *h = (int32_t)items[0];
-    *w = (int32_t)items[1];
+    *w = node->spatial == 1 ? 1 : (int32_t)items[1];
     return ADAPS_OK;
 }
 
@@ -100,29 +100,50 @@ static enum adaps_status read_pads(struct ad_node *node, struct ad_window *w,
         ad_node_prefix(node, ad_onnx_attr_ints(node->proto, "pads", &items, &count, err), err);
     if (status != ADAPS_OK || count == 0)
         return status;
-    if (count != 4)
-        return ad_node_fail(node, err, "attribute 'pads' has %zu numbers for 2 spatial dimensions",
-                            count);
-    for (int i = 0; i < 4; i++)
+    if (count != 2 * (size_t)node->spatial)
+        return ad_node_fail(node, err, "attribute 'pads' has %zu numbers for %d spatial dimensions",
+                            count, node->spatial);
+    for (size_t i = 0; i < count; i++)
         if (items[i] < 0 || items[i] > MAX_WINDOW)
             return ad_node_fail(node, err, "attribute 'pads' holds %" PRId64 ": out of range",
                                 items[i]);
     w->pt = (int32_t)items[0];
-    w->pl = (int32_t)items[1];
-    w->pb = (int32_t)items[2];
-    w->pr = (int32_t)items[3];
+    w->pb = (int32_t)items[node->spatial];
+    w->pl = node->spatial == 1 ? 0 : (int32_t)items[1];
+    w->pr = node->spatial == 1 ? 0 : (int32_t)items[3];
     return ADAPS_OK;
 }
 
-/* Input 0 must be of rank 4, the one kind of feature map that is supported. */
-static enum adaps_status need_rank_4(struct ad_node *node, struct adaps_error *err)
+/* Input 0 as a feature map. Sequences (rank 3) become maps of one column. */
+static enum adaps_status need_map(struct ad_node *node, int *map, struct adaps_error *err)
 {
     enum adaps_status status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK && ad_node_input(node, 0)->rank != 4)
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_draft_value in = *ad_node_input(node, 0);
+    *map = node->inputs[0];
+    if (in.rank == 4)
+        return ADAPS_OK;
+    if (in.rank != 3)
         return ad_node_fail(node, err,
-                            "input '%s' is of rank %d: only two-dimensional feature "
-                            "maps (rank 4, N x C x H x W) are supported",
-                            ad_node_input(node, 0)->name, ad_node_input(node, 0)->rank);
+                            "input '%s' is of rank %d: only sequences and two-dimensional feature "
+                            "maps (rank 3 and 4, N x C x H x W) are supported",
+                            in.name, in.rank);
+    in.dims[3] = 1;
+    node->spatial = 1;
+    return ad_draft_reshape(node, *map, 4, in.dims, map, err);
+}
+
+/* Output 0 is this map, without its column where the input has none. */
+static enum adaps_status set_map(struct ad_node *node, int map, struct adaps_error *err)
+{
+    int64_t dims[AD_MAX_RANK];
+    enum adaps_status status = ADAPS_OK;
+    memcpy(dims, node->draft->values[map].dims, sizeof dims);
+    if (node->spatial == 1)
+        status = ad_draft_reshape(node, map, 3, dims, &map, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, map);
     return status;
 }
 
@@ -199,60 +220,77 @@ static enum adaps_status read_row_vector(struct ad_node *node, int k, const char
     return ADAPS_OK;
 }
 
-/* The filters: a float constant of rank 4 whose channels fit input and groups. */
-static enum adaps_status check_filters(struct ad_node *node, int64_t groups,
-                                       struct adaps_error *err)
+/* The filters, input 1: a float constant of the input's rank, as rank 4, of at least one element.
+ * kernel_shape, if it is there, must be theirs. */
+static enum adaps_status read_filters(struct ad_node *node, int *filters, struct ad_window *w,
+                                      struct adaps_error *err)
 {
+    int32_t kh = 0, kw = 0;
+    bool present = false;
     enum adaps_status status = ad_node_float_weight(node, 1, "weights", err);
+    if (status == ADAPS_OK)
+        status = pair(node, "kernel_shape", 1, 0, &kh, &kw, &present, err);
     if (status != ADAPS_OK)
         return status;
-    const struct ad_draft_value *w = ad_node_input(node, 1);
-    int64_t channels = ad_node_input(node, 0)->dims[1];
+    struct ad_draft_value v = *ad_node_input(node, 1);
     char dims[128];
-    ad_dims_format(w->rank, w->dims, dims, sizeof dims);
-    if (w->rank != 4 || w->elements == 0)
-        return ad_node_fail(node, err, "weights '%s' are %s, expected rank 4", w->name, dims);
-    if (groups < 1 || channels % groups != 0 || w->dims[0] % groups != 0)
+    ad_dims_format(v.rank, v.dims, dims, sizeof dims);
+    if (v.rank != 2 + node->spatial || v.elements == 0)
+        return ad_node_fail(node, err, "weights '%s' are %s, expected rank %d", v.name, dims,
+                            2 + node->spatial);
+    if (node->spatial == 1)
+        v.dims[3] = 1;
+    if (v.dims[2] > MAX_WINDOW || v.dims[3] > MAX_WINDOW)
+        return ad_node_fail(node, err, "weights '%s' are %s: out of range", v.name, dims);
+    if (present && (kh != v.dims[2] || kw != v.dims[3]))
+        return ad_node_fail(node, err,
+                            "kernel_shape %dx%d, but the weights '%s' are %" PRId64 "x%" PRId64,
+                            (int)kh, (int)kw, v.name, v.dims[2], v.dims[3]);
+    w->kh = (int32_t)v.dims[2];
+    w->kw = (int32_t)v.dims[3];
+    *filters = node->inputs[1];
+    return node->spatial == 1 ? ad_draft_reshape(node, *filters, 4, v.dims, filters, err)
+                              : ADAPS_OK;
+}
+
+/* Filters of `depth` input channels of a group each, for so many outputs. */
+static enum adaps_status check_groups(struct ad_node *node, int64_t groups, int64_t channels,
+                                      int64_t outputs, int64_t depth, struct adaps_error *err)
+{
+    char dims[128];
+    const struct ad_draft_value *v = ad_node_input(node, 1);
+    if (groups < 1 || channels % groups != 0 || outputs % groups != 0)
         return ad_node_fail(node, err,
                             "group %" PRId64 " does not divide %" PRId64 " input and %" PRId64
                             " output channels",
-                            groups, channels, w->dims[0]);
-    if (w->dims[1] != channels / groups)
-        return ad_node_fail(node, err,
-                            "weights '%s' are %s, but the input has %" PRId64
-                            " channels in %" PRId64 " groups",
-                            w->name, dims, channels, groups);
-    if (w->dims[2] > MAX_WINDOW || w->dims[3] > MAX_WINDOW)
-        return ad_node_fail(node, err, "weights '%s' are %s: out of range", w->name, dims);
+                            groups, channels, outputs);
+    if (depth != channels / groups)
+        return ad_node_fail(
+            node, err,
+            "weights '%s' are %s, but the input has %" PRId64 " channels in %" PRId64 " groups",
+            v->name, ad_dims_format(v->rank, v->dims, dims, sizeof dims), channels, groups);
     return ADAPS_OK;
 }
 
 enum adaps_status ad_import_conv(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_window w = {0}, extra = {0};
-    int32_t kh, kw;
     int64_t groups, out_h, out_w;
-    bool present;
+    int source, filters = -1;
     enum adaps_status status = ad_node_arity(node, 2, 3, err);
     if (status == ADAPS_OK)
-        status = need_rank_4(node, err);
+        status = need_map(node, &source, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "group", 1, &groups, err);
     if (status == ADAPS_OK)
-        status = check_filters(node, groups, err);
-    if (status == ADAPS_OK)
-        status = pair(node, "kernel_shape", 1, 0, &kh, &kw, &present, err);
+        status = read_filters(node, &filters, &w, err);
     if (status != ADAPS_OK)
         return status;
-    const struct ad_draft_value *filters = ad_node_input(node, 1);
-    if (present && (kh != filters->dims[2] || kw != filters->dims[3]))
-        return ad_node_fail(node, err,
-                            "kernel_shape %dx%d, but the weights '%s' are %" PRId64 "x%" PRId64,
-                            (int)kh, (int)kw, filters->name, filters->dims[2], filters->dims[3]);
-    w.kh = (int32_t)filters->dims[2];
-    w.kw = (int32_t)filters->dims[3];
-    int64_t rows = filters->dims[0];
-    int source = node->inputs[0];
+    const struct ad_draft_value *values = node->draft->values;
+    int64_t rows = values[filters].dims[0];
+    status = check_groups(node, groups, values[source].dims[1], rows, values[filters].dims[1], err);
+    if (status != ADAPS_OK)
+        return status;
     take_pad(node, &source, &extra);
     const struct ad_draft_value *in = &node->draft->values[source];
     status = complete_window(node, in, &extra, false, &w, &out_h, &out_w, err);
@@ -265,13 +303,130 @@ enum adaps_status ad_import_conv(struct ad_node *node, struct adaps_error *err)
         return status;
     op->window = w;
     op->groups = (int32_t)groups;
-    op->weight = node->inputs[1];
+    op->weight = filters;
     op->rows = rows;
     if (ad_node_has(node, 2))
         status = read_row_vector(node, 2, "bias", rows, &op->bias, err);
+    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
+}
+
+/* Output length of one axis of a transposed convolution, and what is cropped from its beginning. */
+static enum adaps_status transposed_length(struct ad_node *node, struct axis *a, enum auto_pad mode,
+                                           int64_t extra, int64_t wanted, struct adaps_error *err)
+{
+    int64_t full = a->s * (a->in - 1) + extra + a->d * (a->k - 1) + 1;
+    if (extra >= a->s && extra >= a->d)
+        return ad_node_fail(node, err,
+                            "%s: output_padding %" PRId64 " with stride %" PRId64
+                            " and dilation %" PRId64,
+                            a->name, extra, a->s, a->d);
+    if (wanted == 0 && (mode == SAME_UPPER || mode == SAME_LOWER))
+        wanted = a->in * a->s;
+    if (wanted > 0) {
+        int64_t total = full > wanted ? full - wanted : 0;
+        a->lo = mode == SAME_UPPER ? total / 2 : total - total / 2;
+        a->out = wanted;
+    } else {
+        a->out = full - a->lo - a->hi;
+    }
+    if (a->out < 1 || a->lo >= full)
+        return ad_node_fail(node, err, "%s: nothing is left of %" PRId64 " outputs", a->name, full);
+    if (a->s > AD_MAX_BLOCK)
+        return ad_node_fail(node, err, "%s: a stride of %" PRId64 ": at most %d is supported",
+                            a->name, a->s, AD_MAX_BLOCK);
+    return ADAPS_OK;
+}
+
+/* All attributes; w->pt and pl become what is cropped, whatever they were called. */
+static enum adaps_status transposed_window(struct ad_node *node, const struct ad_draft_value *in,
+                                           struct ad_window *w, int64_t out[2],
+                                           struct adaps_error *err)
+{
+    int32_t extra[2], wanted[2];
+    bool present;
+    enum auto_pad mode = NOTSET;
+    enum adaps_status status = pair(node, "strides", 1, 1, &w->sh, &w->sw, &present, err);
     if (status == ADAPS_OK)
-        ad_node_set(node, op->output);
+        status = pair(node, "dilations", 1, 1, &w->dh, &w->dw, &present, err);
+    if (status == ADAPS_OK)
+        status = pair(node, "output_padding", 0, 0, &extra[0], &extra[1], &present, err);
+    if (status == ADAPS_OK)
+        status = pair(node, "output_shape", 1, 0, &wanted[0], &wanted[1], &present, err);
+    if (status == ADAPS_OK)
+        status = read_auto_pad(node, &mode, err);
+    if (status == ADAPS_OK && mode == NOTSET)
+        status = read_pads(node, w, err);
+    if (node->spatial == 1) {
+        extra[1] = 0;
+        wanted[1] = 0;
+    }
+    struct axis a[2] = {{"height", in->dims[2], w->kh, w->sh, w->dh, w->pt, w->pb, 0},
+                        {"width", in->dims[3], w->kw, w->sw, w->dw, w->pl, w->pr, 0}};
+    for (int i = 0; i < 2 && status == ADAPS_OK; i++) {
+        status = transposed_length(node, &a[i], mode, extra[i], wanted[i], err);
+        out[i] = a[i].out;
+    }
+    w->pt = (int32_t)a[0].lo;
+    w->pl = (int32_t)a[1].lo;
+    w->pb = w->pr = 0;
     return status;
+}
+
+/* The filters of all places of a block, with zeros where the kernel's size is no multiple of the
+ * stride: made on import, and so within what that may make. */
+static enum adaps_status count_filters(struct ad_node *node, const struct ad_window *w,
+                                       int64_t channels, int64_t groups, int64_t rows,
+                                       struct adaps_error *err)
+{
+    int64_t taps_h = (w->dh * ((int64_t)w->kh - 1) + w->sh) / w->sh;
+    int64_t taps_w = (w->dw * ((int64_t)w->kw - 1) + w->sw) / w->sw;
+    double count = (double)(taps_h * w->sh) * (double)(taps_w * w->sw) * (double)rows *
+                   (double)(channels / groups);
+    if (count > (double)node->draft->fold_left)
+        return ad_node_fail(node, err,
+                            "its filters would have %.0f elements: too many for what the model "
+                            "holds",
+                            count);
+    node->draft->fold_left -= (int64_t)count;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_import_conv_transpose(struct ad_node *node, struct adaps_error *err)
+{
+    struct ad_window w = {0};
+    int64_t groups, out[2];
+    int source, filters = -1;
+    enum adaps_status status = ad_node_arity(node, 2, 3, err);
+    if (status == ADAPS_OK)
+        status = need_map(node, &source, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "group", 1, &groups, err);
+    if (status == ADAPS_OK)
+        status = read_filters(node, &filters, &w, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_draft_value in = node->draft->values[source], k = node->draft->values[filters];
+    int64_t rows = groups > 0 && groups <= INT32_MAX ? k.dims[1] * groups : 0;
+    status =
+        check_groups(node, groups, in.dims[1], rows, k.dims[0] / (groups > 0 ? groups : 1), err);
+    if (status == ADAPS_OK)
+        status = transposed_window(node, &in, &w, out, err);
+    if (status == ADAPS_OK)
+        status = count_filters(node, &w, in.dims[1], groups, rows, err);
+    if (status != ADAPS_OK)
+        return status;
+    int64_t dims[] = {in.dims[0], rows, out[0], out[1]};
+    struct ad_draft_op *op;
+    status = ad_draft_op(node, AD_D_CONV_TRANSPOSE, 1, &source, 4, dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->window = w;
+    op->groups = (int32_t)groups;
+    op->weight = filters;
+    op->rows = rows;
+    if (ad_node_has(node, 2))
+        status = read_row_vector(node, 2, "bias", rows, &op->bias, err);
+    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
 }
 
 /* Where a pool reads nothing but its own pixel it is no operator at all. */
@@ -282,14 +437,14 @@ static bool is_identity_window(const struct ad_window *w)
 }
 
 /* ceil_mode, kernel_shape and what makes a pool of kind `kind`. */
-static enum adaps_status import_pool(struct ad_node *node, enum ad_draft_kind kind, bool global,
-                                     bool count_pad, struct adaps_error *err)
+static enum adaps_status import_pool(struct ad_node *node, int source, enum ad_draft_kind kind,
+                                     bool global, bool count_pad, struct adaps_error *err)
 {
     struct ad_window w = {0}, extra = {0};
     int64_t ceil_mode = 0, out_h, out_w;
     bool present;
-    int source = node->inputs[0];
-    const struct ad_draft_value *in = ad_node_input(node, 0);
+    const int map = source;
+    const struct ad_draft_value *in = &node->draft->values[source];
     enum adaps_status status = pair(node, "kernel_shape", 1, 0, &w.kh, &w.kw, &present, err);
     if (status == ADAPS_OK && !present && !global)
         return ad_node_fail(node, err, "attribute 'kernel_shape' is missing");
@@ -312,9 +467,9 @@ static enum adaps_status import_pool(struct ad_node *node, enum ad_draft_kind ki
         take_pad(node, &source, &extra);
         bool fits = extra.pt + w.pt < w.kh && extra.pb + w.pb < w.kh && extra.pl + w.pl < w.kw &&
                     extra.pr + w.pr < w.kw; /* no window in the padding alone */
-        if (source != node->inputs[0] && !fits) {
-            source = node->inputs[0];
-        } else if (source != node->inputs[0]) {
+        if (source != map && !fits) {
+            source = map;
+        } else if (source != map) {
             in = &node->draft->values[source];
             w = (struct ad_window){.kh = w.kh, .kw = w.kw};
             count_pad = true;
@@ -326,10 +481,8 @@ static enum adaps_status import_pool(struct ad_node *node, enum ad_draft_kind ki
     if (w.dh != 1 || w.dw != 1)
         if (kind == AD_D_AVGPOOL)
             return ad_node_fail(node, err, "dilations of an average are not supported");
-    if (is_identity_window(&w)) {
-        ad_node_set(node, source);
-        return ADAPS_OK;
-    }
+    if (is_identity_window(&w))
+        return set_map(node, source, err);
     struct ad_draft_op *op;
     int64_t dims[] = {in->dims[0], in->dims[1], out_h, out_w};
     status = ad_draft_op(node, kind, 1, &source, 4, dims, &op, err);
@@ -337,52 +490,53 @@ static enum adaps_status import_pool(struct ad_node *node, enum ad_draft_kind ki
         return status;
     op->window = w;
     op->count_include_pad = count_pad;
-    ad_node_set(node, op->output);
-    return ADAPS_OK;
+    return set_map(node, op->output, err);
 }
 
 enum adaps_status ad_import_maxpool(struct ad_node *node, struct adaps_error *err)
 {
+    int map = -1;
     int64_t storage_order = 0;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
-        status = need_rank_4(node, err);
+        status = need_map(node, &map, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "storage_order", 0, &storage_order, err);
     if (status != ADAPS_OK)
         return status;
     if (storage_order != 0)
         return ad_node_fail(node, err, "storage_order %" PRId64 " is not supported", storage_order);
-    return import_pool(node, AD_D_MAXPOOL, strcmp(node->type, "GlobalMaxPool") == 0, false, err);
+    return import_pool(node, map, AD_D_MAXPOOL, strcmp(node->type, "GlobalMaxPool") == 0, false,
+                       err);
 }
 
 enum adaps_status ad_import_averagepool(struct ad_node *node, struct adaps_error *err)
 {
+    int map = -1;
     int64_t count_pad = 0;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
-        status = need_rank_4(node, err);
+        status = need_map(node, &map, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "count_include_pad", 0, &count_pad, err);
     if (status != ADAPS_OK)
         return status;
-    return import_pool(node, AD_D_AVGPOOL, false, count_pad != 0, err);
+    return import_pool(node, map, AD_D_AVGPOOL, false, count_pad != 0, err);
 }
 
 enum adaps_status ad_import_gap(struct ad_node *node, struct adaps_error *err)
 {
+    int map = -1;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
-        status = need_rank_4(node, err);
+        status = need_map(node, &map, err);
     if (status != ADAPS_OK)
         return status;
-    const struct ad_draft_value *in = ad_node_input(node, 0);
+    const struct ad_draft_value *in = &node->draft->values[map];
     int64_t dims[] = {in->dims[0], in->dims[1], 1, 1};
     struct ad_draft_op *op;
-    status = ad_draft_op(node, AD_D_GAP, 1, node->inputs, 4, dims, &op, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, op->output);
-    return status;
+    status = ad_draft_op(node, AD_D_GAP, 1, &map, 4, dims, &op, err);
+    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
 }
 
 /* All pads of a Pad node, 2 * rank of them: attribute before opset 11, input 1 from then on. */
@@ -549,11 +703,12 @@ enum adaps_status ad_import_batchnorm(struct ad_node *node, struct adaps_error *
 
 enum adaps_status ad_import_lrn(struct ad_node *node, struct adaps_error *err)
 {
+    int map = -1;
     int64_t size = 0;
     float alpha, beta, bias;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
-        status = need_rank_4(node, err);
+        status = need_map(node, &map, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "size", 0, &size, err);
     if (status == ADAPS_OK)
@@ -567,14 +722,12 @@ enum adaps_status ad_import_lrn(struct ad_node *node, struct adaps_error *err)
     if (size < 1 || size > MAX_WINDOW)
         return ad_node_fail(node, err, "size %" PRId64 " is out of range", size);
     struct ad_draft_op *op;
-    status =
-        ad_draft_op(node, AD_D_LRN, 1, node->inputs, 4, ad_node_input(node, 0)->dims, &op, err);
+    status = ad_draft_op(node, AD_D_LRN, 1, &map, 4, node->draft->values[map].dims, &op, err);
     if (status != ADAPS_OK)
         return status;
     op->lrn_size = (int32_t)size;
     op->lrn_alpha = alpha;
     op->lrn_beta = beta;
     op->lrn_bias = bias;
-    ad_node_set(node, op->output);
-    return ADAPS_OK;
+    return set_map(node, op->output, err);
 }

@@ -52,6 +52,10 @@ enum ad_draft_kind {
     AD_D_TRANSPOSE,
     AD_D_RESHAPE,
     AD_D_SPACE_TO_DEPTH,
+    AD_D_CONV_TRANSPOSE, /* like CONV; weight I,O/g,kh,kw; window: pads are cropped from the output
+                          */
+    AD_D_DEPTH_TO_SPACE,
+    AD_D_SHUFFLE,  /* channels: out k * block + g = in g * (channels / block) + k */
     AD_D_RESAMPLE, /* positions along each dim, method, edge, fill, cubic, exclude_outside */
     AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
@@ -70,7 +74,7 @@ struct ad_draft_op {
     enum ad_function function; /* before the clamp */
     float alpha, beta;
     float clamp_min, clamp_max;
-    int32_t block; /* SPACE_TO_DEPTH */
+    int32_t block; /* SPACE_TO_DEPTH, DEPTH_TO_SPACE, SHUFFLE */
     bool channel_major;
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
@@ -125,6 +129,7 @@ struct ad_node {
     int64_t opset;
     int ninputs;
     int *inputs; /* value indices, -1 for omitted ones */
+    int spatial; /* dims of windows: 2, or 1 where columns are not the file's */
 };
 
 typedef enum adaps_status ad_import_fn(struct ad_node *node, struct adaps_error *err);
@@ -244,14 +249,15 @@ AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int
                                                size_t *count, struct adaps_error *err);
 
 /* --- operators, by file --- */
-ad_import_fn ad_import_conv, ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad,
-    ad_import_batchnorm, ad_import_lrn;        /* import_conv.c */
-ad_import_fn ad_import_gemm, ad_import_matmul; /* import_gemm.c */
+ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_maxpool, ad_import_averagepool,
+    ad_import_gap, ad_import_pad, ad_import_batchnorm, ad_import_lrn; /* import_conv.c */
+ad_import_fn ad_import_gemm, ad_import_matmul;                        /* import_gemm.c */
 ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arithmetic,
     ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
-    ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth; /* import_shape.c */
+    ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth,
+    ad_import_depth_to_space; /* import_shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
 

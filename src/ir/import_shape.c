@@ -380,25 +380,68 @@ enum adaps_status ad_import_reducemean(struct ad_node *node, struct adaps_error 
     return status;
 }
 
-enum adaps_status ad_import_space_to_depth(struct ad_node *node, struct adaps_error *err)
+/* SpaceToDepth and DepthToSpace: a feature map and a block that fits. */
+static enum adaps_status read_block(struct ad_node *node, int64_t *block, struct adaps_error *err)
 {
-    int64_t block;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
         status = ad_node_data(node, 0, err);
     if (status == ADAPS_OK && !ad_onnx_attribute(node->proto, "blocksize"))
         return ad_node_fail(node, err, "attribute 'blocksize' is missing");
     if (status == ADAPS_OK)
-        status = ad_node_int(node, "blocksize", 1, &block, err);
+        status = ad_node_int(node, "blocksize", 1, block, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (ad_node_input(node, 0)->rank != 4)
+        return ad_node_fail(node, err, "its input is of rank %d: only rank 4 is supported",
+                            ad_node_input(node, 0)->rank);
+    if (*block < 1 || *block > AD_MAX_BLOCK)
+        return ad_node_fail(node, err, "blocksize %" PRId64 ": 1 to %d are supported", *block,
+                            AD_MAX_BLOCK);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_import_depth_to_space(struct ad_node *node, struct adaps_error *err)
+{
+    int64_t block;
+    char mode[8];
+    enum adaps_status status = read_block(node, &block, err);
+    if (status == ADAPS_OK)
+        status = ad_node_prefix(
+            node, ad_onnx_attr_string(node->proto, "mode", "DCR", mode, sizeof mode, err), err);
     if (status != ADAPS_OK)
         return status;
     const struct ad_draft_value *in = ad_node_input(node, 0);
-    if (in->rank != 4)
-        return ad_node_fail(node, err, "its input is of rank %d: only rank 4 is supported",
-                            in->rank);
-    if (block < 1 || block > AD_MAX_BLOCK)
-        return ad_node_fail(node, err, "blocksize %" PRId64 ": 1 to %d are supported", block,
-                            AD_MAX_BLOCK);
+    bool major = strcmp(mode, "CRD") == 0;
+    if (!major && strcmp(mode, "DCR") != 0)
+        return ad_node_fail(node, err, "mode '%s' is unknown", mode);
+    if (in->dims[1] % (block * block) != 0)
+        return ad_node_fail(
+            node, err, "%" PRId64 " channels are no multiple of blocks of %" PRId64 "x%" PRId64,
+            in->dims[1], block, block);
+    if (block == 1) {
+        ad_node_set(node, node->inputs[0]);
+        return ADAPS_OK;
+    }
+    int64_t dims[] = {in->dims[0], in->dims[1] / (block * block), in->dims[2] * block,
+                      in->dims[3] * block};
+    struct ad_draft_op *op;
+    status = ad_draft_op(node, AD_D_DEPTH_TO_SPACE, 1, node->inputs, 4, dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->block = (int32_t)block;
+    op->channel_major = major;
+    ad_node_set(node, op->output);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_import_space_to_depth(struct ad_node *node, struct adaps_error *err)
+{
+    int64_t block;
+    enum adaps_status status = read_block(node, &block, err);
+    if (status != ADAPS_OK)
+        return status;
+    const struct ad_draft_value *in = ad_node_input(node, 0);
     if (in->dims[2] % block != 0 || in->dims[3] % block != 0)
         return ad_node_fail(node, err,
                             "blocksize %" PRId64 " does not divide height %" PRId64

@@ -286,6 +286,95 @@ static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
     return !op->bias || conv->bias >= 0;
 }
 
+/* A transposed convolution is a convolution whose outputs are whole blocks of pixels, cropped: what
+ * reaches output stride * i + r are taps stride * j + r of the kernel, of the inputs i - j. One for
+ * one axis: `taps` of them, of which the first reaches `lead` rows before output 0 of what is kept.
+ */
+struct transposed {
+    int64_t taps, lead, crop, blocks;
+};
+
+static struct transposed transposed_axis(int64_t k, int64_t s, int64_t d, int64_t crop, int64_t in,
+                                         int64_t out)
+{
+    struct transposed t = {.taps = (d * (k - 1) + s) / s};
+    int64_t skipped = crop / s < t.taps - 1 ? crop / s : t.taps - 1;
+    t.lead = t.taps - 1 - skipped;
+    t.crop = crop - skipped * s;
+    t.blocks = (out + t.crop + s - 1) / s;
+    int64_t least = in + t.lead - t.taps + 1; /* without padding behind */
+    t.blocks = t.blocks < least ? least : t.blocks;
+    return t;
+}
+
+static bool lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value in = l->draft->values[op->inputs[0]];
+    const struct ad_draft_value out = l->draft->values[op->output];
+    const struct ad_window *w = &op->window;
+    struct transposed h = transposed_axis(w->kh, w->sh, w->dh, w->pt, in.dims[2], out.dims[2]);
+    struct transposed v = transposed_axis(w->kw, w->sw, w->dw, w->pl, in.dims[3], out.dims[3]);
+    int64_t places = (int64_t)w->sh * w->sw;
+    int64_t dims[4] = {in.dims[0], op->rows * places, h.blocks, v.blocks};
+    bool major = op->groups > 1; /* groups want their outputs together; else pixels do */
+    struct ad_draft_op plain = *op;
+    plain.function = AD_FN_NONE;
+    plain.clamp_min = -INFINITY;
+    plain.clamp_max = INFINITY;
+    int from = get(l, op->inputs[0], AD_NHWC);
+    int wide = from < 0 ? -1 : add_value(l, out.name, ":blocks", 4, dims, AD_NHWC);
+    struct ad_op *conv =
+        wide < 0 ? NULL : add_op(l, &plain, AD_OP_CONV, op->name, op->type, 1, &from, wide);
+    if (!conv)
+        return false;
+    int32_t behind_h = (int32_t)(h.blocks - in.dims[2] - h.lead + h.taps - 1);
+    int32_t behind_v = (int32_t)(v.blocks - in.dims[3] - v.lead + v.taps - 1);
+    conv->window = (struct ad_window){
+        (int32_t)h.taps, (int32_t)v.taps, 1,        1,        1,        1,
+        (int32_t)h.lead, (int32_t)v.lead, behind_h, behind_v, behind_h, behind_v};
+    int weight = ad_lower_transposed(l, op, h.taps, v.taps, major);
+    int bias = op->bias && weight >= 0 ? ad_lower_repeated(l, op, places, major) : -1;
+    int result = weight < 0 || (op->bias && bias < 0) ? -1 : add_result(l, op->output, AD_NHWC);
+    conv = &l->ops[l->nops - 1];
+    conv->weight = weight;
+    conv->bias = bias;
+    struct ad_op *space =
+        result < 0 ? NULL
+                   : add_op(l, op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, result);
+    if (!space)
+        return false;
+    space->groups = 1;
+    space->channel_major = major;
+    space->window =
+        (struct ad_window){.sh = w->sh, .sw = w->sw, .pt = (int32_t)h.crop, .pl = (int32_t)v.crop};
+    return true;
+}
+
+static bool lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    struct ad_op *space = lower_simple(l, op, AD_OP_DEPTH_TO_SPACE, AD_NHWC);
+    if (space) {
+        space->window = (struct ad_window){.sh = op->block, .sw = op->block};
+        space->block = 0;
+    }
+    return space;
+}
+
+static bool lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    static const int32_t perm[] = {0, 1, 2, 4, 3};
+    struct ad_op *shuffle = lower_simple(l, op, AD_OP_PERMUTE, AD_NHWC);
+    if (!shuffle)
+        return false;
+    struct ad_box box = l->values[shuffle->output].box;
+    const int64_t view[] = {box.n, box.h, box.w, op->block, box.c / op->block};
+    shuffle->view_rank = 5;
+    shuffle->block = 0;
+    memcpy(shuffle->view_dims, view, sizeof view);
+    memcpy(shuffle->perm, perm, sizeof perm);
+    return true;
+}
+
 /* A per-channel affine map as a depthwise convolution of one tap. */
 static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
 {
@@ -553,6 +642,12 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     switch (op->kind) {
     case AD_D_CONV:
         return lower_conv(l, op);
+    case AD_D_CONV_TRANSPOSE:
+        return lower_conv_transpose(l, op);
+    case AD_D_DEPTH_TO_SPACE:
+        return lower_depth_to_space(l, op);
+    case AD_D_SHUFFLE:
+        return lower_shuffle(l, op);
     case AD_D_MAXPOOL:
         return lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
     case AD_D_AVGPOOL:

@@ -29,6 +29,12 @@ struct ad_lowering {
 int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
                     float **data);
 int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op); /* OIHW -> OHWI */
+/* Of CONV_TRANSPOSE, taps_h x taps_w for every place of a block: IOHW -> OHWI, reversed. Rows are
+ * by output, then place (`major`), or by place, then output. Its bias, repeated for every place. */
+int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op, int64_t taps_h,
+                        int64_t taps_w, bool major);
+int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64_t places,
+                      bool major);
 /* Columns follow channel-major order of a c x h x w map in the file, h x w x c in the graph. */
 int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t hw);
 /* One number per row; factor NULL: all `fallback`. */

@@ -78,6 +78,57 @@ int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op)
     return lower_recipe(l, op->weight, &recipe);
 }
 
+/* The filters of one output and one place (row r, column q of its block) to `to`. */
+static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value *v,
+                       const float *from, int64_t o, int64_t r, int64_t q, int64_t taps_h,
+                       int64_t taps_w, float *to)
+{
+    const struct ad_window *w = &op->window;
+    int64_t per_group = v->dims[1], depth = v->dims[0] / op->groups;
+    int64_t first = o / per_group * depth, area = v->dims[2] * v->dims[3];
+    double scale = op->scale ? op->scale[o] : 1;
+    for (int64_t i = 0; i < taps_h; i++)
+        for (int64_t k = 0; k < taps_w; k++) {
+            int64_t y = w->sh * (taps_h - 1 - i) + r, x = w->sw * (taps_w - 1 - k) + q;
+            bool there = y % w->dh == 0 && x % w->dw == 0 && y / w->dh < v->dims[2] &&
+                         x / w->dw < v->dims[3];
+            int64_t tap = there ? y / w->dh * v->dims[3] + x / w->dw : 0;
+            for (int64_t c = 0; c < depth; c++)
+                *to++ =
+                    there
+                        ? (float)(scale *
+                                  (double)
+                                      from[((first + c) * per_group + o % per_group) * area + tap])
+                        : 0;
+        }
+}
+
+int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op, int64_t taps_h,
+                        int64_t taps_w, bool major)
+{
+    const struct ad_draft_value v = l->draft->values[op->weight];
+    int64_t places = (int64_t)op->window.sh * op->window.sw;
+    int64_t row = taps_h * taps_w * (v.dims[0] / op->groups);
+    const float *from = floats_of(l, op->weight);
+    float *to;
+    int weight = from ? ad_lower_weight(l, v.name, op->rows * places, row, &to) : -1;
+    for (int64_t o = 0; o < op->rows && weight >= 0; o++)
+        for (int64_t place = 0; place < places; place++)
+            fill_place(op, &v, from, o, place / op->window.sw, place % op->window.sw, taps_h,
+                       taps_w, to + (major ? o * places + place : place * op->rows + o) * row);
+    return weight;
+}
+
+int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64_t places,
+                      bool major)
+{
+    float *to;
+    int weight = ad_lower_weight(l, op->name, op->rows * places, 1, &to);
+    for (int64_t i = 0; i < op->rows * places && weight >= 0; i++)
+        to[i] = (float)op->bias[major ? i / places : i % op->rows];
+    return weight;
+}
+
 int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t hw)
 {
     int64_t step = op->weight_transposed ? op->rows : 1;

@@ -79,12 +79,30 @@ static void take_activation(struct ad_draft_op *to, const struct ad_draft_op *fr
     to->clamp_max = from->clamp_max;
 }
 
+static bool is_convolution(const struct ad_draft_op *op)
+{
+    return op->kind == AD_D_CONV || op->kind == AD_D_CONV_TRANSPOSE;
+}
+
+/* Whether batch and channels stay in their places. */
+static bool keeps_channels(const struct pass *p, const struct ad_draft_op *reshape)
+{
+    const struct ad_draft_value *in = &p->draft->values[reshape->inputs[0]];
+    const struct ad_draft_value *out = &p->draft->values[reshape->output];
+    return in->rank >= 2 && out->rank >= 2 &&
+           memcmp(in->dims, out->dims, 2 * sizeof *in->dims) == 0;
+}
+
 /* AFFINE after a convolution, a product or another AFFINE. */
 static bool fold_affine(struct pass *p, struct ad_draft_op *op)
 {
-    struct ad_draft_op *before = sole_producer(p, op->inputs[0]);
+    struct ad_draft_op *before = sole_producer(p, op->inputs[0]), *between = NULL;
+    if (before && before->kind == AD_D_RESHAPE && keeps_channels(p, before)) {
+        between = before;
+        before = sole_producer(p, between->inputs[0]);
+    }
     if (!before || activates(before) || before->rows != op->rows ||
-        (before->kind != AD_D_CONV && before->kind != AD_D_FC && before->kind != AD_D_AFFINE))
+        (!is_convolution(before) && before->kind != AD_D_FC && before->kind != AD_D_AFFINE))
         return true;
     if (!before->scale && !(before->scale = filled(p, op->rows, 1)))
         return false;
@@ -95,7 +113,7 @@ static bool fold_affine(struct pass *p, struct ad_draft_op *op)
         before->bias[c] = before->bias[c] * op->scale[c] + op->bias[c];
     }
     take_activation(before, op);
-    absorb(p, before, op);
+    absorb(p, between ? between : before, op);
     return true;
 }
 
@@ -103,6 +121,7 @@ static bool is_activated(enum ad_draft_kind kind)
 {
     switch (kind) {
     case AD_D_CONV:
+    case AD_D_CONV_TRANSPOSE:
     case AD_D_MAXPOOL:
     case AD_D_AVGPOOL:
     case AD_D_FC:
@@ -158,7 +177,7 @@ static bool fuse_unary(struct pass *p, struct ad_draft_op *op)
 static bool is_per_row(const struct ad_draft_value *v, const struct ad_draft_op *before,
                        const struct ad_draft_value *out)
 {
-    int channel = before->kind == AD_D_CONV ? 1 : out->rank - 1;
+    int channel = is_convolution(before) ? 1 : out->rank - 1;
     if (v->rank > out->rank || (v->elements != 1 && v->elements != before->rows))
         return false;
     for (int i = 0; i < v->rank; i++)
@@ -177,7 +196,7 @@ static enum adaps_status fold_addend(struct pass *p, struct ad_draft_op *op,
         const struct ad_draft_value *c = &d->values[op->inputs[1 - k]];
         const struct ad_draft_value *out = &d->values[op->output];
         bool fits = before && !activates(before) && c->constant &&
-                    ((before->kind == AD_D_CONV && !before->bias) || before->kind == AD_D_FC) &&
+                    ((is_convolution(before) && !before->bias) || before->kind == AD_D_FC) &&
                     memcmp(d->values[op->inputs[k]].dims, out->dims, sizeof out->dims) == 0 &&
                     is_per_row(c, before, out);
         if (!fits)

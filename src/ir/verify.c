@@ -381,6 +381,21 @@ static enum adaps_status check_space_to_depth(const struct check *c, const struc
     return ADAPS_OK;
 }
 
+static enum adaps_status check_depth_to_space(const struct check *c, const struct ad_value *in,
+                                              const struct ad_value *out)
+{
+    const struct ad_window *w = &c->op->window;
+    if (in->format != AD_NHWC || out->format != AD_NHWC || in->box.n != out->box.n)
+        return fail(c, "operands are not NHWC of one batch");
+    if (w->sh < 1 || w->sw < 1 || w->sh > AD_MAX_BLOCK || w->sw > AD_MAX_BLOCK || w->pt < 0 ||
+        w->pl < 0 || in->box.c != out->box.c * w->sh * w->sw)
+        return fail(c, "blocks of %dx%d cropped by %d, %d do not fit %" PRId64 " channels",
+                    (int)w->sh, (int)w->sw, (int)w->pt, (int)w->pl, in->box.c);
+    if (out->box.h + w->pt > in->box.h * w->sh || out->box.w + w->pl > in->box.w * w->sw)
+        return fail(c, "the output has more pixels than there are");
+    return ADAPS_OK;
+}
+
 /* Positions of `out` outputs among `in` inputs: all that is computed of them stays below 2^63. */
 static enum adaps_status check_positions(const struct check *c, const struct ad_positions *p,
                                          int64_t in, int64_t out)
@@ -483,6 +498,8 @@ static enum adaps_status check_kind(const struct check *c)
         return check_space_to_depth(c, in, out);
     case AD_OP_RESAMPLE:
         return check_resample(c, in, out);
+    case AD_OP_DEPTH_TO_SPACE:
+        return check_depth_to_space(c, in, out);
     case AD_OP_COUNT:
         break;
     }

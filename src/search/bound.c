@@ -69,6 +69,12 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
                 ad_resample_need(&op->resampling, row ? AD_ALONG_H : AD_ALONG_W, size, &lo, &hi))
                 memset(in + lo, 1, (size_t)(hi - lo));
         }
+    } else if (op->kind == AD_OP_DEPTH_TO_SPACE) {
+        int32_t block = row ? op->window.sh : op->window.sw;
+        int32_t crop = row ? op->window.pt : op->window.pl;
+        memset(in, 0, (size_t)size);
+        for (int64_t i = 0; i < outputs; i++)
+            in[(i + crop) / block] |= out[i];
     } else if (op->kind == AD_OP_SPACE_TO_DEPTH) {
         for (int64_t i = 0; i < size; i++)
             in[i] = out[i / op->block];
@@ -100,8 +106,11 @@ static void mark_channels(const struct ad_bound_work *w, const struct ad_op *op,
             if (out && !out[c])
                 continue;
             read = ad_need(graph, op, k, one);
-            if (!ad_region_empty(read))
-                memset(in + read.c0, 1, (size_t)(read.c1 - read.c0));
+            int32_t step = 1; /* channels of one output that lie apart */
+            if (op->kind == AD_OP_DEPTH_TO_SPACE && !op->channel_major)
+                step = whole.c1;
+            for (int32_t i = read.c0; i < read.c1; i += step)
+                in[i] = 1;
         }
 }
 

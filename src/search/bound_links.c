@@ -227,7 +227,8 @@ static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, i
         (w->channels[value] &&
          memcmp(w->marks + box->h + box->w, w->channels[value], (size_t)box->c) != 0))
         return false; /* another reader reads more */
-    if (op->kind == AD_OP_RESAMPLE || w->depth[op->output] != graph->values[op->output].box.c)
+    if (op->kind == AD_OP_RESAMPLE || op->kind == AD_OP_DEPTH_TO_SPACE ||
+        w->depth[op->output] != graph->values[op->output].box.c)
         return false;
     if (!ad_op_has_window(op))
         return true;
@@ -240,7 +241,7 @@ static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, i
 static bool reads_all_channels(const struct ad_graph *graph, const struct ad_op *op)
 {
     return op->kind == AD_OP_FC || (op->kind == AD_OP_CONV && op->groups == 1) ||
-           op->kind == AD_OP_SOFTMAX || !ad_op_splits(graph, op);
+           op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE || !ad_op_splits(graph, op);
 }
 
 /* A concat along channels is one item per operand; any other value is one. */

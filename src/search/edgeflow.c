@@ -25,8 +25,10 @@
 
 #include <math.h>
 
-static bool aggregates(const struct ad_op *op)
+static bool aggregates(const struct ad_graph *graph, const struct ad_op *op)
 {
+    if (ad_op_shuffles_channels(graph, op))
+        return false;
     switch (op->kind) {
     case AD_OP_FC:
     case AD_OP_SOFTMAX:
@@ -161,7 +163,7 @@ enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
     struct flow f = {.terrain = t, .err = eval->err};
     enum adaps_status status = prepare(&f);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
-        enum ad_dim dim = aggregates(&graph->ops[i]) ? AD_DIM_WHOLE : ad_terrain_bands(t, i);
+        enum ad_dim dim = aggregates(graph, &graph->ops[i]) ? AD_DIM_WHOLE : ad_terrain_bands(t, i);
         f.layout.ops[i] =
             (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = t->fastest};
         if (dim != AD_DIM_WHOLE)

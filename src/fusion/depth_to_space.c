@@ -1,0 +1,126 @@
+/* Depth-to-space, both ways. Output row h, column w, channel c is the input's row (h + top) /
+ * block, column likewise, and the channel that belongs to c and to the place of h and w in their
+ * block: places are counted row by row, and are the quick digit of the channel with channel_major,
+ * else the slow one. Such a channel grows with the place and with c, so that ends of intervals are
+ * enough. */
+#include "fusion/rules.h"
+
+struct run {
+    int32_t lo, hi; /* half-open */
+};
+
+/* One axis: blocks of `block`, of which the first `crop` outputs are cut off. */
+struct blocks {
+    int32_t block, crop, size; /* size: of the output */
+};
+
+static struct blocks blocks_of(const struct ad_graph *graph, const struct ad_op *op, bool rows)
+{
+    const struct ad_box *out = &graph->values[op->output].box;
+    const struct ad_window *w = &op->window;
+    return rows ? (struct blocks){w->sh, w->pt, (int32_t)out->h}
+                : (struct blocks){w->sw, w->pl, (int32_t)out->w};
+}
+
+/* The smallest and one past the largest place in a block of the outputs [lo, hi). */
+static struct run places(const struct blocks *b, int32_t lo, int32_t hi)
+{
+    int32_t first = lo + b->crop, last = hi - 1 + b->crop;
+    if (first / b->block != last / b->block)
+        return (struct run){0, b->block};
+    return (struct run){first % b->block, last % b->block + 1};
+}
+
+static struct run inputs(const struct blocks *b, int32_t lo, int32_t hi)
+{
+    return (struct run){(lo + b->crop) / b->block, (hi - 1 + b->crop) / b->block + 1};
+}
+
+struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
+                                        struct ad_region out)
+{
+    struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
+    struct run i = places(&rows, out.h0, out.h1), j = places(&columns, out.w0, out.w1);
+    struct run h = inputs(&rows, out.h0, out.h1), w = inputs(&columns, out.w0, out.w1);
+    int32_t first = i.lo * columns.block + j.lo, last = (i.hi - 1) * columns.block + j.hi - 1;
+    int32_t c = (int32_t)graph->values[op->output].box.c, all = rows.block * columns.block;
+    if (op->channel_major)
+        return (struct ad_region){
+            h.lo, h.hi, w.lo, w.hi, out.c0 * all + first, (out.c1 - 1) * all + last + 1};
+    return (struct ad_region){h.lo, h.hi, w.lo, w.hi, first * c + out.c0, last * c + out.c1};
+}
+
+static int32_t floor_div(int32_t a, int32_t b)
+{
+    return a >= 0 ? a / b : -((-a + b - 1) / b);
+}
+
+/* Outputs made of inputs [lo, hi): all of them, or those of one block at places `part`. */
+static struct run outputs(const struct blocks *b, int32_t lo, int32_t hi, const struct run *part)
+{
+    struct run r = {lo * b->block - b->crop, hi * b->block - b->crop};
+    if (part) {
+        int32_t least = -floor_div(part->lo - b->crop, b->block); /* the first that is not cut */
+        int32_t most = floor_div(b->size + b->crop - part->hi, b->block);
+        lo = lo < least ? least : lo;
+        if (lo >= hi || lo > most)
+            return (struct run){0, 0};
+        r = (struct run){lo * b->block - b->crop + part->lo, lo * b->block - b->crop + part->hi};
+    }
+    r.lo = r.lo < 0 ? 0 : r.lo;
+    r.hi = r.hi > b->size ? b->size : r.hi;
+    return r.lo < r.hi ? r : (struct run){0, 0};
+}
+
+/* Channels of the output that are there at all places [first, last] of a block. */
+static struct run channels(const struct ad_graph *graph, const struct ad_op *op,
+                           struct ad_region have, int32_t first, int32_t last)
+{
+    int32_t c = (int32_t)graph->values[op->output].box.c, all = op->window.sh * op->window.sw;
+    struct run r;
+    if (op->channel_major)
+        r = (struct run){-floor_div(first - have.c0, all), floor_div(have.c1 - 1 - last, all) + 1};
+    else
+        r = (struct run){have.c0 - first * c, have.c1 - last * c};
+    r.lo = r.lo < 0 ? 0 : r.lo;
+    r.hi = r.hi > c ? c : r.hi;
+    return r.lo < r.hi ? r : (struct run){0, 0};
+}
+
+/* Interval number k of places: 0 is all of them. False when there are no more. */
+static bool nth_interval(int32_t block, int32_t k, struct run *out)
+{
+    *out = (struct run){0, block};
+    for (int32_t lo = 0; lo < block && k > 0; lo++) {
+        if (k <= block - lo) {
+            *out = (struct run){lo, lo + k};
+            return true;
+        }
+        k -= block - lo;
+    }
+    return k == 0;
+}
+
+/* Rows and columns of outputs run over blocks, and read all their places, or lie in one. Where all
+ * channels are there nothing but the first is to be tried. */
+struct ad_region ad_yield_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
+                                         struct ad_region have)
+{
+    struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
+    struct ad_region best = ad_region_none();
+    bool all = have.c0 == 0 && have.c1 == graph->values[op->inputs[0]].box.c;
+    struct run i, j;
+    if (ad_region_empty(have))
+        return best;
+    for (int32_t m = 0; nth_interval(rows.block, m, &i) && (m == 0 || !all); m++)
+        for (int32_t n = 0; nth_interval(columns.block, n, &j) && (n == 0 || !all); n++) {
+            struct run h = outputs(&rows, have.h0, have.h1, m ? &i : NULL);
+            struct run w = outputs(&columns, have.w0, have.w1, n ? &j : NULL);
+            struct run c = channels(graph, op, have, i.lo * columns.block + j.lo,
+                                    (i.hi - 1) * columns.block + j.hi - 1);
+            struct ad_region out = {h.lo, h.hi, w.lo, w.hi, c.lo, c.hi};
+            if (ad_region_elements(out) > ad_region_elements(best))
+                best = out;
+        }
+    return best;
+}
