@@ -88,6 +88,7 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
         return in_place(in, out);
     case AD_OP_CONCAT:
     case AD_OP_SOFTMAX:
+    case AD_OP_REDUCE:
         return out->format == AD_NHWC;
     case AD_OP_PERMUTE: /* of channels alone */
         return in->format == AD_NHWC && out->format == AD_NHWC && op->view_rank == 5 &&
@@ -200,6 +201,7 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
                 visit(self, 0, y, x, c);
         break;
     case AD_OP_SOFTMAX:
+    case AD_OP_REDUCE:
         for (int i = 0; i < in.c; i++)
             visit(self, 0, h, w, i);
         break;

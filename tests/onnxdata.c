@@ -205,7 +205,7 @@ static enum adaps_status compare(const struct ad_onnx_tensor *want, const struct
         lo = fmin(lo, (double)want->f[i]);
         hi = fmax(hi, (double)want->f[i]);
     }
-    double tolerance = hi > lo ? 1e-4 * (hi - lo) : 1e-6;
+    double tolerance = hi > lo ? 1e-4 * (hi - lo) : 1e-6 * fmax(1, fabs(hi));
     for (size_t i = 0; i < want->count; i++) {
         double difference = fabs((double)want->f[i] - (double)got->data[i]);
         bool both_nan = isnan(want->f[i]) && isnan(got->data[i]);

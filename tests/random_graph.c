@@ -400,6 +400,17 @@ int ad_build_depth_to_space(struct ad_builder *b, int in, int bh, int bw, bool c
     return out;
 }
 
+int ad_build_reduce(struct ad_builder *b, int in, enum ad_reduction how)
+{
+    struct ad_box box = box_of(b, in);
+    int out = add_nhwc(b, "value", (struct ad_box){box.n, box.h, box.w, 1});
+    struct ad_op *op = add_op(b, AD_OP_REDUCE, &in, 1, out);
+    if (!op)
+        return -1;
+    op->reduction = how;
+    return out;
+}
+
 int ad_build_shuffle(struct ad_builder *b, int in, int groups)
 {
     struct ad_box box = box_of(b, in);
@@ -741,10 +752,17 @@ static int depth_to_space(struct ad_builder *b, int in, bool wild)
     return ad_build_shuffle(b, in, box.c % 2 == 0 ? 2 : (int)box.c);
 }
 
+/* Less the mean (or something else) of each pixel's channels. */
+static int centred(struct ad_builder *b, int in)
+{
+    int mean = ad_build_reduce(b, in, (enum ad_reduction)below(&b->rng, AD_REDUCE_COUNT));
+    return ad_build_binary(b, AD_OP_SUB, in, ad_build_clamp(b, mean, -2, 2));
+}
+
 static int random_step(struct ad_builder *b, int in, const struct ad_random_graph_options *o)
 {
     struct ad_box box = box_of(b, in);
-    int pick = below(&b->rng, 27);
+    int pick = below(&b->rng, 28);
     if (o->chain && pick < 7)
         pick += 7;
     if (pick < 3)
@@ -772,7 +790,9 @@ static int random_step(struct ad_builder *b, int in, const struct ad_random_grap
         return ad_build_function(b, in, AD_FN_ELU + below(&b->rng, AD_FN_EXP - AD_FN_ELU));
     if (pick < 26)
         return ad_build_random_resample(b, in, o->wild);
-    return depth_to_space(b, in, o->wild);
+    if (pick < 27 || o->spatial || o->chain)
+        return depth_to_space(b, in, o->wild);
+    return centred(b, in);
 }
 
 /* What a network ends with. */

@@ -62,6 +62,7 @@ int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channe
 /* Blocks of bh x bw; with `cut` some rows and columns are cropped. */
 int ad_build_depth_to_space(struct ad_builder *b, int in, int bh, int bw, bool channel_major,
                             bool cut);
+int ad_build_reduce(struct ad_builder *b, int in, enum ad_reduction how); /* of channels */
 int ad_build_shuffle(struct ad_builder *b, int in, int groups);
 /* h x w x c is the output. */
 int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,

@@ -299,6 +299,27 @@ static void run_softmax(const struct run *r, const struct ad_op *op, float *y)
     }
 }
 
+static void run_reduce(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_value *in = input_of(r, op, 0);
+    const float *x = data_of(r, op->inputs[0]);
+    int64_t width = in->format == AD_NHWC ? in->box.c : op->inner;
+    for (int64_t row = 0; row < elements(in) / width; row++, x += width) {
+        double sum = 0, product = 1, most = -INFINITY, least = INFINITY;
+        for (int64_t i = 0; i < width; i++) {
+            sum += (double)x[i];
+            product *= (double)x[i];
+            most = fmax(most, (double)x[i]);
+            least = fmin(least, (double)x[i]);
+        }
+        y[row] = activated(op, op->reduction == AD_REDUCE_SUM    ? sum
+                               : op->reduction == AD_REDUCE_MEAN ? sum / (double)width
+                               : op->reduction == AD_REDUCE_MAX  ? most
+                               : op->reduction == AD_REDUCE_MIN  ? least
+                                                                 : product);
+    }
+}
+
 static void run_permute(const struct run *r, const struct ad_op *op, float *y)
 {
     const float *x = data_of(r, op->inputs[0]);
@@ -433,6 +454,9 @@ static void run_op(const struct run *r, const struct ad_op *op, float *y)
         break;
     case AD_OP_RESAMPLE:
         run_resample(r, op, y);
+        break;
+    case AD_OP_REDUCE:
+        run_reduce(r, op, y);
         break;
     case AD_OP_DEPTH_TO_SPACE:
         run_depth_to_space(r, op, y);

@@ -29,15 +29,6 @@ static const struct refusal {
     {"node/test_maxpool_3d_default", "is of rank 5"},
     {"node/test_maxpool_with_argmax_2d_precomputed_pads", "is output 1 of node"},
     {"node/test_maxpool_with_argmax_2d_precomputed_strides", "storage_order"},
-    {"node/test_mvn_expanded", "only the mean over height and width"},
-    {"node/test_reduce_mean_default_axes_keepdims_example", "only the mean over height and width"},
-    {"node/test_reduce_mean_default_axes_keepdims_random", "only the mean over height and width"},
-    {"node/test_reduce_mean_do_not_keepdims_example", "only the mean over height and width"},
-    {"node/test_reduce_mean_do_not_keepdims_random", "only the mean over height and width"},
-    {"node/test_reduce_mean_keepdims_example", "only the mean over height and width"},
-    {"node/test_reduce_mean_keepdims_random", "only the mean over height and width"},
-    {"node/test_reduce_mean_negative_axes_keepdims_example", "only the mean over height and width"},
-    {"node/test_reduce_mean_negative_axes_keepdims_random", "only the mean over height and width"},
     {"node/test_reshape_allowzero_reordered", "do not fit the shape"},
     {"node/test_resize_tf_crop_and_resize", "'tf_crop_and_resize' is not supported"},
     {"node/test_slice_start_out_of_bounds", "has dimension 1 = 0"},
@@ -61,8 +52,6 @@ static const struct refusal {
     {"pytorch-converted/test_MaxPool3d", "is of rank 5"},
     {"pytorch-converted/test_MaxPool3d_stride", "is of rank 5"},
     {"pytorch-converted/test_MaxPool3d_stride_padding", "is of rank 5"},
-    {"pytorch-operator/test_operator_reduced_mean", "only the mean over height and width"},
-    {"pytorch-operator/test_operator_reduced_mean_keepdim", "only the mean over height and width"},
 };
 
 /* Whose expected numbers are wrong: with aligned corners the last element is the input's last. */

@@ -368,6 +368,9 @@ static struct ad_graph *random_operator(uint64_t seed, enum ad_op_kind kind)
     case AD_OP_DEPTH_TO_SPACE:
         v = random_depth_to_space(&b);
         break;
+    case AD_OP_REDUCE:
+        v = ad_build_reduce(&b, random_input(&b, 1 + below(&b.rng, 6)), AD_REDUCE_MAX);
+        break;
     case AD_OP_PERMUTE:
         v = random_input(&b, 6);
         v = below(&b.rng, 2) ? ad_build_permute(&b, v) : ad_build_shuffle(&b, v, 2);

@@ -27,6 +27,7 @@ int ad_op_type(const struct ad_op *op)
     case AD_OP_RESHAPE:
     case AD_OP_RESAMPLE: /* not in Table 2: these change dims */
     case AD_OP_DEPTH_TO_SPACE:
+    case AD_OP_REDUCE:
     case AD_OP_COUNT:
         break;
     }

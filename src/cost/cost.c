@@ -40,6 +40,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
         work.units *= (double)op->window.kh * op->window.kw;
         break;
     case AD_OP_GAP:
+    case AD_OP_REDUCE:
         work.units = (double)in_elements;
         break;
     case AD_OP_SOFTMAX:

@@ -8,18 +8,29 @@
 #define LONGEST_S 1000 /* of an operator: more is a slip */
 
 static const char *const kinds[AD_OP_COUNT] = {
-    [AD_OP_CONV] = "conv",       [AD_OP_MAXPOOL] = "maxpool",
-    [AD_OP_AVGPOOL] = "avgpool", [AD_OP_GAP] = "gap",
-    [AD_OP_FC] = "fc",           [AD_OP_ADD] = "add",
-    [AD_OP_MUL] = "mul",         [AD_OP_UNARY] = "unary",
-    [AD_OP_CONCAT] = "concat",   [AD_OP_SOFTMAX] = "softmax",
-    [AD_OP_LRN] = "lrn",         [AD_OP_PERMUTE] = "permute",
-    [AD_OP_RESHAPE] = "reshape", [AD_OP_SUB] = "sub",
-    [AD_OP_DIV] = "div",         [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
-    [AD_OP_MIN] = "min",         [AD_OP_MAX] = "max",
-    [AD_OP_POW] = "pow",         [AD_OP_PRELU] = "prelu",
+    [AD_OP_CONV] = "conv",
+    [AD_OP_MAXPOOL] = "maxpool",
+    [AD_OP_AVGPOOL] = "avgpool",
+    [AD_OP_GAP] = "gap",
+    [AD_OP_FC] = "fc",
+    [AD_OP_ADD] = "add",
+    [AD_OP_MUL] = "mul",
+    [AD_OP_UNARY] = "unary",
+    [AD_OP_CONCAT] = "concat",
+    [AD_OP_SOFTMAX] = "softmax",
+    [AD_OP_LRN] = "lrn",
+    [AD_OP_PERMUTE] = "permute",
+    [AD_OP_RESHAPE] = "reshape",
+    [AD_OP_SUB] = "sub",
+    [AD_OP_DIV] = "div",
+    [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
+    [AD_OP_MIN] = "min",
+    [AD_OP_MAX] = "max",
+    [AD_OP_POW] = "pow",
+    [AD_OP_PRELU] = "prelu",
     [AD_OP_RESAMPLE] = "resample",
     [AD_OP_DEPTH_TO_SPACE] = "depth-to-space",
+    [AD_OP_REDUCE] = "reduce",
 };
 
 /* --- of an operator --- */
@@ -142,6 +153,8 @@ double ad_shape_units(const struct ad_shape *s)
         return out * taps;
     case AD_OP_SOFTMAX:
         return out * 8;
+    case AD_OP_REDUCE:
+        return (double)s->n * s->ih * s->iw * s->ic;
     case AD_OP_RESAMPLE:
         return out * s->detail;
     case AD_OP_LRN:

@@ -76,6 +76,7 @@ enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool 
     case AD_OP_MAXPOOL:
     case AD_OP_AVGPOOL:
     case AD_OP_GAP:
+    case AD_OP_REDUCE:
         return AD_COST_POOL;
     case AD_OP_CONCAT:
     case AD_OP_RESHAPE:

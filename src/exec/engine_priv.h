@@ -8,6 +8,7 @@
 #include "exec/engine.h"
 #include "exec/packed.h"
 #include "exec/kernels.h"
+#include "exec/reduce.h"
 #include "exec/resample.h"
 #include "exec/throttle.h"
 
@@ -80,7 +81,8 @@ enum ad_action_kind {
     AD_ACTION_LRN,
     AD_ACTION_CONV,
     AD_ACTION_DEPTHWISE,
-    AD_ACTION_RESAMPLE
+    AD_ACTION_RESAMPLE,
+    AD_ACTION_REDUCE
 };
 
 struct ad_action {
@@ -93,6 +95,7 @@ struct ad_action {
         struct ad_conv conv;           /* owns a part of its packed weights (exec/packed.h) */
         struct ad_depthwise depthwise; /* likewise */
         struct ad_resample resample;
+        struct ad_reduce reduce;
     };
 };
 

@@ -91,6 +91,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_RESAMPLE:
         ad_resample_run(&action->resample, pool);
         break;
+    case AD_ACTION_REDUCE:
+        ad_reduce_run(&action->reduce, pool);
+        break;
     }
     return ADAPS_OK;
 }
@@ -266,6 +269,23 @@ static enum adaps_status build_resample(const struct ad_build *build, const stru
         r.in = input_view(build, task, 0);
     return ad_actions_add(build->actions,
                           (struct ad_action){.kind = AD_ACTION_RESAMPLE, .resample = r}, err);
+}
+
+static enum adaps_status build_reduce(const struct ad_build *build, const struct ad_task *task,
+                                      struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_reduce r = {.how = op->reduction};
+    if (graph->values[op->output].format == AD_NHWC) {
+        r.in = input_view(build, task, 0);
+        r.out = output_view(build, task);
+    } else { /* whole, hence dense */
+        r.in = ad_matrix_view(build->buffers[op->inputs[0]].data, op->outer, op->inner, op->inner);
+        r.out = ad_matrix_view(build->buffers[op->output].data, op->outer, 1, 1);
+    }
+    return ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_REDUCE, .reduce = r},
+                          err);
 }
 
 static bool same_box(const struct ad_value *a, const struct ad_value *b)
@@ -565,6 +585,8 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
         return build_space_to_depth(build, task, err);
     case AD_OP_RESAMPLE:
         return build_resample(build, task, err);
+    case AD_OP_REDUCE:
+        return build_reduce(build, task, err);
     case AD_OP_DEPTH_TO_SPACE:
         return build_depth_to_space(build, task, err);
     case AD_OP_COUNT:

@@ -80,6 +80,7 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
         return elementwise_splits(graph, op);
     case AD_OP_CONCAT:
     case AD_OP_SOFTMAX:
+    case AD_OP_REDUCE:
         return out->format == AD_NHWC;
     case AD_OP_UNARY:
     case AD_OP_RESHAPE: /* N x C features as N x C x 1 x 1 and back: nothing moves */
@@ -231,6 +232,7 @@ struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, i
     case AD_OP_CONCAT:
         return need_concat(graph, op, k, out);
     case AD_OP_SOFTMAX:
+    case AD_OP_REDUCE:
     case AD_OP_PERMUTE:
         out.c0 = whole.c0;
         out.c1 = whole.c1;
@@ -433,6 +435,12 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
         return out;
     case AD_OP_CONCAT:
         return yield_concat(graph, op, have);
+    case AD_OP_REDUCE:
+        if (first.c0 != whole.c0 || first.c1 != whole.c1)
+            return ad_region_none();
+        first.c0 = 0;
+        first.c1 = 1;
+        return ad_region_empty(first) ? ad_region_none() : first;
     case AD_OP_SOFTMAX:
     case AD_OP_PERMUTE:
         return first.c0 == whole.c0 && first.c1 == whole.c1 ? first : ad_region_none();

@@ -36,6 +36,7 @@ const char *ad_op_kind_name(enum ad_op_kind kind)
         [AD_OP_PRELU] = "PRelu",
         [AD_OP_RESAMPLE] = "Resample",
         [AD_OP_DEPTH_TO_SPACE] = "DepthToSpace",
+        [AD_OP_REDUCE] = "Reduce",
     };
     return (unsigned)kind < AD_OP_COUNT ? names[kind] : "?";
 }

@@ -42,6 +42,8 @@ enum ad_op_kind {
     AD_OP_PRELU,          /* a < 0 ? a * b : a */
     AD_OP_RESAMPLE,       /* NHWC -> NHWC: slices, padding, resizing; see struct ad_resampling */
     AD_OP_DEPTH_TO_SPACE, /* NHWC -> NHWC, channels become blocks of pixels; see below */
+    AD_OP_REDUCE, /* NHWC: over c at each n,h,w. PLAIN: `outer` rows of `inner` elements to one each
+                   */
     AD_OP_COUNT
 };
 
@@ -81,6 +83,15 @@ struct ad_window {
     int32_t kh, kw, sh, sw, dh, dw;
     int32_t pt, pl, pb, pr;
     int32_t real_pb, real_pr;
+};
+
+enum ad_reduction {
+    AD_REDUCE_SUM,
+    AD_REDUCE_MEAN,
+    AD_REDUCE_MAX,
+    AD_REDUCE_MIN,
+    AD_REDUCE_PRODUCT,
+    AD_REDUCE_COUNT
 };
 
 /* RESAMPLE: along h, w and c (in this order) output i stands at (step * i + start) / unit of the
@@ -157,8 +168,9 @@ struct ad_op {
     float clamp_min, clamp_max; /* and limits behind it; -INFINITY, INFINITY when none */
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
-    int64_t outer, inner; /* CONCAT and SOFTMAX on PLAIN values */
-    int view_rank;        /* PERMUTE: the input's elements seen as view_dims, in memory order */
+    int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values */
+    enum ad_reduction reduction;
+    int view_rank; /* PERMUTE: the input's elements seen as view_dims, in memory order */
     int64_t view_dims[AD_MAX_RANK];
     int32_t perm[AD_MAX_RANK];
     int32_t block; /* SPACE_TO_DEPTH: 1..AD_MAX_BLOCK, divides height and width */

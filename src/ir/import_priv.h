@@ -56,6 +56,7 @@ enum ad_draft_kind {
                           */
     AD_D_DEPTH_TO_SPACE,
     AD_D_SHUFFLE,  /* channels: out k * block + g = in g * (channels / block) + k */
+    AD_D_REDUCE,   /* reduction; inner: the last so many elements of each row, 0: dim 1 of rank 4 */
     AD_D_RESAMPLE, /* positions along each dim, method, edge, fill, cubic, exclude_outside */
     AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
@@ -85,6 +86,8 @@ struct ad_draft_op {
     enum ad_method method;
     enum ad_edge edge;
     float fill, cubic;
+    enum ad_reduction reduction; /* REDUCE */
+    int64_t inner;
     bool exclude_outside;
     /* CONV: weight is a constant value of dims O,I/g,kh,kw. FC: of dims out,k, or k,out when
      * weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per row. */
@@ -256,12 +259,19 @@ ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arith
     ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
-    ad_import_softmax, ad_import_reducemean, ad_import_space_to_depth,
-    ad_import_depth_to_space; /* import_shape.c */
+    ad_import_softmax, ad_import_space_to_depth, ad_import_depth_to_space; /* import_shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
 
 ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
+
+ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
+    ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* import_reduce.c */
+
+/* `value` reduced over the axes of the mask, which stay as dims of 1. */
+AD_MUST_CHECK enum adaps_status ad_draft_reduce(struct ad_node *node, enum ad_reduction how,
+                                                unsigned mask, int value, int *out,
+                                                struct adaps_error *err);
 
 /* Elements start, start + step, ... of each dim, as many as count says (at least 1). */
 struct ad_slicing {

@@ -1,5 +1,4 @@
-/* Operators that only re-label or move elements, Concat, Softmax, and the mean over a feature map.
- */
+/* Operators that only re-label or move elements, Concat, Softmax. */
 #include "ir/import_priv.h"
 
 #include <inttypes.h>
@@ -340,41 +339,6 @@ enum adaps_status ad_import_softmax(struct ad_node *node, struct adaps_error *er
     value = op->output;
     if (moved)
         status = ad_draft_transpose(node, value, perm, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
-enum adaps_status ad_import_reducemean(struct ad_node *node, struct adaps_error *err)
-{
-    const int64_t *axes;
-    size_t count;
-    int64_t keep;
-    bool given;
-    unsigned mask;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < 18 ? 1 : 2, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = read_list(node, "axes", 18, &axes, &count, &given, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "keepdims", 1, &keep, err);
-    if (status != ADAPS_OK)
-        return status;
-    const struct ad_draft_value *in = ad_node_input(node, 0);
-    status = axes_mask(node, axes, count, in->rank, &mask, err);
-    if (status != ADAPS_OK)
-        return status;
-    if (in->rank != 4 || mask != 0xc)
-        return ad_node_fail(node, err,
-                            "only the mean over height and width (axes 2 and 3) of a "
-                            "rank 4 input is supported");
-    struct ad_draft_op *op;
-    int64_t dims[] = {in->dims[0], in->dims[1], 1, 1};
-    status = ad_draft_op(node, AD_D_GAP, 1, node->inputs, 4, dims, &op, err);
-    int value = status == ADAPS_OK ? op->output : -1;
-    if (status == ADAPS_OK && !keep)
-        status = ad_draft_reshape(node, value, 2, dims, &value, err);
     if (status == ADAPS_OK)
         ad_node_set(node, value);
     return status;

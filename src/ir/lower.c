@@ -616,6 +616,21 @@ static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
     return softmax;
 }
 
+static bool lower_reduce(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    bool channels = op->inner == 0;
+    struct ad_op *reduce = lower_simple(l, op, AD_OP_REDUCE, channels ? AD_NHWC : AD_PLAIN);
+    if (!reduce)
+        return false;
+    reduce->window = (struct ad_window){0};
+    reduce->reduction = op->reduction;
+    if (!channels) {
+        reduce->inner = op->inner;
+        reduce->outer = l->draft->values[op->output].elements;
+    }
+    return true;
+}
+
 /* Prefers a pair of formats between which nothing moves, then NHWC for feature maps. */
 static bool lower_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
 {
@@ -680,6 +695,8 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
         return lower_reshape(l, op);
     case AD_D_SPACE_TO_DEPTH:
         return lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
+    case AD_D_REDUCE:
+        return lower_reduce(l, op);
     case AD_D_RESAMPLE:
         return lower_resample(l, op);
     case AD_D_PAD:

@@ -135,6 +135,7 @@ static bool is_activated(enum ad_draft_kind kind)
     case AD_D_PRELU:
     case AD_D_UNARY:
     case AD_D_RESAMPLE:
+    case AD_D_REDUCE:
     case AD_D_PAD:
     case AD_D_AFFINE:
         return true;

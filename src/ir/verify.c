@@ -336,6 +336,23 @@ static enum adaps_status check_softmax(const struct check *c, const struct ad_va
     return ADAPS_OK;
 }
 
+static enum adaps_status check_reduce(const struct check *c, const struct ad_value *in,
+                                      const struct ad_value *out)
+{
+    const struct ad_op *op = c->op;
+    if ((unsigned)op->reduction >= AD_REDUCE_COUNT || in->format != out->format)
+        return fail(c, "reduction %d, or operands of two formats", (int)op->reduction);
+    if (out->format == AD_NHWC && (in->box.n != out->box.n || in->box.h != out->box.h ||
+                                   in->box.w != out->box.w || out->box.c != 1))
+        return fail(c, "the output is not one channel of the input's pixels");
+    if (out->format == AD_PLAIN &&
+        (op->outer < 1 || op->inner < 1 || elements(out) != op->outer || elements(in) % op->outer ||
+         elements(in) / op->outer != op->inner))
+        return fail(c, "%" PRId64 " rows of %" PRId64 " are not what is reduced", op->outer,
+                    op->inner);
+    return ADAPS_OK;
+}
+
 static enum adaps_status check_lrn(const struct check *c, const struct ad_value *in,
                                    const struct ad_value *out)
 {
@@ -500,6 +517,8 @@ static enum adaps_status check_kind(const struct check *c)
         return check_resample(c, in, out);
     case AD_OP_DEPTH_TO_SPACE:
         return check_depth_to_space(c, in, out);
+    case AD_OP_REDUCE:
+        return check_reduce(c, in, out);
     case AD_OP_COUNT:
         break;
     }

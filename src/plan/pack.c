@@ -128,6 +128,7 @@ static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan_
     m->beta = op->beta;
     m->block = op->block;
     m->channel_major = op->channel_major;
+    m->reduction = (uint32_t)op->reduction;
     if (op->kind == AD_OP_RESAMPLE && !pack_resampling(arena, &op->resampling, &m->resampling))
         return false;
     return pack_window(arena, &op->window, &m->window);

@@ -93,6 +93,7 @@ static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op
         .block = m->block,
         .channel_major = m->channel_major,
         .resampling = resampling_of(m->resampling),
+        .reduction = (enum ad_reduction)m->reduction,
     };
     if (!op->name || !op->type || !op->inputs)
         return ad_error_memory(err, "plan", strlen(m->name));

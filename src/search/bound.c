@@ -170,6 +170,8 @@ static int64_t shared_inputs(const struct ad_graph *graph, const struct ad_op *o
     int64_t whole = ad_region_elements(ad_region_whole(&graph->values[op->output]));
     int64_t operands = 0;
     switch (op->kind) {
+    case AD_OP_REDUCE:
+        return first->format == AD_NHWC ? out * first->box.c : op->outer * op->inner;
     case AD_OP_GAP:
     case AD_OP_FC:
         return first->box.n * ad_region_elements(ad_region_whole(first));

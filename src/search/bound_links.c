@@ -241,7 +241,8 @@ static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, i
 static bool reads_all_channels(const struct ad_graph *graph, const struct ad_op *op)
 {
     return op->kind == AD_OP_FC || (op->kind == AD_OP_CONV && op->groups == 1) ||
-           op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE || !ad_op_splits(graph, op);
+           op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE || op->kind == AD_OP_REDUCE ||
+           !ad_op_splits(graph, op);
 }
 
 /* A concat along channels is one item per operand; any other value is one. */

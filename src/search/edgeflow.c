@@ -35,6 +35,7 @@ static bool aggregates(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_GAP:
     case AD_OP_RESHAPE:
     case AD_OP_PERMUTE:
+    case AD_OP_REDUCE:
         return true;
     default:
         return false;
