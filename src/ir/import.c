@@ -110,6 +110,18 @@ bool ad_ir_operator_known(const char *op_type)
     return operator_of(op_type) != NULL;
 }
 
+/* Operators of quantised models, in either way of writing them. */
+static bool is_quantised(const char *type)
+{
+    static const char *const types[] = {
+        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
+        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Fills node->inputs from names. Nodes come in order, so that what has no value yet is an output
  * which its operator does not give. */
 static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error *err)
@@ -150,7 +162,11 @@ static enum adaps_status import_node(struct ad_draft *d, int index, struct adaps
     }
     const struct operator_row *row = operator_of(proto->op_type);
     if (!row)
-        return ad_node_fail(&node, err, "this operator is not supported");
+        return is_quantised(proto->op_type)
+                   ? ad_node_fail(&node, err,
+                                  "int8 models are not supported: that would take integer kernels "
+                                  "with scales and zero points; the float32 model runs")
+                   : ad_node_fail(&node, err, "this operator is not supported");
     if (node.opset < row->since)
         return ad_node_fail(&node, err, "its form of opset %d is not supported: %d or later is",
                             (int)node.opset, row->since);

@@ -25,19 +25,32 @@ CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13
          "resnet50-opset11-bn", "mobilenet_v2-opset13-bn", "mobilenet_v2-opset9",
          "inception_v3-opset13", "inception_v3-opset11-bn", "densenet121-opset13-bn",
          "squeezenet1_1-opset11", "mobilenet_v3_large-opset13-bn", "mobilenet_v3_small-opset14",
-         "yolov2-opset13", "hardcorenas-opset11", "hardcorenas-opset14-bn"]
+         "yolov2-opset13", "hardcorenas-opset11", "hardcorenas-opset14-bn",
+         "googlenet-opset13", "googlenet-opset11-bn", "shufflenet_v2_x1_0-opset13",
+         "mnasnet1_0-opset13-bn", "efficientnet_b0-opset13", "regnet_y_400mf-opset13",
+         "resnext50_32x4d-opset11", "wide_resnet50_2-opset13", "convnext_tiny-opset13",
+         "fcn_resnet50-opset11", "deeplabv3_mobilenet_v3_large-opset13",
+         "lraspp_mobilenet_v3_large-opset13"]
 SIDES = {"inception_v3": 299, "yolov2": MODULES["yolov2"].side}
 
 
 def build(name):
     """The module in eval mode; weights normal after He, statistics near those of the data."""
-    options = {"init_weights": False} if name in ("vgg16", "inception_v3") else {}
+    options = {"init_weights": False} if name in ("vgg16", "inception_v3", "googlenet") else {}
+    segmentation = hasattr(torchvision.models.segmentation, name)
+    if segmentation:
+        options = {"weights_backbone": None}
+    if name in ("inception_v3", "googlenet"):
+        options["transform_input"] = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make = MODULES.get(name) or getattr(torchvision.models, name)
+        make = MODULES.get(name) or getattr(
+            torchvision.models.segmentation if segmentation else torchvision.models, name)
         net = make(weights=None, **options)
     if name == "inception_v3":
         net.aux_logits, net.AuxLogits = False, None
+    if name == "googlenet":
+        net.aux_logits, net.aux1, net.aux2 = False, None, None
     for module in net.modules():
         if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
             fan_in = module.weight[0].numel()
@@ -48,6 +61,16 @@ def build(name):
             torch.nn.init.uniform_(module.weight, 0.5, 1.2)
             torch.nn.init.normal_(module.bias, 0, 0.1)
     return net.eval()
+
+
+class Only(torch.nn.Module):
+    """The one tensor of a segmentation network's answers."""
+    def __init__(self, net):
+        super().__init__()
+        self.net = net
+
+    def forward(self, x):
+        return self.net(x)["out"]
 
 
 def calibrate(net, x):
@@ -86,6 +109,8 @@ def main():
     os.makedirs(args.dir, exist_ok=True)
 
     net = build(name)
+    if hasattr(torchvision.models.segmentation, name):
+        net = Only(net).eval()
     side = SIDES.get(name, 224)
     x = torch.randn(1, 3, side, side)
     calibrate(net, x)
