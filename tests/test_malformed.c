@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,7 +246,7 @@ static const struct {
     {"weight of rank 3", weight_rank, "432 bytes of data for 36 elements"},
     {"weight of rank 4000", deep_rank, "'w' has rank 9"},
     {"weight of integers", weight_integers, "not of a float type"},
-    {"weight in no file", weight_outside, "external data"},
+    {"weight in no file", weight_outside, "external data: it has no 'location'"},
     {"bias too long", bias_long, "16 bytes of data for 5 elements"},
     {"node without operator", no_operator, "has no operator type"},
     {"unknown operator", unknown_operator, "(Convolution): this operator is not supported"},
@@ -403,6 +404,91 @@ static const struct {
     {"an empty graph alone", "\x3a\x00", 2, "IR version"},
 };
 
+/* --- data beside the model --- */
+
+static const struct {
+    const char *location, *offset, *length; /* NULL: not said */
+    int exit_status;
+    const char *reason;
+} outside[] = {
+    {"w.bin", NULL, NULL, 0, NULL},
+    {"w.bin", "0", "432", 0, NULL},
+    {"./w.bin", "0", "432", 0, NULL},
+    {"longer.bin", "16", "432", 0, NULL},
+    {"sub/w.bin", "0", "432", 0, NULL},
+    {"longer.bin", NULL, NULL, 3, "448 bytes of data for 108 elements"},
+    {"longer.bin", "20", "432", 3, "its bytes end behind the end of 'longer.bin'"},
+    {"longer.bin", "449", "0", 3, "its offset lies behind the end"},
+    {"w.bin", "-1", "432", 3, "its offset is no number: '-1'"},
+    {"w.bin", "18446744073709551616", "432", 3, "its offset is no number"},
+    {"w.bin", "0", "", 3, "its length is no number"},
+    {"w.bin", "0", "18446744073709551615", 3, "its bytes end behind the end"},
+    {"nowhere.bin", NULL, NULL, 3, "nowhere.bin: No such file"},
+    {"", NULL, NULL, 3, "'' is not below the model's folder"},
+    {NULL, NULL, NULL, 3, "it has no 'location'"},
+    {"/etc/hostname", NULL, NULL, 3, "is not below the model's folder"},
+    {"../w.bin", NULL, NULL, 3, "is not below the model's folder"},
+    {"sub/../../w.bin", NULL, NULL, 3, "is not below the model's folder"},
+    {"sub/..", NULL, NULL, 3, "is not below the model's folder"},
+    {"link.bin", NULL, NULL, 3, "symbolic links are not followed"},
+    {"linked/w.bin", NULL, NULL, 3, "linked/w.bin: "},
+    {"sub", NULL, NULL, 3, "sub: not a regular file"},
+    {"w.bin/x", NULL, NULL, 3, "w.bin/x: Not a directory"},
+};
+
+static void put(const char *name, const void *bytes, size_t size)
+{
+    char path[sizeof folder + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    ck_assert_int_eq(ad_file_replace(path, bytes, size, NULL), ADAPS_OK);
+}
+
+static void link_to(const char *target, const char *name)
+{
+    char path[sizeof folder + 32];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    unlink(path);
+    ck_assert_int_eq(symlink(target, path), 0);
+}
+
+static void add_entry(struct model *m, const char *key, const char *value)
+{
+    Onnx__StringStringEntryProto *e = ad_arena_alloc(&m->mb.arena, 1, sizeof *e);
+    onnx__string_string_entry_proto__init(e);
+    e->key = (char *)key;
+    e->value = (char *)value;
+    if (value)
+        m->w->external_data[m->w->n_external_data++] = e;
+}
+
+START_TEST(external_data)
+{
+    static const char bytes[448];
+    struct model m;
+    char sub[sizeof folder + 32];
+    size_t size;
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    ck_assert(mkdir(sub, 0700) == 0 || errno == EEXIST);
+    put("w.bin", bytes, 432);
+    put("sub/w.bin", bytes, 432);
+    put("longer.bin", bytes, 448);
+    link_to("w.bin", "link.bin");
+    link_to("sub", "linked");
+    make_model(&m);
+    m.w->has_raw_data = 0;
+    m.w->has_data_location = 1;
+    m.w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    m.w->external_data = ad_arena_alloc(&m.mb.arena, 3, sizeof(Onnx__StringStringEntryProto *));
+    add_entry(&m, "location", outside[_i].location);
+    add_entry(&m, "offset", outside[_i].offset);
+    add_entry(&m, "length", outside[_i].length);
+    uint8_t *packed = mb_pack(&m.mb, &size);
+    check_bytes("external data", packed, size, outside[_i].exit_status, outside[_i].reason);
+    ad_free(packed);
+    mb_fini(&m.mb);
+}
+END_TEST
+
 START_TEST(no_models)
 {
     check_bytes(files[_i].name, files[_i].bytes, files[_i].size, 3, files[_i].reason);
@@ -442,17 +528,19 @@ int main(void)
     tcase_add_loop_test(tc, no_models, 0, sizeof files / sizeof *files);
     tcase_add_loop_test(tc, broken_models, 0, sizeof models / sizeof *models);
     tcase_add_loop_test(tc, broken_nodes, 0, sizeof nodes / sizeof *nodes);
+    tcase_add_loop_test(tc, external_data, 0, sizeof outside / sizeof *outside);
     tcase_add_test(tc, cut_models);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);
     int failed = srunner_ntests_failed(runner);
     srunner_free(runner);
-    char path[sizeof folder + 32];
-    snprintf(path, sizeof path, "%s/m.onnx", folder);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/log", folder);
-    unlink(path);
-    rmdir(folder);
+    static const char *const made[] = {"m.onnx",   "log",    "w.bin", "sub/w.bin", "longer.bin",
+                                       "link.bin", "linked", "sub",   ""};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+        char path[sizeof folder + 32];
+        snprintf(path, sizeof path, "%s/%s", folder, made[i]);
+        remove(path);
+    }
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -30,17 +30,26 @@ static enum adaps_status new_file(const char *path, struct ad_onnx_file **out,
     return ADAPS_OK;
 }
 
-enum adaps_status ad_onnx_file_open(const char *path, struct ad_onnx_file **out,
-                                    struct adaps_error *err)
+/* Takes the descriptor (-1: errno says why not) over. */
+static enum adaps_status take_descriptor(const char *path, int fd, struct ad_onnx_file **out,
+                                         struct adaps_error *err)
 {
     struct ad_onnx_file *file;
     struct stat st;
+    int error = errno;
     enum adaps_status status = new_file(path, &file, err);
-    if (status != ADAPS_OK)
+    if (status != ADAPS_OK) {
+        if (fd >= 0)
+            close(fd);
         return status;
-    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (file->fd < 0 || fstat(file->fd, &st) != 0)
-        status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+    }
+    file->fd = fd;
+    if (fd >= 0 && fstat(fd, &st) != 0) {
+        error = errno;
+        fd = -1;
+    }
+    if (fd < 0)
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(error));
     else if (!S_ISREG(st.st_mode))
         status = ad_error_set(err, ADAPS_EINPUT, "%s: not a regular file", path);
     else if ((uintmax_t)st.st_size > PTRDIFF_MAX)
@@ -53,6 +62,76 @@ enum adaps_status ad_onnx_file_open(const char *path, struct ad_onnx_file **out,
     file->changed = st.st_mtim;
     *out = file;
     return ADAPS_OK;
+}
+
+enum adaps_status ad_onnx_file_open(const char *path, struct ad_onnx_file **out,
+                                    struct adaps_error *err)
+{
+    return take_descriptor(path, open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), out, err);
+}
+
+/* The folder of a file; -1 with errno. */
+static int open_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    char *folder = ad_strdup(path);
+    if (!folder)
+        return -1;
+    folder[slash == path ? 1 : slash - path] = '\0';
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    ad_free(folder);
+    return fd;
+}
+
+/* Opens `path` below the folder, which is closed, part by part. */
+static int open_below(int folder, char *path)
+{
+    char *rest, *part = strtok_r(path, "/", &rest);
+    while (folder >= 0 && part) {
+        char *next = strtok_r(NULL, "/", &rest);
+        int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | (next ? O_DIRECTORY : O_NONBLOCK);
+        int fd = openat(folder, part, flags), error = errno;
+        close(folder);
+        errno = error;
+        folder = fd;
+        part = next;
+    }
+    return folder;
+}
+
+/* Whether it stays below the folder that it starts from. */
+static bool stays_below(const char *path)
+{
+    if (!*path || *path == '/')
+        return false;
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strcmp(part, "..") == 0 || strncmp(part, "../", 3) == 0)
+            return false;
+    }
+    return true;
+}
+
+enum adaps_status ad_onnx_file_beside(const struct ad_onnx_file *model, const char *location,
+                                      struct ad_onnx_file **out, struct adaps_error *err)
+{
+    if (!stays_below(location))
+        return ad_error_set(err, ADAPS_EINPUT, "'%s' is not below the model's folder", location);
+    if (model->fd < 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: the model is no file", location);
+    char *path = ad_strdup(location);
+    if (!path)
+        return ad_error_memory(err, location, strlen(location));
+    errno = 0;
+    int fd = open_below(open_folder(model->path), path);
+    enum adaps_status status =
+        fd < 0 && errno == ELOOP
+            ? ad_error_set(err, ADAPS_EINPUT, "%s: symbolic links are not followed", location)
+            : take_descriptor(location, fd, out, err);
+    ad_free(path);
+    return status;
 }
 
 enum adaps_status ad_onnx_file_copy(const void *data, size_t size, const char *path,

@@ -12,6 +12,12 @@ struct ad_onnx_file;
 AD_MUST_CHECK enum adaps_status ad_onnx_file_open(const char *path, struct ad_onnx_file **out,
                                                   struct adaps_error *err);
 
+/* Opens a regular file by its path from the folder of `model`: neither absolute nor through "..",
+ * and without following symbolic links. ADAPS_EINPUT names the path; also for a model in memory. */
+AD_MUST_CHECK enum adaps_status ad_onnx_file_beside(const struct ad_onnx_file *model,
+                                                    const char *location, struct ad_onnx_file **out,
+                                                    struct adaps_error *err);
+
 /* The same for bytes in memory, which are copied; `path` is what messages call them. */
 AD_MUST_CHECK enum adaps_status ad_onnx_file_copy(const void *data, size_t size, const char *path,
                                                   struct ad_onnx_file **out,

@@ -3,6 +3,7 @@
 #include "onnx/model.h"
 #include "base/mem.h"
 #include "base/protobuf.h"
+#include "onnx/external.h"
 #include "onnx/skeleton.h"
 
 #include <inttypes.h>
@@ -114,6 +115,8 @@ static enum adaps_status parse(struct ad_onnx_file *file, struct ad_onnx_model *
     if (status == ADAPS_OK)
         status = check_nodes(model, err);
     if (status == ADAPS_OK)
+        status = ad_onnx_external_find(model, err);
+    if (status == ADAPS_OK)
         *out = model;
     else
         ad_onnx_free(model);
@@ -144,6 +147,9 @@ void ad_onnx_free(struct ad_onnx_model *model)
         return;
     ad_protobuf_free((ProtobufCMessage *)model->proto);
     ad_free(model->stored);
+    for (size_t i = 0; i < model->nexternals; i++)
+        ad_onnx_file_unref(model->externals[i].file);
+    ad_free(model->externals);
     ad_onnx_file_unref(model->file);
     ad_free(model);
 }

@@ -9,6 +9,11 @@
 
 struct ad_onnx_range;
 
+struct ad_onnx_external {
+    const char *location; /* as the model calls it */
+    struct ad_onnx_file *file;
+};
+
 /* A parsed file. Owns everything it hands out. Tensors of more than a few kilobytes of raw_data are
  * not in memory: proto has their place in the file (TensorProto.stored), which stays open. */
 struct ad_onnx_model {
@@ -17,7 +22,9 @@ struct ad_onnx_model {
     struct ad_onnx_file *file;
     struct ad_onnx_range *stored; /* by TensorProto.stored: the raw_data in the file */
     size_t nstored;
-    struct ad_digest digest; /* of the file's bytes */
+    struct ad_onnx_external *externals; /* files of external data that are open */
+    size_t nexternals, externals_room;
+    struct ad_digest digest; /* of the model file's bytes */
     int64_t opset;           /* of the default domain ("" or "ai.onnx") */
 };
 
@@ -44,8 +51,8 @@ struct ad_onnx_tensor {
 };
 
 /* Checks rank, element type, dims and that exactly the right number of bytes is there (raw_data or
- * typed fields; data inside the file only), and fills all of *out but the data. `what` names the
- * tensor in messages. model may be NULL for a proto of no model. */
+ * typed fields, or external data that has been found), and fills all of *out but the data. `what`
+ * names the tensor in messages. model may be NULL for a proto of no model. */
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_check(const struct ad_onnx_model *model,
                                                      const Onnx__TensorProto *proto,
                                                      const char *what, struct ad_onnx_tensor *out,

@@ -185,7 +185,7 @@ static enum adaps_status tensor_field(struct scan *s, const struct field *f, str
     bool is_raw = f->number == RAW_DATA && f->type == 2;
     bool large = is_raw && f->length > AD_ONNX_STORED_BYTES;
     if (is_raw)
-        *raw = (struct raw){large, {s->position, (size_t)f->length}};
+        *raw = (struct raw){large, {.offset = s->position, .size = (size_t)f->length}};
     if (large || f->number == STORED) {
         s->out->size = f->begin;
         return pass(s, f->length, false);

@@ -13,6 +13,7 @@
 struct ad_onnx_range {
     uint64_t offset;
     size_t size;
+    struct ad_onnx_file *file; /* borrowed; NULL: the model's own */
 };
 
 struct ad_onnx_skeleton {

@@ -239,6 +239,8 @@ static bool find_raw(const struct ad_onnx_model *model, const Onnx__TensorProto 
     bool found = model && proto->has_stored && proto->stored < model->nstored;
     if (found)
         *range = model->stored[proto->stored];
+    if (found && !range->file)
+        range->file = model->file;
     return found;
 }
 
@@ -248,17 +250,18 @@ static enum adaps_status check_data(const struct ad_onnx_model *model,
                                     struct adaps_error *err)
 {
     char buf[24];
-    struct ad_onnx_range raw = {0, proto->raw_data.len};
+    struct ad_onnx_range raw = {.size = proto->raw_data.len};
     if (raw_size(proto->data_type) == 0)
         return ad_error_set(err, ADAPS_EINPUT, "tensor '%s': element type %s is not supported",
                             what, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
-    if (proto->n_external_data > 0 ||
-        proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+    bool found = find_raw(model, proto, &raw);
+    if (!found && (proto->n_external_data > 0 ||
+                   proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL))
         return ad_error_set(err, ADAPS_EINPUT,
-                            "tensor '%s': its data is in another file (external data), which is "
-                            "not supported",
+                            "tensor '%s': its data is in another file (external data), and this "
+                            "model is none",
                             what);
-    if (find_raw(model, proto, &raw) || proto->has_raw_data) {
+    if (found || proto->has_raw_data) {
         size_t bytes;
         if (!ad_size_mul(count, raw_size(proto->data_type), &bytes) || raw.size != bytes)
             return ad_error_set(
@@ -304,7 +307,7 @@ enum adaps_status ad_onnx_tensor_decode(const struct ad_onnx_model *model,
         out->i = data;
     if (find_raw(model, proto, &raw))
         status =
-            read_raw(model->file, raw.offset, proto->data_type, 0, out->count, out->f, out->i, err);
+            read_raw(raw.file, raw.offset, proto->data_type, 0, out->count, out->f, out->i, err);
     else if (!proto->has_raw_data)
         decode_typed(proto, out);
     else if (out->is_float)
@@ -322,7 +325,7 @@ bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__Tensor
     struct ad_onnx_range raw;
     if (!is_float_type(proto->data_type) || !find_raw(model, proto, &raw))
         return false;
-    *out = (struct ad_onnx_stored){.file = model->file,
+    *out = (struct ad_onnx_stored){.file = raw.file,
                                    .offset = raw.offset,
                                    .count = raw.size / raw_size(proto->data_type),
                                    .type = proto->data_type};
