@@ -532,6 +532,12 @@ START_TEST(folded_shapes)
         {"Squeeze", "row,i0", "2x12"},
         {"Reshape", "row,im1", "2x12"},
         {"Concat", "i2,tw", "2x12"},
+        {"Min", "double,half", "2x12"},
+        {"Max", "half,i2", "2x12"},
+        {"Where", "less,a,b", "2x12"},
+        {"Where", "notmore,b,a", "2x12"},
+        {"Where", "same,a,b", "2x12"},
+        {"Range", "two,fourteen,ten", "2x12"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mb mb;
@@ -552,6 +558,21 @@ START_TEST(folded_shapes)
         mb_shape(&mb, "im3", MB_DIMS(-3));
         mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "row"), "value",
                        mb_integers(&mb, "", MB_DIMS(1, 2), row));
+        static const int64_t range[] = {2, 14, 10};
+        mb_shape(&mb, "a", MB_DIMS(6, 12));
+        mb_shape(&mb, "b", MB_DIMS(2, 5));
+        mb_shape(&mb, "bounds", MB_DIMS(0, 5));
+        mb_node(&mb, "Less", "i1,bounds", "less");
+        mb_node(&mb, "Greater", "bounds,i1", "more");
+        mb_node(&mb, "Not", "more", "notmore");
+        mb_node(&mb, "Equal", "bounds,five", "same");
+        mb_shape(&mb, "five", MB_DIMS(5));
+        mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "two"), "value",
+                       mb_integers(&mb, "", MB_SCALAR, range));
+        mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "fourteen"), "value",
+                       mb_integers(&mb, "", MB_SCALAR, range + 1));
+        mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "ten"), "value",
+                       mb_integers(&mb, "", MB_SCALAR, range + 2));
         Onnx__NodeProto *node = mb_node(&mb, cases[i].type, cases[i].inputs, "s");
         if (strcmp(cases[i].type, "Concat") == 0)
             mb_int(&mb, node, "axis", 0);

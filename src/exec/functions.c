@@ -5,6 +5,7 @@
 
 typedef double d2 __attribute__((vector_size(16)));
 typedef int64_t l2 __attribute__((vector_size(16)));
+typedef uint64_t u2 __attribute__((vector_size(16)));
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -60,7 +61,7 @@ INLINE d2 exponential(d2 x)
     x = choose(x > all(200), all(200), x);
     d2 t = x * all(0x1.71547652b82fep+0) + magic, n = t - magic;
     d2 r = x - n * all(0x1.62e42fee00000p-1) - n * all(0x1.a39ef35793c76p-33);
-    d2 power = (d2)(((l2)t - (l2)magic + 1023) << 52);
+    d2 power = (d2)(((u2)t - (u2)magic + 1023) << 52);
     return polynomial(taylor, 13, r) * power;
 }
 
@@ -69,9 +70,10 @@ INLINE d2 logarithm(d2 x)
 {
     static const double odd[] = {2.0 / 19, 2.0 / 17, 2.0 / 15, 2.0 / 13, 2.0 / 11,
                                  2.0 / 9,  2.0 / 7,  2.0 / 5,  2.0 / 3,  2.0};
-    const l2 root = (l2)all(0x1.6a09e667f3bcdp-1); /* sqrt(1/2) */
-    l2 above = ((l2)x - root) & (l2){~0xfffffffffffffLL, ~0xfffffffffffffLL};
-    d2 m = (d2)((l2)x - above), n = {(double)(above[0] >> 52), (double)(above[1] >> 52)};
+    const u2 root = (u2)all(0x1.6a09e667f3bcdp-1); /* sqrt(1/2) */
+    u2 above = ((u2)x - root) & (u2){~0xfffffffffffffULL, ~0xfffffffffffffULL};
+    d2 m = (d2)((u2)x - above);
+    d2 n = {(double)((int64_t)above[0] >> 52), (double)((int64_t)above[1] >> 52)};
     d2 s = (m - 1) / (m + 1);
     d2 y = n * all(0x1.62e42fefa39efp-1) + s * polynomial(odd, 10, s * s);
     y = choose(x > all(0x1p1000), x, y);

@@ -446,21 +446,28 @@ enum adaps_status ad_fold_slice(struct ad_node *node, int value, const struct ad
     return ad_draft_constant(node, &t, out, err);
 }
 
-enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *dims,
-                                 struct adaps_error *err)
+enum adaps_status ad_fold_stretched(struct ad_node *node, int value, int rank, const int64_t *dims,
+                                    struct ad_onnx_tensor *out, struct adaps_error *err)
 {
-    struct ad_draft_value in = *ad_node_input(node, 0);
+    struct ad_draft_value in = node->draft->values[value];
     const struct ad_onnx_tensor *data;
-    struct ad_onnx_tensor t;
     int64_t stride[AD_MAX_RANK];
-    enum adaps_status status = ad_draft_tensor(node->draft, node->inputs[0], &data, err);
+    enum adaps_status status = ad_draft_tensor(node->draft, value, &data, err);
     if (status == ADAPS_OK)
-        status = ad_fold_tensor(node, rank, dims, data->is_float, &t, err);
+        status = ad_fold_tensor(node, rank, dims, data->is_float, out, err);
     if (status != ADAPS_OK)
         return status;
     broadcast_strides(&in, rank, stride);
-    copy_strided(&t, data, stride, 0);
-    return finish(node, &t, err);
+    copy_strided(out, data, stride, 0);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *dims,
+                                 struct adaps_error *err)
+{
+    struct ad_onnx_tensor t;
+    enum adaps_status status = ad_fold_stretched(node, node->inputs[0], rank, dims, &t, err);
+    return status == ADAPS_OK ? finish(node, &t, err) : status;
 }
 
 enum adaps_status ad_fold_transpose(struct ad_node *node, int value, const int32_t *perm, int *out,
@@ -569,51 +576,26 @@ enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind ki
                                      struct adaps_error *err)
 {
     struct ad_draft_value va = node->draft->values[a], vb = node->draft->values[b];
-    const struct ad_onnx_tensor *ta, *tb;
-    struct ad_onnx_tensor t, x, y;
+    struct ad_onnx_tensor x = {0}, y = {0};
     int rank;
-    int64_t dims[AD_MAX_RANK], stride[AD_MAX_RANK];
-    enum adaps_status status = ad_draft_tensor(node->draft, a, &ta, err);
+    int64_t dims[AD_MAX_RANK];
+    if (!ad_broadcast_dims(&va, &vb, &rank, dims))
+        return ad_node_fail(node, err, "operands '%s' and '%s' do not fit each other", va.name,
+                            vb.name);
+    enum adaps_status status = ad_fold_stretched(node, a, rank, dims, &x, err);
     if (status == ADAPS_OK)
-        status = ad_draft_tensor(node->draft, b, &tb, err);
-    if (status != ADAPS_OK)
-        return status;
-    if (ta->is_float != tb->is_float || !ad_broadcast_dims(&va, &vb, &rank, dims))
-        return ad_node_fail(node, err,
-                            "operands '%s' and '%s' differ in type or do not fit each "
-                            "other",
-                            va.name, vb.name);
-    status = ad_fold_tensor(node, rank, dims, ta->is_float, &t, err);
-    if (status != ADAPS_OK)
-        return status;
-    status = ad_fold_tensor(node, rank, dims, ta->is_float, &x, err);
-    if (status == ADAPS_OK) {
-        status = ad_fold_tensor(node, rank, dims, ta->is_float, &y, err);
-        if (status != ADAPS_OK)
-            ad_onnx_tensor_fini(&x);
+        status = ad_fold_stretched(node, b, rank, dims, &y, err);
+    if (status == ADAPS_OK && x.is_float != y.is_float)
+        status = ad_node_fail(node, err, "operands '%s' and '%s' differ in type", va.name, vb.name);
+    for (size_t k = 0; k < x.count && status == ADAPS_OK; k++) {
+        if (x.is_float)
+            x.f[k] = compute_float(kind, x.f[k], y.f[k]);
+        else if (!compute_int(kind, x.i[k], y.i[k], &x.i[k]))
+            status = ad_node_fail(node, err, "the result of two integers is no 64-bit integer");
     }
-    if (status != ADAPS_OK) {
-        ad_onnx_tensor_fini(&t);
-        return status;
-    }
-    broadcast_strides(&va, rank, stride);
-    copy_strided(&x, ta, stride, 0);
-    broadcast_strides(&vb, rank, stride);
-    copy_strided(&y, tb, stride, 0);
-    for (size_t k = 0; k < t.count && status == ADAPS_OK; k++) {
-        if (t.is_float)
-            t.f[k] = compute_float(kind, x.f[k], y.f[k]);
-        else if (!compute_int(kind, x.i[k], y.i[k], &t.i[k]))
-            status = ad_node_fail(node, err,
-                                  "%" PRId64 " and %" PRId64 ": the result is no 64-bit "
-                                  "integer",
-                                  x.i[k], y.i[k]);
-    }
-    ad_onnx_tensor_fini(&x);
     ad_onnx_tensor_fini(&y);
-    if (status != ADAPS_OK) {
-        ad_onnx_tensor_fini(&t);
-        return status;
-    }
-    return finish(node, &t, err);
+    if (status == ADAPS_OK)
+        return finish(node, &x, err);
+    ad_onnx_tensor_fini(&x);
+    return status;
 }

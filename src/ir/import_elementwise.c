@@ -122,6 +122,8 @@ enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *e
 {
     const struct function_row *row = function_of(node->type);
     bool selu = strcmp(node->type, "Selu") == 0;
+    if (ad_node_constant(node, 0) && row->function == AD_FN_NEG)
+        return ad_import_constant_unary(node, err);
     float alpha = row->alpha, beta = row->beta;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)

@@ -263,6 +263,8 @@ ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
 
+ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
+    ad_import_range, ad_import_size;                              /* import_fold.c */
 ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
@@ -293,6 +295,10 @@ AD_MUST_CHECK enum adaps_status ad_draft_pad(struct ad_node *node, const char *m
 AD_MUST_CHECK enum adaps_status ad_fold_slice(struct ad_node *node, int value,
                                               const struct ad_slicing *slice, int *out,
                                               struct adaps_error *err);
+/* A copy of a constant stretched to these dims; the caller's (ad_onnx_tensor_fini). */
+AD_MUST_CHECK enum adaps_status ad_fold_stretched(struct ad_node *node, int value, int rank,
+                                                  const int64_t *dims, struct ad_onnx_tensor *out,
+                                                  struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *dims,
                                                struct adaps_error *err);
 
