@@ -3,10 +3,11 @@
 # them, the zoo's networks with their weights put into PyTorch modules, and the two trained networks
 # on the sample pictures.
 #
-#   tests/interop/interop.sh BUILD_DIR [CASE...]
+#   tests/interop/interop.sh BUILD_DIR [--quick | CASE...]
 #
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
-# digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all). Prints a line for each case and,
+# digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all); --quick: small networks, in less than
+# five minutes. Prints a line for each case and,
 # last, "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 usage, 77 a Python module
 # that is needed is not installed.
 # $PYTHON: the interpreter (/usr/bin/python3). Needs about 1.2 GB under $TMPDIR for VGG's file and
@@ -19,7 +20,7 @@ golden=$here/../golden
 python=${PYTHON:-/usr/bin/python3}
 
 if [ $# -lt 1 ]; then
-    echo "usage: $0 BUILD_DIR [CASE...]" >&2
+    echo "usage: $0 BUILD_DIR [--quick | CASE...]" >&2
     exit 2
 fi
 for program in adaps models/zoo; do
@@ -85,7 +86,11 @@ run_case() {
     esac
 }
 
-if [ $# -eq 0 ]; then
+if [ "${1-}" = --quick ]; then
+    exports=$("$python" "$here/torchvision_export.py" --list --quick) || exit 2
+    # shellcheck disable=SC2086
+    set -- denoise digit-3 digit-7 zoo-hardcorenas $exports
+elif [ $# -eq 0 ]; then
     exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
     nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
     # shellcheck disable=SC2086

@@ -2,10 +2,10 @@
 """Exports PyTorch networks with seeded random weights, an input and PyTorch's answer: torchvision's,
 and those of zoo_modules.py.
 
-    torchvision_export.py --list
+    torchvision_export.py --list [--quick]
     torchvision_export.py CASE DIR
 
---list prints the cases, one a line: NAME-opsetN[-bn]. A case writes DIR/m.onnx, DIR/in.npy and
+--list prints the cases, one a line: NAME-opsetN[-bn]; with --quick those of small networks. A case writes DIR/m.onnx, DIR/in.npy and
 DIR/expected.npy. "-bn": batch normalisation stays as nodes of its own; otherwise the exporter folds
 it. Nothing is downloaded. Needs Debian's python3-torch and python3-torchvision.
 """
@@ -31,6 +31,9 @@ CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13
          "resnext50_32x4d-opset11", "wide_resnet50_2-opset13", "convnext_tiny-opset13",
          "fcn_resnet50-opset11", "deeplabv3_mobilenet_v3_large-opset13",
          "lraspp_mobilenet_v3_large-opset13"]
+QUICK = ["alexnet-opset9", "mobilenet_v2-opset13-bn", "squeezenet1_1-opset11",
+         "mobilenet_v3_small-opset14", "googlenet-opset13", "shufflenet_v2_x1_0-opset13",
+         "efficientnet_b0-opset13", "mnasnet1_0-opset13-bn", "lraspp_mobilenet_v3_large-opset13"]
 SIDES = {"inception_v3": 299, "yolov2": MODULES["yolov2"].side}
 
 
@@ -94,12 +97,13 @@ def calibrate(net, x):
 def main():
     parser = argparse.ArgumentParser(description="Export torchvision networks to ONNX.")
     parser.add_argument("--list", action="store_true", help="print the cases and stop")
+    parser.add_argument("--quick", action="store_true", help="with --list: small networks")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("case", nargs="?", choices=CASES, metavar="CASE")
     parser.add_argument("dir", nargs="?", metavar="DIR")
     args = parser.parse_args()
     if args.list:
-        print("\n".join(CASES))
+        print("\n".join(QUICK if args.quick else CASES))
         return
     if not args.dir:
         parser.error("a CASE and a DIR are needed")
