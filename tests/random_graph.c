@@ -1,3 +1,5 @@
+/* Builder and generator are one file, of more than 800 lines, because they share what they know of a
+ * graph under construction. */
 #include "random_graph.h"
 
 #include <math.h>

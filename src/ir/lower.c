@@ -26,8 +26,8 @@ static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format
     return box;
 }
 
-static int add_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
-                     const int64_t *dims, enum ad_format format)
+int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+                   const int64_t *dims, enum ad_format format)
 {
     size_t size = strlen(name) + strlen(suffix) + 1;
     char *full = ad_arena_alloc(&l->graph->arena, size, 1);
@@ -45,7 +45,7 @@ static int add_value(struct ad_lowering *l, const char *name, const char *suffix
 
 /* A value for what the draft calls `v`, remembered as its form in this format. The draft's name is
  * kept by the value that the file means; others that stand for steps towards it get a number. */
-static int add_result(struct ad_lowering *l, int v, enum ad_format format)
+int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format)
 {
     const struct ad_draft_value *d = &l->draft->values[v];
     const struct ad_name *name = ad_names_find(&l->draft->names, d->name);
@@ -55,7 +55,7 @@ static int add_result(struct ad_lowering *l, int v, enum ad_format format)
         named = named || l->draft->outputs[i] == v;
     if (!named)
         snprintf(suffix, sizeof suffix, ":%d", v);
-    int out = add_value(l, d->name, suffix, d->rank, d->dims, format);
+    int out = ad_lower_value(l, d->name, suffix, d->rank, d->dims, format);
     l->lowered[v].in[format] = out;
     return out;
 }
@@ -63,9 +63,9 @@ static int add_result(struct ad_lowering *l, int v, enum ad_format format)
 /* --- ops --- */
 
 /* An op whose parameters are those of the draft's (NULL: none), computing value `output`. */
-static struct ad_op *add_op(struct ad_lowering *l, const struct ad_draft_op *from,
-                            enum ad_op_kind kind, const char *name, const char *type, int ninputs,
-                            const int *inputs, int output)
+struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
+                          enum ad_op_kind kind, const char *name, const char *type, int ninputs,
+                          const int *inputs, int output)
 {
     struct ad_arena *arena = &l->graph->arena;
     int *copy = ad_arena_alloc(arena, (size_t)ninputs, sizeof *copy);
@@ -108,13 +108,13 @@ static struct ad_op *add_op(struct ad_lowering *l, const struct ad_draft_op *fro
 }
 
 /* The same elements in the same order under other dims: one RESHAPE, however many there were. */
-static int add_reshape(struct ad_lowering *l, int from, int to)
+int ad_lower_reshape(struct ad_lowering *l, int from, int to)
 {
     int producer = l->values[from].producer;
     if (producer >= 0 && l->ops[producer].kind == AD_OP_RESHAPE)
         from = l->ops[producer].inputs[0];
     const char *name = l->values[to].name;
-    return add_op(l, NULL, AD_OP_RESHAPE, name, "Reshape", 1, &from, to) ? to : -1;
+    return ad_lower_op(l, NULL, AD_OP_RESHAPE, name, "Reshape", 1, &from, to) ? to : -1;
 }
 
 /* The logical dims in the order in which they lie in memory. */
@@ -158,8 +158,8 @@ static int add_permute(struct ad_lowering *l, const char *type, int from, const 
     int32_t view_perm[AD_MAX_RANK] = {0};
     int rank = a->rank;
     if (permute_view(rank, a->dims, perm, a->format, l->values[to].format, view, view_perm))
-        return add_reshape(l, from, to);
-    struct ad_op *op = add_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, type, 1, &from, to);
+        return ad_lower_reshape(l, from, to);
+    struct ad_op *op = ad_lower_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, type, 1, &from, to);
     if (!op)
         return -1;
     op->view_rank = rank;
@@ -174,7 +174,8 @@ static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 static int convert(struct ad_lowering *l, int from, enum ad_format format)
 {
     const struct ad_value *v = &l->values[from];
-    int to = add_value(l, v->name, format == AD_NHWC ? ":nhwc" : ":nchw", v->rank, v->dims, format);
+    int to =
+        ad_lower_value(l, v->name, format == AD_NHWC ? ":nhwc" : ":nchw", v->rank, v->dims, format);
     return to < 0 ? -1 : add_permute(l, "Layout", from, in_order, to);
 }
 
@@ -185,14 +186,14 @@ static int add_constant_value(struct ad_lowering *l, int v, int rank, enum ad_fo
     for (int i = 0; i < rank; i++)
         dims[i] = i < rank - d->rank ? 1 : d->dims[i - (rank - d->rank)];
     int weight = ad_lower_constant(l, v, rank, format);
-    int out = weight < 0 ? -1 : add_value(l, d->name, "", rank, dims, format);
+    int out = weight < 0 ? -1 : ad_lower_value(l, d->name, "", rank, dims, format);
     if (out >= 0)
         l->values[out].constant = weight;
     return out;
 }
 
 /* Draft value v in this format, converted once. */
-static int get(struct ad_lowering *l, int v, enum ad_format format)
+int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format)
 {
     struct ad_lowered *lowered = &l->lowered[v];
     if (lowered->in[format] >= 0)
@@ -213,14 +214,14 @@ static int get_nhwc_operand(struct ad_lowering *l, int v)
 {
     const struct ad_draft_value *d = &l->draft->values[v];
     if (d->rank == 4)
-        return get(l, v, AD_NHWC);
+        return ad_lower_get(l, v, AD_NHWC);
     if (d->constant)
         return add_constant_value(l, v, 4, AD_NHWC);
     int64_t dims[4] = {1, 1, 1, 1};
     memcpy(dims + 4 - d->rank, d->dims, (size_t)d->rank * sizeof *dims);
-    int from = get(l, v, AD_PLAIN);
-    int wide = from < 0 ? -1 : add_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
-    if (wide < 0 || add_reshape(l, from, wide) < 0)
+    int from = ad_lower_get(l, v, AD_PLAIN);
+    int wide = from < 0 ? -1 : ad_lower_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
+    if (wide < 0 || ad_lower_reshape(l, from, wide) < 0)
         return -1;
     return convert(l, wide, AD_NHWC);
 }
@@ -228,12 +229,12 @@ static int get_nhwc_operand(struct ad_lowering *l, int v)
 /* --- operators --- */
 
 /* One input in, one output out, both in `format`. */
-static struct ad_op *lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
-                                  enum ad_op_kind kind, enum ad_format format)
+struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
+                              enum ad_op_kind kind, enum ad_format format)
 {
-    int in = get(l, op->inputs[0], format);
-    int out = in < 0 ? -1 : add_result(l, op->output, format);
-    return out < 0 ? NULL : add_op(l, op, kind, op->name, op->type, 1, &in, out);
+    int in = ad_lower_get(l, op->inputs[0], format);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, format);
+    return out < 0 ? NULL : ad_lower_op(l, op, kind, op->name, op->type, 1, &in, out);
 }
 
 /* The mean of every row, for a mean over the whole map: devices that have some of the rows each
@@ -244,9 +245,10 @@ static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, in
     const struct ad_value *v = &l->values[in];
     const struct ad_box box = v->box;
     const int64_t dims[] = {box.n, box.c, box.h, 1};
-    int out = add_value(l, l->draft->values[op->output].name, ":rows", 4, dims, AD_NHWC);
+    int out = ad_lower_value(l, l->draft->values[op->output].name, ":rows", 4, dims, AD_NHWC);
     struct ad_op *rows =
-        out < 0 ? NULL : add_op(l, NULL, AD_OP_AVGPOOL, l->values[out].name, op->type, 1, &in, out);
+        out < 0 ? NULL
+                : ad_lower_op(l, NULL, AD_OP_AVGPOOL, l->values[out].name, op->type, 1, &in, out);
     if (rows)
         rows->window =
             (struct ad_window){.kh = 1, .kw = (int32_t)box.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
@@ -255,11 +257,12 @@ static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, in
 
 static bool lower_gap(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    int in = get(l, op->inputs[0], AD_NHWC);
+    int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
     if (in >= 0 && l->values[in].box.h > 1 && l->values[in].box.w > 1)
         in = add_row_means(l, op, in);
-    int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
-    struct ad_op *gap = out < 0 ? NULL : add_op(l, op, AD_OP_GAP, op->name, op->type, 1, &in, out);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_NHWC);
+    struct ad_op *gap =
+        out < 0 ? NULL : ad_lower_op(l, op, AD_OP_GAP, op->name, op->type, 1, &in, out);
     if (gap)
         gap->window = (struct ad_window){0};
     return gap;
@@ -275,7 +278,7 @@ static bool is_global(const struct ad_lowering *l, const struct ad_draft_op *op)
 
 static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
+    struct ad_op *conv = ad_lower_simple(l, op, AD_OP_CONV, AD_NHWC);
     if (!conv)
         return false;
     conv->weight = ad_lower_filters(l, op);
@@ -286,100 +289,11 @@ static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
     return !op->bias || conv->bias >= 0;
 }
 
-/* A transposed convolution is a convolution whose outputs are whole blocks of pixels, cropped: what
- * reaches output stride * i + r are taps stride * j + r of the kernel, of the inputs i - j. One for
- * one axis: `taps` of them, of which the first reaches `lead` rows before output 0 of what is kept.
- */
-struct transposed {
-    int64_t taps, lead, crop, blocks;
-};
-
-static struct transposed transposed_axis(int64_t k, int64_t s, int64_t d, int64_t crop, int64_t in,
-                                         int64_t out)
-{
-    struct transposed t = {.taps = (d * (k - 1) + s) / s};
-    int64_t skipped = crop / s < t.taps - 1 ? crop / s : t.taps - 1;
-    t.lead = t.taps - 1 - skipped;
-    t.crop = crop - skipped * s;
-    t.blocks = (out + t.crop + s - 1) / s;
-    int64_t least = in + t.lead - t.taps + 1; /* without padding behind */
-    t.blocks = t.blocks < least ? least : t.blocks;
-    return t;
-}
-
-static bool lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    const struct ad_draft_value in = l->draft->values[op->inputs[0]];
-    const struct ad_draft_value out = l->draft->values[op->output];
-    const struct ad_window *w = &op->window;
-    struct transposed h = transposed_axis(w->kh, w->sh, w->dh, w->pt, in.dims[2], out.dims[2]);
-    struct transposed v = transposed_axis(w->kw, w->sw, w->dw, w->pl, in.dims[3], out.dims[3]);
-    int64_t places = (int64_t)w->sh * w->sw;
-    int64_t dims[4] = {in.dims[0], op->rows * places, h.blocks, v.blocks};
-    bool major = op->groups > 1; /* groups want their outputs together; else pixels do */
-    struct ad_draft_op plain = *op;
-    plain.function = AD_FN_NONE;
-    plain.clamp_min = -INFINITY;
-    plain.clamp_max = INFINITY;
-    int from = get(l, op->inputs[0], AD_NHWC);
-    int wide = from < 0 ? -1 : add_value(l, out.name, ":blocks", 4, dims, AD_NHWC);
-    struct ad_op *conv =
-        wide < 0 ? NULL : add_op(l, &plain, AD_OP_CONV, op->name, op->type, 1, &from, wide);
-    if (!conv)
-        return false;
-    int32_t behind_h = (int32_t)(h.blocks - in.dims[2] - h.lead + h.taps - 1);
-    int32_t behind_v = (int32_t)(v.blocks - in.dims[3] - v.lead + v.taps - 1);
-    conv->window = (struct ad_window){
-        (int32_t)h.taps, (int32_t)v.taps, 1,        1,        1,        1,
-        (int32_t)h.lead, (int32_t)v.lead, behind_h, behind_v, behind_h, behind_v};
-    int weight = ad_lower_transposed(l, op, h.taps, v.taps, major);
-    int bias = op->bias && weight >= 0 ? ad_lower_repeated(l, op, places, major) : -1;
-    int result = weight < 0 || (op->bias && bias < 0) ? -1 : add_result(l, op->output, AD_NHWC);
-    conv = &l->ops[l->nops - 1];
-    conv->weight = weight;
-    conv->bias = bias;
-    struct ad_op *space =
-        result < 0 ? NULL
-                   : add_op(l, op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, result);
-    if (!space)
-        return false;
-    space->groups = 1;
-    space->channel_major = major;
-    space->window =
-        (struct ad_window){.sh = w->sh, .sw = w->sw, .pt = (int32_t)h.crop, .pl = (int32_t)v.crop};
-    return true;
-}
-
-static bool lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    struct ad_op *space = lower_simple(l, op, AD_OP_DEPTH_TO_SPACE, AD_NHWC);
-    if (space) {
-        space->window = (struct ad_window){.sh = op->block, .sw = op->block};
-        space->block = 0;
-    }
-    return space;
-}
-
-static bool lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    static const int32_t perm[] = {0, 1, 2, 4, 3};
-    struct ad_op *shuffle = lower_simple(l, op, AD_OP_PERMUTE, AD_NHWC);
-    if (!shuffle)
-        return false;
-    struct ad_box box = l->values[shuffle->output].box;
-    const int64_t view[] = {box.n, box.h, box.w, op->block, box.c / op->block};
-    shuffle->view_rank = 5;
-    shuffle->block = 0;
-    memcpy(shuffle->view_dims, view, sizeof view);
-    memcpy(shuffle->perm, perm, sizeof perm);
-    return true;
-}
-
 /* A per-channel affine map as a depthwise convolution of one tap. */
 static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     int64_t channels = l->draft->values[op->inputs[0]].dims[1];
-    struct ad_op *conv = lower_simple(l, op, AD_OP_CONV, AD_NHWC);
+    struct ad_op *conv = ad_lower_simple(l, op, AD_OP_CONV, AD_NHWC);
     if (!conv)
         return false;
     conv->window = (struct ad_window){.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
@@ -388,97 +302,6 @@ static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *
     if (conv->weight >= 0 && op->bias)
         conv->bias = ad_lower_rows(l, op->name, ":bias", channels, op->bias, 0);
     return conv->weight >= 0 && (!op->bias || conv->bias >= 0);
-}
-
-/* A RESAMPLE in the graph, of NHWC values; `axes` are the draft's dims along h, w, c, -1 for none.
- */
-static struct ad_op *add_resample(struct ad_lowering *l, const struct ad_draft_op *op, int in,
-                                  int out, const int axes[3])
-{
-    struct ad_op *r = add_op(l, op, AD_OP_RESAMPLE, op->name, op->type, 1, &in, out);
-    if (!r)
-        return NULL;
-    r->window = (struct ad_window){0};
-    r->resampling = (struct ad_resampling){.method = op->method,
-                                           .edge = op->edge,
-                                           .fill = op->fill,
-                                           .cubic = op->cubic,
-                                           .exclude_outside = op->exclude_outside};
-    for (int i = 0; i < 3; i++)
-        r->resampling.axis[i] =
-            axes[i] < 0 ? (struct ad_positions){1, 0, 1} : op->positions[axes[i]];
-    return r;
-}
-
-static bool positions_move(const struct ad_lowering *l, const struct ad_draft_op *op, int i)
-{
-    const struct ad_positions *p = &op->positions[i];
-    const struct ad_draft_value *values = l->draft->values;
-    return values[op->inputs[0]].dims[i] != values[op->output].dims[i] || p->start != 0 ||
-           p->step != p->unit;
-}
-
-/* Dim i of `from`, PLAIN, which has these dims: seen as the columns of a map of as many rows as
- * there are elements before it, and of channels behind it. */
-static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int from, int rank,
-                        int64_t *dims, int i, bool last, int to)
-{
-    static const int columns[3] = {-1, 0, -1};
-    struct ad_draft_op one = *op;
-    const char *name = l->values[to].name;
-    int64_t map[4] = {1, 1, 1, dims[i]};
-    for (int k = 0; k < rank; k++)
-        map[k < i ? 2 : 1] *= k == i ? 1 : dims[k];
-    int wide = add_value(l, name, ":map", 4, map, AD_NHWC);
-    if (wide < 0 || add_reshape(l, from, wide) < 0)
-        return -1;
-    dims[i] = map[3] = l->draft->values[op->output].dims[i];
-    int done = add_value(l, name, ":resampled", 4, map, AD_NHWC);
-    one.positions[0] = op->positions[i];
-    if (!last) {
-        one.function = AD_FN_NONE;
-        one.clamp_min = -INFINITY;
-        one.clamp_max = INFINITY;
-    }
-    return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
-}
-
-/* Rank 4 without a change of the batch as it is; else dim by dim. */
-static bool lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    static const int nhwc[3] = {2, 3, 1};
-    const struct ad_draft_value d = l->draft->values[op->inputs[0]];
-    bool mixes = op->method >= AD_METHOD_LINEAR;
-    if (d.rank == 4 && !positions_move(l, op, 0) && !(mixes && positions_move(l, op, 1))) {
-        int in = get(l, op->inputs[0], AD_NHWC);
-        int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
-        return out >= 0 && add_resample(l, op, in, out, nhwc);
-    }
-    int64_t dims[AD_MAX_RANK];
-    memcpy(dims, d.dims, sizeof dims);
-    int at = get(l, op->inputs[0], AD_PLAIN);
-    int out = at < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
-    int left = 0;
-    for (int i = 0; i < d.rank; i++)
-        left += positions_move(l, op, i);
-    for (int i = 0; i < d.rank && out >= 0 && at >= 0; i++)
-        if (positions_move(l, op, i))
-            at = resample_dim(l, op, at, d.rank, dims, i, --left == 0, out);
-    return out >= 0 && at >= 0 && add_reshape(l, at, out) >= 0;
-}
-
-/* Zeros around the pixels that no window has taken over. */
-static bool lower_pad(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    static const int nhwc[3] = {2, 3, 1};
-    struct ad_draft_op pad = *op;
-    for (int i = 0; i < 4; i++)
-        pad.positions[i] = (struct ad_positions){1, 0, 1};
-    pad.positions[2].start = -op->window.pt;
-    pad.positions[3].start = -op->window.pl;
-    int in = get(l, op->inputs[0], AD_NHWC);
-    int out = in < 0 ? -1 : add_result(l, op->output, AD_NHWC);
-    return out >= 0 && add_resample(l, &pad, in, out, nhwc);
 }
 
 /* A constant value of dims 1 x rows x 1 ... for a PLAIN operand. */
@@ -493,7 +316,7 @@ static int row_operand(struct ad_lowering *l, const char *name, const char *suff
         return -1;
     l->weights[weight].row_elements = rows; /* an operand is one row */
     l->weights[weight].rows = 1;
-    int v = add_value(l, name, suffix, rank, dims, AD_PLAIN);
+    int v = ad_lower_value(l, name, suffix, rank, dims, AD_PLAIN);
     if (v >= 0)
         l->values[v].constant = weight;
     return v;
@@ -504,14 +327,14 @@ static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
     const struct ad_draft_value *d = &l->draft->values[op->output];
     if (d->rank == 4)
         return lower_as_depthwise(l, op);
-    int x[2] = {get(l, op->inputs[0], AD_PLAIN), -1}, y[2];
+    int x[2] = {ad_lower_get(l, op->inputs[0], AD_PLAIN), -1}, y[2];
     if (x[0] >= 0)
         x[1] = row_operand(l, op->name, ":scale", d->rank, op->rows, op->scale);
-    y[0] = x[1] < 0 ? -1 : add_value(l, d->name, ":scaled", d->rank, d->dims, AD_PLAIN);
+    y[0] = x[1] < 0 ? -1 : ad_lower_value(l, d->name, ":scaled", d->rank, d->dims, AD_PLAIN);
     y[1] = y[0] < 0 ? -1 : row_operand(l, op->name, ":bias", d->rank, op->rows, op->bias);
-    int out = y[1] < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
-    return out >= 0 && add_op(l, NULL, AD_OP_MUL, op->name, op->type, 2, x, y[0]) &&
-           add_op(l, op, AD_OP_ADD, op->name, op->type, 2, y, out);
+    int out = y[1] < 0 ? -1 : ad_lower_result(l, op->output, AD_PLAIN);
+    return out >= 0 && ad_lower_op(l, NULL, AD_OP_MUL, op->name, op->type, 2, x, y[0]) &&
+           ad_lower_op(l, op, AD_OP_ADD, op->name, op->type, 2, y, out);
 }
 
 static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
@@ -524,14 +347,15 @@ static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
         before && before->kind == AD_D_RESHAPE ? &values[before->inputs[0]] : NULL;
     if (map && map->rank == 4 && map->dims[0] == values[v].dims[0] &&
         format_of(l, before->inputs[0]) == AD_NHWC) { /* Flatten of a feature map */
-        in = get(l, before->inputs[0], AD_NHWC);
+        in = ad_lower_get(l, before->inputs[0], AD_NHWC);
         c = map->dims[1];
         hw = map->dims[2] * map->dims[3];
     } else {
-        in = get(l, v, AD_PLAIN);
+        in = ad_lower_get(l, v, AD_PLAIN);
     }
-    int out = in < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
-    struct ad_op *fc = out < 0 ? NULL : add_op(l, op, AD_OP_FC, op->name, op->type, 1, &in, out);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_PLAIN);
+    struct ad_op *fc =
+        out < 0 ? NULL : ad_lower_op(l, op, AD_OP_FC, op->name, op->type, 1, &in, out);
     if (!fc)
         return false;
     fc->weight = ad_lower_matrix(l, op, c, hw);
@@ -571,12 +395,12 @@ static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *o
             format = AD_NHWC;
     for (int k = 0; k < 2; k++) {
         in[k] = format == AD_NHWC ? get_nhwc_operand(l, op->inputs[k])
-                                  : get(l, op->inputs[k], AD_PLAIN);
+                                  : ad_lower_get(l, op->inputs[k], AD_PLAIN);
         if (in[k] < 0)
             return false;
     }
-    int out = add_result(l, op->output, format);
-    return out >= 0 && add_op(l, op, binary_kind(op->kind), op->name, op->type, 2, in, out);
+    int out = ad_lower_result(l, op->output, format);
+    return out >= 0 && ad_lower_op(l, op, binary_kind(op->kind), op->name, op->type, 2, in, out);
 }
 
 static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
@@ -587,11 +411,11 @@ static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
     if (!in)
         return no_memory(l, "operands") >= 0;
     for (int k = 0; k < op->ninputs; k++)
-        if ((in[k] = get(l, op->inputs[k], format)) < 0)
+        if ((in[k] = ad_lower_get(l, op->inputs[k], format)) < 0)
             return false;
-    int out = add_result(l, op->output, format);
+    int out = ad_lower_result(l, op->output, format);
     struct ad_op *concat =
-        out < 0 ? NULL : add_op(l, op, AD_OP_CONCAT, op->name, op->type, op->ninputs, in, out);
+        out < 0 ? NULL : ad_lower_op(l, op, AD_OP_CONCAT, op->name, op->type, op->ninputs, in, out);
     if (concat && format == AD_PLAIN) {
         concat->outer = 1;
         for (int i = 0; i < op->axis; i++)
@@ -606,7 +430,8 @@ static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
     const struct ad_draft_value *d = &l->draft->values[op->output];
     bool over_channels =
         d->rank == 4 && op->axis == 1 && (!op->flatten || d->dims[2] * d->dims[3] == 1);
-    struct ad_op *softmax = lower_simple(l, op, AD_OP_SOFTMAX, over_channels ? AD_NHWC : AD_PLAIN);
+    struct ad_op *softmax =
+        ad_lower_simple(l, op, AD_OP_SOFTMAX, over_channels ? AD_NHWC : AD_PLAIN);
     if (softmax && !over_channels) {
         softmax->outer = 1;
         for (int i = 0; i < op->axis; i++)
@@ -614,21 +439,6 @@ static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
         softmax->inner = d->elements / softmax->outer;
     }
     return softmax;
-}
-
-static bool lower_reduce(struct ad_lowering *l, const struct ad_draft_op *op)
-{
-    bool channels = op->inner == 0;
-    struct ad_op *reduce = lower_simple(l, op, AD_OP_REDUCE, channels ? AD_NHWC : AD_PLAIN);
-    if (!reduce)
-        return false;
-    reduce->window = (struct ad_window){0};
-    reduce->reduction = op->reduction;
-    if (!channels) {
-        reduce->inner = op->inner;
-        reduce->outer = l->draft->values[op->output].elements;
-    }
-    return true;
 }
 
 /* Prefers a pair of formats between which nothing moves, then NHWC for feature maps. */
@@ -640,16 +450,16 @@ static bool lower_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
     int32_t view_perm[AD_MAX_RANK];
     if (permute_view(d->rank, d->dims, op->perm, from, AD_PLAIN, view, view_perm))
         to = AD_PLAIN;
-    int in = get(l, op->inputs[0], from);
-    int out = in < 0 ? -1 : add_result(l, op->output, to);
+    int in = ad_lower_get(l, op->inputs[0], from);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, to);
     return out >= 0 && add_permute(l, op->type, in, op->perm, out) >= 0;
 }
 
 static bool lower_reshape(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    int in = get(l, op->inputs[0], AD_PLAIN);
-    int out = in < 0 ? -1 : add_result(l, op->output, AD_PLAIN);
-    return out >= 0 && add_reshape(l, in, out) >= 0;
+    int in = ad_lower_get(l, op->inputs[0], AD_PLAIN);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_PLAIN);
+    return out >= 0 && ad_lower_reshape(l, in, out) >= 0;
 }
 
 static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
@@ -658,16 +468,16 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_CONV:
         return lower_conv(l, op);
     case AD_D_CONV_TRANSPOSE:
-        return lower_conv_transpose(l, op);
+        return ad_lower_conv_transpose(l, op);
     case AD_D_DEPTH_TO_SPACE:
-        return lower_depth_to_space(l, op);
+        return ad_lower_depth_to_space(l, op);
     case AD_D_SHUFFLE:
-        return lower_shuffle(l, op);
+        return ad_lower_shuffle(l, op);
     case AD_D_MAXPOOL:
-        return lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
+        return ad_lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
     case AD_D_AVGPOOL:
         return is_global(l, op) ? lower_gap(l, op)
-                                : lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC) != NULL;
+                                : ad_lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC) != NULL;
     case AD_D_GAP:
         return lower_gap(l, op);
     case AD_D_FC:
@@ -682,25 +492,25 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_PRELU:
         return lower_elementwise(l, op);
     case AD_D_UNARY:
-        return lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
+        return ad_lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
     case AD_D_CONCAT:
         return lower_concat(l, op);
     case AD_D_SOFTMAX:
         return lower_softmax(l, op);
     case AD_D_LRN:
-        return lower_simple(l, op, AD_OP_LRN, AD_NHWC);
+        return ad_lower_simple(l, op, AD_OP_LRN, AD_NHWC);
     case AD_D_TRANSPOSE:
         return lower_transpose(l, op);
     case AD_D_RESHAPE:
         return lower_reshape(l, op);
     case AD_D_SPACE_TO_DEPTH:
-        return lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
+        return ad_lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
     case AD_D_REDUCE:
-        return lower_reduce(l, op);
+        return ad_lower_reduce(l, op);
     case AD_D_RESAMPLE:
-        return lower_resample(l, op);
+        return ad_lower_resample(l, op);
     case AD_D_PAD:
-        return lower_pad(l, op);
+        return ad_lower_pad(l, op);
     case AD_D_AFFINE:
         return lower_affine(l, op);
     }
@@ -853,7 +663,7 @@ static bool lower_inputs(struct ad_lowering *l)
     const struct ad_draft *d = l->draft;
     for (int i = 0; i < d->ninputs; i++) {
         int v = d->inputs[i];
-        if (add_result(l, v, d->values[v].rank == 4 ? AD_NHWC : AD_PLAIN) < 0)
+        if (ad_lower_result(l, v, d->values[v].rank == 4 ? AD_NHWC : AD_PLAIN) < 0)
             return false;
     }
     return true;

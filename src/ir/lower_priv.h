@@ -23,6 +23,35 @@ struct ad_lowering {
 
 /* All return an index, or -1 with the error filled. */
 
+/* --- lower.c --- */
+
+/* A value named name + suffix. */
+int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+                   const int64_t *dims, enum ad_format format);
+/* A value for what the draft calls `v`, remembered as its form in this format. */
+int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format);
+/* Draft value v in this format, converted once. */
+int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format);
+/* An op with the parameters of the draft's (NULL: none), computing value `output`; NULL without
+ * memory. It stays where it is until the next one is added. */
+struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
+                          enum ad_op_kind kind, const char *name, const char *type, int ninputs,
+                          const int *inputs, int output);
+/* One input in, one output out, both in `format`. */
+struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
+                              enum ad_op_kind kind, enum ad_format format);
+/* Value `to` is `from` under other dims. */
+int ad_lower_reshape(struct ad_lowering *l, int from, int to);
+
+/* --- lower_pieces.c: false with the error filled --- */
+
+bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_pad(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_reduce(struct ad_lowering *l, const struct ad_draft_op *op);
+
 /* --- lower_weights.c --- */
 
 /* A weight of rows x row_elements in memory; *data is where to put them. */
