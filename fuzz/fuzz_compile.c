@@ -6,7 +6,7 @@
 #include "ir/import.h"
 #include "plan/plan.h"
 
-#define COMPILE_MAX_OPS 24       /* larger graphs take too long for fuzzing */
+#define COMPILE_MAX_OPS 40       /* larger graphs take too long for fuzzing */
 #define COMPILE_MAX_ELEMENTS 1e8 /* of a value */
 
 static void compile_cluster(struct ad_cluster *cluster)

@@ -248,6 +248,36 @@ static void opset_six(struct mb *mb)
     mb_output(mb, "y");
 }
 
+/* What slices, resizes, spreads, reduces and normalises. */
+static void pieces(struct mb *mb)
+{
+    mb_init(mb, 18);
+    mb_input(mb, "x", MB_DIMS(1, 4, 6, 6));
+    mb_weights(mb, "w", MB_DIMS(4, 2, 3, 3), NULL);
+    mb_weights(mb, "v", MB_DIMS(4), NULL);
+    mb_weights(mb, "scales", MB_DIMS(4), (const float[]){1, 1, 2, 0.5f});
+    mb_shape(mb, "pads", MB_DIMS(0, 0, 1, 0, 0, 0, 0, 2));
+    mb_shape(mb, "lengths", MB_DIMS(1, 3));
+    mb_shape(mb, "first", MB_DIMS(0));
+    mb_shape(mb, "last", MB_DIMS(-1));
+    mb_shape(mb, "axis", MB_DIMS(1));
+    mb_shape(mb, "list", MB_DIMS(2, 0, 1));
+    Onnx__NodeProto *transposed = mb_node(mb, "ConvTranspose", "x,w,", "t");
+    mb_ints(mb, transposed, "strides", MB_DIMS(2, 1));
+    mb_ints(mb, transposed, "pads", MB_DIMS(1, 0, 0, 1));
+    mb_int(mb, transposed, "group", 2);
+    mb_node(mb, "InstanceNormalization", "t,v,v", "n");
+    mb_string(mb, mb_node(mb, "Pad", "n,pads", "p"), "mode", "reflect");
+    mb_string(mb, mb_node(mb, "Resize", "p,,scales", "r"), "mode", "linear");
+    mb_int(mb, mb_node(mb, "Split", "r,lengths", "a,b"), "axis", 1);
+    mb_int(mb, mb_node(mb, "Gather", "b,list", "c"), "axis", 1);
+    mb_node(mb, "Slice", "c,first,last,axis", "d");
+    mb_node(mb, "ReduceMax", "d,axis", "e");
+    mb_node(mb, "Sub", "e,a", "f");
+    mb_int(mb, mb_node(mb, "LogSoftmax", "f", "y"), "axis", 3);
+    mb_output(mb, "y");
+}
+
 /* Activations by name and spelled out, and both spellings of space-to-depth. */
 static void activations(struct mb *mb)
 {
@@ -389,7 +419,7 @@ static void make_networks(void)
         {"branches", branches, true},     {"shapes", shapes, false},
         {"old-opset", old_opset, false},  {"constants", constants, false},
         {"opset-six", opset_six, false},  {"activations", activations, true},
-        {"stored", stored, false},
+        {"stored", stored, false},        {"pieces", pieces, true},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;
