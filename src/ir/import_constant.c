@@ -49,17 +49,6 @@ static void copy_element(struct ad_onnx_tensor *out, size_t to, const struct ad_
         out->i[to] = in->i[from];
 }
 
-/* The folded tensor becomes output 0. */
-static enum adaps_status finish(struct ad_node *node, struct ad_onnx_tensor *tensor,
-                                struct adaps_error *err)
-{
-    int value;
-    enum adaps_status status = ad_draft_constant(node, tensor, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
 /* A list attribute of Constant (value_ints, value_floats) or one number of it. */
 static enum adaps_status constant_list(struct ad_node *node, const Onnx__AttributeProto *attr,
                                        bool is_float, bool list, struct adaps_error *err)
@@ -75,7 +64,7 @@ static enum adaps_status constant_list(struct ad_node *node, const Onnx__Attribu
         else
             t.i[k] = list ? attr->ints[k] : attr->i;
     }
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }
 
 enum adaps_status ad_import_constant(struct ad_node *node, struct adaps_error *err)
@@ -129,7 +118,7 @@ enum adaps_status ad_import_constant_of_shape(struct ad_node *node, struct adaps
     for (size_t k = 0; status == ADAPS_OK && fill.count && k < t.count; k++)
         copy_element(&t, k, &fill, 0);
     ad_onnx_tensor_fini(&fill);
-    return status == ADAPS_OK ? finish(node, &t, err) : status;
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
 enum adaps_status ad_import_shape(struct ad_node *node, struct adaps_error *err)
@@ -153,7 +142,7 @@ enum adaps_status ad_import_shape(struct ad_node *node, struct adaps_error *err)
         return status;
     for (int64_t k = 0; k < count; k++)
         t.i[k] = in.dims[start + k];
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }
 
 /* Input k as a constant of any type. */
@@ -241,7 +230,7 @@ enum adaps_status ad_import_gather(struct ad_node *node, struct adaps_error *err
             for (int64_t i = 0; i < inner; i++)
                 copy_element(&t, to++, data, (size_t)((o * length + from) * inner + i));
         }
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }
 
 enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
@@ -290,7 +279,7 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
         else
             t.i[k] = in->is_float ? (int64_t)v : in->i[k];
     }
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }
 
 /* --- Slice --- */
@@ -467,7 +456,7 @@ enum adaps_status ad_fold_expand(struct ad_node *node, int rank, const int64_t *
 {
     struct ad_onnx_tensor t;
     enum adaps_status status = ad_fold_stretched(node, node->inputs[0], rank, dims, &t, err);
-    return status == ADAPS_OK ? finish(node, &t, err) : status;
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
 enum adaps_status ad_fold_transpose(struct ad_node *node, int value, const int32_t *perm, int *out,
@@ -520,7 +509,7 @@ enum adaps_status ad_fold_concat(struct ad_node *node, int axis, struct adaps_er
                 copy_element(&t, (size_t)(o * inner + at + i), part, (size_t)(o * length + i));
         at += length;
     }
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }
 
 /* --- arithmetic of two operands --- */
@@ -595,7 +584,7 @@ enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind ki
     }
     ad_onnx_tensor_fini(&y);
     if (status == ADAPS_OK)
-        return finish(node, &x, err);
+        return ad_node_fold(node, &x, err);
     ad_onnx_tensor_fini(&x);
     return status;
 }

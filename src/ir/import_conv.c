@@ -272,18 +272,40 @@ static enum adaps_status check_groups(struct ad_node *node, int64_t groups, int6
     return ADAPS_OK;
 }
 
+/* What convolutions of both kinds read: input, group, filters. */
+static enum adaps_status read_operands(struct ad_node *node, int *source, int *filters,
+                                       int64_t *groups, struct ad_window *w,
+                                       struct adaps_error *err)
+{
+    enum adaps_status status = ad_node_arity(node, 2, 3, err);
+    if (status == ADAPS_OK)
+        status = need_map(node, source, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "group", 1, groups, err);
+    return status == ADAPS_OK ? read_filters(node, filters, w, err) : status;
+}
+
+/* And what they become: `op` has its input and dimensions. */
+static enum adaps_status finish_conv(struct ad_node *node, struct ad_draft_op *op,
+                                     const struct ad_window *w, int64_t groups, int filters,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    op->window = *w;
+    op->groups = (int32_t)groups;
+    op->weight = filters;
+    op->rows = node->draft->values[op->output].dims[1];
+    if (ad_node_has(node, 2))
+        status = read_row_vector(node, 2, "bias", op->rows, &op->bias, err);
+    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
+}
+
 enum adaps_status ad_import_conv(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_window w = {0}, extra = {0};
     int64_t groups, out_h, out_w;
     int source, filters = -1;
-    enum adaps_status status = ad_node_arity(node, 2, 3, err);
-    if (status == ADAPS_OK)
-        status = need_map(node, &source, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "group", 1, &groups, err);
-    if (status == ADAPS_OK)
-        status = read_filters(node, &filters, &w, err);
+    enum adaps_status status = read_operands(node, &source, &filters, &groups, &w, err);
     if (status != ADAPS_OK)
         return status;
     const struct ad_draft_value *values = node->draft->values;
@@ -299,15 +321,7 @@ enum adaps_status ad_import_conv(struct ad_node *node, struct adaps_error *err)
     int64_t dims[] = {in->dims[0], rows, out_h, out_w};
     struct ad_draft_op *op;
     status = ad_draft_op(node, AD_D_CONV, 1, &source, 4, dims, &op, err);
-    if (status != ADAPS_OK)
-        return status;
-    op->window = w;
-    op->groups = (int32_t)groups;
-    op->weight = filters;
-    op->rows = rows;
-    if (ad_node_has(node, 2))
-        status = read_row_vector(node, 2, "bias", rows, &op->bias, err);
-    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
+    return status == ADAPS_OK ? finish_conv(node, op, &w, groups, filters, err) : status;
 }
 
 /* Output length of one axis of a transposed convolution, and what is cropped from its beginning. */
@@ -396,13 +410,7 @@ enum adaps_status ad_import_conv_transpose(struct ad_node *node, struct adaps_er
     struct ad_window w = {0};
     int64_t groups, out[2];
     int source, filters = -1;
-    enum adaps_status status = ad_node_arity(node, 2, 3, err);
-    if (status == ADAPS_OK)
-        status = need_map(node, &source, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "group", 1, &groups, err);
-    if (status == ADAPS_OK)
-        status = read_filters(node, &filters, &w, err);
+    enum adaps_status status = read_operands(node, &source, &filters, &groups, &w, err);
     if (status != ADAPS_OK)
         return status;
     struct ad_draft_value in = node->draft->values[source], k = node->draft->values[filters];
@@ -418,15 +426,7 @@ enum adaps_status ad_import_conv_transpose(struct ad_node *node, struct adaps_er
     int64_t dims[] = {in.dims[0], rows, out[0], out[1]};
     struct ad_draft_op *op;
     status = ad_draft_op(node, AD_D_CONV_TRANSPOSE, 1, &source, 4, dims, &op, err);
-    if (status != ADAPS_OK)
-        return status;
-    op->window = w;
-    op->groups = (int32_t)groups;
-    op->weight = filters;
-    op->rows = rows;
-    if (ad_node_has(node, 2))
-        status = read_row_vector(node, 2, "bias", rows, &op->bias, err);
-    return status == ADAPS_OK ? set_map(node, op->output, err) : status;
+    return status == ADAPS_OK ? finish_conv(node, op, &w, groups, filters, err) : status;
 }
 
 /* Where a pool reads nothing but its own pixel it is no operator at all. */

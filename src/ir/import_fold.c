@@ -4,17 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The tensor becomes output 0. */
-static enum adaps_status finish(struct ad_node *node, struct ad_onnx_tensor *tensor,
-                                struct adaps_error *err)
-{
-    int value;
-    enum adaps_status status = ad_draft_constant(node, tensor, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
 /* All inputs as constants, `count` of them, stretched to what they have in common; the caller frees
  * them, also after a failure. */
 static enum adaps_status operands(struct ad_node *node, int count, struct ad_onnx_tensor *out,
@@ -80,7 +69,7 @@ enum adaps_status ad_import_comparison(struct ad_node *node, struct adaps_error 
         t.i[i] = holds(node->type, order(&in[0], &in[1], i), !in[0].is_float && in[0].i[i],
                        !in[1].is_float && in[1].i[i]);
     free_operands(2, in);
-    return status == ADAPS_OK ? finish(node, &t, err) : status;
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
 enum adaps_status ad_import_not(struct ad_node *node, struct adaps_error *err)
@@ -92,7 +81,7 @@ enum adaps_status ad_import_not(struct ad_node *node, struct adaps_error *err)
     for (size_t i = 0; status == ADAPS_OK && i < t.count; i++)
         t.i[i] = !t.i[i];
     if (status == ADAPS_OK)
-        return finish(node, &t, err);
+        return ad_node_fold(node, &t, err);
     free_operands(1, &t);
     return status;
 }
@@ -112,7 +101,7 @@ enum adaps_status ad_import_constant_unary(struct ad_node *node, struct adaps_er
             t.i[i] = (int64_t) - (uint64_t)t.i[i];
     }
     if (status == ADAPS_OK)
-        return finish(node, &t, err);
+        return ad_node_fold(node, &t, err);
     free_operands(1, &t);
     return status;
 }
@@ -134,7 +123,7 @@ enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
             t.i[i] = from->i[i];
     }
     free_operands(3, in);
-    return status == ADAPS_OK ? finish(node, &t, err) : status;
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
 /* start, start + delta, ... before limit. */
@@ -162,7 +151,7 @@ enum adaps_status ad_import_range(struct ad_node *node, struct adaps_error *err)
             t.i[i] = (int64_t)((uint64_t)in[0].i[0] + (uint64_t)i * (uint64_t)in[2].i[0]);
     }
     free_operands(3, in);
-    return status == ADAPS_OK ? finish(node, &t, err) : status;
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
 enum adaps_status ad_import_size(struct ad_node *node, struct adaps_error *err)
@@ -174,5 +163,5 @@ enum adaps_status ad_import_size(struct ad_node *node, struct adaps_error *err)
     if (status != ADAPS_OK)
         return status;
     t.i[0] = ad_node_input(node, 0)->elements;
-    return finish(node, &t, err);
+    return ad_node_fold(node, &t, err);
 }

@@ -175,6 +175,9 @@ AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
 
 /* The node's output 0 (k) is this value, which then has its name. */
 void ad_node_set(struct ad_node *node, int value);
+/* The tensor, as a constant, becomes output 0; it is taken over as by ad_draft_constant(). */
+AD_MUST_CHECK enum adaps_status ad_node_fold(struct ad_node *node, struct ad_onnx_tensor *tensor,
+                                             struct adaps_error *err);
 void ad_node_set_output(struct ad_node *node, size_t k, int value);
 
 /* Checks the tensor of a constant value without decoding it. */

@@ -167,6 +167,16 @@ void ad_node_set(struct ad_node *node, int value)
     ad_node_set_output(node, 0, value);
 }
 
+enum adaps_status ad_node_fold(struct ad_node *node, struct ad_onnx_tensor *tensor,
+                               struct adaps_error *err)
+{
+    int value;
+    enum adaps_status status = ad_draft_constant(node, tensor, &value, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, value);
+    return status;
+}
+
 /* The file's own bytes, when they are in memory, float32 in this machine's order and suitably
  * aligned. */
 static bool borrow(struct ad_const *k)
