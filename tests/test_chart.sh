@@ -45,7 +45,7 @@ status 3 "compare: what is no model" sh "$compare" --only simulated -o res broke
 
 # Measured within a bed; a second time the cell takes the place of the first, and another is added.
 for rates in 1000 "100 1000"; do
-    status 0 "compare: the measured part, $rates mbit" sh "$compare" --only measured --devices 2 --no-check \
+    status 0 "compare: the measured part, $rates mbit" sh "$compare" --only measured --devices 2 --no-check --bed --no-shares \
         --bed --bed=relay --rates "$rates" --strategies auto,single --rounds 1 --runs 1 --budget 0.3s -o res \
         "$src/models/digits.onnx"
 done
