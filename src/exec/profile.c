@@ -261,15 +261,21 @@ static double typical(double *values, int n)
     return values[n / 4];
 }
 
-/* How much longer passes take than their tasks because of the emulated speed. */
+#define FEW_PASSES 8
+
+/* How much longer passes take than their tasks because of the emulated speed. A pause that was too
+ * long shortens the next: of few passes the sums count. */
 static double stretch(const struct bench *b)
 {
-    double ratio[MAX_PASSES];
+    double ratio[MAX_PASSES], total = 0, work = 0;
     if (!(b->options->speed > 0 && b->options->speed < 1))
         return 1;
-    for (int i = 0; i < b->passes; i++)
+    for (int i = 0; i < b->passes; i++) {
         ratio[i] = b->total[i] / b->work[i];
-    return typical(ratio, b->passes);
+        total += b->total[i];
+        work += b->work[i];
+    }
+    return b->passes < FEW_PASSES ? total / work : ad_stats_median(ratio, (size_t)b->passes);
 }
 
 static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
