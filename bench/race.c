@@ -127,24 +127,26 @@ static struct race_time infer(struct race *race)
                               (double)(race_cpu_ns() - cpu) * 1e-9};
 }
 
-/* One inference, layer by layer. Of one thread a layer's time is its processor time, when that is
- * less: what others had of the processor meanwhile does not count. */
+/* One inference, layer by layer; an addition's time is in that of what it adds to. Of one thread a
+ * layer's time is its processor time, when that is less: what others had of the processor meanwhile
+ * does not count. */
 static void time_layers(struct race *race, int round)
 {
     static const struct ad_transport none = {0};
     struct adaps_error err;
     int64_t last = race_cpu_ns();
     ad_engine_feed(race->engine, 0, race->input.data);
-    for (int i = 0; i < race->plan->graph->nops; i++) {
+    const struct ad_program *program = &race->plan->schedule.programs[0];
+    for (int i = 0; i < program->nsteps; i++) {
         int64_t begin, end, before = last;
+        size_t op = (size_t)program->tasks[program->steps[i].first_task].op;
         if (ad_engine_step(race->engine, i, &none, &err) != ADAPS_OK)
             fail("", &err);
         ad_engine_times(race->engine, i, &begin, &end);
         last = race_cpu_ns();
         if (race->threads == 1 && last - before < end - begin)
             end = begin + last - before;
-        race->layers[(size_t)i * (size_t)race->rounds + (size_t)round] =
-            (double)(end - begin) * 1e-9;
+        race->layers[op * (size_t)race->rounds + (size_t)round] = (double)(end - begin) * 1e-9;
     }
 }
 
