@@ -4,12 +4,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum adaps_status ad_draft_unary(struct ad_node *node, int value, struct ad_draft_op **out,
+                                 struct adaps_error *err)
+{
+    struct ad_draft_value in = node->draft->values[value];
+    return ad_draft_op(node, AD_D_UNARY, 1, &value, in.rank, in.dims, out, err);
+}
+
 static enum adaps_status clamp(struct ad_node *node, float lo, float hi, struct adaps_error *err)
 {
-    const struct ad_draft_value *in = ad_node_input(node, 0);
     struct ad_draft_op *op;
-    enum adaps_status status =
-        ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
+    enum adaps_status status = ad_draft_unary(node, node->inputs[0], &op, err);
     if (status != ADAPS_OK)
         return status;
     op->clamp_min = lo + 0.0f; /* -0 as +0: a plan file does not tell them apart */
@@ -105,10 +110,8 @@ static const struct function_row *function_of(const char *type)
 static enum adaps_status apply(struct ad_node *node, enum ad_function function, float alpha,
                                float beta, struct adaps_error *err)
 {
-    const struct ad_draft_value *in = ad_node_input(node, 0);
     struct ad_draft_op *op;
-    enum adaps_status status =
-        ad_draft_op(node, AD_D_UNARY, 1, node->inputs, in->rank, in->dims, &op, err);
+    enum adaps_status status = ad_draft_unary(node, node->inputs[0], &op, err);
     if (status != ADAPS_OK)
         return status;
     op->function = function;
@@ -232,6 +235,26 @@ static enum ad_draft_kind binary_of(const char *type)
     return row->kind;
 }
 
+enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
+                                  int *out, struct adaps_error *err)
+{
+    const struct ad_draft_value *values = node->draft->values;
+    const int inputs[2] = {a, b};
+    int rank;
+    int64_t dims[AD_MAX_RANK];
+    if (!ad_broadcast_dims(&values[a], &values[b], &rank, dims)) {
+        char x[128], y[128];
+        return ad_node_fail(node, err, "operands of %s and %s do not fit each other",
+                            ad_dims_format(values[a].rank, values[a].dims, x, sizeof x),
+                            ad_dims_format(values[b].rank, values[b].dims, y, sizeof y));
+    }
+    struct ad_draft_op *op;
+    enum adaps_status status = ad_draft_op(node, kind, 2, inputs, rank, dims, &op, err);
+    if (status == ADAPS_OK)
+        *out = op->output;
+    return status;
+}
+
 /* Output 0 is a op b, folded where both are constants. */
 static enum adaps_status combine(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
                                  struct adaps_error *err)
@@ -243,20 +266,11 @@ static enum adaps_status combine(struct ad_node *node, enum ad_draft_kind kind, 
         return ad_fold_arithmetic(node, kind, a, b, err);
     for (int k = 0; k < 2 && status == ADAPS_OK; k++)
         status = need_float(node, inputs[k], err);
-    if (status != ADAPS_OK)
-        return status;
-    int rank;
-    int64_t dims[AD_MAX_RANK];
-    if (!ad_broadcast_dims(&values[a], &values[b], &rank, dims)) {
-        char x[128], y[128];
-        return ad_node_fail(node, err, "operands of %s and %s do not fit each other",
-                            ad_dims_format(values[a].rank, values[a].dims, x, sizeof x),
-                            ad_dims_format(values[b].rank, values[b].dims, y, sizeof y));
-    }
-    struct ad_draft_op *op;
-    status = ad_draft_op(node, kind, 2, inputs, rank, dims, &op, err);
+    int value;
     if (status == ADAPS_OK)
-        ad_node_set(node, op->output);
+        status = ad_draft_binary(node, kind, a, b, &value, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, value);
     return status;
 }
 

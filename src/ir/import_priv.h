@@ -319,6 +319,14 @@ AD_MUST_CHECK enum adaps_status ad_fold_transpose(struct ad_node *node, int valu
 AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind kind,
                                                    int a, int b, struct adaps_error *err);
 
+/* A new UNARY op of `value`, of its dims; the caller says which function or bounds. */
+AD_MUST_CHECK enum adaps_status ad_draft_unary(struct ad_node *node, int value,
+                                               struct ad_draft_op **out, struct adaps_error *err);
+
+/* *out: a new value, a op b, broadcast. Not folded. Fails where the dims do not fit. */
+AD_MUST_CHECK enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind,
+                                                int a, int b, int *out, struct adaps_error *err);
+
 /* Dims of a and b broadcast numpy-style; false when they do not. */
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,
                        int64_t *dims);

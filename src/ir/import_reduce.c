@@ -11,31 +11,13 @@
 static enum adaps_status unary(struct ad_node *node, enum ad_function function, int value, int *out,
                                struct adaps_error *err)
 {
-    struct ad_draft_value in = node->draft->values[value];
     struct ad_draft_op *op;
-    enum adaps_status status = ad_draft_op(node, AD_D_UNARY, 1, &value, in.rank, in.dims, &op, err);
+    enum adaps_status status = ad_draft_unary(node, value, &op, err);
     if (status != ADAPS_OK)
         return status;
     op->function = function;
     *out = op->output;
     return ADAPS_OK;
-}
-
-static enum adaps_status binary(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
-                                int *out, struct adaps_error *err)
-{
-    const struct ad_draft_value *values = node->draft->values;
-    const int inputs[] = {a, b};
-    int64_t dims[AD_MAX_RANK];
-    int rank;
-    struct ad_draft_op *op;
-    if (!ad_broadcast_dims(&values[a], &values[b], &rank, dims))
-        return ad_node_fail(node, err, "operands '%s' and '%s' do not fit each other",
-                            values[a].name, values[b].name);
-    enum adaps_status status = ad_draft_op(node, kind, 2, inputs, rank, dims, &op, err);
-    if (status == ADAPS_OK)
-        *out = op->output;
-    return status;
 }
 
 static enum adaps_status number(struct ad_node *node, float value, int *out,
@@ -55,7 +37,7 @@ static enum adaps_status with_number(struct ad_node *node, enum ad_draft_kind ki
 {
     int k;
     enum adaps_status status = number(node, x, &k, err);
-    return status == ADAPS_OK ? binary(node, kind, value, k, out, err) : status;
+    return status == ADAPS_OK ? ad_draft_binary(node, kind, value, k, out, err) : status;
 }
 
 /* --- one reduction --- */
@@ -217,25 +199,31 @@ static enum adaps_status finish(struct ad_node *node, int value, unsigned mask, 
     return status;
 }
 
+/* What reductions read beside their input, whose axes were an attribute before opset `since`. */
+static enum adaps_status read_reduction(struct ad_node *node, int64_t since, unsigned *mask,
+                                        int64_t *keep, struct adaps_error *err)
+{
+    enum adaps_status status = ad_node_arity(node, 1, node->opset < since ? 1 : 2, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status == ADAPS_OK)
+        status = read_axes(node, since, mask, err);
+    return status == ADAPS_OK ? ad_node_int(node, "keepdims", 1, keep, err) : status;
+}
+
 enum adaps_status ad_import_reduce(struct ad_node *node, struct adaps_error *err)
 {
     const struct reduction_row *row = row_of(node->type);
     int64_t keep, since = strcmp(node->type, "ReduceSum") == 0 ? 13 : 18;
     unsigned mask = 0;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < since ? 1 : 2, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = read_axes(node, since, &mask, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "keepdims", 1, &keep, err);
+    enum adaps_status status = read_reduction(node, since, &mask, &keep, err);
     if (status != ADAPS_OK)
         return status;
     int value = node->inputs[0];
     if (row->before != AD_FN_NONE)
         status = unary(node, row->before, value, &value, err);
     else if (row->square)
-        status = binary(node, AD_D_MUL, value, value, &value, err);
+        status = ad_draft_binary(node, AD_D_MUL, value, value, &value, err);
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, row->how, mask, value, &value, err);
     if (status == ADAPS_OK && row->behind != AD_FN_NONE)
@@ -249,7 +237,7 @@ static enum adaps_status log_sum(struct ad_node *node, unsigned mask, int value,
 {
     enum adaps_status status = ad_draft_reduce(node, AD_REDUCE_MAX, mask, value, most, err);
     if (status == ADAPS_OK)
-        status = binary(node, AD_D_SUB, value, *most, less, err);
+        status = ad_draft_binary(node, AD_D_SUB, value, *most, less, err);
     if (status == ADAPS_OK)
         status = unary(node, AD_FN_EXP, *less, log, err);
     if (status == ADAPS_OK)
@@ -262,17 +250,11 @@ enum adaps_status ad_import_log_sum_exp(struct ad_node *node, struct adaps_error
     int64_t keep;
     unsigned mask = 0;
     int most, less, log;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < 18 ? 1 : 2, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = read_axes(node, 18, &mask, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "keepdims", 1, &keep, err);
+    enum adaps_status status = read_reduction(node, 18, &mask, &keep, err);
     if (status == ADAPS_OK)
         status = log_sum(node, mask, node->inputs[0], &most, &less, &log, err);
     if (status == ADAPS_OK)
-        status = binary(node, AD_D_ADD, log, most, &log, err);
+        status = ad_draft_binary(node, AD_D_ADD, log, most, &log, err);
     return status == ADAPS_OK ? finish(node, log, mask, keep, err) : status;
 }
 
@@ -296,7 +278,7 @@ enum adaps_status ad_import_log_softmax(struct ad_node *node, struct adaps_error
     if (status == ADAPS_OK)
         status = log_sum(node, mask, node->inputs[0], &most, &less, &log, err);
     if (status == ADAPS_OK)
-        status = binary(node, AD_D_SUB, less, log, &log, err);
+        status = ad_draft_binary(node, AD_D_SUB, less, log, &log, err);
     if (status == ADAPS_OK)
         ad_node_set(node, log);
     return status;
@@ -315,17 +297,28 @@ static enum adaps_status normalise(struct ad_node *node, unsigned mask, float ep
     int centred, spread;
     enum adaps_status status = ad_draft_reduce(node, AD_REDUCE_MEAN, mask, value, &out->mean, err);
     if (status == ADAPS_OK)
-        status = binary(node, AD_D_SUB, value, out->mean, &centred, err);
+        status = ad_draft_binary(node, AD_D_SUB, value, out->mean, &centred, err);
     if (status == ADAPS_OK)
-        status = binary(node, AD_D_MUL, centred, centred, &spread, err);
+        status = ad_draft_binary(node, AD_D_MUL, centred, centred, &spread, err);
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, AD_REDUCE_MEAN, mask, spread, &spread, err);
     if (status == ADAPS_OK)
         status = with_number(node, AD_D_ADD, spread, epsilon, &spread, err);
     if (status == ADAPS_OK)
         status = unary(node, AD_FN_SQRT, spread, &out->spread, err);
-    return status == ADAPS_OK ? binary(node, AD_D_DIV, centred, out->spread, &out->result, err)
-                              : status;
+    return status == ADAPS_OK
+               ? ad_draft_binary(node, AD_D_DIV, centred, out->spread, &out->result, err)
+               : status;
+}
+
+/* Input, scale and, with `least` of 2 perhaps without it, bias. */
+static enum adaps_status read_normal(struct ad_node *node, int least, float *epsilon,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status = ad_node_arity(node, least, 3, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    return status == ADAPS_OK ? ad_node_float(node, "epsilon", 1e-5f, epsilon, err) : status;
 }
 
 /* value * input 1 + input 2, constants that have these dims after relabelling. */
@@ -350,9 +343,19 @@ static enum adaps_status scale_and_shift(struct ad_node *node, int rank, const i
         if (status == ADAPS_OK)
             status = ad_draft_reshape(node, node->inputs[k], rank, dims, &operand, err);
         if (status == ADAPS_OK)
-            status = binary(node, k == 1 ? AD_D_MUL : AD_D_ADD, *out, operand, out, err);
+            status = ad_draft_binary(node, k == 1 ? AD_D_MUL : AD_D_ADD, *out, operand, out, err);
     }
     return status;
+}
+
+/* With one number per channel, dim 1. */
+static enum adaps_status scale_channels(struct ad_node *node, const struct ad_draft_value *in,
+                                        int value, int *out, struct adaps_error *err)
+{
+    int64_t dims[AD_MAX_RANK];
+    for (int i = 0; i < in->rank - 1; i++)
+        dims[i] = i == 0 ? in->dims[1] : 1;
+    return scale_and_shift(node, in->rank - 1, dims, value, out, err);
 }
 
 enum adaps_status ad_import_instance_norm(struct ad_node *node, struct adaps_error *err)
@@ -360,24 +363,17 @@ enum adaps_status ad_import_instance_norm(struct ad_node *node, struct adaps_err
     struct normal n = {-1, -1, -1};
     float epsilon;
     int value = -1;
-    int64_t dims[AD_MAX_RANK];
-    enum adaps_status status = ad_node_arity(node, 3, 3, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = ad_node_float(node, "epsilon", 1e-5f, &epsilon, err);
+    enum adaps_status status = read_normal(node, 3, &epsilon, err);
     if (status != ADAPS_OK)
         return status;
     struct ad_draft_value in = *ad_node_input(node, 0);
     if (in.rank < 3)
         return ad_node_fail(node, err, "input '%s' is of rank %d, at least 3 is needed", in.name,
                             in.rank);
-    for (int i = 0; i < in.rank - 1; i++)
-        dims[i] = i == 0 ? in.dims[1] : 1;
     unsigned mask = ((1u << in.rank) - 1) & ~3u;
     status = normalise(node, mask, epsilon, node->inputs[0], &n, err);
     if (status == ADAPS_OK)
-        status = scale_and_shift(node, in.rank - 1, dims, n.result, &value, err);
+        status = scale_channels(node, &in, n.result, &value, err);
     if (status == ADAPS_OK)
         ad_node_set(node, value);
     return status;
@@ -389,11 +385,7 @@ enum adaps_status ad_import_layer_norm(struct ad_node *node, struct adaps_error 
     float epsilon;
     int64_t axis;
     int at = 0, value = -1;
-    enum adaps_status status = ad_node_arity(node, 2, 3, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = ad_node_float(node, "epsilon", 1e-5f, &epsilon, err);
+    enum adaps_status status = read_normal(node, 2, &epsilon, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "axis", -1, &axis, err);
     if (status == ADAPS_OK)
@@ -425,11 +417,7 @@ enum adaps_status ad_import_group_norm(struct ad_node *node, struct adaps_error 
     float epsilon;
     int64_t groups;
     int value = -1;
-    enum adaps_status status = ad_node_arity(node, 3, 3, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = ad_node_float(node, "epsilon", 1e-5f, &epsilon, err);
+    enum adaps_status status = read_normal(node, 3, &epsilon, err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "num_groups", 0, &groups, err);
     if (status != ADAPS_OK)
@@ -438,7 +426,7 @@ enum adaps_status ad_import_group_norm(struct ad_node *node, struct adaps_error 
     if (in.rank < 3 || groups < 1 || in.dims[1] % groups != 0)
         return ad_node_fail(node, err, "num_groups %" PRId64 " of a value of rank %d", groups,
                             in.rank);
-    int64_t rows[] = {in.dims[0], groups, in.elements / in.dims[0] / groups}, dims[AD_MAX_RANK];
+    int64_t rows[] = {in.dims[0], groups, in.elements / in.dims[0] / groups};
     bool per_group = node->opset < 21;
     status = ad_draft_reshape(node, node->inputs[0], 3, rows, &value, err);
     if (status == ADAPS_OK)
@@ -449,10 +437,8 @@ enum adaps_status ad_import_group_norm(struct ad_node *node, struct adaps_error 
         status = scale_and_shift(node, 2, by_group, value, &value, err);
     if (status == ADAPS_OK)
         status = ad_draft_reshape(node, value, in.rank, in.dims, &value, err);
-    for (int i = 0; i < in.rank - 1; i++)
-        dims[i] = i == 0 ? in.dims[1] : 1;
     if (status == ADAPS_OK && !per_group)
-        status = scale_and_shift(node, in.rank - 1, dims, value, &value, err);
+        status = scale_channels(node, &in, value, &value, err);
     if (status == ADAPS_OK)
         ad_node_set(node, value);
     return status;
