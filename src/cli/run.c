@@ -150,24 +150,28 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
     return status;
 }
 
+static bool traced(const struct runner *r, int inference)
+{
+    return r->options->trace && inference + 1 == r->ninferences;
+}
+
 /* Whether it runs on agents with others; what is traced runs alone. */
 static bool streams(const struct runner *r, int inference)
 {
-    return !r->options->local && !(r->options->trace && inference + 1 == r->ninferences);
+    return !r->options->local && !traced(r, inference);
 }
 
 /* The answer and its times: of the oldest in flight, or of one that runs now. */
 static enum adaps_status take_answer(struct runner *r, int inference, struct ad_run_stats *stats,
                                      struct adaps_error *err)
 {
-    bool trace = r->options->trace && inference + 1 == r->ninferences;
     if (streams(r, inference))
         return ad_session_finish(r->session, r->outputs, stats, err);
     enum adaps_status status = ADAPS_OK;
     if (r->options->local) {
         status = ad_alone_run(&r->alone, r->inputs, r->outputs, &stats->latency_ns, err);
         stats->wall_ns = stats->latency_ns;
-        if (status == ADAPS_OK && trace)
+        if (status == ADAPS_OK && traced(r, inference))
             status = ad_alone_trace(&r->alone, &r->trace, err);
         return status;
     }
