@@ -17,7 +17,11 @@ int64_t race_cpu_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT ON
+#else
 #pragma GCC optimize("fp-contract=fast")
+#endif
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));

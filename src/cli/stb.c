@@ -57,7 +57,9 @@ static void *writer_alloc(const void *old, size_t old_size, size_t size)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wimplicit-fallthrough"
 #pragma GCC diagnostic ignored "-Wshadow"
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 
 /* stb shifts signed numbers left, lets products of a damaged JPEG's coefficients overflow, and
  * copies and adds nothing to null pointers. UBSan reports these; all of them are given a meaning

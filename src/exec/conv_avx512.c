@@ -1,8 +1,8 @@
 /* Convolution tiles of 14 pixels x 32 channels in 512-bit registers. */
 #if defined(__x86_64__)
-#pragma GCC target("avx512f,fma")
 #include <immintrin.h>
 
+#define TARGET "avx512f,fma"
 #define LANES 16
 #define ROWS 14
 #define BROADCAST(p) ((vec)_mm512_set1_ps(*(p)))

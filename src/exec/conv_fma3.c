@@ -1,8 +1,8 @@
 /* Convolution tiles of 6 pixels x 16 channels in 256-bit registers. */
 #if defined(__x86_64__)
-#pragma GCC target("avx2,fma")
 #include <immintrin.h>
 
+#define TARGET "avx2,fma"
 #define LANES 8
 #define ROWS 6
 #define BROADCAST(p) ((vec)_mm256_broadcast_ss(p))

@@ -1,20 +1,21 @@
-/* The inner loops of exec/conv.c for one instruction set, which the including file has chosen
- * (#pragma GCC target): it defines LANES (floats of a vector), ROWS (pixels of a tile), FMA(a, b,
- * c) = a * b + c, MIN(a, b) and MAX(a, b), which are b when either is a NaN or both are equal, and
- * BROADCAST(p), a vector of *p read from memory (compilers make two instructions of it, of which
- * one takes the place of a multiply-add). ROWS * 2 sums, two vectors of weights and one of input
- * are to fit the registers.
+/* The inner loops of exec/conv.c for one instruction set, which the including file names
+ * (exec/target.h): it also defines LANES (floats of a vector), ROWS (pixels of a
+ * tile), FMA(a, b, c) = a * b + c, MIN(a, b) and MAX(a, b), which are b when either is a NaN or
+ * both are equal, and BROADCAST(p), a vector of *p read from memory (compilers make two
+ * instructions of it, of which one takes the place of a multiply-add). ROWS * 2 sums, two vectors
+ * of weights and one of input are to fit the registers.
  *
  * Each output element is bias + x0 * w0 + x1 * w1 + ..., in the order of the taps and channels,
  * with fused multiply-adds: the same on every processor that has them, and what XNNPACK computes
  * there. */
 #include "exec/conv_kernel.h"
+#include "exec/target.h"
 
 #include <string.h>
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
 
-static inline __attribute__((always_inline)) vec load(const float *p)
+INLINE vec load(const float *p)
 {
     vec v;
     memcpy(&v, p, sizeof v);
@@ -22,14 +23,13 @@ static inline __attribute__((always_inline)) vec load(const float *p)
 }
 
 /* A NaN stays; of equal numbers x. */
-static inline __attribute__((always_inline)) vec clamp(vec x, float lo, float hi)
+INLINE vec clamp(vec x, float lo, float hi)
 {
     return MIN((vec){0} + hi, MAX((vec){0} + lo, x));
 }
 
 /* The sums of a tile, clamped, to its pixels: `channels` of each, and what is to be added first. */
-static inline __attribute__((always_inline)) void
-finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
+INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
 {
 #pragma GCC unroll 16
     for (int m = 0; m < rows; m++) {
@@ -51,8 +51,7 @@ finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_jo
     }
 }
 
-static inline __attribute__((always_inline)) void tile(const int rows, const int vectors,
-                                                       const struct ad_conv_job *job)
+INLINE void tile(const int rows, const int vectors, const struct ad_conv_job *job)
 {
     vec acc[ROWS][2];
     const float *w = job->weights, *ahead = job->ahead;
@@ -87,11 +86,11 @@ static inline __attribute__((always_inline)) void tile(const int rows, const int
 }
 
 #define TILE(rows)                                                                                 \
-    static void tile_##rows##_1(const struct ad_conv_job *job)                                     \
+    static FOR_TARGET void tile_##rows##_1(const struct ad_conv_job *job)                          \
     {                                                                                              \
         tile(rows, 1, job);                                                                        \
     }                                                                                              \
-    static void tile_##rows##_2(const struct ad_conv_job *job)                                     \
+    static FOR_TARGET void tile_##rows##_2(const struct ad_conv_job *job)                          \
     {                                                                                              \
         tile(rows, 2, job);                                                                        \
     }

@@ -1,6 +1,6 @@
 /* exec/wide.h in 512-bit registers. */
 #if defined(__x86_64__)
-#pragma GCC target("avx512f,avx512dq")
+#define TARGET "avx512f,avx512dq"
 #define LANES 16
 #define KERNELS ad_wide_avx512
 #include "exec/wide_tile.h"

@@ -1,11 +1,11 @@
-/* exec/wide.h for one instruction set, which the including file has chosen: it defines LANES and
- * KERNELS, the name of what this file defines. */
+/* exec/wide.h for one instruction set, which the including file names (exec/target.h): it also
+ * defines LANES and KERNELS, the name of what this file defines. */
+#include "exec/target.h"
 #include "exec/vec.h"
 #include "exec/wide.h"
 
 #include <stdbool.h>
 
-#define INLINE static inline __attribute__((always_inline))
 #define BLOCK 4 /* vectors under way */
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
@@ -74,7 +74,7 @@ INLINE void pool_all(bool average, const struct ad_wide_pool *j)
         pool_block(average, j, c, 1, j->channels - c);
 }
 
-static void pool(const struct ad_wide_pool *j)
+static FOR_TARGET void pool(const struct ad_wide_pool *j)
 {
     if (j->scale != 0)
         pool_all(true, j);
@@ -95,7 +95,7 @@ INLINE void depthwise_block(const struct ad_wide_depthwise *j, int64_t c, const 
         store(j->out + (c + LANES * v) * j->out_step, j->out_step, n, acc[v], j->lo, j->hi);
 }
 
-static void depthwise(const struct ad_wide_depthwise *j)
+static FOR_TARGET void depthwise(const struct ad_wide_depthwise *j)
 {
     int64_t c = 0;
     for (; c + BLOCK * LANES <= j->channels; c += BLOCK * LANES)

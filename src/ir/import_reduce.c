@@ -78,7 +78,7 @@ static enum adaps_status reduce_rows(struct ad_node *node, enum ad_reduction how
 {
     struct ad_draft_value in = node->draft->values[value];
     int32_t perm[AD_MAX_RANK];
-    int n = 0, first = in.rank;
+    int n = 0;
     int64_t kept[AD_MAX_RANK], inner = 1;
     bool channels = in.rank == 4 && mask == 2;
     for (int last = 0; last < 2; last++) /* what stays, then what goes */
@@ -89,7 +89,6 @@ static enum adaps_status reduce_rows(struct ad_node *node, enum ad_reduction how
         bool goes = mask >> i & 1;
         kept[i] = goes ? 1 : in.dims[i];
         inner *= goes ? in.dims[i] : 1;
-        first -= goes;
     }
     enum adaps_status status = ADAPS_OK;
     if (!channels)
