@@ -170,7 +170,7 @@ static void check_lanes(int lanes)
         struct pthreadpool *pool;
         make(&f, &rng);
         pack(&f, &rng);
-        ck_assert_int_eq(ad_pool_new(round % 3 ? 1 : 2, &pool, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_pool_new(round % 3 ? 1 : 2 + round % 2 * 2, &pool, NULL), ADAPS_OK);
         for (int slices = 1; slices <= 3; slices++) {
             f.conv.slice = slices * ad_conv_panel();
             if (slices == 2) /* what is fetched for later changes nothing */

@@ -163,6 +163,21 @@ static void check_close(const struct ad_tensor *got, const struct ad_tensor *wan
                   worst, most);
 }
 
+/* The bits are the same with 2 and 4 threads. */
+static void check_threads(const struct adaps_plan *plan, const struct ad_tensor *inputs,
+                          const struct ad_tensor *want, uint64_t seed)
+{
+    struct ad_tensor got[16];
+    for (int threads = 2; threads <= 4; threads += 2) {
+        run_plan(plan, threads, inputs, got);
+        for (int i = 0; i < plan->graph->noutputs; i++)
+            ck_assert_msg(ad_tensor_compare(want[i].data, got[i].data, want[i].count).differ == 0,
+                          "seed %llu, output %d: other bits with %d threads",
+                          (unsigned long long)seed, i, threads);
+        free_tensors(got, plan->graph->noutputs);
+    }
+}
+
 /* Whole on one device against the interpreter. Takes the graph over. */
 static void check_whole(struct ad_graph *graph, uint64_t seed)
 {
@@ -176,6 +191,7 @@ static void check_whole(struct ad_graph *graph, uint64_t seed)
     run_plan(plan, 1, inputs, got);
     for (int i = 0; i < n; i++)
         check_close(&got[i], &want[i], seed);
+    check_threads(plan, inputs, got, seed);
     free_tensors(inputs, graph->ninputs);
     free_tensors(got, n);
     free_tensors(want, n);
@@ -242,7 +258,7 @@ END_TEST
 START_TEST(test_split_threads)
 {
     for (uint64_t seed = 5000; seed < 5020; seed++)
-        check_split(seed, 2);
+        check_split(seed, 2 + 2 * _i);
 }
 END_TEST
 
@@ -399,7 +415,8 @@ START_TEST(test_steady_state_allocates_nothing)
         ck_assert_int_eq(ad_tensor_init(&first, v->rank, v->dims, NULL), ADAPS_OK);
         ck_assert_int_eq(ad_tensor_init(&second, v->rank, v->dims, NULL), ADAPS_OK);
         for (int d = 0; d < 3; d++)
-            engines[d] = new_engine(plan, (struct ad_engine_options){.device = d});
+            engines[d] =
+                new_engine(plan, (struct ad_engine_options){.device = d, .threads = 1 << _i});
         ad_engine_feed(engines[0], 0, inputs[0].data);
         infer(plan, engines, slots);
         ad_engine_fetch(engines[0], 0, first.data);
@@ -714,12 +731,12 @@ int main(void)
     tcase_add_loop_test(answers, test_kinds, 0, 7);
     tcase_add_test(answers, test_odd_convolutions);
     tcase_add_loop_test(answers, test_split, 0, 4);
-    tcase_add_test(answers, test_split_threads);
+    tcase_add_loop_test(answers, test_split_threads, 0, 2);
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_add_loop_test(answers, test_residuals, 0, 4);
     tcase_set_timeout(interface, 120);
-    tcase_add_test(interface, test_steady_state_allocates_nothing);
+    tcase_add_loop_test(interface, test_steady_state_allocates_nothing, 0, 3);
     tcase_add_test(interface, test_cancel);
     tcase_add_test(interface, test_deadlock_is_named);
     tcase_add_test(interface, test_bad_requests);

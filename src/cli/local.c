@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cost/cluster.h"
+#include "exec/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -447,10 +448,10 @@ static int run_local(int argc, char **argv)
     int code = speeds ? parse_speeds(&o, speeds) : ADAPS_OK;
     if (code != ADAPS_OK)
         return code;
-    /* The tile engine's threads spin: together the agents must not have more than there are cores.
-     */
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    o.threads = threads ? (int)threads : cores > o.count ? (int)(cores / o.count) : 1;
+    /* The tile engine's threads spin: together the agents must not have more than there are cores,
+     * and each of them leaves one to its communication. */
+    int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    o.threads = threads ? (int)threads : ad_machine_most_threads(cores / o.count);
     if (o.threads > 64)
         o.threads = 64;
     return serve(&o);
@@ -463,7 +464,8 @@ const struct ad_command ad_command_local = {
     .details =
         "  -o, --output FILE    write the devices file here (default: on stdout)\n"
         "  --speed F,F,...      fraction of full speed of each agent, from 0.001 to 1\n"
-        "  --threads N          compute threads of each agent (default: cores / N, at least 1)\n"
+        "  --threads N          compute threads of each agent (default: cores / N - 1, at least "
+        "1)\n"
         "  --cache DIR          keep the agents' caches here (default: a temporary folder)\n"
         "With COMMAND: run it when the agents are ready, with $ADAPS_DEVICES naming the devices\n"
         "file; its exit status is that of adaps local.\n",

@@ -4,6 +4,7 @@
 #include "cli/profile_priv.h"
 #include "cli/target.h"
 #include "cost/board.h"
+#include "exec/machine.h"
 #include "pipeline.h"
 #include "report/text.h"
 
@@ -126,8 +127,11 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
         ad_probe_open(&p->cluster.devices[d], &session, &probe, &out->status, err);
     if (status != ADAPS_OK)
         return status;
+    int most = ad_machine_most_threads(out->status.cores);
     if (out->status.threads > 0) /* the agent was told so */
         out->threads = out->status.threads;
+    else if (out->threads > most) /* it takes no more */
+        out->threads = most;
     if (p->ops)
         status = measure_ops(p, d, probe, err);
     else

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define CHUNK 8 /* tiles of a unit of work */
+#define CHUNK 8 /* tiles of a unit of work, at most */
 
 /* --- the processor --- */
 
@@ -93,7 +93,9 @@ void ad_conv_pack(float *packed, int64_t channels, int64_t depth, int64_t taps, 
 struct work {
     const struct ad_conv *conv;
     const struct ad_conv_kernel *kernel;
-    int64_t pixels, tiles, chunks; /* of the output; chunks: units of a slice */
+    int64_t pixels, tiles; /* of the output */
+    int64_t chunk, chunks; /* tiles of a unit; units of a slice */
+    int64_t slice;         /* conv->slice or, for many threads, less */
     const float *zeros;
 };
 
@@ -169,9 +171,9 @@ static bool weights_ahead(const struct work *work, int64_t tile, int64_t c0, int
     int64_t part = tile - (work->tiles - tiles), step = width / tiles;
     int64_t at = (c - c0) * row + part * row * step, end = conv->ahead_floats;
     const float *from = conv->ahead;
-    if (c0 + conv->slice < conv->out.c) {
-        from = conv->packed + (c0 + conv->slice) * row;
-        end = (conv->out.c - c0 - conv->slice) * row;
+    if (c0 + work->slice < conv->out.c) {
+        from = conv->packed + (c0 + work->slice) * row;
+        end = (conv->out.c - c0 - work->slice) * row;
     }
     if (part < 0 || !from || at + row * step > end)
         return false;
@@ -237,12 +239,39 @@ static void run_tile(const struct work *work, int64_t tile, int64_t c0, int64_t 
 static void run_unit(void *self, size_t unit)
 {
     const struct work *work = self;
-    int64_t slice = (int64_t)unit / work->chunks, first = (int64_t)unit % work->chunks * CHUNK;
-    int64_t end = first + CHUNK < work->tiles ? first + CHUNK : work->tiles;
-    int64_t c0 = slice * work->conv->slice, c1 = c0 + work->conv->slice;
+    int64_t slice = (int64_t)unit / work->chunks;
+    int64_t first = (int64_t)unit % work->chunks * work->chunk;
+    int64_t end = first + work->chunk < work->tiles ? first + work->chunk : work->tiles;
+    int64_t c0 = slice * work->slice, c1 = c0 + work->slice;
     c1 = c1 < work->conv->out.c ? c1 : work->conv->out.c;
     for (int64_t tile = first; tile < end; tile++)
         run_tile(work, tile, c0, c1);
+}
+
+static int64_t count_units(struct work *work)
+{
+    work->chunks = (work->tiles + work->chunk - 1) / work->chunk;
+    return work->chunks * ((work->conv->out.c + work->slice - 1) / work->slice);
+}
+
+/* As many tiles and channels to a unit as leave enough units for all threads: first fewer tiles,
+ * then fewer channels. Units go through the tiles of a slice before those of the next, and threads
+ * begin at units far apart, so that each reads weights that the others do not. */
+static int64_t cut_units(struct work *work, int threads)
+{
+    int64_t panel = 2 * work->kernel->lanes;
+    int64_t wanted = threads > 1 ? (int64_t)AD_UNITS_PER_THREAD * threads : 1, units;
+    work->chunk = CHUNK;
+    work->slice = (work->conv->out.c + panel - 1) / panel * panel;
+    if (work->slice > work->conv->slice)
+        work->slice = work->conv->slice;
+    while ((units = count_units(work)) < wanted && (work->chunk > 1 || work->slice > panel)) {
+        if (work->chunk > 1)
+            work->chunk /= 2;
+        else
+            work->slice = (work->slice / panel + 1) / 2 * panel;
+    }
+    return units;
 }
 
 void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
@@ -254,10 +283,8 @@ void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
         !ad_conv_packed(out->c, conv->in.c, (int64_t)conv->window.kh * conv->window.kw, &all))
         return;
     work.tiles = (work.pixels + work.kernel->rows - 1) / work.kernel->rows;
-    work.chunks = (work.tiles + CHUNK - 1) / CHUNK;
     work.zeros = conv->packed + all - conv->in.c;
-    int64_t slices = (out->c + conv->slice - 1) / conv->slice;
-    ad_pool_run(pool, run_unit, &work, (size_t)(work.chunks * slices));
+    ad_pool_run(pool, run_unit, &work, (size_t)cut_units(&work, ad_pool_threads(pool)));
 }
 
 void ad_conv_look_ahead(struct ad_conv *conv, const struct ad_conv *next)

@@ -43,15 +43,13 @@ static int64_t find_taps(const struct ad_depthwise *d, int64_t n, int64_t y, int
     return count;
 }
 
-/* One row of one image. */
-static void run_row(void *self, size_t index)
+static void run_strip(const void *self, int64_t n, int64_t y, int64_t x0, int64_t x1)
 {
     const struct ad_depthwise *d = self;
     const struct ad_wide_kernels *kernels = ad_wide();
     struct ad_wide_tap taps[AD_DEPTHWISE_TAPS];
-    int64_t n = (int64_t)index / d->out.h, y = (int64_t)index % d->out.h;
     int64_t all = ((int64_t)d->window.kh * d->window.kw + 1) * d->in.c;
-    for (int64_t x = 0; x < d->out.w; x++) {
+    for (int64_t x = x0; x < x1; x++) {
         struct ad_wide_depthwise job = {.taps = taps,
                                         .ntaps = find_taps(d, n, y, x, taps),
                                         .channels = d->in.c,
@@ -70,5 +68,5 @@ static void run_row(void *self, size_t index)
 
 void ad_depthwise_run(const struct ad_depthwise *d, struct pthreadpool *pool)
 {
-    ad_pool_run(pool, run_row, (void *)(uintptr_t)d, (size_t)(d->out.n * d->out.h));
+    ad_strips_run(&d->out, run_strip, d, pool);
 }

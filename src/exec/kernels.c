@@ -5,6 +5,35 @@
 
 #include <math.h>
 
+/* --- threads --- */
+
+struct strips {
+    ad_strip_function *run;
+    const void *self;
+    int64_t rows, columns, pieces; /* rows of an image; pieces of each row */
+};
+
+static void run_strip(void *self, size_t index)
+{
+    const struct strips *s = self;
+    int64_t row = (int64_t)index / s->pieces, piece = (int64_t)index % s->pieces;
+    s->run(s->self, row / s->rows, row % s->rows, s->columns * piece / s->pieces,
+           s->columns * (piece + 1) / s->pieces);
+}
+
+void ad_strips_run(const struct ad_view *view, ad_strip_function *run, const void *self,
+                   struct pthreadpool *pool)
+{
+    struct strips s = {run, self, view->h, view->w, 1};
+    int64_t all = view->n * view->h, threads = ad_pool_threads(pool);
+    int64_t wanted = threads > 1 ? AD_UNITS_PER_THREAD * threads : 1;
+    if (all > 0 && all < wanted)
+        s.pieces = (wanted + all - 1) / all;
+    if (s.pieces > s.columns)
+        s.pieces = s.columns;
+    ad_pool_run(pool, run_strip, &s, (size_t)(all * s.pieces));
+}
+
 /* --- pooling --- */
 
 /* Taps [*from, *to) of k, d apart, of the window that starts at `start`, lie in [0, size). */
@@ -46,14 +75,12 @@ static struct ad_wide_pool find_taps(const struct ad_pooling *p, int64_t image, 
     };
 }
 
-/* One row of one image. */
-static void pool_row(void *self, size_t index)
+static void pool_strip(const void *self, int64_t image, int64_t y, int64_t x0, int64_t x1)
 {
     const struct ad_pooling *p = self;
     const struct ad_wide_kernels *kernels = ad_wide();
-    int64_t image = (int64_t)index / p->out.h, y = (int64_t)index % p->out.h;
-    float *out = p->out.data + image * p->out.sn + y * p->out.sh;
-    for (int64_t x = 0; x < p->out.w; x++, out += p->out.sw) {
+    float *out = p->out.data + image * p->out.sn + y * p->out.sh + x0 * p->out.sw;
+    for (int64_t x = x0; x < x1; x++, out += p->out.sw) {
         struct ad_wide_pool job = find_taps(p, image, y, x);
         job.out = out;
         kernels->pool(&job);
@@ -62,7 +89,7 @@ static void pool_row(void *self, size_t index)
 
 void ad_pooling_run(const struct ad_pooling *p, struct pthreadpool *pool)
 {
-    ad_pool_run(pool, pool_row, (void *)p, (size_t)(p->out.n * p->out.h));
+    ad_strips_run(&p->out, pool_strip, p, pool);
 }
 
 /* --- local response normalisation --- */
@@ -94,17 +121,16 @@ static void lrn_pixel(const struct ad_lrn *l, const float *in, float *out)
     }
 }
 
-static void lrn_row(void *self, size_t index)
+static void lrn_strip(const void *self, int64_t image, int64_t y, int64_t x0, int64_t x1)
 {
     const struct ad_lrn *l = self;
-    int64_t image = (int64_t)index / l->out.h, y = (int64_t)index % l->out.h;
-    const float *in = l->in.data + image * l->in.sn + y * l->in.sh;
-    float *out = l->out.data + image * l->out.sn + y * l->out.sh;
-    for (int64_t x = 0; x < l->out.w; x++, in += l->in.sw, out += l->out.sw)
+    const float *in = l->in.data + image * l->in.sn + y * l->in.sh + x0 * l->in.sw;
+    float *out = l->out.data + image * l->out.sn + y * l->out.sh + x0 * l->out.sw;
+    for (int64_t x = x0; x < x1; x++, in += l->in.sw, out += l->out.sw)
         lrn_pixel(l, in, out);
 }
 
 void ad_lrn_run(const struct ad_lrn *l, struct pthreadpool *pool)
 {
-    ad_pool_run(pool, lrn_row, (void *)l, (size_t)(l->out.n * l->out.h));
+    ad_strips_run(&l->out, lrn_strip, l, pool);
 }

@@ -15,6 +15,14 @@ struct ad_view {
     int64_t sn, sh, sw;
 };
 
+#define AD_UNITS_PER_THREAD 4 /* pieces of work, at least, so that all are done about together */
+
+/* Calls run(self, image, y, x0, x1) for all pixels of `view`, on the threads of the pool: columns
+ * [x0, x1) of a row of an image, all of them where there are rows enough for every thread. */
+typedef void ad_strip_function(const void *self, int64_t image, int64_t y, int64_t x0, int64_t x1);
+void ad_strips_run(const struct ad_view *view, ad_strip_function *run, const void *self,
+                   struct pthreadpool *pool);
+
 /* --- elementwise, strided copies --- */
 
 enum ad_elementwise_kind {

@@ -70,18 +70,16 @@ static float reduce_any(enum ad_reduction how, const float *x, int64_t n)
     }
 }
 
-/* One row of pixels of one image. */
-static void reduce_row(void *self, size_t index)
+static void reduce_strip(const void *self, int64_t image, int64_t y, int64_t x0, int64_t x1)
 {
     const struct ad_reduce *r = self;
-    int64_t image = (int64_t)index / r->in.h, y = (int64_t)index % r->in.h;
-    const float *in = r->in.data + image * r->in.sn + y * r->in.sh;
-    float *out = r->out.data + image * r->out.sn + y * r->out.sh;
-    for (int64_t x = 0; x < r->in.w; x++, in += r->in.sw, out += r->out.sw)
+    const float *in = r->in.data + image * r->in.sn + y * r->in.sh + x0 * r->in.sw;
+    float *out = r->out.data + image * r->out.sn + y * r->out.sh + x0 * r->out.sw;
+    for (int64_t x = x0; x < x1; x++, in += r->in.sw, out += r->out.sw)
         *out = reduce_any(r->how, in, r->in.c);
 }
 
 void ad_reduce_run(const struct ad_reduce *r, struct pthreadpool *pool)
 {
-    ad_pool_run(pool, reduce_row, (void *)r, (size_t)(r->in.n * r->in.h));
+    ad_strips_run(&r->in, reduce_strip, r, pool);
 }

@@ -108,16 +108,14 @@ static void pixel(const struct ad_resample *r, const float *image, const struct 
     run_channels(&m, out + run.first, run.count);
 }
 
-/* One row of one image. */
-static void resample_row(void *self, size_t index)
+static void resample_strip(const void *self, int64_t image, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_resample *r = self;
-    int64_t image = (int64_t)index / r->out.h, row = (int64_t)index % r->out.h;
-    float *out = r->out.data + image * r->out.sn + row * r->out.sh;
+    float *out = r->out.data + image * r->out.sn + row * r->out.sh + x0 * r->out.sw;
     const float *in = r->in.data + image * r->in.sn;
     struct run run = run_of(r);
     struct ad_taps y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row);
-    for (int64_t k = 0; k < r->out.w; k++, out += r->out.sw) {
+    for (int64_t k = x0; k < x1; k++, out += r->out.sw) {
         struct ad_taps x = ad_resample_taps(&r->how, AD_ALONG_W, r->size[AD_ALONG_W], r->w0 + k);
         pixel(r, in, &y, &x, run, out);
     }
@@ -125,5 +123,5 @@ static void resample_row(void *self, size_t index)
 
 void ad_resample_run(const struct ad_resample *r, struct pthreadpool *pool)
 {
-    ad_pool_run(pool, resample_row, (void *)r, (size_t)(r->out.n * r->out.h));
+    ad_strips_run(&r->out, resample_strip, r, pool);
 }

@@ -76,6 +76,19 @@ static enum adaps_status make_ends(const struct ad_worker *worker, const int *va
     return ADAPS_OK;
 }
 
+/* What the agent was told, else what the plan says, but one core is left to the communication. */
+static int compute_threads(const struct ad_worker *worker, const struct adaps_plan *plan,
+                           int device)
+{
+    struct ad_machine machine;
+    if (worker->threads > 0)
+        return worker->threads;
+    ad_machine_look(&machine);
+    int threads = plan->cluster.devices[device].threads;
+    int most = ad_machine_most_threads(machine.cores);
+    return threads < most ? threads : most;
+}
+
 static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct ad_job *job = &worker->job;
@@ -106,7 +119,8 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
     if (status != ADAPS_OK)
         return status;
     struct ad_engine_options options = {.device = job->device,
-                                        .threads = worker->threads,
+                                        .threads =
+                                            compute_threads(worker, worker->plan, job->device),
                                         .cancel = &worker->cancel,
                                         .speed = worker->speed};
     struct ad_weight_source source = {.read = read_slice, .self = worker};
@@ -223,7 +237,7 @@ static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *e
     struct ad_machine machine;
     ad_worker_unload(worker); /* before building: two engines may not fit into memory */
     ad_machine_look(&machine);
-    struct ad_profile_options options = {.threads = worker->threads,
+    struct ad_profile_options options = {.threads = compute_threads(worker, worker->job.tasks, 0),
                                          .speed = worker->speed,
                                          .budget_ns = worker->job.budget_ns,
                                          .memory = machine.memory_available / PROFILE_SHARE,

@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 #include <xnnpack.h>
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
 
 _Static_assert(AD_XNN_SLACK >= XNN_EXTRA_BYTES, "slack behind buffers");
 
@@ -120,10 +123,39 @@ void ad_pool_free(struct pthreadpool *pool)
         pthreadpool_destroy(pool);
 }
 
+int ad_pool_threads(struct pthreadpool *pool)
+{
+    return (int)pthreadpool_get_threads_count(pool);
+}
+
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not see how the pool's library synchronises: it is told. */
+struct seen {
+    void (*run)(void *self, size_t i);
+    void *self;
+};
+
+static void run_seen(void *self, size_t i)
+{
+    struct seen *seen = self;
+    __tsan_acquire(seen);
+    seen->run(seen->self, i);
+    __tsan_release(&seen->self);
+}
+
+void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n)
+{
+    struct seen seen = {run, self};
+    __tsan_release(&seen);
+    pthreadpool_parallelize_1d(pool, run_seen, &seen, n, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    __tsan_acquire(&seen.self);
+}
+#else
 void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n)
 {
     pthreadpool_parallelize_1d(pool, run, self, n, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 }
+#endif
 
 /* --- operators --- */
 

@@ -33,7 +33,10 @@ AD_MUST_CHECK enum adaps_status ad_pool_new(int threads, struct pthreadpool **ou
                                             struct adaps_error *err);
 void ad_pool_free(struct pthreadpool *pool);
 
-/* Calls run(self, i) for 0 <= i < n, in any order, on the threads of the pool. */
+int ad_pool_threads(struct pthreadpool *pool);
+
+/* Calls run(self, i) for 0 <= i < n, in any order, on the threads of the pool: each begins with a
+ * run of neighbours. */
 void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n);
 
 /* Where an operator reads and writes: `pixels` lie at a constant distance. */
