@@ -223,15 +223,11 @@ START_TEST(test_whole)
 }
 END_TEST
 
-/* One graph on 2-4 devices in a random split, bit for bit as on one. */
-static void check_split(uint64_t seed, int threads)
+/* The same answers by two plans of a network, which are freed. */
+static void check_same(struct adaps_plan *whole, struct adaps_plan *split, int threads,
+                       uint64_t seed)
 {
-    struct ad_random_graph_options o = options_of(seed);
-    struct ad_rng rng = {seed * 77 + 5};
-    int ndevices = 2 + (int)ad_rng_below(&rng, 3);
-    struct ad_graph *graph = random_graph(seed, &o);
-    struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
-    struct adaps_plan *split = make_plan(graph, ndevices, &rng);
+    const struct ad_graph *graph = whole->graph;
     struct ad_tensor inputs[4], a[16], b[16];
     random_inputs(graph, seed + 1, inputs);
     run_plan(whole, 1, inputs, a);
@@ -246,6 +242,16 @@ static void check_split(uint64_t seed, int threads)
     free_tensors(b, graph->noutputs);
     adaps_plan_free(whole);
     adaps_plan_free(split);
+}
+
+/* One graph on 2-4 devices in a random split, bit for bit as on one. */
+static void check_split(uint64_t seed, int threads)
+{
+    struct ad_random_graph_options o = options_of(seed);
+    struct ad_rng rng = {seed * 77 + 5};
+    int ndevices = 2 + (int)ad_rng_below(&rng, 3);
+    struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
+    check_same(whole, make_plan(random_graph(seed, &o), ndevices, &rng), threads, seed);
 }
 
 START_TEST(test_split)
@@ -673,6 +679,44 @@ START_TEST(test_sizes)
 }
 END_TEST
 
+/* Layers of 16 channels each, that read what all before them have made; the concatenations are of
+ * the latest and all before it, or of all the parts. */
+static struct ad_graph *dense_graph(bool nested)
+{
+    struct ad_builder b;
+    int parts[5], x;
+    ad_build_init(&b, 2);
+    parts[0] = x =
+        ad_build_conv(&b, ad_build_input(&b, 1, 32, 24, 3), ad_window_square(3, 1, 1, 1, 1), 1, 16);
+    for (int i = 1; i < 5; i++) {
+        parts[i] = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 16);
+        int pair[2] = {x, parts[i]};
+        x = nested ? ad_build_concat(&b, pair, 2) : ad_build_concat(&b, parts, i + 1);
+    }
+    return finish(&b, ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 4));
+}
+
+/* All layers lie in the last concatenation: with the input there is nothing else, and a message of
+ * one of them is read from there. */
+START_TEST(test_concats)
+{
+    struct adaps_plan *plan = make_plan(dense_graph(_i == 0), 1, NULL);
+    struct ad_engine *engine = new_engine(plan, (struct ad_engine_options){0});
+    size_t pixels = 32 * 24 * sizeof(float);
+    ck_assert_uint_ge(ad_engine_arena_bytes(engine), pixels * (5 * 16 + 3));
+    ck_assert_uint_lt(ad_engine_arena_bytes(engine), pixels * (5 * 16 + 4) + 1024);
+    ad_engine_free(engine);
+    adaps_plan_free(plan);
+    check_whole(dense_graph(_i == 0), 6);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        struct ad_rng rng = {seed};
+        struct adaps_plan *whole = make_plan(dense_graph(_i == 0), 1, NULL);
+        struct adaps_plan *split = make_plan(dense_graph(_i == 0), 2 + (int)(seed % 3), &rng);
+        check_same(whole, split, 1, seed);
+    }
+}
+END_TEST
+
 /* Four 3x3 convolutions in two bands. */
 static struct adaps_plan *banded_plan(bool early)
 {
@@ -742,6 +786,7 @@ int main(void)
     tcase_add_test(interface, test_bad_requests);
     tcase_add_test(interface, test_allocation_failures);
     tcase_add_test(interface, test_sizes);
+    tcase_add_loop_test(interface, test_concats, 0, 2);
     tcase_add_loop_test(interface, test_parts_share_weights, 0, 2);
     suite_add_tcase(suite, answers);
     suite_add_tcase(suite, interface);

@@ -31,7 +31,7 @@ static int64_t at(int64_t n, int64_t h, int64_t w, int64_t c)
 
 static struct ad_buffer whole_buffer(float *data)
 {
-    return (struct ad_buffer){.box = {0, H, 0, W, 0, C}, .n = N, .data = data};
+    return (struct ad_buffer){.lies = {0, H, 0, W, 0, C}, .n = N, .data = data};
 }
 
 static struct ad_region random_region(struct ad_rng *rng)
@@ -661,7 +661,7 @@ START_TEST(test_pixels)
         memset(back, 0, sizeof back);
         int32_t c0 = (int32_t)ad_rng_below(&rng, 3), h = (int32_t)ad_rng_below(&rng, SIDE);
         struct ad_region r = {h, SIDE, 2, SIDE, c0, 3};
-        struct ad_buffer from = {.box = {0, SIDE, 0, SIDE, 0, 3}, .n = 1, .data = data}, to = from;
+        struct ad_buffer from = {.lies = {0, SIDE, 0, SIDE, 0, 3}, .n = 1, .data = data}, to = from;
         to.data = back;
         struct ad_view in = ad_buffer_view(&from, r), out = ad_buffer_view(&to, r);
         ck_assert(ad_pixels_encode(&levels, &in, c0, bytes));

@@ -38,6 +38,24 @@ static void touch_task(const struct ad_graph *graph, struct ad_buffer *buffers,
         touch(graph, buffers, op->output, tasks[t].region, tick);
 }
 
+/* What each buffer holds. */
+static void settle(const struct ad_graph *graph, struct ad_buffer *buffers)
+{
+    for (int v = 0; v < graph->nvalues; v++) {
+        struct ad_buffer *b = &buffers[v];
+        b->lies = b->root < 0 ? b->box : buffers[b->root].box;
+        b->lies.c0 -= (int32_t)b->shift;
+        b->lies.c1 -= (int32_t)b->shift;
+    }
+}
+
+/* Whether a buffer has memory of its own in the arena. */
+static bool is_placed(const struct ad_graph *graph, const struct ad_buffer *buffers, int value)
+{
+    return !ad_region_empty(buffers[value].box) && graph->values[value].constant < 0 &&
+           buffers[value].root < 0;
+}
+
 enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, const bool *fused,
                                   struct ad_buffer *buffers, int *nticks, struct adaps_error *err)
 {
@@ -49,7 +67,7 @@ enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, con
         return ad_error_set(err, ADAPS_EINTERNAL, "%d steps and %d tasks are too many",
                             program->nsteps, program->ntasks);
     for (int i = 0; i < graph->nvalues; i++)
-        buffers[i].n = graph->values[i].box.n;
+        buffers[i] = (struct ad_buffer){.n = graph->values[i].box.n, .root = -1};
     for (int i = 0; source && i < graph->ninputs; i++)
         touch(graph, buffers, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]),
               -1);
@@ -65,7 +83,10 @@ enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, con
         touch(graph, buffers, graph->outputs[i], ad_region_whole(&graph->values[graph->outputs[i]]),
               tick);
     *nticks = tick;
-    return ADAPS_OK;
+    enum adaps_status status = ad_concats_find(plan, device, buffers, err);
+    if (status == ADAPS_OK)
+        settle(graph, buffers);
+    return status;
 }
 
 /* --- the arena --- */
@@ -73,7 +94,7 @@ enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, con
 static enum adaps_status buffer_bytes(const struct ad_buffer *b, const char *name, size_t *bytes,
                                       struct adaps_error *err)
 {
-    if (!ad_size_mul((size_t)ad_region_elements(b->box), (size_t)b->n, bytes) ||
+    if (!ad_size_mul((size_t)ad_region_elements(b->lies), (size_t)b->n, bytes) ||
         !ad_size_mul(*bytes, sizeof(float), bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "value '%s' exceeds the address space", name);
     return ADAPS_OK;
@@ -89,7 +110,7 @@ static enum adaps_status list_blocks(const struct adaps_plan *plan, int device,
     const struct ad_program *program = &plan->schedule.programs[device];
     *count = 0;
     for (int i = 0; i < graph->nvalues; i++) {
-        if (ad_region_empty(buffers[i].box) || graph->values[i].constant >= 0)
+        if (!is_placed(graph, buffers, i))
             continue;
         struct ad_extent *block = &blocks[(*count)++];
         *block = (struct ad_extent){.first = buffers[i].first, .last = buffers[i].last};
@@ -122,8 +143,11 @@ static void point(const struct adaps_plan *plan, int device, struct ad_buffer *b
     const struct ad_program *program = &plan->schedule.programs[device];
     size_t next = 0;
     for (int i = 0; i < graph->nvalues; i++)
-        if (!ad_region_empty(buffers[i].box) && graph->values[i].constant < 0)
+        if (is_placed(graph, buffers, i))
             buffers[i].data = (float *)(arena + blocks[next++].offset);
+    for (int i = 0; i < graph->nvalues; i++)
+        if (buffers[i].root >= 0)
+            buffers[i].data = buffers[buffers[i].root].data;
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
         int n = step->kind == AD_STEP_COMPUTE ? step->ntasks : 0;
@@ -165,7 +189,7 @@ enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
 
 struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region region)
 {
-    const struct ad_region *box = &buffer->box;
+    const struct ad_region *box = &buffer->lies;
     int64_t sw = box->c1 - box->c0, sh = sw * (box->w1 - box->w0), sn = sh * (box->h1 - box->h0);
     int64_t first = (region.h0 - box->h0) * sh + (region.w0 - box->w0) * sw + (region.c0 - box->c0);
     return (struct ad_view){

@@ -78,7 +78,7 @@ static enum adaps_status bind_constants(struct ad_engine *e, const struct ad_bui
                 continue;
             size_t bytes =
                 (size_t)graph->weights[value->constant].row_elements * sizeof *buffer->data;
-            buffer->box = ad_region_whole(value);
+            buffer->box = buffer->lies = ad_region_whole(value);
             buffer->data = ad_alloc_aligned(bytes);
             if (!buffer->data)
                 return ad_error_memory(err, "constant", bytes);

@@ -14,12 +14,16 @@
 
 /* --- buffers --- */
 
-/* Of one value: all images of `box`, dense [n][h][w][c]. Of a constant: the whole, owned. */
+/* Of one value: all images of `box`, dense [n][h][w][c], or a part of the channels of another
+ * value's, its root's. Of a constant: the whole, owned. */
 struct ad_buffer {
     struct ad_region box; /* empty: the program does not touch the value */
     int64_t n;
-    float *data;
-    int first, last; /* life, in ticks */
+    float *data;           /* of the root's, if there is one */
+    int first, last;       /* life, in ticks */
+    int root;              /* value; -1: none */
+    int64_t shift;         /* the root's channel that channel 0 is */
+    struct ad_region lies; /* what `data` holds: box, or the root's in channels of this value */
 };
 
 /* Operands of XNNPACK need their pixels at one distance. A part of a buffer that does not have that
@@ -49,6 +53,20 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
 AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
                                                 struct ad_region region, struct ad_span_list *out,
                                                 struct adaps_error *err);
+
+static inline bool ad_same_box(const struct ad_value *a, const struct ad_value *b)
+{
+    return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&
+           a->box.c == b->box.c;
+}
+
+/* --- concatenations --- */
+
+/* Gives inputs of concatenations a root, of which they are to be a part, and makes its box and life
+ * cover theirs; buffers as the steps alone use them. Whatever writes an element of the root, be it
+ * the input's producer or a message, writes the same bits. */
+AD_MUST_CHECK enum adaps_status ad_concats_find(const struct adaps_plan *plan, int device,
+                                                struct ad_buffer *buffers, struct adaps_error *err);
 
 /* --- residual additions --- */
 

@@ -54,7 +54,9 @@ static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buf
     enum adaps_status status = ad_buffers_find(plan, 0, NULL, buffers, &nticks, err);
     *out = 0;
     for (int i = 0; i < graph->nvalues && status == ADAPS_OK; i++)
-        *out += (double)buffers[i].n * (double)ad_region_elements(buffers[i].box) * sizeof(float);
+        if (buffers[i].root < 0)
+            *out +=
+                (double)buffers[i].n * (double)ad_region_elements(buffers[i].box) * sizeof(float);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
         status = ad_task_scratch(graph, buffers, &program->tasks[t], &scratch, err);

@@ -12,8 +12,7 @@ static bool may_add(const struct ad_op *conv)
 
 static bool same_shape(const struct ad_value *a, const struct ad_value *b)
 {
-    return a->format == b->format && a->box.n == b->box.n && a->box.h == b->box.h &&
-           a->box.w == b->box.w && a->box.c == b->box.c;
+    return a->format == b->format && ad_same_box(a, b);
 }
 
 static bool same_region(struct ad_region a, struct ad_region b)

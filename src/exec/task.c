@@ -288,12 +288,6 @@ static enum adaps_status build_reduce(const struct ad_build *build, const struct
                           err);
 }
 
-static bool same_box(const struct ad_value *a, const struct ad_value *b)
-{
-    return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&
-           a->box.c == b->box.c;
-}
-
 /* Strides of an operand of ONNX dims, dense, broadcast from the right to the result's rank. */
 static void broadcast_strides(const struct ad_value *v, int rank, int64_t *stride)
 {
@@ -335,7 +329,7 @@ static enum adaps_status build_binary(const struct ad_build *build, const struct
     const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
     enum ad_elementwise_kind kind = binary_kind(op);
     struct ad_elementwise e;
-    if (out->format == AD_NHWC || (same_box(a, out) && same_box(b, out))) {
+    if (out->format == AD_NHWC || (ad_same_box(a, out) && ad_same_box(b, out))) {
         struct ad_view to = output_view(build, task);
         struct ad_view x = input_view(build, task, 0), y = input_view(build, task, 1);
         e = ad_elementwise_views(kind, &to, &x, &y);
@@ -383,7 +377,7 @@ static enum adaps_status build_concat(const struct ad_build *build, const struct
             from = ad_buffer_view(&build->buffers[op->inputs[k]], need);
             to = ad_buffer_view(out, part);
         }
-        if (!ad_region_empty(need))
+        if (!ad_region_empty(need) && from.data != to.data) /* else it lies there */
             status = ad_actions_copy(build->actions, &to, &from, err);
         offset += size;
     }
@@ -397,7 +391,7 @@ static enum adaps_status build_reshape(const struct ad_build *build, const struc
     const struct ad_op *op = &graph->ops[task->op];
     const struct ad_value *in = &graph->values[op->inputs[0]], *out = &graph->values[op->output];
     struct ad_view from = input_view(build, task, 0), to = output_view(build, task);
-    if (!same_box(in, out)) { /* both whole, hence dense */
+    if (!ad_same_box(in, out)) { /* both whole, hence dense */
         int64_t n = out->box.n * out->box.h * out->box.w * out->box.c;
         from = ad_matrix_view(from.data, 1, n, n);
         to = ad_matrix_view(to.data, 1, n, n);
