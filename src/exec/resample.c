@@ -1,6 +1,8 @@
 #include "exec/resample.h"
 #include "exec/vec.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 /* Channels [first, first + count) of a pixel, which lie in a row in the input too; the others are
@@ -115,10 +117,24 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
     const float *in = r->in.data + image * r->in.sn;
     struct run run = run_of(r);
     struct ad_taps y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row);
-    for (int64_t k = x0; k < x1; k++, out += r->out.sw) {
-        struct ad_taps x = ad_resample_taps(&r->how, AD_ALONG_W, r->size[AD_ALONG_W], r->w0 + k);
-        pixel(r, in, &y, &x, run, out);
-    }
+    for (int64_t k = x0; k < x1; k++, out += r->out.sw)
+        pixel(r, in, &y, &r->columns[k], run, out);
+}
+
+enum adaps_status ad_resample_init(struct ad_resample *r, struct adaps_error *err)
+{
+    r->columns = ad_calloc((size_t)r->out.w, sizeof *r->columns);
+    if (!r->columns)
+        return ad_error_memory(err, "resampling", (size_t)r->out.w * sizeof *r->columns);
+    for (int64_t k = 0; k < r->out.w; k++)
+        r->columns[k] = ad_resample_taps(&r->how, AD_ALONG_W, r->size[AD_ALONG_W], r->w0 + k);
+    return ADAPS_OK;
+}
+
+void ad_resample_fini(struct ad_resample *r)
+{
+    ad_free(r->columns);
+    r->columns = NULL;
 }
 
 void ad_resample_run(const struct ad_resample *r, struct pthreadpool *pool)

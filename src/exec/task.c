@@ -104,6 +104,8 @@ void ad_action_free(struct ad_action *action)
         ad_xnn_free(action->xnn);
     else if (action->kind == AD_ACTION_CONV)
         ad_packed_free((void *)(uintptr_t)action->conv.packed);
+    else if (action->kind == AD_ACTION_RESAMPLE)
+        ad_resample_fini(&action->resample);
     else if (action->kind == AD_ACTION_DEPTHWISE)
         ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
 }
@@ -267,8 +269,13 @@ static enum adaps_status build_resample(const struct ad_build *build, const stru
                             .size = {size.h, size.w, size.c}};
     if (!ad_region_empty(need)) /* else all is fill, and nothing is read */
         r.in = input_view(build, task, 0);
-    return ad_actions_add(build->actions,
-                          (struct ad_action){.kind = AD_ACTION_RESAMPLE, .resample = r}, err);
+    enum adaps_status status = ad_resample_init(&r, err);
+    if (status == ADAPS_OK)
+        status = ad_actions_add(build->actions,
+                                (struct ad_action){.kind = AD_ACTION_RESAMPLE, .resample = r}, err);
+    if (status != ADAPS_OK)
+        ad_resample_fini(&r);
+    return status;
 }
 
 static enum adaps_status build_reduce(const struct ad_build *build, const struct ad_task *task,

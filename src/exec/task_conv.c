@@ -27,19 +27,16 @@ static enum adaps_status pack(const struct ad_build *build, const struct ad_op *
     return status;
 }
 
-/* A block of so many floats for the task's rows, which another task of the op may have packed:
+/* A block of so many floats for rows [r0, r1) of an op, which another task of it may have packed:
  * *fresh says that it has not. The caller's (ad_packed_free). Then pack and call end_packed(). */
-static enum adaps_status take_packed(const struct ad_build *build, const struct ad_task *task,
+static enum adaps_status take_packed(const struct ad_build *build, int op, int64_t r0, int64_t r1,
                                      size_t floats, float **out, bool *fresh,
                                      struct adaps_error *err)
 {
-    const struct ad_graph *graph = build->plan->graph;
-    int64_t r0, r1;
     size_t bytes;
     if (!ad_size_mul(floats, sizeof **out, &bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
-    ad_weight_slice(graph, &graph->ops[task->op], task->region, &r0, &r1);
-    ad_packed_begin(ad_shared_weights_of(&build->shared[task->op], r0, r1, NULL));
+    ad_packed_begin(ad_shared_weights_of(&build->shared[op], r0, r1, NULL));
     *out = ad_packed_alloc(bytes, fresh);
     if (*fresh)
         *build->weight_bytes += bytes;
@@ -91,7 +88,7 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     if (!ad_conv_packed(r1 - r0, depth, taps, &floats))
         floats = SIZE_MAX; /* which is refused */
-    enum adaps_status status = take_packed(build, task, floats, &packed, &fresh, err);
+    enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
         return status;
     if (fresh)
@@ -145,7 +142,7 @@ enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const st
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     if (!ad_depthwise_packed(d.in.c, multiplier, taps, &floats))
         floats = SIZE_MAX;
-    enum adaps_status status = take_packed(build, task, floats, &packed, &fresh, err);
+    enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
         return status;
     if (fresh)
