@@ -16,7 +16,7 @@
 /* A convolution with all that it needs, and what must come out. */
 struct fixture {
     struct ad_conv conv;
-    int64_t taps, gap_in, gap_out; /* gaps: floats between pixels that are nobody's */
+    int64_t groups, taps, gap_in, gap_out; /* gaps: floats between pixels that are nobody's */
     float *in, *out, *add, *kernel, *bias, *packed, *want;
     size_t out_floats;
 };
@@ -49,6 +49,7 @@ static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, i
 {
     const struct ad_conv *conv = &f->conv;
     const struct ad_window *w = &conv->window;
+    int64_t depth = conv->blocks.depth, first = c / (conv->out.c / f->groups) * depth;
     float sum = f->bias ? f->bias[c] : 0;
     for (int64_t i = 0; i < w->kh; i++)
         for (int64_t j = 0; j < w->kw; j++) {
@@ -56,9 +57,9 @@ static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, i
             if (iy < 0 || iy >= conv->in.h || ix < 0 || ix >= conv->in.w)
                 continue;
             const float *from =
-                conv->in.data + n * conv->in.sn + iy * conv->in.sh + ix * conv->in.sw;
-            const float *k = f->kernel + (c * f->taps + i * w->kw + j) * conv->in.c;
-            for (int64_t d = 0; d < conv->in.c; d++)
+                conv->in.data + n * conv->in.sn + iy * conv->in.sh + ix * conv->in.sw + first;
+            const float *k = f->kernel + (c * f->taps + i * w->kw + j) * depth;
+            for (int64_t d = 0; d < depth; d++)
                 sum = fmaf(from[d], k[d], sum);
         }
     if (conv->add.data)
@@ -69,18 +70,41 @@ static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, i
 
 static void pack(struct fixture *f, struct ad_rng *rng)
 {
-    const struct ad_conv *conv = &f->conv;
-    int64_t row = f->taps * conv->in.c, panel = ad_conv_panel(), n;
+    const struct ad_conv_blocks *b = &f->conv.blocks;
+    int64_t row = f->taps * b->depth, panel = ad_conv_panel(), n;
     size_t floats;
-    ck_assert(ad_conv_packed(conv->out.c, conv->in.c, f->taps, &floats));
+    ck_assert(ad_conv_packed(b, &floats));
     f->packed = ad_alloc_aligned(floats * sizeof *f->packed);
-    for (int64_t first = 0; first < conv->out.c; first += n) {
-        n = panel * up_to(rng, 1, 3);
-        n = n < conv->out.c - first ? n : conv->out.c - first;
-        ad_conv_pack(f->packed, conv->out.c, conv->in.c, f->taps, first, n, f->kernel + first * row,
-                     f->bias ? f->bias + first : NULL);
-    }
+    for (int64_t block = 0; block < b->blocks; block++)
+        for (int64_t first = 0; first < b->channels; first += n) {
+            int64_t at = block * b->channels + first;
+            n = panel * up_to(rng, 1, 3);
+            n = n < b->channels - first ? n : b->channels - first;
+            ad_conv_pack(f->packed, b, block, first, n, f->kernel + at * row,
+                         f->bias ? f->bias + at : NULL);
+        }
     f->conv.packed = f->packed;
+}
+
+/* Channels of each of some groups: one group, narrow ones, or any that are worth it. */
+static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, int32_t *outputs)
+{
+    int32_t lanes = (int32_t)ad_conv_panel() / 2;
+    *groups = 1;
+    *inputs = up_to(rng, 1, 40);
+    *outputs = up_to(rng, 1, 150);
+    switch (up_to(rng, 0, 3)) {
+    case 0:
+        *groups = up_to(rng, 2, 25);
+        *inputs = *outputs = 1 << up_to(rng, 1, lanes == 16 ? 3 : 2);
+        break;
+    case 1:
+        *groups = up_to(rng, 2, 5);
+        *inputs = up_to(rng, 2, 20);
+        *outputs = up_to(rng, lanes / 2, 5 * lanes);
+        break;
+    }
+    ck_assert(ad_conv_groups_able(*groups, *inputs, *outputs));
 }
 
 static void make(struct fixture *f, struct ad_rng *rng)
@@ -92,20 +116,22 @@ static void make(struct fixture *f, struct ad_rng *rng)
                           .dh = up_to(rng, 1, 2),
                           .dw = up_to(rng, 1, 2)};
     int32_t top = up_to(rng, 0, 3), left = up_to(rng, 0, 3), n = up_to(rng, 1, 2);
-    int32_t oh = up_to(rng, 1, 9), ow = up_to(rng, 1, 19), depth = up_to(rng, 1, 40);
-    int32_t channels = up_to(rng, 1, 150);
+    int32_t oh = up_to(rng, 1, 9), ow = up_to(rng, 1, 19), groups, inputs, outputs;
+    choose_groups(rng, &groups, &inputs, &outputs);
+    int64_t channels = groups * outputs, taps = (int64_t)w.kh * w.kw;
     int32_t ih = (oh - 1) * w.sh + (w.kh - 1) * w.dh + 1 - top - up_to(rng, 0, 2);
     int32_t iw = (ow - 1) * w.sw + (w.kw - 1) * w.dw + 1 - left - up_to(rng, 0, 2);
     bool nothing = ih <= 0 || iw <= 0;
     *f = (struct fixture){
-        .taps = (int64_t)w.kh * w.kw, .gap_in = up_to(rng, 0, 3), .gap_out = up_to(rng, 0, 20)};
-    struct ad_view in = make_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, depth, f->gap_in);
+        .groups = groups, .taps = taps, .gap_in = up_to(rng, 0, 3), .gap_out = up_to(rng, 0, 20)};
+    struct ad_view in =
+        make_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, groups * inputs, f->gap_in);
     struct ad_view out = make_view(NULL, n, oh, ow, channels, f->gap_out);
     f->in = nothing ? NULL : random_floats(rng, (size_t)(n * in.sn));
     f->out_floats = (size_t)(n * out.sn);
     f->out = random_floats(rng, f->out_floats);
     f->want = random_floats(rng, f->out_floats);
-    f->kernel = random_floats(rng, (size_t)(channels * f->taps * depth));
+    f->kernel = random_floats(rng, (size_t)(channels * taps * inputs));
     f->bias = up_to(rng, 0, 3) ? random_floats(rng, (size_t)channels) : NULL;
     f->add = up_to(rng, 0, 1) ? random_floats(rng, f->out_floats) : NULL;
     in.data = f->in;
@@ -115,6 +141,7 @@ static void make(struct fixture *f, struct ad_rng *rng)
                                .window = w,
                                .top = top,
                                .left = left,
+                               .blocks = ad_conv_blocks(groups, inputs, outputs, taps),
                                .clamp_min = -INFINITY,
                                .clamp_max = INFINITY};
     if (f->add) {
@@ -194,15 +221,25 @@ END_TEST
 START_TEST(slices)
 {
     int64_t panel = ad_conv_panel();
-    ck_assert_int_eq(ad_conv_slice(100, 9, 0), panel);
+    struct ad_conv_blocks b = ad_conv_blocks(1, 100, 50, 9);
+    ck_assert_int_eq(ad_conv_slice(&b, 0), panel);
     if (!ad_conv_able())
         return;
     size_t each = (size_t)panel * (100 * 9 + 1) * sizeof(float), floats;
-    ck_assert_int_eq(ad_conv_slice(100, 9, 3 * each), 3 * panel);
-    ck_assert_int_eq(ad_conv_slice(100, 9, 3 * each - 1), 2 * panel);
-    ck_assert(ad_conv_packed(panel / 2 + 1, 100, 9, &floats));
-    ck_assert_uint_eq(floats, (size_t)panel * 901 + 100);
-    ck_assert(!ad_conv_packed(INT64_MAX / 64, INT64_MAX / 64, 64, &floats));
+    ck_assert_int_eq(ad_conv_slice(&b, 3 * each), 3 * panel);
+    ck_assert_int_eq(ad_conv_slice(&b, 3 * each - 1), 2 * panel);
+    b.channels = panel / 2 + 1;
+    ck_assert(ad_conv_packed(&b, &floats));
+    ck_assert_uint_eq(floats, (size_t)panel * 901 + 900);
+    b = ad_conv_blocks(7, 4, 4, 9); /* 28 channels, of 9 x 4 weights each, in vectors */
+    ck_assert(b.narrow);
+    ck_assert(ad_conv_packed(&b, &floats));
+    ck_assert_uint_eq(
+        floats, (size_t)(28 + panel / 2 - 1) / (size_t)(panel / 2) * (size_t)(panel / 2) * 37 + 36);
+    b = ad_conv_blocks(1, INT64_MAX / 64, INT64_MAX / 64, 64);
+    ck_assert(!ad_conv_packed(&b, &floats));
+    ck_assert(!ad_conv_groups_able(8, 8, 2));
+    ck_assert(!ad_conv_groups_able(8, 1, 64)); /* depthwise */
 }
 END_TEST
 
@@ -217,11 +254,12 @@ START_TEST(special_values)
     struct ad_conv conv = {.in = make_view(in, 1, 1, 4, 1, 0),
                            .out = make_view(out, 1, 1, 4, 2, 0),
                            .window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0},
+                           .blocks = ad_conv_blocks(1, 1, 2, 1),
                            .packed = packed,
                            .slice = ad_conv_panel(),
                            .clamp_min = 0,
                            .clamp_max = 2};
-    ad_conv_pack(packed, 2, 1, 1, 0, 2, kernel, bias);
+    ad_conv_pack(packed, &conv.blocks, 0, 0, 2, kernel, bias);
     ad_conv_run(&conv, NULL);
     ck_assert(isnan(out[0]) && isnan(out[1]));
     ck_assert(out[2] == 1.25f && out[3] == 1 && out[4] == 0 && out[5] == 0);

@@ -39,40 +39,81 @@ int64_t ad_conv_panel(void)
     return kernel ? 2 * kernel->lanes : 1;
 }
 
-int64_t ad_conv_slice(int64_t depth, int64_t taps, size_t bytes)
+static bool is_narrow(const struct ad_conv_kernel *kernel, int64_t inputs, int64_t outputs)
 {
-    int64_t panel = ad_conv_panel();
-    size_t each = (size_t)panel * (size_t)(depth * taps + 1) * sizeof(float);
-    return bytes > each ? (int64_t)(bytes / each) * panel : panel;
+    return inputs == outputs && outputs > 1 && outputs < kernel->lanes &&
+           kernel->lanes % outputs == 0;
+}
+
+bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs)
+{
+    const struct ad_conv_kernel *kernel = find_kernel();
+    if (!kernel || groups == 1)
+        return kernel != NULL;
+    return is_narrow(kernel, inputs, outputs) || (inputs > 1 && 2 * outputs >= kernel->lanes);
+}
+
+struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
+{
+    const struct ad_conv_kernel *kernel = find_kernel();
+    if (kernel && groups > 1 && is_narrow(kernel, inputs, outputs))
+        return (struct ad_conv_blocks){true, 1, groups * outputs, inputs, taps};
+    return (struct ad_conv_blocks){false, groups, outputs, inputs, taps};
 }
 
 /* --- packed weights --- */
 
-/* The last panel may be half as wide. */
-static int64_t panel_width(const struct ad_conv_kernel *kernel, int64_t left)
+/* The last panel of a block may be half as wide; all of narrow groups are. */
+static int64_t panel_width(const struct ad_conv_kernel *kernel, const struct ad_conv_blocks *b,
+                           int64_t left)
 {
-    return left > kernel->lanes ? 2 * kernel->lanes : kernel->lanes;
+    return left > kernel->lanes && !b->narrow ? 2 * kernel->lanes : kernel->lanes;
 }
 
-/* Behind the panels are zeros, for pixels in the padding. */
-bool ad_conv_packed(int64_t channels, int64_t depth, int64_t taps, size_t *floats)
+/* Floats of an output channel. */
+static int64_t row_floats(const struct ad_conv_blocks *b)
 {
-    int64_t lanes = ad_conv_panel() / 2;
-    size_t rows;
-    return ad_size_mul((size_t)depth, (size_t)taps, &rows) && ad_size_add(rows, 1, &rows) &&
-           ad_size_mul((size_t)((channels + lanes - 1) / lanes * lanes), rows, floats) &&
-           ad_size_add(*floats, (size_t)depth, floats);
+    return b->depth * b->taps + 1;
 }
 
-void ad_conv_pack(float *packed, int64_t channels, int64_t depth, int64_t taps, int64_t first,
+static int64_t block_floats(const struct ad_conv_kernel *kernel, const struct ad_conv_blocks *b)
+{
+    return (b->channels + kernel->lanes - 1) / kernel->lanes * kernel->lanes * row_floats(b);
+}
+
+/* Behind the blocks are zeros, for pixels in the padding: a pixel, or a row of the window. */
+static int64_t zeros(const struct ad_conv_blocks *b)
+{
+    int64_t pixel = b->narrow ? b->channels : b->blocks * b->depth, row = b->depth * b->taps;
+    return pixel > row ? pixel : row;
+}
+
+int64_t ad_conv_slice(const struct ad_conv_blocks *blocks, size_t bytes)
+{
+    int64_t panel = ad_conv_panel();
+    size_t each = (size_t)(panel * row_floats(blocks)) * sizeof(float);
+    return bytes > each ? (int64_t)(bytes / each) * panel : panel;
+}
+
+bool ad_conv_packed(const struct ad_conv_blocks *b, size_t *floats)
+{
+    size_t lanes = (size_t)ad_conv_panel() / 2, rows, pixel;
+    size_t channels = ((size_t)b->channels + lanes - 1) / lanes * lanes;
+    return ad_size_mul((size_t)b->depth, (size_t)b->taps, &rows) && ad_size_add(rows, 1, &rows) &&
+           ad_size_mul(channels, rows, floats) && ad_size_mul(*floats, (size_t)b->blocks, floats) &&
+           ad_size_mul((size_t)b->blocks, (size_t)b->depth, &pixel) &&
+           ad_size_add(*floats, (size_t)zeros(b), floats);
+}
+
+void ad_conv_pack(float *packed, const struct ad_conv_blocks *blocks, int64_t block, int64_t first,
                   int64_t n, const float *kernel, const float *bias)
 {
     const struct ad_conv_kernel *k = find_kernel();
-    int64_t row = depth * taps;
-    for (int64_t c = 0; c < n; c += 2 * k->lanes) {
-        int64_t width = panel_width(k, channels - first - c);
+    int64_t row = row_floats(blocks) - 1;
+    float *to = packed + block * block_floats(k, blocks) + first * (row + 1);
+    for (int64_t c = 0, width; c < n; c += width, to += width * (row + 1)) {
+        width = panel_width(k, blocks, blocks->channels - first - c);
         int64_t used = n - c < width ? n - c : width;
-        float *to = packed + (first + c) * (row + 1);
         memset(to, 0, (size_t)(width * (row + 1)) * sizeof *to);
         for (int64_t i = 0; i < used; i++) {
             const float *from = kernel + (c + i) * row;
@@ -81,11 +122,8 @@ void ad_conv_pack(float *packed, int64_t channels, int64_t depth, int64_t taps, 
                 to[(j + 1) * width + i] = from[j];
         }
     }
-    if (first + n == channels) {
-        size_t all;
-        if (ad_conv_packed(channels, depth, taps, &all))
-            memset(packed + all - depth, 0, (size_t)depth * sizeof *packed);
-    }
+    if (block + 1 == blocks->blocks && first + n == blocks->channels)
+        memset(to, 0, (size_t)zeros(blocks) * sizeof *to);
 }
 
 /* --- running --- */
@@ -93,10 +131,18 @@ void ad_conv_pack(float *packed, int64_t channels, int64_t depth, int64_t taps, 
 struct work {
     const struct ad_conv *conv;
     const struct ad_conv_kernel *kernel;
-    int64_t pixels, tiles; /* of the output */
-    int64_t chunk, chunks; /* tiles of a unit; units of a slice */
-    int64_t slice;         /* conv->slice or, for many threads, less */
+    int64_t pixels, tiles;  /* of the output */
+    int64_t chunk, chunks;  /* tiles of a unit; units of a slice */
+    int64_t slice;          /* channels: conv->slice or, for many threads, less */
+    int64_t blocks, slices; /* blocks of a slice, or slices of a block: one of them is 1 */
+    int64_t row, block;     /* floats of packed weights: of a channel, of a block */
+    bool rows;              /* taps of a row of the window may be one after the other */
     const float *zeros;
+};
+
+/* What a unit computes: channels [c0, c1) of blocks [b0, b1). */
+struct slice {
+    int64_t b0, b1, c0, c1;
 };
 
 /* The pixels of a tile. */
@@ -106,7 +152,7 @@ struct pixels {
     int64_t y[AD_CONV_ROWS], x[AD_CONV_ROWS]; /* of the first tap */
     float *out[AD_CONV_ROWS];
     const float *add[AD_CONV_ROWS];
-    bool inside; /* all taps of all pixels lie in the input */
+    bool inside[2]; /* all taps of all pixels lie in the input's height, in its width */
 };
 
 static void find_pixels(const struct work *work, int64_t first, int64_t end, struct pixels *p)
@@ -116,15 +162,15 @@ static void find_pixels(const struct work *work, int64_t first, int64_t end, str
     const struct ad_window *w = &conv->window;
     int64_t x = first % out->w, y = first / out->w % out->h, n = first / out->w / out->h;
     p->rows = (int)(end - first);
-    p->inside = true;
+    p->inside[0] = p->inside[1] = true;
     for (int m = 0; m < p->rows; m++) {
         p->y[m] = y * w->sh - conv->top;
         p->x[m] = x * w->sw - conv->left;
         p->offset[m] = n * in->sn + p->y[m] * in->sh + p->x[m] * in->sw;
         p->out[m] = out->data + n * out->sn + y * out->sh + x * out->sw;
         p->add[m] = add->data ? add->data + n * add->sn + y * add->sh + x * add->sw : NULL;
-        p->inside &= p->y[m] >= 0 && p->y[m] + (w->kh - 1) * w->dh < in->h && p->x[m] >= 0 &&
-                     p->x[m] + (w->kw - 1) * w->dw < in->w;
+        p->inside[0] &= p->y[m] >= 0 && p->y[m] + (w->kh - 1) * w->dh < in->h;
+        p->inside[1] &= p->x[m] >= 0 && p->x[m] + (w->kw - 1) * w->dw < in->w;
         if (++x == out->w) {
             x = 0;
             if (++y == out->h) {
@@ -135,16 +181,18 @@ static void find_pixels(const struct work *work, int64_t first, int64_t end, str
     }
 }
 
-/* Where each tap finds its input. */
-static void find_taps(const struct work *work, const struct pixels *p, const float **taps)
+/* Where each tap finds its input; or the first tap of each row of the window, if the others follow:
+ * how many of the window's columns are looked up. */
+static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps)
 {
     const struct ad_conv *conv = work->conv;
     const struct ad_view *in = &conv->in;
     const struct ad_window *w = &conv->window;
+    int64_t columns = work->rows && p->inside[1] ? 1 : w->kw;
     for (int64_t i = 0; i < w->kh; i++)
-        for (int64_t j = 0; j < w->kw; j++, taps += AD_CONV_ROWS) {
+        for (int64_t j = 0; j < columns; j++, taps += AD_CONV_ROWS) {
             int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
-            if (p->inside) {
+            if (p->inside[0] && p->inside[1]) {
                 for (int m = 0; m < p->rows; m++)
                     taps[m] = in->data + p->offset[m] + step;
                 continue;
@@ -155,6 +203,7 @@ static void find_taps(const struct work *work, const struct pixels *p, const flo
                 taps[m] = there ? in->data + p->offset[m] + step : work->zeros;
             }
         }
+    return columns;
 }
 
 #define AHEAD_TILES 4 /* the last of a slice fetch the next one's weights */
@@ -162,20 +211,23 @@ static void find_taps(const struct work *work, const struct pixels *p, const flo
 /* What comes from memory for the first time is fetched while something else is computed: one line
  * per tap and channel of a job, which takes 14 clocks. The weights of the next slice, or of the
  * next convolution: each of the last tiles fetches its part of the panel in the same place. */
-static bool weights_ahead(const struct work *work, int64_t tile, int64_t c0, int64_t c,
-                          struct ad_conv_job *job)
+static bool weights_ahead(const struct work *work, int64_t tile, const struct slice *s, int64_t at,
+                          int64_t width, struct ad_conv_job *job)
 {
     const struct ad_conv *conv = work->conv;
-    int64_t row = job->taps * job->depth + 1, width = 2 * work->kernel->lanes;
+    int64_t row = work->row, all = conv->blocks.blocks * work->block;
     int64_t tiles = work->tiles < AHEAD_TILES ? work->tiles : AHEAD_TILES;
     int64_t part = tile - (work->tiles - tiles), step = width / tiles;
-    int64_t at = (c - c0) * row + part * row * step, end = conv->ahead_floats;
+    int64_t begin = s->b0 * work->block + s->c0 * row, next = (s->b1 - 1) * work->block;
+    int64_t end = conv->ahead_floats;
     const float *from = conv->ahead;
-    if (c0 + work->slice < conv->out.c) {
-        from = conv->packed + (c0 + work->slice) * row;
-        end = (conv->out.c - c0 - work->slice) * row;
+    next += s->c1 < conv->blocks.channels ? s->c1 * row : work->block;
+    at += part * (row - 1) * step - begin;
+    if (next < all) {
+        from = conv->packed + next;
+        end = all - next;
     }
-    if (part < 0 || !from || at + row * step > end)
+    if (part < 0 || !from || at + (row - 1) * step > end)
         return false;
     job->ahead = from + at;
     job->ahead_step = step;
@@ -189,7 +241,7 @@ static bool input_ahead(const struct work *work, const struct pixels *pixels,
     const struct ad_conv *conv = work->conv;
     const struct ad_view *in = &conv->in;
     const struct ad_window *w = &conv->window;
-    int64_t steps = job->taps * job->depth, count = pixels->rows * w->sw * in->sw;
+    int64_t steps = work->row - 1, count = pixels->rows * w->sw * in->sw;
     int64_t at = pixels->offset[pixels->rows - 1] + (w->kh - 1) * w->dh * in->sh +
                  ((w->kw - 1) * w->dw + w->sw) * in->sw;
     int64_t end = (in->n - 1) * in->sn + (in->h - 1) * in->sh + (in->w - 1) * in->sw + in->c;
@@ -201,57 +253,82 @@ static bool input_ahead(const struct work *work, const struct pixels *pixels,
     return true;
 }
 
+/* at: where the panel's weights lie. */
 static void look_ahead(const struct work *work, const struct pixels *pixels, int64_t tile,
-                       int64_t c0, int64_t c, struct ad_conv_job *job)
+                       const struct slice *s, int64_t at, int64_t width, struct ad_conv_job *job)
 {
-    if (weights_ahead(work, tile, c0, c, job) || (c == c0 && input_ahead(work, pixels, job)))
+    if (weights_ahead(work, tile, s, at, width, job) ||
+        (at == s->b0 * work->block + s->c0 * work->row && input_ahead(work, pixels, job)))
         return;
     job->ahead = job->weights;
     job->ahead_step = 0;
 }
 
+/* The panels of one block, at the pixels of a tile. */
+static void run_panels(const struct work *work, const struct pixels *p, int64_t tile,
+                       const struct slice *s, int64_t block, struct ad_conv_job *job)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_conv_blocks *b = &conv->blocks;
+    const struct ad_conv_kernel *kernel = work->kernel;
+    for (int64_t c = s->c0, width; c < s->c1; c += width) {
+        int64_t at = block * work->block + c * work->row;
+        width = panel_width(kernel, b, b->channels - c);
+        job->weights = conv->packed + at;
+        job->first = b->narrow ? c : block * b->depth;
+        job->c0 = block * b->channels + c;
+        job->channels = b->channels - c;
+        look_ahead(work, p, tile, s, at, width, job);
+        if (b->narrow)
+            kernel->narrow[p->rows - 1](job);
+        else
+            kernel->tile[p->rows - 1][width / kernel->lanes - 1](job);
+    }
+}
+
 /* One tile, all channels of a slice. */
-static void run_tile(const struct work *work, int64_t tile, int64_t c0, int64_t c1)
+static void run_tile(const struct work *work, int64_t tile, const struct slice *s)
 {
     const struct ad_conv *conv = work->conv;
     const float *taps[AD_CONV_TAPS * AD_CONV_ROWS];
     struct pixels p;
     find_pixels(work, work->pixels * tile / work->tiles, work->pixels * (tile + 1) / work->tiles,
                 &p);
-    find_taps(work, &p, taps);
+    int64_t columns = find_taps(work, &p, taps);
     struct ad_conv_job job = {.in = taps,
-                              .taps = (int64_t)conv->window.kh * conv->window.kw,
-                              .depth = conv->in.c,
+                              .taps = conv->window.kh * columns,
+                              .depth = conv->blocks.depth * (conv->window.kw / columns),
                               .out = p.out,
                               .add = conv->add.data ? p.add : NULL,
                               .lo = conv->clamp_min,
                               .hi = conv->clamp_max};
-    for (int64_t c = c0, width; c < c1; c += width) {
-        width = panel_width(work->kernel, conv->out.c - c);
-        job.weights = conv->packed + c * (job.taps * job.depth + 1);
-        job.c0 = c;
-        job.channels = conv->out.c - c;
-        look_ahead(work, &p, tile, c0, c, &job);
-        work->kernel->tile[p.rows - 1][width / work->kernel->lanes - 1](&job);
-    }
+    for (int64_t block = s->b0; block < s->b1; block++)
+        run_panels(work, &p, tile, s, block, &job);
 }
 
 static void run_unit(void *self, size_t unit)
 {
     const struct work *work = self;
+    const struct ad_conv_blocks *b = &work->conv->blocks;
     int64_t slice = (int64_t)unit / work->chunks;
     int64_t first = (int64_t)unit % work->chunks * work->chunk;
     int64_t end = first + work->chunk < work->tiles ? first + work->chunk : work->tiles;
-    int64_t c0 = slice * work->slice, c1 = c0 + work->slice;
-    c1 = c1 < work->conv->out.c ? c1 : work->conv->out.c;
+    struct slice s = {.b0 = slice / work->slices * work->blocks,
+                      .c0 = slice % work->slices * work->slice};
+    s.b1 = s.b0 + work->blocks < b->blocks ? s.b0 + work->blocks : b->blocks;
+    s.c1 = s.c0 + work->slice < b->channels ? s.c0 + work->slice : b->channels;
     for (int64_t tile = first; tile < end; tile++)
-        run_tile(work, tile, c0, c1);
+        run_tile(work, tile, &s);
 }
 
+/* Units of work->chunk tiles and work->slice channels. */
 static int64_t count_units(struct work *work)
 {
+    const struct ad_conv_blocks *b = &work->conv->blocks;
     work->chunks = (work->tiles + work->chunk - 1) / work->chunk;
-    return work->chunks * ((work->conv->out.c + work->slice - 1) / work->slice);
+    work->blocks = work->slice > b->channels ? work->slice / b->channels : 1;
+    work->slices = (b->channels + work->slice - 1) / work->slice;
+    return work->chunks * work->slices * ((b->blocks + work->blocks - 1) / work->blocks);
 }
 
 /* As many tiles and channels to a unit as leave enough units for all threads: first fewer tiles,
@@ -277,19 +354,26 @@ static int64_t cut_units(struct work *work, int threads)
 void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
 {
     const struct ad_view *out = &conv->out;
-    struct work work = {.conv = conv, .kernel = find_kernel(), .pixels = out->n * out->h * out->w};
-    size_t all;
-    if (work.pixels == 0 || out->c == 0 ||
-        !ad_conv_packed(out->c, conv->in.c, (int64_t)conv->window.kh * conv->window.kw, &all))
+    const struct ad_conv_kernel *kernel = find_kernel();
+    const struct ad_conv_blocks *b = &conv->blocks;
+    struct work work = {.conv = conv,
+                        .kernel = kernel,
+                        .pixels = out->n * out->h * out->w,
+                        .row = row_floats(b),
+                        .block = block_floats(kernel, b),
+                        .rows = b->blocks == 1 && !b->narrow && conv->window.dw == 1 &&
+                                conv->in.sw == b->depth};
+    if (work.pixels == 0 || out->c == 0)
         return;
-    work.tiles = (work.pixels + work.kernel->rows - 1) / work.kernel->rows;
-    work.zeros = conv->packed + all - conv->in.c;
+    work.tiles = (work.pixels + kernel->rows - 1) / kernel->rows;
+    work.zeros = conv->packed + b->blocks * work.block;
     ad_pool_run(pool, run_unit, &work, (size_t)cut_units(&work, ad_pool_threads(pool)));
 }
 
 void ad_conv_look_ahead(struct ad_conv *conv, const struct ad_conv *next)
 {
-    int64_t channels = next->slice < next->out.c ? next->slice : next->out.c;
+    const struct ad_conv_blocks *b = &next->blocks;
+    int64_t all = b->blocks * block_floats(find_kernel(), b), slice = next->slice * row_floats(b);
     conv->ahead = next->packed;
-    conv->ahead_floats = channels * ((int64_t)next->window.kh * next->window.kw * next->in.c + 1);
+    conv->ahead_floats = slice < all ? slice : all;
 }

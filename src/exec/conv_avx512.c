@@ -6,6 +6,7 @@
 #define LANES 16
 #define ROWS 14
 #define BROADCAST(p) ((vec)_mm512_set1_ps(*(p)))
+#define PERMUTE(x, i) ((vec)_mm512_permutexvar_ps((__m512i)(i), (__m512)(x)))
 #define FMA(a, b, c) ((vec)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
 #define MIN(a, b) ((vec)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define MAX(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
@@ -31,5 +32,7 @@ const struct ad_conv_kernel ad_conv_avx512 = {
     .rows = ROWS,
     .tile = {TILES(1), TILES(2), TILES(3), TILES(4), TILES(5), TILES(6), TILES(7), TILES(8),
              TILES(9), TILES(10), TILES(11), TILES(12), TILES(13), TILES(14)},
+    .narrow = {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8,
+               narrow_9, narrow_10, narrow_11, narrow_12, narrow_13, narrow_14},
 };
 #endif

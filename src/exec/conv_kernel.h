@@ -9,7 +9,8 @@
 /* One panel of output channels at some pixels. */
 struct ad_conv_job {
     const float *const *in;  /* [tap][AD_CONV_ROWS]: the channels of an input pixel, or zeros */
-    int64_t taps, depth;     /* depth: input channels */
+    int64_t first;           /* of these the first that is an input */
+    int64_t taps, depth;     /* depth: input channels of an output channel */
     const float *weights;    /* bias, then [tap][input channel], rows as wide as the panel */
     float *const *out;       /* by pixel */
     const float *const *add; /* by pixel; NULL: nothing is added */
@@ -24,6 +25,8 @@ typedef void ad_conv_function(const struct ad_conv_job *job);
 struct ad_conv_kernel {
     int lanes, rows;
     ad_conv_function *tile[AD_CONV_ROWS][2]; /* by pixels - 1, and by panel width / lanes - 1 */
+    ad_conv_function *narrow[AD_CONV_ROWS];  /* groups of `depth` (a power of 2) inputs and outputs:
+                                                a panel is one vector of them */
 };
 
 #if defined(__x86_64__)

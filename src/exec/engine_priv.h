@@ -196,7 +196,7 @@ AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
 
 /* Whether it is a convolution that exec/conv.h computes, and its action, made by task_conv.c: adds
  * `add` (data NULL: nothing), clamps, stores to out. */
-bool ad_task_is_ours(const struct ad_op *op);
+bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op);
 AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
                                                    const struct ad_task *task,
                                                    const struct ad_view *out,

@@ -4,10 +4,10 @@
 #include <math.h>
 
 /* Whether the sums can take another operand before they are clamped. */
-static bool may_add(const struct ad_op *conv)
+static bool may_add(const struct ad_graph *graph, const struct ad_op *conv)
 {
-    return ad_task_is_ours(conv) && conv->function == AD_FN_NONE && conv->clamp_min == -INFINITY &&
-           conv->clamp_max == INFINITY;
+    return ad_task_is_ours(graph, conv) && conv->function == AD_FN_NONE &&
+           conv->clamp_min == -INFINITY && conv->clamp_max == INFINITY;
 }
 
 static bool same_shape(const struct ad_value *a, const struct ad_value *b)
@@ -27,7 +27,7 @@ static bool is_pair(const struct ad_graph *graph, const struct ad_task *conv,
 {
     const struct ad_op *first = &graph->ops[conv->op], *second = &graph->ops[add->op];
     const struct ad_value *sum = &graph->values[second->output];
-    if (!may_add(first) || second->kind != AD_OP_ADD || ad_region_empty(conv->region) ||
+    if (!may_add(graph, first) || second->kind != AD_OP_ADD || ad_region_empty(conv->region) ||
         !same_region(conv->region, add->region))
         return false;
     int a = second->inputs[0], b = second->inputs[1];

@@ -536,7 +536,8 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     struct ad_view in, out;
     *clamped = false;
-    bool ours = ad_task_is_ours(op), depthwise = ad_task_is_depthwise(build->plan->graph, op);
+    bool ours = ad_task_is_ours(build->plan->graph, op);
+    bool depthwise = ad_task_is_depthwise(build->plan->graph, op);
     if (ours || depthwise) {
         static const struct ad_view nothing;
         *clamped = !function_follows(op);

@@ -2,28 +2,52 @@
  * part at a time. */
 #include "exec/engine_priv.h"
 
-bool ad_task_is_ours(const struct ad_op *op)
+/* Channels per group. */
+static int64_t group_inputs(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return op->kind == AD_OP_CONV && op->groups == 1 &&
-           (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS && ad_conv_able();
+    return graph->values[op->inputs[0]].box.c / op->groups;
 }
 
-/* Packs rows [r0, r1), as many at a time as there is room for. */
+static int64_t group_outputs(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return graph->values[op->output].box.c / op->groups;
+}
+
+bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV && (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS &&
+           ad_conv_groups_able(op->groups, group_inputs(graph, op), group_outputs(graph, op));
+}
+
+/* The blocks of the groups that a task computes. */
+static struct ad_conv_blocks blocks_of(const struct ad_graph *graph, const struct ad_task *task)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t inputs = group_inputs(graph, op), outputs = group_outputs(graph, op);
+    int64_t channels = task->region.c1 - task->region.c0, groups = 1;
+    if (op->groups > 1)
+        groups = channels / outputs;
+    return ad_conv_blocks(groups, inputs, channels / groups,
+                          (int64_t)op->window.kh * op->window.kw);
+}
+
+/* Packs rows from r0 on, as many at a time as there is room for. */
 static enum adaps_status pack(const struct ad_build *build, const struct ad_op *op, int64_t r0,
-                              int64_t r1, int64_t depth, int64_t taps, float *packed,
+                              const struct ad_conv_blocks *b, float *packed,
                               struct adaps_error *err)
 {
-    int64_t panel = ad_conv_panel(), row = depth * taps;
+    int64_t panel = ad_conv_panel(), row = b->depth * b->taps;
     int64_t room = (int64_t)(build->rows->bytes / sizeof(float)) / (row + 1);
     int64_t step = room < panel ? panel : room / panel * panel;
     enum adaps_status status = ADAPS_OK;
-    for (int64_t first = r0; first < r1 && status == ADAPS_OK; first += step) {
-        int64_t n = r1 - first < step ? r1 - first : step;
-        float *kernel = NULL, *bias = NULL;
-        status = ad_task_weights(build, op, first, first + n, n, &kernel, &bias, err);
-        if (status == ADAPS_OK)
-            ad_conv_pack(packed, r1 - r0, depth, taps, first - r0, n, kernel, bias);
-    }
+    for (int64_t block = 0; block < b->blocks; block++, r0 += b->channels)
+        for (int64_t first = 0; first < b->channels && status == ADAPS_OK; first += step) {
+            int64_t n = b->channels - first < step ? b->channels - first : step;
+            float *kernel = NULL, *bias = NULL;
+            status = ad_task_weights(build, op, r0 + first, r0 + first + n, n, &kernel, &bias, err);
+            if (status == ADAPS_OK)
+                ad_conv_pack(packed, b, block, first, n, kernel, bias);
+        }
     return status;
 }
 
@@ -66,19 +90,18 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     const struct ad_op *op = &graph->ops[task->op];
     struct ad_region need = ad_need(graph, op, 0, task->region);
     struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
-    int64_t depth = graph->values[op->inputs[0]].box.c;
-    int64_t taps = (int64_t)op->window.kh * op->window.kw;
     struct ad_conv conv = {
-        .in = {.c = depth},
         .out = *out,
         .add = *add,
         .window = op->window,
         .top = pads.top,
         .left = pads.left,
-        .slice = ad_conv_slice(depth, taps, build->slice_bytes / 2), /* and what is fetched ahead */
+        .blocks = blocks_of(graph, task),
         .clamp_min = clamp_min,
         .clamp_max = clamp_max,
     };
+    conv.slice =
+        ad_conv_slice(&conv.blocks, build->slice_bytes / 2); /* and what is fetched ahead */
     if (!ad_region_empty(need))
         conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
     float *packed = NULL;
@@ -86,13 +109,13 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     int64_t r0, r1;
     size_t floats;
     ad_weight_slice(graph, op, task->region, &r0, &r1);
-    if (!ad_conv_packed(r1 - r0, depth, taps, &floats))
+    if (!ad_conv_packed(&conv.blocks, &floats))
         floats = SIZE_MAX; /* which is refused */
     enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
         return status;
     if (fresh)
-        status = pack(build, op, r0, r1, depth, taps, packed, err);
+        status = pack(build, op, r0, &conv.blocks, packed, err);
     conv.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
     return end_packed(build, &action, status, err);

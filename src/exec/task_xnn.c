@@ -9,7 +9,8 @@
 
 static bool uses_xnn(const struct ad_graph *graph, const struct ad_op *op)
 {
-    bool conv = op->kind == AD_OP_CONV && !ad_task_is_ours(op) && !ad_task_is_depthwise(graph, op);
+    bool conv =
+        op->kind == AD_OP_CONV && !ad_task_is_ours(graph, op) && !ad_task_is_depthwise(graph, op);
     return conv || op->kind == AD_OP_FC || op->kind == AD_OP_GAP || op->kind == AD_OP_SOFTMAX;
 }
 
