@@ -34,6 +34,12 @@ void ad_priority_prompt(struct ad_priority *before)
     set(&prompt); /* what is refused stays as it was */
 }
 
+void ad_priority_share(struct ad_priority *priority)
+{
+    if (priority->size == sizeof *priority && priority->policy == SCHED_OTHER)
+        priority->runtime_ns = SLICE_NS;
+}
+
 void ad_priority_set(const struct ad_priority *priority)
 {
     if (priority->size == sizeof *priority) /* it is known */

@@ -19,6 +19,10 @@ struct ad_priority {
  * 6.12 and later), else as before. *before: for ad_priority_set(). */
 void ad_priority_prompt(struct ad_priority *before);
 
+/* For ad_priority_set(): the thread runs by short slices (Linux 6.12 and later), so that others on
+ * its core need not wait long for their turn, nor it for its own. */
+void ad_priority_share(struct ad_priority *priority);
+
 /* The calling thread is scheduled so. */
 void ad_priority_set(const struct ad_priority *priority);
 

@@ -215,6 +215,8 @@ static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_en
     worker->speed = agent->options->speed;
     worker->threads = agent->options->threads;
     worker->priority = agent->priority;
+    if (worker->speed < 1) /* emulated, and perhaps on one core with others that are */
+        ad_priority_share(&worker->priority);
     snprintf(worker->host, sizeof worker->host, "%s", listen->host);
     enum adaps_status status = ad_worker_start(worker, err);
     agent->working = status == ADAPS_OK;
