@@ -73,7 +73,7 @@ static void make_plan(struct race *race)
     struct ad_blocks blocks;
     struct ad_digest digest;
     struct adaps_error err;
-    if (ad_pipeline_front(race->model, &graph, &blocks, &digest, &err) != ADAPS_OK)
+    if (ad_pipeline_front(race->model, NULL, &graph, &blocks, &digest, &err) != ADAPS_OK)
         fail("", &err);
     ad_blocks_fini(&blocks);
     if (graph->ninputs != 1 || graph->noutputs != 1) {

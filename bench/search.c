@@ -130,7 +130,7 @@ static void compare(const struct ad_cluster *template, const char *path,
     struct ad_blocks blocks;
     struct ad_digest digest;
     struct adaps_error err;
-    if (ad_pipeline_front(path, &graph, &blocks, &digest, &err) != ADAPS_OK)
+    if (ad_pipeline_front(path, NULL, &graph, &blocks, &digest, &err) != ADAPS_OK)
         fail("", &err);
     ad_graph_drop_weights(graph);
     const char *slash = strrchr(path, '/');

@@ -10,23 +10,22 @@
  */
 #include "pipeline.h"
 #include "base/file.h"
-#include "ir/import.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,
-                                    struct ad_blocks *blocks, struct ad_digest *model_digest,
-                                    struct adaps_error *err)
+enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
+                                    struct ad_graph **graph, struct ad_blocks *blocks,
+                                    struct ad_digest *model_digest, struct adaps_error *err)
 {
     struct ad_onnx_model *file = NULL;
     struct ad_graph *imported = NULL;
 
     enum adaps_status status = ad_onnx_load(model, &file, err);
     if (status == ADAPS_OK)
-        status = ad_ir_import(file, NULL, &imported, err);
+        status = ad_ir_import(file, import, &imported, err);
     if (status == ADAPS_OK)
         status = ad_blocks_find(imported, blocks, err);
     if (status == ADAPS_OK) {
@@ -87,10 +86,11 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     struct ad_digest model_digest;
     const struct ad_strategy *strategy;
     struct adaps_plan *plan = NULL;
+    const struct ad_import_options import = {.dims = &options->dims};
     char model_path[PATH_MAX];
 
     enum adaps_status status =
-        ad_pipeline_front(options->model, &graph, &blocks, &model_digest, err);
+        ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);
     if (status != ADAPS_OK)
         goto out;
     status = ad_cluster_load(options->devices, &cluster, err);
@@ -127,9 +127,10 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest model_digest;
+    const struct ad_import_options import = {.dims = &options->dims};
     *out = (struct ad_pipeline_comparison){0};
     enum adaps_status status =
-        ad_pipeline_front(options->model, &graph, &blocks, &model_digest, err);
+        ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);
     if (status == ADAPS_OK)
         status = ad_cluster_load(options->devices, &out->cluster, err);
     if (status == ADAPS_OK) {
@@ -156,9 +157,10 @@ static enum adaps_status attach_from(struct adaps_plan *plan, const char *model,
 {
     struct ad_onnx_model *file = NULL;
     struct ad_graph *graph = NULL;
+    const struct ad_import_options import = {.like = plan->graph};
     enum adaps_status status = ad_onnx_load(model, &file, err);
     if (status == ADAPS_OK)
-        status = ad_ir_import(file, NULL, &graph, err);
+        status = ad_ir_import(file, &import, &graph, err);
     if (status == ADAPS_OK) {
         status = ad_plan_attach_weights(plan, graph, err);
         if (status != ADAPS_OK)

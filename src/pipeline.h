@@ -2,16 +2,18 @@
 #ifndef AD_PIPELINE_H
 #define AD_PIPELINE_H
 
+#include "ir/import.h"
 #include "plan/plan.h"
 #include "search/compare.h"
 
 struct ad_pipeline_options {
-    const char *model;    /* ONNX file */
-    const char *devices;  /* devices file */
-    const char *strategy; /* NULL = the default */
-    double bandwidth;     /* bytes/s, < 0 = the file's */
-    double latency;       /* seconds, < 0 = the file's */
-    double threshold;     /* ADaPS eq 3 */
+    const char *model;           /* ONNX file */
+    struct ad_dim_bindings dims; /* sizes of its symbolic dimensions */
+    const char *devices;         /* devices file */
+    const char *strategy;        /* NULL = the default */
+    double bandwidth;            /* bytes/s, < 0 = the file's */
+    double latency;              /* seconds, < 0 = the file's */
+    double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     bool input_f32; /* pictures travel as float32 */
     bool late;      /* nothing is computed or sent ahead (search/search.h) */
@@ -39,13 +41,15 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_compare(const struct ad_pipeline_opt
                                                     struct adaps_error *err);
 void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison);
 
-/* Only the front: model -> verified graph and its blocks (adaps inspect). */
-AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model, struct ad_graph **graph,
-                                                  struct ad_blocks *blocks,
+/* Only the front: model -> verified graph and its blocks (adaps inspect). `import` may be NULL. */
+AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model,
+                                                  const struct ad_import_options *import,
+                                                  struct ad_graph **graph, struct ad_blocks *blocks,
                                                   struct ad_digest *model_digest,
                                                   struct adaps_error *err);
 
-/* Reads the plan's model again (or `model` when not NULL) and attaches its weights. */
+/* Reads the plan's model again (or `model` when not NULL) and attaches its weights; symbolic
+ * dimensions are those of the plan. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_weights(struct adaps_plan *plan, const char *model,
                                                     struct adaps_error *err);
 

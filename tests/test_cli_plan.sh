@@ -76,6 +76,21 @@ has out "digraph" "inspect --dot is a graph"
 expect 2 "not both" "inspect --json --dot" "$ADAPS" inspect --json --dot "$model"
 expect 2 "no model" "inspect without a model" "$ADAPS" inspect
 expect 3 "missing.onnx: No such file" "inspect of a missing model" "$ADAPS" inspect missing.onnx
+symbolic=$src/fuzz/corpus/onnx/classifier.onnx
+expect 0 "" "inspect --dim" sh -c '"$1" inspect --json --dim N=5 "$2" | tr -d " \n"' - "$ADAPS" \
+    "$symbolic"
+has out '[5,2,8,8]' "--dim gives a symbolic dimension its size"
+expect 2 "no input has a symbolic dimension 'M': there are 'N'" "--dim of another name" \
+    "$ADAPS" inspect --dim M=5 "$symbolic"
+expect 2 "'M': there is none" "--dim without symbolic dimensions" "$ADAPS" inspect --dim M=5 "$model"
+expect 2 "--dim N=6: N=5 was given, too" "--dim with two sizes" \
+    "$ADAPS" inspect --dim N=5 --dim N=5 --dim N=6 "$symbolic"
+for dim in N N= N=0 N=-1 N=two =3 N=2147483648 ""; do
+    expect 2 "--dim $dim: NAME=N is wanted" "--dim '$dim'" "$ADAPS" plan -d "$devices" --dim "$dim" "$model"
+done
+expect 2 "no input has a symbolic dimension 'M'" "plan --dim of another name" \
+    "$ADAPS" plan -d "$devices" --dim M=5 "$symbolic"
+expect 0 "" "plan --dim" "$ADAPS" plan -d "$devices" --dim N=2 "$symbolic"
 head -c 1000 "$model" >short.onnx
 expect 3 "short.onnx" "inspect of a truncated model" "$ADAPS" inspect short.onnx
 expect 3 "" "inspect of a folder" "$ADAPS" inspect .

@@ -609,7 +609,7 @@ START_TEST(bindings)
     float two[] = {2, 3};
     struct ad_onnx_tensor t = {.rank = 1, .dims = {2}, .count = 2, .is_float = true, .f = two};
     struct ad_binding binding = {"b", &t};
-    struct ad_import_options options = {&binding, 1};
+    struct ad_import_options options = {.bindings = &binding, .nbindings = 1};
     mb_init(&mb, 13);
     mb_input(&mb, "x", MB_DIMS(1, 2));
     mb_input(&mb, "b", MB_DIMS(2));
@@ -623,6 +623,75 @@ START_TEST(bindings)
     binding.input = "q";
     ck_assert_int_eq(ad_ir_import(&mb.model, &options, &graph, &err), ADAPS_EINPUT);
     ck_assert_str_eq(err.message, "test.onnx: there is no input 'q' to bind");
+    mb_fini(&mb);
+}
+END_TEST
+
+/* A map of symbolic height and unnamed width, with a 3x3 window. */
+static void build_symbolic(struct mb *mb)
+{
+    mb_init(mb, 13);
+    Onnx__TensorShapeProto *shape =
+        mb_input(mb, "x", MB_DIMS(1, 2, 1, 1))->type->tensor_type->shape;
+    shape->dim[2]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    shape->dim[2]->dim_param = "height";
+    shape->dim[3]->value_case = 0;
+    mb_weights(mb, "w", MB_DIMS(3, 2, 3, 3), NULL);
+    mb_node(mb, "Conv", "x,w", "y");
+    mb_output(mb, "y");
+}
+
+START_TEST(symbolic_dimensions)
+{
+    struct mb mb;
+    struct adaps_error err;
+    struct ad_graph *graph, *again;
+    struct ad_dim_bindings dims = {{{"height", 6, 5}, {"x:3=7", 3, 7}}, 2};
+    struct ad_import_options options = {.dims = &dims};
+    build_symbolic(&mb);
+    ck_assert_int_eq(ad_ir_import(&mb.model, NULL, &graph, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "of the symbolic dimensions 'height', 'x:3' became 1: "
+                                      "--dim NAME=N gives another size"),
+                  "%s", err.message);
+    ck_assert_msg(ad_ir_import(&mb.model, &options, &graph, &err) == ADAPS_OK, "%s", err.message);
+    const struct ad_value *x = &graph->values[graph->inputs[0]];
+    ck_assert_int_eq(x->box.h, 5);
+    ck_assert_int_eq(x->box.w, 7);
+    ck_assert_int_eq(graph->values[graph->outputs[0]].box.w, 5);
+
+    /* as in that graph; what is bound counts more */
+    options = (struct ad_import_options){.like = graph};
+    ck_assert_int_eq(ad_ir_import(&mb.model, &options, &again, &err), ADAPS_OK);
+    ck_assert_int_eq(again->values[again->inputs[0]].box.h, 5);
+    ad_graph_free(again);
+    dims.count = 1;
+    dims.items[0].size = 6;
+    options.dims = &dims;
+    ck_assert_int_eq(ad_ir_import(&mb.model, &options, &again, &err), ADAPS_OK);
+    ck_assert_int_eq(again->values[again->inputs[0]].box.h, 6);
+    ck_assert_int_eq(again->values[again->inputs[0]].box.w, 7);
+    ad_graph_free(again);
+    ad_graph_free(graph);
+    mb_fini(&mb);
+}
+END_TEST
+
+START_TEST(unknown_dimensions)
+{
+    struct mb mb;
+    struct adaps_error err;
+    struct ad_graph *graph;
+    bool used[AD_MAX_DIM_BINDINGS] = {false};
+    struct ad_dim_bindings dims = {{{"heigh", 5, 5}, {"height", 6, 9}, {"x:3", 3, 9}}, 3};
+    struct ad_import_options options = {.dims = &dims};
+    build_symbolic(&mb);
+    ck_assert_int_eq(ad_ir_import(&mb.model, &options, &graph, &err), ADAPS_EUSAGE);
+    ck_assert_str_eq(err.message, "test.onnx: no input has a symbolic dimension 'heigh': there are "
+                                  "'height', 'x:3'");
+    options.dims_used = used;
+    ck_assert_int_eq(ad_ir_import(&mb.model, &options, &graph, &err), ADAPS_OK);
+    ck_assert(!used[0] && used[1] && used[2]);
+    ad_graph_free(graph);
     mb_fini(&mb);
 }
 END_TEST
@@ -675,6 +744,8 @@ int main(void)
     tcase_add_test(tc, folded_shapes);
     tcase_add_test(tc, initializers_among_the_inputs);
     tcase_add_test(tc, bindings);
+    tcase_add_test(tc, symbolic_dimensions);
+    tcase_add_test(tc, unknown_dimensions);
     tcase_add_test(tc, outputs_of_every_kind);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

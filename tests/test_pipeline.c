@@ -1,6 +1,7 @@
 /* The passes together on a real model, through the public interface; and finding the model again.
  */
 #include "base/file.h"
+#include "model_builder.h"
 #include "pipeline.h"
 
 #include <check.h>
@@ -27,7 +28,7 @@ static void prepare(void)
 
 static void clean_up(void)
 {
-    static const char *const files[] = {"net.plan", "digits.onnx", "sub/net.plan",
+    static const char *const files[] = {"net.plan", "digits.onnx", "symbolic.onnx", "sub/net.plan",
                                         "sub/digits.onnx"};
     ck_assert_int_eq(chdir(folder), 0);
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -179,6 +180,44 @@ START_TEST(finds_the_model)
 }
 END_TEST
 
+/* A plan of sizes that were given keeps them when its model is read again. */
+START_TEST(symbolic_dimensions)
+{
+    struct mb mb;
+    size_t size;
+    struct adaps_plan *plan;
+    struct adaps_error err = {0};
+    mb_init(&mb, 13);
+    Onnx__TensorShapeProto *shape =
+        mb_input(&mb, "x", MB_DIMS(1, 2, 1, 8))->type->tensor_type->shape;
+    shape->dim[2]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+    shape->dim[2]->dim_param = "height";
+    mb_weights(&mb, "w", MB_DIMS(3, 2, 3, 3), NULL);
+    mb_node(&mb, "Conv", "x,w", "y");
+    mb_output(&mb, "y");
+    uint8_t *bytes = mb_pack(&mb, &size);
+    ck_assert_int_eq(ad_file_replace("symbolic.onnx", bytes, size, &err), ADAPS_OK);
+    ad_free(bytes);
+    mb_fini(&mb);
+
+    struct ad_pipeline_options options = {.model = "symbolic.onnx",
+                                          .devices = devices,
+                                          .bandwidth = -1,
+                                          .latency = -1,
+                                          .split_h = true,
+                                          .dims = {{{"height", 6, 12}}, 1}};
+    ck_assert_msg(ad_pipeline_compile(&options, &plan, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_uint_eq(adaps_plan_input_elements(plan), 2 * 12 * 8);
+    ck_assert_int_eq(adaps_plan_save(plan, "net.plan", NULL), ADAPS_OK);
+    adaps_plan_free(plan);
+    ck_assert_int_eq(adaps_plan_load("net.plan", &plan, NULL), ADAPS_OK);
+    check_weights(plan, NULL, ADAPS_OK);
+    options.dims.items[0].name = "weight";
+    ck_assert_int_eq(ad_pipeline_compile(&options, &plan, &err), ADAPS_EUSAGE);
+    ck_assert_msg(strstr(err.message, "'weight': there are 'height'"), "%s", err.message);
+}
+END_TEST
+
 START_TEST(refuses_another_model)
 {
     struct adaps_plan *plan = compile();
@@ -206,6 +245,7 @@ int main(void)
     tcase_add_test(c, links_are_overridden);
     tcase_add_test(c, wrong_calls);
     tcase_add_test(c, finds_the_model);
+    tcase_add_test(c, symbolic_dimensions);
     tcase_add_test(c, refuses_another_model);
     suite_add_tcase(suite, c);
     SRunner *runner = srunner_create(suite);

@@ -86,6 +86,8 @@ int ad_plan_option(const struct ad_command *command, int option, const char *arg
     case 'd':
         passes->devices = argument;
         return ADAPS_OK;
+    case AD_OPTION_DIM:
+        return ad_cli_dim(command, argument, &passes->dims);
     case AD_PLAN_OPTION_BW:
         if (ad_parse_rate(argument, &passes->bandwidth))
             return ADAPS_OK;

@@ -2,7 +2,7 @@
 #ifndef AD_CLI_PLAN_OPTIONS_H
 #define AD_CLI_PLAN_OPTIONS_H
 
-#include "cli/cli.h"
+#include "cli/dim_option.h"
 #include "pipeline.h"
 
 enum {
@@ -29,6 +29,7 @@ enum {
         {"objective", required_argument, NULL, AD_PLAN_OPTION_OBJECTIVE},                          \
         {"latency-cap", required_argument, NULL, AD_PLAN_OPTION_CAP},                              \
         {"dims", required_argument, NULL, AD_PLAN_OPTION_DIMS},                                    \
+        {"dim", required_argument, NULL, AD_OPTION_DIM},                                           \
         {"input", required_argument, NULL, AD_PLAN_OPTION_INPUT},                                  \
         {"late", no_argument, NULL, AD_PLAN_OPTION_LATE},                                          \
         {"time-limit", required_argument, NULL, AD_PLAN_OPTION_TIME},                              \
@@ -38,6 +39,7 @@ enum {
         "seed", required_argument, NULL, AD_PLAN_OPTION_SEED                                       \
     }
 #define AD_PLAN_HELP                                                                               \
+    AD_DIM_HELP                                                                                    \
     "  --bw RATE            bandwidth of every link, instead of the file's (100mbit, 12.5MB/s)\n"  \
     "  --latency TIME       latency of every link, instead of the file's (0.3ms)\n"                \
     "  --thr F              search window, 0 to 1 (default: 0.15)\n"                               \

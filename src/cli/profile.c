@@ -1,6 +1,7 @@
 /* adaps profile: what the devices of a cluster really do, as a devices file. */
 #include "base/clock.h"
 #include "base/units.h"
+#include "cli/dim_option.h"
 #include "cli/profile_priv.h"
 #include "cli/target.h"
 #include "cost/board.h"
@@ -35,6 +36,7 @@ struct profile {
     const char *output;
     const char *models[MAX_MODELS];
     int nmodels;
+    struct ad_dim_bindings dims;
     double budget_s;
     bool ops, links; /* what is measured */
     struct ad_cluster cluster;
@@ -64,17 +66,23 @@ static const char *base_name(const char *path)
 
 static enum adaps_status load_models(struct profile *p, struct adaps_error *err)
 {
+    bool used[AD_MAX_DIM_BINDINGS] = {false}; /* by any of them */
+    const struct ad_import_options import = {.dims = &p->dims, .dims_used = used};
     for (int i = 0; i < p->nmodels; i++) {
         struct ad_blocks blocks;
         struct ad_digest digest;
         progress(p, "reading %s", base_name(p->models[i]));
         enum adaps_status status =
-            ad_pipeline_front(p->models[i], &p->graphs[i], &blocks, &digest, err);
+            ad_pipeline_front(p->models[i], &import, &p->graphs[i], &blocks, &digest, err);
         if (status != ADAPS_OK)
             return status;
         ad_blocks_fini(&blocks);
         ad_graph_drop_weights(p->graphs[i]);
     }
+    for (size_t i = 0; i < p->dims.count; i++)
+        if (!used[i])
+            return ad_error_set(err, ADAPS_EUSAGE, "no --model has a symbolic dimension '%.*s'",
+                                (int)p->dims.items[i].length, p->dims.items[i].name);
     return ADAPS_OK;
 }
 
@@ -366,6 +374,8 @@ static int take_option(struct profile *p, int option, const char *argument)
             return ad_cli_usage(&ad_command_profile, "more than %d models", MAX_MODELS);
         p->models[p->nmodels++] = argument;
         return ADAPS_OK;
+    case AD_OPTION_DIM:
+        return ad_cli_dim(&ad_command_profile, argument, &p->dims);
     case OPTION_BUDGET:
         if (!ad_target_parse_deadline(argument, &p->budget_s) || p->budget_s < LEAST_BUDGET_S ||
             p->budget_s > MOST_BUDGET_S)
@@ -405,6 +415,7 @@ static int run_profile(int argc, char **argv)
     static const struct option longs[] = {{"devices", required_argument, NULL, 'd'},
                                           {"output", required_argument, NULL, 'o'},
                                           {"model", required_argument, NULL, OPTION_MODEL},
+                                          {"dim", required_argument, NULL, AD_OPTION_DIM},
                                           {"budget", required_argument, NULL, OPTION_BUDGET},
                                           {"no-links", no_argument, NULL, OPTION_NO_LINKS},
                                           {"links-only", no_argument, NULL, OPTION_LINKS_ONLY},
@@ -451,7 +462,8 @@ const struct ad_command ad_command_profile = {
     .summary = "Measure agents and links, and write a devices file with what they do.",
     .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
                "  -o, --output FILE    write the measured devices file here (default: print it)\n"
-               "  --model FILE         time the operators of this network, too; may be repeated\n"
+               "  --model FILE         time the operators of this network, too; may be "
+               "repeated\n" AD_DIM_HELP
                "  --budget TIME        measure each device for this long at most (default: 40s)\n"
                "  --no-links           leave the links as the devices file has them\n"
                "  --links-only         leave everything else as the devices file has it\n"

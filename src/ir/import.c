@@ -262,6 +262,18 @@ static void draft_fini(struct ad_draft *d)
     ad_arena_fini(&d->arena);
 }
 
+/* Sizes that nobody gave may be why a model does not fit together. */
+static void suggest_dims(const struct ad_draft *d, struct adaps_error *err)
+{
+    if (!err || !*d->assumed)
+        return;
+    const struct adaps_error why = *err;
+    ad_error_set(err, why.status,
+                 "%s; of the symbolic dimensions %s became 1: --dim NAME=N gives "
+                 "another size",
+                 why.message, d->assumed);
+}
+
 enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_import_options *options,
                                struct ad_graph **out, struct adaps_error *err)
 {
@@ -281,6 +293,8 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
         status = ad_draft_simplify(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_lower(&draft, out, err);
+    if (status == ADAPS_EINPUT)
+        suggest_dims(&draft, err);
     ad_free(order);
     draft_fini(&draft);
     return status;

@@ -2,6 +2,7 @@
 #include "ir/import_priv.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static uint64_t hash_of(const char *key)
@@ -104,10 +105,50 @@ static enum adaps_status add_initializers(struct ad_draft *d, struct adaps_error
     return ADAPS_OK;
 }
 
-/* The dims of a network input; the first, when symbolic, missing or not positive, is a batch of 1.
- */
-static enum adaps_status input_dims(const struct ad_draft *d, const Onnx__ValueInfoProto *info,
-                                    int *rank, int64_t *dims, struct adaps_error *err)
+/* Puts "'name'" behind a list, once; what does not fit is left out. */
+static void list_name(char *list, size_t size, const char *name)
+{
+    char quoted[128];
+    size_t n = strlen(list);
+    snprintf(quoted, sizeof quoted, "'%s'", name);
+    if (!strstr(list, quoted) && n + strlen(quoted) + 3 < size)
+        snprintf(list + n, size - n, "%s%s", n ? ", " : "", quoted);
+}
+
+/* The size of dimension `axis`, which has none in the file. */
+static int64_t symbolic_size(struct ad_draft *d, const Onnx__ValueInfoProto *info, int axis,
+                             const struct ad_import_options *options)
+{
+    const Onnx__TensorShapeProto__Dimension *dim = info->type->tensor_type->shape->dim[axis];
+    bool named = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+                 dim->dim_param && *dim->dim_param;
+    char made[128];
+    snprintf(made, sizeof made, "%s:%d", info->name, axis);
+    const char *name = named ? dim->dim_param : made;
+    list_name(d->symbols, sizeof d->symbols, name);
+    const struct ad_dim_bindings *dims = options ? options->dims : NULL;
+    for (size_t i = 0; dims && i < dims->count; i++)
+        if (strlen(name) == dims->items[i].length &&
+            memcmp(name, dims->items[i].name, dims->items[i].length) == 0) {
+            d->dims_used[i] = true;
+            return dims->items[i].size;
+        }
+    const struct ad_graph *like = options ? options->like : NULL;
+    for (int i = 0; like && i < like->ninputs; i++) {
+        const struct ad_value *v = &like->values[like->inputs[i]];
+        if (strcmp(v->name, info->name) == 0 && axis < v->rank)
+            return v->dims[axis];
+    }
+    if (axis > 0)
+        list_name(d->assumed, sizeof d->assumed, name);
+    return 1;
+}
+
+/* The dims of a network input: one that is symbolic, missing or not positive has the size that it
+ * is bound to. */
+static enum adaps_status input_dims(struct ad_draft *d, const Onnx__ValueInfoProto *info,
+                                    const struct ad_import_options *options, int *rank,
+                                    int64_t *dims, struct adaps_error *err)
 {
     const char *path = d->model->path;
     const Onnx__TypeProto *type = info->type;
@@ -130,17 +171,11 @@ static enum adaps_status input_dims(const struct ad_draft *d, const Onnx__ValueI
         const Onnx__TensorShapeProto__Dimension *dim = tensor->shape->dim[i];
         bool known = dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
                      dim->dim_value > 0;
-        if (!known && i > 0)
-            return ad_error_set(err, ADAPS_EINPUT,
-                                "%s: input '%s': dimension %d (%s) has no fixed "
-                                "size: only the first may be symbolic",
-                                path, info->name, i,
-                                dim->value_case ==
-                                            ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                                        dim->dim_param
-                                    ? dim->dim_param
-                                    : "unnamed");
-        dims[i] = known ? dim->dim_value : 1;
+        if (dim->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            dim->dim_value < -1) /* 0 and -1 are ways to say that it is unknown */
+            return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s': dimension %d = %" PRId64, path,
+                                info->name, i, dim->dim_value);
+        dims[i] = known ? dim->dim_value : symbolic_size(d, info, i, options);
     }
     return ADAPS_OK;
 }
@@ -170,7 +205,7 @@ static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProt
     int64_t dims[AD_MAX_RANK] = {0};
     struct ad_node nowhere = {.draft = d};
     struct ad_name name = {.key = info->name, .node = -1};
-    enum adaps_status status = input_dims(d, info, &rank, dims, err);
+    enum adaps_status status = input_dims(d, info, options, &rank, dims, err);
     if (status == ADAPS_OK)
         status = ad_draft_leaf(&nowhere, info->name, rank, dims, NULL, &name.value, err);
     if (status == ADAPS_OK)
@@ -194,6 +229,26 @@ static enum adaps_status check_bindings(const struct ad_draft *d,
     return ADAPS_OK;
 }
 
+/* Every name that a size was given for is a dimension of the model. */
+static enum adaps_status check_dims(const struct ad_draft *d,
+                                    const struct ad_import_options *options,
+                                    struct adaps_error *err)
+{
+    const struct ad_dim_bindings *dims = options ? options->dims : NULL;
+    for (size_t i = 0; dims && i < dims->count; i++) {
+        if (options->dims_used) {
+            options->dims_used[i] = options->dims_used[i] || d->dims_used[i];
+            continue;
+        }
+        if (!d->dims_used[i])
+            return ad_error_set(err, ADAPS_EUSAGE,
+                                "%s: no input has a symbolic dimension '%.*s': there %s%s",
+                                d->model->path, (int)dims->items[i].length, dims->items[i].name,
+                                *d->symbols ? "are " : "is none", *d->symbols ? d->symbols : "");
+    }
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_options *options,
                                     struct adaps_error *err)
 {
@@ -211,6 +266,8 @@ enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_o
         status = add_input(d, g->input[i], options, err);
     if (status == ADAPS_OK)
         status = check_bindings(d, options, err);
+    if (status == ADAPS_OK)
+        status = check_dims(d, options, err);
     for (size_t i = 0; i < g->n_node && status == ADAPS_OK; i++)
         for (size_t k = 0; k < g->node[i]->n_output && status == ADAPS_OK; k++) {
             struct ad_name name = {g->node[i]->output[k], -1, (int)i, (int)k};

@@ -121,6 +121,9 @@ struct ad_draft {
     struct ad_names names;
     int *inputs, ninputs;
     int *outputs, noutputs;
+    bool dims_used[AD_MAX_DIM_BINDINGS];
+    char symbols[256]; /* the names of all symbolic dimensions, for messages, */
+    char assumed[256]; /* and of those that became 1, the batch left out */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
 };
 
