@@ -104,6 +104,7 @@ static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct
     result.assignment.levels = rng && ad_rng_below(rng, 2) == 0 && ad_levels_any(graph);
     result.assignment.order = rng ? (enum ad_order)ad_rng_below(rng, 4) : AD_ORDER_GRAPH;
     result.assignment.parts = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
+    result.assignment.chunks = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
     for (int i = 0; i < graph->nops; i++) {
         result.assignment.early[i] = rng && ad_rng_below(rng, 2) == 0;
         if (rng)

@@ -183,8 +183,8 @@ START_TEST(messages_take_processors)
 }
 END_TEST
 
-/* clocks_of_a_chain with the first convolution early: the row that the other device waits for is computed
- * and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
+/* clocks_of_a_chain with the first convolution early: the row that the other device waits for is
+ * computed and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
 START_TEST(early_rows_leave_first)
 {
     struct ad_graph *graph = chain(2, 3);
@@ -221,6 +221,47 @@ START_TEST(early_rows_leave_first)
     ck_assert_int_eq(s.busy_ns[1], 19208);
     ck_assert_int_eq(s.bytes, (5 + 1 + 1 + 4) * 128);
     ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
+/* Two convolutions, all on the device that is not the source, in two chunks: what the upper half of
+ * the output takes of both, and its message, come before the rest, and the answer comes sooner. */
+START_TEST(chunks_leave_one_by_one)
+{
+    const struct ad_task tasks[] = {
+        {0, rows(0, 5)}, {1, rows(0, 4)}, {0, rows(5, 8)}, {1, rows(4, 8)}};
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    int64_t makespan[2];
+    make_cluster(&c, 2, 1.152e9);
+    assign_rows(graph, 2, (int32_t[]){0, 0, 8}, &a);
+    a.order = AD_ORDER_PIECES;
+    a.early[1] = true;
+    for (int chunks = 1; chunks <= 2; chunks++) {
+        struct ad_schedule s;
+        a.chunks = chunks;
+        build_ok(graph, &c, &a, &s);
+        const struct ad_program *p = &s.programs[1];
+        ck_assert_int_eq(p->ntasks, 2 * chunks);
+        ck_assert_int_eq(s.messages, 1 + chunks);
+        for (int t = 0; chunks == 2 && t < 4; t++) {
+            ck_assert_int_eq(p->tasks[t].op, tasks[t].op);
+            ck_assert(ad_region_equal(p->tasks[t].region, tasks[t].region));
+        }
+        const struct ad_step *second = &p->steps[p->nsteps - 1];
+        ck_assert(second->kind == AD_STEP_SEND);
+        ck_assert(ad_region_equal(second->region, chunks == 2 ? rows(4, 8) : rows(0, 8)));
+        makespan[chunks - 1] = s.makespan_ns;
+        ad_schedule_fini(&s);
+    }
+    ck_assert_int_lt(makespan[1], makespan[0]);
+    a.chunks = AD_MAX_PARTS + 1;
+    struct ad_schedule s;
+    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, NULL), ADAPS_EINTERNAL);
     ad_assignment_fini(&a);
     ad_cluster_fini(&c);
     ad_graph_free(graph);
@@ -812,6 +853,7 @@ int main(void)
     tcase_add_test(c, clocks_of_a_chain);
     tcase_add_test(c, messages_take_processors);
     tcase_add_test(c, early_rows_leave_first);
+    tcase_add_test(c, chunks_leave_one_by_one);
     tcase_add_test(c, cores_go_first);
     tcase_add_test(c, ports_are_fifo);
     tcase_add_test(c, unread_work_is_pruned);

@@ -34,7 +34,9 @@ static void time_band(struct ad_lowering *l, int op, int device, struct ad_route
     int64_t ns = ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
     for (size_t t = 0; t < r->sends.count; t++)
         if (r->sends.list[t].from == device)
-            most = later(most, ad_region_elements(r->sends.list[t].region));
+            most = later(most, r->sends.list[t].parts > 1
+                                   ? all
+                                   : ad_region_elements(r->sends.list[t].region));
     r->band_ns[device] = ns;
     r->edge_ns[device] = 2 * most > all ? ns
                          : most > 0     ? (int64_t)((double)ns * (double)most / (double)all)
@@ -78,6 +80,16 @@ static void compute(struct ad_lowering *l, int op, int device)
     e->clock[device] = m->done;
 }
 
+/* When a message of an op's output may leave. */
+static int64_t leaves(const struct ad_lowering *l, int op, const struct ad_transfer *m)
+{
+    const struct ad_moment *at = &l->estimate.at[op * l->ndevices + m->from];
+    int64_t behind = m->parts - 1 - m->part; /* chunks that are computed later */
+    if (m->parts > 1)
+        return at->done - l->memo[op].now->band_ns[m->from] / m->parts * behind;
+    return l->early[op] ? at->edge : at->done;
+}
+
 static void feed(struct ad_lowering *l)
 {
     struct ad_estimate *e = &l->estimate;
@@ -106,7 +118,7 @@ int64_t ad_lowering_estimate(struct ad_lowering *l)
             compute(l, i, d);
         for (size_t t = 0; t < sends->count; t++) {
             const struct ad_transfer *m = &sends->list[t];
-            int64_t there = deliver(l, m, l->early[i] ? at[m->from].edge : at[m->from].done);
+            int64_t there = deliver(l, m, leaves(l, i, m));
             at[m->to].come = later(at[m->to].come, there);
             e->clock[m->from] = ad_clocks_plus(e->clock[m->from], m->copy_ns + m->sending_ns);
             e->clock[m->to] = ad_clocks_plus(e->clock[m->to], m->receiving_ns);

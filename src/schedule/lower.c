@@ -316,6 +316,9 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     if (assignment->hub < -1 || assignment->hub >= n)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: hub %d of %d devices",
                             assignment->hub, n);
+    if (assignment->chunks < 0 || assignment->chunks > AD_MAX_PARTS)
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: bands in %d chunks",
+                            assignment->chunks);
     if (assignment->parts < 0 || assignment->parts > AD_MAX_PARTS)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: inputs in %d parts",
                             assignment->parts);
@@ -511,6 +514,9 @@ enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assig
     l->levels = assignment->levels;
     l->order = assignment->order;
     bool one = assignment->order == AD_ORDER_GRAPH || assignment->hub >= 0;
+    l->chunks = assignment->order < AD_ORDER_PIECES || one || assignment->chunks < 1
+                    ? 1
+                    : assignment->chunks;
     l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
     return ad_lowering_route(l, assignment);
 }
@@ -592,7 +598,8 @@ bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignmen
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
     return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
-           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+           a->chunks == b->chunks && a->order == b->order &&
+           memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
            memcmp(a->region, b->region, count * sizeof *a->region) == 0;
 }
 
@@ -602,6 +609,7 @@ void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *
     to->hub = from->hub;
     to->levels = from->levels;
     to->parts = from->parts;
+    to->chunks = from->chunks;
     to->order = from->order;
     memcpy(to->early, from->early, nops * sizeof *to->early);
     memcpy(to->region, from->region, count * sizeof *to->region);

@@ -12,7 +12,8 @@ struct ad_transfer {
     int value;
     int slot; /* of its SEND: 2p + 1 behind producer p (-1: network inputs), 2i in front of op i */
     int from, to, before;
-    int part; /* of an input: which in the order of its parts */
+    int part, parts; /* of an input, or a band that is sent in chunks: which of how many; 0, 1 of
+                        what goes in one */
     struct ad_region region;
     int64_t bytes; /* on the wire */
     int64_t copy_ns, wire_ns;
@@ -32,7 +33,7 @@ struct ad_routed {
     bool valid;
     uint64_t stamp;          /* the same only for equal answers */
     uint64_t computed_stamp; /* the same only when the same is computed */
-    int hub;
+    int hub, chunks;
     struct ad_region *assigned; /* by device: the key, with what the readers compute */
     uint64_t *readers;          /* by reader of the output: its computed_stamp */
     struct ad_region *computed; /* by device: assigned, pruned */
@@ -117,7 +118,7 @@ struct ad_lowering {
     bool reused;         /* for many assignments: leave room to grow, remember routes */
     bool levels;         /* of the assignment */
     enum ad_order order; /* likewise */
-    int parts;           /* likewise, at least 1 */
+    int parts, chunks;   /* likewise, at least 1 */
     struct ad_orders orders;
     struct ad_estimate estimate;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */

@@ -5,8 +5,8 @@
  * A piece is open once its device has computed what it reads and the messages that it reads are
  * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The
  * device whose next piece can start soonest takes it; of several that can start then, a boundary,
- * then the one with the longest way to the end. RECVs stand in front of the first piece that reads
- * the message, SENDs behind the last piece of what is sent.
+ * then the one for the first chunks, then that with the longest way to the end. RECVs stand in
+ * front of the first piece that reads the message, SENDs behind the last piece of what is sent.
  *
  * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
  * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in
@@ -223,6 +223,8 @@ static bool goes_before(const struct ad_orders *o, const struct ad_piece *a,
 {
     if (a->edge != b->edge)
         return a->edge;
+    if (a->ahead != b->ahead)
+        return a->ahead > b->ahead;
     if (o->rank[a->op] != o->rank[b->op])
         return o->rank[a->op] > o->rank[b->op];
     return a->op != b->op ? a->op < b->op : a->region.h0 < b->region.h0;

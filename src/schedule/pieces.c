@@ -7,7 +7,7 @@
 
 #define MAX_REST 4  /* boxes that are left behind the edges */
 #define CORE_PART 3 /* cores are at least such a part of a band */
-#define MAX_ROWS (AD_MAX_PARTS - 1 + 2)
+#define MAX_CUTS (2 * (AD_MAX_PARTS - 1) + 2)
 #define MAX_STEPPED 16 /* inputs of an op that follows the parts of the network's input */
 
 static size_t at(const struct ad_lowering *l, int index, int device)
@@ -84,13 +84,33 @@ static bool hand_edges(struct ad_lowering *l, int op, int device, struct ad_edge
     return true;
 }
 
+/* The chunks of an op's bands: those that are sent, else those that later ops take. */
+static void chunk_bands(struct ad_lowering *l, int op, struct ad_edged *out)
+{
+    const struct ad_transfers *sends = &l->memo[op].now->sends;
+    int v = l->graph->ops[op].output;
+    for (int d = 0; d < l->ndevices; d++) {
+        int n = 1;
+        for (size_t t = 0; t < sends->count && l->early[op]; t++)
+            if (sends->list[t].from == d && sends->list[t].parts > 1)
+                n = l->chunks;
+        if (n > 1)
+            ad_chunks_cut(l->graph, &l->graph->ops[op], *ad_computed_at(l, op, d), n,
+                          &out->chunks[d]);
+        else if (!ad_region_empty(*ad_computed_at(l, op, d)) && !receives(l, v, d))
+            ad_chunks_hand(l, op, d, &out->chunks[d]);
+        out->chunked = out->chunked || out->chunks[d].count > 0;
+    }
+}
+
 /* The edges of an op's bands: what edges of later ops take of it, and what early messages do. */
 static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
 {
     const struct ad_orders *o = &l->orders;
     int v = l->graph->ops[op].output;
     memset(out->by_device, 0, (size_t)l->ndevices * sizeof *out->by_device);
-    out->any = false;
+    memset(out->chunks, 0, (size_t)l->ndevices * sizeof *out->chunks);
+    out->any = out->chunked = false;
     out->nhanded = 0;
     for (int r = l->first_reader[v + 1]; r-- > l->first_reader[v];) {
         const struct ad_op *reader = &l->graph->ops[l->readers[r].op];
@@ -103,7 +123,7 @@ static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
     for (size_t t = 0; t < sends->count && l->early[op]; t++) {
         const struct ad_transfer *m = &sends->list[t];
         int64_t band = ad_region_elements(*ad_computed_at(l, op, m->from));
-        if (2 * ad_region_elements(m->region) <= band)
+        if (m->parts == 1 && 2 * ad_region_elements(m->region) <= band)
             add_edge(&out->by_device[m->from], m->region);
     }
     for (int d = 0; d < l->ndevices; d++) {
@@ -113,6 +133,8 @@ static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
         if (!hand_edges(l, op, d, out))
             return false;
     }
+    chunk_bands(l, op, out);
+    out->any = out->any || out->chunked;
     return true;
 }
 
@@ -121,6 +143,8 @@ static bool same_edges(const struct ad_lowering *l, const struct ad_edged *a,
                        const struct ad_edged *b)
 {
     if (a->nhanded != b->nhanded)
+        return false;
+    if (memcmp(a->chunks, b->chunks, (size_t)l->ndevices * sizeof *a->chunks) != 0)
         return false;
     for (int d = 0; d < l->ndevices; d++) {
         const struct ad_edges *x = &a->by_device[d], *y = &b->by_device[d];
@@ -147,10 +171,10 @@ static bool find_edges(struct ad_lowering *l, int op)
     bool some = l->early[op];
     int n = 0;
     o->key[n++] = l->memo[op].now->stamp;
-    o->key[n++] = l->early[op];
+    o->key[n++] = l->early[op] ? (uint64_t)l->chunks : 0;
     for (int r = l->first_reader[what->output]; r < l->first_reader[what->output + 1]; r++) {
         const struct ad_op_pieces *reader = &o->ops[l->readers[r].op];
-        bool hands = reader->edged && reader->edged->nhanded > 0;
+        bool hands = reader->edged && (reader->edged->nhanded > 0 || reader->edged->chunked);
         o->key[n++] = hands ? reader->edged_stamp : 0;
         some = some || hands;
     }
@@ -254,7 +278,7 @@ static int64_t longest_way(const struct ad_lowering *l, int producer, int device
     int64_t most = 0;
     for (size_t t = 0; t < sends->count; t++) {
         const struct ad_transfer *m = &sends->list[t];
-        int64_t way = m->wire_ns + l->clocks->latency[at(l, m->from, m->to)];
+        int64_t way = m->parts * m->wire_ns + l->clocks->latency[at(l, m->from, m->to)];
         if (m->to == device && way > most)
             most = way;
     }
@@ -320,12 +344,15 @@ static bool add_piece(struct ad_cut *cut, int op, int device, struct ad_region r
     return true;
 }
 
-/* Where a band is cut, ascending: at its steps and its core. */
-static int cut_rows(const struct ad_cut *cut, int device, int32_t rows[MAX_ROWS])
+/* Where a band is cut, ascending: at its steps, its core, and its chunks, if these are of rows. */
+static int cut_rows(const struct ad_cut *cut, int device, const struct ad_chunks *chunks,
+                    int32_t rows[MAX_CUTS])
 {
     const struct ad_steps *steps = &cut->steps[device];
     const struct ad_core *core = &cut->cores[device];
     int count = 0;
+    for (int c = 0; c < chunks->count; c++)
+        rows[count++] = chunks->upto[c].h1;
     for (int c = 0; c < steps->count; c++)
         rows[count++] = steps->row[c];
     if (core->h1 > core->h0) {
@@ -341,23 +368,36 @@ static int cut_rows(const struct ad_cut *cut, int device, int32_t rows[MAX_ROWS]
     return count;
 }
 
-/* A part of the rest of a band, cut at its rows. */
-static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
-                     struct ad_region rest)
+/* Cuts the upper part, or the first channels, off what is left of a band, as a piece; not where one
+ * of the two may not be computed alone. */
+static bool cut_off(struct ad_lowering *l, struct ad_cut *cut, int op, int device, bool channels,
+                    int32_t at, struct ad_region *rest)
 {
     const struct ad_op *what = &l->graph->ops[op];
-    int32_t rows[MAX_ROWS];
-    int count = cut_rows(cut, device, rows);
-    for (int c = 0; c < count; c++) {
-        struct ad_region upper = rest, lower = rest;
-        upper.h1 = lower.h0 = rows[c];
-        if (ad_region_empty(upper) || ad_region_empty(lower) ||
-            !ad_region_allowed(l->graph, what, upper) || !ad_region_allowed(l->graph, what, lower))
-            continue;
-        if (!add_piece(cut, op, device, upper, false))
+    struct ad_region first = *rest, second = *rest;
+    if (channels)
+        first.c1 = second.c0 = at;
+    else
+        first.h1 = second.h0 = at;
+    if (ad_region_empty(first) || ad_region_empty(second) ||
+        !ad_region_allowed(l->graph, what, first) || !ad_region_allowed(l->graph, what, second))
+        return true;
+    *rest = second;
+    return add_piece(cut, op, device, first, false);
+}
+
+/* A part of the rest of a band, cut at its rows, or at the ends of chunks of channels. */
+static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
+                     const struct ad_chunks *chunks, struct ad_region rest)
+{
+    int32_t rows[MAX_CUTS];
+    int count = cut_rows(cut, device, chunks, rows);
+    for (int c = 0; c < count; c++)
+        if (!cut_off(l, cut, op, device, false, rows[c], &rest))
             return false;
-        rest = lower;
-    }
+    for (int c = 0; c < chunks->count; c++)
+        if (!cut_off(l, cut, op, device, true, chunks->upto[c].c1, &rest))
+            return false;
     return add_piece(cut, op, device, rest, false);
 }
 
@@ -392,20 +432,25 @@ static int rest_of(struct ad_lowering *l, int op, struct ad_region band,
 static bool cut_band(struct ad_lowering *l, struct ad_cut *cut, int op, int device)
 {
     static const struct ad_edges none = {.count = 0};
+    static const struct ad_chunks one = {.count = 0};
     const struct ad_edged *edged = l->orders.ops[op].edged;
     const struct ad_edges *edges = edged ? &edged->by_device[device] : &none;
+    const struct ad_chunks *chunks = edged ? &edged->chunks[device] : &one;
     struct ad_region band = *ad_computed_at(l, op, device), rest[MAX_REST + 6];
     bool room = true;
     if (ad_region_empty(band))
         return true;
-    if (edges->count == 0 && cut->steps[device].count == 0 &&
+    if (edges->count == 0 && chunks->count == 0 && cut->steps[device].count == 0 &&
         cut->cores[device].h1 == cut->cores[device].h0)
         return add_piece(cut, op, device, band, false);
     int nrest = rest_of(l, op, band, edges, rest);
     if (nrest < 0)
         return add_piece(cut, op, device, band, edges->count > 0);
+    size_t first = cut->count;
     for (int i = 0; i < nrest && room; i++)
-        room = add_rest(l, cut, op, device, rest[i]);
+        room = add_rest(l, cut, op, device, chunks, rest[i]);
+    for (size_t q = first; q < cut->count; q++)
+        cut->list[q].ahead = ad_chunks_ahead(chunks, cut->list[q].region);
     for (int i = 0; i < edges->count && room; i++)
         room = add_piece(cut, op, device, edges->box[i], true);
     return room;
@@ -616,11 +661,13 @@ static bool init_op(struct ad_lowering *l, int op)
         struct ad_cut *cut = &p->cut_kept[i];
         struct ad_edged *edged = &p->edged_kept[i];
         edged->by_device = ad_arena_alloc(&l->arena, n, sizeof *edged->by_device);
+        edged->chunks = ad_arena_alloc(&l->arena, n, sizeof *edged->chunks);
         cut->first = ad_arena_alloc(&l->arena, n + 1, sizeof *cut->first);
         cut->band_ns = ad_arena_alloc(&l->arena, n, sizeof *cut->band_ns);
         cut->steps = ad_arena_alloc(&l->arena, n, sizeof *cut->steps);
         cut->cores = ad_arena_alloc(&l->arena, n, sizeof *cut->cores);
-        room = cut->cores && edged->by_device && cut->first && cut->band_ns && cut->steps;
+        room = cut->cores && edged->by_device && edged->chunks && cut->first && cut->band_ns &&
+               cut->steps;
     }
     return room;
 }

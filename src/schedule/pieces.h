@@ -11,6 +11,10 @@
  * Inputs may come in parts (struct ad_assignment): the first ops' bands are cut where the parts
  * that are there end, so that computing starts with the first part.
  *
+ * Bands that early ops send in chunks (struct ad_assignment) are cut at the ends of these, and so
+ * are those before them on the same device, back to the last exchange: what the first chunk takes
+ * comes before what the second does.
+ *
  * With AD_ORDER_CORES bands are also cut where rows begin that need a message of an early op, and
  * so are those that read them, until what needs no message (the core) hides its way. */
 #ifndef AD_SCHEDULE_PIECES_H
@@ -93,10 +97,18 @@ struct ad_handed {
     struct ad_region box;
 };
 
-/* The edges of an op. */
+/* What of a band is computed before the rest, one chunk after another; each holds the one before
+ * it, all begin where the band does. */
+struct ad_chunks {
+    int count; /* of the chunks, but for the last one */
+    struct ad_region upto[AD_MAX_PARTS - 1];
+};
+
+/* The edges and chunks of an op. */
 struct ad_edged {
     struct ad_edges *by_device;
-    bool any;
+    struct ad_chunks *chunks; /* by device */
+    bool any, chunked;        /* there are such; there are chunks */
     struct ad_handed *handed; /* to the ops before it */
     size_t nhanded, room;
 };
@@ -116,6 +128,7 @@ struct ad_core {
 struct ad_piece {
     int op, device;
     bool edge;
+    int ahead; /* of the rest of its band: how many chunks follow that it is for; else 0 */
     int first_sent, nsent; /* of the cut's sent[]: the messages of which it is a part */
     int64_t ns;            /* on its device */
     struct ad_region region;
@@ -166,6 +179,27 @@ struct ad_op_pieces {
 /* Room for what is remembered of all ops. False without memory. */
 AD_MUST_CHECK bool ad_pieces_init(struct ad_lowering *l);
 void ad_pieces_fini(struct ad_lowering *l);
+
+/* --- chunks.c --- */
+
+/* A band in about n chunks, of its rows or, if it has one only, its channels; fewer where parts of
+ * it may not be computed alone. */
+void ad_chunks_cut(const struct ad_graph *graph, const struct ad_op *op, struct ad_region band,
+                   int n, struct ad_chunks *out);
+
+/* What of op's band the chunks of its readers on the same device take, whose edged is known. */
+void ad_chunks_hand(struct ad_lowering *l, int op, int device, struct ad_chunks *out);
+
+/* How many chunks follow the first one that holds the piece. */
+int ad_chunks_ahead(const struct ad_chunks *chunks, struct ad_region piece);
+
+struct ad_transfers;
+
+/* Cuts the messages of op's output that are more than half of what their sender computes into one
+ * per chunk, of n. False without memory. */
+AD_MUST_CHECK bool ad_chunks_send(struct ad_lowering *l, int op, int n, struct ad_transfers *sends);
+
+/* --- pieces.c --- */
 
 /* Fills edged, cut and links of all ops for the assignment, whose messages are known. False without
  * memory. */

@@ -63,6 +63,7 @@ static bool add_transfer(struct ad_lowering *l, int value, int from, int to,
         .from = from,
         .to = to,
         .before = l->first_use[to],
+        .parts = 1,
         .region = region,
     };
     return true;
@@ -312,11 +313,12 @@ static uint64_t *note_readers(const struct ad_lowering *l, int value, uint64_t *
 static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_region *assigned)
 {
     size_t n = (size_t)l->ndevices;
-    int value = l->graph->ops[op].output;
+    int value = l->graph->ops[op].output, chunks = l->early[op] ? l->chunks : 1;
     struct ad_route_memo *memo = &l->memo[op];
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &memo->kept[memo->recent.place[i]];
-        if (r->valid && r->hub == l->hub && readers_fit(l, value, r->readers) &&
+        if (r->valid && r->hub == l->hub && r->chunks == chunks &&
+            readers_fit(l, value, r->readers) &&
             !memcmp(r->assigned, assigned, n * sizeof *assigned)) {
             ad_recent_use(&memo->recent, memo->recent.place[i]);
             return r;
@@ -326,6 +328,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_r
     ad_recent_use(&memo->recent, (int)(r - memo->kept));
     r->valid = false;
     r->hub = l->hub;
+    r->chunks = chunks;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
     memcpy(r->computed, assigned, n * sizeof *assigned);
     note_readers(l, value, r->readers);
@@ -365,7 +368,7 @@ static bool same_messages(const struct ad_transfers *a, const struct ad_transfer
     for (size_t t = 0; t < a->count; t++) {
         const struct ad_transfer *x = &a->list[t], *y = &b->list[t];
         if (x->from != y->from || x->to != y->to || x->value != y->value || x->part != y->part ||
-            !ad_region_equal(x->region, y->region))
+            x->parts != y->parts || !ad_region_equal(x->region, y->region))
             return false;
     }
     return true;
@@ -412,6 +415,8 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     if (status != ADAPS_OK)
         return status;
     prune(l, i);
+    if (!ad_chunks_send(l, i, r->chunks, &r->sends))
+        return ad_error_memory(l->err, "transfers", r->sends.count);
     sort_transfers(&r->sends);
     time_messages(l, &r->sends);
     for (int k = 0; k < op->ninputs; k++)
@@ -451,6 +456,7 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
             }
             *m = whole;
             m->part = part;
+            m->parts = parts;
             m->region.h0 = at;
             m->region.h1 = at = whole.region.h0 + rows * (part + 1) / parts;
         }

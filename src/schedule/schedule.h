@@ -32,12 +32,16 @@ enum ad_order {
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
  * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows
  * from the top, the first of all devices before the second of any, and tasks begin with those that
- * are there (0, 1: in one; at most AD_MAX_PARTS; in the graph's order always in one). */
+ * are there (0, 1: in one; at most AD_MAX_PARTS; in the graph's order always in one). chunks: what
+ * a device sends of an early op that is more than half of what it computes goes in this many
+ * messages, of rows from the top or, of one row, of channels, each sent once it is computed, the
+ * first to all before the second to any (0, 1: in one; at most AD_MAX_PARTS; only where pieces are
+ * ordered, AD_ORDER_PIECES and behind). */
 struct ad_assignment {
     int nops, ndevices;
     int hub;
     bool levels;
-    int parts;
+    int parts, chunks;
     enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;
     bool *early;

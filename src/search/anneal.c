@@ -134,7 +134,7 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     return status;
 }
 
-/* In how many parts inputs travel: the best of all. */
+/* In how many parts inputs and bands travel: the best of all. */
 static enum adaps_status try_parts(struct anneal *a)
 {
     enum adaps_status status = ADAPS_OK;
@@ -142,6 +142,12 @@ static enum adaps_status try_parts(struct anneal *a)
     for (int parts = 1; parts <= AD_MAX_PARTS && status == ADAPS_OK; parts++) {
         a->trial.parts = parts;
         if (parts != a->best->layout.parts)
+            status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
+    }
+    ad_layout_copy(&a->best->layout, &a->trial);
+    for (int chunks = 1; chunks <= AD_MAX_PARTS && status == ADAPS_OK; chunks++) {
+        a->trial.chunks = chunks;
+        if (chunks != a->best->layout.chunks)
             status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
     }
     return status;

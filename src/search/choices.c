@@ -219,8 +219,9 @@ static enum adaps_status make_all(const struct ad_terrain *t, struct ad_choices 
 static double space(const struct ad_terrain *t, const struct ad_choices *choices, bool *large)
 {
     int n = t->problem->cluster->ndevices;
-    double sum = log10(1 + (ad_choices_hubs(t) ? n : 0) +
-                       (n > 1 ? 3 * AD_MAX_PARTS : 1)); /* orders and parts, hubs */
+    double sum =
+        log10(1 + (ad_choices_hubs(t) ? n : 0) +
+              (n > 1 ? 3 * AD_MAX_PARTS * AD_MAX_PARTS : 1)); /* orders, parts, chunks, hubs */
     if (t->levels && n > 1)
         sum += log10(2);
     for (int i = 0; i < t->problem->graph->nops; i++) {

@@ -5,9 +5,9 @@
  * at every row, column or channel, devices without a share included, pinned or derived; or split
  * along h into a grid, for every `across`; or, one pixel, computed by each that reads it. For each
  * op: early or not. For all together: every order of tasks; no hub, or each device as the hub;
- * inputs in any number of parts; pictures as bytes or not. Devices have their order: bands are
- * never permuted. Not in the space are intervals of several devices that overlap as they like
- * (strategy adaps): here what overlaps is what later ops read.
+ * inputs in any number of parts, early ops in any number of chunks; pictures as bytes or not.
+ * Devices have their order: bands are never permuted. Not in the space are intervals of several
+ * devices that overlap as they like (strategy adaps): here what overlaps is what later ops read.
  *
  * Of layouts with the same schedule one is looked at:
  *
@@ -20,7 +20,8 @@
  *
  * Early matters for an op of which some device sends at most half of what it computes, with cores
  * (AD_ORDER_CORES) for any that is sent and read; orders that cut ops into pieces, with early ops,
- * and then the order of what is ready without them. A hub
+ * and then the order of what is ready without them. Chunks matter in these orders when one of the
+ * early ops is sent by a device that sends more than half of what it computes. A hub
  * matters when there are messages, and three devices; then the order is the graph's. Bytes and
  * parts matter when there are messages of inputs, parts not in the order of the graph.
  *
@@ -37,7 +38,7 @@
 #include <math.h>
 #include <string.h>
 
-#define DEFAULT_LIMIT 200000
+#define DEFAULT_LIMIT 500000
 #define MAX_LIMIT 1000000000
 
 struct walk {
@@ -49,6 +50,7 @@ struct walk {
     bool *exchange;
     enum ad_order last; /* orders up to this one */
     int *early;         /* ops whose early flag matters in the layout at hand */
+    uint64_t large;     /* those of early[] of which a device sends more than half, as bits */
     enum adaps_status status;
 };
 
@@ -81,24 +83,53 @@ static bool is_read(const struct ad_graph *graph, int value)
     return false;
 }
 
+/* Of which ops that a device sends early makes a difference. */
+enum early {
+    EARLY_HALF,  /* to that device: it sends at most half */
+    EARLY_READ,  /* to those who read it */
+    EARLY_CHUNKS /* with chunks: to all */
+};
+
+static bool matters(const struct walk *w, const struct ad_program *program,
+                    const struct ad_step *send, int op, enum early which)
+{
+    if (which == EARLY_HALF)
+        return 2 * ad_region_elements(send->region) <= computed(program, op);
+    return which == EARLY_CHUNKS || is_read(problem_of(w)->graph, send->value);
+}
+
 /* Adds the ops to w->early that a device sends, in a schedule without early ones and in graph
- * order, and of which early makes a difference: to that device if it sends at most half, else to
- * those who read it. */
-static int add_early(struct walk *w, const struct ad_schedule *schedule, bool half, int count)
+ * order, and of which early makes a difference. */
+static int add_early(struct walk *w, const struct ad_schedule *schedule, enum early which,
+                     int count)
 {
     const struct ad_graph *graph = problem_of(w)->graph;
     for (int d = 0; d < schedule->ndevices; d++)
         for (int i = 0; i < schedule->programs[d].nsteps; i++) {
             const struct ad_step *step = &schedule->programs[d].steps[i];
             int op = step->kind == AD_STEP_SEND ? graph->values[step->value].producer : -1;
-            if (op < 0 || w->exchange[op] ||
-                (half ? 2 * ad_region_elements(step->region) > computed(&schedule->programs[d], op)
-                      : !is_read(graph, step->value)))
+            if (op < 0 || w->exchange[op] || !matters(w, &schedule->programs[d], step, op, which))
                 continue;
             w->exchange[op] = true; /* found */
             w->early[count++] = op;
         }
     return count;
+}
+
+/* Which of w->early[0 .. count) are sent by a device that sends more than half. */
+static uint64_t find_large(const struct walk *w, const struct ad_schedule *schedule, int count)
+{
+    const struct ad_graph *graph = problem_of(w)->graph;
+    uint64_t large = 0;
+    for (int d = 0; d < schedule->ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++) {
+            const struct ad_step *step = &schedule->programs[d].steps[i];
+            int op = step->kind == AD_STEP_SEND ? graph->values[step->value].producer : -1;
+            for (int k = 0; k < count && op >= 0; k++)
+                if (w->early[k] == op && !matters(w, &schedule->programs[d], step, op, EARLY_HALF))
+                    large |= 1ull << k;
+        }
+    return large;
 }
 
 static int64_t count_inputs(const struct walk *w, const struct ad_schedule *schedule)
@@ -121,6 +152,8 @@ static void try_order(struct walk *w, enum ad_order order, int count)
     uint64_t first = order > AD_ORDER_READY, end = order == AD_ORDER_READY ? 1 : 1ull << count;
     w->layout.order = order;
     for (uint64_t set = first; set < end && going_on(w); set++) {
+        if (w->layout.chunks > 1 && (set & w->large) == 0)
+            continue; /* as in one */
         for (int k = 0; k < count; k++)
             w->layout.ops[w->early[k]].early = set >> k & 1;
         w->status = ad_eval_try(w->eval, &w->layout, w->best, NULL);
@@ -128,6 +161,16 @@ static void try_order(struct walk *w, enum ad_order order, int count)
     for (int k = 0; k < count; k++)
         w->layout.ops[w->early[k]].early = false;
     w->layout.order = AD_ORDER_GRAPH;
+}
+
+/* An order that cuts ops into pieces, with every number of chunks. */
+static void try_chunks(struct walk *w, enum ad_order order, int count, int all)
+{
+    try_order(w, order, count);
+    for (w->layout.chunks = 2; w->layout.chunks <= AD_MAX_PARTS; w->layout.chunks++)
+        if (w->large != 0)
+            try_order(w, order, all);
+    w->layout.chunks = 1;
 }
 
 /* The layout through a hub or none, in all orders; how many messages there are, of them of inputs.
@@ -141,15 +184,20 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
     if (w->status != ADAPS_OK)
         return;
     memset(w->exchange, 0, (size_t)p->graph->nops * sizeof *w->exchange);
-    int senders = add_early(w, schedule, true, 0);
-    int count = add_early(w, schedule, false, senders); /* AD_ORDER_CORES */
+    int senders = add_early(w, schedule, EARLY_HALF, 0);
+    int count = add_early(w, schedule, EARLY_READ, senders); /* AD_ORDER_CORES */
+    int all = add_early(w, schedule, EARLY_CHUNKS, count);
+    w->large = find_large(w, schedule, all);
     *inputs = count_inputs(w, schedule);
     *messages = schedule->messages;
     try_order(w, AD_ORDER_GRAPH, senders);
     int parts = *inputs > 0 ? AD_MAX_PARTS : 1;
     for (enum ad_order order = AD_ORDER_READY; order <= w->last && w->layout.hub < 0; order++)
         for (w->layout.parts = 1; w->layout.parts <= parts; w->layout.parts++)
-            try_order(w, order, order == AD_ORDER_CORES ? count : senders);
+            if (order == AD_ORDER_READY)
+                try_order(w, order, senders);
+            else
+                try_chunks(w, order, order == AD_ORDER_CORES ? count : senders, all);
     w->layout.parts = 1;
 }
 

@@ -142,6 +142,7 @@ void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to)
     to->levels = from->levels;
     to->order = from->order;
     to->parts = from->parts;
+    to->chunks = from->chunks;
 }
 
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
@@ -380,6 +381,7 @@ void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph 
     out->levels = layout->levels;
     out->order = layout->order;
     out->parts = layout->parts;
+    out->chunks = layout->chunks;
     for (int i = 0; i < layout->nops; i++)
         out->early[i] = layout->ops[i].early;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);

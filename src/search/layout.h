@@ -28,7 +28,7 @@ struct ad_layout {
     int nops, ndevices;
     int hub;             /* as in struct ad_assignment */
     bool levels;         /* likewise */
-    int parts;           /* likewise */
+    int parts, chunks;   /* likewise */
     enum ad_order order; /* likewise */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
@@ -59,7 +59,7 @@ AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, 
 void ad_layout_fini(struct ad_layout *layout);
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of the same size */
 
-/* All but the ops: hub, levels, parts, order. */
+/* All but the ops: hub, levels, parts, chunks, order. */
 void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to);
 
 static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)

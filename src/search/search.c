@@ -154,7 +154,7 @@ static enum adaps_status put_off(const struct ad_search_problem *problem,
 {
     struct ad_assignment *a = &result->assignment;
     a->order = AD_ORDER_GRAPH;
-    a->parts = 0;
+    a->parts = a->chunks = 0;
     memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
     ad_schedule_fini(&result->schedule);
     return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
