@@ -319,14 +319,23 @@ static bool reorder(struct move *m)
     return changed;
 }
 
+/* Bands in another number of messages. */
+static bool rechunk(struct move *m)
+{
+    int chunks = 1 + below(m, AD_MAX_PARTS);
+    bool changed = chunks != m->layout->chunks;
+    m->layout->chunks = chunks;
+    return changed;
+}
+
 bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus, struct ad_rng *rng,
              struct ad_layout *layout)
 {
     static const struct {
         bool (*change)(struct move *m);
         int weight;
-    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16}, {pin, 20},   {slide, 12},
-                 {early, 12}, {whole, 4},    {split, 6}, {prefix, 3}, {reorder, 3}};
+    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16},  {pin, 20},    {slide, 12}, {early, 12},
+                 {whole, 4},  {split, 6},    {prefix, 3}, {reorder, 3}, {rechunk, 3}};
     struct move m = {.terrain = terrain, .rng = rng, .layout = layout, .focus = focus};
     bool changed = false;
     int total = 0;

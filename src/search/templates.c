@@ -5,7 +5,7 @@
  * ops read, so nothing is exchanged there. Chosen on the simulated clock: the device subset (the
  * source and the fastest others), the op behind which everything runs whole on one device, that
  * device, whether feature vectors are split by output, the order of the tasks, whether what others
- * wait for is computed first, and the pins.
+ * wait for is computed first, in how many chunks, and the pins.
  *
  * How: a grid over templates (subset x pin pattern x merge op), then descent along each of the
  * template's coordinates in turn, then single pins toggled and segments turned to columns as long
@@ -18,7 +18,7 @@
 
 #define GRID_MERGES 8 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
-#define COORDINATES 7 /* of struct point */
+#define COORDINATES 8 /* of struct point */
 
 enum pattern {
     PIN_ALL,     /* every op exchanges */
@@ -45,6 +45,7 @@ struct point {
                              reads it, but dense layers split by output */
     bool late;            /* what others wait for is not computed first */
     int order;            /* index into orders */
+    int chunks;           /* in how many messages bands go that others want most of */
 };
 
 struct search {
@@ -93,6 +94,7 @@ static void build(struct search *s, const struct point *point)
     double weight[AD_MAX_DEVICES];
     int windows = 0;
     s->layout.order = orders[point->order];
+    s->layout.chunks = point->chunks;
     for (int k = 0; k < point->devices; k++)
         use[t->order[k]] = true;
     ad_terrain_weights(t, use, weight);
@@ -138,7 +140,7 @@ static enum adaps_status grid(struct search *s)
         for (int pattern = 0; pattern < PATTERNS; pattern++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
                 for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense++) {
-                    struct point point = {s->subsets[k], pattern, m, false, dense, false, 0};
+                    struct point point = {s->subsets[k], pattern, m, false, dense, false, 0, 1};
                     enum adaps_status status = probe(s, &point, NULL);
                     if (status != ADAPS_OK)
                         return status;
@@ -152,13 +154,14 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return a->devices == b->devices && a->pattern == b->pattern && a->merge == b->merge &&
            a->last_is_fastest == b->last_is_fastest && a->dense == b->dense && a->late == b->late &&
-           a->order == b->order;
+           a->order == b->order && a->chunks == b->chunks;
 }
 
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets, PATTERNS, s->nmerges, 2, s->has_dense ? 3 : 1, 2, AD_ORDERS};
+    int counts[] = {s->nsubsets,          PATTERNS, s->nmerges, 2,
+                    s->has_dense ? 3 : 1, 2,        AD_ORDERS,  AD_MAX_PARTS};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
@@ -175,8 +178,10 @@ static enum adaps_status descend(struct search *s, int coordinate, bool *improve
             point.dense = v;
         else if (coordinate == 5)
             point.late = v;
-        else
+        else if (coordinate == 6)
             point.order = v;
+        else
+            point.chunks = v + 1;
         if (same_point(&point, &start))
             continue;
         enum adaps_status status = probe(s, &point, &better);
@@ -253,7 +258,7 @@ static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
     double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) +
-                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS);
+                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_PARTS);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_terrain_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
