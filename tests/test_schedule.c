@@ -268,6 +268,43 @@ START_TEST(chunks_leave_one_by_one)
 }
 END_TEST
 
+/* A residual block on three devices, of which the one in the middle has a boundary on either side:
+ * each part of its addition is right behind the part of the convolution that it adds to. */
+START_TEST(additions_follow_convolutions)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 3);
+    int x = ad_build_input(&b, 1, 8, 8, 4);
+    int y = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 4);
+    y = ad_build_binary(&b, AD_OP_ADD, y, x);
+    ad_build_output(&b, ad_build_conv(&b, y, ad_window_square(3, 1, 1, 1, 1), 1, 4));
+    struct ad_graph *graph = finish(&b);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 3, 1.152e9);
+    assign_rows(graph, 3, (int32_t[]){0, 1, 7, 8}, &a);
+    a.order = AD_ORDER_PIECES;
+    a.early[1] = true;
+    build_ok(graph, &c, &a, &s);
+    const struct ad_program *p = &s.programs[1];
+    int additions = 0;
+    for (int t = 0; t < p->ntasks; t++) {
+        if (p->tasks[t].op != 1)
+            continue;
+        additions++;
+        ck_assert_int_gt(t, 0);
+        ck_assert_int_eq(p->tasks[t - 1].op, 0);
+        ck_assert(ad_region_equal(p->tasks[t - 1].region, p->tasks[t].region));
+    }
+    ck_assert_int_eq(additions, 3);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
 /* With AD_ORDER_CORES the rows of the second convolution that need nothing from the other device
  * come before the RECV, only the last one behind it; without early ops all of them behind. */
 START_TEST(cores_go_first)
@@ -854,6 +891,7 @@ int main(void)
     tcase_add_test(c, messages_take_processors);
     tcase_add_test(c, early_rows_leave_first);
     tcase_add_test(c, chunks_leave_one_by_one);
+    tcase_add_test(c, additions_follow_convolutions);
     tcase_add_test(c, cores_go_first);
     tcase_add_test(c, ports_are_fifo);
     tcase_add_test(c, unread_work_is_pruned);

@@ -81,6 +81,8 @@ struct ad_op_now {
 struct ad_orders {
     bool surveyed;
     int64_t *rank; /* by op: ns from its start to the end on the source alone */
+    int *added;    /* by op: the addition that reads its output; -1: none */
+    const struct ad_piece *latest[AD_MAX_DEVICES]; /* that the device took; NULL: none */
     struct ad_op_pieces *ops;
     uint64_t *key;                /* scratch */
     struct ad_steps *input_steps; /* [value * ndevices + device], of network inputs */

@@ -5,7 +5,8 @@
  * A piece is open once its device has computed what it reads and the messages that it reads are
  * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The
  * device whose next piece can start soonest takes it; of several that can start then, a boundary,
- * then the one for the first chunks, then that with the longest way to the end. RECVs stand in
+ * then the one for the first chunks, then that with the longest way to the end. But an addition to
+ * what was just computed goes first: engines do the two at once (exec/residual.c). RECVs stand in
  * front of the first piece that reads the message, SENDs behind the last piece of what is sent.
  *
  * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
@@ -31,6 +32,19 @@ static void survey_ranks(struct ad_lowering *l)
     }
 }
 
+static void survey_additions(struct ad_lowering *l)
+{
+    const struct ad_graph *graph = l->graph;
+    for (int i = 0; i < l->nops; i++)
+        l->orders.added[i] = -1;
+    for (int i = 0; i < l->nops; i++)
+        for (int k = 0; graph->ops[i].kind == AD_OP_ADD && k < graph->ops[i].ninputs; k++) {
+            int producer = graph->values[graph->ops[i].inputs[k]].producer;
+            if (producer >= 0)
+                l->orders.added[producer] = i;
+        }
+}
+
 static bool survey(struct ad_lowering *l)
 {
     struct ad_orders *o = &l->orders;
@@ -38,10 +52,12 @@ static bool survey(struct ad_lowering *l)
     size_t n = (size_t)l->ndevices, nops = (size_t)graph->nops;
     o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
     o->now = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->now);
+    o->added = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->added);
     o->open = ad_arena_alloc(&l->arena, n, sizeof *o->open);
-    if (!o->rank || !o->now || !o->open)
+    if (!o->rank || !o->now || !o->added || !o->open)
         return false;
     survey_ranks(l);
+    survey_additions(l);
     o->surveyed = ad_pieces_init(l);
     return o->surveyed;
 }
@@ -99,6 +115,7 @@ bool ad_lowering_prepare_order(struct ad_lowering *l)
     memset(o->up, 0, sizeof o->up);
     memset(o->down, 0, sizeof o->down);
     memset(o->rest, 0, sizeof o->rest);
+    memset(o->latest, 0, sizeof o->latest);
     memset(l->last, -1, n * n * sizeof *l->last);
     for (size_t d = 0; d < n; d++) {
         o->open[d].count = 0;
@@ -208,6 +225,7 @@ static void run_piece(struct ad_lowering *l, int q, int64_t start)
     receive(l, piece->op, mine);
     ad_lowering_emit_task(l, piece->op, piece->device, &piece->region, piece->ns);
     o->clock[piece->device] = start + piece->ns;
+    o->latest[piece->device] = piece;
     if (l->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);
     arrive(l, l->graph->ops[piece->op].output, mine, o->clock[piece->device]);
@@ -230,6 +248,14 @@ static bool goes_before(const struct ad_orders *o, const struct ad_piece *a,
     return a->op != b->op ? a->op < b->op : a->region.h0 < b->region.h0;
 }
 
+/* Whether a piece adds to all that the one before it computed. */
+static bool adds_to(const struct ad_orders *o, const struct ad_piece *piece,
+                    const struct ad_piece *before)
+{
+    return before && o->added[before->op] == piece->op &&
+           ad_region_equal(piece->region, before->region);
+}
+
 /* Which of its open pieces a device should take next, and when that can start. */
 static void choose(struct ad_orders *o, int device)
 {
@@ -240,6 +266,11 @@ static void choose(struct ad_orders *o, int device)
     for (int k = 0; k < count; k++) {
         const struct ad_taking *piece = &o->pieces[open[k]];
         int64_t ready = piece->ready > clock ? piece->ready : clock;
+        if (ready == clock && adds_to(o, piece->piece, o->latest[device])) {
+            start = ready;
+            o->best[device] = k;
+            break;
+        }
         if (best && (ready > start || (ready == start && !goes_before(o, piece->piece, best))))
             continue;
         best = piece->piece;
