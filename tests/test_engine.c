@@ -572,7 +572,7 @@ END_TEST
 
 START_TEST(test_cancel)
 {
-    volatile int cancel = 0;
+    atomic_int cancel = 0;
     struct ad_random_graph_options o = {.ops = 6};
     struct adaps_plan *plan = make_plan(random_graph(3, &o), 1, NULL);
     struct ad_engine *engine =

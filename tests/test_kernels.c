@@ -628,7 +628,7 @@ END_TEST
 /* Off: no sleep is due; cancelled: none is made (else this would take hours). */
 START_TEST(test_throttle_off)
 {
-    volatile int cancel = 1;
+    atomic_int cancel = 1;
     struct ad_throttle off = {.fraction = 1}, slow = {.fraction = 1e-9, .cancel = &cancel};
     ad_throttle_begin(&off);
     work_for(6000000);

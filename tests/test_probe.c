@@ -63,7 +63,7 @@ START_TEST(here)
         ck_assert_msg(times.seconds[i] > 0 && times.seconds[i] < 1, "task %d", i);
     ck_assert(times.pass_s > 0 && isfinite(times.feed_s) && isfinite(times.fetch_s));
     ad_profile_times_fini(&times);
-    volatile int cancel = 1;
+    atomic_int cancel = 1;
     options.cancel = &cancel;
     ck_assert_int_eq(ad_profile_run(plan, &options, &times, &err), ADAPS_EAGENT);
     ad_profile_times_fini(&times);

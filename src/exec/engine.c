@@ -16,7 +16,7 @@ struct ad_engine {
     const struct adaps_plan *plan;
     const struct ad_program *program;
     struct pthreadpool *pool;
-    const volatile int *cancel;
+    const atomic_int *cancel;
     struct ad_throttle throttle;
     struct ad_buffer *buffers;  /* by value */
     struct ad_scratch *scratch; /* by task */
@@ -184,7 +184,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                          &rows,   options->slice_bytes};
     int nticks;
     if (b.slice_bytes == 0)
-        b.slice_bytes = ad_task_slice_bytes();
+        b.slice_bytes = ad_task_slice_bytes(e->pool);
     if (!shared)
         return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *shared);
     enum adaps_status status = ad_residuals_find(e->plan, options->device, e->fused, err);

@@ -10,6 +10,8 @@
 #include "exec/span.h"
 #include "plan/plan.h"
 
+#include <stdatomic.h>
+
 /* Where an engine gets its weights while it is made: `read` copies rows [r0, r1) of slice->weight,
  * which the slice has, to `to`. The engine keeps what it packs of them and nothing else. */
 struct ad_weight_source {
@@ -36,11 +38,12 @@ struct ad_transport {
 };
 
 struct ad_engine_options {
-    int device;                 /* index in the plan */
-    int threads;                /* compute threads; 0 = the plan's; 1 = no pool */
-    const volatile int *cancel; /* when it becomes non-zero the engine stops between tasks */
+    int device;               /* index in the plan */
+    int threads;              /* compute threads; 0 = the plan's; 1 = no pool */
+    const atomic_int *cancel; /* when it becomes non-zero the engine stops between tasks */
     size_t slice_bytes; /* packed weights of a convolution that are used at all pixels before the
-                           next are: 0 = half the L2 cache. Changes no bit */
+                           next are: 0 = half of what a thread has of the
+                           L2 cache, measured. Changes no bit */
     double speed;       /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
                            time / wall time of the compute steps is this fraction (FACTS) */
 };

@@ -172,8 +172,9 @@ ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
 double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, size_t slice_bytes,
                      struct ad_shared_weights *shared);
 
-/* Half the L2 cache: what of packed weights stays there beside the input. */
-size_t ad_task_slice_bytes(void);
+/* Half of what a thread has of the L2 cache: what of packed weights stays there beside the input.
+ */
+size_t ad_task_slice_bytes(struct pthreadpool *pool);
 
 /* Appends the actions of a task. Operators made before a failure stay in the list. */
 AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,

@@ -11,6 +11,8 @@
 #include "net/frame.h"
 #include "net/keys.h"
 
+#include <stdatomic.h>
+
 struct ad_peer {
     int device;
     char name[64];
@@ -33,9 +35,9 @@ struct ad_links {
     const struct adaps_plan *plan;
     int device;
     uint64_t session;
-    uint32_t inference, step;   /* what is being done */
-    int64_t deadline_ns;        /* CLOCK_MONOTONIC, of that */
-    const volatile int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
+    uint32_t inference, step; /* what is being done */
+    int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
+    const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
     struct ad_data_link *items;
     int count;

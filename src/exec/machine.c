@@ -77,8 +77,6 @@ static void look_cpu(struct ad_machine *out)
         fclose(file);
 }
 
-#define LEAST_L2 ((size_t)256 << 10)
-
 /* "512K" or "2M" */
 static size_t cache_size(const char *path)
 {
@@ -106,7 +104,7 @@ size_t ad_machine_l2_bytes(void)
     }
     if (bytes == 0 && sysconf(_SC_LEVEL2_CACHE_SIZE) > 0)
         bytes = (size_t)sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return bytes > LEAST_L2 ? bytes : LEAST_L2;
+    return bytes;
 }
 
 void ad_machine_look(struct ad_machine *out)

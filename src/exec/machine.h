@@ -23,7 +23,7 @@ static inline int ad_machine_most_threads(int cores)
     return cores > 1 ? cores - 1 : 1;
 }
 
-/* The second-level cache of the first core, in bytes; when nobody knows, what a small core has. */
+/* The second-level cache of the first core, in bytes; 0 when nobody knows. */
 size_t ad_machine_l2_bytes(void);
 
 #endif

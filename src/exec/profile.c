@@ -75,7 +75,7 @@ static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
     const struct ad_graph *graph = plan->graph;
     const struct ad_program *program = &plan->schedule.programs[0];
     size_t nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
-    size_t slice = ad_task_slice_bytes();
+    size_t slice = ad_task_slice_bytes(NULL);
     struct ad_buffer *buffers = ad_calloc(nvalues, sizeof *buffers);
     struct ad_shared_weights *shared = ad_calloc(nops, sizeof *shared);
     enum adaps_status status =

@@ -6,12 +6,14 @@
 
 #include "plan/plan.h"
 
+#include <stdatomic.h>
+
 struct ad_profile_options {
-    int threads;       /* 0 = the plan's */
-    double speed;      /* emulated fraction of full speed, as in struct ad_engine_options */
-    int64_t budget_ns; /* for all of it; two passes at least are measured */
-    uint64_t memory;   /* bytes that it may take; 0 = no limit */
-    const volatile int *cancel; /* non-zero ends it soon */
+    int threads;              /* 0 = the plan's */
+    double speed;             /* emulated fraction of full speed, as in struct ad_engine_options */
+    int64_t budget_ns;        /* for all of it; two passes at least are measured */
+    uint64_t memory;          /* bytes that it may take; 0 = no limit */
+    const atomic_int *cancel; /* non-zero ends it soon */
 };
 
 struct ad_profile_times {

@@ -3,7 +3,7 @@
  * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
  * which must not change a bit. */
 #include "exec/engine_priv.h"
-#include "exec/machine.h"
+#include "exec/l2.h"
 #include "fusion/rules.h"
 
 #include <math.h>
@@ -186,9 +186,9 @@ void ad_shared_weights_free(struct ad_shared_weights *table, int nops)
     ad_free(table);
 }
 
-size_t ad_task_slice_bytes(void)
+size_t ad_task_slice_bytes(struct pthreadpool *pool)
 {
-    return ad_machine_l2_bytes() / 2;
+    return ad_l2_bytes(pool) / 2;
 }
 
 /* --- our kernels --- */

@@ -5,13 +5,14 @@
 #ifndef AD_EXEC_THROTTLE_H
 #define AD_EXEC_THROTTLE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ad_throttle {
-    double fraction;            /* (0,1); anything else is off */
-    bool wall;                  /* count elapsed time instead of this thread's processor time */
-    const volatile int *cancel; /* nullable: non-zero ends a sleep early */
+    double fraction;          /* (0,1); anything else is off */
+    bool wall;                /* count elapsed time instead of this thread's processor time */
+    const atomic_int *cancel; /* nullable: non-zero ends a sleep early */
     int64_t start_ns, work_start_ns; /* of the work not yet slept for */
     int64_t late_ns;                 /* by which earlier sleeps ended too late; saved on the next */
 };

@@ -76,7 +76,7 @@ struct ad_worker {
     pthread_mutex_t mutex;
     pthread_cond_t posted;
     bool has_job, done; /* under the mutex */
-    volatile int cancel;
+    atomic_int cancel;
     int wake_fd;
     atomic_int step; /* of the run under way */
     struct adaps_plan *plan;
