@@ -50,7 +50,9 @@ bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs)
     const struct ad_conv_kernel *kernel = find_kernel();
     if (!kernel || groups == 1)
         return kernel != NULL;
-    return is_narrow(kernel, inputs, outputs) || (inputs > 1 && 2 * outputs >= kernel->lanes);
+    if (inputs > 1 && outputs == AD_XNN_MIN_CHANNELS && kernel->lanes == outputs)
+        return false; /* what XNNPACK's tiles are made for */
+    return is_narrow(kernel, inputs, outputs) || (inputs > 1 && outputs >= kernel->lanes);
 }
 
 struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
