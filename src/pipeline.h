@@ -15,8 +15,9 @@ struct ad_pipeline_options {
     double latency;              /* seconds, < 0 = the file's */
     double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
-    bool input_f32; /* pictures travel as float32 */
-    bool late;      /* nothing is computed or sent ahead (search/search.h) */
+    bool input_f32;     /* pictures travel as float32 */
+    unsigned encodings; /* that links may have besides float32 (search/search.h) */
+    bool late;          /* nothing is computed or sent ahead (search/search.h) */
     enum ad_objective objective;
     int64_t latency_cap_ns; /* 0 = the objective's default (search/search.h) */
     uint64_t seed;          /* what the search may take, as in struct ad_search_problem */

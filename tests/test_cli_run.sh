@@ -104,6 +104,30 @@ status 2 "a trace on stdout" adaps run --trace - net.plan "$noisy"
 status 3 "a trace where no file can be" adaps run --trace no/folder/t.json net.plan "$noisy"
 status 0 "a stream as JSON" adaps run --json net.plan "$noisy" "$models/samples/clean.png"
 check "two answers" test "$(grep -o '"latency_ms"' out | wc -l)" = 3
+# Rounded messages: near the answer of one device, the same every time, and only when asked for.
+status 0 "a lossy plan" adaps plan -d local.conf --bw 10mbit --strategy edgeflow --lossy -o near.plan \
+    "$models/denoise.onnx"
+says out "rounded on the way" "it says so"
+says out "^local0  *local1  *f16 " "and which link rounds"
+status 0 "shown" adaps show near.plan
+says out "SEND .*B f16" "the messages, too"
+status 0 "verify it" adaps verify near.plan "$noisy"
+says out "^[1-9][0-9]* of 230400 elements differ" "some elements differ"
+says out "^error: [0-9.e-]* % of the output's range.* 1 % are accepted" "by a small part"
+status 0 "as JSON" adaps verify --json near.plan "$noisy"
+says out '"error":[0-9.]*e\?-\?[0-9]*,"lossy":true,' "with the error"
+status 1 "verify it strictly" adaps verify --tolerance 0 near.plan "$noisy"
+status 2 "a tolerance of more than all" adaps verify --tolerance 2 near.plan "$noisy"
+status 0 "run it" adaps run near.plan "$noisy" -o near0.npy
+says err "^error: [0-9.e-]* % of the output's range" "the error is told"
+status 0 "run it again" adaps run near.plan "$noisy" "$noisy" -o near%d.npy
+check "the same answer" cmp near0.npy near1.npy
+status 0 "and the exact one" adaps run --local near.plan "$noisy" -o exact.npy
+check "is not the same" sh -c "! cmp -s exact.npy near0.npy"
+check "but near" "$npydiff" near0.npy exact.npy 1e-2
+status 0 "a plan without the option" adaps plan -d local.conf --bw 10mbit --strategy edgeflow --json \
+    "$models/denoise.onnx"
+says out '"lossy": false' "is exact"
 for session in 1 2 3 4 5 6 7 8 9 10 11 12; do
     adaps verify digits.plan -d local.conf --deadline 5s >>sessions 2>>sessions.err || break
 done

@@ -62,6 +62,7 @@ START_TEST(everything_given)
                           "address = tcp://127.0.0.1:5570\nconv = 10\nconstant = 7us\n"
                           "memory_bandwidth = 2GB/s\n"
                           "message = 20us\nmessage_bandwidth = 500MB/s\n"
+                          "f16_encode = 3GB/s\nf16_decode = 4GB/s\n"
                           "[b-2.x]\n"
                           "source = yes\nkey = " GOOD_KEY "\naddress: ipc:///tmp/s\n"
                           "[c]\n" /* nothing said about it */
@@ -84,6 +85,9 @@ START_TEST(everything_given)
     ck_assert_double_eq_tol(c.devices[0].table.message_s, 2e-5, 1e-15);
     ck_assert_double_eq(c.devices[0].table.message_bw, 5e8);
     ck_assert(c.devices[2].table.message_s == 0 && c.devices[2].table.message_bw == 0);
+    ck_assert_double_eq(c.devices[0].table.encoding.encode[AD_ENCODING_F16], 3e9);
+    ck_assert_double_eq(c.devices[0].table.encoding.decode[AD_ENCODING_F16], 4e9);
+    ck_assert(c.devices[2].table.encoding.encode[AD_ENCODING_F16] == 0);
     ck_assert_str_eq(c.devices[1].key, GOOD_KEY);
     ck_assert_str_eq(c.devices[2].name, "c");
     ck_assert_str_eq(c.devices[2].board, "x86");

@@ -91,8 +91,10 @@ static struct adaps_plan *plan_of(struct ad_graph *graph, struct ad_cluster *clu
     return plan;
 }
 
-/* A plan of graph (taken over) on ndevices; rng NULL: all on device 0. */
-static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct ad_rng *rng)
+/* A plan of graph (taken over) on ndevices, every other link of this encoding; rng NULL: all on
+ * device 0. */
+static struct adaps_plan *make_encoded(struct ad_graph *graph, int ndevices, struct ad_rng *rng,
+                                       enum ad_encoding encoding)
 {
     struct ad_cluster cluster;
     struct ad_search_result result = {0};
@@ -105,6 +107,8 @@ static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct
     result.assignment.order = rng ? (enum ad_order)ad_rng_below(rng, 4) : AD_ORDER_GRAPH;
     result.assignment.parts = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
     result.assignment.chunks = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
+    for (int i = 0; i < ndevices * ndevices && rng && encoding != AD_ENCODING_F32; i++)
+        result.assignment.encoding[i] = ad_rng_below(rng, 2) ? encoding : AD_ENCODING_F32;
     for (int i = 0; i < graph->nops; i++) {
         result.assignment.early[i] = rng && ad_rng_below(rng, 2) == 0;
         if (rng)
@@ -114,6 +118,11 @@ static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct
                 ad_region_whole(&graph->values[graph->ops[i].output]);
     }
     return plan_of(graph, &cluster, &result);
+}
+
+static struct adaps_plan *make_plan(struct ad_graph *graph, int ndevices, struct ad_rng *rng)
+{
+    return make_encoded(graph, ndevices, rng, AD_ENCODING_F32);
 }
 
 static struct ad_graph *random_graph(uint64_t seed, const struct ad_random_graph_options *options)
@@ -254,6 +263,47 @@ static void check_split(uint64_t seed, int threads)
     struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
     check_same(whole, make_plan(random_graph(seed, &o), ndevices, &rng), threads, seed);
 }
+
+/* Some links of binary16: the same bits whoever runs when, near those of one device. */
+static void check_rounded(uint64_t seed, size_t *differ)
+{
+    struct ad_random_graph_options o = options_of(seed);
+    struct ad_rng rng = {seed * 77 + 5};
+    o.wild = false;
+    struct ad_graph *graph = random_graph(seed, &o);
+    struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
+    struct adaps_plan *split = make_encoded(graph, 3, &rng, AD_ENCODING_F16);
+    struct ad_tensor inputs[4], a[16], b[16], c[16];
+    random_inputs(graph, seed + 1, inputs);
+    run_plan(whole, 1, inputs, a);
+    run_plan(split, 1, inputs, b);
+    run_plan(split, 2, inputs, c);
+    for (int i = 0; i < graph->noutputs; i++) {
+        struct ad_difference d = ad_tensor_compare(a[i].data, b[i].data, a[i].count);
+        double most = 0;
+        for (size_t k = 0; k < a[i].count; k++)
+            most = fmax(most, fabs((double)a[i].data[k]));
+        *differ += d.differ;
+        ck_assert_msg(d.max_abs_diff <= 0.01 * most, "seed %llu, output %d: off by %g of %g",
+                      (unsigned long long)seed, i, d.max_abs_diff, most);
+        ck_assert_uint_eq(ad_tensor_compare(b[i].data, c[i].data, b[i].count).differ, 0);
+    }
+    free_tensors(inputs, graph->ninputs);
+    free_tensors(a, graph->noutputs);
+    free_tensors(b, graph->noutputs);
+    free_tensors(c, graph->noutputs);
+    adaps_plan_free(whole);
+    adaps_plan_free(split);
+}
+
+START_TEST(test_rounded)
+{
+    size_t differ = 0;
+    for (uint64_t seed = 0; seed < 60; seed++)
+        check_rounded(seed, &differ);
+    ck_assert_uint_gt(differ, 0);
+}
+END_TEST
 
 START_TEST(test_split)
 {
@@ -414,7 +464,8 @@ START_TEST(test_steady_state_allocates_nothing)
     for (uint64_t seed = 20; seed < 30; seed++) {
         struct ad_rng rng = {seed};
         struct ad_random_graph_options o = {.ops = 10, .max_hw = 14, .max_c = 12};
-        struct adaps_plan *plan = make_plan(random_graph(seed, &o), 3, &rng);
+        struct adaps_plan *plan = make_encoded(random_graph(seed, &o), 3, &rng,
+                                               seed % 2 ? AD_ENCODING_F16 : AD_ENCODING_F32);
         struct ad_engine *engines[3];
         struct ad_tensor inputs[4], first, second;
         random_inputs(plan->graph, seed, inputs);
@@ -777,6 +828,7 @@ int main(void)
     tcase_add_test(answers, test_odd_convolutions);
     tcase_add_loop_test(answers, test_split, 0, 4);
     tcase_add_loop_test(answers, test_split_threads, 0, 2);
+    tcase_add_test(answers, test_rounded);
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_add_loop_test(answers, test_residuals, 0, 4);

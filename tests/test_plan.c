@@ -39,7 +39,7 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\3\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\4\0\0\0", 12);
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -147,6 +147,7 @@ START_TEST(shapes_are_kept)
     plan->cluster.devices[plan->cluster.source].table.tile = 6;
     plan->cluster.devices[plan->cluster.source].table.message_s = 2e-5;
     plan->cluster.devices[plan->cluster.source].table.message_bw = 7e8;
+    plan->cluster.devices[plan->cluster.source].table.encoding.decode[AD_ENCODING_F16] = 5e9;
     struct bytes first = pack(plan);
     struct adaps_plan *loaded = load(first);
     ck_assert_int_eq(ad_plan_single(loaded, &single, &err), ADAPS_OK);
@@ -157,6 +158,8 @@ START_TEST(shapes_are_kept)
     const struct ad_cost_table *table = &single->cluster.devices[0].table;
     ck_assert_int_eq(table->tile, 6);
     ck_assert(table->message_s == 2e-5 && table->message_bw == 7e8);
+    ck_assert(table->encoding.decode[AD_ENCODING_F16] == 5e9);
+    ck_assert(table->encoding.encode[AD_ENCODING_F16] == 0);
     ck_assert_uint_eq(ad_shapes_count(table->shapes), 2);
     const struct ad_shape_time *found = ad_shapes_find(table->shapes, &time.shape);
     ck_assert_ptr_nonnull(found);
@@ -194,7 +197,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777219");
+    check_refused(b, "plan format 16777220");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");
@@ -314,6 +317,23 @@ static void lie_rate(message *m) { m->cluster->devices[2]->table->rate[0] = -1; 
 static void lie_no_table(message *m) { m->cluster->devices[2]->table = NULL; }
 static void lie_message(message *m) { m->cluster->devices[2]->table->message_s = -1; }
 static void lie_message_bw(message *m) { m->cluster->devices[2]->table->message_bw = NAN; }
+
+/* Device 2 gets one measured encoding. */
+static void tell_encoding(message *m, uint32_t encoding, double encode, double decode)
+{
+    static Adaps__Plan__EncodingRate rate;
+    static Adaps__Plan__EncodingRate *list[1] = {&rate};
+    adaps__plan__encoding_rate__init(&rate);
+    rate.encoding = encoding;
+    rate.encode = encode;
+    rate.decode = decode;
+    m->cluster->devices[2]->table->encodings = list;
+    m->cluster->devices[2]->table->n_encodings = 1;
+}
+static void lie_encoding(message *m) { tell_encoding(m, 77, 1e9, 1e9); }
+static void lie_encode(message *m) { tell_encoding(m, 2, -1, 1e9); }
+static void lie_decode(message *m) { tell_encoding(m, 2, 1e9, NAN); }
+static void lie_no_rate(message *m) { tell_encoding(m, 2, 0, 0); }
 static void lie_tile(message *m) { m->cluster->devices[1]->table->tile = 65; }
 
 /* Device 1 gets one measured shape of five rows. */
@@ -407,6 +427,10 @@ static const struct {
     {lie_no_table, "device 2: a cost table of 0 rates"},
     {lie_message, "device 2: messages of -1 s"},
     {lie_message_bw, "device 2: messages of 0 s and nan"},
+    {lie_encoding, "device 2: encoding 77 at"},
+    {lie_encode, "device 2: encoding 2 at -1 and 1e+09 bytes/s"},
+    {lie_decode, "device 2: encoding 2 at 1e+09 and nan bytes/s"},
+    {lie_no_rate, "device 2: encoding 2 at 0 and 0 bytes/s"},
     {lie_tile, "device 1: a tile of 65"},
     {lie_shape, "device 1: the measured shape 'conv 5x5x8'"},
     {lie_shape_rows, "the measured shape 'add"},

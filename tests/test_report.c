@@ -222,6 +222,13 @@ START_TEST(plan_json)
     near(sent, (double)plan->schedule.bytes);
     near(received, sent);
     near(messages, (double)plan->schedule.messages);
+    const json_t *links = json_object_get(root, "links");
+    for (size_t i = 0; i < json_array_size(links); i++) {
+        sent -= number(json_array_get(links, i), "bytes");
+        messages -= number(json_array_get(links, i), "messages");
+    }
+    near(sent, 0);
+    near(messages, 0);
     if (strcmp(plan->strategy, "single") == 0)
         ck_assert(shares > 0 && shares < 1 + 1e-9); /* what nobody reads is not computed */
     const json_t *layouts = json_object_get(root, "layouts");
@@ -231,6 +238,42 @@ START_TEST(plan_json)
         ck_assert_str_eq(string(layout, "op"), plan->graph->ops[i].name);
         ck_assert_uint_eq(json_array_size(json_object_get(layout, "regions")),
                           (size_t)plan->cluster.ndevices);
+    }
+    json_decref(root);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* Two devices, the way back of binary16. */
+START_TEST(encodings_are_told)
+{
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    char *text = text_of(plan, ad_report_steps);
+    ck_assert(!strstr(text, "f16") && !strstr(text, "rounded"));
+    free(text);
+    for (int d = 0; d < 2; d++)
+        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
+            struct ad_step *step = &plan->schedule.programs[d].steps[i];
+            if (step->kind == (d == 0 ? AD_STEP_RECV : AD_STEP_SEND))
+                step->encoding = AD_ENCODING_F16;
+        }
+    text = text_of(plan, ad_report_steps);
+    ck_assert_ptr_nonnull(strstr(text, "rounded on the way"));
+    ck_assert_ptr_nonnull(strstr(text, "f32"));
+    const char *link = strstr(text, "  as ");
+    ck_assert_ptr_nonnull(link);
+    ck_assert_ptr_nonnull(strstr(link, "f16"));
+    ck_assert_ptr_nonnull(strstr(link, "B f16")); /* a step */
+    free(text);
+    json_t *root = json_of(plan, ad_report_plan_json);
+    ck_assert(json_is_true(json_object_get(root, "lossy")));
+    const json_t *links = json_object_get(root, "links");
+    ck_assert_uint_eq(json_array_size(links), 2);
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *l = json_array_get(links, i);
+        ck_assert_str_eq(string(l, "from"), i ? "dev1" : "dev0");
+        ck_assert_str_eq(string(l, "to"), i ? "dev0" : "dev1");
+        ck_assert_str_eq(string(l, "encoding"), i ? "f16" : "f32");
     }
     json_decref(root);
     adaps_plan_free(plan);
@@ -609,6 +652,7 @@ int main(void)
     tcase_add_loop_test(c, reports_fit_the_terminal, 0, 6);
     tcase_add_test(c, summary_says_all);
     tcase_add_loop_test(c, plan_json, 0, 32);
+    tcase_add_test(c, encodings_are_told);
     tcase_add_test(c, layouts_are_the_tasks);
     tcase_add_loop_test(c, steps_json, 0, 16);
     tcase_add_loop_test(c, trace, 0, 16);

@@ -183,6 +183,50 @@ START_TEST(messages_take_processors)
 }
 END_TEST
 
+/* clocks_of_a_chain where what goes back to the source is binary16: encoding takes 1 ns per byte of
+ * float32 (twice that on the slow device), decoding as well, the wire half. */
+START_TEST(encodings_take_time)
+{
+    struct ad_graph *graph = chain(2, 3);
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+    make_cluster(&c, 2, 1.152e9);
+    c.devices[1].speed = 0.5;
+    c.devices[0].table.encoding.decode[AD_ENCODING_F16] = 1e9;
+    c.devices[1].table.encoding.encode[AD_ENCODING_F16] = 1e9;
+    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
+    a.encoding[2] = AD_ENCODING_F16;
+    build_ok(graph, &c, &a, &s);
+    const struct expected_step fast[] = {
+        {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
+        {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 640, 5640},
+        {AD_STEP_SEND, 1, 0, rows(3, 4), 7040, 8320},
+        {AD_STEP_RECV, 1, 0, rows(4, 5), 5768, 37320}, /* there at 37192 */
+        {AD_STEP_COMPUTE, 0, 1, rows(0, 4), 37320, 42320},
+        {AD_STEP_RECV, 1, 1, rows(4, 8), 42320, 50672},
+    };
+    const struct expected_step slow[] = {
+        {AD_STEP_RECV, 0, -1, rows(3, 8), 0, 17040},
+        {AD_STEP_COMPUTE, 0, 0, rows(4, 8), 17040, 26040},
+        {AD_STEP_SEND, 0, 0, rows(4, 5), 26552, 27192}, /* copied and encoded in 256 ns each */
+        {AD_STEP_RECV, 0, 0, rows(3, 4), 26552, 26552},
+        {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 26552, 35552},
+        {AD_STEP_SEND, 0, 1, rows(4, 8), 37600, 40160},
+    };
+    expect(graph, &s.programs[0], fast, 6);
+    expect(graph, &s.programs[1], slow, 6);
+    ck_assert_int_eq(s.makespan_ns, 50672);
+    ck_assert_int_eq(s.bytes, (5 + 1) * 128 + (1 + 4) * 64);
+    ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
+    ck_assert_int_eq(s.makespan_ns, 50672);
+    ad_schedule_fini(&s);
+    ad_assignment_fini(&a);
+    ad_cluster_fini(&c);
+    ad_graph_free(graph);
+}
+END_TEST
+
 /* clocks_of_a_chain with the first convolution early: the row that the other device waits for is
  * computed and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
 START_TEST(early_rows_leave_first)
@@ -618,7 +662,8 @@ static void check_totals(const struct ad_graph *graph, const struct ad_schedule 
             const struct ad_step *step = &s->programs[d].steps[i];
             ck_assert(step->start_ns >= 0 && step->end_ns >= step->start_ns);
             if (step->kind == AD_STEP_SEND) {
-                bytes += 4 * graph->values[step->value].box.n * ad_region_elements(step->region);
+                bytes += (step->encoding == AD_ENCODING_F16 ? 2 : 4) *
+                         graph->values[step->value].box.n * ad_region_elements(step->region);
                 messages++;
                 continue;
             }
@@ -644,6 +689,8 @@ START_TEST(random_schedules)
         struct ad_schedule s;
         random_cluster(&rng, &c, n);
         random_assignment(&rng, graph, n, &a);
+        for (int i = 0; i < n * n; i++)
+            a.encoding[i] = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_F32;
         build_ok(graph, &c, &a, &s);
         check_totals(graph, &s);
         int64_t makespan = s.makespan_ns;
@@ -889,6 +936,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, clocks_of_a_chain);
     tcase_add_test(c, messages_take_processors);
+    tcase_add_test(c, encodings_take_time);
     tcase_add_test(c, early_rows_leave_first);
     tcase_add_test(c, chunks_leave_one_by_one);
     tcase_add_test(c, additions_follow_convolutions);

@@ -65,3 +65,20 @@ struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n)
     }
     return d;
 }
+
+double ad_tensor_range(const float *data, size_t n)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        least = fmin(least, (double)data[i]);
+        most = fmax(most, (double)data[i]);
+    }
+    return most > least ? most - least : 0;
+}
+
+double ad_tensor_error(double max_abs_diff, double range)
+{
+    if (max_abs_diff == 0)
+        return 0;
+    return range > 0 ? max_abs_diff / range : INFINITY;
+}

@@ -32,4 +32,10 @@ struct ad_difference {
 };
 struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n);
 
+/* Its largest element less its smallest, NaNs left out; 0 for none. */
+double ad_tensor_range(const float *data, size_t n);
+
+/* A largest difference as a part of a range: 0 for none, INFINITY in a range of nothing. */
+double ad_tensor_error(double max_abs_diff, double range);
+
 #endif

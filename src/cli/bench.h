@@ -14,12 +14,13 @@
 #define AD_BENCH_MOST_ROUNDS 1000
 #define AD_BENCH_MOST_RUNS 1000 /* of a round */
 
-/* One of what is compared: a strategy's plan; that with nothing ahead, "NAME+late"; or "local", one
+/* One of what is compared: a strategy's plan; that with nothing ahead, "NAME+late"; that with
+ * messages that may be rounded, "NAME+lossy"; or "local", one
  * device in this process, without agents. */
 struct ad_bench_choice {
     char name[40];
     const char *strategy; /* of the table */
-    bool late, local;
+    bool late, lossy, local;
 };
 
 struct ad_bench_options {

@@ -27,6 +27,8 @@ static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *
     struct adaps_error why = {0};
     passes.strategy = entry->choice->strategy;
     passes.late = entry->choice->late;
+    if (entry->choice->lossy)
+        passes.encodings |= AD_ENCODINGS_LOSSY;
     enum adaps_status status = ad_pipeline_compile(&passes, &entry->plan, &why);
     if (status == ADAPS_NO) {
         snprintf(entry->error, sizeof entry->error, "%s", why.message);

@@ -13,6 +13,7 @@ enum {
     AD_PLAN_OPTION_CAP,
     AD_PLAN_OPTION_DIMS,
     AD_PLAN_OPTION_INPUT,
+    AD_PLAN_OPTION_LOSSY,
     AD_PLAN_OPTION_LATE,
     AD_PLAN_OPTION_TIME,
     AD_PLAN_OPTION_EVALS,
@@ -31,6 +32,7 @@ enum {
         {"dims", required_argument, NULL, AD_PLAN_OPTION_DIMS},                                    \
         {"dim", required_argument, NULL, AD_OPTION_DIM},                                           \
         {"input", required_argument, NULL, AD_PLAN_OPTION_INPUT},                                  \
+        {"lossy", no_argument, NULL, AD_PLAN_OPTION_LOSSY},                                        \
         {"late", no_argument, NULL, AD_PLAN_OPTION_LATE},                                          \
         {"time-limit", required_argument, NULL, AD_PLAN_OPTION_TIME},                              \
         {"evaluations", required_argument, NULL, AD_PLAN_OPTION_EVALS},                            \
@@ -49,6 +51,8 @@ enum {
     "  --dims h,w,c         dimensions that may be split: height, width, channels\n"               \
     "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"        \
     "                       (default) or as floats\n"                                              \
+    "  --lossy              links may round what they carry (f16) where that is sooner: other\n"   \
+    "                       bits than those of one device\n"                                       \
     "  --late               compute and send nothing ahead, to see what that gains\n"              \
     "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \
     "  --effort N           so many times the layouts that auto tries by default\n"                \

@@ -1,4 +1,5 @@
-/* adaps verify: the agents' answer against the single-device answer, bit for bit. */
+/* adaps verify: the agents' answer against the single-device answer, bit for bit; of a lossy plan,
+ * within a part of the output's range. */
 #include "base/units.h"
 #include "cli/alone.h"
 #include "cli/target.h"
@@ -14,8 +15,11 @@ struct verify_options {
     char **inputs;
     int ninputs;
     int64_t seed, runs;
+    double tolerance;
     bool resize;
 };
+
+#define DEFAULT_TOLERANCE 0.01
 
 struct verifier {
     const struct verify_options *options;
@@ -25,6 +29,8 @@ struct verifier {
     struct ad_tensor *inputs, *outputs; /* of the current inference */
     struct ad_tensor *expected;         /* [run * noutputs + output] */
     struct ad_difference total;
+    bool lossy;
+    double error;    /* of all outputs: the largest difference as a part of the output's range */
     char first[160]; /* where the first element differs, "" when none does */
     int64_t latency_ns;
 };
@@ -54,6 +60,7 @@ static enum adaps_status init(struct verifier *v, const struct verify_options *o
     if (status != ADAPS_OK)
         return status;
     v->graph = v->target.plan->graph;
+    v->lossy = ad_plan_lossy(v->target.plan);
     if (options->ninputs && options->ninputs != v->graph->ninputs)
         return ad_error_set(err, ADAPS_EUSAGE, "the network has %d inputs, not %d",
                             v->graph->ninputs, options->ninputs);
@@ -111,6 +118,8 @@ static void compare(struct verifier *v, int64_t run, int output)
     v->total.elements += d.elements;
     v->total.differ += d.differ;
     v->total.max_abs_diff = fmax(v->total.max_abs_diff, d.max_abs_diff);
+    v->error =
+        fmax(v->error, ad_tensor_error(d.max_abs_diff, ad_tensor_range(want->data, want->count)));
 }
 
 static enum adaps_status run_agents(struct verifier *v, struct adaps_error *err)
@@ -141,18 +150,28 @@ static int print(const struct verifier *v)
     if (v->options->target.json)
         return ad_json_print(
             &ad_command_verify,
-            json_pack("{s:I, s:I, s:o, s:f, s:f}", "elements", (json_int_t)v->total.elements,
-                      "differ", (json_int_t)v->total.differ, "max_abs_diff",
-                      ad_json_real(v->total.max_abs_diff), "latency_ms", latency_ns / 1e6,
+            json_pack("{s:I, s:I, s:o, s:o, s:b, s:f, s:f}", "elements",
+                      (json_int_t)v->total.elements, "differ", (json_int_t)v->total.differ,
+                      "max_abs_diff", ad_json_real(v->total.max_abs_diff), "error",
+                      ad_json_real(v->error), "lossy", v->lossy, "latency_ms", latency_ns / 1e6,
                       "predicted_ms", (double)v->target.plan->schedule.makespan_ns / 1e6));
     printf("%zu of %zu elements differ, largest difference %g\n", v->total.differ,
            v->total.elements, v->total.max_abs_diff);
-    if (v->first[0])
+    if (v->lossy)
+        printf("error: %.3g %% of the output's range, by rounded messages; up to %.3g %% are "
+               "accepted\n",
+               v->error * 100, v->options->tolerance * 100);
+    if (v->first[0] && !v->lossy)
         fprintf(stderr, "first: %s\n", v->first);
     fprintf(stderr, "latency: predicted %s, measured %s\n",
             ad_format_ns((double)v->target.plan->schedule.makespan_ns, predicted, sizeof predicted),
             ad_format_ns(latency_ns, measured, sizeof measured));
     return ad_cli_close_stdout(&ad_command_verify);
+}
+
+static bool accepted(const struct verifier *v)
+{
+    return v->lossy ? v->error <= v->options->tolerance : v->total.differ == 0;
 }
 
 static int verify_all(const struct verify_options *options)
@@ -171,7 +190,7 @@ static int verify_all(const struct verify_options *options)
         code = ad_cli_fail(&ad_command_verify, &err);
     else
         code = print(&verifier);
-    if (code == ADAPS_OK && verifier.total.differ)
+    if (code == ADAPS_OK && !accepted(&verifier))
         code = ADAPS_NO;
     fini(&verifier);
     return code;
@@ -179,13 +198,14 @@ static int verify_all(const struct verify_options *options)
 
 static int run_verify(int argc, char **argv)
 {
-    enum { SEED = 512, RUNS, RESIZE };
+    enum { SEED = 512, RUNS, RESIZE, TOLERANCE };
     static const struct option longs[] = {AD_TARGET_LONGS,
                                           {"seed", required_argument, NULL, SEED},
                                           {"runs", required_argument, NULL, RUNS},
                                           {"resize", no_argument, NULL, RESIZE},
+                                          {"tolerance", required_argument, NULL, TOLERANCE},
                                           {0}};
-    struct verify_options options = {.seed = 1, .runs = 1};
+    struct verify_options options = {.seed = 1, .runs = 1, .tolerance = DEFAULT_TOLERANCE};
     int option;
     while ((option = ad_cli_getopt(&ad_command_verify, argc, argv, AD_TARGET_SHORTS, longs)) !=
            -1) {
@@ -197,7 +217,10 @@ static int run_verify(int argc, char **argv)
         else if (option == RUNS && !ad_parse_int(optarg, 1, 10000, &options.runs))
             return ad_cli_usage(&ad_command_verify,
                                 "--runs '%s': a number from 1 to 10000 expected", optarg);
-        else if (option != SEED && option != RUNS &&
+        else if (option == TOLERANCE && !ad_parse_double(optarg, 0, 1, &options.tolerance))
+            return ad_cli_usage(&ad_command_verify, "--tolerance '%s': a part from 0 to 1 expected",
+                                optarg);
+        else if (option != SEED && option != RUNS && option != TOLERANCE &&
                  ad_target_option(&ad_command_verify, option, optarg, &options.target) != ADAPS_OK)
             return ADAPS_EUSAGE;
     }
@@ -216,6 +239,8 @@ const struct ad_command ad_command_verify = {
     .details =
         "  --seed N             seed of the random input that is used without INPUT (default: 1)\n"
         "  --runs N             compare this many answers; random inputs differ (default: 1)\n"
+        "  --tolerance F        of a lossy plan: the error that is accepted, as a part of the\n"
+        "                       output's range (default: 0.01)\n"
         "  --resize             scale pictures to the size that the network takes\n" AD_TARGET_HELP,
     .run = run_verify,
 };

@@ -71,6 +71,23 @@ static enum adaps_status read_bandwidth(const struct ad_ini *ini, const struct a
     return ADAPS_OK;
 }
 
+/* The rate that NAME_encode or NAME_decode stands for, NAME being an encoding that takes time; or
+ * NULL. */
+static double *encoding_rate(struct ad_encoding_rates *rates, const char *key)
+{
+    for (int e = AD_ENCODING_LEVELS + 1; e < AD_ENCODINGS; e++) {
+        const char *name = ad_encoding_name((enum ad_encoding)e);
+        size_t n = strlen(name);
+        if (strncmp(key, name, n) != 0)
+            continue;
+        if (strcmp(key + n, "_encode") == 0)
+            return &rates->encode[e];
+        if (strcmp(key + n, "_decode") == 0)
+            return &rates->decode[e];
+    }
+    return NULL;
+}
+
 bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                     struct ad_cost_table *table, enum adaps_status *status, struct adaps_error *err)
 {
@@ -110,7 +127,10 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
         *status = read_bandwidth(ini, entry, &table->message_bw, err);
         return true;
     }
-    return false;
+    double *rate = encoding_rate(&table->encoding, entry->key);
+    if (rate)
+        *status = read_bandwidth(ini, entry, rate, err);
+    return rate != NULL;
 }
 
 enum adaps_status ad_board_shape(const struct ad_ini *ini, const struct ad_ini_entry *entry,

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/mem.h"
+#include "cost/encoding.h"
 
 struct ad_shapes;
 
@@ -28,6 +29,7 @@ struct ad_cost_table {
      * while it travels: system and interrupts, at the cost of what is computed then. */
     double message_s;
     double message_bw; /* and that per byte: bytes/s; 0: nothing */
+    struct ad_encoding_rates encoding;
     int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */
     const struct ad_shapes *shapes; /* measured operators (cost/shape.h), which count more than
                                        rates; NULL: none. Borrowed: clusters own them */

@@ -109,3 +109,11 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
            x->tile == y->tile && ad_shapes_same(x->shapes, y->shapes) &&
            memcmp(x->rate, y->rate, sizeof x->rate) == 0;
 }
+
+double ad_cost_encode_seconds(const struct ad_device *device, enum ad_encoding encoding,
+                              bool decode, int64_t bytes)
+{
+    const struct ad_cost_table *table = &device->table;
+    double rate = ad_encoding_rate(&table->encoding, encoding, decode, table->memory_bw);
+    return (double)bytes / (rate * device->speed);
+}

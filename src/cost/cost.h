@@ -25,12 +25,16 @@ struct ad_work {
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows);
 
-/* Whether two devices take the same time for anything. */
+/* Whether two devices take the same time for any op. */
 bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 
 /* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
  * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
  * one interpolated from those of its class, if there are any, and behind. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
+
+/* Encoding, or decoding, so many bytes of float32. */
+double ad_cost_encode_seconds(const struct ad_device *device, enum ad_encoding encoding,
+                              bool decode, int64_t bytes);
 
 #endif

@@ -1,5 +1,6 @@
 /* The engine: creation, steps, inputs and outputs. */
 #include "exec/engine_priv.h"
+#include "exec/encode.h"
 #include "exec/pixels.h"
 
 #include "base/clock.h"
@@ -24,7 +25,7 @@ struct ad_engine {
     bool *fused;                /* by task: computed with the next one */
     struct ad_actions actions;
     struct ad_span_list *spans; /* by step; none for COMPUTE */
-    uint8_t *bytes;             /* room for the largest message of levels; NULL: there is none */
+    uint8_t *bytes; /* room for the largest message that is not of float32; NULL: there is none */
     struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
     int64_t *times;             /* start and end, by step */
     float *arena;
@@ -152,25 +153,26 @@ static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *er
     return ADAPS_OK;
 }
 
-/* Room for messages of levels, and the levels. */
-static enum adaps_status prepare_levels(struct ad_engine *e, struct adaps_error *err)
+/* Room for messages that are not of float32, and the levels. */
+static enum adaps_status prepare_encodings(struct ad_engine *e, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
     size_t largest = 0;
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < e->program->nsteps && status == ADAPS_OK; i++) {
         const struct ad_step *step = &e->program->steps[i];
-        if (step->kind == AD_STEP_COMPUTE || step->encoding != AD_ENCODING_LEVELS)
+        if (step->kind == AD_STEP_COMPUTE || step->encoding == AD_ENCODING_F32)
             continue;
         size_t bytes = (size_t)ad_step_bytes(graph, step);
         int channels = (int)graph->values[step->value].box.c;
         largest = bytes > largest ? bytes : largest;
-        status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
+        if (step->encoding == AD_ENCODING_LEVELS)
+            status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
     }
     if (status != ADAPS_OK || largest == 0)
         return status;
     e->bytes = ad_calloc(largest, 1);
-    return e->bytes ? ADAPS_OK : ad_error_memory(err, "pictures", largest);
+    return e->bytes ? ADAPS_OK : ad_error_memory(err, "messages", largest);
 }
 
 static enum adaps_status build(struct ad_engine *e, const struct ad_engine_options *options,
@@ -206,7 +208,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     look_ahead(e);
     if (status == ADAPS_OK)
         status = build_spans(e, err);
-    return status == ADAPS_OK ? prepare_levels(e, err) : status;
+    return status == ADAPS_OK ? prepare_encodings(e, err) : status;
 }
 
 enum adaps_status ad_engine_new(const struct adaps_plan *plan,
@@ -351,17 +353,20 @@ static const struct ad_levels *levels_of(const struct ad_engine *e, const struct
     return &e->levels[e->plan->graph->values[step->value].box.c > 1];
 }
 
-/* Pictures as bytes; when it is none, as what it is. */
+/* In its encoding; what should be a picture and is none, as what it is. */
 static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transport *transport,
                               struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    struct ad_span span = {.base = e->bytes, .runs = 1};
+    struct ad_span span = {
+        .base = e->bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
     struct ad_span_list bytes = {&span, 1};
     const struct ad_span_list *form = &e->spans[i];
-    if (step->encoding == AD_ENCODING_LEVELS) {
+    if (ad_encode_knows(step->encoding)) {
+        ad_encode(step->encoding, &e->spans[i], e->bytes);
+        form = &bytes;
+    } else if (step->encoding == AD_ENCODING_LEVELS) {
         struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
-        span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
         if (ad_pixels_encode(levels_of(e, step), &view, step->region.c0, e->bytes))
             form = &bytes;
     }
@@ -372,15 +377,16 @@ static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_tra
                                  struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    struct ad_span span = {.base = e->bytes, .runs = 1};
+    struct ad_span span = {
+        .base = e->bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
     struct ad_span_list forms[2] = {e->spans[i], {&span, 1}};
-    bool levels = step->encoding == AD_ENCODING_LEVELS;
+    bool levels = step->encoding == AD_ENCODING_LEVELS, encoded = ad_encode_knows(step->encoding);
     int form = 0;
-    if (levels)
-        span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
-    enum adaps_status status =
-        transport->recv(transport->self, step, forms, levels ? 2 : 1, &form, err);
-    if (status != ADAPS_OK || form == 0)
+    enum adaps_status status = transport->recv(transport->self, step, encoded ? &forms[1] : forms,
+                                               levels ? 2 : 1, &form, err);
+    if (status == ADAPS_OK && encoded)
+        ad_decode(step->encoding, e->bytes, &e->spans[i]);
+    if (status != ADAPS_OK || !levels || form == 0)
         return status;
     struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
     ad_pixels_decode(levels_of(e, step), e->bytes, &view, step->region.c0);

@@ -227,6 +227,20 @@ static bool pack_shapes(struct ad_arena *arena, const struct ad_shapes *shapes,
     return m->shapes != NULL;
 }
 
+static bool pack_encodings(struct ad_arena *arena, const struct ad_encoding_rates *rates,
+                           Adaps__Plan__CostTable *m)
+{
+    m->encodings = new_list(arena, &adaps__plan__encoding_rate__descriptor, AD_ENCODINGS);
+    for (uint32_t e = 0; m->encodings && e < AD_ENCODINGS; e++)
+        if (rates->encode[e] > 0 || rates->decode[e] > 0) {
+            Adaps__Plan__EncodingRate *rate = m->encodings[m->n_encodings++];
+            rate->encoding = e;
+            rate->encode = rates->encode[e];
+            rate->decode = rates->decode[e];
+        }
+    return m->encodings != NULL;
+}
+
 static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
                         Adaps__Plan__Device *m)
 {
@@ -248,7 +262,8 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     m->table->message_bw = device->table.message_bw;
     m->table->source = (char *)device->table.source;
     m->table->tile = device->table.tile;
-    return pack_shapes(arena, device->table.shapes, m->table);
+    return pack_encodings(arena, &device->table.encoding, m->table) &&
+           pack_shapes(arena, device->table.shapes, m->table);
 }
 
 static bool pack_cluster(struct ad_arena *arena, const struct ad_cluster *cluster,

@@ -269,3 +269,14 @@ enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan, struct ad_grap
         ad_weight_move(&from->weights[i], &to->weights[i]);
     return ADAPS_OK;
 }
+
+bool ad_plan_lossy(const struct adaps_plan *plan)
+{
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
+            const struct ad_step *step = &plan->schedule.programs[d].steps[i];
+            if (step->kind == AD_STEP_SEND && ad_encoding_lossy(step->encoding))
+                return true;
+        }
+    return false;
+}

@@ -7,7 +7,7 @@
 
 /* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
 #define AD_PLAN_MAGIC "ADAPSPLN"
-#define AD_PLAN_VERSION 3
+#define AD_PLAN_VERSION 4
 #define AD_PLAN_HEAD_BYTES (8 + 4 + AD_DIGEST_BYTES)
 #define AD_PLAN_MAX_BYTES ((size_t)64 << 20)
 
@@ -112,6 +112,9 @@ AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, stru
  */
 AD_MUST_CHECK enum adaps_status
 ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from, struct adaps_error *err);
+
+/* Whether some message is rounded: the answer is not that of one device alone. */
+bool ad_plan_lossy(const struct adaps_plan *plan);
 
 /* The bytes of a slice's blob. */
 uint64_t ad_slice_bytes(const struct adaps_plan *plan, const struct ad_slice *slice);

@@ -31,6 +31,22 @@ static bool positive(double x)
     return isfinite(x) && x > 0;
 }
 
+static enum adaps_status unpack_encodings(const Adaps__Plan__CostTable *m,
+                                          struct ad_encoding_rates *rates, struct adaps_error *err)
+{
+    for (size_t i = 0; i < m->n_encodings; i++) {
+        const Adaps__Plan__EncodingRate *r = m->encodings[i];
+        bool good = r->encoding < AD_ENCODINGS && (r->encode == 0 || positive(r->encode)) &&
+                    (r->decode == 0 || positive(r->decode)) && r->encode + r->decode > 0;
+        if (!good || (i > 0 && r->encoding <= m->encodings[i - 1]->encoding))
+            return ad_error_set(err, ADAPS_EINPUT, "encoding %" PRIu32 " at %g and %g bytes/s",
+                                r->encoding, r->encode, r->decode);
+        rates->encode[r->encoding] = r->encode;
+        rates->decode[r->encoding] = r->decode;
+    }
+    return ADAPS_OK;
+}
+
 static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad_cost_table *table,
                                       struct adaps_error *err)
 {
@@ -56,6 +72,9 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
     table->memory_bw = m->memory_bw;
     table->message_s = m->message_s;
     table->message_bw = m->message_bw;
+    enum adaps_status status = unpack_encodings(m, &table->encoding, err);
+    if (status != ADAPS_OK)
+        return status;
     return copy_field(m->source, table->source, sizeof table->source, "the table's source", err);
 }
 

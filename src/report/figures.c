@@ -116,3 +116,31 @@ void ad_figures_fini(struct ad_figures *figures)
     ad_free(figures->devices);
     *figures = (struct ad_figures){0};
 }
+
+enum adaps_status ad_figures_links(const struct adaps_plan *plan, struct ad_link_figures **links,
+                                   size_t *count, struct adaps_error *err)
+{
+    size_t n = (size_t)plan->cluster.ndevices, room = n * n * AD_ENCODINGS, kept = 0;
+    struct ad_link_figures *all = ad_calloc(room, sizeof *all);
+    if (!all)
+        return ad_error_memory(err, "links", room * sizeof *all);
+    for (int d = 0; d < (int)n; d++)
+        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
+            const struct ad_step *step = &plan->schedule.programs[d].steps[i];
+            if (step->kind != AD_STEP_SEND)
+                continue;
+            size_t pair = (size_t)d * n + (size_t)step->peer;
+            struct ad_link_figures *link = &all[pair * AD_ENCODINGS + step->encoding];
+            link->from = d;
+            link->to = step->peer;
+            link->encoding = step->encoding;
+            link->bytes += ad_step_bytes(plan->graph, step);
+            link->messages++;
+        }
+    for (size_t i = 0; i < room; i++)
+        if (all[i].messages > 0)
+            all[kept++] = all[i];
+    *links = all;
+    *count = kept;
+    return ADAPS_OK;
+}

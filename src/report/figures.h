@@ -26,6 +26,18 @@ AD_MUST_CHECK enum adaps_status
 ad_figures_init(struct ad_figures *out, const struct adaps_plan *plan, struct adaps_error *err);
 void ad_figures_fini(struct ad_figures *figures);
 
+/* What one device sends another in one encoding, per inference. */
+struct ad_link_figures {
+    int from, to;
+    enum ad_encoding encoding;
+    int64_t bytes, messages;
+};
+
+/* All that is not nothing, by from, to, encoding; *links is the caller's (ad_free). */
+AD_MUST_CHECK enum adaps_status ad_figures_links(const struct adaps_plan *plan,
+                                                 struct ad_link_figures **links, size_t *count,
+                                                 struct adaps_error *err);
+
 /* float32 bytes of the parameters of an op: weight and bias. */
 int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op);
 

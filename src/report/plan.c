@@ -83,6 +83,9 @@ static void print_head(const struct adaps_plan *plan, const struct ad_figures *f
     fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",
             ad_format_bytes((double)schedule->bytes, bytes, sizeof bytes), schedule->messages,
             schedule->messages == 1 ? "" : "s");
+    if (ad_plan_lossy(plan))
+        fputs("  answer               rounded on the way (below), not that of one device alone\n",
+              out);
     print_search(plan, out);
     if (plan->note[0]) {
         size_t width = ad_text_width(out);
@@ -118,6 +121,41 @@ static void device_row(const struct adaps_plan *plan, const struct ad_figures *f
     ad_table_cell(table, "%s", ad_format_bytes((double)own->received_bytes, text, sizeof text));
 }
 
+/* What links carry in which encoding, if there is any but float32 and pictures as bytes. */
+static enum adaps_status print_links(const struct adaps_plan *plan, FILE *out,
+                                     struct adaps_error *err)
+{
+    static const struct ad_column columns[] = {{"from", false, true},
+                                               {"to", false, true},
+                                               {"as", false, false},
+                                               {"messages", true, false},
+                                               {"bytes", true, false}};
+    struct ad_link_figures *links;
+    struct ad_table table;
+    size_t count;
+    bool encoded = false;
+    char text[32];
+    enum adaps_status status = ad_figures_links(plan, &links, &count, err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < count; i++) {
+        encoded = encoded || links[i].encoding > AD_ENCODING_LEVELS;
+        ad_table_cell(&table, "%s", plan->cluster.devices[links[i].from].name);
+        ad_table_cell(&table, "%s", plan->cluster.devices[links[i].to].name);
+        ad_table_cell(&table, "%s", ad_encoding_name(links[i].encoding));
+        ad_table_cell(&table, "%" PRId64, links[i].messages);
+        ad_table_cell(&table, "%s", ad_format_bytes((double)links[i].bytes, text, sizeof text));
+    }
+    if (encoded) {
+        fputc('\n', out);
+        status = ad_table_print(&table, out, err);
+    }
+    ad_table_fini(&table);
+    ad_free(links);
+    return status;
+}
+
 enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
 {
     struct ad_figures figures;
@@ -139,6 +177,9 @@ enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struc
         if (shares > 1.0005)
             fprintf(out, "recomputed halos add %.1f %% to the network's MACs\n",
                     (shares - 1) * 100);
+        status = print_links(plan, out, err);
+    }
+    if (status == ADAPS_OK) {
         status = ad_text_finish(out, err);
     }
     ad_figures_fini(&figures);

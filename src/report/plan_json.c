@@ -82,9 +82,29 @@ static const char *input_encoding(const struct adaps_plan *plan)
         for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
             const struct ad_step *step = &plan->schedule.programs[d].steps[i];
             if (step->kind == AD_STEP_SEND && step->encoding == AD_ENCODING_LEVELS)
-                return "u8";
+                return ad_encoding_name(AD_ENCODING_LEVELS);
         }
-    return "f32";
+    return ad_encoding_name(AD_ENCODING_F32);
+}
+
+static json_t *links_json(const struct adaps_plan *plan)
+{
+    struct ad_link_figures *links;
+    size_t count;
+    json_t *list = json_array();
+    if (ad_figures_links(plan, &links, &count, NULL) != ADAPS_OK) {
+        json_decref(list);
+        return NULL;
+    }
+    for (size_t i = 0; i < count && list; i++)
+        list = ad_report_json_append(
+            list, json_pack("{so so ss sI sI}", "from",
+                            ad_report_json_text(plan->cluster.devices[links[i].from].name), "to",
+                            ad_report_json_text(plan->cluster.devices[links[i].to].name),
+                            "encoding", ad_encoding_name(links[i].encoding), "messages",
+                            (json_int_t)links[i].messages, "bytes", (json_int_t)links[i].bytes));
+    ad_free(links);
+    return list;
 }
 
 /* What plan and show have in common. */
@@ -95,16 +115,17 @@ static json_t *summary_json(const struct adaps_plan *plan)
                          : json_null();
     json_t *single_ms = plan->single_device >= 0 ? ad_report_json_ms(plan->single_ns) : json_null();
     return json_pack(
-        "{so so so so so sI sI ss so sI sf sf so sf so so so}", "strategy",
+        "{so so so so so sI sI ss sb so so sI sf sf so sf so so so}", "strategy",
         ad_report_json_text(plan->strategy), "model", ad_report_json_text(plan->model_path),
         "model_digest", ad_report_json_digest(&plan->model_digest), "digest",
         ad_report_json_digest(&plan->digest), "predicted_ms",
         ad_report_json_ms(plan->schedule.makespan_ns), "bytes", (json_int_t)plan->schedule.bytes,
         "messages", (json_int_t)plan->schedule.messages, "input_encoding", input_encoding(plan),
-        "memory_bytes", memory_json(plan), "visited", (json_int_t)plan->visited, "space_log10",
-        plan->space_log10, "search_s", plan->search_s, "lower_bound_ms",
-        ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "single_ms",
-        single_ms, "single_device", single, "note", ad_report_json_text(plan->note));
+        "lossy", ad_plan_lossy(plan), "links", links_json(plan), "memory_bytes", memory_json(plan),
+        "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
+        plan->search_s, "lower_bound_ms", ad_report_json_ms(plan->lower_bound_ns), "threshold",
+        plan->threshold, "single_ms", single_ms, "single_device", single, "note",
+        ad_report_json_text(plan->note));
 }
 
 /* Sets key, taking value over; NULL when either failed. */
@@ -162,7 +183,7 @@ static json_t *step_json(const struct adaps_plan *plan, const struct ad_program 
                      "value", ad_report_json_text(plan->graph->values[step->value].name), "peer",
                      ad_report_json_text(plan->cluster.devices[step->peer].name), "region",
                      ad_report_json_region(step->region), "encoding",
-                     step->encoding == AD_ENCODING_LEVELS ? "u8" : "f32", "bytes",
+                     ad_encoding_name(step->encoding), "bytes",
                      (json_int_t)ad_step_bytes(plan->graph, step), "tag", (json_int_t)step->tag);
 }
 

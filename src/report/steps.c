@@ -80,7 +80,9 @@ static void step_row(const struct adaps_plan *plan, int device, int index, struc
     } else {
         int64_t bytes = ad_step_bytes(plan->graph, step);
         ad_table_cell(table, "%s", plan->cluster.devices[step->peer].name);
-        ad_table_cell(table, "%s", ad_format_bytes((double)bytes, text, sizeof text));
+        bool plain = step->encoding == AD_ENCODING_F32;
+        ad_table_cell(table, "%s%s%s", ad_format_bytes((double)bytes, text, sizeof text),
+                      plain ? "" : " ", plain ? "" : ad_encoding_name(step->encoding));
     }
     ad_table_cell(table, "%s", ad_format_ns((double)step->start_ns, text, sizeof text));
     ad_table_cell(table, "%s", ad_format_ns((double)step->end_ns, text, sizeof text));

@@ -13,9 +13,9 @@ struct ad_time {
 
 /* A step (struct ad_step) as far as the clocks are concerned. */
 struct ad_beat {
-    int32_t tag;     /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
-    int32_t peer;    /* sending: to whom */
-    int64_t ns;        /* computing; sending: copying */
+    int32_t tag;       /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
+    int32_t peer;      /* sending: to whom */
+    int64_t ns;        /* computing; sending: copying and encoding; waiting: decoding */
     int64_t wire_ns;   /* sending: on the wire */
     int64_t behind_ns; /* of the processor while a message travels */
 };
@@ -59,8 +59,14 @@ int64_t ad_clocks_task_ns(struct ad_clocks *clocks, const struct ad_graph *graph
 int64_t ad_clocks_reading_ns(const struct ad_graph *graph, const struct ad_device *device,
                              const struct ad_task *task, const struct ad_region *reads);
 
-/* What a device takes to copy a message (bytes as float32) when it sends it. */
-int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes);
+/* What a device takes to copy a message (bytes as float32) when it sends it, and
+ * encodes it. */
+int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, enum ad_encoding encoding,
+                          int64_t bytes);
+
+/* What decoding takes of its receiver. */
+int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_encoding encoding,
+                            int64_t bytes);
 
 /* What a message of these bytes takes of a device's processor while it travels. */
 int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes);

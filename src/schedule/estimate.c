@@ -121,7 +121,7 @@ int64_t ad_lowering_estimate(struct ad_lowering *l)
             int64_t there = deliver(l, m, leaves(l, i, m));
             at[m->to].come = later(at[m->to].come, there);
             e->clock[m->from] = ad_clocks_plus(e->clock[m->from], m->copy_ns + m->sending_ns);
-            e->clock[m->to] = ad_clocks_plus(e->clock[m->to], m->receiving_ns);
+            e->clock[m->to] = ad_clocks_plus(e->clock[m->to], m->receiving_ns + m->decode_ns);
             end = m->to == l->cluster->source ? later(end, there) : end;
         }
     }

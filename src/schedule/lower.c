@@ -16,6 +16,7 @@
 #include "fusion/fused.h"
 
 #include <string.h>
+#include <xxhash.h>
 
 /* Whether a message leaves before the rest of its op is computed. */
 static bool is_early(const struct ad_lowering *l, const struct ad_transfer *m)
@@ -95,9 +96,11 @@ static bool make_programs(struct ad_lowering *l, bool pieces)
     return true;
 }
 
-enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value)
+enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to)
 {
-    return l->levels && ad_levels_fit(l->graph, value) ? AD_ENCODING_LEVELS : AD_ENCODING_F32;
+    if (l->levels && ad_levels_fit(l->graph, value))
+        return AD_ENCODING_LEVELS;
+    return (enum ad_encoding)l->encoding[(size_t)from * (size_t)l->ndevices + (size_t)to];
 }
 
 static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
@@ -108,7 +111,7 @@ static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kin
         .kind = kind,
         .value = m->value,
         .peer = kind == AD_STEP_SEND ? m->to : m->from,
-        .encoding = ad_lowering_encoding(l, m->value),
+        .encoding = m->encoding,
         .region = m->region,
         .tag = (uint32_t)t + 1,
     };
@@ -132,7 +135,8 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
         l->bytes += m->bytes;
         add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns, m->sending_ns});
     } else {
-        add_beat(l, m->to, (struct ad_beat){.tag = -tag, .behind_ns = m->receiving_ns});
+        add_beat(l, m->to,
+                 (struct ad_beat){.tag = -tag, .ns = m->decode_ns, .behind_ns = m->receiving_ns});
     }
     if (l->schedule)
         write_message(l, t, kind);
@@ -319,6 +323,11 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     if (assignment->chunks < 0 || assignment->chunks > AD_MAX_PARTS)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: bands in %d chunks",
                             assignment->chunks);
+    for (int i = 0; i < n * n; i++)
+        if (assignment->encoding[i] >= AD_ENCODINGS ||
+            assignment->encoding[i] == AD_ENCODING_LEVELS)
+            return ad_error_set(err, ADAPS_EINTERNAL, "assignment: a link of encoding %u",
+                                assignment->encoding[i]);
     if (assignment->parts < 0 || assignment->parts > AD_MAX_PARTS)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: inputs in %d parts",
                             assignment->parts);
@@ -511,7 +520,10 @@ void ad_lowering_fini(struct ad_lowering *l)
 
 enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assignment *assignment)
 {
+    size_t links = (size_t)l->ndevices * (size_t)l->ndevices;
     l->levels = assignment->levels;
+    l->encoding = assignment->encoding;
+    l->encodings = XXH3_64bits(l->encoding, links * sizeof *l->encoding);
     l->order = assignment->order;
     bool one = assignment->order == AD_ORDER_GRAPH || assignment->hub >= 0;
     l->chunks = assignment->order < AD_ORDER_PIECES || one || assignment->chunks < 1
@@ -581,7 +593,8 @@ enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops, int nd
                             ndevices);
     out->region = ad_calloc(count, sizeof *out->region);
     out->early = ad_calloc((size_t)nops, sizeof *out->early);
-    if (out->region && out->early)
+    out->encoding = ad_calloc((size_t)ndevices * (size_t)ndevices, sizeof *out->encoding);
+    if (out->region && out->early && out->encoding)
         return ADAPS_OK;
     ad_assignment_fini(out);
     return ad_error_memory(err, "assignment", count);
@@ -591,6 +604,7 @@ void ad_assignment_fini(struct ad_assignment *assignment)
 {
     ad_free(assignment->region);
     ad_free(assignment->early);
+    ad_free(assignment->encoding);
     *assignment = (struct ad_assignment){0};
 }
 
@@ -600,6 +614,7 @@ bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignmen
     return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
            a->chunks == b->chunks && a->order == b->order &&
            memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+           memcmp(a->encoding, b->encoding, (size_t)a->ndevices * (size_t)a->ndevices) == 0 &&
            memcmp(a->region, b->region, count * sizeof *a->region) == 0;
 }
 
@@ -613,12 +628,18 @@ void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *
     to->order = from->order;
     memcpy(to->early, from->early, nops * sizeof *to->early);
     memcpy(to->region, from->region, count * sizeof *to->region);
+    memcpy(to->encoding, from->encoding, (size_t)from->ndevices * (size_t)from->ndevices);
+}
+
+void ad_assignment_encode(struct ad_assignment *a, enum ad_encoding encoding)
+{
+    memset(a->encoding, (int)encoding, (size_t)a->ndevices * (size_t)a->ndevices);
 }
 
 int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
 {
-    int64_t bytes = ad_region_bytes(graph, step->value, step->region);
-    return step->encoding == AD_ENCODING_LEVELS ? bytes / (int64_t)sizeof(float) : bytes;
+    int64_t elements = graph->values[step->value].box.n * ad_region_elements(step->region);
+    return ad_encoding_bytes(step->encoding, elements);
 }
 
 void ad_schedule_fini(struct ad_schedule *schedule)

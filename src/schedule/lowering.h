@@ -15,8 +15,10 @@ struct ad_transfer {
     int part, parts; /* of an input, or a band that is sent in chunks: which of how many; 0, 1 of
                         what goes in one */
     struct ad_region region;
-    int64_t bytes; /* on the wire */
-    int64_t copy_ns, wire_ns;
+    enum ad_encoding encoding;
+    int64_t bytes;            /* on the wire */
+    int64_t copy_ns, wire_ns; /* the former with encoding */
+    int64_t decode_ns;
     int64_t sending_ns, receiving_ns; /* of the processors while it travels */
     int previous; /* the message before this one between the same two devices, -1 for none */
     bool sent;
@@ -34,6 +36,7 @@ struct ad_routed {
     uint64_t stamp;          /* the same only for equal answers */
     uint64_t computed_stamp; /* the same only when the same is computed */
     int hub, chunks;
+    uint64_t encodings;
     struct ad_region *assigned; /* by device: the key, with what the readers compute */
     uint64_t *readers;          /* by reader of the output: its computed_stamp */
     struct ad_region *computed; /* by device: assigned, pruned */
@@ -52,7 +55,7 @@ struct ad_route_memo {
 /* The same for the network's inputs. */
 struct ad_fed {
     bool valid, levels;
-    uint64_t stamp;
+    uint64_t stamp, encodings;
     int hub, parts;
     uint64_t *readers; /* of all inputs, one after the other */
     struct ad_transfers sends;
@@ -117,10 +120,12 @@ struct ad_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
-    bool reused;         /* for many assignments: leave room to grow, remember routes */
-    bool levels;         /* of the assignment */
-    enum ad_order order; /* likewise */
-    int parts, chunks;   /* likewise, at least 1 */
+    bool reused;             /* for many assignments: leave room to grow, remember routes */
+    bool levels;             /* of the assignment */
+    const uint8_t *encoding; /* likewise */
+    uint64_t encodings;      /* their hash */
+    enum ad_order order;     /* likewise */
+    int parts, chunks;       /* likewise, at least 1 */
     struct ad_orders orders;
     struct ad_estimate estimate;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */
@@ -193,8 +198,8 @@ void ad_lowering_order_fini(struct ad_lowering *l);
 
 /* --- lower.c: at the end of a device's program --- */
 
-/* How messages of a value travel. */
-enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value);
+/* How messages of a value travel between two devices. */
+enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to);
 
 void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind);
 

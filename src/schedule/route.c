@@ -317,7 +317,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_r
     struct ad_route_memo *memo = &l->memo[op];
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &memo->kept[memo->recent.place[i]];
-        if (r->valid && r->hub == l->hub && r->chunks == chunks &&
+        if (r->valid && r->hub == l->hub && r->chunks == chunks && r->encodings == l->encodings &&
             readers_fit(l, value, r->readers) &&
             !memcmp(r->assigned, assigned, n * sizeof *assigned)) {
             ad_recent_use(&memo->recent, memo->recent.place[i]);
@@ -329,6 +329,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_r
     r->valid = false;
     r->hub = l->hub;
     r->chunks = chunks;
+    r->encodings = l->encodings;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
     memcpy(r->computed, assigned, n * sizeof *assigned);
     note_readers(l, value, r->readers);
@@ -350,11 +351,12 @@ static void time_messages(struct ad_lowering *l, struct ad_transfers *messages)
 {
     for (size_t t = 0; t < messages->count; t++) {
         struct ad_transfer *m = &messages->list[t];
-        struct ad_step step = {
-            .value = m->value, .encoding = ad_lowering_encoding(l, m->value), .region = m->region};
+        m->encoding = ad_lowering_encoding(l, m->value, m->from, m->to);
+        struct ad_step step = {.value = m->value, .encoding = m->encoding, .region = m->region};
         int64_t floats = ad_region_bytes(l->graph, m->value, m->region);
         m->bytes = ad_step_bytes(l->graph, &step);
-        m->copy_ns = ad_clocks_copy_ns(l->cluster, m->from, floats);
+        m->copy_ns = ad_clocks_copy_ns(l->cluster, m->from, m->encoding, floats);
+        m->decode_ns = ad_clocks_decode_ns(l->cluster, m->to, m->encoding, floats);
         m->wire_ns = ad_clocks_wire_ns(l->cluster, m->from, m->to, m->bytes);
         m->sending_ns = ad_clocks_behind_ns(l->cluster, m->from, m->bytes);
         m->receiving_ns = ad_clocks_behind_ns(l->cluster, m->to, m->bytes);
@@ -368,7 +370,8 @@ static bool same_messages(const struct ad_transfers *a, const struct ad_transfer
     for (size_t t = 0; t < a->count; t++) {
         const struct ad_transfer *x = &a->list[t], *y = &b->list[t];
         if (x->from != y->from || x->to != y->to || x->value != y->value || x->part != y->part ||
-            x->parts != y->parts || !ad_region_equal(x->region, y->region))
+            x->parts != y->parts || x->encoding != y->encoding ||
+            !ad_region_equal(x->region, y->region))
             return false;
     }
     return true;
@@ -468,7 +471,8 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
 static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
 {
     const uint64_t *key = f->readers;
-    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->levels != l->levels)
+    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->levels != l->levels ||
+        f->encodings != l->encodings)
         return false;
     for (int i = 0; i < l->graph->ninputs; i++) {
         int v = l->graph->inputs[i];
@@ -494,6 +498,7 @@ static struct ad_fed *recall_inputs(struct ad_lowering *l)
     f->hub = l->hub;
     f->parts = l->parts;
     f->levels = l->levels;
+    f->encodings = l->encodings;
     uint64_t *key = f->readers;
     for (int i = 0; i < l->graph->ninputs; i++)
         key = note_readers(l, l->graph->inputs[i], key);

@@ -30,9 +30,10 @@ enum ad_order {
  * that other devices exchange goes (a star without direct links, as centralised methods have it).
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
- * where ad_levels_any(). parts: what goes to a device of an input goes in this many messages, rows
- * from the top, the first of all devices before the second of any, and tasks begin with those that
- * are there (0, 1: in one; at most AD_MAX_PARTS; in the graph's order always in one). chunks: what
+ * where ad_levels_any(). encoding: [from * ndevices + to], how what is no picture travels. parts:
+ * what goes to a device of an input goes in this many messages, rows from the top, the first of all
+ * devices before the second of any, and tasks begin with those that are there (0, 1: in one; at
+ * most AD_MAX_PARTS; in the graph's order always in one). chunks: what
  * a device sends of an early op that is more than half of what it computes goes in this many
  * messages, of rows from the top or, of one row, of channels, each sent once it is computed, the
  * first to all before the second to any (0, 1: in one; at most AD_MAX_PARTS; only where pieces are
@@ -45,8 +46,9 @@ struct ad_assignment {
     enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;
     bool *early;
+    uint8_t *encoding; /* enum ad_encoding */
 };
-/* All empty, without a hub, nothing early. */
+/* All empty, without a hub, nothing early, all messages as float32. */
 AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
                                                    int ndevices, struct adaps_error *err);
 void ad_assignment_fini(struct ad_assignment *assignment);
@@ -54,6 +56,9 @@ void ad_assignment_fini(struct ad_assignment *assignment);
 /* Of the same numbers of ops and devices. */
 bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b);
 void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *to);
+
+/* All links of this encoding. */
+void ad_assignment_encode(struct ad_assignment *a, enum ad_encoding encoding);
 
 static inline struct ad_region *ad_assigned(struct ad_assignment *a, int op, int device)
 {
@@ -71,14 +76,6 @@ enum ad_step_kind {
                       */
     AD_STEP_SEND,    /* region of value to peer */
     AD_STEP_RECV     /* region of value from peer */
-};
-
-/* How the elements of a message travel. */
-enum ad_encoding {
-    AD_ENCODING_F32,
-    AD_ENCODING_LEVELS, /* one byte each, the number of its level (ir/levels.h); of inputs only. An
-                           input that is no picture after all travels as float32 */
-    AD_ENCODINGS
 };
 
 struct ad_step {
@@ -175,9 +172,10 @@ int64_t ad_scorer_estimate(struct ad_scorer *scorer);
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
  * a message starts when its SEND step is reached and its clocks are free, and arrives
- * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth before, and
- * what the table says of messages behind that; RECV the latter, but not if the device waits for the
- * message that long. RECV starts behind that: it ends later than it starts when it waited. */
+ * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth and its
+ * encoding before, and what the table says of messages behind that; RECV the latter, but not if the
+ * device waits for the message that long, and decoding. RECV starts behind the first: it ends later
+ * than it starts when it waited or decoded. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,
                                                      struct ad_schedule *schedule,

@@ -77,8 +77,14 @@ static XXH128_hash_t hash_of(const struct ad_assignment *a)
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
     const int32_t head[] = {a->hub, a->levels, a->parts, a->chunks, (int32_t)a->order};
+    size_t links = (size_t)a->ndevices * (size_t)a->ndevices;
     XXH64_hash_t seed =
         XXH3_64bits_withSeed(a->early, nops * sizeof *a->early, XXH3_64bits(head, sizeof head));
+    for (size_t i = 0; i < links; i++)
+        if (a->encoding[i] != AD_ENCODING_F32)
+            return XXH3_128bits_withSeed(
+                a->region, count * sizeof *a->region,
+                XXH3_64bits_withSeed(a->encoding, links * sizeof *a->encoding, seed));
     return XXH3_128bits_withSeed(a->region, count * sizeof *a->region, seed);
 }
 

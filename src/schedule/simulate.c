@@ -86,10 +86,18 @@ int64_t ad_clocks_task_ns(struct ad_clocks *c, const struct ad_graph *graph,
     return known->ns;
 }
 
-int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, int64_t bytes)
+int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, enum ad_encoding encoding,
+                          int64_t bytes)
 {
     const struct ad_device *sender = &cluster->devices[from];
-    return ad_clocks_ns((double)bytes / (sender->table.memory_bw * sender->speed));
+    return ad_clocks_ns((double)bytes / (sender->table.memory_bw * sender->speed) +
+                        ad_cost_encode_seconds(sender, encoding, false, bytes));
+}
+
+int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_encoding encoding,
+                            int64_t bytes)
+{
+    return ad_clocks_ns(ad_cost_encode_seconds(&cluster->devices[to], encoding, true, bytes));
 }
 
 int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes)
@@ -129,7 +137,7 @@ static void advance(struct machine *m, int device)
             if (m->arrival[-beat->tag] < 0)
                 return;
             start = ad_clocks_plus(start, beat->behind_ns); /* it came while others were computed */
-            m->clock[device] = later(start, m->arrival[-beat->tag]);
+            m->clock[device] = ad_clocks_plus(later(start, m->arrival[-beat->tag]), beat->ns);
             /* all of its work is for the result */
             int64_t rest = beats->work_ns - m->busy[device];
             m->over = m->over || ad_clocks_plus(m->clock[device], rest) > m->limit;
@@ -273,13 +281,16 @@ static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *g
                                                             &p->tasks[step->first_task + t]));
     if (step->kind != AD_STEP_COMPUTE)
         beat.behind_ns = ad_clocks_behind_ns(cluster, device, ad_step_bytes(graph, step));
-    if (step->kind == AD_STEP_RECV)
+    int64_t floats =
+        step->kind == AD_STEP_COMPUTE ? 0 : ad_region_bytes(graph, step->value, step->region);
+    if (step->kind == AD_STEP_RECV) {
         beat.tag = -(int32_t)step->tag;
+        beat.ns = ad_clocks_decode_ns(cluster, device, step->encoding, floats);
+    }
     if (step->kind == AD_STEP_SEND) {
-        int64_t floats = ad_region_bytes(graph, step->value, step->region);
         beat.tag = (int32_t)step->tag;
         beat.peer = step->peer;
-        beat.ns = ad_clocks_copy_ns(cluster, device, floats);
+        beat.ns = ad_clocks_copy_ns(cluster, device, step->encoding, floats);
         beat.wire_ns = ad_clocks_wire_ns(cluster, device, step->peer, ad_step_bytes(graph, step));
     }
     return beat;

@@ -116,8 +116,9 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     int64_t deadline = a->eval->terrain->problem->deadline_ns;
     enum adaps_status status = ADAPS_OK;
     ad_layout_copy(&a->best->layout, &a->now);
-    a->now.hub = -1; /* directly is hardly ever later, nor are pictures as bytes */
+    a->now.hub = -1; /* directly is hardly ever later, nor are pictures as bytes, nor fewer bytes */
     a->now.levels = a->eval->terrain->levels;
+    a->now.encoding = a->eval->terrain->encoding;
     a->score = a->best->score;
     status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
     if (status == ADAPS_OK)

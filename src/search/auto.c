@@ -42,6 +42,19 @@ static int64_t budget(const struct ad_eval *eval)
     return (int64_t)((double)(p->evaluations > 0 ? p->evaluations : n) * eval->share);
 }
 
+/* A strategy's layout with fewer bytes on the links, if that is better. */
+static enum adaps_status try_encoded(struct ad_eval *eval, struct ad_best *best)
+{
+    enum ad_encoding was = best->layout.encoding;
+    bool better = false;
+    best->layout.encoding = eval->terrain->encoding;
+    enum adaps_status status =
+        was != eval->terrain->encoding ? ad_eval_try(eval, &best->layout, best, &better) : ADAPS_OK;
+    if (!better)
+        best->layout.encoding = was;
+    return status;
+}
+
 /* The other strategies, each from nothing: what one finds must not depend on those before it. */
 static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 {
@@ -54,6 +67,8 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
     for (size_t i = 0; i < sizeof others / sizeof *others && status == ADAPS_OK; i++) {
         mine.valid = false;
         status = others[i](eval, &mine);
+        if (status == ADAPS_OK && mine.valid)
+            status = try_encoded(eval, &mine);
         if (status == ADAPS_OK && (!best->valid || ad_score_better(&mine.score, &best->score)))
             ad_best_copy(&mine, best);
     }

@@ -273,12 +273,14 @@ static void add_items(struct links *l, int value)
     l->first_item[value] = l->nitems;
     l->count[value] = v->constant < 0 && l->w->pixels[value] > 0 ? parts_of(graph, v) : 0;
     bool bytes = op < 0 && ad_search_levels(problem) && ad_levels_fit(graph, value);
+    enum ad_encoding least = bytes ? AD_ENCODING_LEVELS : ad_search_encoding(problem);
     for (int j = 0; j < l->count[value]; j++) {
         double share = l->count[value] > 1 ? (double)graph->values[graph->ops[op].inputs[j]].box.c /
                                                  (double)v->box.c
                                            : 1;
         double size =
-            (double)(v->box.n * l->w->depth[value] * l->w->pixels[value]) * (bytes ? 1 : 4) * share;
+            (double)ad_encoding_bytes(least, v->box.n * l->w->depth[value] * l->w->pixels[value]) *
+            share;
         l->items[l->nitems++] =
             (struct item){.op = op,
                           .share = share,

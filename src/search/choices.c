@@ -224,6 +224,8 @@ static double space(const struct ad_terrain *t, const struct ad_choices *choices
               (n > 1 ? 3 * AD_MAX_PARTS * AD_MAX_PARTS : 1)); /* orders, parts, chunks, hubs */
     if (t->levels && n > 1)
         sum += log10(2);
+    if (n > 1)
+        sum += log10(1 + __builtin_popcount(t->problem->encodings));
     for (int i = 0; i < t->problem->graph->nops; i++) {
         bool derivable, divided;
         double count = choices ? (double)choices[i].count : count_candidates(t, i);

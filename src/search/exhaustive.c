@@ -5,9 +5,10 @@
  * at every row, column or channel, devices without a share included, pinned or derived; or split
  * along h into a grid, for every `across`; or, one pixel, computed by each that reads it. For each
  * op: early or not. For all together: every order of tasks; no hub, or each device as the hub;
- * inputs in any number of parts, early ops in any number of chunks; pictures as bytes or not.
- * Devices have their order: bands are never permuted. Not in the space are intervals of several
- * devices that overlap as they like (strategy adaps): here what overlaps is what later ops read.
+ * inputs in any number of parts, early ops in any number of chunks; pictures as bytes or not; one
+ * encoding of all that links carry besides. Devices have their order: bands are never permuted. Not
+ * in the space are intervals of several devices that overlap as they like (strategy adaps): here
+ * what overlaps is what later ops read.
  *
  * Of layouts with the same schedule one is looked at:
  *
@@ -49,6 +50,7 @@ struct walk {
     struct ad_assignment rows;
     bool *exchange;
     enum ad_order last; /* orders up to this one */
+    int64_t messages;   /* of the layout at hand, without a hub */
     int *early;         /* ops whose early flag matters in the layout at hand */
     uint64_t large;     /* those of early[] of which a device sends more than half, as bits */
     enum adaps_status status;
@@ -207,6 +209,7 @@ static void try_hubs(struct walk *w, int64_t *inputs)
     w->layout.hub = -1;
     if (going_on(w))
         try_orders(w, &messages, inputs);
+    w->messages = messages;
     if (messages == 0 || !ad_choices_hubs(w->eval->terrain))
         return;
     for (int d = 0; d < w->layout.ndevices && going_on(w); d++) {
@@ -224,6 +227,18 @@ static void try_levels(struct walk *w)
     w->layout.levels = w->eval->terrain->levels;
     if (w->layout.levels && inputs > 0)
         try_hubs(w, &inputs);
+}
+
+/* And with every encoding that may be. */
+static void try_encodings(struct walk *w)
+{
+    w->layout.encoding = AD_ENCODING_F32;
+    try_levels(w);
+    for (unsigned e = 0; e < AD_ENCODINGS && w->messages > 0; e++)
+        if (problem_of(w)->encodings & AD_ENCODING_BIT(e)) {
+            w->layout.encoding = (enum ad_encoding)e;
+            try_levels(w);
+        }
 }
 
 /* Derives the op's regions from those of later ops; false when they are pinned all the same, or are
@@ -247,7 +262,7 @@ static bool derive(struct walk *w, int op)
 static void walk(struct walk *w, int op)
 {
     if (op < 0) {
-        try_levels(w);
+        try_encodings(w);
         return;
     }
     const struct ad_choices *choices = &w->choices[op];

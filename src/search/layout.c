@@ -98,6 +98,7 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
         return ad_error_memory(err, "search", n);
     }
     out->levels = ad_search_levels(problem);
+    out->encoding = ad_search_encoding(problem);
     survey_ops(out);
     survey_devices(out);
     return ADAPS_OK;
@@ -143,6 +144,7 @@ void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to)
     to->order = from->order;
     to->parts = from->parts;
     to->chunks = from->chunks;
+    to->encoding = from->encoding;
 }
 
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to)
@@ -382,6 +384,7 @@ void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph 
     out->order = layout->order;
     out->parts = layout->parts;
     out->chunks = layout->chunks;
+    ad_assignment_encode(out, layout->encoding);
     for (int i = 0; i < layout->nops; i++)
         out->early[i] = layout->ops[i].early;
     memset(exchange, 0, (size_t)layout->nops * sizeof *exchange);

@@ -26,10 +26,11 @@ struct ad_op_layout {
 
 struct ad_layout {
     int nops, ndevices;
-    int hub;             /* as in struct ad_assignment */
-    bool levels;         /* likewise */
-    int parts, chunks;   /* likewise */
-    enum ad_order order; /* likewise */
+    int hub;                   /* as in struct ad_assignment */
+    bool levels;               /* likewise */
+    int parts, chunks;         /* likewise */
+    enum ad_order order;       /* likewise */
+    enum ad_encoding encoding; /* of all links */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
 };
@@ -43,6 +44,7 @@ struct ad_terrain {
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;
     bool levels;                  /* inputs may travel as bytes */
+    enum ad_encoding encoding;    /* ad_search_encoding() */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
     int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
     int fastest;                  /* ties: the source, then the lower index */
@@ -59,7 +61,7 @@ AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, 
 void ad_layout_fini(struct ad_layout *layout);
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of the same size */
 
-/* All but the ops: hub, levels, parts, chunks, order. */
+/* All but the ops: hub, levels, parts, chunks, order, encoding. */
 void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to);
 
 static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)

@@ -4,6 +4,7 @@
 #include "search/adaps.h"
 #include "base/units.h"
 #include "search/bound.h"
+#include "search/encodings.h"
 
 #include <stdio.h>
 #include <math.h>
@@ -81,9 +82,10 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
     if (status != ADAPS_OK || problem->objective != AD_OBJECTIVE_LATENCY)
         return status;
     status = ad_adaps_run(problem, &paper, &other);
-    if (status == ADAPS_OK && result->levels) {
+    if (status == ADAPS_OK && (result->levels || problem->encodings)) {
         ad_schedule_fini(&paper.schedule);
-        paper.assignment.levels = true;
+        paper.assignment.levels = result->levels;
+        ad_assignment_encode(&paper.assignment, ad_search_encoding(problem));
         status = ad_schedule_build(problem->graph, problem->cluster, &paper.assignment,
                                    &paper.schedule, &other);
     }
@@ -180,6 +182,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = strategy->run(&capped, result, err);
     if (status == ADAPS_OK && problem->late)
         status = put_off(problem, result, err);
+    if (status == ADAPS_OK)
+        status = ad_search_encode(&capped, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);

@@ -17,7 +17,10 @@ struct ad_search_problem {
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
     bool input_f32; /* inputs that may be pictures travel as float32, not as bytes */
-    bool late;      /* nothing goes ahead: the layout that is found, in the graph's order */
+    unsigned
+        encodings; /* AD_ENCODING_BIT()s: in which what is no picture may travel besides float32
+                    */
+    bool late;     /* nothing goes ahead: the layout that is found, in the graph's order */
     enum ad_objective objective;
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
                                traffic the best single device's latency, if one has the memory */
@@ -36,6 +39,9 @@ static inline bool ad_search_levels(const struct ad_search_problem *problem)
 {
     return !problem->input_f32 && ad_levels_any(problem->graph);
 }
+
+/* The allowed encoding with the fewest bytes. */
+enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem);
 
 struct ad_search_result {
     struct ad_assignment assignment;

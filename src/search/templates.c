@@ -250,6 +250,7 @@ static enum adaps_status prepare(struct search *s)
         s->subsets[s->nsubsets++] = k;
     enum adaps_status status = ad_layout_init(&s->layout, nops, n, s->eval->err);
     s->layout.levels = t->levels;
+    s->layout.encoding = t->encoding;
     return status;
 }
 

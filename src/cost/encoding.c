@@ -1,0 +1,40 @@
+#include "cost/encoding.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* By encoding. share: of the memory's bandwidth, where nothing was measured. */
+static const struct {
+    const char *name;
+    bool lossy;
+    int bytes; /* of an element */
+    double encode_share, decode_share;
+} kinds[AD_ENCODINGS] = {
+    [AD_ENCODING_F32] = {"f32", false, 4, INFINITY, INFINITY},
+    [AD_ENCODING_LEVELS] = {"u8", false, 1, INFINITY, INFINITY},
+    [AD_ENCODING_F16] = {"f16", true, 2, 0.25, 0.25},
+};
+
+const char *ad_encoding_name(enum ad_encoding encoding)
+{
+    return (unsigned)encoding < AD_ENCODINGS ? kinds[encoding].name : "?";
+}
+
+bool ad_encoding_lossy(enum ad_encoding encoding)
+{
+    return kinds[encoding].lossy;
+}
+
+int64_t ad_encoding_bytes(enum ad_encoding encoding, int64_t elements)
+{
+    return kinds[encoding].bytes * elements;
+}
+
+double ad_encoding_rate(const struct ad_encoding_rates *rates, enum ad_encoding encoding,
+                        bool decode, double memory_bw)
+{
+    double measured = decode ? rates->decode[encoding] : rates->encode[encoding];
+    if (measured > 0)
+        return measured;
+    return memory_bw * (decode ? kinds[encoding].decode_share : kinds[encoding].encode_share);
+}

@@ -1,0 +1,16 @@
+/* The last step of every strategy: which links carry which encoding. */
+#ifndef AD_SEARCH_ENCODINGS_H
+#define AD_SEARCH_ENCODINGS_H
+
+#include "search/search.h"
+
+/* Gives the links of a result, regions and order being fixed, the encodings that the problem
+ * allows, where they pay, and builds its schedule anew. Under the objective traffic: all links the
+ * one with the fewest bytes, within the cap. Else the one encoding of all that answers soonest;
+ * then float32 again for every link, those that carry least first, with which the answer comes no
+ * later. */
+AD_MUST_CHECK enum adaps_status ad_search_encode(const struct ad_search_problem *problem,
+                                                 struct ad_search_result *result,
+                                                 struct adaps_error *err);
+
+#endif
