@@ -104,6 +104,11 @@ status 2 "a trace on stdout" adaps run --trace - net.plan "$noisy"
 status 3 "a trace where no file can be" adaps run --trace no/folder/t.json net.plan "$noisy"
 status 0 "a stream as JSON" adaps run --json net.plan "$noisy" "$models/samples/clean.png"
 check "two answers" test "$(grep -o '"latency_ms"' out | wc -l)" = 3
+status 0 "links that compress" adaps plan -d local.conf --bw 10mbit --strategy edgeflow --compress \
+    -o lz4.plan "$models/denoise.onnx"
+says out "^local0  *local1  *lz4 " "are told"
+status 0 "verify them" adaps verify lz4.plan "$noisy"
+says out "^0 of 230400 elements differ" "no element differs"
 # Rounded messages: near the answer of one device, the same every time, and only when asked for.
 status 0 "a lossy plan" adaps plan -d local.conf --bw 10mbit --strategy edgeflow --lossy -o near.plan \
     "$models/denoise.onnx"

@@ -752,16 +752,28 @@ START_TEST(test_half)
 }
 END_TEST
 
+static void *copy_of(const struct ad_span_list *list, void *to)
+{
+    ad_spans_gather(list, to);
+    return to;
+}
+
 /* Parts of buffers, in runs of any length: back where they came from, and nothing beside them. */
 START_TEST(test_encode_spans)
 {
     enum { SIDE = 9, ALL = SIDE * SIDE * 5 };
     struct ad_rng rng = {4};
     float data[2 * ALL], back[2 * ALL];
-    uint16_t bytes[2 * ALL];
+    float copy[2 * ALL];
+    struct ad_encode_room room;
+    int shrunk = 0;
+    ck_assert_int_eq(
+        ad_encode_room_init(&room, AD_ENCODING_BIT(AD_ENCODING_LZ4), sizeof data, NULL), ADAPS_OK);
     for (int round = 0; round < 300; round++) {
         for (int i = 0; i < 2 * ALL; i++)
-            data[i] = (float)(int)ad_rng_below(&rng, 2048) / 64.0f; /* exact as binary16 */
+            data[i] = (int)ad_rng_below(&rng, 8) < round % 8
+                          ? 0
+                          : (float)(int)ad_rng_below(&rng, 2048) / 64.0f; /* exact as binary16 */
         memset(back, 0, sizeof back);
         int32_t h = (int32_t)ad_rng_below(&rng, SIDE), w = (int32_t)ad_rng_below(&rng, SIDE);
         int32_t c = (int32_t)ad_rng_below(&rng, 5);
@@ -771,8 +783,14 @@ START_TEST(test_encode_spans)
         to.data = back;
         ck_assert_int_eq(ad_buffer_spans(&from, r, &in, NULL), ADAPS_OK);
         ck_assert_int_eq(ad_buffer_spans(&to, r, &out, NULL), ADAPS_OK);
-        ad_encode(AD_ENCODING_F16, &in, bytes);
-        ad_decode(AD_ENCODING_F16, bytes, &out);
+        enum ad_encoding encoding = round % 2 ? AD_ENCODING_LZ4 : AD_ENCODING_F16;
+        size_t size = ad_encode(encoding, &in, &room);
+        ck_assert(size < ad_spans_bytes(&in));
+        if (size > 0)
+            ck_assert_int_eq(ad_decode(encoding, &room, size, &out, NULL), ADAPS_OK);
+        else
+            ad_spans_scatter(&out, copy_of(&in, copy));
+        shrunk += encoding == AD_ENCODING_LZ4 && size > 0;
         for (int i = 0; i < 2 * ALL; i++) {
             int ch = i % 5, col = i / 5 % SIDE, row = i / 5 / SIDE % SIDE;
             bool inside =
@@ -782,6 +800,52 @@ START_TEST(test_encode_spans)
         ad_free(in.spans);
         ad_free(out.spans);
     }
+    ck_assert(shrunk > 20 && shrunk < 150);
+    ad_encode_room_fini(&room);
+}
+END_TEST
+
+/* Blocks that are cut short, damaged, or of other sizes: an error or any floats, nothing beside
+ * them. */
+START_TEST(test_broken_blocks)
+{
+    enum { COUNT = 600, AROUND = 16 };
+    struct ad_rng rng = {5};
+    float data[COUNT] = {0}, back[COUNT + 2 * AROUND];
+    struct ad_span from = {data, 1, sizeof data, 0}, to = {back + AROUND, 1, sizeof data, 0};
+    struct ad_span_list in = {.spans = &from, .count = 1}, out = {.spans = &to, .count = 1};
+    struct ad_encode_room room;
+    struct adaps_error err;
+    uint8_t good[sizeof data];
+    int refused = 0;
+    for (int i = 0; i < COUNT; i += 3)
+        data[i] = ad_rng_float(&rng);
+    ck_assert_int_eq(
+        ad_encode_room_init(&room, AD_ENCODING_BIT(AD_ENCODING_LZ4), sizeof data, NULL), ADAPS_OK);
+    size_t size = ad_encode(AD_ENCODING_LZ4, &in, &room);
+    ck_assert(size > 8 && size < sizeof data);
+    memcpy(good, room.bytes, size);
+    for (int round = 0; round < 4000; round++) {
+        bool cut = round % 3 == 0;
+        size_t n = cut ? 1 + ad_rng_below(&rng, (uint32_t)sizeof data - 1) : size;
+        memcpy(room.bytes, good, size);
+        for (int k = 0; !cut && k < 3; k++)
+            ((uint8_t *)room.bytes)[ad_rng_below(&rng, (uint32_t)size)] ^= 1
+                                                                           << ad_rng_below(&rng, 8);
+        memset(back, 0x5a, sizeof back);
+        enum adaps_status status = ad_decode(AD_ENCODING_LZ4, &room, n, &out, &err);
+        ck_assert(status == ADAPS_OK || status == ADAPS_EAGENT);
+        refused += status == ADAPS_EAGENT;
+        if (status == ADAPS_EAGENT)
+            ck_assert_ptr_nonnull(strstr(err.message, "no LZ4 block of 2400 bytes"));
+        for (size_t i = 0; i < AROUND * sizeof *back; i++)
+            ck_assert(((uint8_t *)back)[i] == 0x5a &&
+                      ((uint8_t *)(back + COUNT + AROUND))[i] == 0x5a);
+    }
+    ck_assert_int_gt(refused, 1300);
+    ck_assert_int_eq(ad_decode(AD_ENCODING_F16, &room, sizeof data / 2 - 2, &out, &err),
+                     ADAPS_EAGENT);
+    ad_encode_room_fini(&room);
 }
 END_TEST
 
@@ -804,6 +868,7 @@ int main(void)
     tcase_add_test(tc, test_pixels);
     tcase_add_test(tc, test_half);
     tcase_add_test(tc, test_encode_spans);
+    tcase_add_test(tc, test_broken_blocks);
     tcase_add_test(tc, test_throttle);
     tcase_add_test(tc, test_throttle_off);
     suite_add_tcase(suite, tc);

@@ -125,6 +125,9 @@ int ad_plan_option(const struct ad_command *command, int option, const char *arg
     case AD_PLAN_OPTION_LOSSY:
         passes->encodings |= AD_ENCODINGS_LOSSY;
         return ADAPS_OK;
+    case AD_PLAN_OPTION_COMPRESS:
+        passes->encodings |= AD_ENCODING_BIT(AD_ENCODING_LZ4);
+        return ADAPS_OK;
     case AD_PLAN_OPTION_INPUT:
         passes->input_f32 = strcmp(argument, "f32") == 0;
         if (passes->input_f32 || strcmp(argument, "u8") == 0)

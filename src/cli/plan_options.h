@@ -14,6 +14,7 @@ enum {
     AD_PLAN_OPTION_DIMS,
     AD_PLAN_OPTION_INPUT,
     AD_PLAN_OPTION_LOSSY,
+    AD_PLAN_OPTION_COMPRESS,
     AD_PLAN_OPTION_LATE,
     AD_PLAN_OPTION_TIME,
     AD_PLAN_OPTION_EVALS,
@@ -33,6 +34,7 @@ enum {
         {"dim", required_argument, NULL, AD_OPTION_DIM},                                           \
         {"input", required_argument, NULL, AD_PLAN_OPTION_INPUT},                                  \
         {"lossy", no_argument, NULL, AD_PLAN_OPTION_LOSSY},                                        \
+        {"compress", no_argument, NULL, AD_PLAN_OPTION_COMPRESS},                                  \
         {"late", no_argument, NULL, AD_PLAN_OPTION_LATE},                                          \
         {"time-limit", required_argument, NULL, AD_PLAN_OPTION_TIME},                              \
         {"evaluations", required_argument, NULL, AD_PLAN_OPTION_EVALS},                            \
@@ -53,6 +55,7 @@ enum {
     "                       (default) or as floats\n"                                              \
     "  --lossy              links may round what they carry (f16) where that is sooner: other\n"   \
     "                       bits than those of one device\n"                                       \
+    "  --compress           links may compress what they carry (lz4, the same bits)\n"             \
     "  --late               compute and send nothing ahead, to see what that gains\n"              \
     "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \
     "  --effort N           so many times the layouts that auto tries by default\n"                \

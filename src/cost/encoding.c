@@ -13,6 +13,7 @@ static const struct {
     [AD_ENCODING_F32] = {"f32", false, 4, INFINITY, INFINITY},
     [AD_ENCODING_LEVELS] = {"u8", false, 1, INFINITY, INFINITY},
     [AD_ENCODING_F16] = {"f16", true, 2, 0.25, 0.25},
+    [AD_ENCODING_LZ4] = {"lz4", false, 4, 0.04, 0.15},
 };
 
 const char *ad_encoding_name(enum ad_encoding encoding)

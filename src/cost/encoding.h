@@ -11,6 +11,7 @@ enum ad_encoding {
                            input that is no picture after all travels as float32 */
     AD_ENCODING_F16,    /* rounded to IEEE binary16 (exec/half.h): the receiver has other bits than
                            the sender */
+    AD_ENCODING_LZ4,    /* an LZ4 block of the float32, if that is shorter; else the float32 */
     AD_ENCODINGS
 };
 
@@ -18,13 +19,13 @@ enum ad_encoding {
 #define AD_ENCODING_BIT(encoding) (1u << (encoding))
 #define AD_ENCODINGS_LOSSY AD_ENCODING_BIT(AD_ENCODING_F16)
 
-/* As the plan's JSON and tables name it: "f32", "u8", "f16". */
+/* As the plan's JSON and tables name it: "f32", "u8", "f16", "lz4". */
 const char *ad_encoding_name(enum ad_encoding encoding);
 
 /* Whether the receiver may get other bits than the sender has. */
 bool ad_encoding_lossy(enum ad_encoding encoding);
 
-/* Bytes on the wire of so many elements. */
+/* Bytes on the wire of so many elements; of LZ4, which nobody knows before, those of float32. */
 int64_t ad_encoding_bytes(enum ad_encoding encoding, int64_t elements);
 
 /* Encoding and decoding, each in bytes of float32 per second at full speed; 0: as fast as

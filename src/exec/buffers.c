@@ -207,10 +207,9 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
 enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer, struct ad_region region,
                                   struct ad_span_list *out, struct adaps_error *err)
 {
-    if (ad_region_empty(region)) {
-        *out = (struct ad_span_list){NULL, 0};
+    *out = (struct ad_span_list){.count = 0};
+    if (ad_region_empty(region))
         return ADAPS_OK;
-    }
     struct ad_view v = ad_buffer_view(buffer, region);
     struct ad_elementwise nest = ad_elementwise_views(AD_ELEMENTWISE_COPY, &v, &v, NULL);
     int last = nest.rank - 1;

@@ -1,9 +1,35 @@
 #include "exec/encode.h"
+#include "base/mem.h"
 #include "exec/half.h"
+
+#include <limits.h>
+#include <lz4.h>
 
 bool ad_encode_knows(enum ad_encoding encoding)
 {
-    return encoding == AD_ENCODING_F16;
+    return encoding == AD_ENCODING_F16 || encoding == AD_ENCODING_LZ4;
+}
+
+enum adaps_status ad_encode_room_init(struct ad_encode_room *out, unsigned encodings, size_t size,
+                                      struct adaps_error *err)
+{
+    bool lz4 = encodings & AD_ENCODING_BIT(AD_ENCODING_LZ4);
+    *out = (struct ad_encode_room){.size = size};
+    out->bytes = ad_calloc(size, 1);
+    out->floats = lz4 ? ad_calloc(size, 1) : NULL;
+    out->lz4 = lz4 ? ad_calloc((size_t)LZ4_sizeofState(), 1) : NULL;
+    if (out->bytes && (!lz4 || (out->floats && out->lz4)))
+        return ADAPS_OK;
+    ad_encode_room_fini(out);
+    return ad_error_memory(err, "messages", size);
+}
+
+void ad_encode_room_fini(struct ad_encode_room *room)
+{
+    ad_free(room->bytes);
+    ad_free(room->floats);
+    ad_free(room->lz4);
+    *room = (struct ad_encode_room){0};
 }
 
 /* Run by run. */
@@ -27,14 +53,59 @@ static void decode_half(const uint16_t *from, const struct ad_span_list *floats)
     }
 }
 
-void ad_encode(enum ad_encoding encoding, const struct ad_span_list *floats, void *bytes)
+/* The floats in one piece: where they lie, or a copy. */
+static void *in_one_piece(const struct ad_span_list *floats, const struct ad_encode_room *room)
 {
-    if (encoding == AD_ENCODING_F16)
-        encode_half(floats, bytes);
+    const struct ad_span *s = floats->spans;
+    return floats->count == 1 && (s->runs == 1 || s->run_stride == s->run_bytes) ? s->base
+                                                                                 : room->floats;
 }
 
-void ad_decode(enum ad_encoding encoding, const void *bytes, const struct ad_span_list *floats)
+static size_t compress(const struct ad_span_list *floats, const struct ad_encode_room *room)
 {
-    if (encoding == AD_ENCODING_F16)
-        decode_half(bytes, floats);
+    size_t size = ad_spans_bytes(floats);
+    void *from = in_one_piece(floats, room);
+    if (size < 2 || size > LZ4_MAX_INPUT_SIZE)
+        return 0;
+    if (from == room->floats)
+        ad_spans_gather(floats, from);
+    return (size_t)LZ4_compress_fast_extState(room->lz4, from, room->bytes, (int)size,
+                                              (int)size - 1, 1);
+}
+
+static enum adaps_status decompress(const struct ad_encode_room *room, size_t size,
+                                    const struct ad_span_list *floats, struct adaps_error *err)
+{
+    size_t want = ad_spans_bytes(floats);
+    void *to = in_one_piece(floats, room);
+    int n = want <= LZ4_MAX_INPUT_SIZE && size <= INT_MAX
+                ? LZ4_decompress_safe(room->bytes, to, (int)size, (int)want)
+                : -1;
+    if (n < 0 || (size_t)n != want)
+        return ad_error_set(err, ADAPS_EAGENT,
+                            "a message of %zu bytes is no LZ4 block of %zu bytes", size, want);
+    if (to == room->floats)
+        ad_spans_scatter(floats, to);
+    return ADAPS_OK;
+}
+
+size_t ad_encode(enum ad_encoding encoding, const struct ad_span_list *floats,
+                 const struct ad_encode_room *room)
+{
+    if (encoding == AD_ENCODING_LZ4)
+        return compress(floats, room);
+    encode_half(floats, room->bytes);
+    return ad_spans_bytes(floats) / 2;
+}
+
+enum adaps_status ad_decode(enum ad_encoding encoding, const struct ad_encode_room *room,
+                            size_t size, const struct ad_span_list *floats, struct adaps_error *err)
+{
+    if (encoding == AD_ENCODING_LZ4)
+        return decompress(room, size, floats, err);
+    if (size != ad_spans_bytes(floats) / 2)
+        return ad_error_set(err, ADAPS_EAGENT, "a message of %zu bytes instead of %zu", size,
+                            ad_spans_bytes(floats) / 2);
+    decode_half(room->bytes, floats);
+    return ADAPS_OK;
 }

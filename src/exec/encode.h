@@ -3,17 +3,37 @@
 #ifndef AD_EXEC_ENCODE_H
 #define AD_EXEC_ENCODE_H
 
+#include "base/error.h"
 #include "cost/encoding.h"
 #include "exec/span.h"
 
 /* Whether these functions know it. */
 bool ad_encode_knows(enum ad_encoding encoding);
 
-/* The floats of the spans, in their order, as ad_encoding_bytes() bytes. bytes must be aligned as
- * malloc does. */
-void ad_encode(enum ad_encoding encoding, const struct ad_span_list *floats, void *bytes);
+/* Where messages are encoded and decoded: one at a time. */
+struct ad_encode_room {
+    size_t size;  /* of the largest message's float32 */
+    void *bytes;  /* the encoded message; room for size bytes */
+    void *floats; /* the message in one piece; NULL unless some encoding wants that */
+    void *lz4;    /* the compressor's tables; likewise */
+};
 
-/* And back. Requires as many bytes as ad_encode() makes of as many floats. */
-void ad_decode(enum ad_encoding encoding, const void *bytes, const struct ad_span_list *floats);
+/* Room for messages of at most `size` bytes of float32 in any of these encodings
+ * (AD_ENCODING_BIT()s). On failure there is nothing to free. */
+AD_MUST_CHECK enum adaps_status ad_encode_room_init(struct ad_encode_room *out, unsigned encodings,
+                                                    size_t size, struct adaps_error *err);
+void ad_encode_room_fini(struct ad_encode_room *room);
+
+/* The floats of the spans, in their order, into room->bytes: how many bytes they became. 0: they
+ * had better travel as they are. */
+size_t ad_encode(enum ad_encoding encoding, const struct ad_span_list *floats,
+                 const struct ad_encode_room *room);
+
+/* And back, from `size` bytes of room->bytes. ADAPS_EAGENT: they are not what ad_encode() makes of
+ * as many floats. */
+AD_MUST_CHECK enum adaps_status ad_decode(enum ad_encoding encoding,
+                                          const struct ad_encode_room *room, size_t size,
+                                          const struct ad_span_list *floats,
+                                          struct adaps_error *err);
 
 #endif

@@ -25,7 +25,7 @@ struct ad_engine {
     bool *fused;                /* by task: computed with the next one */
     struct ad_actions actions;
     struct ad_span_list *spans; /* by step; none for COMPUTE */
-    uint8_t *bytes; /* room for the largest message that is not of float32; NULL: there is none */
+    struct ad_encode_room room; /* for messages that are not of float32; empty: there are none */
     struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
     int64_t *times;             /* start and end, by step */
     float *arena;
@@ -158,21 +158,22 @@ static enum adaps_status prepare_encodings(struct ad_engine *e, struct adaps_err
 {
     const struct ad_graph *graph = e->plan->graph;
     size_t largest = 0;
+    unsigned encodings = 0;
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < e->program->nsteps && status == ADAPS_OK; i++) {
         const struct ad_step *step = &e->program->steps[i];
         if (step->kind == AD_STEP_COMPUTE || step->encoding == AD_ENCODING_F32)
             continue;
-        size_t bytes = (size_t)ad_step_bytes(graph, step);
+        size_t bytes = ad_spans_bytes(&e->spans[i]);
         int channels = (int)graph->values[step->value].box.c;
         largest = bytes > largest ? bytes : largest;
+        encodings |= AD_ENCODING_BIT(step->encoding);
         if (step->encoding == AD_ENCODING_LEVELS)
             status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
     }
     if (status != ADAPS_OK || largest == 0)
         return status;
-    e->bytes = ad_calloc(largest, 1);
-    return e->bytes ? ADAPS_OK : ad_error_memory(err, "messages", largest);
+    return ad_encode_room_init(&e->room, encodings, largest, err);
 }
 
 static enum adaps_status build(struct ad_engine *e, const struct ad_engine_options *options,
@@ -264,7 +265,7 @@ void ad_engine_free(struct ad_engine *e)
     ad_free(e->jobs);
     ad_free(e->fused);
     ad_free(e->spans);
-    ad_free(e->bytes);
+    ad_encode_room_fini(&e->room);
     ad_free(e->times);
     ad_free(e);
 }
@@ -353,43 +354,60 @@ static const struct ad_levels *levels_of(const struct ad_engine *e, const struct
     return &e->levels[e->plan->graph->values[step->value].box.c > 1];
 }
 
-/* In its encoding; what should be a picture and is none, as what it is. */
+/* In its encoding; what should be a picture and is none, or does not shrink, as what it is. */
 static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transport *transport,
                               struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    struct ad_span span = {
-        .base = e->bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
-    struct ad_span_list bytes = {&span, 1};
-    const struct ad_span_list *form = &e->spans[i];
+    struct ad_span span = {.base = e->room.bytes, .runs = 1};
+    struct ad_span_list bytes = {.spans = &span, .count = 1};
     if (ad_encode_knows(step->encoding)) {
-        ad_encode(step->encoding, &e->spans[i], e->bytes);
-        form = &bytes;
+        span.run_bytes = ad_encode(step->encoding, &e->spans[i], &e->room);
     } else if (step->encoding == AD_ENCODING_LEVELS) {
         struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
-        if (ad_pixels_encode(levels_of(e, step), &view, step->region.c0, e->bytes))
-            form = &bytes;
+        if (ad_pixels_encode(levels_of(e, step), &view, step->region.c0, e->room.bytes))
+            span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
     }
-    return transport->send(transport->self, step, form, err);
+    return transport->send(transport->self, step, span.run_bytes > 0 ? &bytes : &e->spans[i], err);
+}
+
+/* Which forms a message may have: as it is, and in its encoding, which goes to `span`. */
+static const struct ad_span_list *forms_of(const struct ad_engine *e, int i, struct ad_span *span,
+                                           struct ad_span_list forms[2], int *nforms)
+{
+    const struct ad_step *step = &e->program->steps[i];
+    *span = (struct ad_span){
+        .base = e->room.bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
+    forms[0] = e->spans[i];
+    forms[1].spans = span;
+    forms[1].count = 1;
+    bool both = step->encoding == AD_ENCODING_LEVELS || step->encoding == AD_ENCODING_LZ4;
+    *nforms = both ? 2 : 1;
+    return !both && step->encoding != AD_ENCODING_F32 ? &forms[1] : forms;
 }
 
 static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_transport *transport,
                                  struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    struct ad_span span = {
-        .base = e->bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
-    struct ad_span_list forms[2] = {e->spans[i], {&span, 1}};
-    bool levels = step->encoding == AD_ENCODING_LEVELS, encoded = ad_encode_knows(step->encoding);
-    int form = 0;
-    enum adaps_status status = transport->recv(transport->self, step, encoded ? &forms[1] : forms,
-                                               levels ? 2 : 1, &form, err);
-    if (status == ADAPS_OK && encoded)
-        ad_decode(step->encoding, e->bytes, &e->spans[i]);
-    if (status != ADAPS_OK || !levels || form == 0)
+    struct ad_span span;
+    size_t size = (size_t)ad_step_bytes(e->plan->graph, step);
+    struct ad_span_list forms[2] = {{NULL, 0, NULL},
+                                    {NULL, 0, step->encoding == AD_ENCODING_LZ4 ? &size : NULL}};
+    int nforms, form = 0;
+    const struct ad_span_list *first = forms_of(e, i, &span, forms, &nforms);
+    enum adaps_status status = transport->recv(transport->self, step, first, nforms, &form, err);
+    if (status != ADAPS_OK || first[form].spans != &span)
         return status;
+    if (ad_encode_knows(step->encoding)) {
+        status = ad_decode(step->encoding, &e->room, size, &e->spans[i], err);
+        return status == ADAPS_OK
+                   ? status
+                   : ad_error_prefix(err,
+                                     "from device %s: ", e->plan->cluster.devices[step->peer].name);
+    }
     struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
-    ad_pixels_decode(levels_of(e, step), e->bytes, &view, step->region.c0);
+    ad_pixels_decode(levels_of(e, step), e->room.bytes, &view, step->region.c0);
     return ADAPS_OK;
 }
 

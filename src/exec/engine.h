@@ -26,8 +26,9 @@ struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan);
 
 /* Moves messages between devices. send copies or sends before it returns. recv blocks until the
  * message with this tag from this peer is there, and fills the spans of that of its forms (1 or 2,
- * of different sizes) which has the message's size; *form is which. For cooperative in-process use
- * it may return ADAPS_NO, meaning "not there yet" (then ad_engine_step is called again later). */
+ * of different sizes) which takes the message's size (ad_spans_take_size()); *form is which. For
+ * cooperative in-process use it may return ADAPS_NO, meaning "not there yet" (then ad_engine_step
+ * is called again later). */
 struct ad_transport {
     enum adaps_status (*send)(void *self, const struct ad_step *step,
                               const struct ad_span_list *spans, struct adaps_error *err);

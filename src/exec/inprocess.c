@@ -58,10 +58,10 @@ static enum adaps_status recv_message(void *self, const struct ad_step *step,
     if (!message || !message->data)
         return ADAPS_NO;
     *form = ad_spans_form(forms, nforms, message->size);
-    if (message->size != ad_spans_bytes(&forms[*form]))
+    if (!ad_spans_take_size(&forms[*form], message->size))
         return ad_error_set(err, ADAPS_EINTERNAL, "tag %" PRIu32 ": %zu bytes sent, %zu expected",
                             step->tag, message->size, ad_spans_bytes(&forms[*form]));
-    ad_spans_scatter(&forms[*form], message->data);
+    ad_spans_take(&forms[*form], message->data, message->size);
     ad_free(message->data);
     message->data = NULL;
     return ADAPS_OK;

@@ -319,13 +319,15 @@ static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad
         length = zmq_msg_size(&part);
         checksum = ad_frame_checksum(0, zmq_msg_data(&part), length);
         if (length == frame->length)
-            ad_spans_scatter(list, zmq_msg_data(&part));
+            ad_spans_take(list, zmq_msg_data(&part), length);
         zmq_msg_close(&part);
     }
     if (zmq_getsockopt(link->socket, ZMQ_RCVMORE, &more, &option) == 0 && more) {
         ad_socket_skip(link->socket);
         return fail(link, err, "a message has too many parts");
     }
+    if (list->shorter)
+        *list->shorter = length;
     enum adaps_status status = ad_frame_check(frame, length, checksum, err);
     return status == ADAPS_OK ? status : ad_error_prefix(err, "'%s': ", link->peer.name);
 }
@@ -349,7 +351,9 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
         if (status != ADAPS_OK)
             return status;
         *form = ad_spans_form(forms, nforms, (size_t)frame.length);
-        expected.length = ad_spans_bytes(&forms[*form]);
+        expected.length = ad_spans_take_size(&forms[*form], (size_t)frame.length)
+                              ? frame.length
+                              : ad_spans_bytes(&forms[*form]);
         status = ad_frame_match(&frame, &expected, err);
         if (status == ADAPS_NO) {
             ad_socket_skip(link->socket);

@@ -96,11 +96,28 @@ static bool make_programs(struct ad_lowering *l, bool pieces)
     return true;
 }
 
+/* Whether a value is likely to have many zeros: behind a ReLU, or what is picked out of such. */
+static bool many_zeros(const struct ad_graph *graph, int value)
+{
+    int p = graph->values[value].producer;
+    const struct ad_op *op = p >= 0 ? &graph->ops[p] : NULL;
+    if (!op || op->function != AD_FN_NONE || op->clamp_min > 0)
+        return false;
+    if (op->clamp_min == 0)
+        return true;
+    bool picks = op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_CONCAT || op->kind == AD_OP_RESHAPE;
+    for (int k = 0; k < op->ninputs && picks; k++)
+        picks = many_zeros(graph, op->inputs[k]);
+    return picks;
+}
+
 enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to)
 {
     if (l->levels && ad_levels_fit(l->graph, value))
         return AD_ENCODING_LEVELS;
-    return (enum ad_encoding)l->encoding[(size_t)from * (size_t)l->ndevices + (size_t)to];
+    enum ad_encoding link =
+        (enum ad_encoding)l->encoding[(size_t)from * (size_t)l->ndevices + (size_t)to];
+    return link == AD_ENCODING_LZ4 && !many_zeros(l->graph, value) ? AD_ENCODING_F32 : link;
 }
 
 static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)

@@ -225,7 +225,7 @@ static double space(const struct ad_terrain *t, const struct ad_choices *choices
     if (t->levels && n > 1)
         sum += log10(2);
     if (n > 1)
-        sum += log10(1 + __builtin_popcount(t->problem->encodings));
+        sum += log10(1 + __builtin_popcount(t->problem->encodings & AD_ENCODINGS_LOSSY));
     for (int i = 0; i < t->problem->graph->nops; i++) {
         bool derivable, divided;
         double count = choices ? (double)choices[i].count : count_candidates(t, i);

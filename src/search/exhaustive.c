@@ -235,7 +235,7 @@ static void try_encodings(struct walk *w)
     w->layout.encoding = AD_ENCODING_F32;
     try_levels(w);
     for (unsigned e = 0; e < AD_ENCODINGS && w->messages > 0; e++)
-        if (problem_of(w)->encodings & AD_ENCODING_BIT(e)) {
+        if (problem_of(w)->encodings & AD_ENCODINGS_LOSSY & AD_ENCODING_BIT(e)) {
             w->layout.encoding = (enum ad_encoding)e;
             try_levels(w);
         }
