@@ -62,6 +62,9 @@ START_TEST(here)
     for (int i = 0; i < n; i++)
         ck_assert_msg(times.seconds[i] > 0 && times.seconds[i] < 1, "task %d", i);
     ck_assert(times.pass_s > 0 && isfinite(times.feed_s) && isfinite(times.fetch_s));
+    for (int e = 0; e < AD_ENCODINGS; e++)
+        ck_assert_int_eq(times.encoding.encode[e] > 1e6 && times.encoding.decode[e] > 1e6,
+                         e > AD_ENCODING_LEVELS);
     ad_profile_times_fini(&times);
     atomic_int cancel = 1;
     options.cancel = &cancel;
@@ -346,6 +349,15 @@ START_TEST(lies_are_named)
     good.body.seconds = good.seconds;
     ck_assert_int_eq(ad_probe_take(&good.body, 3, seconds, &times, &err), ADAPS_OK);
     ck_assert(times.passes == 7 && times.pass_s == 3e-3 && seconds[2] == 2e-3);
+    ck_assert(times.encoding.encode[AD_ENCODING_F16] == 0);
+    double rates[] = {0, 0, 3e9}, wrong[] = {0, 0, NAN};
+    good.body.n_encode = good.body.n_decode = 3;
+    good.body.encode = good.body.decode = rates;
+    ck_assert_int_eq(ad_probe_take(&good.body, 3, seconds, &times, &err), ADAPS_OK);
+    ck_assert(times.encoding.encode[AD_ENCODING_F16] == 3e9);
+    good.body.decode = wrong;
+    ck_assert_int_eq(ad_probe_take(&good.body, 3, seconds, &times, &err), ADAPS_EAGENT);
+    good.body.decode = rates;
     ck_assert_int_eq(ad_probe_take(&good.body, 2, seconds, &times, &err), ADAPS_EAGENT);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         for (size_t k = 0; k < sizeof reals / sizeof *reals; k++) {

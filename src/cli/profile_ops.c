@@ -126,8 +126,10 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
             ad_probe_run(probe, graph, tasks, n, device->threads, budget_s, seconds, times, err);
     for (int i = 0; i < n && status == ADAPS_OK; i++)
         status = note(device, graph, &tasks[i], seconds[i], err);
-    if (status == ADAPS_OK && n > 0)
+    if (status == ADAPS_OK && n > 0) {
         device->speed = fmin(device->speed, times->speed);
+        device->encoding = times->encoding;
+    }
     ad_free(tasks);
     ad_free(seconds);
     return status;
@@ -380,6 +382,7 @@ enum adaps_status ad_profile_table(struct ad_profile_device *device, struct adap
             table->rate[class] = units[class] / seconds[class];
     if (bytes > 0)
         table->memory_bw = bytes / copying;
+    table->encoding = device->encoding;
     snprintf(table->source, sizeof table->source,
              "measured %.20s by adaps profile, %.50s, %d thread%s", device->when,
              device->status.cpu[0] ? device->status.cpu : device->status.machine, device->threads,

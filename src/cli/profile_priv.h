@@ -42,13 +42,14 @@ struct ad_profile_device {
     size_t count, room;
     struct ad_timed_model *models;
     int nmodels;
-    bool sampling;      /* the samples are being timed */
-    double speed;       /* as measured, of an agent that emulates a slower device */
-    double seconds;     /* that measuring took */
-    double cold_bw;     /* weights out of memory, bytes per second; 0 = not seen */
-    double copy_bw;     /* of messages to others, bytes per second; 0 = not seen */
-    double message_s;   /* what messages take besides copying: each, */
-    double byte_s;      /* and per byte; means over the others that it talks to */
+    bool sampling;                     /* the samples are being timed */
+    double speed;                      /* as measured, of an agent that emulates a slower device */
+    double seconds;                    /* that measuring took */
+    double cold_bw;                    /* weights out of memory, bytes per second; 0 = not seen */
+    double copy_bw;                    /* of messages to others, bytes per second; 0 = not seen */
+    double message_s;                  /* what messages take besides copying: each, */
+    double byte_s;                     /* and per byte; means over the others that it talks to */
+    struct ad_encoding_rates encoding; /* as measured */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */
     double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */

@@ -74,6 +74,14 @@ static void write_table(const struct ad_profile_device *p, FILE *out)
     if (table->message_bw > 0)
         fprintf(out, "message_bandwidth = %.4gGB/s ; %s\n", table->message_bw / 1e9,
                 p->byte_s > 0 ? "measured" : "as told");
+    for (enum ad_encoding e = AD_ENCODING_F32; e < AD_ENCODINGS; e++) {
+        if (table->encoding.encode[e] > 0)
+            fprintf(out, "%s_encode        = %.4gGB/s ; %s\n", ad_encoding_name(e),
+                    table->encoding.encode[e] / 1e9, origin);
+        if (table->encoding.decode[e] > 0)
+            fprintf(out, "%s_decode        = %.4gGB/s ; %s\n", ad_encoding_name(e),
+                    table->encoding.decode[e] / 1e9, origin);
+    }
     if (table->tile > 0)
         fprintf(out, "tile              = %d ; %s\n", table->tile, origin);
 }

@@ -58,7 +58,7 @@ enum adaps_status ad_agent_take_profile(const struct ad_message *message, struct
 
 bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to)
 {
-    const struct ad_profile_times *times = &agent->worker.result.times;
+    struct ad_profile_times *times = &agent->worker.result.times;
     const struct adaps_plan *tasks = agent->worker.job.tasks;
     Adaps__Wire__Profiled m = ADAPS__WIRE__PROFILED__INIT;
     m.n_seconds = (size_t)tasks->schedule.programs[0].ntasks;
@@ -70,6 +70,9 @@ bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to
     m.feed_s = times->feed_s;
     m.fetch_s = times->fetch_s;
     m.bytes = times->bytes;
+    m.n_encode = m.n_decode = AD_ENCODINGS;
+    m.encode = times->encoding.encode;
+    m.decode = times->encoding.decode;
     return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
 }
 

@@ -1,9 +1,12 @@
 #include "exec/encode.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "exec/half.h"
 
 #include <limits.h>
 #include <lz4.h>
+#include <math.h>
 
 bool ad_encode_knows(enum ad_encoding encoding)
 {
@@ -108,4 +111,43 @@ enum adaps_status ad_decode(enum ad_encoding encoding, const struct ad_encode_ro
                             ad_spans_bytes(floats) / 2);
     decode_half(room->bytes, floats);
     return ADAPS_OK;
+}
+
+#define MEASURED 262144 /* floats */
+#define TIMES 5
+
+static double rate_of(int64_t begin_ns)
+{
+    int64_t ns = ad_clock_ns() - begin_ns;
+    return (double)(MEASURED * sizeof(float)) * 1e9 / (double)(ns > 0 ? ns : 1);
+}
+
+enum adaps_status ad_encode_measure(struct ad_encoding_rates *out, struct adaps_error *err)
+{
+    unsigned all = AD_ENCODING_BIT(AD_ENCODINGS) - 1;
+    struct ad_encode_room room;
+    struct ad_rng rng = {1};
+    struct ad_span span = {.runs = 1, .run_bytes = MEASURED * sizeof(float)};
+    struct ad_span_list list = {.spans = &span, .count = 1};
+    *out = (struct ad_encoding_rates){{0}, {0}};
+    float *data = ad_calloc(MEASURED, sizeof *data);
+    if (!data)
+        return ad_error_memory(err, "messages", span.run_bytes);
+    span.base = data;
+    enum adaps_status status = ad_encode_room_init(&room, all, span.run_bytes, err);
+    for (int i = 0; i < MEASURED; i++)
+        data[i] = ad_rng_below(&rng, 2) ? ad_rng_float(&rng) : 0;
+    for (int e = 0; e < AD_ENCODINGS && status == ADAPS_OK; e++)
+        for (int k = 0; k < TIMES && ad_encode_knows((enum ad_encoding)e); k++) {
+            int64_t begin = ad_clock_ns();
+            size_t size = ad_encode((enum ad_encoding)e, &list, &room);
+            out->encode[e] = fmax(out->encode[e], rate_of(begin));
+            begin = ad_clock_ns();
+            status = ad_decode((enum ad_encoding)e, &room, size, &list, err);
+            out->decode[e] = fmax(out->decode[e], rate_of(begin));
+        }
+    if (room.bytes)
+        ad_encode_room_fini(&room);
+    ad_free(data);
+    return status;
 }

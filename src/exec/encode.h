@@ -36,4 +36,9 @@ AD_MUST_CHECK enum adaps_status ad_decode(enum ad_encoding encoding,
                                           const struct ad_span_list *floats,
                                           struct adaps_error *err);
 
+/* How quickly this thread encodes and decodes numbers of which half are 0, as behind a ReLU: the
+ * best of a few times. Takes some 10 ms. */
+AD_MUST_CHECK enum adaps_status ad_encode_measure(struct ad_encoding_rates *out,
+                                                  struct adaps_error *err);
+
 #endif

@@ -1,4 +1,5 @@
 #include "exec/profile.h"
+#include "exec/encode.h"
 #include "base/clock.h"
 #include "base/rng.h"
 #include "base/stats.h"
@@ -308,6 +309,19 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
     return ADAPS_OK;
 }
 
+/* The emulation sleeps between tasks only: encodings are scaled. */
+static enum adaps_status time_encodings(const struct ad_profile_options *options,
+                                        struct ad_encoding_rates *out, struct adaps_error *err)
+{
+    double speed = options->speed > 0 && options->speed < 1 ? options->speed : 1;
+    enum adaps_status status = ad_encode_measure(out, err);
+    for (int e = 0; e < AD_ENCODINGS && status == ADAPS_OK; e++) {
+        out->encode[e] *= speed;
+        out->decode[e] *= speed;
+    }
+    return status;
+}
+
 enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
                                  const struct ad_profile_options *options,
                                  struct ad_profile_times *out, struct adaps_error *err)
@@ -327,6 +341,8 @@ enum adaps_status ad_profile_run(const struct adaps_plan *tasks,
         status = measure(b, err);
     if (status == ADAPS_OK)
         status = sum_up(b, out, err);
+    if (status == ADAPS_OK)
+        status = time_encodings(options, &out->encoding, err);
     ad_engine_free(b->engine);
     ad_free(b->numbers);
     ad_free(b->ends);

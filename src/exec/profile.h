@@ -23,8 +23,9 @@ struct ad_profile_times {
     double pass_s;   /* median of whole passes, each behind a pause of 2 ms, as inferences are */
     double spread;   /* by how much that is above the lower quartile, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
-    double feed_s, fetch_s; /* putting inputs in, taking outputs out */
-    uint64_t bytes;         /* that it took in memory, rather too many: weights, buffers */
+    double feed_s, fetch_s;            /* putting inputs in, taking outputs out */
+    struct ad_encoding_rates encoding; /* at the emulated speed */
+    uint64_t bytes; /* that it took in memory, rather too many: weights, buffers */
 };
 
 /* Runs the tasks of device 0 of a plan (ad_plan_of_tasks()) with weights that it makes up. Free the

@@ -9,6 +9,7 @@
 
 /* No time is longer, by far: a devices file takes times up to 1000 s. */
 #define LONGEST_S 1000.0
+#define FASTEST_BW 1e15 /* bytes/s */
 
 struct ad_probe {
     void *context;
@@ -104,6 +105,19 @@ static bool plausible(double seconds)
     return seconds >= 0 && seconds <= LONGEST_S; /* no NaN either */
 }
 
+/* Rates of the encodings that both know. */
+static enum adaps_status take_rates(const double *from, size_t n, double *to,
+                                    struct adaps_error *err)
+{
+    for (size_t i = 0; i < n && i < AD_ENCODINGS; i++) {
+        if (!(from[i] >= 0 && from[i] <= FASTEST_BW))
+            return ad_error_set(err, ADAPS_EAGENT, "it answered that it encodes %g bytes/s",
+                                from[i]);
+        to[i] = from[i];
+    }
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_probe_take(const Adaps__Wire__Profiled *m, int ntasks, double *seconds,
                                 struct ad_probe_times *out, struct adaps_error *err)
 {
@@ -130,7 +144,9 @@ enum adaps_status ad_probe_take(const Adaps__Wire__Profiled *m, int ntasks, doub
                                    .feed_s = m->feed_s,
                                    .fetch_s = m->fetch_s,
                                    .bytes = m->bytes};
-    return ADAPS_OK;
+    enum adaps_status status = take_rates(m->encode, m->n_encode, out->encoding.encode, err);
+    return status == ADAPS_OK ? take_rates(m->decode, m->n_decode, out->encoding.decode, err)
+                              : status;
 }
 
 static enum adaps_status take_times(struct ad_probe *probe, int ntasks, double *seconds,

@@ -21,6 +21,7 @@ struct ad_probe_times {
     double speed;           /* measured, when the agent emulates a slower device; else 1 */
     double feed_s, fetch_s; /* putting network inputs in, taking outputs out */
     uint64_t bytes;         /* that it took in memory */
+    struct ad_encoding_rates encoding; /* 0: it did not say */
 };
 
 /* Has the agent run the tasks, one after the other and again until budget_s (of which agents take
@@ -36,7 +37,7 @@ AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struc
  * sender copies it, at so many bytes per second. */
 struct ad_link_times {
     struct ad_link there, back; /* a to b, b to a; half of a round trip each is the latency */
-    double copy[2]; /* at a, b */
+    double copy[2];             /* at a, b */
     /* Seconds that a message, and each of its bytes, takes of the processor besides that, while
      * something is computed: at a, b, sent or received. */
     double message_s[2], byte_s[2];
