@@ -81,6 +81,10 @@ static double function_of(const struct ad_op *op, double v)
         return 1 / v;
     case AD_FN_THRESHOLDED_RELU:
         return v > (double)op->alpha ? v : 0;
+    case AD_FN_FLOOR:
+        return floor(v);
+    case AD_FN_CEIL:
+        return ceil(v);
     case AD_FN_NONE:
     case AD_FN_COUNT:
         break;

@@ -113,6 +113,8 @@ static const struct {
     {"Abs", NAN, NAN, fabs, AD_FN_ABS},
     {"Neg", NAN, NAN, negative, AD_FN_NEG},
     {"ThresholdedRelu", 0.6f, NAN, threshold, AD_FN_THRESHOLDED_RELU},
+    {"Floor", NAN, NAN, floor, AD_FN_FLOOR},
+    {"Ceil", NAN, NAN, ceil, AD_FN_CEIL},
 };
 
 static void add_function(struct mb *mb, size_t i, const char *in, const char *out)

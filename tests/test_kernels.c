@@ -242,6 +242,8 @@ static const struct {
     {AD_FN_NEG, negative},
     {AD_FN_RECIPROCAL, reciprocal},
     {AD_FN_THRESHOLDED_RELU, threshold},
+    {AD_FN_FLOOR, floor},
+    {AD_FN_CEIL, ceil},
 };
 
 /* Near the C library's double precision, over all magnitudes, and what is no number is none. */

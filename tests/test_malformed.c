@@ -300,6 +300,19 @@ static const struct {
     {"Conv", "x,w", "group=-1", "group -1"},
     {"Conv", "x,w", "group=9223372036854775807", "group 9223372036854775807"},
     {"Conv", "x,w", "kernel_shape=3,4", "kernel_shape 3x4"},
+    {"Conv", "deep,w5", "strides=0,1,1", "attribute 'strides' holds 0"},
+    {"Conv", "deep,w5", "pads=1048576,0,0,1048576,0,0", "operators: more than the 16384"},
+    {"Conv", "deep,w5", "pads=0,1048576,1048576,0,0,0", "less than 2^31 elements"},
+    {"Conv", "deep,w5", "group=0", "group 0"},
+    {"Conv", "deep,w", NULL, "expected rank 5"},
+    {"Conv", "deep,w5", "kernel_shape=2,3,3", "kernel_shape 2x3x3, but the weights 'w5' are 3x3x3"},
+    {"ConvTranspose", "deep,w5", "strides=65,1,1", "depth: a stride of 65"},
+    {"ConvTranspose", "deep,w5", "pads=9,0,0,9,0,0", "depth: nothing is left"},
+    {"MaxPool", "deep", "kernel_shape=9,1,1", "depth: a window of 9 does not fit"},
+    {"AveragePool", "deep", "kernel_shape=0,1,1", "attribute 'kernel_shape' holds 0"},
+    {"GlobalAveragePool", "long", NULL, "factors: too many"},
+    {"GlobalMaxPool", "long", NULL, "in one dimension is out of range"},
+    {"LRN", "deep", "size=3", "an input of rank 5"},
     {"ConvTranspose", "x,wt", "strides=64,65", "a stride of 65"},
     {"ConvTranspose", "x,wt", "group=4000000000", "does not divide"},
     {"MaxPool", "x", "kernel_shape=0,0", "attribute 'kernel_shape' holds 0"},
@@ -360,6 +373,9 @@ START_TEST(broken_nodes)
     bool upsample = strcmp(nodes[_i].type, "Upsample") == 0;
     mb_init(&mb, upsample ? 7 : 13);
     mb_input(&mb, "x", MB_DIMS(1, 3, 8, 8));
+    mb_input(&mb, "deep", MB_DIMS(1, 3, 4, 4, 4));
+    mb_input(&mb, "long", MB_DIMS(1, 3, 2000000, 1, 1));
+    mb_weights(&mb, "w5", MB_DIMS(3, 3, 3, 3, 3), NULL);
     mb_weights(&mb, "w", MB_DIMS(4, 3, 3, 3), NULL);
     mb_weights(&mb, "wt", MB_DIMS(3, 4, 3, 3), NULL);
     mb_weights(&mb, "nan", MB_DIMS(1), (const float[]){__builtin_nanf("")});

@@ -17,20 +17,13 @@
 static const struct refusal {
     const char *name, *reason;
 } refusals[] = {
-    {"node/test_averagepool_3d_default", "is of rank 5"},
     {"node/test_batchnorm_epsilon_training_mode", "training_mode is not supported"},
     {"node/test_batchnorm_example_training_mode", "training_mode is not supported"},
-    {"node/test_ceil", "is computed at run time"},
-    {"node/test_ceil_example", "is computed at run time"},
     {"node/test_constant", "is a constant: it does not depend"},
-    {"node/test_convtranspose_3d", "is of rank 5"},
     {"node/test_dropout_default_mask", "is output 1 of node"},
     {"node/test_dropout_default_mask_ratio", "is output 1 of node"},
-    {"node/test_floor", "is computed at run time"},
-    {"node/test_floor_example", "is computed at run time"},
     {"node/test_matmul_3d", "only rank 2 is supported"},
     {"node/test_matmul_4d", "only rank 2 is supported"},
-    {"node/test_maxpool_3d_default", "is of rank 5"},
     {"node/test_maxpool_with_argmax_2d_precomputed_pads", "is output 1 of node"},
     {"node/test_maxpool_with_argmax_2d_precomputed_strides", "storage_order"},
     {"node/test_range_float_type_positive_delta", "is computed at run time"},
@@ -44,19 +37,6 @@ static const struct refusal {
     {"node/test_training_dropout_mask", "training_mode is not supported"},
     {"node/test_training_dropout_zero_ratio", "training_mode is not supported"},
     {"node/test_training_dropout_zero_ratio_mask", "training_mode is not supported"},
-    {"pytorch-converted/test_AvgPool3d", "is of rank 5"},
-    {"pytorch-converted/test_AvgPool3d_stride", "is of rank 5"},
-    {"pytorch-converted/test_AvgPool3d_stride1_pad0_gpu_input", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_dilated", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_dilated_strided", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_groups", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_no_bias", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_stride", "is of rank 5"},
-    {"pytorch-converted/test_Conv3d_stride_padding", "is of rank 5"},
-    {"pytorch-converted/test_MaxPool3d", "is of rank 5"},
-    {"pytorch-converted/test_MaxPool3d_stride", "is of rank 5"},
-    {"pytorch-converted/test_MaxPool3d_stride_padding", "is of rank 5"},
 };
 
 /* Whose expected numbers are wrong: with aligned corners the last element is the input's last. */

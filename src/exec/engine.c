@@ -180,7 +180,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
-    struct ad_shared_weights *shared = ad_calloc((size_t)graph->nops, sizeof *shared);
+    struct ad_shared_weights *shared = ad_shared_weights_new(graph);
     struct ad_rows rows = {NULL, 0};
     struct ad_build b = {e->plan, options->device,     weights,     e->buffers,
                          e->pool, &e->weight_bytes,    &e->actions, shared,

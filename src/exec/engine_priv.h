@@ -123,20 +123,25 @@ struct ad_actions {
     size_t count, room;
 };
 
-/* The packed weights of an op's tasks so far, for its other tasks: rows [r0, r1) of each. */
+/* The packed weights of an op's tasks so far, for its other tasks and for those of other ops that
+ * take the same weights in the same way: rows [r0, r1) of each. */
 struct ad_packed_rows {
     int64_t r0, r1;
     struct ad_packed packed;
 };
 struct ad_shared_weights {
+    int first; /* the op whose entry is used: this one, or an earlier one of the same weights */
     struct ad_packed_rows *items;
     size_t count, room;
 };
 
-/* The entry of these rows, made if there is none; NULL without memory: then nothing is shared. It
- * moves when the next one is made. *found (nullable): whether it was there. */
-struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *shared, int64_t r0, int64_t r1,
-                                       bool *found);
+/* A table by op of the graph, nothing packed yet; NULL without memory. */
+struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph);
+
+/* The entry of these rows of an op, made if there is none; NULL without memory: then nothing is
+ * shared. It moves when the next one is made. *found (nullable): whether it was there. */
+struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *table, int op, int64_t r0,
+                                       int64_t r1, bool *found);
 
 /* Frees a table of so many ops, the packed weights excepted. NULL is fine. */
 void ad_shared_weights_free(struct ad_shared_weights *table, int nops);

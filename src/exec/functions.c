@@ -199,6 +199,20 @@ static ad_v4 threshold(ad_v4 x, ad_v4 alpha, ad_v4 beta)
     return ad_v4_select(x > alpha, x, (ad_v4){0, 0, 0, 0});
 }
 
+static ad_v4 down(ad_v4 x, ad_v4 alpha, ad_v4 beta)
+{
+    (void)alpha;
+    (void)beta;
+    return (ad_v4){floorf(x[0]), floorf(x[1]), floorf(x[2]), floorf(x[3])};
+}
+
+static ad_v4 up(ad_v4 x, ad_v4 alpha, ad_v4 beta)
+{
+    (void)alpha;
+    (void)beta;
+    return (ad_v4){ceilf(x[0]), ceilf(x[1]), ceilf(x[2]), ceilf(x[3])};
+}
+
 ad_function_kernel *ad_function_kernel_of(enum ad_function function)
 {
     static ad_function_kernel *const kernels[AD_FN_COUNT] = {
@@ -218,6 +232,8 @@ ad_function_kernel *ad_function_kernel_of(enum ad_function function)
         [AD_FN_NEG] = negative,
         [AD_FN_RECIPROCAL] = reciprocal,
         [AD_FN_THRESHOLDED_RELU] = threshold,
+        [AD_FN_FLOOR] = down,
+        [AD_FN_CEIL] = up,
     };
     return kernels[function];
 }

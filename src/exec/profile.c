@@ -78,7 +78,7 @@ static enum adaps_status find_bytes(const struct adaps_plan *plan, double *out,
     size_t nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
     size_t slice = ad_task_slice_bytes(NULL);
     struct ad_buffer *buffers = ad_calloc(nvalues, sizeof *buffers);
-    struct ad_shared_weights *shared = ad_calloc(nops, sizeof *shared);
+    struct ad_shared_weights *shared = ad_shared_weights_new(graph);
     enum adaps_status status =
         buffers && shared
             ? find_arena(plan, buffers, out, err)

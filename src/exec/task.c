@@ -163,9 +163,39 @@ enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_
     return status;
 }
 
-struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *shared, int64_t r0, int64_t r1,
-                                       bool *found)
+/* Whether the weights of both are packed alike. */
+static bool packs_alike(const struct ad_op *a, const struct ad_op *b)
 {
+    const struct ad_window *v = &a->window, *w = &b->window;
+    return a->kind == b->kind && a->weight == b->weight && a->bias == b->bias &&
+           a->groups == b->groups && memcmp(v, w, sizeof *v) == 0;
+}
+
+struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph)
+{
+    struct ad_shared_weights *table = ad_calloc((size_t)graph->nops, sizeof *table);
+    int *firsts = ad_calloc((size_t)graph->nweights, sizeof *firsts); /* op + 1 by weight */
+    for (int i = 0; table && firsts && i < graph->nops; i++) {
+        int weight = graph->ops[i].weight;
+        int *first = weight < 0 ? NULL : &firsts[weight];
+        table[i].first = i;
+        if (first && *first == 0)
+            *first = i + 1;
+        if (first && packs_alike(&graph->ops[i], &graph->ops[*first - 1]))
+            table[i].first = *first - 1;
+    }
+    if (!firsts && table) {
+        ad_free(table);
+        table = NULL;
+    }
+    ad_free(firsts);
+    return table;
+}
+
+struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *table, int op, int64_t r0,
+                                       int64_t r1, bool *found)
+{
+    struct ad_shared_weights *shared = &table[table[op].first];
     size_t i = 0;
     while (i < shared->count && (shared->items[i].r0 != r0 || shared->items[i].r1 != r1))
         i++;

@@ -60,7 +60,7 @@ static enum adaps_status take_packed(const struct ad_build *build, int op, int64
     size_t bytes;
     if (!ad_size_mul(floats, sizeof **out, &bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
-    ad_packed_begin(ad_shared_weights_of(&build->shared[op], r0, r1, NULL));
+    ad_packed_begin(ad_shared_weights_of(build->shared, op, r0, r1, NULL));
     *out = ad_packed_alloc(bytes, fresh);
     if (*fresh)
         *build->weight_bytes += bytes;

@@ -139,7 +139,7 @@ static struct ad_packed *shared_weights(const struct ad_build *build, const stru
 {
     if (!may_share(&build->plan->graph->ops[task->op]))
         return NULL;
-    return ad_shared_weights_of(&build->shared[task->op], r0, r1, NULL);
+    return ad_shared_weights_of(build->shared, task->op, r0, r1, NULL);
 }
 
 /* So many of a task's output channels in a row, whose weights are rows [r0, r1): fewer where the
@@ -221,7 +221,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
     }
     bool found = false;
     if (may_share(op))
-        ad_shared_weights_of(&shared[task->op], r0, r1, &found);
+        ad_shared_weights_of(shared, task->op, r0, r1, &found);
     if (found)
         return bytes;
     double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */

@@ -66,6 +66,8 @@ const char *ad_function_name(enum ad_function function)
         [AD_FN_NEG] = "Neg",
         [AD_FN_RECIPROCAL] = "Reciprocal",
         [AD_FN_THRESHOLDED_RELU] = "ThresholdedRelu",
+        [AD_FN_FLOOR] = "Floor",
+        [AD_FN_CEIL] = "Ceil",
     };
     return (unsigned)function < AD_FN_COUNT ? names[function] : "?";
 }

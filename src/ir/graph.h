@@ -71,6 +71,8 @@ enum ad_function {
     AD_FN_NEG,
     AD_FN_RECIPROCAL,
     AD_FN_THRESHOLDED_RELU, /* x > alpha ? x : 0 */
+    AD_FN_FLOOR,
+    AD_FN_CEIL,
     AD_FN_COUNT
 };
 

@@ -21,7 +21,7 @@ static const struct operator_row operators[] = {
     {"AveragePool", ad_import_averagepool, 1},
     {"BatchNormalization", ad_import_batchnorm, 6},
     {"Cast", ad_import_cast, 6},
-    {"Ceil", ad_import_constant_unary, 6},
+    {"Ceil", ad_import_function, 6},
     {"Celu", ad_import_function, 12},
     {"Clip", ad_import_clip, 6},
     {"Concat", ad_import_concat, 4},
@@ -38,7 +38,7 @@ static const struct operator_row operators[] = {
     {"Exp", ad_import_function, 6},
     {"Expand", ad_import_expand, 8},
     {"Flatten", ad_import_flatten, 1},
-    {"Floor", ad_import_constant_unary, 6},
+    {"Floor", ad_import_function, 6},
     {"Gather", ad_import_gather, 1},
     {"Gelu", ad_import_gelu, 20},
     {"Gemm", ad_import_gemm, 6},
@@ -278,8 +278,10 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
                                struct ad_graph **out, struct adaps_error *err)
 {
     *out = NULL;
-    struct ad_draft draft = {
-        .model = model, .proto = model->proto->graph, .fold_left = FOLD_ELEMENTS};
+    struct ad_draft draft = {.model = model,
+                             .proto = model->proto->graph,
+                             .pieces_left = AD_MAX_PIECES,
+                             .fold_left = FOLD_ELEMENTS};
     int *order = NULL;
     size_t count = 0;
     enum adaps_status status = ad_draft_register(&draft, options, err);

@@ -96,6 +96,8 @@ static const struct function_row {
     {"Neg", AD_FN_NEG, 0, 0, 0},
     {"Reciprocal", AD_FN_RECIPROCAL, 0, 0, 0},
     {"ThresholdedRelu", AD_FN_THRESHOLDED_RELU, 1, 1, 0},
+    {"Floor", AD_FN_FLOOR, 0, 0, 0},
+    {"Ceil", AD_FN_CEIL, 0, 0, 0},
 };
 
 static const struct function_row *function_of(const char *type)
@@ -125,7 +127,9 @@ enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *e
 {
     const struct function_row *row = function_of(node->type);
     bool selu = strcmp(node->type, "Selu") == 0;
-    if (ad_node_constant(node, 0) && row->function == AD_FN_NEG)
+    bool folds =
+        row->function == AD_FN_NEG || row->function == AD_FN_FLOOR || row->function == AD_FN_CEIL;
+    if (ad_node_constant(node, 0) && folds)
         return ad_import_constant_unary(node, err);
     float alpha = row->alpha, beta = row->beta;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);

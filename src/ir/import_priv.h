@@ -62,6 +62,15 @@ enum ad_draft_kind {
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
 };
 
+/* The window along the depth of values of rank 5 (N x C x D x H x W), like those along height and
+ * width (struct ad_window). k = 0: there is none. */
+struct ad_depth {
+    int32_t k, s, d, front, back, real_back;
+};
+
+/* Operators of the graph that all nodes of rank 5 together may become. */
+#define AD_MAX_PIECES (1 << 14)
+
 struct ad_draft_op {
     enum ad_draft_kind kind;
     const char *name, *type;
@@ -70,6 +79,7 @@ struct ad_draft_op {
     int output;
     bool dead;
     struct ad_window window;
+    struct ad_depth depth;
     int32_t groups;
     bool count_include_pad;
     enum ad_function function; /* before the clamp */
@@ -89,13 +99,17 @@ struct ad_draft_op {
     enum ad_reduction reduction; /* REDUCE */
     int64_t inner;
     bool exclude_outside;
-    /* CONV: weight is a constant value of dims O,I/g,kh,kw. FC: of dims out,k, or k,out when
-     * weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per row. */
+    /* CONV: weight is a constant value of dims O,I/g,kh,kw (kd,kh,kw). FC: of dims out,k, or k,out
+     * when weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per
+     * row. */
     int weight;
     bool weight_transposed;
     int64_t rows;
     double *scale, *bias;
 };
+
+/* Along one dim of a RESAMPLE: elements as they stand. */
+static const struct ad_positions ad_in_place = {1, 0, 1};
 
 /* A name in the file and what it stands for. */
 struct ad_name {
@@ -124,6 +138,7 @@ struct ad_draft {
     bool dims_used[AD_MAX_DIM_BINDINGS];
     char symbols[256]; /* the names of all symbolic dimensions, for messages, */
     char assumed[256]; /* and of those that became 1, the batch left out */
+    int pieces_left;   /* of AD_MAX_PIECES */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
 };
 
@@ -135,7 +150,7 @@ struct ad_node {
     int64_t opset;
     int ninputs;
     int *inputs; /* value indices, -1 for omitted ones */
-    int spatial; /* dims of windows: 2, or 1 where columns are not the file's */
+    int spatial; /* dims of windows: 2, 3, or 1 where columns are not the file's */
 };
 
 typedef enum adaps_status ad_import_fn(struct ad_node *node, struct adaps_error *err);
@@ -258,9 +273,11 @@ AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int
                                                size_t *count, struct adaps_error *err);
 
 /* --- operators, by file --- */
-ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_maxpool, ad_import_averagepool,
-    ad_import_gap, ad_import_pad, ad_import_batchnorm, ad_import_lrn; /* import_conv.c */
-ad_import_fn ad_import_gemm, ad_import_matmul;                        /* import_gemm.c */
+ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_batchnorm,
+    ad_import_lrn; /* import_conv.c */
+ad_import_fn ad_import_maxpool, ad_import_averagepool, ad_import_gap,
+    ad_import_pad;                             /* import_pool.c */
+ad_import_fn ad_import_gemm, ad_import_matmul; /* import_gemm.c */
 ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arithmetic,
     ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,

@@ -30,7 +30,7 @@ static enum adaps_status resample(struct ad_node *node, int value, const int64_t
 static void keep_positions(struct ad_positions *positions)
 {
     for (int i = 0; i < AD_MAX_RANK; i++)
-        positions[i] = (struct ad_positions){1, 0, 1};
+        positions[i] = ad_in_place;
 }
 
 /* --- Slice, Split, Gather, Expand --- */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define MOST_REPEATED (1 << 22) /* factors by channel and depth */
+
 static int no_memory(struct ad_lowering *l, const char *what)
 {
     ad_error_memory(l->err, what, 0);
@@ -13,6 +15,14 @@ static int no_memory(struct ad_lowering *l, const char *what)
 }
 
 /* --- values --- */
+
+/* The logical dims in the order in which they lie in memory. */
+static void memory_order(int rank, enum ad_format format, int *axes)
+{
+    static const int nhwc[] = {0, 2, 3, 1}, nhwdc[] = {0, 3, 4, 2, 1};
+    for (int i = 0; i < rank; i++)
+        axes[i] = format != AD_NHWC ? i : rank == 5 ? nhwdc[i] : nhwc[i];
+}
 
 static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format)
 {
@@ -34,7 +44,13 @@ int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, 
     struct ad_value value = {.rank = rank, .format = format, .producer = -1, .constant = -1};
     if (rank > 0) /* before growing: dims may be those of another value */
         memcpy(value.dims, dims, (size_t)rank * sizeof *dims);
-    value.box = box_of(rank, value.dims, format);
+    if (rank == 5 && format == AD_NHWC) {
+        const int64_t maps[] = {dims[0], dims[1] * dims[2], dims[3], dims[4]};
+        memcpy(value.dims, maps, sizeof maps);
+        value.dims[4] = 0;
+        value.rank = 4;
+    }
+    value.box = box_of(value.rank, value.dims, format);
     if (!full || !ad_grow(&l->values, l->nvalues, &l->values_capacity, sizeof *l->values))
         return no_memory(l, "values");
     snprintf(full, size, "%s%s", name, suffix);
@@ -55,6 +71,8 @@ int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format)
         named = named || l->draft->outputs[i] == v;
     if (!named)
         snprintf(suffix, sizeof suffix, ":%d", v);
+    else if (d->rank == 5 && format == AD_NHWC)
+        snprintf(suffix, sizeof suffix, ":dc");
     int out = ad_lower_value(l, d->name, suffix, d->rank, d->dims, format);
     l->lowered[v].in[format] = out;
     return out;
@@ -117,14 +135,6 @@ int ad_lower_reshape(struct ad_lowering *l, int from, int to)
     return ad_lower_op(l, NULL, AD_OP_RESHAPE, name, "Reshape", 1, &from, to) ? to : -1;
 }
 
-/* The logical dims in the order in which they lie in memory. */
-static void memory_order(int rank, enum ad_format format, int *axes)
-{
-    static const int nhwc[] = {0, 2, 3, 1};
-    for (int i = 0; i < rank; i++)
-        axes[i] = format == AD_NHWC ? nhwc[i] : i;
-}
-
 /* Whether a transpose by `perm` (logical: out dim i is in dim perm[i]) of a value with these dims
  * leaves the elements in place, between these formats. Fills the view of a PERMUTE. */
 static bool permute_view(int rank, const int64_t *dims, const int32_t *perm, enum ad_format from,
@@ -149,15 +159,14 @@ static bool permute_view(int rank, const int64_t *dims, const int32_t *perm, enu
     return in_place;
 }
 
-/* Fills value `to` with value `from` transposed by perm. */
-static int add_permute(struct ad_lowering *l, const char *type, int from, const int32_t *perm,
-                       int to)
+/* Fills value `to` with value `from`, which has these dims in the draft, transposed by perm. */
+static int add_permute(struct ad_lowering *l, const char *type, int from, int rank,
+                       const int64_t *dims, const int32_t *perm, int to)
 {
-    const struct ad_value *a = &l->values[from];
     int64_t view[AD_MAX_RANK] = {0};
     int32_t view_perm[AD_MAX_RANK] = {0};
-    int rank = a->rank;
-    if (permute_view(rank, a->dims, perm, a->format, l->values[to].format, view, view_perm))
+    if (permute_view(rank, dims, perm, l->values[from].format, l->values[to].format, view,
+                     view_perm))
         return ad_lower_reshape(l, from, to);
     struct ad_op *op = ad_lower_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, type, 1, &from, to);
     if (!op)
@@ -170,13 +179,14 @@ static int add_permute(struct ad_lowering *l, const char *type, int from, const 
 
 static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-/* Value `from`, of rank 4, in the other format. */
-static int convert(struct ad_lowering *l, int from, enum ad_format format)
+/* Value `from`, of these dims of rank 4 or 5 in the draft, in the other format. A result of rank 5
+ * has its name only as it is in the file. */
+static int convert(struct ad_lowering *l, const char *name, int from, int rank, const int64_t *dims,
+                   enum ad_format format)
 {
-    const struct ad_value *v = &l->values[from];
-    int to =
-        ad_lower_value(l, v->name, format == AD_NHWC ? ":nhwc" : ":nchw", v->rank, v->dims, format);
-    return to < 0 ? -1 : add_permute(l, "Layout", from, in_order, to);
+    const char *suffix = format == AD_NHWC ? ":nhwc" : rank == 5 ? "" : ":nchw";
+    int to = ad_lower_value(l, name, suffix, rank, dims, format);
+    return to < 0 ? -1 : add_permute(l, "Layout", from, rank, dims, in_order, to);
 }
 
 static int add_constant_value(struct ad_lowering *l, int v, int rank, enum ad_format format)
@@ -199,9 +209,11 @@ int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format)
     if (lowered->in[format] >= 0)
         return lowered->in[format];
     const struct ad_draft_value *d = &l->draft->values[v];
-    int out = d->constant ? add_constant_value(l, v, d->rank, format)
-                          : convert(l, lowered->in[format == AD_NHWC ? AD_PLAIN : AD_NHWC], format);
-    return lowered->in[format] = out;
+    int from = lowered->in[format == AD_NHWC ? AD_PLAIN : AD_NHWC];
+    if (d->constant)
+        return lowered->in[format] = add_constant_value(l, v, d->rank, format);
+    const char *name = d->rank == 5 ? d->name : l->values[from].name;
+    return lowered->in[format] = convert(l, name, from, d->rank, d->dims, format);
 }
 
 static enum ad_format format_of(const struct ad_lowering *l, int v)
@@ -223,7 +235,7 @@ static int get_nhwc_operand(struct ad_lowering *l, int v)
     int wide = from < 0 ? -1 : ad_lower_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
     if (wide < 0 || ad_lower_reshape(l, from, wide) < 0)
         return -1;
-    return convert(l, wide, AD_NHWC);
+    return convert(l, l->values[wide].name, wide, 4, dims, AD_NHWC);
 }
 
 /* --- operators --- */
@@ -255,17 +267,32 @@ static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, in
     return rows ? out : -1;
 }
 
-static bool lower_gap(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_gap(struct ad_lowering *l, const struct ad_draft_op *op, int in, int out)
 {
-    int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
     if (in >= 0 && l->values[in].box.h > 1 && l->values[in].box.w > 1)
         in = add_row_means(l, op, in);
-    int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_NHWC);
+    if (in >= 0 && out < 0)
+        out = ad_lower_result(l, op->output, AD_NHWC);
     struct ad_op *gap =
-        out < 0 ? NULL : ad_lower_op(l, op, AD_OP_GAP, op->name, op->type, 1, &in, out);
+        in < 0 || out < 0 ? NULL : ad_lower_op(l, op, AD_OP_GAP, op->name, op->type, 1, &in, out);
     if (gap)
         gap->window = (struct ad_window){0};
     return gap;
+}
+
+static bool lower_gap(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
+    return in >= 0 && ad_lower_gap(l, op, in, -1);
+}
+
+struct ad_draft_op ad_lower_bare(const struct ad_draft_op *op)
+{
+    struct ad_draft_op bare = *op;
+    bare.function = AD_FN_NONE;
+    bare.clamp_min = -INFINITY;
+    bare.clamp_max = INFINITY;
+    return bare;
 }
 
 /* Whether one window covers the map exactly: some exporters write the global mean so. */
@@ -289,19 +316,31 @@ static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
     return !op->bias || conv->bias >= 0;
 }
 
+/* Numbers by channel for every depth. NULL without memory. */
+static double *repeated(struct ad_lowering *l, double *numbers, int64_t rows, int64_t depth)
+{
+    double *all = ad_arena_alloc(&l->draft->arena, (size_t)(rows * depth), sizeof *all);
+    for (int64_t i = 0; all && i < rows * depth; i++)
+        all[i] = numbers[i % rows];
+    return all;
+}
+
 /* A per-channel affine map as a depthwise convolution of one tap. */
 static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    int64_t channels = l->draft->values[op->inputs[0]].dims[1];
+    const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
+    int64_t rows = d->dims[1], depth = d->rank == 5 ? d->dims[2] : 1;
+    double *scale = repeated(l, op->scale, rows, depth);
+    double *bias = op->bias ? repeated(l, op->bias, rows, depth) : NULL;
     struct ad_op *conv = ad_lower_simple(l, op, AD_OP_CONV, AD_NHWC);
-    if (!conv)
-        return false;
+    if (!conv || !scale || (op->bias && !bias))
+        return conv ? no_memory(l, op->name) >= 0 : false;
     conv->window = (struct ad_window){.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
-    conv->groups = (int32_t)channels;
-    conv->weight = ad_lower_rows(l, op->name, ":scale", channels, op->scale, 1);
-    if (conv->weight >= 0 && op->bias)
-        conv->bias = ad_lower_rows(l, op->name, ":bias", channels, op->bias, 0);
-    return conv->weight >= 0 && (!op->bias || conv->bias >= 0);
+    conv->groups = (int32_t)(rows * depth);
+    conv->weight = ad_lower_rows(l, op->name, ":scale", rows * depth, scale, 1);
+    if (conv->weight >= 0 && bias)
+        conv->bias = ad_lower_rows(l, op->name, ":bias", rows * depth, bias, 0);
+    return conv->weight >= 0 && (!bias || conv->bias >= 0);
 }
 
 /* A constant value of dims 1 x rows x 1 ... for a PLAIN operand. */
@@ -325,7 +364,7 @@ static int row_operand(struct ad_lowering *l, const char *name, const char *suff
 static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
-    if (d->rank == 4)
+    if (d->rank == 4 || (d->rank == 5 && op->rows * d->dims[2] <= MOST_REPEATED))
         return lower_as_depthwise(l, op);
     int x[2] = {ad_lower_get(l, op->inputs[0], AD_PLAIN), -1}, y[2];
     if (x[0] >= 0)
@@ -341,15 +380,18 @@ static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *values = l->draft->values;
     int v = op->inputs[0], in = -1;
-    int64_t c = values[v].dims[1], hw = 1;
+    int64_t c = values[v].dims[1], depth = 1, hw = 1;
     const struct ad_draft_op *before = values[v].producer;
     const struct ad_draft_value *map =
         before && before->kind == AD_D_RESHAPE ? &values[before->inputs[0]] : NULL;
-    if (map && map->rank == 4 && map->dims[0] == values[v].dims[0] &&
-        format_of(l, before->inputs[0]) == AD_NHWC) { /* Flatten of a feature map */
+    bool flat = map && map->dims[0] == values[v].dims[0] &&
+                format_of(l, before->inputs[0]) == AD_NHWC &&
+                (map->rank == 4 || !op->weight_transposed || map->dims[2] == 1);
+    if (flat) { /* Flatten of a feature map */
         in = ad_lower_get(l, before->inputs[0], AD_NHWC);
         c = map->dims[1];
-        hw = map->dims[2] * map->dims[3];
+        depth = map->rank == 5 ? map->dims[2] : 1;
+        hw = map->dims[map->rank - 2] * map->dims[map->rank - 1];
     } else {
         in = ad_lower_get(l, v, AD_PLAIN);
     }
@@ -358,7 +400,7 @@ static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
         out < 0 ? NULL : ad_lower_op(l, op, AD_OP_FC, op->name, op->type, 1, &in, out);
     if (!fc)
         return false;
-    fc->weight = ad_lower_matrix(l, op, c, hw);
+    fc->weight = ad_lower_matrix(l, op, c, depth, hw);
     if (fc->weight >= 0 && op->bias)
         fc->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
     return fc->weight >= 0 && (!op->bias || fc->bias >= 0);
@@ -390,12 +432,17 @@ static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *o
 {
     enum ad_format format = AD_PLAIN;
     int in[2];
+    int rank = l->draft->values[op->output].rank;
     for (int k = 0; k < 2; k++)
-        if (format_of(l, op->inputs[k]) == AD_NHWC && l->draft->values[op->output].rank == 4)
+        if (format_of(l, op->inputs[k]) == AD_NHWC && (rank == 4 || rank == 5))
             format = AD_NHWC;
+    for (int k = 0; k < 2 && rank == 5; k++)
+        if (!ad_lower_fits_depth(l, op->inputs[k], op->output))
+            format = AD_PLAIN;
     for (int k = 0; k < 2; k++) {
-        in[k] = format == AD_NHWC ? get_nhwc_operand(l, op->inputs[k])
-                                  : ad_lower_get(l, op->inputs[k], AD_PLAIN);
+        in[k] = format == AD_PLAIN ? ad_lower_get(l, op->inputs[k], AD_PLAIN)
+                : rank == 5        ? ad_lower_operand_depth(l, op->inputs[k], op->output)
+                                   : get_nhwc_operand(l, op->inputs[k]);
         if (in[k] < 0)
             return false;
     }
@@ -406,7 +453,8 @@ static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *o
 static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
-    enum ad_format format = d->rank == 4 && op->axis == 1 ? AD_NHWC : AD_PLAIN;
+    bool channels = (d->rank == 4 && op->axis == 1) || (d->rank == 5 && op->axis == 2);
+    enum ad_format format = channels ? AD_NHWC : AD_PLAIN;
     int *in = ad_arena_alloc(&l->draft->arena, (size_t)op->ninputs, sizeof *in);
     if (!in)
         return no_memory(l, "operands") >= 0;
@@ -452,13 +500,26 @@ static bool lower_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
         to = AD_PLAIN;
     int in = ad_lower_get(l, op->inputs[0], from);
     int out = in < 0 ? -1 : ad_lower_result(l, op->output, to);
-    return out >= 0 && add_permute(l, op->type, in, op->perm, out) >= 0;
+    return out >= 0 && add_permute(l, op->type, in, d->rank, d->dims, op->perm, out) >= 0;
+}
+
+/* Whether a map of one depth gets or loses this dimension. */
+static bool is_same_map(const struct ad_draft_value *a, const struct ad_draft_value *b)
+{
+    const struct ad_draft_value *deep = a->rank == 5 ? a : b, *flat = a->rank == 5 ? b : a;
+    return deep->rank == 5 && flat->rank == 4 && deep->dims[2] == 1 &&
+           memcmp(deep->dims, flat->dims, 2 * sizeof *flat->dims) == 0 &&
+           memcmp(deep->dims + 3, flat->dims + 2, 2 * sizeof *flat->dims) == 0;
 }
 
 static bool lower_reshape(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    int in = ad_lower_get(l, op->inputs[0], AD_PLAIN);
-    int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_PLAIN);
+    const struct ad_draft_value *values = l->draft->values;
+    bool maps = format_of(l, op->inputs[0]) == AD_NHWC &&
+                is_same_map(&values[op->inputs[0]], &values[op->output]);
+    enum ad_format format = maps ? AD_NHWC : AD_PLAIN;
+    int in = ad_lower_get(l, op->inputs[0], format);
+    int out = in < 0 ? -1 : ad_lower_result(l, op->output, format);
     return out >= 0 && ad_lower_reshape(l, in, out) >= 0;
 }
 
@@ -466,7 +527,7 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     switch (op->kind) {
     case AD_D_CONV:
-        return lower_conv(l, op);
+        return op->depth.k ? ad_lower_conv_depth(l, op) : lower_conv(l, op);
     case AD_D_CONV_TRANSPOSE:
         return ad_lower_conv_transpose(l, op);
     case AD_D_DEPTH_TO_SPACE:
@@ -474,12 +535,16 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_SHUFFLE:
         return ad_lower_shuffle(l, op);
     case AD_D_MAXPOOL:
-        return ad_lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC);
+        return op->depth.k ? ad_lower_maxpool_depth(l, op)
+                           : ad_lower_simple(l, op, AD_OP_MAXPOOL, AD_NHWC) != NULL;
     case AD_D_AVGPOOL:
+        if (op->depth.k)
+            return ad_lower_means_depth(l, op);
         return is_global(l, op) ? lower_gap(l, op)
                                 : ad_lower_simple(l, op, AD_OP_AVGPOOL, AD_NHWC) != NULL;
     case AD_D_GAP:
-        return lower_gap(l, op);
+        return l->draft->values[op->inputs[0]].rank == 5 ? ad_lower_means_depth(l, op)
+                                                         : lower_gap(l, op);
     case AD_D_FC:
         return lower_fc(l, op);
     case AD_D_ADD:
@@ -648,7 +713,9 @@ static bool finish(struct ad_lowering *l)
         ok = ok && r.live[i] && r.number[i];
     }
     for (int i = 0; ok && i < d->noutputs; i++)
-        outputs[i] = l->lowered[d->outputs[i]].in[format_of(l, d->outputs[i])];
+        outputs[i] =
+            l->lowered[d->outputs[i]]
+                .in[d->values[d->outputs[i]].rank == 5 ? AD_PLAIN : format_of(l, d->outputs[i])];
     if (ok)
         mark_live(l, outputs, r.live[0], r.live[1], r.live[2]);
     ok = ok && copy_live(l, &r, outputs) && copy_metadata(l);
@@ -685,6 +752,9 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
     ok = ok && lower_inputs(&l);
     for (size_t i = 0; ok && i < draft->nops; i++)
         ok = draft->ops[i]->dead || lower_op(&l, draft->ops[i]);
+    for (int i = 0; ok && i < draft->noutputs; i++) /* depths are no channels out there */
+        if (draft->values[draft->outputs[i]].rank == 5)
+            ok = ad_lower_get(&l, draft->outputs[i], AD_PLAIN) >= 0;
     ok = ok && finish(&l);
     if (!ok)
         status = ad_error_set(err, local.status, "%s", local.message);

@@ -24,48 +24,101 @@ static struct transposed transposed_axis(int64_t k, int64_t s, int64_t d, int64_
     return t;
 }
 
+/* The axes of a transposed convolution, with the weights that all depths share. */
+struct blocks {
+    struct transposed d, h, w;
+    bool major; /* groups want their outputs together; else pixels do */
+    int weight, bias;
+};
+
+/* A block of depths from the maps that reach it (all of them in rank 4): value `out`. */
+static bool add_blocks(struct ad_lowering *l, const struct ad_draft_op *op, const struct blocks *b,
+                       int from, int out)
+{
+    const struct ad_window *w = &op->window;
+    const struct ad_box in = l->values[from].box;
+    const struct ad_draft_op bare = ad_lower_bare(op);
+    const int64_t dims[4] = {in.n, l->values[out].box.c * w->sh * w->sw, b->h.blocks, b->w.blocks};
+    int wide = ad_lower_value(l, l->values[out].name, ":blocks", 4, dims, AD_NHWC);
+    struct ad_op *conv =
+        wide < 0 ? NULL : ad_lower_op(l, &bare, AD_OP_CONV, op->name, op->type, 1, &from, wide);
+    if (!conv)
+        return false;
+    int32_t below = (int32_t)(b->h.blocks - in.h - b->h.lead + b->h.taps - 1);
+    int32_t right = (int32_t)(b->w.blocks - in.w - b->w.lead + b->w.taps - 1);
+    conv->window =
+        (struct ad_window){(int32_t)b->h.taps, (int32_t)b->w.taps, 1,     1,     1,     1,
+                           (int32_t)b->h.lead, (int32_t)b->w.lead, below, right, below, right};
+    conv->weight = b->weight;
+    conv->bias = b->bias;
+    struct ad_op *space =
+        ad_lower_op(l, op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, out);
+    if (!space)
+        return false;
+    space->groups = 1;
+    space->channel_major = b->major;
+    space->window = (struct ad_window){
+        .sh = w->sh, .sw = w->sw, .pt = (int32_t)b->h.crop, .pl = (int32_t)b->w.crop};
+    return true;
+}
+
+/* Block by block of depths: the input's depths that reach it, a transposed convolution of the maps,
+ * and the depths of the blocks in a row, cropped. */
+static bool blocks_of_depth(struct ad_lowering *l, const struct ad_draft_op *op,
+                            const struct blocks *b, int from)
+{
+    const struct ad_draft_value in = l->draft->values[op->inputs[0]];
+    const struct ad_draft_value out = l->draft->values[op->output];
+    int64_t c = in.dims[1], sd = op->depth.s, groups = op->groups;
+    const int64_t dims[4] = {in.dims[0], op->rows * sd, out.dims[3], out.dims[4]};
+    int64_t all_dims[4] = {in.dims[0], op->rows * sd * b->d.blocks, out.dims[3], out.dims[4]};
+    int *parts = ad_arena_alloc(&l->draft->arena, (size_t)b->d.blocks, sizeof *parts);
+    if (!parts)
+        return ad_error_memory(l->err, "blocks", (size_t)b->d.blocks) == ADAPS_OK;
+    for (int64_t i = 0; i < b->d.blocks; i++) {
+        int taps = ad_lower_channels(l, out.name, from, (i - b->d.lead) * c, b->d.taps * c);
+        if (taps >= 0 && groups > 1)
+            taps = ad_lower_swap(l, out.name, taps, b->d.taps, groups, c / groups);
+        int one = taps < 0 ? -1 : ad_lower_value(l, out.name, ":block", 4, dims, AD_NHWC);
+        if (one < 0 || !add_blocks(l, op, b, taps, one))
+            return false;
+        parts[i] = b->major ? ad_lower_swap(l, out.name, one, op->rows, sd, 1) : one;
+        if (parts[i] < 0)
+            return false;
+    }
+    int all = ad_lower_value(l, out.name, ":depths", 4, all_dims, AD_NHWC);
+    if (all < 0 || !ad_lower_join(l, NULL, op->type, parts, b->d.blocks, all))
+        return false;
+    int cropped = ad_lower_channels(l, out.name, all, b->d.crop * op->rows, out.dims[2] * op->rows);
+    int result = cropped < 0 ? -1 : ad_lower_result(l, op->output, AD_NHWC);
+    return result >= 0 && ad_lower_reshape(l, cropped, result) >= 0;
+}
+
 bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
     const struct ad_draft_value out = l->draft->values[op->output];
     const struct ad_window *w = &op->window;
-    struct transposed h = transposed_axis(w->kh, w->sh, w->dh, w->pt, in.dims[2], out.dims[2]);
-    struct transposed v = transposed_axis(w->kw, w->sw, w->dw, w->pl, in.dims[3], out.dims[3]);
-    int64_t places = (int64_t)w->sh * w->sw;
-    int64_t dims[4] = {in.dims[0], op->rows * places, h.blocks, v.blocks};
-    bool major = op->groups > 1; /* groups want their outputs together; else pixels do */
-    struct ad_draft_op plain = *op;
-    plain.function = AD_FN_NONE;
-    plain.clamp_min = -INFINITY;
-    plain.clamp_max = INFINITY;
+    const struct ad_depth *d = &op->depth;
+    int y = in.rank - 2, x = in.rank - 1;
+    struct blocks b = {
+        .d = d->k ? transposed_axis(d->k, d->s, d->d, d->front, in.dims[2], out.dims[2])
+                  : (struct transposed){.taps = 1, .blocks = 1},
+        .h = transposed_axis(w->kh, w->sh, w->dh, w->pt, in.dims[y], out.dims[y]),
+        .w = transposed_axis(w->kw, w->sw, w->dw, w->pl, in.dims[x], out.dims[x]),
+        .major = op->groups > 1,
+        .bias = -1};
+    const struct ad_block_taps taps = {b.d.taps, b.h.taps, b.w.taps};
     int from = ad_lower_get(l, op->inputs[0], AD_NHWC);
-    int wide = from < 0 ? -1 : ad_lower_value(l, out.name, ":blocks", 4, dims, AD_NHWC);
-    struct ad_op *conv =
-        wide < 0 ? NULL : ad_lower_op(l, &plain, AD_OP_CONV, op->name, op->type, 1, &from, wide);
-    if (!conv)
+    b.weight = from < 0 ? -1 : ad_lower_transposed(l, op, &taps, b.major);
+    if (b.weight >= 0 && op->bias)
+        b.bias = ad_lower_repeated(l, op, (int64_t)w->sh * w->sw * (d->k ? d->s : 1), b.major);
+    if (b.weight < 0 || (op->bias && b.bias < 0))
         return false;
-    int32_t behind_h = (int32_t)(h.blocks - in.dims[2] - h.lead + h.taps - 1);
-    int32_t behind_v = (int32_t)(v.blocks - in.dims[3] - v.lead + v.taps - 1);
-    conv->window = (struct ad_window){
-        (int32_t)h.taps, (int32_t)v.taps, 1,        1,        1,        1,
-        (int32_t)h.lead, (int32_t)v.lead, behind_h, behind_v, behind_h, behind_v};
-    int weight = ad_lower_transposed(l, op, h.taps, v.taps, major);
-    int bias = op->bias && weight >= 0 ? ad_lower_repeated(l, op, places, major) : -1;
-    int result =
-        weight < 0 || (op->bias && bias < 0) ? -1 : ad_lower_result(l, op->output, AD_NHWC);
-    conv = &l->ops[l->nops - 1];
-    conv->weight = weight;
-    conv->bias = bias;
-    struct ad_op *space =
-        result < 0 ? NULL
-                   : ad_lower_op(l, op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, result);
-    if (!space)
-        return false;
-    space->groups = 1;
-    space->channel_major = major;
-    space->window =
-        (struct ad_window){.sh = w->sh, .sw = w->sw, .pt = (int32_t)h.crop, .pl = (int32_t)v.crop};
-    return true;
+    if (d->k)
+        return blocks_of_depth(l, op, &b, from);
+    int result = ad_lower_result(l, op->output, AD_NHWC);
+    return result >= 0 && add_blocks(l, op, &b, from, result);
 }
 
 bool ad_lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op)
@@ -108,8 +161,7 @@ static struct ad_op *add_resample(struct ad_lowering *l, const struct ad_draft_o
                                            .cubic = op->cubic,
                                            .exclude_outside = op->exclude_outside};
     for (int i = 0; i < 3; i++)
-        r->resampling.axis[i] =
-            axes[i] < 0 ? (struct ad_positions){1, 0, 1} : op->positions[axes[i]];
+        r->resampling.axis[i] = axes[i] < 0 ? ad_in_place : op->positions[axes[i]];
     return r;
 }
 
@@ -127,7 +179,7 @@ static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int
                         int64_t *dims, int i, bool last, int to)
 {
     static const int columns[3] = {-1, 0, -1};
-    struct ad_draft_op one = *op;
+    struct ad_draft_op one = last ? *op : ad_lower_bare(op);
     const char *name = l->values[to].name;
     int64_t map[4] = {1, 1, 1, dims[i]};
     for (int k = 0; k < rank; k++)
@@ -138,24 +190,30 @@ static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int
     dims[i] = map[3] = l->draft->values[op->output].dims[i];
     int done = ad_lower_value(l, name, ":resampled", 4, map, AD_NHWC);
     one.positions[0] = op->positions[i];
-    if (!last) {
-        one.function = AD_FN_NONE;
-        one.clamp_min = -INFINITY;
-        one.clamp_max = INFINITY;
-    }
     return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
 }
 
-/* Rank 4 without a change of the batch as it is; else dim by dim. */
+/* Rank 4 without a change of the batch as it is, and rank 5 where depths stay whole; else dim by
+ * dim.
+ */
 bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
 {
-    static const int nhwc[3] = {2, 3, 1};
+    static const int nhwc[3] = {2, 3, 1}, dhw[3] = {3, 4, 2};
     const struct ad_draft_value d = l->draft->values[op->inputs[0]];
     bool mixes = op->method >= AD_METHOD_LINEAR;
     if (d.rank == 4 && !positions_move(l, op, 0) && !(mixes && positions_move(l, op, 1))) {
         int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
         int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_NHWC);
         return out >= 0 && add_resample(l, op, in, out, nhwc);
+    }
+    const struct ad_positions *depth = &op->positions[2];
+    if (d.rank == 5 && !mixes && !positions_move(l, op, 0) && !positions_move(l, op, 1) &&
+        op->edge == AD_EDGE_FILL && depth->step == 1 && depth->unit == 1) {
+        struct ad_draft_op maps = *op; /* depths are runs of channels */
+        maps.positions[2].start *= d.dims[1];
+        int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
+        int out = in < 0 ? -1 : ad_lower_result(l, op->output, AD_NHWC);
+        return out >= 0 && add_resample(l, &maps, in, out, dhw);
     }
     int64_t dims[AD_MAX_RANK];
     memcpy(dims, d.dims, sizeof dims);
@@ -176,7 +234,7 @@ bool ad_lower_pad(struct ad_lowering *l, const struct ad_draft_op *op)
     static const int nhwc[3] = {2, 3, 1};
     struct ad_draft_op pad = *op;
     for (int i = 0; i < 4; i++)
-        pad.positions[i] = (struct ad_positions){1, 0, 1};
+        pad.positions[i] = ad_in_place;
     pad.positions[2].start = -op->window.pt;
     pad.positions[3].start = -op->window.pl;
     int in = ad_lower_get(l, op->inputs[0], AD_NHWC);

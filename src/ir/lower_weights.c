@@ -48,7 +48,8 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
     bool stored = k->proto && ad_onnx_tensor_stored(l->draft->model, k->proto, &recipe->stored);
     float *to;
     if (stored && !k->tensor.f) {
-        int w = add_weight(l, v->name, recipe->rows, recipe->outer * recipe->inner);
+        int w =
+            add_weight(l, v->name, recipe->rows, recipe->outer * recipe->middle * recipe->inner);
         if (w >= 0 && !(l->weights[w].recipe = ad_recipe_copy(recipe))) {
             ad_error_memory(l->err, v->name, sizeof *recipe);
             return -1;
@@ -56,9 +57,9 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
         return w;
     }
     recipe->numbers = floats_of(l, value);
-    int w = recipe->numbers
-                ? ad_lower_weight(l, v->name, recipe->rows, recipe->outer * recipe->inner, &to)
-                : -1;
+    int w = recipe->numbers ? ad_lower_weight(l, v->name, recipe->rows,
+                                              recipe->outer * recipe->middle * recipe->inner, &to)
+                            : -1;
     if (w >= 0 && ad_recipe_read(recipe, 0, recipe->rows, to, l->err) != ADAPS_OK)
         return -1;
     return w;
@@ -67,55 +68,69 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
 int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *v = &l->draft->values[op->weight];
-    int64_t depth = v->dims[1], taps = v->dims[2] * v->dims[3];
+    int64_t channels = v->dims[1], depth = v->rank == 5 ? v->dims[2] : 1;
+    int64_t taps = v->dims[v->rank - 2] * v->dims[v->rank - 1];
     struct ad_recipe recipe = {.rows = op->rows,
                                .outer = taps,
-                               .inner = depth,
-                               .row_step = taps * depth,
+                               .middle = depth,
+                               .inner = channels,
+                               .row_step = taps * depth * channels,
                                .outer_step = 1,
-                               .inner_step = taps,
+                               .middle_step = taps,
+                               .inner_step = taps * depth,
                                .scale = op->scale};
     return lower_recipe(l, op->weight, &recipe);
 }
 
-/* The filters of one output and one place (row r, column q of its block) to `to`. */
-static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value *v,
-                       const float *from, int64_t o, int64_t r, int64_t q, int64_t taps_h,
-                       int64_t taps_w, float *to)
+/* Of the filters of a CONV_TRANSPOSE, the tap at place `at` of so many that stand `d` apart; -1
+ * where there is none. */
+static int64_t tap_at(int64_t at, int64_t d, int64_t count)
 {
-    const struct ad_window *w = &op->window;
-    int64_t per_group = v->dims[1], depth = v->dims[0] / op->groups;
-    int64_t first = o / per_group * depth, area = v->dims[2] * v->dims[3];
-    double scale = op->scale ? op->scale[o] : 1;
-    for (int64_t i = 0; i < taps_h; i++)
-        for (int64_t k = 0; k < taps_w; k++) {
-            int64_t y = w->sh * (taps_h - 1 - i) + r, x = w->sw * (taps_w - 1 - k) + q;
-            bool there = y % w->dh == 0 && x % w->dw == 0 && y / w->dh < v->dims[2] &&
-                         x / w->dw < v->dims[3];
-            int64_t tap = there ? y / w->dh * v->dims[3] + x / w->dw : 0;
-            for (int64_t c = 0; c < depth; c++)
-                *to++ =
-                    there
-                        ? (float)(scale *
-                                  (double)
-                                      from[((first + c) * per_group + o % per_group) * area + tap])
-                        : 0;
-        }
+    return at % d == 0 && at / d < count ? at / d : -1;
 }
 
-int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op, int64_t taps_h,
-                        int64_t taps_w, bool major)
+/* The filters of one output and one place (depth p, row r, column q of its block) to `to`. */
+static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value *v,
+                       const float *from, int64_t o, const int64_t place[3],
+                       const struct ad_block_taps *t, float *to)
+{
+    const struct ad_window *w = &op->window;
+    bool deep = v->rank == 5;
+    int64_t kd = deep ? v->dims[2] : 1, kh = v->dims[v->rank - 2], kw = v->dims[v->rank - 1];
+    int64_t per_group = v->dims[1], channels = v->dims[0] / op->groups;
+    int64_t first = o / per_group * channels, volume = kd * kh * kw;
+    double scale = op->scale ? op->scale[o] : 1;
+    for (int64_t i = 0; i < t->h; i++)
+        for (int64_t k = 0; k < t->w; k++)
+            for (int64_t m = 0; m < t->d; m++) {
+                int64_t y = tap_at(w->sh * (t->h - 1 - i) + place[1], w->dh, kh);
+                int64_t x = tap_at(w->sw * (t->w - 1 - k) + place[2], w->dw, kw);
+                int64_t z =
+                    deep ? tap_at(op->depth.s * (t->d - 1 - m) + place[0], op->depth.d, kd) : 0;
+                bool there = x >= 0 && y >= 0 && z >= 0;
+                const float *tap = from + (there ? (z * kh + y) * kw + x : 0);
+                for (int64_t c = 0; c < channels; c++) {
+                    int64_t at = ((first + c) * per_group + o % per_group) * volume;
+                    *to++ = there ? (float)(scale * (double)tap[at]) : 0;
+                }
+            }
+}
+
+int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op,
+                        const struct ad_block_taps *taps, bool major)
 {
     const struct ad_draft_value v = l->draft->values[op->weight];
-    int64_t places = (int64_t)op->window.sh * op->window.sw;
-    int64_t row = taps_h * taps_w * (v.dims[0] / op->groups);
+    int64_t sd = op->depth.k ? op->depth.s : 1, sh = op->window.sh, sw = op->window.sw;
+    int64_t places = sd * sh * sw, row = taps->h * taps->w * taps->d * (v.dims[0] / op->groups);
     const float *from = floats_of(l, op->weight);
     float *to;
     int weight = from ? ad_lower_weight(l, v.name, op->rows * places, row, &to) : -1;
     for (int64_t o = 0; o < op->rows && weight >= 0; o++)
-        for (int64_t place = 0; place < places; place++)
-            fill_place(op, &v, from, o, place / op->window.sw, place % op->window.sw, taps_h,
-                       taps_w, to + (major ? o * places + place : place * op->rows + o) * row);
+        for (int64_t k = 0; k < places; k++) {
+            const int64_t place[3] = {k % sd, k / sd / sw, k / sd % sw};
+            int64_t at = major ? (o * sd + place[0]) * sh * sw + k / sd : k * op->rows + o;
+            fill_place(op, &v, from, o, place, taps, to + at * row);
+        }
     return weight;
 }
 
@@ -129,15 +144,18 @@ int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64
     return weight;
 }
 
-int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t hw)
+int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
+                    int64_t hw)
 {
     int64_t step = op->weight_transposed ? op->rows : 1;
     struct ad_recipe recipe = {.rows = op->rows,
                                .outer = hw,
+                               .middle = d,
                                .inner = c,
-                               .row_step = op->weight_transposed ? 1 : c * hw,
+                               .row_step = op->weight_transposed ? 1 : c * d * hw,
                                .outer_step = step,
-                               .inner_step = step * hw,
+                               .middle_step = step * hw,
+                               .inner_step = step * d * hw,
                                .scale = op->scale};
     return lower_recipe(l, op->weight, &recipe);
 }
@@ -180,5 +198,28 @@ int ad_lower_constant(struct ad_lowering *l, int value, int rank, enum ad_format
         for (int64_t c = 0; c < d[1]; c++)
             for (int64_t p = 0; p < hw; p++)
                 to[(n * hw + p) * d[1] + c] = *from++;
+    return w;
+}
+
+int ad_lower_stretched(struct ad_lowering *l, int value, const int64_t dims[5])
+{
+    const struct ad_draft_value *v = &l->draft->values[value];
+    const float *from = floats_of(l, value);
+    int64_t step[5] = {0}, size = 1;
+    float *to;
+    for (int i = v->rank - 1; i >= 0; i--) {
+        step[i + 5 - v->rank] = v->dims[i] == 1 ? 0 : size;
+        size *= v->dims[i];
+    }
+    int w =
+        from ? ad_lower_weight(l, v->name, 1, dims[0] * dims[1] * dims[2] * dims[3] * dims[4], &to)
+             : -1;
+    for (int64_t n = 0; n < dims[0] && w >= 0; n++)
+        for (int64_t y = 0; y < dims[3]; y++)
+            for (int64_t x = 0; x < dims[4]; x++)
+                for (int64_t k = 0; k < dims[2]; k++)
+                    for (int64_t c = 0; c < dims[1]; c++)
+                        *to++ = from[n * step[0] + c * step[1] + k * step[2] + y * step[3] +
+                                     x * step[4]];
     return w;
 }

@@ -36,6 +36,11 @@ void ad_recipe_free(struct ad_recipe *recipe)
     ad_free(recipe);
 }
 
+static int64_t row_elements(const struct ad_recipe *r)
+{
+    return r->outer * r->middle * r->inner;
+}
+
 /* Elements [first, first + count) of the tensor. */
 static enum adaps_status read_tensor(const struct ad_recipe *r, int64_t first, int64_t count,
                                      float *to, struct adaps_error *err)
@@ -50,9 +55,10 @@ static enum adaps_status read_tensor(const struct ad_recipe *r, int64_t first, i
 static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                    struct adaps_error *err)
 {
-    int64_t row = r->outer * r->inner, most = (int64_t)(SCRATCH_BYTES / sizeof *to) / row;
+    int64_t row = row_elements(r), most = (int64_t)(SCRATCH_BYTES / sizeof *to) / row;
     enum adaps_status status = ADAPS_OK;
-    if ((r->outer == 1 && r->inner_step == 1) || (r->inner == 1 && r->outer_step == 1))
+    if (r->middle == 1 &&
+        ((r->outer == 1 && r->inner_step == 1) || (r->inner == 1 && r->outer_step == 1)))
         return read_tensor(r, r0 * row, (r1 - r0) * row, to, err);
     most = most < 1 ? 1 : most < r1 - r0 ? most : r1 - r0;
     float *scratch = ad_realloc(NULL, (size_t)(most * row), sizeof *scratch);
@@ -63,8 +69,10 @@ static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_
         status = read_tensor(r, first * row, n * row, scratch, err);
         for (int64_t o = 0; o < n && status == ADAPS_OK; o++)
             for (int64_t a = 0; a < r->outer; a++)
-                for (int64_t b = 0; b < r->inner; b++)
-                    *to++ = scratch[o * row + a * r->outer_step + b * r->inner_step];
+                for (int64_t m = 0; m < r->middle; m++)
+                    for (int64_t b = 0; b < r->inner; b++)
+                        *to++ = scratch[o * row + a * r->outer_step + m * r->middle_step +
+                                        b * r->inner_step];
     }
     ad_free(scratch);
     return status;
@@ -74,7 +82,7 @@ static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_
 static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                      struct adaps_error *err)
 {
-    int64_t row = r->outer * r->inner, n = r1 - r0, place[STRIPS];
+    int64_t row = row_elements(r), n = r1 - r0, place[STRIPS];
     enum adaps_status status = ADAPS_OK;
     float *scratch = ad_realloc(NULL, (size_t)n * STRIPS, sizeof *scratch);
     if (!scratch)
@@ -97,7 +105,7 @@ static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int6
 enum adaps_status ad_recipe_read(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                  struct adaps_error *err)
 {
-    int64_t row = r->outer * r->inner;
+    int64_t row = row_elements(r);
     enum adaps_status status =
         r->row_step == row ? read_rows(r, r0, r1, to, err) : read_strips(r, r0, r1, to, err);
     if (status == ADAPS_OK && !r->numbers)

@@ -6,13 +6,13 @@
 #include "ir/graph.h"
 #include "onnx/model.h"
 
-/* How a weight is made of a tensor: its element (o, a, b), in this order in memory, is the tensor's
- * element o * row_step + a * outer_step + b * inner_step, times scale[o]. Either the rows lie one
- * after the other in the tensor, or they are interleaved: row_step = 1, the others multiples of
- * rows. */
+/* How a weight is made of a tensor: its element (o, a, m, b), in this order in memory, is the
+ * tensor's element o * row_step + a * outer_step + m * middle_step + b * inner_step, times
+ * scale[o]. Either the rows lie one after the other in the tensor, or they are interleaved:
+ * row_step = 1, middle = 1, the others multiples of rows. */
 struct ad_recipe {
-    int64_t rows, outer, inner;
-    int64_t row_step, outer_step, inner_step;
+    int64_t rows, outer, middle, inner;
+    int64_t row_step, outer_step, middle_step, inner_step;
     const double *scale;  /* one per row; NULL: 1 */
     const float *numbers; /* the tensor; NULL: it is in the file */
     struct ad_onnx_stored stored;
@@ -23,8 +23,8 @@ struct ad_recipe {
 struct ad_recipe *ad_recipe_copy(const struct ad_recipe *recipe);
 void ad_recipe_free(struct ad_recipe *recipe); /* NULL is fine */
 
-/* Rows [r0, r1), of outer * inner floats each, to `to`. ADAPS_EINPUT: the file could not be read,
- * or has changed. */
+/* Rows [r0, r1), of outer * middle * inner floats each, to `to`. ADAPS_EINPUT: the file could not
+ * be read, or has changed. */
 AD_MUST_CHECK enum adaps_status ad_recipe_read(const struct ad_recipe *recipe, int64_t r0,
                                                int64_t r1, float *to, struct adaps_error *err);
 
