@@ -278,6 +278,49 @@ static void pieces(struct mb *mb)
     mb_output(mb, "y");
 }
 
+/* Operators over a depth. */
+static void volumes(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(1, 2, 2, 5, 4));
+    mb_weights(mb, "w", MB_DIMS(4, 1, 2, 3, 3), NULL);
+    mb_weights(mb, "t", MB_DIMS(4, 1, 2, 2, 1), NULL);
+    mb_weights(mb, "v", MB_DIMS(2), NULL);
+    Onnx__NodeProto *conv = mb_node(mb, "Conv", "x,w", "c");
+    mb_int(mb, conv, "group", 2);
+    mb_ints(mb, conv, "pads", MB_DIMS(1, 1, 1, 0, 1, 1));
+    Onnx__NodeProto *pool = mb_node(mb, "MaxPool", "c", "p");
+    mb_ints(mb, pool, "kernel_shape", MB_DIMS(2, 2, 1));
+    mb_ints(mb, pool, "strides", MB_DIMS(2, 1, 1));
+    Onnx__NodeProto *transposed = mb_node(mb, "ConvTranspose", "p,t", "d");
+    mb_ints(mb, transposed, "strides", MB_DIMS(2, 1, 1));
+    mb_int(mb, transposed, "group", 2);
+    mb_ints(mb, mb_node(mb, "AveragePool", "d", "a"), "kernel_shape", MB_DIMS(2, 1, 2));
+    mb_int(mb, mb_node(mb, "Flatten", "a", "y"), "axis", 1);
+    mb_output(mb, "y");
+}
+
+/* A branch that a constant condition takes. */
+static void branch(struct mb *mb)
+{
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(1, 3, 4, 4));
+    mb_shape(mb, "axis", MB_DIMS(0));
+    mb_node(mb, "Shape", "x", "shape");
+    mb_node(mb, "Gather", "shape,axis", "size");
+    mb_shape(mb, "one", MB_DIMS(1));
+    mb_node(mb, "Equal", "size,one", "yes");
+    Onnx__NodeProto *node = mb_node(mb, "If", "yes", "q");
+    mb_branch_begin(mb);
+    mb_node(mb, "Relu", "x", "r");
+    mb_branch_end(mb, node, "then_branch", "r");
+    mb_branch_begin(mb);
+    mb_node(mb, "Neg", "x", "n");
+    mb_branch_end(mb, node, "else_branch", "n");
+    mb_node(mb, "Add", "q,x", "y");
+    mb_output(mb, "y");
+}
+
 /* Activations by name and spelled out, and both spellings of space-to-depth. */
 static void activations(struct mb *mb)
 {
@@ -420,6 +463,7 @@ static void make_networks(void)
         {"old-opset", old_opset, false},  {"constants", constants, false},
         {"opset-six", opset_six, false},  {"activations", activations, true},
         {"stored", stored, false},        {"pieces", pieces, true},
+        {"volumes", volumes, true},       {"branch", branch, false},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;

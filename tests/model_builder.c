@@ -188,6 +188,23 @@ void mb_attr_tensor(struct mb *mb, Onnx__NodeProto *node, const char *name,
     attribute(mb, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR)->t = tensor;
 }
 
+void mb_branch_begin(struct mb *mb)
+{
+    if (mb->depth == (int)(sizeof mb->outer / sizeof *mb->outer))
+        abort();
+    mb->outer[mb->depth++] = mb->proto->graph;
+    mb->proto->graph = make(mb, 1, sizeof *mb->proto->graph);
+    onnx__graph_proto__init(mb->proto->graph);
+}
+
+void mb_branch_end(struct mb *mb, Onnx__NodeProto *node, const char *name, const char *output)
+{
+    Onnx__GraphProto *branch = mb->proto->graph;
+    mb_output(mb, output);
+    mb->proto->graph = mb->outer[--mb->depth];
+    attribute(mb, node, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH)->g = branch;
+}
+
 static Onnx__TensorProto *tensor_of(struct mb *mb, const char *name, const int64_t *dims,
                                     int32_t type, size_t *count)
 {

@@ -16,6 +16,8 @@ struct mb {
     Onnx__ModelProto *proto;
     struct ad_onnx_model model; /* borrows proto; path is "test.onnx" */
     struct ad_rng rng;
+    Onnx__GraphProto *outer[8]; /* around the branch that is being built */
+    int depth;
 };
 
 void mb_init(struct mb *mb, int64_t opset);
@@ -33,6 +35,11 @@ void mb_string(struct mb *mb, Onnx__NodeProto *node, const char *name, const cha
 void mb_ints(struct mb *mb, Onnx__NodeProto *node, const char *name, const int64_t *list);
 void mb_attr_tensor(struct mb *mb, Onnx__NodeProto *node, const char *name,
                     Onnx__TensorProto *tensor);
+
+/* Nodes and initializers between these two belong to a branch of `node`, an attribute that is a
+ * graph with this output. They nest. */
+void mb_branch_begin(struct mb *mb);
+void mb_branch_end(struct mb *mb, Onnx__NodeProto *node, const char *attribute, const char *output);
 
 /* Tensors; data NULL gives random numbers in [-1, 1). Initializers are added to the graph. */
 Onnx__TensorProto *mb_floats(struct mb *mb, const char *name, const int64_t *dims,

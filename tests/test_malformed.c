@@ -312,6 +312,8 @@ static const struct {
     {"AveragePool", "deep", "kernel_shape=0,1,1", "attribute 'kernel_shape' holds 0"},
     {"GlobalAveragePool", "long", NULL, "factors: too many"},
     {"GlobalMaxPool", "long", NULL, "in one dimension is out of range"},
+    {"If", "x", NULL, "input 0 (condition), 'x', must be a constant"},
+    {"If", "minus", NULL, "a condition of 2 elements"},
     {"LRN", "deep", "size=3", "an input of rank 5"},
     {"ConvTranspose", "x,wt", "strides=64,65", "a stride of 65"},
     {"ConvTranspose", "x,wt", "group=4000000000", "does not divide"},

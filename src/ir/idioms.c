@@ -1,12 +1,16 @@
 /* What exporters write as several ops, found in a draft and replaced by the one that it stands for:
- *   clamp(x + c, 0, m) / m                  HardSigmoid (and with a product by 1 / m)
- *   x * HardSigmoid(x), x * clamp(x + c, 0, m) / m in either order     HardSwish
- *   x * Sigmoid(x)                          SiLU
- *   x * Tanh(Softplus(x))                   Mish
- *   x * (Erf(x / sqrt(2)) + 1) / 2          Gelu, the half at any of the factors
- *   Reshape, Transpose, ..., Reshape        SpaceToDepth, DepthToSpace (pixel shuffle) or a shuffle
- * of channels, when it moves the elements as that does The last op of an idiom becomes the new one;
- * the others are left to those who still read them. */
+ *
+ * - clamp(x + c, 0, m) / m, and with a product by 1 / m: HardSigmoid
+ * - x * HardSigmoid(x), x * clamp(x + c, 0, m) / m in either order: HardSwish
+ * - x * Sigmoid(x): SiLU
+ * - x * Tanh(Softplus(x)): Mish
+ * - x * (Erf(x / sqrt(2)) + 1) / 2, the half at any of the factors: Gelu
+ * - Reshape, Transpose, ..., Reshape: SpaceToDepth, DepthToSpace (pixel shuffle) or a shuffle of
+ *   channels, when it moves the elements as that does
+ * - x / (alpha * mean of x^2 over a window of channels + k)^beta, channels as a depth: LRN
+ *
+ * The last op of an idiom becomes the new one; the others are left to those who still read them.
+ */
 #include "ir/import_priv.h"
 
 #include <math.h>
@@ -186,6 +190,72 @@ static void match_gated(const struct search *s, struct ad_draft_op *op)
             continue;
         return;
     }
+}
+
+/* --- normalisation over neighbouring channels --- */
+
+/* Whether v is the squares of x as a depth, N x 1 x C x H x W, with zeros around it for a window of
+ * `size` channels in the middle. */
+static bool is_padded_square(const struct search *s, int v, int64_t size, int x)
+{
+    const struct ad_draft_value *in = &s->draft->values[x];
+    const struct ad_draft_op *pad = made_by(s, v, AD_D_RESAMPLE);
+    if (!pad || pad->edge != AD_EDGE_FILL || pad->fill != 0 || pad->method != AD_METHOD_FLOOR)
+        return false;
+    const int64_t want[] = {in->dims[0], 1, in->dims[1] + size - 1, in->dims[2], in->dims[3]};
+    for (int i = 0; i < 5; i++) {
+        const struct ad_positions *p = &pad->positions[i];
+        if (p->step != 1 || p->unit != 1 || p->start != (i == 2 ? -(size - 1) / 2 : 0) ||
+            s->draft->values[v].dims[i] != want[i])
+            return false;
+    }
+    const struct ad_draft_op *reshape = made_by(s, pad->inputs[0], AD_D_RESHAPE);
+    const struct ad_draft_op *square = reshape ? made_by(s, reshape->inputs[0], AD_D_MUL) : NULL;
+    return square && s->draft->values[pad->inputs[0]].rank == 5 && square->inputs[0] == x &&
+           square->inputs[1] == x;
+}
+
+/* v is (k + alpha * mean)^beta; *mean is of rank 4, for one reader. */
+static bool is_lrn_divisor(const struct search *s, int v, struct ad_draft_op *lrn, int *mean)
+{
+    double alpha, beta, k;
+    const struct ad_draft_op *power = made_by(s, v, AD_D_POW);
+    if (!power || !with_scalar(s, power, false, &v, &beta))
+        return false;
+    const struct ad_draft_op *sum = made_by(s, v, AD_D_ADD);
+    if (!sum || !with_scalar(s, sum, true, &v, &k))
+        return false;
+    const struct ad_draft_op *product = made_by(s, v, AD_D_MUL);
+    if (!product || !with_scalar(s, product, true, mean, &alpha))
+        return false;
+    lrn->lrn_alpha = (float)alpha;
+    lrn->lrn_beta = (float)beta;
+    lrn->lrn_bias = (float)k;
+    return isfinite(alpha) && isfinite(beta) && isfinite(k);
+}
+
+static void match_lrn(const struct search *s, struct ad_draft_op *op)
+{
+    int mean, x = op->inputs[0];
+    struct ad_draft_op lrn = *op;
+    if (s->draft->values[x].rank != 4 || !same_dims(s, x, op->output) ||
+        !is_lrn_divisor(s, op->inputs[1], &lrn, &mean))
+        return;
+    const struct ad_draft_op *reshape = made_by(s, mean, AD_D_RESHAPE);
+    const struct ad_draft_op *pool = reshape ? made_by(s, reshape->inputs[0], AD_D_AVGPOOL) : NULL;
+    if (!pool || !same_dims(s, mean, x))
+        return;
+    const struct ad_depth *d = &pool->depth;
+    const struct ad_window *w = &pool->window;
+    if (d->k < 1 || d->k % 2 == 0 || d->s != 1 || d->front || d->back || w->kh != 1 || w->kw != 1 ||
+        w->sh != 1 || w->sw != 1 || w->pt + w->pb + w->pl + w->pr != 0 ||
+        !is_padded_square(s, pool->inputs[0], d->k, x))
+        return;
+    lrn.kind = AD_D_LRN;
+    lrn.type = "LRN";
+    lrn.ninputs = 1;
+    lrn.lrn_size = d->k;
+    *op = lrn;
 }
 
 /* --- blocks of pixels, groups of channels --- */
@@ -398,8 +468,7 @@ void ad_draft_idioms(struct ad_draft *draft, const int *uses)
             continue;
         if (op->kind == AD_D_RESHAPE)
             match_moves(&s, op);
-        else if ((op->kind == AD_D_MUL || op->kind == AD_D_DIV) && !match_scaled(&s, op) &&
-                 op->kind == AD_D_MUL)
-            match_gated(&s, op);
+        else if ((op->kind == AD_D_MUL || op->kind == AD_D_DIV) && !match_scaled(&s, op))
+            (op->kind == AD_D_MUL ? match_gated : match_lrn)(&s, op);
     }
 }

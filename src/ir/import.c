@@ -50,6 +50,7 @@ static const struct operator_row operators[] = {
     {"HardSigmoid", ad_import_function, 6},
     {"HardSwish", ad_import_function, 14},
     {"Identity", ad_import_identity, 1},
+    {"If", ad_import_if, 1},
     {"InstanceNormalization", ad_import_instance_norm, 6},
     {"LRN", ad_import_lrn, 1},
     {"LayerNormalization", ad_import_layer_norm, 17},
@@ -157,9 +158,9 @@ static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error
     return ADAPS_OK;
 }
 
-static enum adaps_status import_node(struct ad_draft *d, int index, struct adaps_error *err)
+enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto, int index,
+                                struct adaps_error *err)
 {
-    const Onnx__NodeProto *proto = d->proto->node[index];
     struct ad_node node = {.draft = d,
                            .proto = proto,
                            .opset = d->model->opset,
@@ -288,7 +289,7 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
     if (status == ADAPS_OK)
         status = ad_draft_order(&draft, &order, &count, err);
     for (size_t i = 0; i < count && status == ADAPS_OK; i++)
-        status = import_node(&draft, order[i], err);
+        status = ad_draft_node(&draft, draft.proto->node[order[i]], order[i], err);
     if (status == ADAPS_OK)
         status = import_outputs(&draft, err);
     if (status == ADAPS_OK)

@@ -73,6 +73,19 @@ static enum adaps_status add_name(struct ad_draft *d, struct ad_name name, struc
         path, node_name(node), node->op_type, name.key, node_name(other), other->op_type);
 }
 
+enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int value,
+                                 struct adaps_error *err)
+{
+    struct ad_names *names = &node->draft->names;
+    struct ad_name *slot = slot_of(names, key);
+    if (slot->key && !slot->inner)
+        return ad_node_fail(node, err, "'%s' is defined in its branch and outside of it", key);
+    if (!slot->key && ++names->count > names->capacity / 2)
+        return ad_error_set(err, ADAPS_EINTERNAL, "too many names");
+    *slot = (struct ad_name){key, value, -1, 0, true};
+    return ADAPS_OK;
+}
+
 static enum adaps_status add_constant(struct ad_draft *d, const char *key, int rank,
                                       const int64_t *dims, struct ad_const constant,
                                       struct adaps_error *err)
@@ -249,6 +262,19 @@ static enum adaps_status check_dims(const struct ad_draft *d,
     return ADAPS_OK;
 }
 
+/* Names that the branches of an If may add, those of Ifs within them too. */
+static size_t count_inner(const Onnx__NodeProto *node, int depth)
+{
+    size_t count = 0;
+    for (int taken = 0; taken < 2 && depth > 0; taken++) {
+        const Onnx__GraphProto *g = ad_if_branch(node, taken);
+        count += g ? g->n_initializer : 0;
+        for (size_t i = 0; g && i < g->n_node; i++)
+            count += g->node[i]->n_output + count_inner(g->node[i], depth - 1);
+    }
+    return count;
+}
+
 enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_options *options,
                                     struct adaps_error *err)
 {
@@ -257,7 +283,7 @@ enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_o
     if (g->n_node > INT32_MAX || g->n_input > INT32_MAX)
         return ad_error_set(err, ADAPS_EINPUT, "%s: too many nodes or inputs", d->model->path);
     for (size_t i = 0; i < g->n_node; i++)
-        count += g->node[i]->n_output;
+        count += g->node[i]->n_output + count_inner(g->node[i], AD_MAX_BRANCHES);
     d->inputs = ad_arena_alloc(&d->arena, g->n_input + 1, sizeof *d->inputs);
     if (!names_init(d, count) || !d->inputs)
         return ad_error_memory(err, "names", count * sizeof *d->names.slots);
@@ -270,7 +296,7 @@ enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_o
         status = check_dims(d, options, err);
     for (size_t i = 0; i < g->n_node && status == ADAPS_OK; i++)
         for (size_t k = 0; k < g->node[i]->n_output && status == ADAPS_OK; k++) {
-            struct ad_name name = {g->node[i]->output[k], -1, (int)i, (int)k};
+            struct ad_name name = {g->node[i]->output[k], -1, (int)i, (int)k, false};
             if (*name.key)
                 status = add_name(d, name, err);
         }
@@ -286,10 +312,17 @@ struct frame {
     size_t next; /* the next input to look at */
 };
 
+/* What the branches of an If read of the values around it: the nodes that make these. */
+struct captures {
+    int *makers;
+    size_t count, room;
+};
+
 struct ordering {
     const struct ad_draft *draft;
-    unsigned char *marks; /* enum mark by node */
-    struct frame *stack;  /* never deeper than there are nodes */
+    struct captures *captures; /* by node */
+    unsigned char *marks;      /* enum mark by node */
+    struct frame *stack;       /* never deeper than there are nodes */
     int *order;
     size_t count;
 };
@@ -306,6 +339,50 @@ static enum adaps_status maker_of(const struct ad_draft *d, int node, const char
                             "%s: node '%s' (%s): its input '%s' is defined nowhere", d->model->path,
                             node_name(d->proto->node[node]), d->proto->node[node]->op_type, input);
     *maker = name->node;
+    return ADAPS_OK;
+}
+
+static bool capture(struct captures *c, const struct ad_draft *d, const char *key)
+{
+    const struct ad_name *name = key ? ad_names_find(&d->names, key) : NULL;
+    if (!name || name->node < 0)
+        return true;
+    if (!ad_grow(&c->makers, c->count, &c->room, sizeof *c->makers))
+        return false;
+    c->makers[c->count++] = name->node;
+    return true;
+}
+
+static bool find_captures(struct captures *c, const struct ad_draft *d, const Onnx__NodeProto *node,
+                          int depth)
+{
+    bool ok = true;
+    for (int taken = 0; taken < 2 && depth > 0; taken++) {
+        const Onnx__GraphProto *g = ad_if_branch(node, taken);
+        for (size_t i = 0; g && i < g->n_output; i++)
+            ok = ok && capture(c, d, g->output[i]->name);
+        for (size_t i = 0; g && i < g->n_node; i++) {
+            for (size_t k = 0; k < g->node[i]->n_input; k++)
+                ok = ok && capture(c, d, g->node[i]->input[k]);
+            ok = ok && find_captures(c, d, g->node[i], depth - 1);
+        }
+    }
+    return ok;
+}
+
+/* Inputs, and what is captured behind them. */
+static size_t count_reads(const struct ordering *o, int node)
+{
+    return o->draft->proto->node[node]->n_input + o->captures[node].count;
+}
+
+static enum adaps_status read_maker(const struct ordering *o, int node, size_t k, int *maker,
+                                    struct adaps_error *err)
+{
+    const Onnx__NodeProto *proto = o->draft->proto->node[node];
+    if (k < proto->n_input)
+        return maker_of(o->draft, node, proto->input[k], maker, err);
+    *maker = o->captures[node].makers[k - proto->n_input];
     return ADAPS_OK;
 }
 
@@ -327,10 +404,9 @@ static enum adaps_status mark_needed(struct ordering *o, struct adaps_error *err
     }
     while (top > 0) {
         int node = o->stack[--top].node;
-        const Onnx__NodeProto *proto = d->proto->node[node];
-        for (size_t k = 0; k < proto->n_input; k++) {
+        for (size_t k = 0; k < count_reads(o, node); k++) {
             int maker;
-            enum adaps_status status = maker_of(d, node, proto->input[k], &maker, err);
+            enum adaps_status status = read_maker(o, node, k, &maker, err);
             if (status != ADAPS_OK)
                 return status;
             if (maker >= 0 && o->marks[maker] == UNSEEN) {
@@ -352,14 +428,14 @@ static enum adaps_status visit(struct ordering *o, int root, struct adaps_error 
     while (top > 0) {
         struct frame *f = &o->stack[top - 1];
         const Onnx__NodeProto *proto = d->proto->node[f->node];
-        if (f->next == proto->n_input) {
+        if (f->next == count_reads(o, f->node)) {
             o->marks[f->node] = DONE;
             o->order[o->count++] = f->node;
             top--;
             continue;
         }
         int maker;
-        enum adaps_status status = maker_of(d, f->node, proto->input[f->next++], &maker, err);
+        enum adaps_status status = read_maker(o, f->node, f->next++, &maker, err);
         if (status != ADAPS_OK)
             return status;
         if (maker < 0 || o->marks[maker] == DONE)
@@ -367,7 +443,8 @@ static enum adaps_status visit(struct ordering *o, int root, struct adaps_error 
         if (o->marks[maker] == OPEN)
             return ad_error_set(
                 err, ADAPS_EINPUT, "%s: node '%s' (%s): it is part of a cycle, through '%s'",
-                d->model->path, node_name(proto), proto->op_type, proto->input[f->next - 1]);
+                d->model->path, node_name(proto), proto->op_type,
+                f->next <= proto->n_input ? proto->input[f->next - 1] : "its branches");
         o->marks[maker] = OPEN;
         o->stack[top++] = (struct frame){maker, 0};
     }
@@ -379,17 +456,24 @@ enum adaps_status ad_draft_order(const struct ad_draft *d, int **order, size_t *
 {
     size_t n = d->proto->n_node;
     struct ordering o = {.draft = d,
+                         .captures = ad_calloc(n, sizeof *o.captures),
                          .marks = ad_calloc(n, 1),
                          .stack = ad_calloc(n, sizeof *o.stack),
                          .order = ad_calloc(n, sizeof *o.order)};
     enum adaps_status status;
-    if (!o.marks || !o.stack || !o.order)
+    bool room = o.captures && o.marks && o.stack && o.order;
+    for (size_t i = 0; i < n && room; i++)
+        room = find_captures(&o.captures[i], d, d->proto->node[i], AD_MAX_BRANCHES);
+    if (!room)
         status = ad_error_memory(err, "order of nodes", n * sizeof *o.stack);
     else
         status = mark_needed(&o, err);
     for (size_t i = 0; i < n && status == ADAPS_OK; i++)
         if (o.marks[i] == NEEDED)
             status = visit(&o, (int)i, err);
+    for (size_t i = 0; o.captures && i < n; i++)
+        ad_free(o.captures[i].makers);
+    ad_free(o.captures);
     ad_free(o.marks);
     ad_free(o.stack);
     if (status != ADAPS_OK) {

@@ -71,6 +71,8 @@ struct ad_depth {
 /* Operators of the graph that all nodes of rank 5 together may become. */
 #define AD_MAX_PIECES (1 << 14)
 
+#define AD_MAX_BRANCHES 8 /* of Ifs within each other */
+
 struct ad_draft_op {
     enum ad_draft_kind kind;
     const char *name, *type;
@@ -115,7 +117,8 @@ static const struct ad_positions ad_in_place = {1, 0, 1};
 struct ad_name {
     const char *key;
     int value;        /* value index, or -1 while not made */
-    int node, output; /* which node makes it, -1 for inputs and initializers */
+    int node, output; /* which node makes it, -1 for inputs, initializers and within branches */
+    bool inner;       /* a name within the branch of an If: another branch may use it again */
 };
 
 struct ad_names {
@@ -138,6 +141,7 @@ struct ad_draft {
     bool dims_used[AD_MAX_DIM_BINDINGS];
     char symbols[256]; /* the names of all symbolic dimensions, for messages, */
     char assumed[256]; /* and of those that became 1, the batch left out */
+    int branches;      /* of Ifs that are being imported, within each other */
     int pieces_left;   /* of AD_MAX_PIECES */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
 };
@@ -267,12 +271,23 @@ struct ad_name *ad_names_find(const struct ad_names *names, const char *key);
 AD_MUST_CHECK enum adaps_status ad_draft_register(struct ad_draft *draft,
                                                   const struct ad_import_options *options,
                                                   struct adaps_error *err);
+/* A name within the branch of an If, for this value or none yet (-1). */
+AD_MUST_CHECK enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int value,
+                                               struct adaps_error *err);
 /* The nodes that the outputs need, in topological order (file order where that is one already).
  * *order is the caller's (ad_free). */
 AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int **order,
                                                size_t *count, struct adaps_error *err);
 
+/* A node of the graph or of a branch, all of whose inputs are there; `index` names it if need be
+ * (import.c). */
+AD_MUST_CHECK enum adaps_status ad_draft_node(struct ad_draft *draft, const Onnx__NodeProto *proto,
+                                              int index, struct adaps_error *err);
+/* A branch of an If; NULL when there is none, and of other nodes. */
+const Onnx__GraphProto *ad_if_branch(const Onnx__NodeProto *proto, bool taken);
+
 /* --- operators, by file --- */
+ad_import_fn ad_import_if; /* import_if.c */
 ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_batchnorm,
     ad_import_lrn; /* import_conv.c */
 ad_import_fn ad_import_maxpool, ad_import_averagepool, ad_import_gap,
