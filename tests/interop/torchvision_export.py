@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Exports PyTorch networks with seeded random weights, an input and PyTorch's answer: torchvision's,
-and those of zoo_modules.py.
+and those of zoo_modules.py and small_nets.py.
 
     torchvision_export.py --list [--quick]
     torchvision_export.py CASE DIR
@@ -19,6 +19,7 @@ import numpy as np
 import torch
 import torchvision
 
+from small_nets import SMALL
 from zoo_modules import MODULES
 
 CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13",
@@ -31,9 +32,11 @@ CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13
          "resnext50_32x4d-opset11", "wide_resnet50_2-opset13", "convnext_tiny-opset13",
          "fcn_resnet50-opset11", "deeplabv3_mobilenet_v3_large-opset13",
          "lraspp_mobilenet_v3_large-opset13"]
+CASES += [f"{name}-opset13" for name in SMALL]
 QUICK = ["alexnet-opset9", "mobilenet_v2-opset13-bn", "squeezenet1_1-opset11",
          "mobilenet_v3_small-opset14", "googlenet-opset13", "shufflenet_v2_x1_0-opset13",
          "efficientnet_b0-opset13", "mnasnet1_0-opset13-bn", "lraspp_mobilenet_v3_large-opset13"]
+QUICK += [f"{name}-opset13" for name in SMALL]
 SIDES = {"inception_v3": 299, "yolov2": MODULES["yolov2"].side}
 
 
@@ -47,7 +50,7 @@ def build(name):
         options["transform_input"] = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make = MODULES.get(name) or getattr(
+        make = MODULES.get(name) or SMALL.get(name) or getattr(
             torchvision.models.segmentation if segmentation else torchvision.models, name)
         net = make(weights=None, **options)
     if name == "inception_v3":
@@ -55,7 +58,7 @@ def build(name):
     if name == "googlenet":
         net.aux_logits, net.aux1, net.aux2 = False, None, None
     for module in net.modules():
-        if isinstance(module, (torch.nn.Conv2d, torch.nn.Linear)):
+        if isinstance(module, (torch.nn.Conv2d, torch.nn.Conv3d, torch.nn.Linear)):
             fan_in = module.weight[0].numel()
             torch.nn.init.normal_(module.weight, 0, math.sqrt(2 / fan_in))
             if module.bias is not None:
@@ -116,7 +119,7 @@ def main():
     if hasattr(torchvision.models.segmentation, name):
         net = Only(net).eval()
     side = SIDES.get(name, 224)
-    x = torch.randn(1, 3, side, side)
+    x = torch.randn(SMALL[name].shape if name in SMALL else (1, 3, side, side))
     calibrate(net, x)
     with torch.no_grad():
         y = net(x)
