@@ -16,15 +16,28 @@ static bool wants_dense(const struct ad_graph *graph, const struct ad_op *op)
     return op->kind == AD_OP_RESHAPE && !ad_same_box(&graph->values[op->inputs[0]], out);
 }
 
+/* Whether messages bring the value with other bits than its producer has. */
+static bool arrives_rounded(const struct ad_program *program, int value)
+{
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind == AD_STEP_RECV && step->value == value && ad_encoding_lossy(step->encoding))
+            return true;
+    }
+    return false;
+}
+
 /* Which values may lie in another: pixels, computed or received here, of no op that wants them
- * dense. Inputs of the network are left where they are. */
-static void find_movable(const struct adaps_plan *plan, const struct ad_buffer *buffers,
+ * dense. Inputs of the network are left where they are, and so is what arrives rounded: others may
+ * have written exact elements there. */
+static void find_movable(const struct adaps_plan *plan, int device, const struct ad_buffer *buffers,
                          bool *movable)
 {
     const struct ad_graph *graph = plan->graph;
+    const struct ad_program *program = &plan->schedule.programs[device];
     for (int v = 0; v < graph->nvalues; v++)
         movable[v] = graph->values[v].format == AD_NHWC && graph->values[v].constant < 0 &&
-                     !ad_region_empty(buffers[v].box);
+                     !ad_region_empty(buffers[v].box) && !arrives_rounded(program, v);
     for (int i = 0; i < graph->ninputs; i++)
         movable[graph->inputs[i]] = false;
     for (int i = 0; i < graph->nops; i++) {
@@ -105,12 +118,12 @@ enum adaps_status ad_concats_find(const struct adaps_plan *plan, int device,
         status = ad_error_memory(err, "program", nvalues + nops);
         goto out;
     }
-    find_movable(plan, buffers, movable);
+    find_movable(plan, device, buffers, movable);
     for (int t = 0; t < program->ntasks; t++)
         here[program->tasks[t].op] |= !ad_region_empty(program->tasks[t].region);
     for (int i = graph->nops - 1; i >= 0; i--) { /* what reads a value comes before what makes it */
         const struct ad_op *op = &graph->ops[i];
-        if (!here[i] || !is_plain(graph, op))
+        if (!here[i] || !is_plain(graph, op) || arrives_rounded(program, op->output))
             continue;
         if (buffers[op->output].root < 0 && movable[op->output])
             join(graph, op, buffers);
