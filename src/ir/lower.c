@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_REPEATED (1 << 22) /* factors by channel and depth */
-
 static int no_memory(struct ad_lowering *l, const char *what)
 {
     ad_error_memory(l->err, what, 0);
@@ -330,6 +328,7 @@ static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *
 {
     const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
     int64_t rows = d->dims[1], depth = d->rank == 5 ? d->dims[2] : 1;
+    l->draft->fold_left -= d->rank == 5 ? rows * depth : 0;
     double *scale = repeated(l, op->scale, rows, depth);
     double *bias = op->bias ? repeated(l, op->bias, rows, depth) : NULL;
     struct ad_op *conv = ad_lower_simple(l, op, AD_OP_CONV, AD_NHWC);
@@ -364,7 +363,7 @@ static int row_operand(struct ad_lowering *l, const char *name, const char *suff
 static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
-    if (d->rank == 4 || (d->rank == 5 && op->rows * d->dims[2] <= MOST_REPEATED))
+    if (d->rank == 4 || (d->rank == 5 && op->rows * d->dims[2] <= l->draft->fold_left))
         return lower_as_depthwise(l, op);
     int x[2] = {ad_lower_get(l, op->inputs[0], AD_PLAIN), -1}, y[2];
     if (x[0] >= 0)

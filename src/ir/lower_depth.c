@@ -260,8 +260,6 @@ bool ad_lower_means_depth(struct ad_lowering *l, const struct ad_draft_op *op)
 
 /* --- operands of elementwise ops --- */
 
-#define MOST_STRETCHED (1 << 22) /* elements of a constant that is repeated over the depth */
-
 /* The dims of an operand as rank 5, by leading dims of 1. */
 static void wide_dims(const struct ad_draft_value *v, int64_t dims[5])
 {
@@ -277,8 +275,9 @@ bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out)
     bool one = dims[1] == 1 && dims[2] == 1, same = dims[1] == to->dims[1];
     if (v->constant)
         return one ||
-               v->elements / (dims[1] * dims[2]) * to->dims[1] * to->dims[2] <= MOST_STRETCHED;
-    return v->rank == 5 && (one || (same && (dims[2] == 1 || dims[2] == to->dims[2])));
+               v->elements / (dims[1] * dims[2]) * to->dims[1] * to->dims[2] <= l->draft->fold_left;
+    bool repeats = same && dims[2] == 1 && to->dims[2] <= l->draft->pieces_left;
+    return v->rank == 5 && (one || repeats || (same && dims[2] == to->dims[2]));
 }
 
 int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out)
@@ -290,6 +289,7 @@ int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out)
     if (v->constant) {
         dims[1] = one ? 1 : to->dims[1];
         dims[2] = one ? 1 : depth;
+        l->draft->fold_left -= dims[0] * dims[1] * dims[2] * dims[3] * dims[4];
         int weight = ad_lower_stretched(l, operand, dims);
         int value = weight < 0 ? -1 : ad_lower_value(l, v->name, ":maps", 5, dims, AD_NHWC);
         if (value >= 0)
@@ -302,6 +302,7 @@ int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out)
     int *parts = ad_arena_alloc(&l->draft->arena, (size_t)depth, sizeof *parts);
     if (!parts)
         return (int)no_memory(l) - 1;
+    l->draft->pieces_left -= (int)depth;
     for (int64_t i = 0; i < depth; i++)
         parts[i] = from;
     int repeated = map_value(l, v->name, ":repeated", l->values[from].box, dims[1] * depth);
