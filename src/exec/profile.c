@@ -11,6 +11,7 @@
 
 #define MAX_PASSES 1000
 #define PAUSE_NS 2000000
+#define ENCODINGS_NS 10000000 /* what timing encodings may take */
 #define NUMBERS ((size_t)64 << 10)
 #define MAX_SAMPLES ((size_t)4 << 20) /* durations kept */
 
@@ -309,11 +310,15 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
     return ADAPS_OK;
 }
 
-/* The emulation sleeps between tasks only: encodings are scaled. */
+/* The emulation sleeps between tasks only: encodings are scaled. Without the time there are none.
+ */
 static enum adaps_status time_encodings(const struct ad_profile_options *options,
                                         struct ad_encoding_rates *out, struct adaps_error *err)
 {
     double speed = options->speed > 0 && options->speed < 1 ? options->speed : 1;
+    *out = (struct ad_encoding_rates){{0}, {0}};
+    if (options->budget_ns < ENCODINGS_NS)
+        return ADAPS_OK;
     enum adaps_status status = ad_encode_measure(out, err);
     for (int e = 0; e < AD_ENCODINGS && status == ADAPS_OK; e++) {
         out->encode[e] *= speed;

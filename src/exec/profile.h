@@ -24,7 +24,7 @@ struct ad_profile_times {
     double spread;   /* by how much that is above the lower quartile, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
     double feed_s, fetch_s;            /* putting inputs in, taking outputs out */
-    struct ad_encoding_rates encoding; /* at the emulated speed */
+    struct ad_encoding_rates encoding; /* at the emulated speed; 0: there was no time */
     uint64_t bytes; /* that it took in memory, rather too many: weights, buffers */
 };
 
