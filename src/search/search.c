@@ -162,6 +162,38 @@ static enum adaps_status put_off(const struct ad_search_problem *problem,
     return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
 }
 
+/* A layout that is looked for with these encodings, and then gets those of the problem. */
+static enum adaps_status lay_out(const struct ad_strategy *strategy,
+                                 const struct ad_search_problem *problem, unsigned encodings,
+                                 struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_problem searched = *problem;
+    searched.encodings = encodings;
+    enum adaps_status status = strategy->run(&searched, result, err);
+    if (status == ADAPS_OK && problem->late)
+        status = put_off(problem, result, err);
+    return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
+}
+
+/* The same search without encodings: its layout instead, if that is better. So the answer is never
+ * predicted later than that of an exact plan. */
+static enum adaps_status lay_out_exact(const struct ad_strategy *strategy,
+                                       const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_result exact = {.bound = NAN, .gap = NAN, .levels = result->levels};
+    enum adaps_status status = lay_out(strategy, problem, 0, &exact, err);
+    int64_t visited = result->visited + exact.visited;
+    if (status == ADAPS_OK && exact.schedule.makespan_ns < result->schedule.makespan_ns) {
+        struct ad_search_result other = *result;
+        *result = exact;
+        exact = other;
+    }
+    result->visited = visited;
+    ad_search_result_fini(&exact);
+    return status;
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
@@ -179,11 +211,10 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
         status = single_latency(problem, &capped.latency_cap_ns, err);
     if (status == ADAPS_OK)
-        status = strategy->run(&capped, result, err);
-    if (status == ADAPS_OK && problem->late)
-        status = put_off(problem, result, err);
-    if (status == ADAPS_OK)
-        status = ad_search_encode(&capped, result, err);
+        status = lay_out(strategy, &capped, capped.encodings, result, err);
+    if (status == ADAPS_OK && strategy == &ad_strategies[0] &&
+        (problem->encodings & AD_ENCODINGS_LOSSY) && problem->objective == AD_OBJECTIVE_LATENCY)
+        status = lay_out_exact(strategy, &capped, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);
