@@ -217,7 +217,8 @@ START_TEST(on_an_agent)
     ad_bed_start(&bed, 1, &options);
     times_on_agent(graph, slow, &speed);
     ad_bed_fini(&bed);
-    ck_assert_msg(speed > 0.1 && speed < 0.4, "%g", speed); /* less on a busy machine */
+    /* 0.3; on a busy machine less than a third of that, or nearly twice */
+    ck_assert_msg(speed > 0.03 && speed < 0.7, "%g", speed);
     ad_graph_free(graph);
 }
 END_TEST
