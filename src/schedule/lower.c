@@ -190,6 +190,7 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
     struct ad_beats *beats = &l->beats[device];
     struct ad_beat *last = beats->count > 0 ? &beats->list[beats->count - 1] : NULL;
     l->ntasks[device]++;
+    l->work += AD_WORK_PIECE;
     beats->work_ns = ad_clocks_plus(beats->work_ns, ns);
     if (last && last->tag == 0)
         last->ns = ad_clocks_plus(last->ns, ns);
@@ -547,6 +548,7 @@ enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assig
                     ? 1
                     : assignment->chunks;
     l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
+    l->work += l->first_reader[l->graph->nvalues];
     return ad_lowering_route(l, assignment);
 }
 

@@ -152,6 +152,7 @@ struct ad_lowering {
     struct ad_beats *beats;       /* by device: what the clocks need of the programs */
     int *ntasks;                  /* by device */
     int64_t bytes;                /* sent */
+    int64_t work;                 /* done in all runs, see ad_scorer_work() */
     bool out_of_memory;           /* something could not be emitted */
     int64_t limit;                /* ns; the programs need not be complete when they take longer */
     bool over;                    /* they do and are not */
@@ -207,6 +208,11 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
 void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
 void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
                            const struct ad_region *region, int64_t ns);
+
+/* Work, see ad_scorer_work(). Every read of a value by an op is 1 whenever an assignment is routed.
+ */
+#define AD_WORK_PIECE 2 /* a task is emitted */
+#define AD_WORK_CUT 5   /* an op is cut into pieces anew, by input */
 
 /* What a device computes of an op; until the op is routed, what it is assigned. */
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)

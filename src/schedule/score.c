@@ -88,6 +88,11 @@ static XXH128_hash_t hash_of(const struct ad_assignment *a)
     return XXH3_128bits_withSeed(a->region, count * sizeof *a->region, seed);
 }
 
+int64_t ad_scorer_work(const struct ad_scorer *s)
+{
+    return s->lowering.work;
+}
+
 int64_t ad_scorer_estimate(struct ad_scorer *s)
 {
     struct ad_lowering *l = &s->lowering;

@@ -111,7 +111,7 @@ static enum adaps_status step(struct anneal *a, double temperature)
 }
 
 /* One fall of the temperature. */
-static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
+static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget budget)
 {
     int64_t deadline = a->eval->terrain->problem->deadline_ns;
     enum adaps_status status = ADAPS_OK;
@@ -123,14 +123,15 @@ static enum adaps_status fall(struct anneal *a, double hot, int64_t evaluations)
     status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
     if (status == ADAPS_OK)
         status = note_now(a);
-    int64_t all = evaluations * AD_GUESSES, guessed;
-    for (int64_t spent = 0; spent < all && status == ADAPS_OK;
-         spent += a->eval->guessed > guessed ? 1 : AD_GUESSES) {
-        double part = (double)spent / (double)all;
-        if (deadline > 0 && ad_clock_ns() >= deadline)
-            break;
-        guessed = a->eval->guessed;
+    double spent = 0, all = (double)budget.evaluations * AD_GUESSES;
+    double part = all > 0 && budget.work > 0 ? 0 : 1;
+    int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
+    while (part < 1 && status == ADAPS_OK && (deadline <= 0 || ad_clock_ns() < deadline)) {
+        int64_t guessed = a->eval->guessed;
         status = step(a, hot * pow(COLD / HOT, part) * energy(a, &a->best->score));
+        spent += a->eval->guessed > guessed ? 1 : AD_GUESSES;
+        int64_t done = ad_scorer_work(a->eval->scorer) - work + ++moves * a->now.nops;
+        part = fmax(spent / all, (double)done / (double)budget.work);
     }
     return status;
 }
@@ -155,7 +156,7 @@ static enum adaps_status try_parts(struct anneal *a)
 }
 
 enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t seed,
-                            int64_t evaluations)
+                            struct ad_budget budget)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
     struct anneal a = {.eval = eval, .best = best, .rng = {seed}};
@@ -167,9 +168,10 @@ enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t
         status = ad_layout_init(&a.trial, nops, n, eval->err);
     if (status == ADAPS_OK)
         status = ad_assignment_init(&a.assignment, nops, n, eval->err);
+    struct ad_budget each = {budget.evaluations / FALLS, budget.work / FALLS};
     double hot = HOT;
     for (int i = 0; i < FALLS && status == ADAPS_OK; i++, hot /= 2) {
-        status = fall(&a, hot, evaluations / FALLS);
+        status = fall(&a, hot, each);
         if (status == ADAPS_OK)
             status = try_parts(&a);
     }

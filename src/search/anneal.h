@@ -4,9 +4,15 @@
 
 #include "search/eval.h"
 
-/* Anneals from *best (which must be valid) for that many evaluations; what is better goes into
+/* What an annealing may take, whichever is spent first. */
+struct ad_budget {
+    int64_t evaluations;
+    int64_t work; /* as ad_scorer_work() counts it, and 1 per op of every move */
+};
+
+/* Anneals from *best (which must be valid) until the budget is spent; what is better goes into
  * *best (and eval's bests). The same seed gives the same moves. Ends early when the time is up. */
 AD_MUST_CHECK enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t seed,
-                                          int64_t evaluations);
+                                          struct ad_budget budget);
 
 #endif

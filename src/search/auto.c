@@ -4,42 +4,49 @@
  * them; then anneals on the simulated clock (anneal.c, moves.c). One device alone is a valley that
  * no single move leads out of, and others are deep: what is annealed are the best layouts in which
  * devices share the work, of several kinds (templates.c, starts.h), the more promising for longer;
- * what the same search finds for the better half of the devices is one of them. The random moves
- * come from the problem's seed and the number of evaluations is bounded, so the same input gives
- * the same plan anywhere, unless a time limit ends the search. Where there are few layouts at all,
- * every one is evaluated in the end (exhaustive.c).
+ * what the same search finds for the better half of the devices is one of them, and another is that
+ * with more devices (join.c). The random moves come from the problem's seed, and what they take is
+ * bounded by work, not by time, so the same input gives the same plan anywhere, unless a time limit
+ * ends the search. Where there are few layouts at all, every one is evaluated in the end
+ * (exhaustive.c).
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step. */
 #include "search/anneal.h"
+#include "search/join.h"
 #include "search/starts.h"
 #include "search/subset.h"
 
-/* Evaluations by default: fewer for larger graphs, whose layouts take longer each, and more for
- * more devices, where there is more to find. */
-#define EVALUATION_UNITS 400000 /* evaluations x ops, on few devices */
-#define MIN_EVALUATIONS 1000
-#define MAX_EVALUATIONS 12000
+/* What a search for few devices takes by default: WORK is about half a second, and as small graphs
+ * are soon done, not more than MAX_EVALUATIONS. With the search of half of the devices, which takes
+ * up to half as long, and the other strategies that is about 1 s. */
+#define WORK 6000000.0
+#define MAX_EVALUATIONS 24000.0
 #define FEW_DEVICES 4
 #define MANY_DEVICES 16
+#define MAX_EFFORT 1000000
 
 /* The kinds of starts that are no templates. */
 #define OTHERS (-1)
 #define HALF (-2)
+#define JOINED (-3)
 
 static int64_t clamp(int64_t x, int64_t lo, int64_t hi)
 {
     return x < lo ? lo : x > hi ? hi : x;
 }
 
-static int64_t budget(const struct ad_eval *eval)
+/* A part of what the search may take. */
+static struct ad_budget budget(const struct ad_eval *eval, double part)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
-    int64_t nops = clamp(p->graph->nops, 1, INT64_MAX), effort = clamp(p->effort, 1, INT64_MAX);
-    int64_t devices = clamp(p->cluster->ndevices, FEW_DEVICES, MANY_DEVICES);
-    int64_t n = clamp(EVALUATION_UNITS / nops, MIN_EVALUATIONS, MAX_EVALUATIONS);
-    n = n * (FEW_DEVICES + devices) / (2 * FEW_DEVICES) * effort;
-    return (int64_t)((double)(p->evaluations > 0 ? p->evaluations : n) * eval->share);
+    double devices = clamp(p->cluster->ndevices, FEW_DEVICES, MANY_DEVICES);
+    double more = 1 + (devices - FEW_DEVICES) / 3; /* 5 times as much for 16 */
+    part *= eval->share;
+    if (p->evaluations > 0)
+        return (struct ad_budget){(int64_t)((double)p->evaluations * part), INT64_MAX};
+    part *= more * (double)clamp(p->effort, 1, MAX_EFFORT);
+    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part), (int64_t)(WORK * part)};
 }
 
 /* A strategy's layout with fewer bytes on the links, if that is better. */
@@ -86,16 +93,31 @@ static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, st
     enum adaps_status status = ADAPS_OK;
     int left = starts->count;
     for (int round = 0; round < ROUNDS && left > 0 && status == ADAPS_OK; round++) {
-        int64_t each = budget(eval) / 8 * (round + 1 < ROUNDS ? 1 : 6) / left;
+        double part = (round + 1 < ROUNDS ? 1 : 6) / 8.0 / left;
         for (int i = 0; i < left && status == ADAPS_OK; i++)
-            status = ad_anneal(eval, &starts->best[i],
-                               t->problem->seed + (uint64_t)(round * AD_STARTS + i), each);
+            status =
+                ad_anneal(eval, &starts->best[i],
+                          t->problem->seed + (uint64_t)(round * AD_STARTS + i), budget(eval, part));
         ad_starts_sort(starts);
         left = round + 2 < ROUNDS ? (left + 1) / 2 : 1;
     }
     if (status == ADAPS_OK && starts->count > 0 &&
         ad_score_better(&starts->best[0].score, &best->score))
         ad_best_copy(&starts->best[0], best);
+    return status;
+}
+
+/* The layouts of half of the devices with more devices, if there are any. */
+static enum adaps_status offer_joined(struct ad_eval *eval, struct ad_starts *starts,
+                                      const struct ad_best *half)
+{
+    struct ad_best joined;
+    enum adaps_status status = ad_best_init(&joined, eval->terrain, eval->err);
+    if (status == ADAPS_OK && half->valid)
+        status = ad_join_search(eval, half, &joined);
+    if (status == ADAPS_OK && joined.valid)
+        ad_starts_offer(starts, JOINED, &joined.layout, &joined.score);
+    ad_best_fini(&joined);
     return status;
 }
 
@@ -115,6 +137,8 @@ static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
         status = ad_subset_search(eval, ad_auto_search, shared);
     if (status == ADAPS_OK && shared->valid)
         ad_starts_offer(starts, HALF, &shared->layout, &shared->score);
+    if (status == ADAPS_OK)
+        status = offer_joined(eval, starts, shared);
     ad_starts_sort(starts);
     return status == ADAPS_OK ? race(eval, starts, best) : status;
 }

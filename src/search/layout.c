@@ -63,6 +63,32 @@ static void survey_ops(struct ad_terrain *t)
     }
 }
 
+static bool same_box(const struct ad_value *a, const struct ad_value *b)
+{
+    return a->box.h == b->box.h && a->box.w == b->box.w && a->box.c == b->box.c;
+}
+
+static bool alike(const struct ad_graph *graph, const struct ad_op *a, const struct ad_op *b)
+{
+    const struct ad_value *values = graph->values;
+    bool same = a->kind == b->kind && a->ninputs == b->ninputs &&
+                same_box(&values[a->output], &values[b->output]);
+    for (int k = 0; k < a->ninputs && same; k++)
+        same = same_box(&values[a->inputs[k]], &values[b->inputs[k]]);
+    return same;
+}
+
+static void survey_alike(struct ad_terrain *t)
+{
+    const struct ad_graph *graph = t->problem->graph;
+    for (int i = 0; i < graph->nops; i++) {
+        int k = 0;
+        while (k < i && (t->alike[k] != k || !alike(graph, &graph->ops[k], &graph->ops[i])))
+            k++;
+        t->alike[i] = k;
+    }
+}
+
 static void survey_devices(struct ad_terrain *t)
 {
     const struct ad_cluster *cluster = t->problem->cluster;
@@ -93,13 +119,15 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
     out->dense = ad_calloc(n, sizeof *out->dense);
     out->cut = ad_calloc(n, sizeof *out->cut);
     out->segment = ad_calloc(n, sizeof *out->segment);
-    if (!out->can || !out->dense || !out->cut || !out->segment) {
+    out->alike = ad_calloc(n, sizeof *out->alike);
+    if (!out->can || !out->dense || !out->cut || !out->segment || !out->alike) {
         ad_terrain_fini(out);
         return ad_error_memory(err, "search", n);
     }
     out->levels = ad_search_levels(problem);
     out->encoding = ad_search_encoding(problem);
     survey_ops(out);
+    survey_alike(out);
     survey_devices(out);
     return ADAPS_OK;
 }
@@ -110,6 +138,7 @@ void ad_terrain_fini(struct ad_terrain *terrain)
     ad_free(terrain->dense);
     ad_free(terrain->cut);
     ad_free(terrain->segment);
+    ad_free(terrain->alike);
     *terrain = (struct ad_terrain){0};
 }
 

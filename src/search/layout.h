@@ -43,6 +43,7 @@ struct ad_terrain {
     bool *cut;            /* by op: ad_blocks_cuts() */
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;
+    int *alike;                   /* by op: the first op of its kind, shapes and number of inputs */
     bool levels;                  /* inputs may travel as bytes */
     enum ad_encoding encoding;    /* ad_search_encoding() */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */

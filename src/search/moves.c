@@ -311,6 +311,58 @@ static bool split(struct move *m)
     return changed;
 }
 
+/* Whether the ops of the run have their like `by` ops behind them, or before them. */
+static bool comes_again(const struct move *m, int by)
+{
+    const int *alike = m->terrain->alike;
+    bool same = m->run.first + by >= 0 && m->run.end + by <= m->layout->nops;
+    for (int i = m->run.first; i < m->run.end && same; i++)
+        same = alike[i] == alike[i + by];
+    return same;
+}
+
+/* What the run does is done there, too. */
+static bool paste(struct move *m, int by)
+{
+    size_t size = (size_t)(m->layout->ndevices + 1) * sizeof *m->layout->cuts;
+    bool changed = false;
+    for (int i = m->run.first; i < m->run.end; i++) {
+        const struct ad_op_layout *from = &m->layout->ops[i];
+        struct ad_op_layout *to = &m->layout->ops[i + by];
+        changed = changed || from->dim != to->dim || from->pinned != to->pinned ||
+                  from->early != to->early || from->at != to->at || from->across != to->across ||
+                  memcmp(ad_layout_cuts(m->layout, i), ad_layout_cuts(m->layout, i + by), size);
+        *to = *from;
+        memcpy(ad_layout_cuts(m->layout, i + by), ad_layout_cuts(m->layout, i), size);
+    }
+    return changed;
+}
+
+/* Networks are of blocks that come again: what the run does, where the same ops come next, or where
+ * they came last, or everywhere. */
+static bool repeat(struct move *m)
+{
+    int step = m->run.end - m->run.first, which = below(m, 3);
+    bool changed = false, found = false;
+    for (int by = step; m->run.end + by <= m->layout->nops && which != 1 && !found;)
+        if (comes_again(m, by)) {
+            changed = paste(m, by) || changed;
+            found = which == 0;
+            by += step;
+        } else {
+            by++;
+        }
+    for (int by = -step; m->run.first + by >= 0 && which != 0 && !found;)
+        if (comes_again(m, by)) {
+            changed = paste(m, by) || changed;
+            found = which == 1;
+            by -= step;
+        } else {
+            by--;
+        }
+    return changed;
+}
+
 static bool reorder(struct move *m)
 {
     enum ad_order order = (enum ad_order)below(m, AD_ORDERS);
@@ -334,8 +386,8 @@ bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus, str
     static const struct {
         bool (*change)(struct move *m);
         int weight;
-    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16},  {pin, 20},    {slide, 12}, {early, 12},
-                 {whole, 4},  {split, 6},    {prefix, 3}, {reorder, 3}, {rechunk, 3}};
+    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16},  {pin, 20},    {slide, 12},  {early, 12},
+                 {whole, 4},  {split, 6},    {prefix, 3}, {reorder, 3}, {rechunk, 3}, {repeat, 12}};
     struct move m = {.terrain = terrain, .rng = rng, .layout = layout, .focus = focus};
     bool changed = false;
     int total = 0;

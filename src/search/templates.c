@@ -18,7 +18,8 @@
 
 #define GRID_MERGES 8 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
-#define COORDINATES 8 /* of struct point */
+#define COORDINATES 8 /* of struct point; lean goes with devices */
+#define LEANS 4
 
 enum pattern {
     PIN_ALL,     /* every op exchanges */
@@ -35,9 +36,14 @@ enum pattern {
 static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
                                                 AD_ORDER_READY, AD_ORDER_GRAPH};
 
+/* What devices slower than the fastest have of their share by speed: a thin band that needs few
+ * messages may be worth more than a fair one. */
+static const double leans[LEANS] = {1, 0.75, 0.5, 0.3};
+
 /* One template. */
 struct point {
     int devices; /* how many of terrain->order compute */
+    int lean;    /* index into leans */
     int pattern;
     int merge;            /* index into search->merges */
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
@@ -98,6 +104,8 @@ static void build(struct search *s, const struct point *point)
     for (int k = 0; k < point->devices; k++)
         use[t->order[k]] = true;
     ad_terrain_weights(t, use, weight);
+    for (int d = 0; d < s->layout.ndevices; d++)
+        weight[d] *= t->speed[d] < t->speed[t->fastest] ? leans[point->lean] : 1;
     for (int i = 0; i < graph->nops; i++) {
         struct ad_op_layout *op = &s->layout.ops[i];
         enum ad_dim dim = i <= s->merges[point->merge] ? ad_terrain_bands(t, i) : AD_DIM_WHOLE;
@@ -140,7 +148,11 @@ static enum adaps_status grid(struct search *s)
         for (int pattern = 0; pattern < PATTERNS; pattern++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
                 for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense++) {
-                    struct point point = {s->subsets[k], pattern, m, false, dense, false, 0, 1};
+                    struct point point = {.devices = s->subsets[k],
+                                          .pattern = pattern,
+                                          .merge = m,
+                                          .dense = dense,
+                                          .chunks = 1};
                     enum adaps_status status = probe(s, &point, NULL);
                     if (status != ADAPS_OK)
                         return status;
@@ -152,23 +164,25 @@ static enum adaps_status grid(struct search *s)
 
 static bool same_point(const struct point *a, const struct point *b)
 {
-    return a->devices == b->devices && a->pattern == b->pattern && a->merge == b->merge &&
-           a->last_is_fastest == b->last_is_fastest && a->dense == b->dense && a->late == b->late &&
-           a->order == b->order && a->chunks == b->chunks;
+    return a->devices == b->devices && a->lean == b->lean && a->pattern == b->pattern &&
+           a->merge == b->merge && a->last_is_fastest == b->last_is_fastest &&
+           a->dense == b->dense && a->late == b->late && a->order == b->order &&
+           a->chunks == b->chunks;
 }
 
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
 {
-    int counts[] = {s->nsubsets,          PATTERNS, s->nmerges, 2,
+    int counts[] = {s->nsubsets * LEANS,  PATTERNS, s->nmerges, 2,
                     s->has_dense ? 3 : 1, 2,        AD_ORDERS,  AD_MAX_PARTS};
     struct point start = s->at;
     for (int v = 0; v < counts[coordinate]; v++) {
         struct point point = start;
         bool better;
-        if (coordinate == 0)
-            point.devices = s->subsets[v];
-        else if (coordinate == 1)
+        if (coordinate == 0) {
+            point.devices = s->subsets[v / LEANS];
+            point.lean = v % LEANS;
+        } else if (coordinate == 1)
             point.pattern = v;
         else if (coordinate == 2)
             point.merge = v;
@@ -258,7 +272,7 @@ static enum adaps_status prepare(struct search *s)
 static double space(const struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
-    double total = log10(s->nsubsets) + log10(s->nmerges) + log10(2) +
+    double total = log10(s->nsubsets * LEANS) + log10(s->nmerges) + log10(2) +
                    (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_PARTS);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
