@@ -81,6 +81,9 @@ static void check_never_behind(const struct problem *p, uint64_t seed)
     ck_assert_int_ge(best.visited, 1);
     ck_assert(best.seconds >= 0 && best.space_log10 >= 0);
     check_dims(p, &best);
+    ck_assert_msg(best.lower_bound_ns <= best.schedule.makespan_ns,
+                  "seed %" PRIu64 ": bound %" PRId64 ", auto %" PRId64, seed, best.lower_bound_ns,
+                  best.schedule.makespan_ns);
     for (const struct ad_strategy *s = &ad_strategies[1]; s->name && !s->small; s++) {
         ad_fixture_run(p, s->name, &other);
         ck_assert_msg(best.schedule.makespan_ns <= other.schedule.makespan_ns,

@@ -86,6 +86,36 @@ static void mark_input(const struct ad_graph *graph, const struct ad_op *op, int
     }
 }
 
+/* The first marked place whose block of pixels has it at `phase`; -1: there is none. */
+static int32_t first_at(const uint8_t *marks, int64_t size, int32_t crop, int32_t block,
+                        int32_t phase)
+{
+    for (int64_t i = 0; i < size; i++)
+        if (marks[i] && (i + crop) % block == phase)
+            return (int32_t)i;
+    return -1;
+}
+
+/* Of depth-to-space: every pixel of a block comes from channels of its own. out: NULL, all. */
+static void mark_spread(const struct ad_bound_work *w, const struct ad_op *op, const uint8_t *out,
+                        uint8_t *in)
+{
+    const struct ad_graph *graph = w->problem->graph;
+    const struct ad_window *window = &op->window;
+    struct ad_region whole = ad_region_whole(&graph->values[op->output]);
+    for (int32_t py = 0; py < window->sh; py++) {
+        int32_t y = first_at(w->rows[op->output], whole.h1, window->pt, window->sh, py);
+        for (int32_t px = 0; y >= 0 && px < window->sw; px++) {
+            int32_t x = first_at(w->columns[op->output], whole.w1, window->pl, window->sw, px);
+            for (int32_t c = 0; x >= 0 && c < whole.c1; c++) {
+                struct ad_region one = {y, y + 1, x, x + 1, c, c + 1};
+                if (!out || out[c])
+                    in[ad_need(graph, op, 0, one).c0] = 1;
+            }
+        }
+    }
+}
+
 /* Which channels of an operand are read for the marked ones of the output. */
 static void mark_channels(const struct ad_bound_work *w, const struct ad_op *op, int value,
                           uint8_t *in)
@@ -95,6 +125,11 @@ static void mark_channels(const struct ad_bound_work *w, const struct ad_op *op,
     int64_t size = graph->values[value].box.c;
     const uint8_t *out = w->channels[op->output];
     bool all = !out || w->depth[op->output] == whole.c1;
+    if (op->kind == AD_OP_DEPTH_TO_SPACE) {
+        memset(in, 0, (size_t)size);
+        mark_spread(w, op, out, in);
+        return;
+    }
     memset(in, all && op->kind != AD_OP_RESAMPLE ? 1 : 0, (size_t)size);
     if (all && op->kind != AD_OP_RESAMPLE)
         return;
@@ -106,10 +141,7 @@ static void mark_channels(const struct ad_bound_work *w, const struct ad_op *op,
             if (out && !out[c])
                 continue;
             read = ad_need(graph, op, k, one);
-            int32_t step = 1; /* channels of one output that lie apart */
-            if (op->kind == AD_OP_DEPTH_TO_SPACE && !op->channel_major)
-                step = whole.c1;
-            for (int32_t i = read.c0; i < read.c1; i += step)
+            for (int32_t i = read.c0; i < read.c1; i++)
                 in[i] = 1;
         }
 }
