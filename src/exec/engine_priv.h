@@ -54,12 +54,6 @@ AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
                                                 struct ad_region region, struct ad_span_list *out,
                                                 struct adaps_error *err);
 
-static inline bool ad_same_box(const struct ad_value *a, const struct ad_value *b)
-{
-    return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&
-           a->box.c == b->box.c;
-}
-
 /* --- concatenations --- */
 
 /* Gives inputs of concatenations a root, of which they are to be a part, and makes its box and life

@@ -10,17 +10,6 @@ static bool may_add(const struct ad_graph *graph, const struct ad_op *conv)
            conv->clamp_min == -INFINITY && conv->clamp_max == INFINITY;
 }
 
-static bool same_shape(const struct ad_value *a, const struct ad_value *b)
-{
-    return a->format == b->format && ad_same_box(a, b);
-}
-
-static bool same_region(struct ad_region a, struct ad_region b)
-{
-    return a.h0 == b.h0 && a.h1 == b.h1 && a.w0 == b.w0 && a.w1 == b.w1 && a.c0 == b.c0 &&
-           a.c1 == b.c1;
-}
-
 /* Whether `add` adds something of the same shape to what `conv` computes, both on one region. */
 static bool is_pair(const struct ad_graph *graph, const struct ad_task *conv,
                     const struct ad_task *add)
@@ -28,11 +17,11 @@ static bool is_pair(const struct ad_graph *graph, const struct ad_task *conv,
     const struct ad_op *first = &graph->ops[conv->op], *second = &graph->ops[add->op];
     const struct ad_value *sum = &graph->values[second->output];
     if (!may_add(graph, first) || second->kind != AD_OP_ADD || ad_region_empty(conv->region) ||
-        !same_region(conv->region, add->region))
+        !ad_region_equal(conv->region, add->region))
         return false;
     int a = second->inputs[0], b = second->inputs[1];
-    return (a == first->output) != (b == first->output) && same_shape(&graph->values[a], sum) &&
-           same_shape(&graph->values[b], sum);
+    return (a == first->output) != (b == first->output) && ad_same_shape(&graph->values[a], sum) &&
+           ad_same_shape(&graph->values[b], sum);
 }
 
 /* How often each value is read, sent, received or a result; a pair's reading does not count. */

@@ -22,11 +22,6 @@ static int64_t floor_div(int64_t a, int64_t b)
     return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
 
-static bool same_box(struct ad_box a, struct ad_box b)
-{
-    return a.n == b.n && a.h == b.h && a.w == b.w && a.c == b.c;
-}
-
 static bool elementwise_splits(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_value *out = output_value(graph, op);
@@ -34,7 +29,7 @@ static bool elementwise_splits(const struct ad_graph *graph, const struct ad_op 
         return true;
     for (int k = 0; k < op->ninputs; k++) {
         const struct ad_value *in = input_value(graph, op, k);
-        if (in->rank != 2 || !same_box(in->box, out->box))
+        if (in->rank != 2 || !ad_same_box(in, out))
             return false;
     }
     return out->rank == 2;
@@ -45,7 +40,7 @@ bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *o
     const struct ad_value *in = input_value(graph, op, 0), *out = output_value(graph, op);
     const int64_t pixels[] = {in->box.n, in->box.h, in->box.w};
     if (op->kind != AD_OP_PERMUTE || in->format != AD_NHWC || out->format != AD_NHWC ||
-        !same_box(in->box, out->box) || op->view_rank < 4)
+        !ad_same_box(in, out) || op->view_rank < 4)
         return false;
     for (int i = 0; i < 3; i++)
         if (op->perm[i] != i || op->view_dims[i] != pixels[i])
@@ -85,7 +80,7 @@ bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_UNARY:
     case AD_OP_RESHAPE: /* N x C features as N x C x 1 x 1 and back: nothing moves */
         return ad_value_splits(input_value(graph, op, 0)) &&
-               same_box(input_value(graph, op, 0)->box, out->box);
+               ad_same_box(input_value(graph, op, 0), out);
     case AD_OP_PERMUTE:
         return ad_op_shuffles_channels(graph, op);
     case AD_OP_COUNT:

@@ -215,6 +215,17 @@ void ad_graph_free(struct ad_graph *graph);
 /* Frees only the weights' numbers, and lets go of the model's file. */
 void ad_graph_drop_weights(struct ad_graph *graph);
 
+static inline bool ad_same_box(const struct ad_value *a, const struct ad_value *b)
+{
+    return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&
+           a->box.c == b->box.c;
+}
+
+static inline bool ad_same_shape(const struct ad_value *a, const struct ad_value *b)
+{
+    return a->format == b->format && ad_same_box(a, b);
+}
+
 /* "Conv", "MaxPool", ... for messages and tables. */
 const char *ad_op_kind_name(enum ad_op_kind kind);
 

@@ -38,12 +38,6 @@ static int64_t elements(const struct ad_value *v)
     return v->box.n * v->box.h * v->box.w * v->box.c;
 }
 
-static bool same_box(const struct ad_value *a, const struct ad_value *b)
-{
-    return a->format == b->format && a->box.n == b->box.n && a->box.h == b->box.h &&
-           a->box.w == b->box.w && a->box.c == b->box.c;
-}
-
 /* The product of dims when each is in 1..MAX_ELEMENTS and so is the product, else -1. */
 static int64_t product(int rank, const int64_t *dims)
 {
@@ -327,7 +321,7 @@ static enum adaps_status check_softmax(const struct check *c, const struct ad_va
                                        const struct ad_value *out)
 {
     const struct ad_op *op = c->op;
-    if (!same_box(in, out))
+    if (!ad_same_shape(in, out))
         return fail(c, "input and output differ in shape");
     if (out->format == AD_PLAIN && (op->outer < 1 || op->inner < 1 || elements(out) % op->outer ||
                                     elements(out) / op->outer != op->inner))
@@ -357,7 +351,7 @@ static enum adaps_status check_lrn(const struct check *c, const struct ad_value 
                                    const struct ad_value *out)
 {
     const struct ad_op *op = c->op;
-    if (in->format != AD_NHWC || !same_box(in, out))
+    if (in->format != AD_NHWC || !ad_same_shape(in, out))
         return fail(c, "input and output are not NHWC of one shape");
     if (op->lrn_size < 1 || !isfinite(op->lrn_alpha) || !isfinite(op->lrn_beta) ||
         !isfinite(op->lrn_bias))
@@ -498,7 +492,7 @@ static enum adaps_status check_kind(const struct check *c)
     case AD_OP_PRELU:
         return check_elementwise(c, in, &values[c->op->inputs[1]], out);
     case AD_OP_UNARY:
-        return same_box(in, out) ? ADAPS_OK : fail(c, "input and output differ in shape");
+        return ad_same_shape(in, out) ? ADAPS_OK : fail(c, "input and output differ in shape");
     case AD_OP_CONCAT:
         return check_concat(c, out);
     case AD_OP_SOFTMAX:

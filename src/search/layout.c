@@ -63,18 +63,13 @@ static void survey_ops(struct ad_terrain *t)
     }
 }
 
-static bool same_box(const struct ad_value *a, const struct ad_value *b)
-{
-    return a->box.h == b->box.h && a->box.w == b->box.w && a->box.c == b->box.c;
-}
-
 static bool alike(const struct ad_graph *graph, const struct ad_op *a, const struct ad_op *b)
 {
     const struct ad_value *values = graph->values;
     bool same = a->kind == b->kind && a->ninputs == b->ninputs &&
-                same_box(&values[a->output], &values[b->output]);
+                ad_same_box(&values[a->output], &values[b->output]);
     for (int k = 0; k < a->ninputs && same; k++)
-        same = same_box(&values[a->inputs[k]], &values[b->inputs[k]]);
+        same = ad_same_box(&values[a->inputs[k]], &values[b->inputs[k]]);
     return same;
 }
 
