@@ -7,7 +7,7 @@
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
  * geometric means. -x: as adaps plan --effort (which is 1 by default) for 8 devices, in proportion
- * more for fewer, whose layouts take less to evaluate; 12 when not given, as for plans that are used
+ * more for fewer, whose layouts take less to evaluate; 8 when not given, as for plans that are used
  * long. -e: as adaps plan --evaluations. --tsv: a line per network, cluster and strategy, in the
  * columns of bench/compare (bench/chart draws it), marked as simulated. All of it is simulated.
  * Exit status 1 when `auto` is behind any other strategy.
@@ -23,7 +23,7 @@
 static const int device_counts[] = {2, 4, 8};
 static const double mbits[] = {10, 100, 1000};
 
-#define DEFAULT_EFFORT 12
+#define DEFAULT_EFFORT 8
 #define MOST_DEVICES 8 /* of device_counts */
 #define COUNTS (sizeof device_counts / sizeof *device_counts)
 #define RATES (sizeof mbits / sizeof *mbits)
