@@ -3,8 +3,6 @@
 #include "exec/engine_priv.h"
 #include "fusion/rules.h"
 
-#include <math.h>
-
 /* Whether the op takes or makes the value as one row of floats, not as pixels at a distance. */
 static bool wants_dense(const struct ad_graph *graph, const struct ad_op *op)
 {
@@ -16,28 +14,25 @@ static bool wants_dense(const struct ad_graph *graph, const struct ad_op *op)
     return op->kind == AD_OP_RESHAPE && !ad_same_box(&graph->values[op->inputs[0]], out);
 }
 
-/* Whether messages bring the value with other bits than its producer has. */
-static bool arrives_rounded(const struct ad_program *program, int value)
+/* The values that messages bring with other bits than their producers have. */
+static void find_rounded(const struct ad_program *program, bool *rounded)
 {
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
-        if (step->kind == AD_STEP_RECV && step->value == value && ad_encoding_lossy(step->encoding))
-            return true;
+        if (step->kind == AD_STEP_RECV && ad_encoding_lossy(step->encoding))
+            rounded[step->value] = true;
     }
-    return false;
 }
 
 /* Which values may lie in another: pixels, computed or received here, of no op that wants them
  * dense. Inputs of the network are left where they are, and so is what arrives rounded: others may
  * have written exact elements there. */
-static void find_movable(const struct adaps_plan *plan, int device, const struct ad_buffer *buffers,
-                         bool *movable)
+static void find_movable(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                         const bool *rounded, bool *movable)
 {
-    const struct ad_graph *graph = plan->graph;
-    const struct ad_program *program = &plan->schedule.programs[device];
     for (int v = 0; v < graph->nvalues; v++)
         movable[v] = graph->values[v].format == AD_NHWC && graph->values[v].constant < 0 &&
-                     !ad_region_empty(buffers[v].box) && !arrives_rounded(program, v);
+                     !ad_region_empty(buffers[v].box) && !rounded[v];
     for (int i = 0; i < graph->ninputs; i++)
         movable[graph->inputs[i]] = false;
     for (int i = 0; i < graph->nops; i++) {
@@ -54,7 +49,7 @@ static void find_movable(const struct adaps_plan *plan, int device, const struct
 static bool is_plain(const struct ad_graph *graph, const struct ad_op *op)
 {
     return op->kind == AD_OP_CONCAT && graph->values[op->output].format == AD_NHWC &&
-           op->function == AD_FN_NONE && op->clamp_min == -INFINITY && op->clamp_max == INFINITY;
+           ad_op_is_bare(op);
 }
 
 /* The result of a concatenation whose inputs all lie in a row in one value already (a longer
@@ -113,17 +108,19 @@ enum adaps_status ad_concats_find(const struct adaps_plan *plan, int device,
     const struct ad_program *program = &plan->schedule.programs[device];
     size_t nvalues = (size_t)graph->nvalues, nops = (size_t)graph->nops;
     bool *movable = ad_calloc(nvalues, sizeof *movable), *here = ad_calloc(nops, sizeof *here);
+    bool *rounded = ad_calloc(nvalues, sizeof *rounded);
     enum adaps_status status = ADAPS_OK;
-    if (!movable || !here) {
-        status = ad_error_memory(err, "program", nvalues + nops);
+    if (!movable || !here || !rounded) {
+        status = ad_error_memory(err, "program", 2 * nvalues + nops);
         goto out;
     }
-    find_movable(plan, device, buffers, movable);
+    find_rounded(program, rounded);
+    find_movable(graph, buffers, rounded, movable);
     for (int t = 0; t < program->ntasks; t++)
         here[program->tasks[t].op] |= !ad_region_empty(program->tasks[t].region);
     for (int i = graph->nops - 1; i >= 0; i--) { /* what reads a value comes before what makes it */
         const struct ad_op *op = &graph->ops[i];
-        if (!here[i] || !is_plain(graph, op) || arrives_rounded(program, op->output))
+        if (!here[i] || !is_plain(graph, op) || rounded[op->output])
             continue;
         if (buffers[op->output].root < 0 && movable[op->output])
             join(graph, op, buffers);
@@ -132,6 +129,7 @@ enum adaps_status ad_concats_find(const struct adaps_plan *plan, int device,
     grow_roots(graph, buffers);
 out:
     ad_free(movable);
+    ad_free(rounded);
     ad_free(here);
     return status;
 }

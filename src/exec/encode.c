@@ -17,7 +17,7 @@ enum adaps_status ad_encode_room_init(struct ad_encode_room *out, unsigned encod
                                       struct adaps_error *err)
 {
     bool lz4 = encodings & AD_ENCODING_BIT(AD_ENCODING_LZ4);
-    *out = (struct ad_encode_room){.size = size};
+    *out = (struct ad_encode_room){0};
     out->bytes = ad_calloc(size, 1);
     out->floats = lz4 ? ad_calloc(size, 1) : NULL;
     out->lz4 = lz4 ? ad_calloc((size_t)LZ4_sizeofState(), 1) : NULL;

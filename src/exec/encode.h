@@ -12,8 +12,7 @@ bool ad_encode_knows(enum ad_encoding encoding);
 
 /* Where messages are encoded and decoded: one at a time. */
 struct ad_encode_room {
-    size_t size;  /* of the largest message's float32 */
-    void *bytes;  /* the encoded message; room for size bytes */
+    void *bytes;  /* the encoded message; room for the largest one's float32 */
     void *floats; /* the message in one piece; NULL unless some encoding wants that */
     void *lz4;    /* the compressor's tables; likewise */
 };

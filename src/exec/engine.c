@@ -371,33 +371,22 @@ static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transp
     return transport->send(transport->self, step, span.run_bytes > 0 ? &bytes : &e->spans[i], err);
 }
 
-/* Which forms a message may have: as it is, and in its encoding, which goes to `span`. */
-static const struct ad_span_list *forms_of(const struct ad_engine *e, int i, struct ad_span *span,
-                                           struct ad_span_list forms[2], int *nforms)
-{
-    const struct ad_step *step = &e->program->steps[i];
-    *span = (struct ad_span){
-        .base = e->room.bytes, .runs = 1, .run_bytes = (size_t)ad_step_bytes(e->plan->graph, step)};
-    forms[0] = e->spans[i];
-    forms[1].spans = span;
-    forms[1].count = 1;
-    bool both = step->encoding == AD_ENCODING_LEVELS || step->encoding == AD_ENCODING_LZ4;
-    *nforms = both ? 2 : 1;
-    return !both && step->encoding != AD_ENCODING_F32 ? &forms[1] : forms;
-}
-
+/* A message comes in its encoding, as it is, or as the sender chose of both (cost/encoding.h). */
 static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_transport *transport,
                                  struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
-    struct ad_span span;
     size_t size = (size_t)ad_step_bytes(e->plan->graph, step);
-    struct ad_span_list forms[2] = {{NULL, 0, NULL},
-                                    {NULL, 0, step->encoding == AD_ENCODING_LZ4 ? &size : NULL}};
-    int nforms, form = 0;
-    const struct ad_span_list *first = forms_of(e, i, &span, forms, &nforms);
-    enum adaps_status status = transport->recv(transport->self, step, first, nforms, &form, err);
-    if (status != ADAPS_OK || first[form].spans != &span)
+    struct ad_span span = {.base = e->room.bytes, .runs = 1, .run_bytes = size};
+    struct ad_span_list forms[2];
+    int nforms = 0, form = 0;
+    if (!ad_encoding_lossy(step->encoding))
+        forms[nforms++] = e->spans[i];
+    if (step->encoding != AD_ENCODING_F32)
+        forms[nforms++] =
+            (struct ad_span_list){&span, 1, step->encoding == AD_ENCODING_LZ4 ? &size : NULL};
+    enum adaps_status status = transport->recv(transport->self, step, forms, nforms, &form, err);
+    if (status != ADAPS_OK || forms[form].spans != &span)
         return status;
     if (ad_encode_knows(step->encoding)) {
         status = ad_decode(step->encoding, &e->room, size, &e->spans[i], err);

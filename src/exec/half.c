@@ -1,8 +1,8 @@
 #include "exec/half.h"
+#include "exec/target.h"
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
 #define LANES 4
 
 typedef float floats __attribute__((vector_size(4 * LANES)));
@@ -53,20 +53,23 @@ INLINE floats decode(halves half)
     return (floats)(u | sign);
 }
 
+/* So many elements; all of them by one move. */
+INLINE void copy(void *to, const void *from, size_t count, size_t element)
+{
+    if (count == LANES)
+        memcpy(to, from, LANES * element);
+    else
+        memcpy(to, from, count * element);
+}
+
 void ad_half_encode(const float *from, uint16_t *to, size_t count)
 {
     for (size_t i = 0; i < count; i += LANES) {
         size_t n = count - i < LANES ? count - i : LANES;
         floats x = {0};
-        if (n == LANES)
-            memcpy(&x, from + i, sizeof x);
-        else
-            memcpy(&x, from + i, n * sizeof *from);
+        copy(&x, from + i, n, sizeof *from);
         halves h = encode(x);
-        if (n == LANES)
-            memcpy(to + i, &h, sizeof h);
-        else
-            memcpy(to + i, &h, n * sizeof *to);
+        copy(to + i, &h, n, sizeof *to);
     }
 }
 
@@ -75,14 +78,8 @@ void ad_half_decode(const uint16_t *from, float *to, size_t count)
     for (size_t i = 0; i < count; i += LANES) {
         size_t n = count - i < LANES ? count - i : LANES;
         halves h = {0};
-        if (n == LANES)
-            memcpy(&h, from + i, sizeof h);
-        else
-            memcpy(&h, from + i, n * sizeof *from);
+        copy(&h, from + i, n, sizeof *from);
         floats x = decode(h);
-        if (n == LANES)
-            memcpy(to + i, &x, sizeof x);
-        else
-            memcpy(to + i, &x, n * sizeof *to);
+        copy(to + i, &x, n, sizeof *to);
     }
 }

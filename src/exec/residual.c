@@ -1,13 +1,10 @@
 /* Residual additions that the convolution in front of them does on its way out. */
 #include "exec/engine_priv.h"
 
-#include <math.h>
-
 /* Whether the sums can take another operand before they are clamped. */
 static bool may_add(const struct ad_graph *graph, const struct ad_op *conv)
 {
-    return ad_task_is_ours(graph, conv) && conv->function == AD_FN_NONE &&
-           conv->clamp_min == -INFINITY && conv->clamp_max == INFINITY;
+    return ad_task_is_ours(graph, conv) && ad_op_is_bare(conv);
 }
 
 /* Whether `add` adds something of the same shape to what `conv` computes, both on one region. */

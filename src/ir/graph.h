@@ -19,6 +19,8 @@
 #include "base/mem.h"
 #include "base/tensor.h"
 
+#include <math.h>
+
 enum ad_op_kind {
     AD_OP_CONV,    /* NHWC -> NHWC; window, groups, weight, bias?, clamp */
     AD_OP_MAXPOOL, /* NHWC -> NHWC; window, clamp; padding never wins */
@@ -224,6 +226,12 @@ static inline bool ad_same_box(const struct ad_value *a, const struct ad_value *
 static inline bool ad_same_shape(const struct ad_value *a, const struct ad_value *b)
 {
     return a->format == b->format && ad_same_box(a, b);
+}
+
+/* Whether the op has neither a function nor clamps behind it. */
+static inline bool ad_op_is_bare(const struct ad_op *op)
+{
+    return op->function == AD_FN_NONE && op->clamp_min == -INFINITY && op->clamp_max == INFINITY;
 }
 
 /* "Conv", "MaxPool", ... for messages and tables. */

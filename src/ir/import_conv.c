@@ -59,7 +59,7 @@ static enum adaps_status read_filters(struct ad_node *node, int *filters, struct
         differs = differs || (present && k[i] != size);
     }
     if (differs) {
-        int first = node->spatial == 3 ? AD_DEPTH : AD_HEIGHT;
+        int first = ad_first_axis(node);
         char have[64];
         ad_dims_format(node->spatial, wanted + first, dims, sizeof dims);
         ad_dims_format(node->spatial, v.dims + 2, have, sizeof have);
@@ -154,12 +154,12 @@ static enum adaps_status transposed_length(struct ad_node *node, struct ad_windo
                                            int64_t in, enum ad_auto_pad mode, int64_t extra,
                                            int64_t wanted, int64_t *out, struct adaps_error *err)
 {
-    static const char *const names[] = {"depth", "height", "width"};
+    const char *name = ad_axis_names[i];
     int64_t full = w->s[i] * (in - 1) + extra + (int64_t)w->d[i] * (w->k[i] - 1) + 1;
     if (extra >= w->s[i] && extra >= w->d[i])
         return ad_node_fail(node, err,
-                            "%s: output_padding %" PRId64 " with stride %d and dilation %d",
-                            names[i], extra, (int)w->s[i], (int)w->d[i]);
+                            "%s: output_padding %" PRId64 " with stride %d and dilation %d", name,
+                            extra, (int)w->s[i], (int)w->d[i]);
     if (wanted == 0 && (mode == AD_PAD_SAME_UPPER || mode == AD_PAD_SAME_LOWER))
         wanted = in * w->s[i];
     *out = wanted > 0 ? wanted : full - w->lo[i] - w->hi[i];
@@ -169,10 +169,9 @@ static enum adaps_status transposed_length(struct ad_node *node, struct ad_windo
         w->lo[i] = (int32_t)(lo < AD_MAX_WINDOW ? lo : AD_MAX_WINDOW);
     }
     if (*out < 1 || w->lo[i] >= full)
-        return ad_node_fail(node, err, "%s: nothing is left of %" PRId64 " outputs", names[i],
-                            full);
+        return ad_node_fail(node, err, "%s: nothing is left of %" PRId64 " outputs", name, full);
     if (w->s[i] > AD_MAX_BLOCK)
-        return ad_node_fail(node, err, "%s: a stride of %d: at most %d is supported", names[i],
+        return ad_node_fail(node, err, "%s: a stride of %d: at most %d is supported", name,
                             (int)w->s[i], AD_MAX_BLOCK);
     w->hi[i] = 0;
     return ADAPS_OK;

@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const ad_axis_names[AD_AXES] = {"depth", "height", "width"};
+
 enum adaps_status ad_window_sizes(struct ad_node *node, const char *name, int64_t lo,
                                   int64_t fallback, int32_t out[AD_AXES], bool *present,
                                   struct adaps_error *err)
@@ -14,7 +16,7 @@ enum adaps_status ad_window_sizes(struct ad_node *node, const char *name, int64_
     if (status != ADAPS_OK)
         return status;
     *present = count > 0;
-    int first = node->spatial == 3 ? AD_DEPTH : AD_HEIGHT;
+    int first = ad_first_axis(node);
     for (int i = 0; i < AD_AXES; i++)
         out[i] = (int32_t)(count == 0 ? fallback : lo);
     if (count == 0)
@@ -64,7 +66,7 @@ static enum adaps_status read_pads(struct ad_node *node, struct ad_window3 *w,
         if (items[i] < 0 || items[i] > AD_MAX_WINDOW)
             return ad_node_fail(node, err, "attribute 'pads' holds %" PRId64 ": out of range",
                                 items[i]);
-        int axis = (int)(i % n) + (n == 3 ? AD_DEPTH : AD_HEIGHT);
+        int axis = (int)(i % n) + ad_first_axis(node);
         *(i < n ? &w->lo[axis] : &w->hi[axis]) = (int32_t)items[i];
     }
     return ADAPS_OK;
@@ -128,15 +130,14 @@ enum adaps_status ad_window_complete(struct ad_node *node, const struct ad_draft
                                      struct ad_window3 *w, int64_t out[AD_AXES],
                                      struct adaps_error *err)
 {
-    static const char *const names[] = {"depth", "height", "width"};
     const int32_t before[] = {0, extra->pt, extra->pl}, behind[] = {0, extra->pb, extra->pr};
     enum ad_auto_pad mode = AD_PAD_NOTSET;
     enum adaps_status status = ad_window_read(node, w, &mode, err);
     for (int i = 0; i < AD_AXES && status == ADAPS_OK; i++) {
-        struct axis a = {names[i], ad_axis_size(in, i) + before[i] + behind[i],
-                         w->k[i],  w->s[i],
-                         w->d[i],  w->lo[i],
-                         w->hi[i], 0};
+        struct axis a = {ad_axis_names[i], ad_axis_size(in, i) + before[i] + behind[i],
+                         w->k[i],          w->s[i],
+                         w->d[i],          w->lo[i],
+                         w->hi[i],         0};
         if (mode == AD_PAD_SAME_UPPER || mode == AD_PAD_SAME_LOWER)
             same_pads(&a, mode == AD_PAD_SAME_UPPER);
         int64_t declared = a.hi;

@@ -16,6 +16,15 @@ struct ad_window3 {
     int32_t lo[AD_AXES], hi[AD_AXES], declared[AD_AXES];
 };
 
+/* "depth", "height", "width". */
+extern const char *const ad_axis_names[AD_AXES];
+
+/* The axis of the first spatial dimension: of one or two, the last two axes count. */
+static inline int ad_first_axis(const struct ad_node *node)
+{
+    return node->spatial == 3 ? AD_DEPTH : AD_HEIGHT;
+}
+
 /* Size of this axis of a value of rank 4 or 5. */
 static inline int64_t ad_axis_size(const struct ad_draft_value *v, int axis)
 {

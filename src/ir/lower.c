@@ -34,6 +34,14 @@ static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format
     return box;
 }
 
+int *ad_lower_indices(struct ad_lowering *l, int64_t count)
+{
+    int *indices = ad_arena_alloc(&l->draft->arena, (size_t)count, sizeof *indices);
+    if (!indices)
+        no_memory(l, "operands");
+    return indices;
+}
+
 int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
                    const int64_t *dims, enum ad_format format)
 {
@@ -454,9 +462,9 @@ static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
     const struct ad_draft_value *d = &l->draft->values[op->output];
     bool channels = (d->rank == 4 && op->axis == 1) || (d->rank == 5 && op->axis == 2);
     enum ad_format format = channels ? AD_NHWC : AD_PLAIN;
-    int *in = ad_arena_alloc(&l->draft->arena, (size_t)op->ninputs, sizeof *in);
+    int *in = ad_lower_indices(l, op->ninputs);
     if (!in)
-        return no_memory(l, "operands") >= 0;
+        return false;
     for (int k = 0; k < op->ninputs; k++)
         if ((in[k] = ad_lower_get(l, op->inputs[k], format)) < 0)
             return false;

@@ -8,12 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool no_memory(struct ad_lowering *l)
-{
-    ad_error_memory(l->err, "operators over depth", 0);
-    return false;
-}
-
 /* A value like `like` with so many channels and this size. */
 static int map_value(struct ad_lowering *l, const char *name, const char *what, struct ad_box like,
                      int64_t channels)
@@ -87,9 +81,9 @@ static int depth_taps(struct ad_lowering *l, const struct ad_draft_op *op, int f
     if (d->d == 1 || d->k == 1) {
         taps = ad_lower_channels(l, name, from, first * c, d->k * c);
     } else {
-        int *parts = ad_arena_alloc(&l->draft->arena, (size_t)d->k, sizeof *parts);
+        int *parts = ad_lower_indices(l, d->k);
         if (!parts)
-            return (int)no_memory(l) - 1;
+            return -1;
         for (int64_t t = 0; t < d->k; t++)
             if ((parts[t] = ad_lower_channels(l, name, from, (first + t * d->d) * c, c)) < 0)
                 return -1;
@@ -105,13 +99,13 @@ bool ad_lower_conv_depth(struct ad_lowering *l, const struct ad_draft_op *op)
     const struct ad_draft_value out = l->draft->values[op->output];
     const int64_t dims[4] = {out.dims[0], op->rows, out.dims[3], out.dims[4]};
     int64_t depth = out.dims[2];
-    int *parts = ad_arena_alloc(&l->draft->arena, (size_t)depth, sizeof *parts);
-    int from = ad_lower_get(l, op->inputs[0], AD_NHWC);
+    int *parts = ad_lower_indices(l, depth);
+    int from = parts ? ad_lower_get(l, op->inputs[0], AD_NHWC) : -1;
     int weight = from < 0 ? -1 : ad_lower_filters(l, op);
     int bias =
         weight >= 0 && op->bias ? ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0) : -1;
-    if (!parts || weight < 0 || (op->bias && bias < 0))
-        return parts ? false : no_memory(l);
+    if (weight < 0 || (op->bias && bias < 0))
+        return false;
     for (int64_t o = 0; o < depth; o++) {
         char what[32];
         snprintf(what, sizeof what, ":depth%jd", (intmax_t)o);
@@ -185,11 +179,9 @@ bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op)
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
     const struct ad_draft_value out = l->draft->values[op->output];
     int64_t c = in.dims[1], count = in.dims[2], depth = out.dims[2];
-    int *depths = ad_arena_alloc(&l->draft->arena, (size_t)count, sizeof *depths);
-    int *parts = ad_arena_alloc(&l->draft->arena, (size_t)depth, sizeof *parts);
-    if (!depths || !parts)
-        return no_memory(l);
-    int from = ad_lower_get(l, op->inputs[0], AD_NHWC);
+    int *depths = ad_lower_indices(l, count);
+    int *parts = depths ? ad_lower_indices(l, depth) : NULL;
+    int from = parts ? ad_lower_get(l, op->inputs[0], AD_NHWC) : -1;
     from = from < 0 ? -1 : pooled_maps(l, op, AD_OP_MAXPOOL, from);
     if (from < 0)
         return false;
@@ -299,9 +291,9 @@ int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out)
     int from = ad_lower_get(l, operand, AD_NHWC);
     if (from < 0 || one || dims[2] == depth)
         return from;
-    int *parts = ad_arena_alloc(&l->draft->arena, (size_t)depth, sizeof *parts);
+    int *parts = ad_lower_indices(l, depth);
     if (!parts)
-        return (int)no_memory(l) - 1;
+        return -1;
     l->draft->pieces_left -= (int)depth;
     for (int64_t i = 0; i < depth; i++)
         parts[i] = from;

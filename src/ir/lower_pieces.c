@@ -72,9 +72,9 @@ static bool blocks_of_depth(struct ad_lowering *l, const struct ad_draft_op *op,
     int64_t c = in.dims[1], sd = op->depth.s, groups = op->groups;
     const int64_t dims[4] = {in.dims[0], op->rows * sd, out.dims[3], out.dims[4]};
     int64_t all_dims[4] = {in.dims[0], op->rows * sd * b->d.blocks, out.dims[3], out.dims[4]};
-    int *parts = ad_arena_alloc(&l->draft->arena, (size_t)b->d.blocks, sizeof *parts);
+    int *parts = ad_lower_indices(l, b->d.blocks);
     if (!parts)
-        return ad_error_memory(l->err, "blocks", (size_t)b->d.blocks) == ADAPS_OK;
+        return false;
     for (int64_t i = 0; i < b->d.blocks; i++) {
         int taps = ad_lower_channels(l, out.name, from, (i - b->d.lead) * c, b->d.taps * c);
         if (taps >= 0 && groups > 1)
@@ -193,9 +193,8 @@ static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int
     return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
 }
 
-/* Rank 4 without a change of the batch as it is, and rank 5 where depths stay whole; else dim by
- * dim.
- */
+/* Rank 4 without a change of the batch as it is, and rank 5 where depths stay whole; else dim
+ * by dim. */
 bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     static const int nhwc[3] = {2, 3, 1}, dhw[3] = {3, 4, 2};

@@ -39,6 +39,9 @@ int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format);
 struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
                           enum ad_op_kind kind, const char *name, const char *type, int ninputs,
                           const int *inputs, int output);
+/* Room for so many indices of values, in the draft's arena; NULL without memory, which is an error
+ * then. */
+int *ad_lower_indices(struct ad_lowering *l, int64_t count);
 /* One input in, one output out, both in `format`. */
 struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
                               enum ad_op_kind kind, enum ad_format format);

@@ -48,8 +48,7 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
     bool stored = k->proto && ad_onnx_tensor_stored(l->draft->model, k->proto, &recipe->stored);
     float *to;
     if (stored && !k->tensor.f) {
-        int w =
-            add_weight(l, v->name, recipe->rows, recipe->outer * recipe->middle * recipe->inner);
+        int w = add_weight(l, v->name, recipe->rows, ad_recipe_row(recipe));
         if (w >= 0 && !(l->weights[w].recipe = ad_recipe_copy(recipe))) {
             ad_error_memory(l->err, v->name, sizeof *recipe);
             return -1;
@@ -57,8 +56,7 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
         return w;
     }
     recipe->numbers = floats_of(l, value);
-    int w = recipe->numbers ? ad_lower_weight(l, v->name, recipe->rows,
-                                              recipe->outer * recipe->middle * recipe->inner, &to)
+    int w = recipe->numbers ? ad_lower_weight(l, v->name, recipe->rows, ad_recipe_row(recipe), &to)
                             : -1;
     if (w >= 0 && ad_recipe_read(recipe, 0, recipe->rows, to, l->err) != ADAPS_OK)
         return -1;

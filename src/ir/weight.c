@@ -36,11 +36,6 @@ void ad_recipe_free(struct ad_recipe *recipe)
     ad_free(recipe);
 }
 
-static int64_t row_elements(const struct ad_recipe *r)
-{
-    return r->outer * r->middle * r->inner;
-}
-
 /* Elements [first, first + count) of the tensor. */
 static enum adaps_status read_tensor(const struct ad_recipe *r, int64_t first, int64_t count,
                                      float *to, struct adaps_error *err)
@@ -55,7 +50,7 @@ static enum adaps_status read_tensor(const struct ad_recipe *r, int64_t first, i
 static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                    struct adaps_error *err)
 {
-    int64_t row = row_elements(r), most = (int64_t)(SCRATCH_BYTES / sizeof *to) / row;
+    int64_t row = ad_recipe_row(r), most = (int64_t)(SCRATCH_BYTES / sizeof *to) / row;
     enum adaps_status status = ADAPS_OK;
     if (r->middle == 1 &&
         ((r->outer == 1 && r->inner_step == 1) || (r->inner == 1 && r->outer_step == 1)))
@@ -82,7 +77,7 @@ static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_
 static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                      struct adaps_error *err)
 {
-    int64_t row = row_elements(r), n = r1 - r0, place[STRIPS];
+    int64_t row = ad_recipe_row(r), n = r1 - r0, place[STRIPS];
     enum adaps_status status = ADAPS_OK;
     float *scratch = ad_realloc(NULL, (size_t)n * STRIPS, sizeof *scratch);
     if (!scratch)
@@ -105,7 +100,7 @@ static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int6
 enum adaps_status ad_recipe_read(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                  struct adaps_error *err)
 {
-    int64_t row = row_elements(r);
+    int64_t row = ad_recipe_row(r);
     enum adaps_status status =
         r->row_step == row ? read_rows(r, r0, r1, to, err) : read_strips(r, r0, r1, to, err);
     if (status == ADAPS_OK && !r->numbers)

@@ -315,7 +315,7 @@ static bool split(struct move *m)
 static bool comes_again(const struct move *m, int by)
 {
     const int *alike = m->terrain->alike;
-    bool same = m->run.first + by >= 0 && m->run.end + by <= m->layout->nops;
+    bool same = true;
     for (int i = m->run.first; i < m->run.end && same; i++)
         same = alike[i] == alike[i + by];
     return same;
@@ -338,29 +338,30 @@ static bool paste(struct move *m, int by)
     return changed;
 }
 
+/* Pastes at the nearest place behind the run (way 1) or before it (-1) where the same ops come, or
+ * at all of them. */
+static bool paste_along(struct move *m, int way, bool all)
+{
+    int step = way * (m->run.end - m->run.first), by = step;
+    bool changed = false;
+    while (m->run.first + by >= 0 && m->run.end + by <= m->layout->nops) {
+        bool again = comes_again(m, by);
+        changed = (again && paste(m, by)) || changed;
+        if (again && !all)
+            break;
+        by += again ? step : way;
+    }
+    return changed;
+}
+
 /* Networks are of blocks that come again: what the run does, where the same ops come next, or where
  * they came last, or everywhere. */
 static bool repeat(struct move *m)
 {
-    int step = m->run.end - m->run.first, which = below(m, 3);
-    bool changed = false, found = false;
-    for (int by = step; m->run.end + by <= m->layout->nops && which != 1 && !found;)
-        if (comes_again(m, by)) {
-            changed = paste(m, by) || changed;
-            found = which == 0;
-            by += step;
-        } else {
-            by++;
-        }
-    for (int by = -step; m->run.first + by >= 0 && which != 0 && !found;)
-        if (comes_again(m, by)) {
-            changed = paste(m, by) || changed;
-            found = which == 1;
-            by -= step;
-        } else {
-            by--;
-        }
-    return changed;
+    int which = below(m, 3);
+    bool behind = which != 1 && paste_along(m, 1, which == 2);
+    bool before = which != 0 && paste_along(m, -1, which == 2);
+    return behind || before;
 }
 
 static bool reorder(struct move *m)

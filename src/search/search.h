@@ -17,9 +17,7 @@ struct ad_search_problem {
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
     bool input_f32; /* inputs that may be pictures travel as float32, not as bytes */
-    unsigned
-        encodings; /* AD_ENCODING_BIT()s: in which what is no picture may travel besides float32
-                    */
+    unsigned encodings; /* AD_ENCODING_BIT()s: what is no picture may travel so, too */
     bool late;     /* nothing goes ahead: the layout that is found, in the graph's order */
     enum ad_objective objective;
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
