@@ -8,6 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a test is about; tear_down() frees it. */
+static struct fixture {
+    struct ad_graph *graph;
+    struct ad_cluster c;
+    struct ad_assignment a;
+    struct ad_schedule s;
+} f;
+
+static void tear_down(void)
+{
+    ad_schedule_fini(&f.s);
+    ad_assignment_fini(&f.a);
+    ad_cluster_fini(&f.c);
+    ad_graph_free(f.graph);
+    f = (struct fixture){0};
+}
+
 /* A cluster with round numbers: 1 GB/s memory, 1 us per op, 100 MB/s links, 10 us latency. */
 static void make_cluster(struct ad_cluster *c, int ndevices, double conv_rate)
 {
@@ -47,22 +64,25 @@ static struct ad_region rows(int32_t h0, int32_t h1)
     return (struct ad_region){h0, h1, 0, 8, 0, 4};
 }
 
-/* Every op in bands of rows: cut[d] .. cut[d + 1]. */
-static void assign_rows(const struct ad_graph *graph, int ndevices, const int32_t *cut,
-                        struct ad_assignment *a)
+/* The graph on so many devices of this rate, every op in bands of rows: cut[d] .. cut[d + 1]. */
+static void set_up(struct ad_graph *graph, int ndevices, double conv_rate, const int32_t *cut)
 {
-    ck_assert_int_eq(ad_assignment_init(a, graph->nops, ndevices, NULL), ADAPS_OK);
+    f.graph = graph;
+    make_cluster(&f.c, ndevices, conv_rate);
+    ck_assert_int_eq(ad_assignment_init(&f.a, graph->nops, ndevices, NULL), ADAPS_OK);
     for (int i = 0; i < graph->nops; i++)
         for (int d = 0; d < ndevices; d++)
-            *ad_assigned(a, i, d) = rows(cut[d], cut[d + 1]);
+            *ad_assigned(&f.a, i, d) = rows(cut[d], cut[d + 1]);
 }
 
-static void build_ok(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                     const struct ad_assignment *a, struct ad_schedule *s)
+/* Anew, should there be one. */
+static void build(void)
 {
     struct adaps_error err = {0};
-    ck_assert_msg(ad_schedule_build(graph, cluster, a, s, &err) == ADAPS_OK, "%s", err.message);
-    ck_assert_msg(ad_schedule_verify(graph, s, cluster->source, &err) == ADAPS_OK, "%s",
+    ad_schedule_fini(&f.s);
+    ck_assert_msg(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err) == ADAPS_OK, "%s",
+                  err.message);
+    ck_assert_msg(ad_schedule_verify(f.graph, &f.s, f.c.source, &err) == ADAPS_OK, "%s",
                   err.message);
 }
 
@@ -73,9 +93,9 @@ struct expected_step {
     int64_t start_ns, end_ns;
 };
 
-static void expect(const struct ad_graph *graph, const struct ad_program *p,
-                   const struct expected_step *want, int n)
+static void expect(int device, const struct expected_step *want, int n)
 {
+    const struct ad_program *p = &f.s.programs[device];
     ck_assert_int_eq(p->nsteps, n);
     for (int i = 0; i < n; i++) {
         const struct ad_step *s = &p->steps[i];
@@ -88,7 +108,7 @@ static void expect(const struct ad_graph *graph, const struct ad_program *p,
             continue;
         }
         int value =
-            want[i].value_of_op < 0 ? graph->inputs[0] : graph->ops[want[i].value_of_op].output;
+            want[i].value_of_op < 0 ? f.graph->inputs[0] : f.graph->ops[want[i].value_of_op].output;
         ck_assert_int_eq(s->peer, want[i].peer);
         ck_assert_int_eq(s->value, value);
         ck_assert_msg(ad_region_equal(s->region, want[i].region), "step %d: rows %d:%d", i,
@@ -100,14 +120,9 @@ static void expect(const struct ad_graph *graph, const struct ad_program *p,
  * (256 on the slow one), 1280 on the wire, and costs 32 x 36 MACs: 1 us (2 on the slow one). */
 START_TEST(clocks_of_a_chain)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 2, 1.152e9);
-    c.devices[1].speed = 0.5;
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    build_ok(graph, &c, &a, &s);
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    f.c.devices[1].speed = 0.5;
+    build();
     const struct expected_step fast[] = {
         {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040}, /* 5 rows copied in 640 ns */
         {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 640, 5640},
@@ -124,17 +139,13 @@ START_TEST(clocks_of_a_chain)
         {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 26296, 35296},
         {AD_STEP_SEND, 0, 1, rows(4, 8), 36320, 41440},
     };
-    expect(graph, &s.programs[0], fast, 6);
-    expect(graph, &s.programs[1], slow, 6);
-    ck_assert_int_eq(s.makespan_ns, 51440);
-    ck_assert_int_eq(s.busy_ns[0], 10000);
-    ck_assert_int_eq(s.busy_ns[1], 18000);
-    ck_assert_int_eq(s.messages, 4);
-    ck_assert_int_eq(s.bytes, (5 + 1 + 1 + 4) * 128);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    expect(0, fast, 6);
+    expect(1, slow, 6);
+    ck_assert_int_eq(f.s.makespan_ns, 51440);
+    ck_assert_int_eq(f.s.busy_ns[0], 10000);
+    ck_assert_int_eq(f.s.busy_ns[1], 18000);
+    ck_assert_int_eq(f.s.messages, 4);
+    ck_assert_int_eq(f.s.bytes, (5 + 1 + 1 + 4) * 128);
 }
 END_TEST
 
@@ -142,18 +153,13 @@ END_TEST
  * one: its sender's after it has left, its receiver's unless that waits. */
 START_TEST(messages_take_processors)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 2, 1.152e9);
-    c.devices[1].speed = 0.5;
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    f.c.devices[1].speed = 0.5;
     for (int d = 0; d < 2; d++) {
-        c.devices[d].table.message_s = 1e-6;
-        c.devices[d].table.message_bw = 1e9;
+        f.c.devices[d].table.message_s = 1e-6;
+        f.c.devices[d].table.message_bw = 1e9;
     }
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    build_ok(graph, &c, &a, &s);
+    build();
     const struct expected_step fast[] = {
         {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
         {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 2280, 7280},
@@ -170,16 +176,12 @@ START_TEST(messages_take_processors)
         {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 30808, 39808},
         {AD_STEP_SEND, 0, 1, rows(4, 8), 40832, 45952},
     };
-    expect(graph, &s.programs[0], fast, 6);
-    expect(graph, &s.programs[1], slow, 6);
-    ck_assert_int_eq(s.makespan_ns, 55952);
-    ck_assert_int_eq(s.busy_ns[1], 18000);
-    ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
-    ck_assert_int_eq(s.makespan_ns, 55952);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    expect(0, fast, 6);
+    expect(1, slow, 6);
+    ck_assert_int_eq(f.s.makespan_ns, 55952);
+    ck_assert_int_eq(f.s.busy_ns[1], 18000);
+    ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
+    ck_assert_int_eq(f.s.makespan_ns, 55952);
 }
 END_TEST
 
@@ -187,17 +189,12 @@ END_TEST
  * float32 (twice that on the slow device), decoding as well, the wire half. */
 START_TEST(encodings_take_time)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 2, 1.152e9);
-    c.devices[1].speed = 0.5;
-    c.devices[0].table.encoding.decode[AD_ENCODING_F16] = 1e9;
-    c.devices[1].table.encoding.encode[AD_ENCODING_F16] = 1e9;
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    a.encoding[2] = AD_ENCODING_F16;
-    build_ok(graph, &c, &a, &s);
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    f.c.devices[1].speed = 0.5;
+    f.c.devices[0].table.encoding.decode[AD_ENCODING_F16] = 1e9;
+    f.c.devices[1].table.encoding.encode[AD_ENCODING_F16] = 1e9;
+    f.a.encoding[2] = AD_ENCODING_F16;
+    build();
     const struct expected_step fast[] = {
         {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
         {AD_STEP_COMPUTE, 0, 0, rows(0, 4), 640, 5640},
@@ -214,16 +211,12 @@ START_TEST(encodings_take_time)
         {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 26552, 35552},
         {AD_STEP_SEND, 0, 1, rows(4, 8), 37600, 40160},
     };
-    expect(graph, &s.programs[0], fast, 6);
-    expect(graph, &s.programs[1], slow, 6);
-    ck_assert_int_eq(s.makespan_ns, 50672);
-    ck_assert_int_eq(s.bytes, (5 + 1) * 128 + (1 + 4) * 64);
-    ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
-    ck_assert_int_eq(s.makespan_ns, 50672);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    expect(0, fast, 6);
+    expect(1, slow, 6);
+    ck_assert_int_eq(f.s.makespan_ns, 50672);
+    ck_assert_int_eq(f.s.bytes, (5 + 1) * 128 + (1 + 4) * 64);
+    ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
+    ck_assert_int_eq(f.s.makespan_ns, 50672);
 }
 END_TEST
 
@@ -231,15 +224,11 @@ END_TEST
  * computed and sent before the rest. One row alone is bound by memory: 1104 bytes, 1104 ns. */
 START_TEST(early_rows_leave_first)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 2, 1.152e9);
-    c.devices[1].speed = 0.5;
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    a.early[0] = a.early[1] = true; /* the second sends all that it computes: nothing to divide */
-    build_ok(graph, &c, &a, &s);
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    f.c.devices[1].speed = 0.5;
+    f.a.early[0] = f.a.early[1] =
+        true; /* the second sends all that it computes: nothing to divide */
+    build();
     const struct expected_step fast[] = {
         {AD_STEP_SEND, 1, -1, rows(3, 8), 640, 7040},
         {AD_STEP_COMPUTE, 0, 0, rows(3, 4), 640, 2744},
@@ -258,16 +247,12 @@ START_TEST(early_rows_leave_first)
         {AD_STEP_COMPUTE, 0, 1, rows(4, 8), 27504, 36504},
         {AD_STEP_SEND, 0, 1, rows(4, 8), 37528, 42648},
     };
-    expect(graph, &s.programs[0], fast, 7);
-    expect(graph, &s.programs[1], slow, 7);
-    ck_assert_int_eq(s.makespan_ns, 52648);
-    ck_assert_int_eq(s.busy_ns[0], 11104);
-    ck_assert_int_eq(s.busy_ns[1], 19208);
-    ck_assert_int_eq(s.bytes, (5 + 1 + 1 + 4) * 128);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    expect(0, fast, 7);
+    expect(1, slow, 7);
+    ck_assert_int_eq(f.s.makespan_ns, 52648);
+    ck_assert_int_eq(f.s.busy_ns[0], 11104);
+    ck_assert_int_eq(f.s.busy_ns[1], 19208);
+    ck_assert_int_eq(f.s.bytes, (5 + 1 + 1 + 4) * 128);
 }
 END_TEST
 
@@ -277,21 +262,16 @@ START_TEST(chunks_leave_one_by_one)
 {
     const struct ad_task tasks[] = {
         {0, rows(0, 5)}, {1, rows(0, 4)}, {0, rows(5, 8)}, {1, rows(4, 8)}};
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
     int64_t makespan[2];
-    make_cluster(&c, 2, 1.152e9);
-    assign_rows(graph, 2, (int32_t[]){0, 0, 8}, &a);
-    a.order = AD_ORDER_PIECES;
-    a.early[1] = true;
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 0, 8});
+    f.a.order = AD_ORDER_PIECES;
+    f.a.early[1] = true;
     for (int chunks = 1; chunks <= 2; chunks++) {
-        struct ad_schedule s;
-        a.chunks = chunks;
-        build_ok(graph, &c, &a, &s);
-        const struct ad_program *p = &s.programs[1];
+        f.a.chunks = chunks;
+        build();
+        const struct ad_program *p = &f.s.programs[1];
         ck_assert_int_eq(p->ntasks, 2 * chunks);
-        ck_assert_int_eq(s.messages, 1 + chunks);
+        ck_assert_int_eq(f.s.messages, 1 + chunks);
         for (int t = 0; chunks == 2 && t < 4; t++) {
             ck_assert_int_eq(p->tasks[t].op, tasks[t].op);
             ck_assert(ad_region_equal(p->tasks[t].region, tasks[t].region));
@@ -299,16 +279,11 @@ START_TEST(chunks_leave_one_by_one)
         const struct ad_step *second = &p->steps[p->nsteps - 1];
         ck_assert(second->kind == AD_STEP_SEND);
         ck_assert(ad_region_equal(second->region, chunks == 2 ? rows(4, 8) : rows(0, 8)));
-        makespan[chunks - 1] = s.makespan_ns;
-        ad_schedule_fini(&s);
+        makespan[chunks - 1] = f.s.makespan_ns;
     }
     ck_assert_int_lt(makespan[1], makespan[0]);
-    a.chunks = AD_MAX_PARTS + 1;
-    struct ad_schedule s;
-    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, NULL), ADAPS_EINTERNAL);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    f.a.chunks = AD_MAX_PARTS + 1;
+    ck_assert_int_eq(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, NULL), ADAPS_EINTERNAL);
 }
 END_TEST
 
@@ -322,16 +297,11 @@ START_TEST(additions_follow_convolutions)
     int y = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 4);
     y = ad_build_binary(&b, AD_OP_ADD, y, x);
     ad_build_output(&b, ad_build_conv(&b, y, ad_window_square(3, 1, 1, 1, 1), 1, 4));
-    struct ad_graph *graph = finish(&b);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 3, 1.152e9);
-    assign_rows(graph, 3, (int32_t[]){0, 1, 7, 8}, &a);
-    a.order = AD_ORDER_PIECES;
-    a.early[1] = true;
-    build_ok(graph, &c, &a, &s);
-    const struct ad_program *p = &s.programs[1];
+    set_up(finish(&b), 3, 1.152e9, (int32_t[]){0, 1, 7, 8});
+    f.a.order = AD_ORDER_PIECES;
+    f.a.early[1] = true;
+    build();
+    const struct ad_program *p = &f.s.programs[1];
     int additions = 0;
     for (int t = 0; t < p->ntasks; t++) {
         if (p->tasks[t].op != 1)
@@ -342,10 +312,6 @@ START_TEST(additions_follow_convolutions)
         ck_assert(ad_region_equal(p->tasks[t - 1].region, p->tasks[t].region));
     }
     ck_assert_int_eq(additions, 3);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
 }
 END_TEST
 
@@ -353,22 +319,17 @@ END_TEST
  * come before the RECV, only the last one behind it; without early ops all of them behind. */
 START_TEST(cores_go_first)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 2, 1.152e9);
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    a.order = AD_ORDER_CORES;
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    f.a.order = AD_ORDER_CORES;
     for (int early = 0; early < 2; early++) {
-        a.early[0] = early;
-        build_ok(graph, &c, &a, &s);
-        const struct ad_program *p = &s.programs[0];
+        f.a.early[0] = early;
+        build();
+        const struct ad_program *p = &f.s.programs[0];
         int before = 0, behind = 0;
         bool received = false;
         for (int i = 0; i < p->nsteps; i++) {
             received = received || (p->steps[i].kind == AD_STEP_RECV &&
-                                    p->steps[i].value == graph->ops[0].output);
+                                    p->steps[i].value == f.graph->ops[0].output);
             for (int t = p->steps[i].first_task; p->steps[i].kind == AD_STEP_COMPUTE &&
                                                  t < p->steps[i].first_task + p->steps[i].ntasks;
                  t++)
@@ -378,11 +339,7 @@ START_TEST(cores_go_first)
         }
         ck_assert_int_eq(before, early ? 3 : 0);
         ck_assert_int_eq(behind, early ? 1 : 4);
-        ad_schedule_fini(&s);
     }
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
 }
 END_TEST
 
@@ -390,14 +347,9 @@ END_TEST
  * results on its downlink. A row costs 1 us, 128 bytes. */
 START_TEST(ports_are_fifo)
 {
-    struct ad_graph *graph = chain(1, 1);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 3, 0.128e9);
-    c.links[0 * 3 + 2].latency = 7e-6;
-    assign_rows(graph, 3, (int32_t[]){0, 2, 5, 8}, &a);
-    build_ok(graph, &c, &a, &s);
+    set_up(chain(1, 1), 3, 0.128e9, (int32_t[]){0, 2, 5, 8});
+    f.c.links[0 * 3 + 2].latency = 7e-6;
+    build();
     const struct expected_step source[] = {
         {AD_STEP_SEND, 1, -1, rows(2, 5), 384, 4224},
         {AD_STEP_SEND, 2, -1, rows(5, 8), 4224, 8064}, /* ready at 768 */
@@ -415,50 +367,38 @@ START_TEST(ports_are_fifo)
         {AD_STEP_COMPUTE, 0, 0, rows(5, 8), 15064, 19064},
         {AD_STEP_SEND, 0, 0, rows(5, 8), 22448, 26288}, /* ready at 19448; the downlink is busy */
     };
-    expect(graph, &s.programs[0], source, 5);
-    expect(graph, &s.programs[1], first, 3);
-    expect(graph, &s.programs[2], second, 3);
-    ck_assert_int_eq(s.makespan_ns, 36288);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    expect(0, source, 5);
+    expect(1, first, 3);
+    expect(2, second, 3);
+    ck_assert_int_eq(f.s.makespan_ns, 36288);
 }
 END_TEST
 
 /* What nobody reads is not computed: everybody computes everything, the source needs nobody. */
 START_TEST(unread_work_is_pruned)
 {
-    struct ad_graph *graph = chain(3, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 3, 1e9);
-    ck_assert_int_eq(ad_assignment_init(&a, 3, 3, NULL), ADAPS_OK);
+    f.graph = chain(3, 3);
+    make_cluster(&f.c, 3, 1e9);
+    ck_assert_int_eq(ad_assignment_init(&f.a, 3, 3, NULL), ADAPS_OK);
     for (int i = 0; i < 9; i++)
-        a.region[i] = rows(0, 8);
-    build_ok(graph, &c, &a, &s);
-    ck_assert_int_eq(s.programs[0].nsteps, 1);
-    ck_assert_int_eq(s.programs[0].steps[0].ntasks, 3);
-    ck_assert_int_eq(s.programs[1].nsteps + s.programs[2].nsteps, 0);
-    ck_assert_int_eq(s.messages, 0);
-    ck_assert_int_eq(s.memory[1], 0);
-    ad_schedule_fini(&s);
+        f.a.region[i] = rows(0, 8);
+    build();
+    ck_assert_int_eq(f.s.programs[0].nsteps, 1);
+    ck_assert_int_eq(f.s.programs[0].steps[0].ntasks, 3);
+    ck_assert_int_eq(f.s.programs[1].nsteps + f.s.programs[2].nsteps, 0);
+    ck_assert_int_eq(f.s.messages, 0);
+    ck_assert_int_eq(f.s.memory[1], 0);
     /* The last op is split: the first two shrink to what the halves read. */
-    *ad_assigned(&a, 2, 0) = rows(0, 4);
-    *ad_assigned(&a, 2, 1) = rows(4, 8);
-    *ad_assigned(&a, 2, 2) = rows(0, 0);
-    build_ok(graph, &c, &a, &s);
-    ck_assert(ad_region_equal(s.programs[0].tasks[1].region, rows(0, 5)));
-    ck_assert(ad_region_equal(s.programs[0].tasks[0].region, rows(0, 6)));
-    ck_assert(ad_region_equal(s.programs[1].tasks[1].region, rows(3, 8)));
-    ck_assert(ad_region_equal(s.programs[1].tasks[0].region, rows(2, 8)));
-    ck_assert_int_eq(s.messages, 2); /* input rows 1 to 8 there, the result back */
-    ck_assert_int_eq(s.bytes, (7 + 4) * 128);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    *ad_assigned(&f.a, 2, 0) = rows(0, 4);
+    *ad_assigned(&f.a, 2, 1) = rows(4, 8);
+    *ad_assigned(&f.a, 2, 2) = rows(0, 0);
+    build();
+    ck_assert(ad_region_equal(f.s.programs[0].tasks[1].region, rows(0, 5)));
+    ck_assert(ad_region_equal(f.s.programs[0].tasks[0].region, rows(0, 6)));
+    ck_assert(ad_region_equal(f.s.programs[1].tasks[1].region, rows(3, 8)));
+    ck_assert(ad_region_equal(f.s.programs[1].tasks[0].region, rows(2, 8)));
+    ck_assert_int_eq(f.s.messages, 2); /* input rows 1 to 8 there, the result back */
+    ck_assert_int_eq(f.s.bytes, (7 + 4) * 128);
 }
 END_TEST
 
@@ -472,25 +412,16 @@ START_TEST(one_message_per_holder)
     int u = ad_build_conv(&b, y, ad_window_square(3, 1, 1, 1, 1), 1, 4);
     int v = ad_build_conv(&b, y, ad_window_square(5, 1, 1, 2, 2), 1, 4);
     ad_build_output(&b, ad_build_binary(&b, AD_OP_ADD, u, v));
-    struct ad_graph *graph = finish(&b);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    make_cluster(&c, 3, 1e9);
-    assign_rows(graph, 3, (int32_t[]){0, 8, 8, 8}, &a);
+    set_up(finish(&b), 3, 1e9, (int32_t[]){0, 8, 8, 8});
     /* y: rows 0-5 on dev1, 3-8 on dev2 (rows 3, 4 on both); the rest on the source. */
-    *ad_assigned(&a, 0, 0) = rows(0, 0);
-    *ad_assigned(&a, 0, 1) = rows(0, 5);
-    *ad_assigned(&a, 0, 2) = rows(3, 8);
-    build_ok(graph, &c, &a, &s);
-    ck_assert_int_eq(s.messages, 4);
-    ck_assert_int_eq(s.bytes, (5 + 3 + 8) * 128); /* input and y: 5 rows and 3, rows 3, 4 once */
+    *ad_assigned(&f.a, 0, 0) = rows(0, 0);
+    *ad_assigned(&f.a, 0, 1) = rows(0, 5);
+    *ad_assigned(&f.a, 0, 2) = rows(3, 8);
+    build();
+    ck_assert_int_eq(f.s.messages, 4);
+    ck_assert_int_eq(f.s.bytes, (5 + 3 + 8) * 128); /* input and y: 5 rows and 3, rows 3, 4 once */
     /* Both holders have five rows of it: the lower index gives all it has. */
-    ck_assert(ad_region_equal(s.programs[2].tasks[0].region, rows(5, 8)));
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    ck_assert(ad_region_equal(f.s.programs[2].tasks[0].region, rows(5, 8)));
 }
 END_TEST
 
@@ -505,77 +436,54 @@ START_TEST(gaps_nobody_reads)
     int u = ad_build_conv(&b, y, ad_window_square(1, 2, 1, 0, 0), 1, 4);
     int v = ad_build_conv(&b, y, ad_window_square(1, 2, 1, 0, 0), 1, 4);
     ad_build_output(&b, ad_build_binary(&b, AD_OP_ADD, u, v));
-    struct ad_graph *graph = finish(&b);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
+    f.graph = finish(&b);
     struct adaps_error err = {0};
-    make_cluster(&c, 3, 1e9);
-    ck_assert_int_eq(ad_assignment_init(&a, 4, 3, NULL), ADAPS_OK);
-    *ad_assigned(&a, 0, 1) = (struct ad_region){4, 7, 0, 8, 0, 4};
-    *ad_assigned(&a, 0, 2) = (struct ad_region){0, 3, 0, 8, 0, 4};
-    *ad_assigned(&a, 1, 0) = *ad_assigned(&a, 2, 1) = (struct ad_region){0, 2, 0, 4, 0, 4};
-    *ad_assigned(&a, 1, 1) = *ad_assigned(&a, 2, 0) = (struct ad_region){2, 4, 0, 4, 0, 4};
-    *ad_assigned(&a, 3, 0) = (struct ad_region){0, 4, 0, 4, 0, 4};
-    build_ok(graph, &c, &a, &s);
+    make_cluster(&f.c, 3, 1e9);
+    ck_assert_int_eq(ad_assignment_init(&f.a, 4, 3, NULL), ADAPS_OK);
+    *ad_assigned(&f.a, 0, 1) = (struct ad_region){4, 7, 0, 8, 0, 4};
+    *ad_assigned(&f.a, 0, 2) = (struct ad_region){0, 3, 0, 8, 0, 4};
+    *ad_assigned(&f.a, 1, 0) = *ad_assigned(&f.a, 2, 1) = (struct ad_region){0, 2, 0, 4, 0, 4};
+    *ad_assigned(&f.a, 1, 1) = *ad_assigned(&f.a, 2, 0) = (struct ad_region){2, 4, 0, 4, 0, 4};
+    *ad_assigned(&f.a, 3, 0) = (struct ad_region){0, 4, 0, 4, 0, 4};
+    build();
     /* Input 4:7 and 0:3; y 0:3 and 4:7 to dev0, 0:3 to dev1; u and v back. The last column of y is
      * read by nobody either: 7 of 8 pixels in a row. */
-    ck_assert_int_eq(s.messages, 7);
-    ck_assert_int_eq(s.bytes, 16 * (5 * 3 * 7 + 2 * 2 * 4));
-    ad_schedule_fini(&s);
+    ck_assert_int_eq(f.s.messages, 7);
+    ck_assert_int_eq(f.s.bytes, 16 * (5 * 3 * 7 + 2 * 2 * 4));
     /* Row 2 is read: its absence is an error. */
-    *ad_assigned(&a, 0, 2) = (struct ad_region){0, 2, 0, 8, 0, 4};
-    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    *ad_assigned(&f.a, 0, 2) = (struct ad_region){0, 2, 0, 8, 0, 4};
+    ck_assert_int_eq(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err), ADAPS_EINTERNAL);
     ck_assert_ptr_nonnull(strstr(err.message, "no device computes"));
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
 }
 END_TEST
 
 /* Weights once, and the widest moment of the buffers. */
 START_TEST(memory_of_a_chain)
 {
-    struct ad_graph *graph = chain(3, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
     int64_t weights = 0;
-    make_cluster(&c, 1, 1e9);
-    assign_rows(graph, 1, (int32_t[]){0, 8}, &a);
-    build_ok(graph, &c, &a, &s);
-    for (int w = 0; w < graph->nweights; w++)
-        weights += 4 * graph->weights[w].rows * graph->weights[w].row_elements;
+    set_up(chain(3, 3), 1, 1e9, (int32_t[]){0, 8});
+    build();
+    for (int w = 0; w < f.graph->nweights; w++)
+        weights += 4 * f.graph->weights[w].rows * f.graph->weights[w].row_elements;
     ck_assert_int_gt(weights, 0);
-    ck_assert_int_eq(s.memory[0], weights + 2 * 1024); /* an input and an output of 8x8x4 floats */
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    /* an input and an output of 8x8x4 floats */
+    ck_assert_int_eq(f.s.memory[0], weights + 2 * 1024);
 }
 END_TEST
 
 START_TEST(bad_assignments)
 {
-    struct ad_graph *graph = chain(2, 3);
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
     struct adaps_error err = {0};
-    make_cluster(&c, 2, 1e9);
-    assign_rows(graph, 2, (int32_t[]){0, 4, 8}, &a);
-    *ad_assigned(&a, 0, 1) = rows(5, 8); /* row 4 of the first op is missing */
-    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    set_up(chain(2, 3), 2, 1e9, (int32_t[]){0, 4, 8});
+    *ad_assigned(&f.a, 0, 1) = rows(5, 8); /* row 4 of the first op is missing */
+    ck_assert_int_eq(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err), ADAPS_EINTERNAL);
     ck_assert_msg(strstr(err.message, "4:5") && strstr(err.message, "no device computes"), "%s",
                   err.message);
-    *ad_assigned(&a, 0, 1) = rows(4, 9);
-    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
+    *ad_assigned(&f.a, 0, 1) = rows(4, 9);
+    ck_assert_int_eq(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err), ADAPS_EINTERNAL);
     ck_assert_msg(strstr(err.message, "dev1 may not compute"), "%s", err.message);
-    a.ndevices = 1;
-    ck_assert_int_eq(ad_schedule_build(graph, &c, &a, &s, &err), ADAPS_EINTERNAL);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
+    f.a.ndevices = 1;
+    ck_assert_int_eq(ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err), ADAPS_EINTERNAL);
 }
 END_TEST
 
@@ -680,82 +588,59 @@ static void check_totals(const struct ad_graph *graph, const struct ad_schedule 
 
 START_TEST(random_schedules)
 {
-    struct ad_graph *graph = random_graph((uint64_t)_i);
     for (int k = 0; k < 6; k++) {
         struct ad_rng rng = {(uint64_t)_i * 100 + (uint64_t)k};
         int n = 1 + (int)ad_rng_below(&rng, 6);
-        struct ad_cluster c;
-        struct ad_assignment a;
-        struct ad_schedule s;
-        random_cluster(&rng, &c, n);
-        random_assignment(&rng, graph, n, &a);
+        f.graph = random_graph((uint64_t)_i);
+        random_cluster(&rng, &f.c, n);
+        random_assignment(&rng, f.graph, n, &f.a);
         for (int i = 0; i < n * n; i++)
-            a.encoding[i] = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_F32;
-        build_ok(graph, &c, &a, &s);
-        check_totals(graph, &s);
-        int64_t makespan = s.makespan_ns;
-        ck_assert_int_eq(ad_schedule_simulate(graph, &c, &s, NULL), ADAPS_OK);
-        ck_assert_int_eq(makespan, s.makespan_ns);
-        ad_schedule_fini(&s);
-        ad_assignment_fini(&a);
-        ad_cluster_fini(&c);
+            f.a.encoding[i] = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_F32;
+        build();
+        check_totals(f.graph, &f.s);
+        int64_t makespan = f.s.makespan_ns;
+        ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
+        ck_assert_int_eq(makespan, f.s.makespan_ns);
+        tear_down();
     }
-    ad_graph_free(graph);
 }
 END_TEST
 
 /* --- the verifier --- */
 
-struct fixture {
-    struct ad_graph *graph;
-    struct ad_cluster cluster;
-    struct ad_schedule s;
-};
-
 /* The programs of clocks_of_a_chain: 6 steps on each of two devices. */
-static void fixture_init(struct fixture *f)
+static void two_devices(void)
 {
-    struct ad_assignment a;
-    f->graph = chain(2, 3);
-    make_cluster(&f->cluster, 2, 1e9);
-    assign_rows(f->graph, 2, (int32_t[]){0, 4, 8}, &a);
-    build_ok(f->graph, &f->cluster, &a, &f->s);
-    ad_assignment_fini(&a);
+    set_up(chain(2, 3), 2, 1e9, (int32_t[]){0, 4, 8});
+    build();
 }
 
-static void fixture_fini(struct fixture *f)
+static struct ad_step *step_of(int device, int step)
 {
-    ad_schedule_fini(&f->s);
-    ad_cluster_fini(&f->cluster);
-    ad_graph_free(f->graph);
+    return &f.s.programs[device].steps[step];
 }
 
-static struct ad_step *step_of(struct fixture *f, int device, int step)
+static void swap(int device, int i, int k)
 {
-    return &f->s.programs[device].steps[step];
-}
-
-static void swap(struct fixture *f, int device, int i, int k)
-{
-    struct ad_step old = *step_of(f, device, i);
-    *step_of(f, device, i) = *step_of(f, device, k);
-    *step_of(f, device, k) = old;
+    struct ad_step old = *step_of(device, i);
+    *step_of(device, i) = *step_of(device, k);
+    *step_of(device, k) = old;
 }
 
 /* clang-format off */
-static void mutate(struct fixture *f, int which)
+static void mutate(int which)
 {
-    struct ad_program *p0 = &f->s.programs[0], *p1 = &f->s.programs[1];
-    struct ad_step *send = step_of(f, 0, 0), *compute = step_of(f, 0, 1);
+    struct ad_program *p0 = &f.s.programs[0], *p1 = &f.s.programs[1];
+    struct ad_step *send = step_of(0, 0), *compute = step_of(0, 1);
     switch (which) {
     case 0: send->region.h0 = 4; break;
     case 1: send->tag = 0; break;
     case 2: send->tag = 99; break;
-    case 3: send->tag = step_of(f, 0, 2)->tag; break;
+    case 3: send->tag = step_of(0, 2)->tag; break;
     case 4: send->peer = 0; break;
     case 5: send->peer = 2; break;
     case 6: send->peer = -1; break;
-    case 7: send->value = f->graph->nvalues; break;
+    case 7: send->value = f.graph->nvalues; break;
     case 8: send->value = -1; break;
     case 9: send->region.h1 = 9; break;
     case 10: send->region = (struct ad_region){INT32_MIN, INT32_MAX, 0, 8, 0, 4}; break;
@@ -771,19 +656,19 @@ static void mutate(struct fixture *f, int which)
     case 20: compute->first_task = -1; break;
     case 21: p0->ntasks = 1; break;
     case 22: compute->kind = (enum ad_step_kind)99; break;
-    case 23: swap(f, 1, 0, 1); break;       /* computes before its input is there */
-    case 24: swap(f, 0, 3, 4); break;       /* computes before the halo */
+    case 23: swap(1, 0, 1); break;       /* computes before its input is there */
+    case 24: swap(0, 3, 4); break;       /* computes before the halo */
     case 25: p1->nsteps = 5; break;         /* never sends its result */
     case 26: p1->nsteps = 5, p0->nsteps = 5; break;
-    case 27: swap(f, 0, 2, 3); swap(f, 1, 2, 3); break; /* both wait before they send */
-    case 28: swap(f, 1, 0, 3); break;       /* receives in another order */
+    case 27: swap(0, 2, 3); swap(1, 2, 3); break; /* both wait before they send */
+    case 28: swap(1, 0, 3); break;       /* receives in another order */
     case 29: p0->nsteps = -1; break;
-    case 30: f->s.ndevices = 0; break;
-    case 31: f->s.ndevices = 65; break;
-    case 32: send->region.c1 = 3, step_of(f, 1, 0)->region.c1 = 3; break;
-    case 33: swap(f, 0, 1, 2); break;       /* sends before it computed */
-    case 34: step_of(f, 1, 0)->peer = 1; break;
-    case 35: step_of(f, 1, 0)->value = f->graph->ops[0].output; break;
+    case 30: f.s.ndevices = 0; break;
+    case 31: f.s.ndevices = 65; break;
+    case 32: send->region.c1 = 3, step_of(1, 0)->region.c1 = 3; break;
+    case 33: swap(0, 1, 2); break;       /* sends before it computed */
+    case 34: step_of(1, 0)->peer = 1; break;
+    case 35: step_of(1, 0)->value = f.graph->ops[0].output; break;
     case 36: p0->ntasks = 0; break;
     case 37: send->encoding = AD_ENCODING_LEVELS; break;
     case 38: send->encoding = (enum ad_encoding)9; break;
@@ -835,28 +720,22 @@ static const char *const says[] = {
 
 START_TEST(faults_are_named)
 {
-    struct fixture f;
     struct adaps_error err = {0};
-    fixture_init(&f);
-    int ndevices = f.s.ndevices;
-    mutate(&f, _i);
+    two_devices();
+    mutate(_i);
     ck_assert_msg(ad_schedule_verify(f.graph, &f.s, 0, &err) == ADAPS_EINPUT, "fault %d passed",
                   _i);
     ck_assert_msg(strstr(err.message, says[_i]), "fault %d: \"%s\" does not say \"%s\"", _i,
                   err.message, says[_i]);
-    f.s.ndevices = ndevices;
-    fixture_fini(&f);
 }
 END_TEST
 
 START_TEST(source_must_be_a_device)
 {
-    struct fixture f;
-    fixture_init(&f);
+    two_devices();
     ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, 2, NULL), ADAPS_EINPUT);
     ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, -1, NULL), ADAPS_EINPUT);
     ck_assert_int_eq(ad_schedule_verify(f.graph, &f.s, 1, NULL), ADAPS_EINPUT); /* has no input */
-    fixture_fini(&f);
 }
 END_TEST
 
@@ -866,8 +745,7 @@ START_TEST(random_damage)
     struct ad_rng rng = {(uint64_t)_i + 77};
     int passed = 0;
     for (int round = 0; round < 200; round++) {
-        struct fixture f;
-        fixture_init(&f);
+        two_devices();
         for (int k = 1 + (int)ad_rng_below(&rng, 2); k > 0; k--) {
             struct ad_program *p = &f.s.programs[ad_rng_below(&rng, 2)];
             bool task = ad_rng_below(&rng, 4) == 0;
@@ -884,11 +762,11 @@ START_TEST(random_damage)
         ck_assert(status == ADAPS_OK || status == ADAPS_EINPUT);
         if (status == ADAPS_OK) {
             passed++;
-            ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.cluster, &f.s, NULL), ADAPS_OK);
+            ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
         } else {
             ck_assert_ptr_nonnull(strstr(err.message, "device"));
         }
-        fixture_fini(&f);
+        tear_down();
     }
     ck_assert_int_lt(passed, 200); /* some damage is no damage, not all */
 }
@@ -896,19 +774,16 @@ END_TEST
 
 START_TEST(no_memory)
 {
-    struct ad_graph *graph = random_graph(12);
+    f.graph = random_graph(12);
     struct ad_rng rng = {5};
-    struct ad_cluster c;
-    struct ad_assignment a;
-    struct ad_schedule s;
-    random_cluster(&rng, &c, 3);
-    random_assignment(&rng, graph, 3, &a);
+    random_cluster(&rng, &f.c, 3);
+    random_assignment(&rng, f.graph, 3, &f.a);
     enum adaps_status status = ADAPS_EINTERNAL;
     int n = 0;
     while (status != ADAPS_OK && ++n < 2000) {
         struct adaps_error err = {0};
         ad_mem_fail_after(n);
-        status = ad_schedule_build(graph, &c, &a, &s, &err);
+        status = ad_schedule_build(f.graph, &f.c, &f.a, &f.s, &err);
         ad_mem_fail_after(0);
         ck_assert_msg(status == ADAPS_OK || strstr(err.message, "out of memory"), "%s",
                       err.message);
@@ -917,15 +792,11 @@ START_TEST(no_memory)
     ck_assert_int_eq(status, ADAPS_OK);
     for (n = 1, status = ADAPS_EINTERNAL; status != ADAPS_OK && n < 2000; n++) {
         ad_mem_fail_after(n);
-        status = ad_schedule_verify(graph, &s, c.source, NULL);
+        status = ad_schedule_verify(f.graph, &f.s, f.c.source, NULL);
         ad_mem_fail_after(0);
         ck_assert(status == ADAPS_OK || status == ADAPS_EINTERNAL);
     }
     ck_assert_int_eq(status, ADAPS_OK);
-    ad_schedule_fini(&s);
-    ad_assignment_fini(&a);
-    ad_cluster_fini(&c);
-    ad_graph_free(graph);
 }
 END_TEST
 
@@ -934,6 +805,7 @@ int main(void)
     Suite *suite = suite_create("schedule");
     TCase *c = tcase_create("schedule");
     tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, NULL, tear_down);
     tcase_add_test(c, clocks_of_a_chain);
     tcase_add_test(c, messages_take_processors);
     tcase_add_test(c, encodings_take_time);
