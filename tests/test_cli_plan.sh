@@ -162,6 +162,17 @@ cp "$devices" .
 cp -r "$src/devices/boards" .
 sed 's|^memory *=.*|memory = 100kB|' pi5-pi4.conf >small.conf
 expect 1 "" "an infeasible plan" "$ADAPS" plan -d small.conf "$model"
+for folder in checkout checkout/devices/boards prefix/bin prefix/share/adaps/boards; do
+    mkdir -p "moved/$folder"
+done
+cp boards/pi4.conf moved/checkout/devices/boards/slow.conf
+cp boards/pi4.conf moved/prefix/share/adaps/boards/slow.conf
+printf '[a]\nboard = slow\n' >slow.conf
+expect 3 "slow.conf: no board slow: " "a board that is nowhere" "$ADAPS" plan -d slow.conf "$model"
+for place in checkout prefix/bin; do
+    cp "$ADAPS" "moved/$place/adaps"
+    expect 0 "" "boards beside the program in $place" "moved/$place/adaps" plan -d slow.conf "$model"
+done
 
 # adaps.conf
 printf 'model = %s\n; a comment\ndevices = %s\nplan = net.plan\n' "$model" "$devices" >adaps.conf

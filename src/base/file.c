@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -125,4 +126,12 @@ char *ad_file_relative_to(const char *base_file, const char *name)
     if (name[0] == '/' || !slash)
         return ad_strdup(name);
     return ad_asprintf("%.*s/%s", (int)(slash - base_file), base_file, name);
+}
+
+char *ad_file_program(void)
+{
+    char path[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[size > 0 ? size : 0] = '\0';
+    return ad_strdup(path);
 }

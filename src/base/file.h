@@ -24,4 +24,7 @@ AD_MUST_CHECK enum adaps_status ad_file_mkdirs(const char *path, struct adaps_er
  * folder part. Caller frees with ad_free(); NULL without memory. */
 char *ad_file_relative_to(const char *base_file, const char *name);
 
+/* The running program's file, "" where the system does not tell. Same ownership. */
+char *ad_file_program(void);
+
 #endif

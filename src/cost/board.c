@@ -220,28 +220,48 @@ static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
     return status;
 }
 
+/* The table in this folder as seen from base_file, if it is there (*found). */
+static enum adaps_status load_from(const char *base_file, const char *folder, const char *name,
+                                   struct ad_cost_table *out, bool *found, struct adaps_error *err)
+{
+    char *relative = ad_asprintf("%s/%s.conf", folder, name);
+    char *path = relative ? ad_file_relative_to(base_file, relative) : NULL;
+    ad_free(relative);
+    if (!path)
+        return ad_error_memory(err, "board path", strlen(name));
+    *found = access(path, F_OK) == 0;
+    enum adaps_status status = *found ? read_board(path, out, err) : ADAPS_OK;
+    ad_free(path);
+    return status;
+}
+
 enum adaps_status ad_board_load(const char *devices_path, const char *name,
                                 struct ad_cost_table *out, struct adaps_error *err)
 {
-    static const char *const folders[] = {"boards", "devices/boards", ADAPS_DATADIR "/boards"};
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        char *relative = ad_asprintf("%s/%s.conf", folders[i], name);
-        char *path = relative ? ad_file_relative_to(devices_path, relative) : NULL;
-        ad_free(relative);
-        if (!path)
-            return ad_error_memory(err, "board path", strlen(name));
-        bool found = access(path, F_OK) == 0;
-        enum adaps_status status = found ? read_board(path, out, err) : ADAPS_OK;
-        ad_free(path);
-        if (found)
-            return status;
-    }
+    char *program = ad_file_program();
+    if (!program)
+        return ad_error_memory(err, "board path", strlen(name));
+    const struct {
+        const char *base_file, *folder;
+    } places[] = {
+        {devices_path, "boards"},           {devices_path, "devices/boards"},
+        {program, "devices/boards"}, /* a checkout's */
+        {program, "../share/adaps/boards"}, {program, ADAPS_DATADIR "/boards"},
+    };
+    bool found = false;
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !found && status == ADAPS_OK; i++)
+        status = load_from(places[i].base_file, places[i].folder, name, out, &found, err);
+    ad_free(program);
+    if (found || status != ADAPS_OK)
+        return status;
     if (strcmp(name, "x86") == 0) {
         *out = ad_board_x86();
         return ADAPS_OK;
     }
     return ad_error_set(err, ADAPS_EINPUT,
                         "%s: no board %s: %s.conf is neither in boards/ nor devices/boards/ beside "
-                        "this file, nor in %s/boards",
+                        "this file, nor in devices/boards/ or ../share/adaps/boards/ beside the "
+                        "program, nor in %s/boards",
                         devices_path, name, name, ADAPS_DATADIR);
 }

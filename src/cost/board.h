@@ -24,8 +24,9 @@ AD_MUST_CHECK enum adaps_status ad_board_shape(const struct ad_ini *ini,
                                                const struct ad_ini_entry *entry,
                                                struct ad_shapes *shapes, struct adaps_error *err);
 
-/* Reads NAME.conf from boards/ or devices/boards/ beside the devices file, else from the installed
- * data folder. The reference to out->shapes is the caller's. ADAPS_EINPUT: not found (names the
+/* Reads NAME.conf from boards/ or devices/boards/ beside the devices file, else from
+ * devices/boards/ or ../share/adaps/boards/ beside the program, else from the installed data
+ * folder. The reference to out->shapes is the caller's. ADAPS_EINPUT: not found (names the
  * folders), or what is wrong in it. */
 AD_MUST_CHECK enum adaps_status ad_board_load(const char *devices_path, const char *name,
                                               struct ad_cost_table *out, struct adaps_error *err);

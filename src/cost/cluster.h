@@ -70,11 +70,11 @@ struct ad_cluster {
 
 /* Reads a devices file. Sections: [link], [link A B] (both directions), [NAME] with keys board,
  * address, key, memory, threads, speed, source; [shapes NAME]. Board tables are BOARD.conf in
- * boards/ or devices/boards/ beside the devices file, else in boards/ of the installed data folder;
- * cost keys in the device's section override single numbers. No board means x86, whose table is
- * also built in. Links that are not given are 100mbit and 0.3ms. When no device says `source = yes`
- * the first is it. Errors (ADAPS_EINPUT) name file, line, section, key, value and rule; unknown
- * keys and sections are errors. [link] also takes medium (switch or shared). */
+ * folders beside the devices file, beside the program, or installed (cost/board.h); cost keys in
+ * the device's section override single numbers. No board means x86, whose table is also built in.
+ * Links that are not given are 100mbit and 0.3ms. When no device says `source = yes` the first is
+ * it. Errors (ADAPS_EINPUT) name file, line, section, key, value and rule; unknown keys and
+ * sections are errors. [link] also takes medium (switch or shared). */
 AD_MUST_CHECK enum adaps_status ad_cluster_load(const char *path, struct ad_cluster *out,
                                                 struct adaps_error *err);
 
