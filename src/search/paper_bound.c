@@ -303,6 +303,24 @@ static enum adaps_status climb(struct climb *c, struct adaps_error *err)
     return ADAPS_OK;
 }
 
+/* Rows that a side (start or end) of an interval at layer > 0 is charged for at most: all of them
+ * where each allowed interval's need meets each allowed own interval, else the shortest need. With
+ * this limit, sides charged by themselves never cost more than eqs 6 and 7. */
+static int charged_rows(const struct ad_paper_model *m, int layer, int device)
+{
+    const struct ad_paper_window *w = &m->window[ad_paper_at(m, layer, device)];
+    const struct ad_paper_window *own = &m->window[ad_paper_at(m, layer - 1, device)];
+    int shortest = m->problem->layers[layer - 1].out_size;
+    int start = ad_paper_need_start(m, layer, w->smax), end = ad_paper_need_end(m, layer, w->emin);
+    if (end >= own->smax && start <= own->emin && end > start)
+        return shortest;
+    for (int s = w->smin; s <= w->smax; s++) {
+        int rows = ad_paper_need_end(m, layer, w->emin) - ad_paper_need_start(m, layer, s);
+        shortest = ad_paper_min(shortest, ad_paper_max(rows, 0));
+    }
+    return shortest;
+}
+
 /* Starts from multipliers that make every layer cost its balanced t_comp. */
 static void survey(struct climb *c)
 {
@@ -315,7 +333,7 @@ static void survey(struct climb *c)
             if (m->comp[i] != floor(m->comp[i]))
                 c->floors[l] = 1;
             if (l > 0)
-                c->shortest[i] = ad_paper_charged(m, l, d);
+                c->shortest[i] = charged_rows(m, l, d);
         }
     }
     copy_prices(c, &c->now, &c->top);

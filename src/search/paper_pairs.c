@@ -1,24 +1,10 @@
 /* Programmes over the intervals of one device. Eqs 6 and 7 charge starts by starts and ends by
- * ends, so going from layer to layer takes two passes over the cells, one per side, each with
- * running minima. */
+ * ends, or the whole need where that lies outside of what the device has: the lesser of both sums.
+ * So going from layer to layer takes two passes over the cells, one per side, each with running
+ * minima, and one for the whole needs, which do not depend on the layer before. */
 #include "search/paper_pairs.h"
 
 #include <math.h>
-
-int ad_paper_charged(const struct ad_paper_model *m, int layer, int device)
-{
-    const struct ad_paper_window *w = &m->window[ad_paper_at(m, layer, device)];
-    const struct ad_paper_window *own = &m->window[ad_paper_at(m, layer - 1, device)];
-    int shortest = m->problem->layers[layer - 1].out_size;
-    int start = ad_paper_need_start(m, layer, w->smax), end = ad_paper_need_end(m, layer, w->emin);
-    if (end >= own->smax && start <= own->emin && end > start)
-        return shortest;
-    for (int s = w->smin; s <= w->smax; s++) {
-        int rows = ad_paper_need_end(m, layer, w->emin) - ad_paper_need_start(m, layer, s);
-        shortest = ad_paper_min(shortest, ad_paper_max(rows, 0));
-    }
-    return shortest;
-}
 
 static bool grid_init(struct ad_paper_pairs *p, int layer, int device, int reach, bool with_past)
 {
@@ -29,9 +15,6 @@ static bool grid_init(struct ad_paper_pairs *p, int layer, int device, int reach
     g->ns = w->smax - g->s0 + 1;
     g->ne = ad_paper_min(w->emax - w->emin + 1, reach);
     g->hi = w->hi;
-    if (layer > 0)
-        g->charged = with_past ? p->m->problem->layers[layer - 1].out_size
-                               : ad_paper_charged(p->m, layer, device);
     size_t cells = (size_t)g->ns * (size_t)g->ne;
     g->ahead = ad_arena_alloc(&p->arena, cells, sizeof *g->ahead);
     g->past = with_past ? ad_arena_alloc(&p->arena, cells, sizeof *g->past) : NULL;
@@ -54,10 +37,9 @@ enum adaps_status ad_paper_pairs_init(struct ad_paper_pairs *out, const struct a
     longest = (size_t)out->longest;
     out->scratch = ad_arena_alloc(&out->arena, 2 * longest, longest * sizeof(double));
     out->charged = ad_arena_alloc(&out->arena, longest, sizeof(double));
-    out->plain = ad_arena_alloc(&out->arena, longest, sizeof(double));
     out->starts = ad_arena_alloc(&out->arena, longest, sizeof(int));
     out->ends = ad_arena_alloc(&out->arena, longest, sizeof(int));
-    if (room && out->scratch && out->charged && out->plain && out->starts && out->ends)
+    if (room && out->scratch && out->charged && out->starts && out->ends)
         return ADAPS_OK;
     ad_paper_pairs_fini(out);
     return ad_error_memory(err, "intervals of the devices", n * sizeof *out->grids);
@@ -102,46 +84,45 @@ static double lesser(double a, double b)
     return a < b ? a : b;
 }
 
-/* to[y] = least over x of from[x] + price * min(most, (y0 + y - starts[x])+); entries `step` apart.
- * The x whose need starts at y or behind are free: the larger ones. */
+/* to[y] = least over x of from[x] + price * (y0 + y - starts[x])+; entries `step` apart. The x
+ * whose need starts at y or behind are free: the larger ones. */
 static void spread_starts(struct ad_paper_pairs *p, const double *from, int nx, double *to, int y0,
-                          int ny, int step, double price, int most)
+                          int ny, int step, double price)
 {
-    double least = INFINITY, limit = price * most;
+    double least = INFINITY;
     int k = nx - 1;
     for (int x = 0; x < nx; x++) {
-        double f = from[x * step], g = f - price * p->starts[x];
-        p->plain[x] = x > 0 ? lesser(p->plain[x - 1], f) : f;
+        double g = from[x * step] - price * p->starts[x];
         p->charged[x] = x > 0 ? lesser(p->charged[x - 1], g) : g;
     }
     for (int y = ny - 1; y >= 0; y--) {
         for (; k >= 0 && p->starts[k] >= y0 + y; k--)
             least = lesser(least, from[k * step]);
-        to[y * step] = least;
-        if (k >= 0)
-            to[y * step] =
-                lesser(least, lesser(p->charged[k] + price * (y0 + y), p->plain[k] + limit));
+        to[y * step] = k >= 0 ? lesser(least, p->charged[k] + price * (y0 + y)) : least;
     }
 }
 
 /* Likewise for ends, with (ends[x] - y0 - y)+; free are the smaller ones. step = 1. */
 static void spread_ends(struct ad_paper_pairs *p, const double *from, int nx, double *to, int y0,
-                        int ny, double price, int most)
+                        int ny, double price)
 {
-    double least = INFINITY, limit = price * most;
+    double least = INFINITY;
     int k = 0;
     for (int x = nx - 1; x >= 0; x--) {
-        double f = from[x], g = f + price * p->ends[x];
-        p->plain[x] = x + 1 < nx ? lesser(p->plain[x + 1], f) : f;
+        double g = from[x] + price * p->ends[x];
         p->charged[x] = x + 1 < nx ? lesser(p->charged[x + 1], g) : g;
     }
     for (int y = 0; y < ny; y++) {
         for (; k < nx && p->ends[k] <= y0 + y; k++)
             least = lesser(least, from[k]);
-        to[y] = least;
-        if (k < nx)
-            to[y] = lesser(least, lesser(p->charged[k] - price * (y0 + y), p->plain[k] + limit));
+        to[y] = k < nx ? lesser(least, p->charged[k] - price * (y0 + y)) : least;
     }
+}
+
+/* Rows that cell (x, z) reads of the layer before; the needs are filled in. */
+static int needed(const struct ad_paper_pairs *p, int x, int z)
+{
+    return ad_paper_max(0, p->ends[z] - p->starts[x]);
 }
 
 /* All costs of a grid's cells, their own included, into p->scratch: base + own. */
@@ -167,16 +148,20 @@ void ad_paper_pairs_back(struct ad_paper_pairs *p, int device)
     for (int layer = m->nlayers - 1; layer > 0; layer--) {
         const struct ad_paper_grid *g = ad_paper_grid(p, layer, device);
         const struct ad_paper_grid *to = ad_paper_grid(p, layer - 1, device);
-        double price = (double)m->data[ad_paper_at(m, layer - 1, device)];
+        double price = (double)m->data[ad_paper_at(m, layer - 1, device)], whole = INFINITY;
         fill_needs(p, layer, g);
         add_own(p, layer, device, g->ahead);
+        for (int x = 0; x < g->ns; x++)
+            for (int z = 0; z < g->ne; z++)
+                whole = lesser(whole, p->scratch[x * g->ne + z] + price * needed(p, x, z));
         /* half holds to->ns rows of g->ne: each column is spread over the starts */
         for (int b = 0; b < g->ne; b++)
-            spread_starts(p, p->scratch + b, g->ns, half + b, to->s0, to->ns, g->ne, price,
-                          g->charged);
+            spread_starts(p, p->scratch + b, g->ns, half + b, to->s0, to->ns, g->ne, price);
         for (int a = 0; a < to->ns; a++)
             spread_ends(p, half + (size_t)a * (size_t)g->ne, g->ne,
-                        to->ahead + (size_t)a * (size_t)to->ne, to->e0, to->ne, price, g->charged);
+                        to->ahead + (size_t)a * (size_t)to->ne, to->e0, to->ne, price);
+        for (int i = 0; i < to->ns * to->ne; i++)
+            to->ahead[i] = lesser(to->ahead[i], whole);
     }
 }
 
@@ -184,27 +169,27 @@ void ad_paper_pairs_on(struct ad_paper_pairs *p, int layer, int device)
 {
     const struct ad_paper_grid *g = ad_paper_grid(p, layer, device);
     const struct ad_paper_grid *from = ad_paper_grid(p, layer - 1, device);
-    double price = (double)p->m->data[ad_paper_at(p->m, layer - 1, device)];
+    double price = (double)p->m->data[ad_paper_at(p->m, layer - 1, device)], whole = INFINITY;
     double *half = p->scratch + (size_t)p->longest * (size_t)p->longest;
     fill_needs(p, layer, g);
     add_own(p, layer - 1, device, from->past);
+    for (int i = 0; i < from->ns * from->ne; i++)
+        whole = lesser(whole, p->scratch[i]);
     for (int x = 0; x < g->ns; x++)
         for (int b = 0; b < from->ne; b++) {
             double least = INFINITY;
             for (int a = 0; a < from->ns; a++) {
                 int rows = ad_paper_max(0, from->s0 + a - p->starts[x]);
-                least = lesser(least, p->scratch[a * from->ne + b] +
-                                          price * ad_paper_min(rows, g->charged));
+                least = lesser(least, p->scratch[a * from->ne + b] + price * rows);
             }
             half[x * from->ne + b] = least;
         }
     for (int x = 0; x < g->ns; x++)
         for (int z = 0; z < g->ne; z++) {
-            double least = INFINITY;
+            double least = whole + price * needed(p, x, z);
             for (int b = 0; b < from->ne; b++) {
                 int rows = ad_paper_max(0, p->ends[z] - from->e0 - b);
-                least =
-                    lesser(least, half[x * from->ne + b] + price * ad_paper_min(rows, g->charged));
+                least = lesser(least, half[x * from->ne + b] + price * rows);
             }
             g->past[x * g->ne + z] = least;
         }
@@ -218,22 +203,18 @@ double ad_paper_pairs_follow(const struct ad_paper_pairs *p, int device,
     for (int l = 0; l < m->nlayers; l++) {
         const struct ad_paper_grid *g = ad_paper_grid(p, l, device);
         double least = INFINITY;
-        struct ad_paper_interval own = {0, 0}, best = {g->s0 + g->ns - 1, g->e0};
-        double price = l > 0 ? (double)m->data[ad_paper_at(m, l - 1, device)] : 0;
-        if (l > 0)
-            own = cuts[ad_paper_at(m, l - 1, device)];
+        struct ad_paper_interval best = {g->s0 + g->ns - 1, g->e0};
         for (int a = 0; a < g->ns; a++) {
             int s = g->s0 + a;
-            int front = l > 0 ? ad_paper_max(0, own.s - ad_paper_need_start(m, l, s)) : 0;
             for (int b = 0; b < g->ne && g->e0 + b - s <= g->hi; b++) {
-                int e = g->e0 + b;
-                int behind = l > 0 ? ad_paper_max(0, ad_paper_need_end(m, l, e) - own.e) : 0;
-                double cost =
-                    g->ahead[a * g->ne + b] + ad_paper_pair_cost(p, l, device, s, e) +
-                    price * (ad_paper_min(front, g->charged) + ad_paper_min(behind, g->charged));
+                struct ad_paper_interval next = {s, g->e0 + b};
+                double cost = g->ahead[a * g->ne + b] + ad_paper_pair_cost(p, l, device, s, next.e);
+                if (l > 0)
+                    cost += (double)ad_paper_fetch(m, l - 1, device,
+                                                   cuts[ad_paper_at(m, l - 1, device)], next);
                 if (cost < least) {
                     least = cost;
-                    best = (struct ad_paper_interval){s, e};
+                    best = next;
                 }
             }
         }

@@ -12,27 +12,20 @@ struct ad_paper_grid {
     double *past;  /* cost of all earlier layers and of what this one fetches; may be NULL */
     double *price; /* [size]: what a size costs; INFINITY: not allowed. hi + 1 entries */
     int hi;
-    int charged; /* rows of the layer before that a side is charged for at most */
 };
 
 struct ad_paper_pairs {
     const struct ad_paper_model *m;
-    struct ad_paper_grid *grids;       /* [layer * ndevices + device] */
-    int longest;                       /* ns or ne of any grid, at most */
-    size_t cells;                      /* of all grids */
-    double *scratch, *charged, *plain; /* one grid twice; one row each */
-    int *starts, *ends;                /* needs of one grid */
+    struct ad_paper_grid *grids; /* [layer * ndevices + device] */
+    int longest;                 /* ns or ne of any grid, at most */
+    size_t cells;                /* of all grids */
+    double *scratch, *charged;   /* one grid twice; one row */
+    int *starts, *ends;          /* needs of one grid */
     struct ad_arena arena;
 };
 
-/* Rows that a side (start or end) of an interval at layer > 0 is charged for at most: all of them
- * where each allowed interval's need meets each allowed own interval, else the shortest need. With
- * this limit, sides charged by themselves never cost more than eqs 6 and 7. */
-int ad_paper_charged(const struct ad_paper_model *m, int layer, int device);
-
-/* Starts and ends at most `reach` - 1 rows from the balanced ones, all prices 0. Sides are charged
- * up to ad_paper_charged(), for a lower bound; with_past has past tables too, and charges in full:
- * never less than eqs 6 and 7. */
+/* Starts and ends at most `reach` - 1 rows from the balanced ones, all prices 0. with_past: with
+ * past tables, too. */
 AD_MUST_CHECK enum adaps_status ad_paper_pairs_init(struct ad_paper_pairs *out,
                                                     const struct ad_paper_model *m, int reach,
                                                     bool with_past, struct adaps_error *err);
