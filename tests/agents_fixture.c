@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
+#include "ir/levels.h"
 #include "exec/engine.h"
 #include "plan_fixture.h"
 #include "random_graph.h"
@@ -163,8 +164,15 @@ struct ad_tensor *ad_bed_inputs(const struct adaps_plan *plan, uint64_t seed)
     for (int i = 0; i < graph->ninputs; i++) {
         const struct ad_value *value = &graph->values[graph->inputs[i]];
         ck_assert_int_eq(ad_tensor_init(&tensors[i], value->rank, value->dims, NULL), ADAPS_OK);
+        struct ad_levels levels;
+        int channels = (int)value->box.c;
+        bool picture = seed % 2 == 0 && ad_levels_fit(graph, graph->inputs[i]) &&
+                       ad_levels_init(&levels, graph, channels, NULL) == ADAPS_OK;
+        size_t plane = (size_t)(value->box.h * value->box.w);
         for (size_t k = 0; k < tensors[i].count; k++)
-            tensors[i].data[k] = ad_rng_float(&rng);
+            tensors[i].data[k] =
+                picture ? levels.level[k / plane % (size_t)channels][ad_rng_below(&rng, 256)]
+                        : ad_rng_float(&rng);
     }
     return tensors;
 }

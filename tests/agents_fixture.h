@@ -45,7 +45,8 @@ void ad_bed_await_work(const struct ad_bed *bed, int agent, int64_t before, int6
 /* Push of a plan with attached weights; the total of weight bytes sent. */
 uint64_t ad_bed_push(struct adaps_plan *plan);
 
-/* Random input tensors of a plan, and what one device alone answers; the caller's. */
+/* Random input tensors of a plan (pictures, where it takes any, of an even seed), and what one
+ * device alone answers; the caller's. */
 struct ad_tensor *ad_bed_inputs(const struct adaps_plan *plan, uint64_t seed);
 struct ad_tensor *ad_bed_reference(const struct adaps_plan *plan, const struct ad_tensor *inputs);
 void ad_bed_tensors_free(struct ad_tensor *tensors, int n);

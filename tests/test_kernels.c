@@ -684,6 +684,35 @@ START_TEST(test_pixels)
 }
 END_TEST
 
+/* Whole inputs as bytes, in a tensor's order, and from there to a buffer. */
+START_TEST(test_pictures)
+{
+    enum { ROWS = 7, COLUMNS = 9, PLANE = ROWS * COLUMNS, COUNT = 2 * 3 * PLANE };
+    struct ad_graph graph = {.nops = 0};
+    struct ad_rng rng = {5};
+    struct ad_levels levels;
+    float tensor[COUNT], buffer[COUNT];
+    uint8_t bytes[COUNT];
+    ck_assert_int_eq(ad_levels_init(&levels, &graph, 3, NULL), ADAPS_OK);
+    for (int round = 0; round < 200; round++) {
+        for (int i = 0; i < COUNT; i++)
+            tensor[i] = levels.level[i / PLANE % 3][ad_rng_below(&rng, 256)];
+        ck_assert(ad_levels_encode(&levels, tensor, COUNT, PLANE, bytes));
+        struct ad_buffer to = {.lies = {0, ROWS, 0, COLUMNS, 0, 3}, .n = 2, .data = buffer};
+        struct ad_view view = ad_buffer_view(&to, to.lies);
+        ad_pixels_spread(&levels, bytes, &view);
+        for (int i = 0; i < COUNT; i++) {
+            int n = i / PLANE / 3, c = i / PLANE % 3, pixel = i % PLANE;
+            ck_assert(memcmp(&buffer[(n * PLANE + pixel) * 3 + c], &tensor[i], 4) == 0);
+        }
+        static const float strange[] = {NAN,   -INFINITY,  -0.0f,       1e9f,
+                                        -1e9f, 0.1234567f, 256 / 255.0f};
+        tensor[ad_rng_below(&rng, COUNT)] = strange[round % 7];
+        ck_assert(!ad_levels_encode(&levels, tensor, COUNT, PLANE, bytes));
+    }
+}
+END_TEST
+
 /* What binary16 of these bits is. */
 static double half_value(uint16_t bits)
 {
@@ -868,6 +897,7 @@ int main(void)
     tcase_add_test(tc, test_lrn);
     tcase_add_test(tc, test_spans);
     tcase_add_test(tc, test_pixels);
+    tcase_add_test(tc, test_pictures);
     tcase_add_test(tc, test_half);
     tcase_add_test(tc, test_encode_spans);
     tcase_add_test(tc, test_broken_blocks);

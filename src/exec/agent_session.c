@@ -228,15 +228,24 @@ static void start_run(struct ad_agent *agent)
     hand_over(&run->to, &session->job);
     session->inference = session->job.frame.inference;
     session->traced = false;
-    if (worker->inputs.bytes)
-        memcpy(worker->inputs.data, zmq_msg_data(&run->inputs), worker->inputs.bytes);
+    size_t bytes = zmq_msg_size(&run->inputs);
+    if (bytes)
+        memcpy(worker->inputs.data, zmq_msg_data(&run->inputs), bytes);
     zmq_msg_close(&run->inputs);
     worker->job.kind = AD_JOB_RUN;
     worker->job.inference = session->inference;
     worker->job.deadline_ns = after_ms(run->deadline_ms);
     worker->job.trace = run->trace;
+    worker->job.pictures = bytes < worker->inputs.bytes;
     memset(run, 0, sizeof *run);
     ad_worker_post(worker);
+}
+
+/* Whether a RUN brings all inputs: floats, or bytes of pictures. */
+static bool inputs_fit(const struct ad_worker *worker, size_t bytes)
+{
+    return bytes == worker->inputs.bytes ||
+           (bytes == worker->inputs.bytes / sizeof(float) && ad_levels_all(worker->plan->graph));
 }
 
 static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *message,
@@ -251,7 +260,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
     if (session->queued + waits >= AD_FLIGHTS_MOST)
         return ad_error_set(err, ADAPS_EAGENT, "more than %d inferences at a time",
                             AD_FLIGHTS_MOST);
-    if (zmq_msg_size(&message->raw) != worker->inputs.bytes)
+    if (!inputs_fit(worker, zmq_msg_size(&message->raw)))
         return ad_error_set(err, ADAPS_EINPUT, "inputs of %zu bytes, the plan wants %zu here",
                             zmq_msg_size(&message->raw), worker->inputs.bytes);
     enum adaps_status status = ad_message_body(message, &adaps__wire__run__descriptor, &body, err);

@@ -160,6 +160,10 @@ static enum adaps_status prepare_encodings(struct ad_engine *e, struct adaps_err
     size_t largest = 0;
     unsigned encodings = 0;
     enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < graph->ninputs && ad_levels_all(graph) && status == ADAPS_OK; i++) {
+        int channels = (int)graph->values[graph->inputs[i]].box.c;
+        status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
+    }
     for (int i = 0; i < e->program->nsteps && status == ADAPS_OK; i++) {
         const struct ad_step *step = &e->program->steps[i];
         if (step->kind == AD_STEP_COMPUTE || step->encoding == AD_ENCODING_F32)
@@ -309,6 +313,12 @@ void ad_engine_feed(struct ad_engine *e, int input, const float *data)
     }
     struct ad_elementwise copy = ad_elementwise_from_nchw(&v, data);
     ad_elementwise_run(&copy, e->pool);
+}
+
+void ad_engine_feed_bytes(struct ad_engine *e, int input, const uint8_t *bytes)
+{
+    struct ad_view v = whole_view(e, e->plan->graph->inputs[input]);
+    ad_pixels_spread(&e->levels[v.c > 1], bytes, &v);
 }
 
 void ad_engine_fetch(struct ad_engine *e, int output, float *data)

@@ -63,6 +63,8 @@ void ad_engine_free(struct ad_engine *engine);
 /* Only the source device is fed and read. Tensors are in ONNX order (NCHW); input i of
  * graph->inputs. The counts must be the value's. Called before step 0 / after the last step. */
 void ad_engine_feed(struct ad_engine *engine, int input, const float *data);
+/* The same from the bytes of a picture. Requires ad_levels_all() of the graph. */
+void ad_engine_feed_bytes(struct ad_engine *engine, int input, const uint8_t *bytes);
 void ad_engine_fetch(struct ad_engine *engine, int output, float *data);
 
 /* Executes step i (in order 0..nsteps-1). ADAPS_NO: transport not ready (cooperative) — call again.

@@ -12,4 +12,8 @@ bool ad_pixels_encode(const struct ad_levels *levels, const struct ad_view *view
 void ad_pixels_decode(const struct ad_levels *levels, const uint8_t *bytes,
                       const struct ad_view *view, int64_t c0);
 
+/* The same of bytes in the order of a tensor (NCHW), all channels. */
+void ad_pixels_spread(const struct ad_levels *levels, const uint8_t *bytes,
+                      const struct ad_view *view);
+
 #endif

@@ -164,10 +164,16 @@ static void feed(struct ad_worker *worker)
 {
     const struct ad_graph *graph = worker->plan->graph;
     const float *from = worker->inputs.data;
+    const uint8_t *bytes = (const uint8_t *)from;
     for (int i = 0; i < graph->ninputs && from; i++) {
         const struct ad_box *box = &graph->values[graph->inputs[i]].box;
-        ad_engine_feed(worker->engine, i, from);
-        from += box->n * box->h * box->w * box->c;
+        int64_t count = box->n * box->h * box->w * box->c;
+        if (worker->job.pictures)
+            ad_engine_feed_bytes(worker->engine, i, bytes);
+        else
+            ad_engine_feed(worker->engine, i, from);
+        from += count;
+        bytes += count;
     }
 }
 

@@ -32,6 +32,7 @@ struct ad_job {
     uint32_t inference;
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
     bool trace;          /* RUN: keep what ad_worker_times() tells */
+    bool pictures;       /* RUN: inputs are bytes (ad_levels_all()), not floats */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
     struct adaps_plan *tasks; /* PROFILE: the control thread's */

@@ -61,6 +61,52 @@ bool ad_levels_fit(const struct ad_graph *graph, int value)
            (v->box.c == 1 || v->box.c == 3);
 }
 
+bool ad_levels_all(const struct ad_graph *graph)
+{
+    for (int i = 0; i < graph->ninputs; i++)
+        if (!ad_levels_fit(graph, graph->inputs[i]))
+            return false;
+    return ad_levels_any(graph);
+}
+
+/* Four of a channel's floats; not 0: one of them is no level. */
+static uint32_t encode_four(const float level[256], float scale, const float *data, uint8_t *bytes)
+{
+    typedef float v4 __attribute__((vector_size(16)));
+    typedef int32_t m4 __attribute__((vector_size(16)));
+    uint32_t difference = 0, got, wanted;
+    v4 x;
+    memcpy(&x, data, sizeof x);
+    v4 at = (x - level[0]) * scale + 0.5f;
+    m4 inside = (at >= 0) & (at < 256); /* NaN is not */
+    m4 byte = __builtin_convertvector((v4)((m4)at & inside), m4);
+    for (int i = 0; i < 4; i++) {
+        memcpy(&got, &level[byte[i]], sizeof got);
+        memcpy(&wanted, data + i, sizeof wanted);
+        difference |= got ^ wanted;
+        bytes[i] = (uint8_t)byte[i];
+    }
+    return difference;
+}
+
+bool ad_levels_encode(const struct ad_levels *levels, const float *data, size_t count, size_t plane,
+                      uint8_t *bytes)
+{
+    bool good = true;
+    for (size_t first = 0, c = 0; first < count && good; first += plane, c++) {
+        const float *level = levels->level[c % (size_t)levels->channels];
+        float scale = ad_levels_scale(level);
+        uint32_t difference = 0;
+        size_t i = first, end = first + plane;
+        for (; i + 4 <= end; i += 4)
+            difference |= encode_four(level, scale, data + i, bytes + i);
+        good = difference == 0;
+        for (bool equal = good; i < end; i++, good = good && equal)
+            bytes[i] = ad_levels_find(level, scale, data[i], &equal);
+    }
+    return good;
+}
+
 bool ad_levels_any(const struct ad_graph *graph)
 {
     struct ad_levels levels;

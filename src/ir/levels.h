@@ -7,6 +7,8 @@
 
 #include "ir/graph.h"
 
+#include <string.h>
+
 struct ad_levels {
     int channels;        /* 1 or 3 */
     float level[3][256]; /* ascending; by channel and byte */
@@ -18,9 +20,33 @@ bool ad_levels_fit(const struct ad_graph *graph, int value);
 /* Whether any input is, and the metadata are good: messages may have AD_ENCODING_LEVELS. */
 bool ad_levels_any(const struct ad_graph *graph);
 
+/* Whether all inputs are, and the metadata are good: a RUN may bring them as bytes. */
+bool ad_levels_all(const struct ad_graph *graph);
+
 /* The levels of a picture of 1 or 3 channels. ADAPS_EINPUT when the metadata are no numbers, not as
  * many as channels (or one), or std is not positive. */
 AD_MUST_CHECK enum adaps_status ad_levels_init(struct ad_levels *out, const struct ad_graph *graph,
                                                int channels, struct adaps_error *err);
+
+/* The nearest of a channel's levels, which are one byte's step apart: scale is ad_levels_scale() of
+ * them. *equal: whether x has its bits. */
+static inline uint8_t ad_levels_find(const float level[256], float scale, float x, bool *equal)
+{
+    float at = (x - level[0]) * scale + 0.5f;
+    at = at >= 0 ? at : 0; /* NaN too */
+    uint8_t byte = (uint8_t)(at < 255 ? at : 255);
+    *equal = memcmp(&level[byte], &x, sizeof x) == 0;
+    return byte;
+}
+
+static inline float ad_levels_scale(const float level[256])
+{
+    return 255.0f / (level[255] - level[0]);
+}
+
+/* The count floats of an input's tensor (planes of `plane` floats, in ONNX order) as bytes. False
+ * when one is not, bit for bit, one of its channel's levels: bytes is undefined then. */
+bool ad_levels_encode(const struct ad_levels *levels, const float *data, size_t count, size_t plane,
+                      uint8_t *bytes);
 
 #endif

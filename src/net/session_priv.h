@@ -41,6 +41,8 @@ struct ad_session {
     struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
     bool broken;                               /* can only be closed */
     size_t input_bytes, output_bytes;
+    bool pictures;              /* all inputs may be: then they travel as bytes */
+    struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
 };
 
 /* --- traces (trace.c) --- */
