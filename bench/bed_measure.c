@@ -295,6 +295,7 @@ int bed_work(int argc, char **argv)
         start = now;
         work = 0;
     }
+    ad_throttle_fini(&throttle);
     double middle = ad_stats_median(shares, (size_t)n); /* which sorts them */
     printf("%.4f %.4f %.4f\n", middle, shares[0], shares[n - 1]);
     return ADAPS_OK;

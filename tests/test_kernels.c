@@ -624,6 +624,13 @@ START_TEST(test_throttle)
     }
     cpu = thread_ns() - cpu;
     int64_t wall = ad_clock_ns() - start;
+    t.late_ns = 2000000;
+    ad_throttle_begin(&t); /* it has not waited since: it still is late, or later */
+    ck_assert_int_ge(t.late_ns, 2000000);
+    work_for(1000000);
+    ad_throttle_end(&t);
+    ad_throttle_fini(&t);
+    ck_assert_int_eq(t.stat, 0);
     ck_assert_int_ge(cpu, 32000000);
     ck_assert_int_ge(wall, 4 * (int64_t)32000000 - 5000000);
 }
@@ -644,6 +651,7 @@ START_TEST(test_throttle_off)
     ad_throttle_pause(&slow);
     ad_throttle_end(&slow);
     ck_assert_int_ne(slow.start_ns, 0);
+    ad_throttle_fini(&slow);
 }
 END_TEST
 

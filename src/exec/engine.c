@@ -261,6 +261,7 @@ void ad_engine_free(struct ad_engine *e)
     for (int v = 0; e->buffers && v < e->plan->graph->nvalues; v++)
         if (e->plan->graph->values[v].constant >= 0)
             ad_free(e->buffers[v].data);
+    ad_throttle_fini(&e->throttle);
     ad_pool_free(e->pool);
     ad_free(e->actions.items);
     ad_free(e->arena);

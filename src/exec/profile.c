@@ -253,6 +253,7 @@ static enum adaps_status measure(struct bench *b, struct adaps_error *err)
         if (status == ADAPS_OK)
             b->fetch[b->passes++] = fetch(b);
     }
+    ad_throttle_fini(&throttle);
     return status;
 }
 

@@ -2,11 +2,15 @@
 
 #include "base/clock.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
-#define WORK_NS 5000000   /* work between two sleeps */
+#define WORK_NS 1000000   /* work between two sleeps */
 #define SLICE_NS 50000000 /* cancel is looked at this often */
 #define LATE_MAX_NS 5000000
+#define WAITED_NS 20000 /* who slept for so long between steps has waited for a message */
 
 static bool enabled(const struct ad_throttle *t)
 {
@@ -22,9 +26,25 @@ static int64_t work_clock(const struct ad_throttle *t)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static void restart(struct ad_throttle *t)
+/* How long this thread has been ready to run while others ran, in all; 0 where the kernel does not
+ * tell. */
+static int64_t queue_clock(struct ad_throttle *t)
 {
-    t->start_ns = ad_clock_ns();
+    char text[96];
+    long long queued = 0;
+    if (t->wall)
+        return 0;
+    if (t->stat == 0)
+        t->stat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC) + 1;
+    ssize_t n = t->stat > 0 ? pread(t->stat - 1, text, sizeof text - 1, 0) : 0;
+    text[n > 0 ? n : 0] = '\0';
+    return sscanf(text, "%*s %lld", &queued) == 1 ? queued : 0;
+}
+
+static void restart(struct ad_throttle *t, int64_t now, int64_t late_ns)
+{
+    t->late_ns = late_ns < LATE_MAX_NS ? late_ns : LATE_MAX_NS;
+    t->start_ns = now;
     t->work_start_ns = work_clock(t);
 }
 
@@ -47,25 +67,13 @@ static void sleep_until(const struct ad_throttle *t, int64_t end_ns)
     }
 }
 
+/* Sleeps until the device's clock has what the work took. */
 static void settle(struct ad_throttle *t, int64_t work)
 {
     int64_t due = t->start_ns + (int64_t)((double)work / t->fraction) - t->late_ns;
+    sleep_until(t, due);
     int64_t now = ad_clock_ns();
-    if (now < due) {
-        sleep_until(t, due);
-        now = ad_clock_ns();
-        t->late_ns = now - due;
-    } else {
-        /* Late through our own sleep is worked off; late because others had the processor is not.
-         */
-        int64_t owed = due + t->late_ns - now;
-        t->late_ns = owed > 0 ? t->late_ns - owed : t->late_ns;
-    }
-    if (t->late_ns > LATE_MAX_NS)
-        t->late_ns = LATE_MAX_NS;
-    if (t->late_ns < 0)
-        t->late_ns = 0;
-    restart(t);
+    restart(t, now, now > due ? now - due : 0);
 }
 
 void ad_throttle_begin(struct ad_throttle *t)
@@ -73,7 +81,13 @@ void ad_throttle_begin(struct ad_throttle *t)
     if (!enabled(t))
         return;
     sharpen_timers();
-    restart(t);
+    int64_t now = ad_clock_ns(), late = t->late_ns;
+    if (t->start_ns && !t->wall) {
+        int64_t queued = queue_clock(t) - t->queued_ns;
+        int64_t asleep = now - t->start_ns - (work_clock(t) - t->work_start_ns) - queued;
+        late = queued + (asleep < WAITED_NS ? t->late_ns : 0);
+    }
+    restart(t, now, late);
 }
 
 void ad_throttle_pause(struct ad_throttle *t)
@@ -87,6 +101,15 @@ void ad_throttle_pause(struct ad_throttle *t)
 
 void ad_throttle_end(struct ad_throttle *t)
 {
-    if (enabled(t))
-        settle(t, work_clock(t) - t->work_start_ns);
+    if (!enabled(t))
+        return;
+    settle(t, work_clock(t) - t->work_start_ns);
+    t->queued_ns = queue_clock(t);
+}
+
+void ad_throttle_fini(struct ad_throttle *t)
+{
+    if (t->stat > 0)
+        close(t->stat - 1);
+    t->stat = 0;
 }

@@ -1,7 +1,12 @@
-/* Emulation of a slower processor: after every few milliseconds of work, and after each compute
- * step, sleeps until work / elapsed time is the wanted fraction. Only the time between begin and
- * end counts. With one thread the work is its processor time, so other processes on the machine do
- * not slow the emulated device down twice; with more it is the time elapsed. */
+/* Emulation of a slower processor: the device's clock. A step that takes c seconds of processor
+ * time ends c / fraction after it began; until then the thread sleeps, after every millisecond or
+ * so of work and at the end of the step. Only the time between begin and end is stretched.
+ *
+ * With one thread the work is its processor time, so what others have of the processor meanwhile
+ * does not slow the device down: it comes out of the sleep, and what was more than that, or was
+ * lost while the thread queued for the processor between steps, is made up for in the next steps
+ * (by 5 ms at most). A thread that waited for a message is not late any more. With more threads the
+ * work is the time elapsed. */
 #ifndef AD_EXEC_THROTTLE_H
 #define AD_EXEC_THROTTLE_H
 
@@ -13,13 +18,17 @@ struct ad_throttle {
     double fraction;          /* (0,1); anything else is off */
     bool wall;                /* count elapsed time instead of this thread's processor time */
     const atomic_int *cancel; /* nullable: non-zero ends a sleep early */
-    int64_t start_ns, work_start_ns; /* of the work not yet slept for */
-    int64_t late_ns;                 /* by which earlier sleeps ended too late; saved on the next */
+    int64_t start_ns, work_start_ns; /* of the work not yet slept for, or when the step ended */
+    int64_t late_ns;                 /* how much too late that was */
+    int64_t queued_ns;               /* what the thread had queued for the processor until then */
+    int stat;                        /* descriptor that tells it + 1; 0: not open */
 };
 
+/* All by the same thread. */
 void ad_throttle_begin(struct ad_throttle *throttle);
 void ad_throttle_pause(
     struct ad_throttle *throttle);                  /* between tasks: sleeps when enough is owed */
 void ad_throttle_end(struct ad_throttle *throttle); /* sleeps for the rest */
+void ad_throttle_fini(struct ad_throttle *throttle);
 
 #endif
