@@ -11,7 +11,7 @@ cc=${CC:-clang}
 flags="-std=gnu11 -ffp-contract=off -Wall -Wextra ${CFLAGS:--O1 -g} -fno-omit-frame-pointer -D_GNU_SOURCE
     -DADAPS_VERSION=\"fuzz\" -DADAPS_DATADIR=\"/nonexistent\" -I$out/gen -Isrc
     $(pkg-config --cflags libprotobuf-c libzmq inih libsodium libxxhash liblz4 jansson)"
-libs="$(pkg-config --libs libprotobuf-c libzmq inih libsodium libxxhash liblz4 jansson) -lXNNPACK -lpthreadpool -lglpk -lm"
+libs="$(pkg-config --libs libprotobuf-c libzmq inih libsodium libxxhash liblz4 jansson) -lXNNPACK -lpthreadpool -lglpk -lzfp -lm"
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
 folders="base onnx ir blocks cost fusion schedule search plan net report exec"
 

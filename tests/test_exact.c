@@ -260,7 +260,9 @@ START_TEST(bound_is_below_exhaustive)
         else
             random_small(&p, seed + 7000);
         p.cluster.shared_medium = ad_rng_below(&rng, 3) == 0;
-        p.problem.encodings = seed % 3 ? 0 : AD_ENCODING_BIT(AD_ENCODING_F16);
+        p.problem.encodings = seed % 3   ? 0
+                              : seed % 2 ? AD_ENCODING_BIT(AD_ENCODING_F16)
+                                         : AD_ENCODINGS_LOSSY;
         if (ad_rng_below(&rng, 2))
             quick_others(&p, &rng);
         else
@@ -427,7 +429,7 @@ START_TEST(no_layout_is_better)
         struct ad_rng rng = {seed};
         random_small(&p, seed + 5000);
         p.problem.objective = (enum ad_objective)(seed % 3);
-        p.problem.encodings = seed % 2 ? AD_ENCODING_BIT(AD_ENCODING_F16) : 0;
+        p.problem.encodings = seed % 2 ? AD_ENCODINGS_LOSSY : 0;
         ck_assert_int_eq(ad_terrain_init(&t, &p.problem, &err), ADAPS_OK);
         ck_assert_int_eq(ad_eval_init(&eval, &t, &err), ADAPS_OK);
         ck_assert_int_eq(ad_best_init(&all, &t, &err), ADAPS_OK);
@@ -446,7 +448,7 @@ START_TEST(no_layout_is_better)
             layout.chunks = (int)ad_rng_below(&rng, AD_MAX_PARTS + 1);
             layout.hub = (int)ad_rng_below(&rng, (uint32_t)p.cluster.ndevices + 1) - 1;
             if (p.problem.encodings && ad_rng_below(&rng, 2))
-                layout.encoding = AD_ENCODING_F16;
+                layout.encoding = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_ZFP;
             ck_assert_msg(ad_eval_try(&eval, &layout, &drawn, NULL) == ADAPS_OK, "%s", err.message);
             ck_assert_msg(!ad_score_better(&drawn.score, &all.score),
                           "seed %" PRIu64 ", layout %d: %" PRId64 " ns, exhaustive %" PRId64, seed,

@@ -570,8 +570,10 @@ static void check_totals(const struct ad_graph *graph, const struct ad_schedule 
             const struct ad_step *step = &s->programs[d].steps[i];
             ck_assert(step->start_ns >= 0 && step->end_ns >= step->start_ns);
             if (step->kind == AD_STEP_SEND) {
-                bytes += (step->encoding == AD_ENCODING_F16 ? 2 : 4) *
-                         graph->values[step->value].box.n * ad_region_elements(step->region);
+                int64_t n = graph->values[step->value].box.n * ad_region_elements(step->region);
+                bytes += step->encoding == AD_ENCODING_F32   ? 4 * n
+                         : step->encoding == AD_ENCODING_F16 ? 2 * n
+                                                             : n / 64 * 96 + n % 64 * 2;
                 messages++;
                 continue;
             }
@@ -595,7 +597,9 @@ START_TEST(random_schedules)
         random_cluster(&rng, &f.c, n);
         random_assignment(&rng, f.graph, n, &f.a);
         for (int i = 0; i < n * n; i++)
-            f.a.encoding[i] = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_F32;
+            f.a.encoding[i] = ad_rng_below(&rng, 2)   ? AD_ENCODING_F32
+                              : ad_rng_below(&rng, 2) ? AD_ENCODING_F16
+                                                      : AD_ENCODING_ZFP;
         build();
         check_totals(f.graph, &f.s);
         int64_t makespan = f.s.makespan_ns;

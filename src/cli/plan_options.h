@@ -53,7 +53,7 @@ enum {
     "  --dims h,w,c         dimensions that may be split: height, width, channels\n"               \
     "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"        \
     "                       (default) or as floats\n"                                              \
-    "  --lossy              links may round what they carry (f16) where that is sooner: other\n"   \
+    "  --lossy              links may round what they carry (f16, zfp) where that is sooner: other\n"   \
     "                       bits than those of one device\n"                                       \
     "  --compress           links may compress what they carry (lz4, the same bits)\n"             \
     "  --late               compute and send nothing ahead, to see what that gains\n"              \

@@ -12,14 +12,23 @@ enum ad_encoding {
     AD_ENCODING_F16,    /* rounded to IEEE binary16 (exec/half.h): the receiver has other bits than
                            the sender */
     AD_ENCODING_LZ4,    /* an LZ4 block of the float32, if that is shorter; else the float32 */
+    AD_ENCODING_ZFP, /* blocks of AD_ZFP_BLOCK elements by zfp at a fixed rate, what is left over as
+                        binary16; the receiver has other bits. Messages that zfp cannot take travel
+                        as float32 */
     AD_ENCODINGS
 };
 
+/* Elements that zfp encodes together, in the order of the message (a 4x4x4 block to zfp), and the
+ * bits that each of them takes. */
+#define AD_ZFP_BLOCK 64
+#define AD_ZFP_BITS 12
+#define AD_ZFP_BYTES (AD_ZFP_BLOCK * AD_ZFP_BITS / 8)
+
 /* A set of encodings. */
 #define AD_ENCODING_BIT(encoding) (1u << (encoding))
-#define AD_ENCODINGS_LOSSY AD_ENCODING_BIT(AD_ENCODING_F16)
+#define AD_ENCODINGS_LOSSY (AD_ENCODING_BIT(AD_ENCODING_F16) | AD_ENCODING_BIT(AD_ENCODING_ZFP))
 
-/* As the plan's JSON and tables name it: "f32", "u8", "f16", "lz4". */
+/* As the plan's JSON and tables name it: "f32", "u8", "f16", "lz4", "zfp". */
 const char *ad_encoding_name(enum ad_encoding encoding);
 
 /* Whether the receiver may get other bits than the sender has. */
@@ -27,6 +36,9 @@ bool ad_encoding_lossy(enum ad_encoding encoding);
 
 /* Bytes on the wire of so many elements; of LZ4, which nobody knows before, those of float32. */
 int64_t ad_encoding_bytes(enum ad_encoding encoding, int64_t elements);
+
+/* No message has fewer bytes for each of its elements; one of many elements hardly more. */
+double ad_encoding_density(enum ad_encoding encoding);
 
 /* Encoding and decoding, each in bytes of float32 per second at full speed; 0: as fast as
  * ad_encoding_rate() takes it to be. Only of encodings that are computed by exec/encode.h. */

@@ -12,9 +12,11 @@ bool ad_encode_knows(enum ad_encoding encoding);
 
 /* Where messages are encoded and decoded: one at a time. */
 struct ad_encode_room {
-    void *bytes;  /* the encoded message; room for the largest one's float32 */
+    void *bytes; /* the encoded message; room for the largest one's float32, and zfp's reading ahead
+                  */
     void *floats; /* the message in one piece; NULL unless some encoding wants that */
     void *lz4;    /* the compressor's tables; likewise */
+    void *zfp;    /* the codec on `bytes`; likewise */
 };
 
 /* Room for messages of at most `size` bytes of float32 in any of these encodings

@@ -365,7 +365,8 @@ static const struct ad_levels *levels_of(const struct ad_engine *e, const struct
     return &e->levels[e->plan->graph->values[step->value].box.c > 1];
 }
 
-/* In its encoding; what should be a picture and is none, or does not shrink, as what it is. */
+/* In its encoding; what should be a picture and is none, does not shrink, or is too large for zfp,
+ * as what it is. */
 static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transport *transport,
                               struct adaps_error *err)
 {
@@ -391,7 +392,7 @@ static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_tra
     struct ad_span span = {.base = e->room.bytes, .runs = 1, .run_bytes = size};
     struct ad_span_list forms[2];
     int nforms = 0, form = 0;
-    if (!ad_encoding_lossy(step->encoding))
+    if (step->encoding != AD_ENCODING_F16)
         forms[nforms++] = e->spans[i];
     if (step->encoding != AD_ENCODING_F32)
         forms[nforms++] =

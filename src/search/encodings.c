@@ -26,7 +26,36 @@ enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem)
     enum ad_encoding best = AD_ENCODING_F32;
     for (unsigned e = 0; e < AD_ENCODINGS; e++)
         if ((problem->encodings & AD_ENCODING_BIT(e)) &&
-            ad_encoding_bytes((enum ad_encoding)e, 1024) < ad_encoding_bytes(best, 1024))
+            ad_encoding_density((enum ad_encoding)e) < ad_encoding_density(best))
+            best = (enum ad_encoding)e;
+    return best;
+}
+
+/* Of a float on every link in turn. */
+static double seconds_on_links(const struct ad_cluster *cluster, enum ad_encoding encoding)
+{
+    enum { FLOATS = 1 << 20 };
+    double sum = 0;
+    for (int from = 0; from < cluster->ndevices; from++)
+        for (int to = 0; to < cluster->ndevices; to++)
+            if (from != to)
+                sum += ad_encoding_density(encoding) * FLOATS /
+                           cluster->links[from * cluster->ndevices + to].bandwidth +
+                       ad_cost_encode_seconds(&cluster->devices[from], encoding, false,
+                                              FLOATS * sizeof(float)) +
+                       ad_cost_encode_seconds(&cluster->devices[to], encoding, true,
+                                              FLOATS * sizeof(float));
+    return sum / FLOATS;
+}
+
+enum ad_encoding ad_search_quickest(const struct ad_search_problem *problem)
+{
+    enum ad_encoding best = ad_search_encoding(problem);
+    for (unsigned e = 0; e < AD_ENCODINGS && problem->objective != AD_OBJECTIVE_TRAFFIC; e++)
+        if ((problem->encodings & AD_ENCODING_BIT(e)) &&
+            ad_encoding_density((enum ad_encoding)e) < ad_encoding_density(AD_ENCODING_F32) &&
+            seconds_on_links(problem->cluster, (enum ad_encoding)e) <
+                seconds_on_links(problem->cluster, best))
             best = (enum ad_encoding)e;
     return best;
 }
@@ -99,18 +128,49 @@ static enum adaps_status choose_one(struct encoder *e)
     return status;
 }
 
-/* A link is float32 again if that is as good; *kept says so. */
-static enum adaps_status relax_link(struct encoder *e, int index, bool *kept)
+/* A link gets this encoding if the answer then comes no later than at `most`; *kept says so. */
+static enum adaps_status try_link(struct encoder *e, int index, enum ad_encoding encoding,
+                                  int64_t most, bool *kept)
 {
     uint8_t *link = &e->a->encoding[index], was = *link;
     struct ad_forecast forecast;
-    *link = AD_ENCODING_F32;
+    *link = (uint8_t)encoding;
     enum adaps_status status = look(e, &forecast);
-    *kept = status == ADAPS_OK && forecast.makespan_ns <= e->now.makespan_ns;
+    *kept = status == ADAPS_OK && forecast.makespan_ns <= most;
     if (*kept)
         e->now = forecast;
     else
         *link = was;
+    return status;
+}
+
+/* Fewer bytes on the links with which the answer comes sooner, those that carry most first. */
+static enum adaps_status shorten(struct encoder *e)
+{
+    enum adaps_status status = ADAPS_OK;
+    int trials = 0;
+    for (int i = e->nlinks - 1; i >= 0; i--)
+        for (unsigned k = 0; k < AD_ENCODINGS && status == ADAPS_OK && trials < MAX_TRIALS; k++) {
+            int index = e->links[i].index;
+            bool kept;
+            if (!(e->problem->encodings & AD_ENCODING_BIT(k)) ||
+                ad_encoding_density((enum ad_encoding)k) >=
+                    ad_encoding_density((enum ad_encoding)e->a->encoding[index]))
+                continue;
+            status = try_link(e, index, (enum ad_encoding)k, e->now.makespan_ns - 1, &kept);
+            trials++;
+        }
+    return status;
+}
+
+/* A link becomes float32 again, or, of zfp, binary16, if that is as good; *kept says so. */
+static enum adaps_status relax_link(struct encoder *e, int index, bool *kept)
+{
+    bool zfp = e->a->encoding[index] == AD_ENCODING_ZFP;
+    enum adaps_status status = try_link(e, index, AD_ENCODING_F32, e->now.makespan_ns, kept);
+    if (status == ADAPS_OK && !*kept && zfp &&
+        (e->problem->encodings & AD_ENCODING_BIT(AD_ENCODING_F16)))
+        status = try_link(e, index, AD_ENCODING_F16, e->now.makespan_ns, kept);
     return status;
 }
 
@@ -142,16 +202,10 @@ static enum adaps_status compress(struct encoder *e)
     if (e->problem->latency_cap_ns > 0 && most > e->problem->latency_cap_ns)
         return status;
     for (int i = 0; i < trials && status == ADAPS_OK; i++) {
-        uint8_t *link = &e->a->encoding[e->links[i].index];
-        struct ad_forecast forecast;
-        if (*link != AD_ENCODING_F32)
-            continue;
-        *link = AD_ENCODING_LZ4;
-        status = look(e, &forecast);
-        if (status == ADAPS_OK && forecast.makespan_ns <= most)
-            e->now = forecast;
-        else
-            *link = AD_ENCODING_F32;
+        int index = e->links[i].index;
+        bool kept;
+        if (e->a->encoding[index] == AD_ENCODING_F32)
+            status = try_link(e, index, AD_ENCODING_LZ4, most, &kept);
     }
     return status;
 }
@@ -170,6 +224,8 @@ enum adaps_status ad_search_encode(const struct ad_search_problem *problem,
     enum adaps_status status = ad_scorer_new(problem->graph, problem->cluster, &e.scorer, err);
     if (status == ADAPS_OK)
         status = choose_one(&e);
+    if (status == ADAPS_OK && problem->objective != AD_OBJECTIVE_TRAFFIC)
+        status = shorten(&e);
     if (status == ADAPS_OK && problem->objective != AD_OBJECTIVE_TRAFFIC)
         status = relax(&e);
     if (status == ADAPS_OK && (problem->encodings & AD_ENCODING_BIT(AD_ENCODING_LZ4)))

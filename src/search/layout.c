@@ -120,7 +120,7 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
         return ad_error_memory(err, "search", n);
     }
     out->levels = ad_search_levels(problem);
-    out->encoding = ad_search_encoding(problem);
+    out->encoding = ad_search_quickest(problem);
     survey_ops(out);
     survey_alike(out);
     survey_devices(out);

@@ -45,7 +45,7 @@ struct ad_terrain {
     int nsegments;
     int *alike;                   /* by op: the first op of its kind, shapes and number of inputs */
     bool levels;                  /* inputs may travel as bytes */
-    enum ad_encoding encoding;    /* ad_search_encoding() */
+    enum ad_encoding encoding;    /* ad_search_quickest() */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
     int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
     int fastest;                  /* ties: the source, then the lower index */

@@ -85,7 +85,7 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
     if (status == ADAPS_OK && (result->levels || problem->encodings)) {
         ad_schedule_fini(&paper.schedule);
         paper.assignment.levels = result->levels;
-        ad_assignment_encode(&paper.assignment, ad_search_encoding(problem));
+        ad_assignment_encode(&paper.assignment, ad_search_quickest(problem));
         status = ad_schedule_build(problem->graph, problem->cluster, &paper.assignment,
                                    &paper.schedule, &other);
     }
@@ -175,22 +175,34 @@ static enum adaps_status lay_out(const struct ad_strategy *strategy,
     return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
 }
 
-/* The same search without encodings: its layout instead, if that is better. So the answer is never
- * predicted later than that of an exact plan. */
-static enum adaps_status lay_out_exact(const struct ad_strategy *strategy,
-                                       const struct ad_search_problem *problem,
+/* The same search with other encodings: its layout instead, if that is better. */
+static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
+                                       const struct ad_search_problem *problem, unsigned encodings,
                                        struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_search_result exact = {.bound = NAN, .gap = NAN, .levels = result->levels};
-    enum adaps_status status = lay_out(strategy, problem, 0, &exact, err);
-    int64_t visited = result->visited + exact.visited;
-    if (status == ADAPS_OK && exact.schedule.makespan_ns < result->schedule.makespan_ns) {
+    struct ad_search_result again = {.bound = NAN, .gap = NAN, .levels = result->levels};
+    enum adaps_status status = lay_out(strategy, problem, encodings, &again, err);
+    int64_t visited = result->visited + again.visited;
+    if (status == ADAPS_OK && again.schedule.makespan_ns < result->schedule.makespan_ns) {
         struct ad_search_result other = *result;
-        *result = exact;
-        exact = other;
+        *result = again;
+        again = other;
     }
     result->visited = visited;
-    ad_search_result_fini(&exact);
+    ad_search_result_fini(&again);
+    return status;
+}
+
+/* So the answer of a lossy plan is never predicted later than that of an exact one, nor with zfp
+ * later than without. */
+static enum adaps_status lay_out_others(const struct ad_strategy *strategy,
+                                        const struct ad_search_problem *problem,
+                                        struct ad_search_result *result, struct adaps_error *err)
+{
+    unsigned half = problem->encodings & AD_ENCODING_BIT(AD_ENCODING_F16);
+    enum adaps_status status = lay_out_again(strategy, problem, 0, result, err);
+    if (status == ADAPS_OK && half && ad_search_quickest(problem) != AD_ENCODING_F16)
+        status = lay_out_again(strategy, problem, half, result, err);
     return status;
 }
 
@@ -214,7 +226,7 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = lay_out(strategy, &capped, capped.encodings, result, err);
     if (status == ADAPS_OK && strategy == &ad_strategies[0] &&
         (problem->encodings & AD_ENCODINGS_LOSSY) && problem->objective == AD_OBJECTIVE_LATENCY)
-        status = lay_out_exact(strategy, &capped, result, err);
+        status = lay_out_others(strategy, &capped, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);

@@ -41,6 +41,12 @@ static inline bool ad_search_levels(const struct ad_search_problem *problem)
 /* The allowed encoding with the fewest bytes. */
 enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem);
 
+/* The one that layouts are looked for with, on all links alike: of those with fewer bytes than
+ * float32, if there are any, the one that takes messages to the next device soonest, encoding and
+ * decoding included, in the mean over all pairs of devices; under the objective traffic the one
+ * with the fewest bytes. */
+enum ad_encoding ad_search_quickest(const struct ad_search_problem *problem);
+
 struct ad_search_result {
     struct ad_assignment assignment;
     struct ad_schedule schedule;
