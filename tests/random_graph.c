@@ -1,6 +1,7 @@
-/* Builder and generator are one file, of more than 800 lines, because they share what they know of a
- * graph under construction. */
+/* Builder and generator are one file, of more than 800 lines, because they share what they know of
+ * a graph under construction. */
 #include "random_graph.h"
+#include "ir/concat.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ enum adaps_status ad_build_finish(struct ad_builder *b, struct ad_graph **out,
 {
     enum adaps_status status =
         b->failed ? ad_error_memory(err, "random graph", 0) : ad_graph_verify(b->graph, true, err);
+    if (status == ADAPS_OK)
+        status = ad_concats_mark(b->graph, err);
     *out = status == ADAPS_OK ? b->graph : NULL;
     if (status != ADAPS_OK)
         ad_graph_free(b->graph);

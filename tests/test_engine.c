@@ -753,8 +753,47 @@ static struct ad_graph *dense_graph(bool nested)
     return finish(&b, ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 4));
 }
 
-/* All layers lie in the last concatenation: with the input there is nothing else, and a message of
- * one of them is read from there. */
+/* The memory of a device as planned: the numbers of its weights and of what lies in its arena. */
+static size_t planned_arena(const struct adaps_plan *plan, int device)
+{
+    size_t weights = 0;
+    const struct ad_slices *slices = &plan->slices[device];
+    for (int i = 0; i < slices->count; i++)
+        weights += ad_slice_bytes(plan, &slices->items[i]);
+    return (size_t)plan->schedule.memory[device] - weights;
+}
+
+/* What is planned holds no more than alignment, slack, scratch, and what is read beside what was
+ * written, differ by. */
+static void check_planned(struct adaps_plan *plan, int device)
+{
+    struct ad_engine *engine =
+        new_engine(plan, (struct ad_engine_options){.device = device, .threads = 1});
+    size_t have = ad_engine_arena_bytes(engine), planned = planned_arena(plan, device);
+    ck_assert_msg(have + 1024 >= planned && have <= planned + planned / 4 + 8192,
+                  "device %d: %zu bytes planned, %zu taken", device, planned, have);
+    ad_engine_free(engine);
+}
+
+/* The plan takes no time for concatenations, for which the engine has nothing to do. */
+static void check_concats_free(const struct adaps_plan *plan)
+{
+    const struct ad_graph *graph = plan->graph;
+    int concats = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_box *box = &graph->values[op->output].box;
+        struct ad_work work = ad_cost_work(graph, op, box->h * box->w * box->c, 0, 0);
+        bool concat = op->kind == AD_OP_CONCAT;
+        concats += concat;
+        ck_assert_int_eq(op->placed, concat ? box->c : 0);
+        ck_assert_int_eq(ad_cost_seconds(&plan->cluster.devices[0], &work) == 0, concat);
+    }
+    ck_assert_int_eq(concats, 4);
+}
+
+/* All layers lie in the last concatenation: with the input there is nothing else, as planned, and a
+ * message of one of them is read from there. */
 START_TEST(test_concats)
 {
     struct adaps_plan *plan = make_plan(dense_graph(_i == 0), 1, NULL);
@@ -762,6 +801,8 @@ START_TEST(test_concats)
     size_t pixels = 32 * 24 * sizeof(float);
     ck_assert_uint_ge(ad_engine_arena_bytes(engine), pixels * (5 * 16 + 3));
     ck_assert_uint_lt(ad_engine_arena_bytes(engine), pixels * (5 * 16 + 4) + 1024);
+    ck_assert_uint_eq(planned_arena(plan, 0), pixels * (5 * 16 + 4));
+    check_concats_free(plan);
     ad_engine_free(engine);
     adaps_plan_free(plan);
     check_whole(dense_graph(_i == 0), 6);
@@ -769,6 +810,8 @@ START_TEST(test_concats)
         struct ad_rng rng = {seed};
         struct adaps_plan *whole = make_plan(dense_graph(_i == 0), 1, NULL);
         struct adaps_plan *split = make_plan(dense_graph(_i == 0), 2 + (int)(seed % 3), &rng);
+        for (int d = 0; d < split->cluster.ndevices; d++)
+            check_planned(split, d);
         check_same(whole, split, 1, seed);
     }
 }

@@ -1,5 +1,6 @@
 /* The operators that every device is measured by, and graphs of single operators. */
 #include "cli/profile_priv.h"
+#include "ir/concat.h"
 
 #include <math.h>
 #include <string.h>
@@ -216,6 +217,8 @@ enum adaps_status ad_profile_graph(const char *const *shapes, int count, struct 
         graph->outputs[0] = graph->ops[count - 1].output;
         status = ad_graph_verify(graph, false, err);
     }
+    if (status == ADAPS_OK)
+        status = ad_concats_mark(graph, err);
     if (status == ADAPS_OK)
         *out = graph;
     else

@@ -66,6 +66,11 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
     if (op->bias >= 0)
         elements += (double)weight_rows;
+    if (op->placed > 0) { /* the rest of a concatenation is there already */
+        double copied = 1 - (double)op->placed / (double)graph->values[op->output].box.c;
+        work.units *= copied;
+        elements *= copied;
+    }
     work.bytes = elements * sizeof(float);
     return work;
 }
@@ -89,6 +94,8 @@ static double measured_seconds(const struct ad_device *device, const struct ad_w
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)
 {
     const struct ad_cost_table *table = &device->table;
+    if (work->op && work->bytes == 0)
+        return 0;
     if (table->shapes && work->op) {
         double measured = measured_seconds(device, work);
         if (measured >= 0)

@@ -30,7 +30,8 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 
 /* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
  * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
- * one interpolated from those of its class, if there are any, and behind. */
+ * one interpolated from those of its class, if there are any, and behind. Nothing for concatenations
+ * that copy nothing. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
 /* Encoding, or decoding, so many bytes of float32. */

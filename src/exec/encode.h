@@ -12,8 +12,7 @@ bool ad_encode_knows(enum ad_encoding encoding);
 
 /* Where messages are encoded and decoded: one at a time. */
 struct ad_encode_room {
-    void *bytes; /* the encoded message; room for the largest one's float32, and zfp's reading ahead
-                  */
+    void *bytes;  /* the encoded message; the largest one's float32 and zfp's next word fit in */
     void *floats; /* the message in one piece; NULL unless some encoding wants that */
     void *lz4;    /* the compressor's tables; likewise */
     void *zfp;    /* the codec on `bytes`; likewise */

@@ -35,19 +35,6 @@ static bool elementwise_splits(const struct ad_graph *graph, const struct ad_op 
     return out->rank == 2;
 }
 
-bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op)
-{
-    const struct ad_value *in = input_value(graph, op, 0), *out = output_value(graph, op);
-    const int64_t pixels[] = {in->box.n, in->box.h, in->box.w};
-    if (op->kind != AD_OP_PERMUTE || in->format != AD_NHWC || out->format != AD_NHWC ||
-        !ad_same_box(in, out) || op->view_rank < 4)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (op->perm[i] != i || op->view_dims[i] != pixels[i])
-            return false;
-    return true;
-}
-
 bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_value *out = output_value(graph, op);

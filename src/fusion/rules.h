@@ -77,10 +77,6 @@ struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const stru
 struct ad_region ad_yield_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
                                          struct ad_region have);
 
-/* Whether a PERMUTE moves channels within their pixels only (ShuffleNet's shuffle): it needs all of
- * a pixel's channels, and nothing else. */
-bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op);
-
 /* ad_need() and ad_yield() of SPACE_TO_DEPTH (space_to_depth.c), for a non-empty `out`. */
 struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
                                         struct ad_region out);

@@ -94,6 +94,20 @@ bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
     return op->kind == AD_OP_CONV && op->groups == graph->values[op->inputs[0]].box.c;
 }
 
+bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_value *in = &graph->values[op->inputs[0]];
+    const struct ad_value *out = &graph->values[op->output];
+    const int64_t pixels[] = {in->box.n, in->box.h, in->box.w};
+    if (op->kind != AD_OP_PERMUTE || in->format != AD_NHWC || out->format != AD_NHWC ||
+        !ad_same_box(in, out) || op->view_rank < 4)
+        return false;
+    for (int i = 0; i < 3; i++)
+        if (op->perm[i] != i || op->view_dims[i] != pixels[i])
+            return false;
+    return true;
+}
+
 const char *ad_graph_metadata(const struct ad_graph *graph, const char *key)
 {
     for (const char **pair = graph->metadata; pair && *pair; pair += 2)

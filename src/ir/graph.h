@@ -173,6 +173,8 @@ struct ad_op {
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
     int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values */
+    int64_t placed;       /* CONCAT: channels of the output whose inputs lie there, which takes no
+                             copying (ad_concats_mark()); follows from the rest of the graph */
     enum ad_reduction reduction;
     int view_rank; /* PERMUTE: the input's elements seen as view_dims, in memory order */
     int64_t view_dims[AD_MAX_RANK];
@@ -245,6 +247,10 @@ const char *ad_function_name(enum ad_function function);
 
 /* True for a convolution whose groups equal its input channels. */
 bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
+
+/* Whether a PERMUTE moves channels within their pixels only (ShuffleNet's shuffle): it needs all of
+ * a pixel's channels, and nothing else. */
+bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op);
 
 /* The value of a metadata key, or NULL. */
 const char *ad_graph_metadata(const struct ad_graph *graph, const char *key);

@@ -2,6 +2,7 @@
  * format on demand, by PERMUTE or, where that moves nothing, RESHAPE. A product after Flatten reads
  * the feature map itself, with the columns of its weights rearranged instead. */
 #include "ir/lower_priv.h"
+#include "ir/concat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -767,6 +768,8 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
         status = ad_error_set(err, local.status, "%s", local.message);
     if (ok) {
         status = ad_graph_verify(l.graph, true, err);
+        if (status == ADAPS_OK)
+            status = ad_concats_mark(l.graph, err);
         if (status != ADAPS_OK)
             ad_error_prefix(err, "%s: ", draft->model->path);
     }

@@ -1,5 +1,6 @@
 /* The graph of a plan file: sizes are checked here, everything else by ad_graph_verify(). */
 #include "base/protobuf.h"
+#include "ir/concat.h"
 #include "plan/unpack.h"
 
 #include <inttypes.h>
@@ -194,6 +195,8 @@ enum adaps_status ad_plan_unpack_graph(const Adaps__Plan__Graph *m, struct ad_gr
     status = fill_graph(m, graph, err);
     if (status == ADAPS_OK)
         status = ad_graph_verify(graph, false, err);
+    if (status == ADAPS_OK)
+        status = ad_concats_mark(graph, err);
     if (status == ADAPS_OK)
         *out = graph;
     else

@@ -1,4 +1,5 @@
 #include "schedule/internal.h"
+#include "schedule/places.h"
 
 #include <string.h>
 
@@ -18,6 +19,7 @@ struct sweep {
     struct life *lives;   /* by value; cleared again between devices */
     struct slice *slices; /* by weight; likewise */
     int64_t *change;      /* by event: bytes that come to life minus those that died before */
+    struct ad_places places;
     int64_t event;
 };
 
@@ -66,6 +68,27 @@ static void run_task(struct sweep *s, const struct ad_task *task)
         use_rows(s, op->bias, r0, r1);
 }
 
+/* What lies in another value makes that larger, and live longer. */
+static void join_lives(struct sweep *s, const struct ad_program *program)
+{
+    for (int v = 0; v < s->graph->nvalues; v++)
+        s->places.here[v] = s->lives[v].touched;
+    ad_places_find(&s->places, s->graph, program);
+    for (int v = 0; v < s->graph->nvalues; v++) {
+        const struct ad_place *at = &s->places.at[v];
+        struct life *life = &s->lives[v];
+        if (at->root < 0 || !life->touched)
+            continue;
+        struct life *root = &s->lives[at->root];
+        life->hull.c0 += (int32_t)at->shift;
+        life->hull.c1 += (int32_t)at->shift;
+        root->hull = ad_region_hull(root->hull, life->hull);
+        root->first = life->first < root->first ? life->first : root->first;
+        root->last = life->last > root->last ? life->last : root->last;
+        life->touched = false;
+    }
+}
+
 static int64_t device_bytes(struct sweep *s, const struct ad_program *program, bool source)
 {
     const struct ad_graph *graph = s->graph;
@@ -84,6 +107,7 @@ static int64_t device_bytes(struct sweep *s, const struct ad_program *program, b
     }
     for (int i = 0; source && i < graph->noutputs; i++)
         read_value(s, graph->outputs[i]);
+    join_lives(s, program);
     memset(s->change, 0, ((size_t)s->event + 2) * sizeof *s->change);
     for (int v = 0; v < graph->nvalues; v++) {
         struct life *life = &s->lives[v];
@@ -118,7 +142,8 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
         .slices = ad_calloc(nweights, sizeof *s.slices),
         .change = ad_calloc(events + 2, sizeof *s.change),
     };
-    bool room = s.lives && s.slices && s.change;
+    bool room =
+        s.lives && s.slices && s.change && ad_places_init(&s.places, graph, err) == ADAPS_OK;
     for (int d = 0; room && d < schedule->ndevices; d++) {
         schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == source);
         memset(s.lives, 0, nvalues * sizeof *s.lives);
@@ -127,5 +152,6 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
     ad_free(s.lives);
     ad_free(s.slices);
     ad_free(s.change);
+    ad_places_fini(&s.places);
     return room ? ADAPS_OK : ad_error_memory(err, "memory of a schedule", events);
 }

@@ -106,7 +106,7 @@ static double op_seconds(const struct flow *f, const struct ad_op *op, int d)
     }
     struct ad_work work =
         ad_cost_work(graph, op, out->box.n * ad_region_elements(ad_region_whole(out)), in, rows);
-    return ad_cost_seconds(device, &work) - device->table.constant_s;
+    return fmax(ad_cost_seconds(device, &work) - device->table.constant_s, 0);
 }
 
 static enum adaps_status split_op(struct flow *f, int i, enum ad_dim dim)
