@@ -163,6 +163,11 @@ static enum adaps_status read_cost(const struct ad_ini *ini, const struct ad_ini
             return ad_ini_refuse(ini, entry, err, "longer than %zu bytes",
                                  sizeof table->source - 1);
         snprintf(table->source, sizeof table->source, "%s", entry->value);
+    } else if (strcmp(entry->key, "threads") == 0) {
+        int64_t threads;
+        if (!ad_parse_int(entry->value, 1, 64, &threads))
+            return ad_ini_refuse(ini, entry, err, "an integer from 1 to 64 is wanted");
+        table->threads = (int)threads;
     } else if (!ad_board_entry(ini, entry, table, &status, err)) {
         status = ad_ini_refuse(ini, entry, err, "unknown key");
     }

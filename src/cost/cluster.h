@@ -30,6 +30,7 @@ struct ad_cost_table {
     double message_s;
     double message_bw; /* and that per byte: bytes/s; 0: nothing */
     struct ad_encoding_rates encoding;
+    int threads; /* of a board's file: that the rates are of; 0: those of whatever device has it */
     int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */
     const struct ad_shapes *shapes; /* measured operators (cost/shape.h), which count more than
                                        rates; NULL: none. Borrowed: clusters own them */

@@ -145,6 +145,26 @@ static enum adaps_status set_device(struct file *file, const struct ad_ini_entry
     return status;
 }
 
+/* The threads of a device whose board says how many its rates are of: by default all but the one
+ * that an agent leaves to communication. The rates are taken to grow with threads up to the
+ * board's. */
+static void take_threads(struct file *file, int section, struct ad_device *device)
+{
+    struct ad_cost_table *table = &device->table;
+    int64_t threads = table->threads > 1 ? table->threads - 1 : 1;
+    if (table->threads == 0)
+        return;
+    for (size_t i = 0; i < file->ini.nentries; i++) {
+        const struct ad_ini_entry *entry = &file->ini.entries[i];
+        if (entry->section == section && strcmp(entry->key, "threads") == 0 &&
+            !ad_parse_int(entry->value, 1, 64, &threads))
+            return; /* set_device() refuses it */
+    }
+    device->threads = (int)threads;
+    for (int class = 0; class < AD_COST_CLASSES && threads < table->threads; class ++)
+        table->rate[class] *= (double)threads / table->threads;
+}
+
 /* First the boards, so that cost keys of the section override them wherever they stand. */
 static enum adaps_status load_boards(struct file *file, struct adaps_error *err)
 {
@@ -166,8 +186,10 @@ static enum adaps_status load_boards(struct file *file, struct adaps_error *err)
                                  "a name is wanted: 1 to 63 letters, digits, '.', '_', '-'");
         snprintf(device->board, sizeof device->board, "%s", entry->value);
         enum adaps_status status = ad_board_load(ini->path, entry->value, &device->table, err);
-        if (status == ADAPS_OK)
+        if (status == ADAPS_OK) {
             ad_cluster_take_shapes(file->cluster, d, device->table.shapes);
+            take_threads(file, entry->section, device);
+        }
         if (status != ADAPS_OK)
             return status == ADAPS_EINPUT
                        ? ad_error_prefix(err, "%s:%d: [%s] board = %s: ", ini->path, entry->line,
