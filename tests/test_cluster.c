@@ -241,13 +241,13 @@ START_TEST(board_files)
     const char *four = BOARD "memory_bandwidth=1GB/s\nthreads = 4\n";
     write_file("boards/own.conf", four, strlen(four));
     ck_assert_int_eq(load("[all]\nthreads = 4\nboard = own\n"
-                          "[rest]\nboard = own\nfc = 8\n" /* all threads but one */
-                          "[one]\nboard = own\nthreads = 1\n"
+                          "[default]\nboard = own\n"
+                          "[one]\nboard = own\nthreads = 1\nfc = 8\n"
                           "[more]\nboard = own\nthreads = 8\n",
                           &c, &err),
                      ADAPS_OK);
-    static const int threads[] = {4, 3, 1, 8};
-    static const double part[] = {1, 0.75, 0.25, 1};
+    static const int threads[] = {4, 4, 1, 8};
+    static const double part[] = {1, 1, 0.25, 1};
     for (int d = 0; d < 4; d++) {
         const struct ad_cost_table *table = &c.devices[d].table;
         ck_assert_int_eq(c.devices[d].threads, threads[d]);
@@ -255,7 +255,7 @@ START_TEST(board_files)
         ck_assert_double_eq(table->rate[AD_COST_POOL], part[d] * 3e6);
         ck_assert_double_eq(table->memory_bw, 1e9);
     }
-    ck_assert_double_eq(c.devices[1].table.rate[AD_COST_FC], 4e9);
+    ck_assert_double_eq(c.devices[2].table.rate[AD_COST_FC], 4e9);
     ad_cluster_fini(&c);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         write_file("boards/bad.conf", bad[i].text, strlen(bad[i].text));

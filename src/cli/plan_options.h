@@ -53,8 +53,8 @@ enum {
     "  --dims h,w,c         dimensions that may be split: height, width, channels\n"               \
     "  --input u8|f32       how pictures go to other devices: as the bytes that they are\n"        \
     "                       (default) or as floats\n"                                              \
-    "  --lossy              links may round what they carry (f16, zfp) where that is sooner: other\n"   \
-    "                       bits than those of one device\n"                                       \
+    "  --lossy              links may round what they carry (f16, zfp) where that is\n"            \
+    "                       sooner: other bits than those of one device\n"                         \
     "  --compress           links may compress what they carry (lz4, the same bits)\n"             \
     "  --late               compute and send nothing ahead, to see what that gains\n"              \
     "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \

@@ -145,13 +145,12 @@ static enum adaps_status set_device(struct file *file, const struct ad_ini_entry
     return status;
 }
 
-/* The threads of a device whose board says how many its rates are of: by default all but the one
- * that an agent leaves to communication. The rates are taken to grow with threads up to the
- * board's. */
+/* The threads of a device whose board says how many its rates are of: by default those. The rates
+ * are taken to grow with threads up to the board's. */
 static void take_threads(struct file *file, int section, struct ad_device *device)
 {
     struct ad_cost_table *table = &device->table;
-    int64_t threads = table->threads > 1 ? table->threads - 1 : 1;
+    int64_t threads = table->threads;
     if (table->threads == 0)
         return;
     for (size_t i = 0; i < file->ini.nentries; i++) {
