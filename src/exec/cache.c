@@ -35,9 +35,14 @@ static char *path_of(const struct ad_cache *cache, const char *kind, const struc
     return ad_asprintf("%s/%s/%s", cache->dir, kind, hex);
 }
 
+/* By the clock of ad_cache_begin_push(): the kernel's own times of files lag by up to a tick, in
+ * which a whole session of a small network may pass. Only the order of eviction depends on it. */
 static void touch(const char *path)
 {
-    utimensat(AT_FDCWD, path, NULL, 0); /* only the order of eviction depends on it */
+    struct timespec times[2];
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[1] = times[0];
+    utimensat(AT_FDCWD, path, times, 0);
 }
 
 /* Calls visit for every regular file of a folder. */
@@ -179,8 +184,7 @@ static bool evict(const struct entry *entry)
 
 void ad_cache_begin_push(struct ad_cache *cache)
 {
-    /* The clock that file times are made from. */
-    clock_gettime(CLOCK_REALTIME_COARSE, &cache->push);
+    clock_gettime(CLOCK_REALTIME, &cache->push);
 }
 
 enum adaps_status ad_cache_make_room(struct ad_cache *cache, uint64_t needed, uint64_t more,
@@ -292,6 +296,7 @@ static enum adaps_status finish_upload(struct ad_cache *cache, struct ad_upload 
     if (!path)
         return ad_error_memory(err, "upload", strlen(cache->dir) + AD_DIGEST_HEX);
     enum adaps_status status = ADAPS_OK;
+    touch(upload->path);
     if (rename(upload->path, path) != 0)
         status = ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(errno));
     ad_free(path);
@@ -353,6 +358,8 @@ enum adaps_status ad_cache_put_plan(struct ad_cache *cache, const struct ad_dige
     if (!path)
         return ad_error_memory(err, "plan", strlen(cache->dir) + AD_DIGEST_HEX);
     enum adaps_status status = ad_file_replace(path, data, size, err);
+    if (status == ADAPS_OK)
+        touch(path);
     ad_free(path);
     return status;
 }
