@@ -344,7 +344,7 @@ static const struct {
     {"LRN", "x", "size=-3", "size -3"},
     {"ReduceMean", "x", "axes=5", "axis 5"},
     {"Gemm", "x,w", NULL, "rank 4, expected 2"},
-    {"MatMul", "x,w", NULL, "only rank 2"},
+    {"MatMul", "x,w", NULL, "do not fit each other"},
     {"Add", "x,nan4", NULL, "do not fit"},
     {"Clip", "x,nan", NULL, "not a number"},
     {"BatchNormalization", "x,nan,nan,nan,nan", NULL, "expected 3"},

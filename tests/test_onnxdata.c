@@ -22,8 +22,6 @@ static const struct refusal {
     {"node/test_constant", "is a constant: it does not depend"},
     {"node/test_dropout_default_mask", "is output 1 of node"},
     {"node/test_dropout_default_mask_ratio", "is output 1 of node"},
-    {"node/test_matmul_3d", "only rank 2 is supported"},
-    {"node/test_matmul_4d", "only rank 2 is supported"},
     {"node/test_maxpool_with_argmax_2d_precomputed_pads", "is output 1 of node"},
     {"node/test_maxpool_with_argmax_2d_precomputed_strides", "storage_order"},
     {"node/test_range_float_type_positive_delta", "is computed at run time"},

@@ -191,7 +191,10 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     if (!node.inputs)
         return ad_error_memory(err, "inputs", proto->n_input * sizeof *node.inputs);
     enum adaps_status status = resolve_inputs(&node, err);
-    return status == ADAPS_OK ? row->import(&node, err) : status;
+    size_t first = d->nops;
+    if (status == ADAPS_OK)
+        status = row->import(&node, err);
+    return status == ADAPS_OK ? ad_node_turn(&node, first, err) : status;
 }
 
 /* An output that is not the result of an op of its own (an input passed through, or a value under
@@ -286,6 +289,8 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
     int *order = NULL;
     size_t count = 0;
     enum adaps_status status = ad_draft_register(&draft, options, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_turn_inputs(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_order(&draft, &order, &count, err);
     for (size_t i = 0; i < count && status == ADAPS_OK; i++)

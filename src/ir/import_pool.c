@@ -248,18 +248,8 @@ enum adaps_status ad_import_pad(struct ad_node *node, struct adaps_error *err)
     status = ad_draft_op(node, AD_D_PAD, 1, node->inputs, 4, dims, &op, err);
     if (status != ADAPS_OK)
         return status;
-    op->window = (struct ad_window){.kh = 1,
-                                    .kw = 1,
-                                    .sh = 1,
-                                    .sw = 1,
-                                    .dh = 1,
-                                    .dw = 1,
-                                    .pt = (int32_t)pads[2],
-                                    .pl = (int32_t)pads[3],
-                                    .pb = (int32_t)pads[6],
-                                    .pr = (int32_t)pads[7],
-                                    .real_pb = (int32_t)pads[6],
-                                    .real_pr = (int32_t)pads[7]};
+    op->window =
+        ad_window_pad((int32_t)pads[2], (int32_t)pads[3], (int32_t)pads[6], (int32_t)pads[7]);
     ad_node_set(node, op->output);
     return ADAPS_OK;
 }

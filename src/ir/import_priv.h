@@ -102,8 +102,8 @@ struct ad_draft_op {
     int64_t inner;
     bool exclude_outside;
     /* CONV: weight is a constant value of dims O,I/g,kh,kw (kd,kh,kw). FC: of dims out,k, or k,out
-     * when weight_transposed. Rows are multiplied by scale and bias added; both NULL or one per
-     * row. */
+     * when weight_transposed, and so for a CONV of one tap. Rows are multiplied by scale and bias
+     * added; both NULL or one per row. */
     int weight;
     bool weight_transposed;
     int64_t rows;
@@ -307,6 +307,19 @@ ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resa
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
     ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* import_reduce.c */
+
+/* Orders of the dims of a map: ONNX dim i of the result is dim [i] of what is transposed. */
+extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RANK];
+
+/* --- import_last.c --- */
+
+/* Of the ops from `first` on, all of this node, those that read a value with channels last compute
+ * one with channels first, which is transposed behind them. */
+AD_MUST_CHECK enum adaps_status ad_node_turn(struct ad_node *node, size_t first,
+                                             struct adaps_error *err);
+/* Inputs that are pictures with channels last are such values from the beginning. */
+AD_MUST_CHECK enum adaps_status ad_draft_turn_inputs(struct ad_draft *draft,
+                                                     struct adaps_error *err);
 
 /* `value` reduced over the axes of the mask, which stay as dims of 1. */
 AD_MUST_CHECK enum adaps_status ad_draft_reduce(struct ad_node *node, enum ad_reduction how,

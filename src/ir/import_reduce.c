@@ -114,6 +114,13 @@ enum adaps_status ad_draft_reduce(struct ad_node *node, enum ad_reduction how, u
     *out = value;
     if (mask == 0)
         return ADAPS_OK;
+    if (map && mask == 6 && in.dims[1] <= 1 << 20) { /* all pixels of a map with channels last */
+        const int64_t kept[] = {in.dims[0], 1, 1, in.dims[3]};
+        status = ad_draft_transpose(node, value, ad_channels_first, &value, err);
+        if (status == ADAPS_OK)
+            status = pool_all(node, how, value, &value, err);
+        return status == ADAPS_OK ? ad_draft_reshape(node, value, 4, kept, out, err) : status;
+    }
     if (!map || (mask & 0xc) != 0xc || (mask & 1))
         return reduce_rows(node, how, mask, value, out, err);
     if (mask & 2)

@@ -51,6 +51,12 @@ AD_MUST_CHECK enum adaps_status ad_window_complete(struct ad_node *node,
                                                    struct ad_window3 *w, int64_t out[AD_AXES],
                                                    struct adaps_error *err);
 
+/* A window of one pixel with these pads: above, left, below, right. */
+static inline struct ad_window ad_window_pad(int32_t pt, int32_t pl, int32_t pb, int32_t pr)
+{
+    return (struct ad_window){1, 1, 1, 1, 1, 1, pt, pl, pb, pr, pb, pr};
+}
+
 /* Into the op, whose depth stays 0 for maps without. */
 void ad_window_set(struct ad_draft_op *op, const struct ad_window3 *w, int rank);
 

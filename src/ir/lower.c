@@ -732,13 +732,26 @@ static bool finish(struct ad_lowering *l)
     return ok && digest_weights(l);
 }
 
-/* The network's inputs, as the graph's first values. */
+/* The network's inputs, as the graph's first values: maps, but where all that reads them takes
+ * their channels to the front. */
 static bool lower_inputs(struct ad_lowering *l)
 {
-    const struct ad_draft *d = l->draft;
+    struct ad_draft *d = l->draft;
+    bool *first = ad_arena_alloc(&d->arena, d->nvalues, sizeof *first);
+    bool *others = ad_arena_alloc(&d->arena, d->nvalues, sizeof *others);
+    if (!first || !others)
+        return no_memory(l, "inputs") >= 0;
+    for (size_t i = 0; i < d->nops; i++) {
+        const struct ad_draft_op *op = d->ops[i];
+        bool takes =
+            op->kind == AD_D_TRANSPOSE && memcmp(op->perm, ad_channels_first, sizeof op->perm) == 0;
+        for (int k = 0; k < op->ninputs && !op->dead; k++)
+            (takes ? first : others)[op->inputs[k]] = true;
+    }
     for (int i = 0; i < d->ninputs; i++) {
         int v = d->inputs[i];
-        if (ad_lower_result(l, v, d->values[v].rank == 4 ? AD_NHWC : AD_PLAIN) < 0)
+        bool map = d->values[v].rank == 4 && (others[v] || !first[v]);
+        if (ad_lower_result(l, v, map ? AD_NHWC : AD_PLAIN) < 0)
             return false;
     }
     return true;

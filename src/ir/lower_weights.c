@@ -66,6 +66,8 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
 int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *v = &l->draft->values[op->weight];
+    if (op->weight_transposed) /* a matrix */
+        return ad_lower_matrix(l, op, v->dims[0], 1, 1);
     int64_t channels = v->dims[1], depth = v->rank == 5 ? v->dims[2] : 1;
     int64_t taps = v->dims[v->rank - 2] * v->dims[v->rank - 1];
     struct ad_recipe recipe = {.rows = op->rows,
