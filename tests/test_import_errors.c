@@ -256,7 +256,8 @@ static void build_mixture(struct mb *mb)
     mb_node(mb, "Conv", "p,w", "c");
     mb_node(mb, "BatchNormalization", "c,v,v,v,one", "n");
     mb_node(mb, "Relu", "n", "r");
-    mb_node(mb, "Add", "r,c2", "a");
+    mb_int(mb, mb_node(mb, "LRN", "r", "l"), "size", 3);
+    mb_node(mb, "Add", "l,c2", "a");
     mb_node(mb, "Conv", "p,w,v", "c2");
     mb_int(mb, mb_node(mb, "Concat", "a,r,c2", "k"), "axis", 2);
     Onnx__NodeProto *pool = mb_node(mb, "AveragePool", "k", "q");
@@ -335,13 +336,15 @@ START_TEST(verify_sees_each_change)
     struct adaps_error err;
     ck_assert_msg(ad_ir_import(&mb.model, NULL, &g, &err) == ADAPS_OK, "%s", err.message);
     struct ad_op *conv = &g->ops[0], *fc = NULL, *concat = NULL, *pool = NULL, *soft = NULL;
+    struct ad_op *lrn = NULL;
     for (int i = 0; i < g->nops; i++) {
         fc = g->ops[i].kind == AD_OP_FC ? &g->ops[i] : fc;
         concat = g->ops[i].kind == AD_OP_CONCAT ? &g->ops[i] : concat;
         pool = g->ops[i].kind == AD_OP_AVGPOOL ? &g->ops[i] : pool;
+        lrn = g->ops[i].kind == AD_OP_LRN ? &g->ops[i] : lrn;
         soft = g->ops[i].kind == AD_OP_SOFTMAX ? &g->ops[i] : soft;
     }
-    ck_assert(conv->kind == AD_OP_CONV && fc && concat && pool && soft);
+    ck_assert(conv->kind == AD_OP_CONV && fc && concat && pool && soft && lrn);
 #define CHANGE(place, value)                                                                       \
     do {                                                                                           \
         __typeof__(place) saved = (place);                                                         \
@@ -389,6 +392,8 @@ START_TEST(verify_sees_each_change)
     CHANGE(concat->inner, concat->inner + 1);
     CHANGE(concat->inputs[0], g->inputs[0]);
     CHANGE(soft->inner, 2);
+    CHANGE(lrn->lrn_size, 0);
+    CHANGE(lrn->lrn_size, INT32_MAX);
     CHANGE(soft->weight, 0);
     CHANGE(g->weights[0].rows, 0);
     CHANGE(g->weights[0].row_elements, INT64_MAX);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define MAX_ELEMENTS INT32_MAX
-#define MAX_WINDOW (1 << 20) /* kernel, stride, dilation, each pad */
+#define MAX_WINDOW (1 << 20) /* kernel, stride, dilation, each pad, channels of an LRN */
 #define MAX_BROADCAST_RANK 6
 #define MAX_COUNT (1 << 24) /* ops, values, weights */
 #define MAX_ENDS 1024       /* inputs, outputs */
@@ -353,8 +353,8 @@ static enum adaps_status check_lrn(const struct check *c, const struct ad_value 
     const struct ad_op *op = c->op;
     if (in->format != AD_NHWC || !ad_same_shape(in, out))
         return fail(c, "input and output are not NHWC of one shape");
-    if (op->lrn_size < 1 || !isfinite(op->lrn_alpha) || !isfinite(op->lrn_beta) ||
-        !isfinite(op->lrn_bias))
+    if (op->lrn_size < 1 || op->lrn_size > MAX_WINDOW || !isfinite(op->lrn_alpha) ||
+        !isfinite(op->lrn_beta) || !isfinite(op->lrn_bias))
         return fail(c, "size %d, alpha %g, beta %g, bias %g", (int)op->lrn_size,
                     (double)op->lrn_alpha, (double)op->lrn_beta, (double)op->lrn_bias);
     return ADAPS_OK;
