@@ -314,7 +314,7 @@ static const struct {
     {"GlobalMaxPool", "long", NULL, "in one dimension is out of range"},
     {"If", "x", NULL, "input 0 (condition), 'x', must be a constant"},
     {"If", "minus", NULL, "a condition of 2 elements"},
-    {"LRN", "deep", "size=3", "an input of rank 5"},
+    {"LRN", "long", "size=3", "operators: more than the 16384"},
     {"ConvTranspose", "x,wt", "strides=64,65", "a stride of 65"},
     {"ConvTranspose", "x,wt", "group=4000000000", "does not divide"},
     {"MaxPool", "x", "kernel_shape=0,0", "attribute 'kernel_shape' holds 0"},

@@ -39,6 +39,17 @@ enum adaps_status ad_fold_tensor(struct ad_node *node, int rank, const int64_t *
     return ADAPS_OK;
 }
 
+enum adaps_status ad_draft_number(struct ad_node *node, float value, int *out,
+                                  struct adaps_error *err)
+{
+    struct ad_onnx_tensor t;
+    enum adaps_status status = ad_fold_tensor(node, 0, NULL, true, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    t.f[0] = value;
+    return ad_draft_constant(node, &t, out, err);
+}
+
 /* Element `to` of out = element `from` of in; both of one type. */
 static void copy_element(struct ad_onnx_tensor *out, size_t to, const struct ad_onnx_tensor *in,
                          size_t from)
@@ -244,14 +255,13 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
     char buf[24];
     const char *name =
         ad_onnx_type_name(to > INT32_MAX || to < 0 ? -1 : (int32_t)to, buf, sizeof buf);
+    bool is_float = to > 0 && to <= INT32_MAX && ad_onnx_type_is_float((int32_t)to);
     if (!ad_node_constant(node, 0)) { /* everything at run time is float32 */
-        if (to != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+        if (!is_float)
             return ad_node_fail(node, err, "to %s at run time is not supported", name);
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
-    bool is_float =
-        to == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || to == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
     bool is_bool = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
     if (!is_float && !is_bool && to != ONNX__TENSOR_PROTO__DATA_TYPE__INT64 &&
         to != ONNX__TENSOR_PROTO__DATA_TYPE__INT32)

@@ -263,9 +263,10 @@ enum adaps_status ad_import_batchnorm(struct ad_node *node, struct adaps_error *
         status = ad_node_int(node, "spatial", 1, &spatial, err);
     if (status != ADAPS_OK)
         return status;
-    if (training != 0 || spatial != 1)
-        return ad_node_fail(node, err, "%s is not supported",
-                            training ? "training_mode" : "normalisation per element (spatial 0)");
+    if (training != 0)
+        return ad_node_fail(node, err, "training_mode is not supported");
+    if (spatial != 1 && ad_node_input(node, 1)->rank != 1) /* MXNet says so of channels, too */
+        return ad_node_fail(node, err, "normalisation per element (spatial 0) is not supported");
     const struct ad_draft_value *in = ad_node_input(node, 0);
     int rank = in->rank;
     int64_t dims[AD_MAX_RANK];
@@ -304,8 +305,6 @@ enum adaps_status ad_import_lrn(struct ad_node *node, struct adaps_error *err)
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
     if (status == ADAPS_OK)
         status = ad_node_map(node, &map, err);
-    if (status == ADAPS_OK && node->spatial == 3)
-        return ad_node_fail(node, err, "an input of rank 5 is not supported");
     if (status == ADAPS_OK)
         status = ad_node_int(node, "size", 0, &size, err);
     if (status == ADAPS_OK)
@@ -318,8 +317,11 @@ enum adaps_status ad_import_lrn(struct ad_node *node, struct adaps_error *err)
         return status;
     if (size < 1 || size > AD_MAX_WINDOW)
         return ad_node_fail(node, err, "size %" PRId64 " is out of range", size);
+    const struct ad_draft_value in = node->draft->values[map];
     struct ad_draft_op *op;
-    status = ad_draft_op(node, AD_D_LRN, 1, &map, 4, node->draft->values[map].dims, &op, err);
+    status = ad_node_pieces(node, 2.0 * (double)ad_axis_size(&in, AD_DEPTH) + 1, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_op(node, AD_D_LRN, 1, &map, in.rank, in.dims, &op, err);
     if (status != ADAPS_OK)
         return status;
     op->lrn_size = (int32_t)size;

@@ -127,9 +127,7 @@ enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *e
 {
     const struct function_row *row = function_of(node->type);
     bool selu = strcmp(node->type, "Selu") == 0;
-    bool folds =
-        row->function == AD_FN_NEG || row->function == AD_FN_FLOOR || row->function == AD_FN_CEIL;
-    if (ad_node_constant(node, 0) && folds)
+    if (ad_node_constant(node, 0) && ad_folds_constant(node->type))
         return ad_import_constant_unary(node, err);
     float alpha = row->alpha, beta = row->beta;
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
@@ -228,7 +226,7 @@ static const struct binary_row {
     enum ad_draft_kind kind;
 } binaries[] = {
     {"Add", AD_D_ADD}, {"Sub", AD_D_SUB}, {"Mul", AD_D_MUL}, {"Div", AD_D_DIV},
-    {"Sum", AD_D_ADD}, {"Min", AD_D_MIN}, {"Max", AD_D_MAX},
+    {"Sum", AD_D_ADD}, {"Min", AD_D_MIN}, {"Max", AD_D_MAX}, {"Mean", AD_D_ADD},
 };
 
 static enum ad_draft_kind binary_of(const char *type)
@@ -278,6 +276,15 @@ static enum adaps_status combine(struct ad_node *node, enum ad_draft_kind kind, 
     return status;
 }
 
+enum adaps_status ad_node_combine(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
+                                  int *out, struct adaps_error *err)
+{
+    enum adaps_status status = combine(node, kind, a, b, err);
+    if (status == ADAPS_OK)
+        *out = ad_names_find(&node->draft->names, node->proto->output[0])->value;
+    return status;
+}
+
 enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error *err)
 {
     enum adaps_status status = ad_node_arity(node, 2, 2, err);
@@ -290,7 +297,7 @@ enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error 
                               : status;
 }
 
-/* Sum, Min, Max: from the left. */
+/* Sum, Min, Max, Mean: from the left. */
 enum adaps_status ad_import_variadic(struct ad_node *node, struct adaps_error *err)
 {
     enum adaps_status status = ad_node_arity(node, node->ninputs, INT32_MAX, err);
@@ -298,11 +305,13 @@ enum adaps_status ad_import_variadic(struct ad_node *node, struct adaps_error *e
         return ad_node_fail(node, err, "it has no inputs");
     if (status == ADAPS_OK)
         ad_node_set(node, node->inputs[0]);
-    for (int k = 1; k < node->ninputs && status == ADAPS_OK; k++) {
-        const struct ad_name *name = ad_names_find(&node->draft->names, node->proto->output[0]);
-        status = combine(node, binary_of(node->type), name->value, node->inputs[k], err);
-    }
-    return status;
+    int count, value = node->ninputs > 0 ? node->inputs[0] : -1;
+    for (int k = 1; k < node->ninputs && status == ADAPS_OK; k++)
+        status = ad_node_combine(node, binary_of(node->type), value, node->inputs[k], &value, err);
+    if (status != ADAPS_OK || strcmp(node->type, "Mean") != 0)
+        return status;
+    status = ad_draft_number(node, (float)node->ninputs, &count, err);
+    return status == ADAPS_OK ? combine(node, AD_D_DIV, value, count, err) : status;
 }
 
 /* The exponent as floats: Pow is the one operator whose operands may differ in type. */
@@ -346,7 +355,7 @@ enum adaps_status ad_import_pow(struct ad_node *node, struct adaps_error *err)
     return status == ADAPS_OK ? combine(node, AD_D_POW, node->inputs[0], y, err) : status;
 }
 
-/* A slope per channel, which opset 6 gives as a vector. */
+/* A slope per channel, which opset 6 gives as a vector, and MXNet's exporter later, too. */
 enum adaps_status ad_import_prelu(struct ad_node *node, struct adaps_error *err)
 {
     int slope;
@@ -357,7 +366,9 @@ enum adaps_status ad_import_prelu(struct ad_node *node, struct adaps_error *err)
         return status;
     slope = node->inputs[1];
     const struct ad_draft_value *in = ad_node_input(node, 0), *s = ad_node_input(node, 1);
-    if (node->opset < 7 && s->rank == 1 && s->dims[0] > 1 && in->rank > 2) {
+    bool channels = s->rank == 1 && s->dims[0] > 1 && in->rank > 2;
+    if (channels &&
+        (node->opset < 7 || (s->dims[0] == in->dims[1] && s->dims[0] != in->dims[in->rank - 1]))) {
         int64_t dims[AD_MAX_RANK];
         for (int i = 0; i < in->rank - 1; i++)
             dims[i] = i == 0 ? s->dims[0] : 1;

@@ -1,6 +1,8 @@
-/* Operators that are supported for constants only: what exporters write to compute shapes. */
+/* What exporters write to compute shapes, for constants; comparisons and Where also of what is
+ * computed at run time, where a truth value is 1 or 0. */
 #include "ir/import_priv.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -57,8 +59,64 @@ static bool holds(const char *type, int order, bool a, bool b)
     return strcmp(type, "And") == 0 ? a && b : strcmp(type, "Or") == 0 ? a || b : a != b;
 }
 
+/* a against b at run time: clamp(slope * (a - b) + zero, 0, 1), so steep that nothing but equal
+ * operands is in between. */
+static enum adaps_status compare_computed(struct ad_node *node, struct adaps_error *err)
+{
+    bool less = strncmp(node->type, "Less", 4) == 0, equal = strcmp(node->type, "Equal") == 0;
+    bool or_equal = equal || strstr(node->type, "OrEqual");
+    struct ad_draft_op *op;
+    int value;
+    enum adaps_status status = ad_draft_binary(node, AD_D_SUB, node->inputs[less ? 1 : 0],
+                                               node->inputs[less ? 0 : 1], &value, err);
+    if (status == ADAPS_OK && equal) {
+        status = ad_draft_unary(node, value, &op, err);
+        if (status == ADAPS_OK) {
+            op->function = AD_FN_ABS;
+            value = op->output;
+        }
+    }
+    if (status == ADAPS_OK)
+        status = ad_draft_unary(node, value, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->function = AD_FN_HARD_SIGMOID;
+    op->alpha = equal ? -FLT_MAX : FLT_MAX;
+    op->beta = or_equal ? 1 : 0;
+    ad_node_set(node, op->output);
+    return ADAPS_OK;
+}
+
+/* Floats of which at least one is computed at run time. */
+static bool is_computed(const struct ad_node *node, int first, int end)
+{
+    bool any = false;
+    for (int k = first; k < end; k++)
+        any = any || (ad_node_has(node, k) && !ad_node_constant(node, k));
+    return any;
+}
+
+/* An operand that is a constant has to be of floats. */
+static enum adaps_status check_floats(struct ad_node *node, int first, int end,
+                                      struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int k = first; k < end && status == ADAPS_OK; k++)
+        if (ad_node_constant(node, k))
+            status = ad_node_float_weight(node, k, "operand", err);
+    return status;
+}
+
 enum adaps_status ad_import_comparison(struct ad_node *node, struct adaps_error *err)
 {
+    bool logical = strcmp(node->type, "And") == 0 || strcmp(node->type, "Or") == 0 ||
+                   strcmp(node->type, "Xor") == 0;
+    if (!logical && is_computed(node, 0, 2)) {
+        enum adaps_status status = ad_node_arity(node, 2, 2, err);
+        if (status == ADAPS_OK)
+            status = check_floats(node, 0, 2, err);
+        return status == ADAPS_OK ? compare_computed(node, err) : status;
+    }
     struct ad_onnx_tensor in[2], t = {0};
     enum adaps_status status = operands(node, 2, in, err);
     if (status == ADAPS_OK && in[0].is_float != in[1].is_float)
@@ -86,17 +144,39 @@ enum adaps_status ad_import_not(struct ad_node *node, struct adaps_error *err)
     return status;
 }
 
-/* Floor, Ceil and Neg. */
+static float function_of_constant(const char *type, float x)
+{
+    static const struct {
+        const char *type;
+        double (*compute)(double x);
+    } functions[] = {{"Abs", fabs},    {"Ceil", ceil}, {"Erf", erf},   {"Exp", exp},
+                     {"Floor", floor}, {"Log", log},   {"Sqrt", sqrt}, {"Tanh", tanh}};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(type, functions[i].type) == 0)
+            return (float)functions[i].compute((double)x);
+    return strcmp(type, "Neg") == 0 ? -x : 1 / x;
+}
+
+bool ad_folds_constant(const char *type)
+{
+    static const char *const types[] = {"Abs", "Ceil", "Erf",        "Exp",  "Floor",
+                                        "Log", "Neg",  "Reciprocal", "Sqrt", "Tanh"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(type, types[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Of floats, and the negative of integers. */
 enum adaps_status ad_import_constant_unary(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_onnx_tensor t;
-    char kind = node->type[0];
     enum adaps_status status = operands(node, 1, &t, err);
-    if (status == ADAPS_OK && !t.is_float && kind != 'N')
+    if (status == ADAPS_OK && !t.is_float && strcmp(node->type, "Neg") != 0)
         status = ad_node_fail(node, err, "its operand is of integers");
     for (size_t i = 0; status == ADAPS_OK && i < t.count; i++) {
         if (t.is_float)
-            t.f[i] = kind == 'N' ? -t.f[i] : kind == 'C' ? ceilf(t.f[i]) : floorf(t.f[i]);
+            t.f[i] = function_of_constant(node->type, t.f[i]);
         else
             t.i[i] = (int64_t) - (uint64_t)t.i[i];
     }
@@ -106,10 +186,55 @@ enum adaps_status ad_import_constant_unary(struct ad_node *node, struct adaps_er
     return status;
 }
 
+/* The condition as 1 and 0. */
+static enum adaps_status float_condition(struct ad_node *node, int *out, struct adaps_error *err)
+{
+    const struct ad_draft_value in = *ad_node_input(node, 0);
+    const struct ad_onnx_tensor *holds;
+    struct ad_onnx_tensor t;
+    *out = node->inputs[0];
+    if (!in.constant)
+        return ADAPS_OK;
+    enum adaps_status status = ad_node_ints(node, 0, "condition", &holds, err);
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, in.rank, in.dims, true, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t i = 0; i < t.count; i++)
+        t.f[i] = holds->i[i] ? 1 : 0;
+    return ad_draft_constant(node, &t, out, err);
+}
+
+/* max(min(x, mask), min(y, -mask)), mask infinite: of each pair one is minus infinity, but for what
+ * is not chosen and not a number. */
+static enum adaps_status select_computed(struct ad_node *node, struct adaps_error *err)
+{
+    int c, mask, half, signs[2], chosen[2], value;
+    enum adaps_status status = float_condition(node, &c, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_number(node, 0.5f, &half, err);
+    if (status == ADAPS_OK)
+        status = ad_node_combine(node, AD_D_SUB, c, half, &mask, err);
+    for (int k = 0; k < 2 && status == ADAPS_OK; k++) {
+        status = ad_draft_number(node, k == 0 ? INFINITY : -INFINITY, &signs[k], err);
+        if (status == ADAPS_OK)
+            status = ad_node_combine(node, AD_D_MUL, mask, signs[k], &signs[k], err);
+        if (status == ADAPS_OK)
+            status =
+                ad_node_combine(node, AD_D_MIN, node->inputs[k + 1], signs[k], &chosen[k], err);
+    }
+    return status == ADAPS_OK ? ad_node_combine(node, AD_D_MAX, chosen[0], chosen[1], &value, err)
+                              : status;
+}
+
 enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_onnx_tensor in[3], t = {0};
-    enum adaps_status status = operands(node, 3, in, err);
+    enum adaps_status status = ad_node_arity(node, 3, 3, err);
+    if (status == ADAPS_OK && is_computed(node, 0, 3))
+        return select_computed(node, err);
+    if (status == ADAPS_OK)
+        status = operands(node, 3, in, err);
     if (status == ADAPS_OK && (in[0].is_float || in[1].is_float != in[2].is_float))
         status =
             ad_node_fail(node, err, "the condition is no boolean, or the others differ in type");

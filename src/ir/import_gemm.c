@@ -41,13 +41,8 @@ static enum adaps_status scale_addend(struct ad_node *node, float beta, int *val
     struct ad_draft *d = node->draft;
     if (beta == 1.0f)
         return ADAPS_OK;
-    struct ad_onnx_tensor factor;
-    enum adaps_status status = ad_fold_tensor(node, 0, NULL, true, &factor, err);
-    if (status != ADAPS_OK)
-        return status;
-    factor.f[0] = beta;
     int k;
-    status = ad_draft_constant(node, &factor, &k, err);
+    enum adaps_status status = ad_draft_number(node, beta, &k, err);
     if (status != ADAPS_OK)
         return status;
     struct ad_draft_op *op;

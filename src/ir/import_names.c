@@ -169,9 +169,9 @@ static enum adaps_status input_dims(struct ad_draft *d, const Onnx__ValueInfoPro
         return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s' is not a tensor", path, info->name);
     const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
     char buf[24];
-    if (tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+    if (!ad_onnx_type_is_float(tensor->elem_type)) /* computed as float32 */
         return ad_error_set(err, ADAPS_EINPUT,
-                            "%s: input '%s' is of type %s: only float32 is supported", path,
+                            "%s: input '%s' is of type %s: only floats are supported", path,
                             info->name, ad_onnx_type_name(tensor->elem_type, buf, sizeof buf));
     if (!tensor->shape)
         return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s' has no shape", path, info->name);

@@ -219,6 +219,10 @@ AD_MUST_CHECK enum adaps_status ad_node_floats(struct ad_node *node, int k, cons
                                                const struct ad_onnx_tensor **out,
                                                struct adaps_error *err);
 
+/* A new constant value of one number. */
+AD_MUST_CHECK enum adaps_status ad_draft_number(struct ad_node *node, float value, int *out,
+                                                struct adaps_error *err);
+
 /* The same as ad_node_floats(), but nothing is decoded. */
 AD_MUST_CHECK enum adaps_status ad_node_float_weight(struct ad_node *node, int k, const char *what,
                                                      struct adaps_error *err);
@@ -305,7 +309,7 @@ ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_i
     ad_import_range, ad_import_size;                              /* import_fold.c */
 ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
 
-ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
+ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax, ad_import_lp_norm,
     ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* import_reduce.c */
 
 /* Orders of the dims of a map: ONNX dim i of the result is dim [i] of what is transposed. */
@@ -374,6 +378,12 @@ AD_MUST_CHECK enum adaps_status ad_draft_unary(struct ad_node *node, int value,
 /* *out: a new value, a op b, broadcast. Not folded. Fails where the dims do not fit. */
 AD_MUST_CHECK enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind,
                                                 int a, int b, int *out, struct adaps_error *err);
+/* The same, folded where both are constants; operands have to be floats else. It is output 0 of the
+ * node, too. */
+AD_MUST_CHECK enum adaps_status ad_node_combine(struct ad_node *node, enum ad_draft_kind kind,
+                                                int a, int b, int *out, struct adaps_error *err);
+/* Whether ad_import_constant_unary() knows this function. */
+bool ad_folds_constant(const char *type);
 
 /* Dims of a and b broadcast numpy-style; false when they do not. */
 bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_value *b, int *rank,

@@ -20,23 +20,12 @@ static enum adaps_status unary(struct ad_node *node, enum ad_function function, 
     return ADAPS_OK;
 }
 
-static enum adaps_status number(struct ad_node *node, float value, int *out,
-                                struct adaps_error *err)
-{
-    struct ad_onnx_tensor t;
-    enum adaps_status status = ad_fold_tensor(node, 0, NULL, true, &t, err);
-    if (status != ADAPS_OK)
-        return status;
-    t.f[0] = value;
-    return ad_draft_constant(node, &t, out, err);
-}
-
 /* value op x */
 static enum adaps_status with_number(struct ad_node *node, enum ad_draft_kind kind, int value,
                                      float x, int *out, struct adaps_error *err)
 {
     int k;
-    enum adaps_status status = number(node, x, &k, err);
+    enum adaps_status status = ad_draft_number(node, x, &k, err);
     return status == ADAPS_OK ? ad_draft_binary(node, kind, value, k, out, err) : status;
 }
 
@@ -287,6 +276,40 @@ enum adaps_status ad_import_log_softmax(struct ad_node *node, struct adaps_error
         status = ad_draft_binary(node, AD_D_SUB, less, log, &log, err);
     if (status == ADAPS_OK)
         ad_node_set(node, log);
+    return status;
+}
+
+/* Along one dim divided by the norm. */
+enum adaps_status ad_import_lp_norm(struct ad_node *node, struct adaps_error *err)
+{
+    int64_t axis, p;
+    int at = 0, norm = -1, value = -1;
+    enum adaps_status status = ad_node_arity(node, 1, 1, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "axis", -1, &axis, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "p", 2, &p, err);
+    if (status == ADAPS_OK)
+        status = ad_node_axis(node, axis, ad_node_input(node, 0)->rank, &at, err);
+    if (status != ADAPS_OK)
+        return status;
+    int x = node->inputs[0];
+    if (p == 1)
+        status = unary(node, AD_FN_ABS, x, &value, err);
+    else if (p == 2)
+        status = ad_draft_binary(node, AD_D_MUL, x, x, &value, err);
+    else
+        return ad_node_fail(node, err, "p %" PRId64 ": 1 and 2 are supported", p);
+    if (status == ADAPS_OK)
+        status = ad_draft_reduce(node, AD_REDUCE_SUM, 1u << at, value, &norm, err);
+    if (status == ADAPS_OK && p == 2)
+        status = unary(node, AD_FN_SQRT, norm, &norm, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_binary(node, AD_D_DIV, x, norm, &value, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, value);
     return status;
 }
 

@@ -371,6 +371,39 @@ static enum adaps_status read_resize(struct ad_node *node, struct resize *r,
     return ADAPS_OK;
 }
 
+/* Of the scales or sizes of some dims those of all: of the others scale 1. */
+static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draft_value *in,
+                                      const float **scales, const int64_t **sizes, size_t *count,
+                                      struct adaps_error *err)
+{
+    const int64_t *axes;
+    size_t naxes;
+    float *all_scales = ad_arena_alloc(&node->draft->arena, AD_MAX_RANK, sizeof *all_scales);
+    int64_t *all_sizes = ad_arena_alloc(&node->draft->arena, AD_MAX_RANK, sizeof *all_sizes);
+    if (!all_scales || !all_sizes)
+        return ad_error_memory(err, "sizes", AD_MAX_RANK * sizeof *all_sizes);
+    enum adaps_status status =
+        ad_node_prefix(node, ad_onnx_attr_ints(node->proto, "axes", &axes, &naxes, err), err);
+    if (status == ADAPS_OK && (naxes != *count || naxes > (size_t)in->rank))
+        return ad_node_fail(node, err, "%zu scales or sizes for %zu axes", *count, naxes);
+    for (int i = 0; i < in->rank; i++) {
+        all_scales[i] = 1;
+        all_sizes[i] = in->dims[i];
+    }
+    for (size_t i = 0; i < naxes && status == ADAPS_OK; i++) {
+        int at = 0;
+        status = ad_node_axis(node, axes[i], in->rank, &at, err);
+        if (*scales)
+            all_scales[at] = (*scales)[i];
+        else
+            all_sizes[at] = (*sizes)[i];
+    }
+    *scales = *scales ? all_scales : NULL;
+    *sizes = *sizes ? all_sizes : NULL;
+    *count = (size_t)in->rank;
+    return status;
+}
+
 /* The scales or sizes of all dims; of those that are not given scale 1. *sizes: NULL when there are
  * scales. */
 static enum adaps_status read_scales(struct ad_node *node, const struct ad_draft_value *in,
@@ -406,8 +439,10 @@ static enum adaps_status read_scales(struct ad_node *node, const struct ad_draft
     }
     if (status != ADAPS_OK)
         return status;
-    if (ad_onnx_attribute(node->proto, "axes"))
-        return ad_node_fail(node, err, "attribute 'axes' is not supported");
+    if (ad_onnx_attribute(node->proto, "axes") && count > 0)
+        status = scatter_axes(node, in, scales, sizes, &count, err);
+    if (status != ADAPS_OK)
+        return status;
     if (count != (size_t)in->rank || count == 0)
         return ad_node_fail(node, err, "%zu scales or sizes for an input of rank %d", count,
                             in->rank);

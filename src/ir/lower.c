@@ -571,7 +571,9 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
     case AD_D_SOFTMAX:
         return lower_softmax(l, op);
     case AD_D_LRN:
-        return ad_lower_simple(l, op, AD_OP_LRN, AD_NHWC);
+        return l->draft->values[op->output].rank == 5
+                   ? ad_lower_lrn_depth(l, op)
+                   : ad_lower_simple(l, op, AD_OP_LRN, AD_NHWC) != NULL;
     case AD_D_TRANSPOSE:
         return lower_transpose(l, op);
     case AD_D_RESHAPE:

@@ -195,6 +195,24 @@ bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op)
     return result >= 0 && ad_lower_join(l, op, op->type, parts, depth, result);
 }
 
+bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value out = l->draft->values[op->output];
+    int64_t c = out.dims[1], depth = out.dims[2];
+    int *parts = ad_lower_indices(l, depth);
+    int from = parts ? ad_lower_get(l, op->inputs[0], AD_NHWC) : -1;
+    if (from < 0)
+        return false;
+    for (int64_t i = 0; i < depth; i++) {
+        int in = ad_lower_channels(l, out.name, from, i * c, c);
+        parts[i] = in < 0 ? -1 : map_value(l, out.name, ":normal", l->values[in].box, c);
+        if (parts[i] < 0 || !ad_lower_op(l, op, AD_OP_LRN, op->name, op->type, 1, &in, parts[i]))
+            return false;
+    }
+    int result = ad_lower_result(l, op->output, AD_NHWC);
+    return result >= 0 && ad_lower_join(l, NULL, op->type, parts, depth, result);
+}
+
 /* The factors of a mean over depth: for channel c and output depth o one for each input depth. */
 static int mean_weights(struct ad_lowering *l, const struct ad_draft_op *op, int64_t channels,
                         int64_t count, int64_t depth)

@@ -67,6 +67,7 @@ bool ad_lower_conv_depth(struct ad_lowering *l, const struct ad_draft_op *op);
 bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op);
 /* AVGPOOL and GAP. */
 bool ad_lower_means_depth(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op);
 /* Whether an operand can be a map that broadcasts to that of draft value `out`; and the map. */
 bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out);
 int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out);

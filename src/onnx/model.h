@@ -95,6 +95,9 @@ AD_MUST_CHECK enum adaps_status ad_onnx_tensor_save(const char *path, const char
  * numbers without a name. */
 const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
 
+/* float32, float64, float16, bfloat16: all are decoded to float32. */
+bool ad_onnx_type_is_float(int32_t type);
+
 /* Parses size bytes, in memory, of a file of file_size bytes. With these bytes protobuf may take
  * twice the file and 48 MB. `what` ("not an ONNX model") and `path` make the message of an error.
  * Release with ad_protobuf_free(). */

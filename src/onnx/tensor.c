@@ -51,7 +51,7 @@ static size_t raw_size(int32_t type)
     }
 }
 
-static bool is_float_type(int32_t type)
+bool ad_onnx_type_is_float(int32_t type)
 {
     return type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT ||
            type == ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE ||
@@ -283,7 +283,7 @@ enum adaps_status ad_onnx_tensor_check(const struct ad_onnx_model *model,
     enum adaps_status status = read_dims(proto, what, out, err);
     if (status == ADAPS_OK)
         status = check_data(model, proto, what, out->count, err);
-    out->is_float = is_float_type(proto->data_type);
+    out->is_float = ad_onnx_type_is_float(proto->data_type);
     return status;
 }
 
@@ -323,7 +323,7 @@ bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__Tensor
                            struct ad_onnx_stored *out)
 {
     struct ad_onnx_range raw;
-    if (!is_float_type(proto->data_type) || !find_raw(model, proto, &raw))
+    if (!ad_onnx_type_is_float(proto->data_type) || !find_raw(model, proto, &raw))
         return false;
     *out = (struct ad_onnx_stored){.file = raw.file,
                                    .offset = raw.offset,
