@@ -24,6 +24,7 @@ static const struct refusal {
     {"node/test_dropout_default_mask_ratio", "is output 1 of node"},
     {"node/test_maxpool_with_argmax_2d_precomputed_pads", "is output 1 of node"},
     {"node/test_maxpool_with_argmax_2d_precomputed_strides", "storage_order"},
+    {"node/test_mod_mixed_sign_float32", "is computed at run time"},
     {"node/test_range_float_type_positive_delta", "is computed at run time"},
     {"node/test_reshape_allowzero_reordered", "do not fit the shape"},
     {"node/test_resize_tf_crop_and_resize", "'tf_crop_and_resize' is not supported"},
@@ -33,8 +34,7 @@ static const struct refusal {
     {"node/test_training_dropout_default", "training_mode is not supported"},
     {"node/test_training_dropout_default_mask", "training_mode is not supported"},
     {"node/test_training_dropout_mask", "training_mode is not supported"},
-    {"node/test_training_dropout_zero_ratio", "training_mode is not supported"},
-    {"node/test_training_dropout_zero_ratio_mask", "training_mode is not supported"},
+    {"node/test_training_dropout_zero_ratio_mask", "is output 1 of node"},
 };
 
 /* Whose expected numbers are wrong: with aligned corners the last element is the input's last. */

@@ -66,6 +66,7 @@ static const struct operator_row operators[] = {
     {"Mean", ad_import_variadic, 6},
     {"Min", ad_import_variadic, 6},
     {"Mish", ad_import_function, 18},
+    {"Mod", ad_import_mod, 10},
     {"Mul", ad_import_arithmetic, 6},
     {"Neg", ad_import_function, 6},
     {"Not", ad_import_not, 1},

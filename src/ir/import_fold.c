@@ -251,6 +251,30 @@ enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
     return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 
+/* Of constant integers; the sign of the result is that of the divisor. */
+enum adaps_status ad_import_mod(struct ad_node *node, struct adaps_error *err)
+{
+    struct ad_onnx_tensor in[2];
+    int64_t fmod;
+    enum adaps_status status = operands(node, 2, in, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "fmod", 0, &fmod, err);
+    if (status == ADAPS_OK && (in[0].is_float || in[1].is_float || fmod != 0))
+        status = ad_node_fail(node, err, "only integers without fmod are supported");
+    for (size_t i = 0; status == ADAPS_OK && i < in[0].count; i++) {
+        int64_t by = in[1].i[i], rest;
+        if (by == 0)
+            status = ad_node_fail(node, err, "a division by zero");
+        rest = by == 0 || by == -1 ? 0 : in[0].i[i] % by;
+        in[0].i[i] = rest != 0 && (rest < 0) != (by < 0) ? rest + by : rest;
+    }
+    ad_onnx_tensor_fini(&in[1]);
+    if (status == ADAPS_OK)
+        return ad_node_fold(node, &in[0], err);
+    ad_onnx_tensor_fini(&in[0]);
+    return status;
+}
+
 /* start, start + delta, ... before limit. */
 enum adaps_status ad_import_range(struct ad_node *node, struct adaps_error *err)
 {

@@ -306,7 +306,7 @@ ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, a
     ad_import_cast, ad_import_slice; /* import_constant.c */
 
 ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
-    ad_import_range, ad_import_size;                              /* import_fold.c */
+    ad_import_range, ad_import_size, ad_import_mod;               /* import_fold.c */
 ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax, ad_import_lp_norm,

@@ -14,11 +14,16 @@ enum adaps_status ad_import_identity(struct ad_node *node, struct adaps_error *e
 
 enum adaps_status ad_import_dropout(struct ad_node *node, struct adaps_error *err)
 {
-    const struct ad_onnx_tensor *training;
+    const struct ad_onnx_tensor *training, *ratio;
     enum adaps_status status = ad_node_arity(node, 1, 3, err);
     if (status == ADAPS_OK && ad_node_has(node, 2)) {
+        bool drops = true; /* PyTorch's Swin trains on with nothing to drop */
         status = ad_node_ints(node, 2, "training_mode", &training, err);
-        if (status == ADAPS_OK && (training->count != 1 || training->i[0] != 0))
+        if (status == ADAPS_OK && ad_node_has(node, 1)) {
+            status = ad_node_floats(node, 1, "ratio", &ratio, err);
+            drops = status == ADAPS_OK && (ratio->count != 1 || ratio->f[0] != 0);
+        }
+        if (status == ADAPS_OK && drops && (training->count != 1 || training->i[0] != 0))
             return ad_node_fail(node, err, "training_mode is not supported");
     }
     if (status == ADAPS_OK)

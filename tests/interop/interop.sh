@@ -3,12 +3,12 @@
 # them, the zoo's networks with their weights put into PyTorch modules, and the two trained networks
 # on the sample pictures.
 #
-#   tests/interop/interop.sh BUILD_DIR [--quick | CASE...]
+#   tests/interop/interop.sh BUILD_DIR [--quick | --every | CASE...]
 #
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
 # digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all); --quick: small networks, in less than
-# five minutes. Prints a line for each case and,
-# last, "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 usage, 77 a Python module
+# five minutes; --every: the rest of torchvision's classification and segmentation networks, for half an
+# hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 usage, 77 a Python module
 # that is needed is not installed.
 # $PYTHON: the interpreter (/usr/bin/python3). Needs about 1.2 GB under $TMPDIR for VGG's file and
 # plan; every case's files are deleted before the next one starts.
@@ -20,7 +20,7 @@ golden=$here/../golden
 python=${PYTHON:-/usr/bin/python3}
 
 if [ $# -lt 1 ]; then
-    echo "usage: $0 BUILD_DIR [--quick | CASE...]" >&2
+    echo "usage: $0 BUILD_DIR [--quick | --every | CASE...]" >&2
     exit 2
 fi
 for program in adaps models/zoo; do
@@ -90,6 +90,10 @@ if [ "${1-}" = --quick ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --quick) || exit 2
     # shellcheck disable=SC2086
     set -- denoise digit-3 digit-7 zoo-hardcorenas $exports
+elif [ "${1-}" = --every ]; then
+    exports=$("$python" "$here/torchvision_export.py" --list --every) || exit 2
+    # shellcheck disable=SC2086
+    set -- $exports
 elif [ $# -eq 0 ]; then
     exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
     nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
