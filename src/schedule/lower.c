@@ -148,6 +148,7 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
 {
     const struct ad_transfer *m = &l->all.list[t];
     int32_t tag = (int32_t)t + 1;
+    l->work += AD_WORK_MESSAGE;
     if (kind == AD_STEP_SEND) {
         l->bytes += m->bytes;
         add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns, m->sending_ns});
@@ -548,7 +549,6 @@ enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assig
                     ? 1
                     : assignment->chunks;
     l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
-    l->work += l->first_reader[l->graph->nvalues];
     return ad_lowering_route(l, assignment);
 }
 

@@ -518,7 +518,6 @@ static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_
     memset(cut->steps, 0, (size_t)l->ndevices * sizeof *cut->steps);
     memset(cut->cores, 0, (size_t)l->ndevices * sizeof *cut->cores);
     cut->stepped = cut->cored = false;
-    l->work += AD_WORK_CUT * l->graph->ops[op].ninputs;
     cut->count = 0;
     for (int d = 0; d < l->ndevices; d++) {
         size_t first = cut->count;

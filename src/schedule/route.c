@@ -410,6 +410,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     l->memo[i].now = r;
     if (r->valid)
         return ADAPS_OK;
+    l->work += AD_WORK_ROUTE * op->ninputs;
     l->into = &r->sends;
     l->into->count = 0;
     l->asked_readers = false;

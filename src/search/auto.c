@@ -20,7 +20,7 @@
 /* What a search for few devices takes by default: WORK is about half a second, and as small graphs
  * are soon done, not more than MAX_EVALUATIONS. With the search of half of the devices, which takes
  * up to half as long, and the other strategies that is about 1 s. */
-#define WORK 6000000.0
+#define WORK 7000000.0
 #define MAX_EVALUATIONS 24000.0
 #define FEW_DEVICES 4
 #define MANY_DEVICES 16
