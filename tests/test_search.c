@@ -346,16 +346,24 @@ static void run_within(struct problem *p, int64_t evaluations, int64_t time_limi
 }
 
 /* Fewer evaluations: fewer layouts, the same ones every time. A time limit that is over at once
- * leaves what the other strategies find. */
+ * leaves what the other strategies find; one that leaves time is used, but not beyond an effort. */
 START_TEST(auto_keeps_to_its_budget)
 {
     struct problem p;
-    struct ad_search_result all, few, again, none;
+    struct ad_search_result all, few, again, none, longer, once;
     ad_fixture_small(&p, 4);
     run_within(&p, 0, 0, &all);
     run_within(&p, 100, 0, &few);
     run_within(&p, 100, 0, &again);
     run_within(&p, 0, 1, &none);
+    run_within(&p, 0, (int64_t)(20e9 * all.seconds), &longer);
+    p.problem.effort = 1;
+    run_within(&p, 0, INT64_MAX, &once);
+    p.problem.effort = 0;
+    ck_assert_int_lt(all.visited, longer.visited);
+    ck_assert_int_le(longer.schedule.makespan_ns, all.schedule.makespan_ns);
+    ck_assert_int_eq(once.visited, all.visited);
+    ck_assert(same_programs(&once.schedule, &all.schedule));
     ck_assert_int_lt(few.visited, all.visited);
     ck_assert_int_lt(none.visited, few.visited);
     ck_assert_int_ge(few.visited, none.visited + 100);
@@ -367,6 +375,8 @@ START_TEST(auto_keeps_to_its_budget)
     ad_search_result_fini(&all);
     ad_search_result_fini(&few);
     ad_search_result_fini(&again);
+    ad_search_result_fini(&longer);
+    ad_search_result_fini(&once);
     for (const struct ad_strategy *s = &ad_strategies[1]; s->name && !s->small; s++) {
         ad_fixture_run(&p, s->name, &again);
         ck_assert_int_le(none.schedule.makespan_ns, again.schedule.makespan_ns);

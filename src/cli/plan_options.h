@@ -57,7 +57,7 @@ enum {
     "                       sooner: other bits than those of one device\n"                         \
     "  --compress           links may compress what they carry (lz4, the same bits)\n"             \
     "  --late               compute and send nothing ahead, to see what that gains\n"              \
-    "  --time-limit TIME    auto's improvement ends then (2s): plans may differ between runs\n"    \
+    "  --time-limit TIME    how long auto improves its plan: plans may differ between runs\n"      \
     "  --effort N           so many times the layouts that auto tries by default\n"                \
     "  --evaluations N      layouts that auto's improvement tries, and exhaustive's limit\n"       \
     "  --seed N             of random choices in the search (default: 0)\n"

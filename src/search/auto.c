@@ -7,15 +7,18 @@
  * what the same search finds for the better half of the devices is one of them, and another is that
  * with more devices (join.c). The random moves come from the problem's seed, and what they take is
  * bounded by work, not by time, so the same input gives the same plan anywhere, unless a time limit
- * ends the search. Where there are few layouts at all, every one is evaluated in the end
- * (exhaustive.c).
+ * is given: then the search ends there, and fills the time when nothing else bounds it. Where there
+ * are few layouts at all, every one is evaluated in the end (exhaustive.c).
  *
  * The threshold is ADaPS equation 3 turned to boundaries: a shift moves a boundary by at most
  * threshold x extent in one step. */
+#include "base/clock.h"
 #include "search/anneal.h"
 #include "search/join.h"
 #include "search/starts.h"
 #include "search/subset.h"
+
+#include <math.h>
 
 /* What a search for few devices takes by default: WORK is about half a second, and as small graphs
  * are soon done, not more than MAX_EVALUATIONS. With the search of half of the devices, which takes
@@ -163,5 +166,24 @@ enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)
     eval->space_log10 = ad_layout_space(t);
     ad_starts_fini(&starts);
     ad_best_fini(&shared);
+    return status;
+}
+
+/* Each goes on for as long as the one before left. */
+#define REPEATS 4
+
+enum adaps_status ad_auto_search_in_time(struct ad_eval *eval, struct ad_best *best)
+{
+    const struct ad_search_problem *p = eval->terrain->problem;
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = ad_auto_search(eval, best);
+    if (p->deadline_ns <= 0 || p->evaluations > 0 || p->effort > 0)
+        return status;
+    int64_t now = ad_clock_ns(), took = now - start;
+    for (int i = 0; i < REPEATS && status == ADAPS_OK && p->deadline_ns - now > took; i++) {
+        eval->share = fmin((double)(p->deadline_ns - now) / (double)took, MAX_EFFORT);
+        status = ad_auto_search(eval, best);
+        now = ad_clock_ns();
+    }
     return status;
 }

@@ -78,7 +78,7 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
 {
     struct ad_search_result paper = {.bound = NAN, .gap = NAN};
     struct adaps_error other = {0};
-    enum adaps_status status = drive(problem, "auto", ad_auto_search, result, err);
+    enum adaps_status status = drive(problem, "auto", ad_auto_search_in_time, result, err);
     if (status != ADAPS_OK || problem->objective != AD_OBJECTIVE_LATENCY)
         return status;
     status = ad_adaps_run(problem, &paper, &other);
@@ -162,13 +162,26 @@ static enum adaps_status put_off(const struct ad_search_problem *problem,
     return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
 }
 
-/* A layout that is looked for with these encodings, and then gets those of the problem. */
+/* By ad_clock_ns(), 0 = none. */
+static int64_t deadline_of(const struct ad_search_problem *problem)
+{
+    int64_t deadline;
+    if (problem->time_limit_ns <= 0)
+        return 0;
+    if (__builtin_add_overflow(ad_clock_ns(), problem->time_limit_ns, &deadline))
+        return INT64_MAX;
+    return deadline;
+}
+
+/* A layout that is looked for with these encodings, within the time limit, and then gets those of
+ * the problem. */
 static enum adaps_status lay_out(const struct ad_strategy *strategy,
                                  const struct ad_search_problem *problem, unsigned encodings,
                                  struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_problem searched = *problem;
     searched.encodings = encodings;
+    searched.deadline_ns = deadline_of(problem);
     enum adaps_status status = strategy->run(&searched, result, err);
     if (status == ADAPS_OK && problem->late)
         status = put_off(problem, result, err);
@@ -193,17 +206,24 @@ static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
     return status;
 }
 
-/* So the answer of a lossy plan is never predicted later than that of an exact one, nor with zfp
- * later than without. */
-static enum adaps_status lay_out_others(const struct ad_strategy *strategy,
-                                        const struct ad_search_problem *problem,
-                                        struct ad_search_result *result, struct adaps_error *err)
+#define MAX_TRIALS 3
+
+/* The sets of encodings that a layout is looked for with, the problem's first. Those of a lossy
+ * search of auto are several: so its answer is never predicted later than that of an exact plan,
+ * nor with zfp later than without. */
+static int list_trials(const struct ad_strategy *strategy, const struct ad_search_problem *problem,
+                       unsigned trials[MAX_TRIALS])
 {
     unsigned half = problem->encodings & AD_ENCODING_BIT(AD_ENCODING_F16);
-    enum adaps_status status = lay_out_again(strategy, problem, 0, result, err);
-    if (status == ADAPS_OK && half && ad_search_quickest(problem) != AD_ENCODING_F16)
-        status = lay_out_again(strategy, problem, half, result, err);
-    return status;
+    int n = 0;
+    trials[n++] = problem->encodings;
+    if (strategy != &ad_strategies[0] || !(problem->encodings & AD_ENCODINGS_LOSSY) ||
+        problem->objective != AD_OBJECTIVE_LATENCY)
+        return n;
+    trials[n++] = 0;
+    if (half && ad_search_quickest(problem) != AD_ENCODING_F16)
+        trials[n++] = half;
+    return n;
 }
 
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
@@ -211,22 +231,21 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_problem capped = *problem;
+    unsigned trials[MAX_TRIALS];
+    int ntrials = list_trials(strategy, problem, trials);
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
     result->levels = ad_search_levels(problem);
     int64_t start = ad_clock_ns();
-    capped.deadline_ns = 0;
-    if (problem->time_limit_ns > 0 &&
-        __builtin_add_overflow(start, problem->time_limit_ns, &capped.deadline_ns))
-        capped.deadline_ns = INT64_MAX;
+    if (problem->time_limit_ns > ntrials)
+        capped.time_limit_ns /= ntrials;
     enum adaps_status status = ADAPS_OK;
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
         status = single_latency(problem, &capped.latency_cap_ns, err);
     if (status == ADAPS_OK)
-        status = lay_out(strategy, &capped, capped.encodings, result, err);
-    if (status == ADAPS_OK && strategy == &ad_strategies[0] &&
-        (problem->encodings & AD_ENCODINGS_LOSSY) && problem->objective == AD_OBJECTIVE_LATENCY)
-        status = lay_out_others(strategy, &capped, result, err);
+        status = lay_out(strategy, &capped, trials[0], result, err);
+    for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
+        status = lay_out_again(strategy, &capped, trials[i], result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);

@@ -23,13 +23,14 @@ struct ad_search_problem {
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
                                traffic the best single device's latency, if one has the memory */
     /* What the search may take. The same seed and evaluations give the same plan; a time limit
-     * ends the improvement at a wall time, so plans under one may differ. */
+     * ends the improvement at a wall time, and alone keeps it going until then: plans under one may
+     * differ. */
     uint64_t seed;         /* of random choices */
     int64_t evaluations;   /* layouts that auto's improvement may evaluate, and the largest number
                               of layouts that are enumerated; 0 = each one's default */
     int64_t effort;        /* so many times auto's default number of evaluations; 0 = once */
     int64_t time_limit_ns; /* of auto's improvement, from the start of the search; 0 = none */
-    int64_t deadline_ns;   /* that time limit by ad_clock_ns(): set by ad_search_run() */
+    int64_t deadline_ns;   /* of one of its trials, by ad_clock_ns(): set by ad_search_run() */
 };
 
 /* Whether inputs may travel as bytes. */
