@@ -243,7 +243,7 @@ static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strateg
                 ad_format_bytes((double)schedule->memory[d], need, sizeof need),
                 ad_format_bytes((double)cluster->devices[d].memory, has, sizeof has));
     return ad_error_set(eval->err, ADAPS_NO,
-                        "no plan of strategy %s fits into the devices' memory: the closest has "
+                        "no plan of strategy %s fits into the devices' memory: in the closest "
                         "%s; with %" PRId64 " bytes (%s) on every device one would fit",
                         strategy, list, eval->least_memory,
                         ad_format_bytes((double)eval->least_memory, need, sizeof need));
