@@ -297,7 +297,8 @@ static enum adaps_status start(struct local *l, struct adaps_error *err)
     if (status == ADAPS_OK)
         status = write_devices(l, err);
     if (status == ADAPS_OK) {
-        fprintf(stderr, "adaps local: %d agents are ready (%s)\n", l->options->count, l->devices);
+        fprintf(stderr, "adaps local: %d agent%s ready (%s)\n", l->options->count,
+                l->options->count == 1 ? " is" : "s are", l->devices);
         if (l->options->command)
             status = start_command(l, err);
     }
