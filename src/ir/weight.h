@@ -18,14 +18,14 @@ struct ad_recipe {
     struct ad_onnx_stored stored;
 };
 
-/* A copy for a weight of a graph, which keeps the file (not `numbers`, which must be NULL). NULL
- * without memory. */
 /* Elements of a row. */
 static inline int64_t ad_recipe_row(const struct ad_recipe *recipe)
 {
     return recipe->outer * recipe->middle * recipe->inner;
 }
 
+/* A copy for a weight of a graph, which keeps the file (not `numbers`, which must be NULL). NULL
+ * without memory. */
 struct ad_recipe *ad_recipe_copy(const struct ad_recipe *recipe);
 void ad_recipe_free(struct ad_recipe *recipe); /* NULL is fine */
 
