@@ -87,34 +87,24 @@ static enum adaps_status compare_computed(struct ad_node *node, struct adaps_err
     return ADAPS_OK;
 }
 
-/* Floats of which at least one is computed at run time. */
-static bool is_computed(const struct ad_node *node, int first, int end)
+/* Whether at least one of the first `count` inputs is computed at run time. */
+static bool is_computed(const struct ad_node *node, int count)
 {
     bool any = false;
-    for (int k = first; k < end; k++)
+    for (int k = 0; k < count; k++)
         any = any || (ad_node_has(node, k) && !ad_node_constant(node, k));
     return any;
-}
-
-/* An operand that is a constant has to be of floats. */
-static enum adaps_status check_floats(struct ad_node *node, int first, int end,
-                                      struct adaps_error *err)
-{
-    enum adaps_status status = ADAPS_OK;
-    for (int k = first; k < end && status == ADAPS_OK; k++)
-        if (ad_node_constant(node, k))
-            status = ad_node_float_weight(node, k, "operand", err);
-    return status;
 }
 
 enum adaps_status ad_import_comparison(struct ad_node *node, struct adaps_error *err)
 {
     bool logical = strcmp(node->type, "And") == 0 || strcmp(node->type, "Or") == 0 ||
                    strcmp(node->type, "Xor") == 0;
-    if (!logical && is_computed(node, 0, 2)) {
+    if (!logical && is_computed(node, 2)) {
         enum adaps_status status = ad_node_arity(node, 2, 2, err);
-        if (status == ADAPS_OK)
-            status = check_floats(node, 0, 2, err);
+        for (int k = 0; k < 2 && status == ADAPS_OK; k++)
+            if (ad_node_constant(node, k))
+                status = ad_node_float_weight(node, k, "operand", err);
         return status == ADAPS_OK ? compare_computed(node, err) : status;
     }
     struct ad_onnx_tensor in[2], t = {0};
@@ -144,39 +134,50 @@ enum adaps_status ad_import_not(struct ad_node *node, struct adaps_error *err)
     return status;
 }
 
-static float function_of_constant(const char *type, float x)
+static double negative(double x)
+{
+    return -x;
+}
+
+static double reciprocal(double x)
+{
+    return 1 / x;
+}
+
+typedef double real_function(double x);
+
+/* NULL where the type is none of a function that folds. */
+static real_function *function_of_constant(const char *type)
 {
     static const struct {
         const char *type;
-        double (*compute)(double x);
-    } functions[] = {{"Abs", fabs},    {"Ceil", ceil}, {"Erf", erf},   {"Exp", exp},
-                     {"Floor", floor}, {"Log", log},   {"Sqrt", sqrt}, {"Tanh", tanh}};
+        real_function *compute;
+    } functions[] = {
+        {"Abs", fabs},    {"Ceil", ceil}, {"Erf", erf},      {"Exp", exp},
+        {"Floor", floor}, {"Log", log},   {"Neg", negative}, {"Reciprocal", reciprocal},
+        {"Sqrt", sqrt},   {"Tanh", tanh}};
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
         if (strcmp(type, functions[i].type) == 0)
-            return (float)functions[i].compute((double)x);
-    return strcmp(type, "Neg") == 0 ? -x : 1 / x;
+            return functions[i].compute;
+    return NULL;
 }
 
 bool ad_folds_constant(const char *type)
 {
-    static const char *const types[] = {"Abs", "Ceil", "Erf",        "Exp",  "Floor",
-                                        "Log", "Neg",  "Reciprocal", "Sqrt", "Tanh"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(type, types[i]) == 0)
-            return true;
-    return false;
+    return function_of_constant(type) != NULL;
 }
 
 /* Of floats, and the negative of integers. */
 enum adaps_status ad_import_constant_unary(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_onnx_tensor t;
+    real_function *compute = function_of_constant(node->type);
     enum adaps_status status = operands(node, 1, &t, err);
     if (status == ADAPS_OK && !t.is_float && strcmp(node->type, "Neg") != 0)
         status = ad_node_fail(node, err, "its operand is of integers");
     for (size_t i = 0; status == ADAPS_OK && i < t.count; i++) {
         if (t.is_float)
-            t.f[i] = function_of_constant(node->type, t.f[i]);
+            t.f[i] = (float)compute((double)t.f[i]);
         else
             t.i[i] = (int64_t) - (uint64_t)t.i[i];
     }
@@ -231,7 +232,7 @@ enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_onnx_tensor in[3], t = {0};
     enum adaps_status status = ad_node_arity(node, 3, 3, err);
-    if (status == ADAPS_OK && is_computed(node, 0, 3))
+    if (status == ADAPS_OK && is_computed(node, 3))
         return select_computed(node, err);
     if (status == ADAPS_OK)
         status = operands(node, 3, in, err);
