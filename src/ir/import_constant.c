@@ -572,7 +572,7 @@ static float compute_float(enum ad_draft_kind kind, float a, float b)
 }
 
 enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
-                                     struct adaps_error *err)
+                                     int *out, struct adaps_error *err)
 {
     struct ad_draft_value va = node->draft->values[a], vb = node->draft->values[b];
     struct ad_onnx_tensor x = {0}, y = {0};
@@ -594,7 +594,7 @@ enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind ki
     }
     ad_onnx_tensor_fini(&y);
     if (status == ADAPS_OK)
-        return ad_node_fold(node, &x, err);
+        return ad_draft_constant(node, &x, out, err);
     ad_onnx_tensor_fini(&x);
     return status;
 }

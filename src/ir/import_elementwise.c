@@ -257,32 +257,27 @@ enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind,
     return status;
 }
 
-/* Output 0 is a op b, folded where both are constants. */
-static enum adaps_status combine(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
-                                 struct adaps_error *err)
-{
-    const int inputs[2] = {a, b};
-    const struct ad_draft_value *values = node->draft->values;
-    enum adaps_status status = ADAPS_OK;
-    if (values[a].constant && values[b].constant)
-        return ad_fold_arithmetic(node, kind, a, b, err);
-    for (int k = 0; k < 2 && status == ADAPS_OK; k++)
-        status = need_float(node, inputs[k], err);
-    int value;
-    if (status == ADAPS_OK)
-        status = ad_draft_binary(node, kind, a, b, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
 enum adaps_status ad_node_combine(struct ad_node *node, enum ad_draft_kind kind, int a, int b,
                                   int *out, struct adaps_error *err)
 {
-    enum adaps_status status = combine(node, kind, a, b, err);
-    if (status == ADAPS_OK)
-        *out = ad_names_find(&node->draft->names, node->proto->output[0])->value;
-    return status;
+    const struct ad_draft_value *values = node->draft->values;
+    enum adaps_status status = ADAPS_OK;
+    int value;
+    if (values[a].constant && values[b].constant) {
+        status = ad_fold_arithmetic(node, kind, a, b, &value, err);
+    } else {
+        status = need_float(node, a, err);
+        if (status == ADAPS_OK)
+            status = need_float(node, b, err);
+        if (status == ADAPS_OK)
+            status = ad_draft_binary(node, kind, a, b, &value, err);
+    }
+    if (status != ADAPS_OK)
+        return status;
+    ad_node_set(node, value);
+    if (out)
+        *out = value;
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error *err)
@@ -293,8 +288,9 @@ enum adaps_status ad_import_arithmetic(struct ad_node *node, struct adaps_error 
     int b = node->inputs[1];
     if (node->opset < 7)
         status = align_old_operand(node, &b, err);
-    return status == ADAPS_OK ? combine(node, binary_of(node->type), node->inputs[0], b, err)
-                              : status;
+    return status == ADAPS_OK
+               ? ad_node_combine(node, binary_of(node->type), node->inputs[0], b, NULL, err)
+               : status;
 }
 
 /* Sum, Min, Max, Mean: from the left. */
@@ -311,7 +307,7 @@ enum adaps_status ad_import_variadic(struct ad_node *node, struct adaps_error *e
     if (status != ADAPS_OK || strcmp(node->type, "Mean") != 0)
         return status;
     status = ad_draft_number(node, (float)node->ninputs, &count, err);
-    return status == ADAPS_OK ? combine(node, AD_D_DIV, value, count, err) : status;
+    return status == ADAPS_OK ? ad_node_combine(node, AD_D_DIV, value, count, NULL, err) : status;
 }
 
 /* The exponent as floats: Pow is the one operator whose operands may differ in type. */
@@ -348,11 +344,12 @@ enum adaps_status ad_import_pow(struct ad_node *node, struct adaps_error *err)
     if (status == ADAPS_OK && one && !ad_node_constant(node, 0)) {
         status = ad_draft_tensor(node->draft, y, &t, err);
         if (status == ADAPS_OK && t->f[0] == 2)
-            return combine(node, AD_D_MUL, node->inputs[0], node->inputs[0], err);
+            return ad_node_combine(node, AD_D_MUL, node->inputs[0], node->inputs[0], NULL, err);
         if (status == ADAPS_OK && t->f[0] == 0.5f)
             return apply(node, AD_FN_SQRT, 0, 0, err);
     }
-    return status == ADAPS_OK ? combine(node, AD_D_POW, node->inputs[0], y, err) : status;
+    return status == ADAPS_OK ? ad_node_combine(node, AD_D_POW, node->inputs[0], y, NULL, err)
+                              : status;
 }
 
 /* A slope per channel, which opset 6 gives as a vector, and MXNet's exporter later, too. */
@@ -374,5 +371,6 @@ enum adaps_status ad_import_prelu(struct ad_node *node, struct adaps_error *err)
             dims[i] = i == 0 ? s->dims[0] : 1;
         status = ad_draft_reshape(node, slope, in->rank - 1, dims, &slope, err);
     }
-    return status == ADAPS_OK ? combine(node, AD_D_PRELU, node->inputs[0], slope, err) : status;
+    return status == ADAPS_OK ? ad_node_combine(node, AD_D_PRELU, node->inputs[0], slope, NULL, err)
+                              : status;
 }

@@ -210,7 +210,7 @@ static enum adaps_status float_condition(struct ad_node *node, int *out, struct 
  * is not chosen and not a number. */
 static enum adaps_status select_computed(struct ad_node *node, struct adaps_error *err)
 {
-    int c, mask, half, signs[2], chosen[2], value;
+    int c, mask, half, signs[2], chosen[2];
     enum adaps_status status = float_condition(node, &c, err);
     if (status == ADAPS_OK)
         status = ad_draft_number(node, 0.5f, &half, err);
@@ -224,7 +224,7 @@ static enum adaps_status select_computed(struct ad_node *node, struct adaps_erro
             status =
                 ad_node_combine(node, AD_D_MIN, node->inputs[k + 1], signs[k], &chosen[k], err);
     }
-    return status == ADAPS_OK ? ad_node_combine(node, AD_D_MAX, chosen[0], chosen[1], &value, err)
+    return status == ADAPS_OK ? ad_node_combine(node, AD_D_MAX, chosen[0], chosen[1], NULL, err)
                               : status;
 }
 

@@ -369,7 +369,7 @@ AD_MUST_CHECK enum adaps_status ad_fold_transpose(struct ad_node *node, int valu
                                                   const int32_t *perm, int *out,
                                                   struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind kind,
-                                                   int a, int b, struct adaps_error *err);
+                                                   int a, int b, int *out, struct adaps_error *err);
 
 /* A new UNARY op of `value`, of its dims; the caller says which function or bounds. */
 AD_MUST_CHECK enum adaps_status ad_draft_unary(struct ad_node *node, int value,
@@ -379,7 +379,7 @@ AD_MUST_CHECK enum adaps_status ad_draft_unary(struct ad_node *node, int value,
 AD_MUST_CHECK enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind,
                                                 int a, int b, int *out, struct adaps_error *err);
 /* The same, folded where both are constants; operands have to be floats else. It is output 0 of the
- * node, too. */
+ * node, too; `out` may be NULL. */
 AD_MUST_CHECK enum adaps_status ad_node_combine(struct ad_node *node, enum ad_draft_kind kind,
                                                 int a, int b, int *out, struct adaps_error *err);
 /* Whether ad_import_constant_unary() knows this function. */
