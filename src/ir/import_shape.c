@@ -42,31 +42,6 @@ static enum adaps_status relabel(struct ad_node *node, int rank, const int64_t *
     return status;
 }
 
-/* The list of ints from input 1 (from opset `since` on) or an attribute. *given is false when there
- * is none. */
-static enum adaps_status read_list(struct ad_node *node, const char *name, int64_t since,
-                                   const int64_t **items, size_t *count, bool *given,
-                                   struct adaps_error *err)
-{
-    *items = NULL;
-    *count = 0;
-    *given = false;
-    if (node->opset < since) {
-        *given = ad_onnx_attribute(node->proto, name) != NULL;
-        return ad_node_prefix(node, ad_onnx_attr_ints(node->proto, name, items, count, err), err);
-    }
-    if (!ad_node_has(node, 1))
-        return ADAPS_OK;
-    const struct ad_onnx_tensor *t;
-    enum adaps_status status = ad_node_ints(node, 1, name, &t, err);
-    if (status == ADAPS_OK) {
-        *given = true;
-        *items = t->i;
-        *count = t->count;
-    }
-    return status;
-}
-
 enum adaps_status ad_import_reshape(struct ad_node *node, struct adaps_error *err)
 {
     const struct ad_onnx_tensor *shape;
@@ -131,6 +106,31 @@ enum adaps_status ad_import_flatten(struct ad_node *node, struct adaps_error *er
     return relabel(node, 2, dims, err);
 }
 
+/* The axes of Squeeze and Unsqueeze: input 1 from opset 13 on, an attribute before. *given is false
+ * when there are none. */
+static enum adaps_status read_axes(struct ad_node *node, const int64_t **axes, size_t *count,
+                                   bool *given, struct adaps_error *err)
+{
+    *axes = NULL;
+    *count = 0;
+    *given = false;
+    enum adaps_status status = ad_node_arity(node, 1, node->opset < 13 ? 1 : 2, err);
+    if (status == ADAPS_OK && node->opset < 13) {
+        *given = ad_onnx_attribute(node->proto, "axes") != NULL;
+        return ad_node_prefix(node, ad_onnx_attr_ints(node->proto, "axes", axes, count, err), err);
+    }
+    if (status != ADAPS_OK || !ad_node_has(node, 1))
+        return status;
+    const struct ad_onnx_tensor *t;
+    status = ad_node_ints(node, 1, "axes", &t, err);
+    if (status == ADAPS_OK) {
+        *given = true;
+        *axes = t->i;
+        *count = t->count;
+    }
+    return status;
+}
+
 /* A bit for each axis in the list, for a result of rank `rank`. */
 static enum adaps_status axes_mask(struct ad_node *node, const int64_t *axes, size_t count,
                                    int rank, unsigned *mask, struct adaps_error *err)
@@ -154,9 +154,7 @@ enum adaps_status ad_import_squeeze(struct ad_node *node, struct adaps_error *er
     size_t count;
     bool given;
     unsigned mask;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < 13 ? 1 : 2, err);
-    if (status == ADAPS_OK)
-        status = read_list(node, "axes", 13, &axes, &count, &given, err);
+    enum adaps_status status = read_axes(node, &axes, &count, &given, err);
     if (status != ADAPS_OK)
         return status;
     const struct ad_draft_value *in = ad_node_input(node, 0);
@@ -181,9 +179,7 @@ enum adaps_status ad_import_unsqueeze(struct ad_node *node, struct adaps_error *
     size_t count;
     bool given;
     unsigned mask;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < 13 ? 1 : 2, err);
-    if (status == ADAPS_OK)
-        status = read_list(node, "axes", 13, &axes, &count, &given, err);
+    enum adaps_status status = read_axes(node, &axes, &count, &given, err);
     if (status != ADAPS_OK)
         return status;
     if (!given)
