@@ -72,6 +72,12 @@ bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op);
 bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out);
 int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out);
 
+/* --- lower_finish.c --- */
+
+/* The graph's arrays, of what its outputs need and its inputs, renumbered in the order in which
+ * they were made; its name, metadata and digests of weights. False with the error filled. */
+bool ad_lower_finish(struct ad_lowering *l);
+
 /* --- lower_pieces.c: false with the error filled --- */
 
 bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op);
