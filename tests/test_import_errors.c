@@ -48,6 +48,7 @@ static const struct {
     {"Split", "x,i4", "axis=1", "4 lengths for 1 outputs", 13},
     {"Split", "x,one", "axis=1", "parts of 1 elements of 2", 13},
     {"Where", "v4,x,x", NULL, "input 0 (condition), 'v4', is not of an integer type", 13},
+    {"Where", "i4,x", NULL, "input 2 is missing", 13},
     {"Where", "i4,i4,x", NULL, "operands 'i4' and 'y' differ in type", 13},
     {"Greater", "x,i4", NULL, "input 1 (operand), 'i4', is not of a float type", 13},
     {"And", "x,x", NULL, "input 0, 'x', is computed at run time", 13},

@@ -230,7 +230,7 @@ static enum adaps_status select_computed(struct ad_node *node, struct adaps_erro
 
 enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
 {
-    struct ad_onnx_tensor in[3], t = {0};
+    struct ad_onnx_tensor in[3] = {0}, t = {0};
     enum adaps_status status = ad_node_arity(node, 3, 3, err);
     if (status == ADAPS_OK && is_computed(node, 3))
         return select_computed(node, err);
