@@ -33,16 +33,11 @@ static bool is_plain(const struct ad_graph *graph, const struct ad_op *op)
            ad_op_is_bare(op);
 }
 
-/* Where the part of a concatenation's result begins that is input k: of which value, and at which
- * of its channels. */
-static struct ad_place part_of(const struct ad_graph *graph, const struct ad_op *op, int k,
-                               const struct ad_place *places)
+/* Where a concatenation's result begins: in which value, and at which of its channels. */
+static struct ad_place result_of(const struct ad_op *op, const struct ad_place *places)
 {
     const struct ad_place *out = &places[op->output];
-    struct ad_place part = {out->root >= 0 ? out->root : op->output, out->shift};
-    for (int i = 0; i < k; i++)
-        part.shift += graph->values[op->inputs[i]].box.c;
-    return part;
+    return (struct ad_place){out->root >= 0 ? out->root : op->output, out->shift};
 }
 
 /* The result of a concatenation whose inputs all lie in a row in one value already (a longer
@@ -71,9 +66,13 @@ void ad_concats_place(const struct ad_graph *graph, const bool *joins, const boo
             continue;
         if (places[op->output].root < 0 && movable[op->output])
             join(graph, op, places);
-        for (int k = 0; k < op->ninputs; k++)
-            if (movable[op->inputs[k]] && places[op->inputs[k]].root < 0)
-                places[op->inputs[k]] = part_of(graph, op, k, places);
+        struct ad_place part = result_of(op, places);
+        for (int k = 0; k < op->ninputs; k++) {
+            int in = op->inputs[k];
+            if (movable[in] && places[in].root < 0)
+                places[in] = part;
+            part.shift += graph->values[in].box.c;
+        }
     }
 }
 
@@ -91,11 +90,15 @@ enum adaps_status ad_concats_mark(struct ad_graph *graph, struct adaps_error *er
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         struct ad_op *op = &graph->ops[i];
         op->placed = 0;
-        for (int k = 0; k < op->ninputs && is_plain(graph, op); k++) {
-            struct ad_place part = part_of(graph, op, k, places);
+        if (!is_plain(graph, op))
+            continue;
+        struct ad_place part = result_of(op, places);
+        for (int k = 0; k < op->ninputs; k++) {
             const struct ad_place *in = &places[op->inputs[k]];
+            int64_t channels = graph->values[op->inputs[k]].box.c;
             if (in->root == part.root && in->shift == part.shift)
-                op->placed += graph->values[op->inputs[k]].box.c;
+                op->placed += channels;
+            part.shift += channels;
         }
     }
     ad_free(movable);
