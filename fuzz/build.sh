@@ -40,7 +40,8 @@ done
 
 for target in fuzz/fuzz_*.c; do
     name=$(basename "$target" .c)
-    $cc $flags $sanitize -fsanitize=fuzzer "$target" $objects $libs -o "$out/$name"
+    $cc $flags $sanitize -fsanitize=fuzzer "$target" fuzz/limit.c $objects $libs \
+        -Wl,--wrap=LLVMFuzzerTestOneInput -o "$out/$name"
 done
 $cc $flags $sanitize -Itests fuzz/make_corpus.c tests/model_builder.c $objects $libs \
     -o "$out/make_corpus"
