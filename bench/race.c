@@ -261,7 +261,8 @@ static double bytes_of(const struct ad_graph *graph, const struct ad_op *op)
     return elements * sizeof(float);
 }
 
-/* A layer's share of peak: of arithmetic, or of memory, whichever it is nearer to. */
+/* A layer's share of peak: of arithmetic, or of memory, whichever it is nearer to. What takes no time
+ * of its own, as an addition that is part of a convolution, has rates of 0. */
 static void print_layers(const struct race *race, FILE *tsv)
 {
     const struct ad_graph *graph = race->plan->graph;
@@ -279,8 +280,9 @@ static void print_layers(const struct race *race, FILE *tsv)
         const struct ad_op *op = &graph->ops[i];
         struct ad_shape shape = ad_shape_of(graph, op);
         char text[AD_SHAPE_TEXT];
-        double work = 2.0 * (double)ad_cost_macs(graph, op) / seconds[i];
-        double moved = bytes_of(graph, op) / seconds[i];
+        double per_second = seconds[i] > 0 ? 1 / seconds[i] : 0;
+        double work = 2.0 * (double)ad_cost_macs(graph, op) * per_second;
+        double moved = bytes_of(graph, op) * per_second;
         double share = 100 * fmax(work / flops, memory > 0 ? moved / memory : 0);
         macs += (double)ad_cost_macs(graph, op);
         ad_shape_format(&shape, text, sizeof text);
