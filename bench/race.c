@@ -261,8 +261,8 @@ static double bytes_of(const struct ad_graph *graph, const struct ad_op *op)
     return elements * sizeof(float);
 }
 
-/* A layer's share of peak: of arithmetic, or of memory, whichever it is nearer to. What takes no time
- * of its own, as an addition that is part of a convolution, has rates of 0. */
+/* A layer's share of peak: of arithmetic, or of memory, whichever it is nearer to. What takes no
+ * time of its own, as an addition that is part of a convolution, has rates of 0. */
 static void print_layers(const struct race *race, FILE *tsv)
 {
     const struct ad_graph *graph = race->plan->graph;
