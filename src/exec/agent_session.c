@@ -245,7 +245,7 @@ static void start_run(struct ad_agent *agent)
 static bool inputs_fit(const struct ad_worker *worker, size_t bytes)
 {
     return bytes == worker->inputs.bytes ||
-           (bytes == worker->inputs.bytes / sizeof(float) && ad_levels_all(worker->plan->graph));
+           (worker->pictures && bytes == worker->inputs.bytes / sizeof(float));
 }
 
 static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *message,

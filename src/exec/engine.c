@@ -26,7 +26,7 @@ struct ad_engine {
     struct ad_actions actions;
     struct ad_span_list *spans; /* by step; none for COMPUTE */
     struct ad_encode_room room; /* for messages that are not of float32; empty: there are none */
-    struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
+    struct ad_levels levels[2]; /* ad_levels_of_inputs() */
     int64_t *times;             /* start and end, by step */
     float *arena;
     size_t arena_bytes, weight_bytes;
@@ -156,28 +156,18 @@ static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *er
 /* Room for messages that are not of float32, and the levels. */
 static enum adaps_status prepare_encodings(struct ad_engine *e, struct adaps_error *err)
 {
-    const struct ad_graph *graph = e->plan->graph;
     size_t largest = 0;
     unsigned encodings = 0;
-    enum adaps_status status = ADAPS_OK;
-    for (int i = 0; i < graph->ninputs && ad_levels_all(graph) && status == ADAPS_OK; i++) {
-        int channels = (int)graph->values[graph->inputs[i]].box.c;
-        status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
-    }
-    for (int i = 0; i < e->program->nsteps && status == ADAPS_OK; i++) {
+    ad_levels_of_inputs(e->plan->graph, e->levels);
+    for (int i = 0; i < e->program->nsteps; i++) {
         const struct ad_step *step = &e->program->steps[i];
         if (step->kind == AD_STEP_COMPUTE || step->encoding == AD_ENCODING_F32)
             continue;
         size_t bytes = ad_spans_bytes(&e->spans[i]);
-        int channels = (int)graph->values[step->value].box.c;
         largest = bytes > largest ? bytes : largest;
         encodings |= AD_ENCODING_BIT(step->encoding);
-        if (step->encoding == AD_ENCODING_LEVELS)
-            status = ad_levels_init(&e->levels[channels > 1], graph, channels, err);
     }
-    if (status != ADAPS_OK || largest == 0)
-        return status;
-    return ad_encode_room_init(&e->room, encodings, largest, err);
+    return largest > 0 ? ad_encode_room_init(&e->room, encodings, largest, err) : ADAPS_OK;
 }
 
 static enum adaps_status build(struct ad_engine *e, const struct ad_engine_options *options,

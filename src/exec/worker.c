@@ -1,6 +1,7 @@
 #include "exec/worker.h"
 #include "base/clock.h"
 #include "exec/machine.h"
+#include "ir/levels.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -106,6 +107,7 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
                             worker->plan->cluster.ndevices, job->device);
     worker->device = job->device;
     const struct ad_graph *graph = worker->plan->graph;
+    worker->pictures = ad_levels_all(graph);
     int nslices = worker->plan->slices[job->device].count;
     worker->mappings = ad_calloc((size_t)nslices, sizeof *worker->mappings);
     if (!worker->mappings)

@@ -32,7 +32,7 @@ struct ad_job {
     uint32_t inference;
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
     bool trace;          /* RUN: keep what ad_worker_times() tells */
-    bool pictures;       /* RUN: inputs are bytes (ad_levels_all()), not floats */
+    bool pictures;       /* RUN: inputs are bytes, not floats */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
     struct adaps_plan *tasks; /* PROFILE: the control thread's */
@@ -85,6 +85,7 @@ struct ad_worker {
     struct ad_mapping *mappings; /* of the engine's weights, as many as the device has slices */
     int nmappings;
     int device;
+    bool pictures;           /* ad_levels_all() of the plan: a RUN may bring bytes */
     struct ad_digest loaded; /* digest of plan, when there is an engine */
 };
 

@@ -61,12 +61,30 @@ bool ad_levels_fit(const struct ad_graph *graph, int value)
            (v->box.c == 1 || v->box.c == 3);
 }
 
+int ad_levels_of_inputs(const struct ad_graph *graph, struct ad_levels out[2])
+{
+    int count = 0;
+    for (int i = 0; i < graph->ninputs; i++) {
+        if (!ad_levels_fit(graph, graph->inputs[i]))
+            continue;
+        int channels = (int)graph->values[graph->inputs[i]].box.c;
+        if (ad_levels_init(&out[channels > 1], graph, channels, NULL) != ADAPS_OK)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+bool ad_levels_any(const struct ad_graph *graph)
+{
+    struct ad_levels levels[2];
+    return ad_levels_of_inputs(graph, levels) > 0;
+}
+
 bool ad_levels_all(const struct ad_graph *graph)
 {
-    for (int i = 0; i < graph->ninputs; i++)
-        if (!ad_levels_fit(graph, graph->inputs[i]))
-            return false;
-    return ad_levels_any(graph);
+    struct ad_levels levels[2];
+    return graph->ninputs > 0 && ad_levels_of_inputs(graph, levels) == graph->ninputs;
 }
 
 /* Four of a channel's floats; not 0: one of them is no level. */
@@ -105,19 +123,4 @@ bool ad_levels_encode(const struct ad_levels *levels, const float *data, size_t 
             bytes[i] = ad_levels_find(level, scale, data[i], &equal);
     }
     return good;
-}
-
-bool ad_levels_any(const struct ad_graph *graph)
-{
-    struct ad_levels levels;
-    bool any = false;
-    for (int i = 0; i < graph->ninputs; i++) {
-        if (!ad_levels_fit(graph, graph->inputs[i]))
-            continue;
-        int channels = (int)graph->values[graph->inputs[i]].box.c;
-        if (ad_levels_init(&levels, graph, channels, NULL) != ADAPS_OK)
-            return false;
-        any = true;
-    }
-    return any;
 }

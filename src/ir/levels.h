@@ -23,6 +23,10 @@ bool ad_levels_any(const struct ad_graph *graph);
 /* Whether all inputs are, and the metadata are good: a RUN may bring them as bytes. */
 bool ad_levels_all(const struct ad_graph *graph);
 
+/* The levels of the inputs that may be pictures: of those of 1 channel, and of 3. Returns how many
+ * inputs that are; 0, with `out` undefined, when the metadata are bad. */
+int ad_levels_of_inputs(const struct ad_graph *graph, struct ad_levels out[2]);
+
 /* The levels of a picture of 1 or 3 channels. ADAPS_EINPUT when the metadata are no numbers, not as
  * many as channels (or one), or std is not positive. */
 AD_MUST_CHECK enum adaps_status ad_levels_init(struct ad_levels *out, const struct ad_graph *graph,

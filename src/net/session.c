@@ -217,19 +217,6 @@ static enum adaps_status meet(struct ad_session *session, const struct ad_digest
     return status;
 }
 
-/* Whether inputs may be pictures, and of which floats these are made. */
-static enum adaps_status find_levels(struct ad_session *session, struct adaps_error *err)
-{
-    const struct ad_graph *graph = session->plan->graph;
-    enum adaps_status status = ADAPS_OK;
-    session->pictures = ad_levels_all(graph);
-    for (int i = 0; i < graph->ninputs && session->pictures && status == ADAPS_OK; i++) {
-        int channels = (int)graph->values[graph->inputs[i]].box.c;
-        status = ad_levels_init(&session->levels[channels > 1], graph, channels, err);
-    }
-    return status;
-}
-
 enum adaps_status ad_session_open(const struct adaps_plan *plan,
                                   const struct ad_session_options *options, struct ad_session **out,
                                   struct adaps_error *err)
@@ -242,6 +229,8 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         return ad_error_memory(err, "session", sizeof *session);
     session->plan = plan;
     session->source = -1;
+    session->pictures = plan->graph->ninputs > 0 &&
+                        ad_levels_of_inputs(plan->graph, session->levels) == plan->graph->ninputs;
     session->deadline_ns = ad_deadline_ns(options->deadline_s);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status == ADAPS_OK && sodium_init() < 0)
@@ -252,8 +241,6 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     if (status == ADAPS_OK)
         status = end_bytes(plan, plan->graph->outputs, plan->graph->noutputs, "outputs",
                            &session->output_bytes, err);
-    if (status == ADAPS_OK)
-        status = find_levels(session, err);
     if (status == ADAPS_OK)
         status = ad_plan_pack(plan, &bytes, &size, err);
     if (status == ADAPS_OK && !(session->context = zmq_ctx_new()))

@@ -42,7 +42,7 @@ struct ad_session {
     bool broken;                               /* can only be closed */
     size_t input_bytes, output_bytes;
     bool pictures;              /* all inputs may be: then they travel as bytes */
-    struct ad_levels levels[2]; /* of inputs of 1 and of 3 channels */
+    struct ad_levels levels[2]; /* ad_levels_of_inputs() */
 };
 
 /* --- traces (trace.c) --- */
