@@ -165,17 +165,15 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
 static void feed(struct ad_worker *worker)
 {
     const struct ad_graph *graph = worker->plan->graph;
-    const float *from = worker->inputs.data;
-    const uint8_t *bytes = (const uint8_t *)from;
-    for (int i = 0; i < graph->ninputs && from; i++) {
+    const float *data = worker->inputs.data;
+    int64_t offset = 0;
+    for (int i = 0; i < graph->ninputs && data; i++) {
         const struct ad_box *box = &graph->values[graph->inputs[i]].box;
-        int64_t count = box->n * box->h * box->w * box->c;
         if (worker->job.pictures)
-            ad_engine_feed_bytes(worker->engine, i, bytes);
+            ad_engine_feed_bytes(worker->engine, i, (const uint8_t *)data + offset);
         else
-            ad_engine_feed(worker->engine, i, from);
-        from += count;
-        bytes += count;
+            ad_engine_feed(worker->engine, i, data + offset);
+        offset += box->n * box->h * box->w * box->c;
     }
 }
 

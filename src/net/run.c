@@ -44,16 +44,16 @@ static enum adaps_status put_inputs(const struct ad_session *session,
                                     const struct ad_tensor *inputs, zmq_msg_t *raw,
                                     struct adaps_error *err)
 {
-    size_t size = session->input_bytes / sizeof(float);
-    for (bool bytes = session->pictures;; bytes = false) {
-        if (zmq_msg_init_size(raw, bytes ? size : session->input_bytes) != 0)
-            return ad_error_memory(err, "inputs", session->input_bytes);
-        if (!bytes)
-            break;
+    if (session->pictures) {
+        size_t size = session->input_bytes / sizeof(float);
+        if (zmq_msg_init_size(raw, size) != 0)
+            return ad_error_memory(err, "inputs", size);
         if (put_bytes(session, inputs, zmq_msg_data(raw)))
             return ADAPS_OK;
         zmq_msg_close(raw);
     }
+    if (zmq_msg_init_size(raw, session->input_bytes) != 0)
+        return ad_error_memory(err, "inputs", session->input_bytes);
     uint8_t *to = zmq_msg_data(raw);
     for (int i = 0; i < session->plan->graph->ninputs; i++) {
         memcpy(to, inputs[i].data, inputs[i].count * sizeof(float));
