@@ -145,6 +145,15 @@ static void transpose(struct mb *mb, const char *in, const char *out, const int6
 #define TO_LAST MB_DIMS(0, 2, 3, 1)
 #define TO_FIRST MB_DIMS(0, 3, 1, 2)
 
+/* Transposed where the model has channels last, else as it is. */
+static void turn(struct mb *mb, bool last, const char *in, const char *out, const int64_t *perm)
+{
+    if (last)
+        transpose(mb, in, out, perm);
+    else
+        mb_node(mb, "Identity", in, out);
+}
+
 /* The same matrix with its rows as columns. */
 static void transposed_weights(struct mb *mb, const char *name, const int64_t *dims,
                                const float *from, int64_t rows, int64_t columns)
@@ -168,12 +177,11 @@ static void convnext_block(struct mb *mb, bool last)
     const float *w2 = floats(mb_floats(mb, "", MB_DIMS(8, 6), NULL));
     mb_weights(mb, "scale", last ? MB_DIMS(6) : MB_DIMS(6, 1, 1), NULL);
     mb_weights(mb, "shift", last ? MB_DIMS(8) : MB_DIMS(1, 8, 1, 1), NULL);
+    turn(mb, last, "x", "v", TO_LAST);
     if (last) {
-        transpose(mb, "x", "v", TO_LAST);
         mb_weights(mb, "w1", MB_DIMS(6, 8), w1);
         mb_weights(mb, "w2", MB_DIMS(8, 6), w2);
     } else {
-        mb_node(mb, "Identity", "x", "v");
         transposed_weights(mb, "w1", MB_DIMS(8, 6, 1, 1), w1, 6, 8);
         transposed_weights(mb, "w2", MB_DIMS(6, 8, 1, 1), w2, 8, 6);
     }
@@ -190,10 +198,7 @@ static void convnext_block(struct mb *mb, bool last)
     mb_node(mb, "Add", "h,shift", "shifted");
     mb_node(mb, "Relu", "shifted", "a");
     mb_node(mb, last ? "MatMul" : "Conv", "a,w2", "o");
-    if (last)
-        transpose(mb, "o", "p", TO_FIRST);
-    else
-        mb_node(mb, "Identity", "o", "p");
+    turn(mb, last, "o", "p", TO_FIRST);
     mb_node(mb, "Add", "x,p", "y");
     mb_output(mb, "y");
 }
@@ -241,22 +246,13 @@ static void tensorflow(struct mb *mb, bool last)
     mb_shape(mb, "from", MB_DIMS(1));
     mb_shape(mb, "axis", last ? MB_DIMS(3) : MB_DIMS(1));
     mb_node(mb, "Identity", "x", "x1");
-    if (last)
-        transpose(mb, "x1", "v", TO_LAST);
-    else
-        mb_node(mb, "Identity", "x1", "v");
+    turn(mb, last, "x1", "v", TO_LAST);
     mb_node(mb, "Sub", "v,mean", "centred");
     mb_node(mb, "Mul", "centred,half", "scaled");
     mb_node(mb, "Pad", "scaled,pads", "padded");
-    if (last)
-        transpose(mb, "padded", "map", TO_FIRST);
-    else
-        mb_node(mb, "Identity", "padded", "map");
+    turn(mb, last, "padded", "map", TO_FIRST);
     mb_node(mb, "Conv", "map,w", "c");
-    if (last)
-        transpose(mb, "c", "d", TO_LAST);
-    else
-        mb_node(mb, "Identity", "c", "d");
+    turn(mb, last, "c", "d", TO_LAST);
     mb_node(mb, "Sigmoid", "d", "e");
     mb_ints(mb, mb_node(mb, "ReduceMean", "e", "pooled"), "axes",
             last ? MB_DIMS(1, 2) : MB_DIMS(2, 3));
@@ -264,10 +260,7 @@ static void tensorflow(struct mb *mb, bool last)
     mb_node(mb, "Slice", "gated,from,ends,axis", "some");
     mb_int(mb, mb_node(mb, "Concat", "some,gated", "both"), "axis", last ? 3 : 1);
     mb_int(mb, mb_node(mb, "Softmax", "both", "soft"), "axis", last ? -1 : 1);
-    if (last)
-        transpose(mb, "soft", "y", TO_FIRST);
-    else
-        mb_node(mb, "Identity", "soft", "y");
+    turn(mb, last, "soft", "y", TO_FIRST);
     mb_output(mb, "y");
 }
 
