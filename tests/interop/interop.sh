@@ -8,8 +8,8 @@
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
 # digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all); --quick: small networks, in less than
 # five minutes; --every: the rest of torchvision's classification and segmentation networks, for half an
-# hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some failed, 2 usage, 77 a Python module
-# that is needed is not installed.
+# hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some
+# failed, 2 usage, 77 a Python module that is needed is not installed.
 # $PYTHON: the interpreter (/usr/bin/python3). Needs about 1.2 GB under $TMPDIR for VGG's file and
 # plan; every case's files are deleted before the next one starts.
 set -u

@@ -7,8 +7,8 @@ and those of zoo_modules.py and small_nets.py.
 
 --list prints the cases, one a line: NAME-opsetN[-bn]; with --quick those of small networks, with --every
 the classification and segmentation networks of torchvision that no other case has. A case writes
-DIR/m.onnx, DIR/in.npy and DIR/expected.npy. "-bn": batch normalisation stays as nodes of its own; otherwise the exporter folds
-it. Nothing is downloaded. Needs Debian's python3-torch and python3-torchvision.
+DIR/m.onnx, DIR/in.npy and DIR/expected.npy. "-bn": batch normalisation stays as nodes of its own;
+otherwise the exporter folds it. Nothing is downloaded. Needs Debian's python3-torch and python3-torchvision.
 """
 import argparse
 import math
