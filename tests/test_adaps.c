@@ -1,5 +1,6 @@
 /* The paper's problem: windows, equations, search = DP = enumeration, certificates, Table 6; the
  * strategies adaps and exhaustive. */
+#include "run_suite.h"
 #include "search_fixture.h"
 #include "search/layout.h"
 #include "search/paper_model.h"
@@ -478,9 +479,5 @@ int main(void)
     tcase_add_test(c, no_memory);
     tcase_add_loop_test(c, strategy_adaps, 0, 2);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

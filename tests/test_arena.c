@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "exec/memory.h"
+#include "run_suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 #define SLACK 16
 
@@ -132,9 +132,5 @@ int main(void)
     tcase_add_test(tc, test_tightest_gap);
     tcase_add_test(tc, test_too_large);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

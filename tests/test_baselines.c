@@ -2,13 +2,13 @@
  * device alone; EdgeFlow's linear programme against enumeration. */
 #include "exec/engine.h"
 #include "fusion/fused.h"
+#include "run_suite.h"
 #include "search/edgeflow.h"
 #include "search_fixture.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct ad_region task_region(const struct ad_schedule *s, int op, int device)
@@ -598,9 +598,5 @@ int main(void)
     tcase_add_test(c, programme_weighs_links);
     tcase_add_loop_test(c, edgeflow_on_any_links, 0, 14);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* blocks: sub-blocks and cuts on known shapes, and their definitions on random graphs. */
 #include "blocks/blocks.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static struct ad_graph *finish(struct ad_builder *b)
@@ -325,9 +325,5 @@ int main(void)
     tcase_add_test(tests, test_uses);
     tcase_add_test(tests, test_memory);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "cost/board.h"
 #include "cost/cluster.h"
 #include "base/file.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -334,9 +335,5 @@ int main(void)
     tcase_add_test(c, shipped_files);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

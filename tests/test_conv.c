@@ -4,6 +4,7 @@
 #include "exec/conv.h"
 #include "exec/depthwise.h"
 #include "exec/wide.h"
+#include "run_suite.h"
 #include "sanitized.h"
 
 #include <check.h>
@@ -412,9 +413,5 @@ int main(void)
     tcase_add_test(tc, depthwise);
     tcase_add_test(tc, widths);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? 1 : 0;
+    return run_suite(suite);
 }

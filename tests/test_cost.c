@@ -1,9 +1,9 @@
 /* Time and memory traffic of operators, against numbers worked out by hand. */
 #include "cost/cost.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 
 static struct ad_graph *graph;
 
@@ -126,9 +126,5 @@ int main(void)
     tcase_add_test(c, work);
     tcase_add_test(c, seconds);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

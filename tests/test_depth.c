@@ -4,10 +4,10 @@
 #include "exec/engine.h"
 #include "ir/weight.h"
 #include "plan_fixture.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CASES 40
@@ -357,9 +357,5 @@ int main(void)
     tcase_add_test(tc, weights_once);
     tcase_add_test(tc, refusals);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

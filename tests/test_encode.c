@@ -4,11 +4,11 @@
 #include "exec/encode.h"
 #include "exec/engine_priv.h"
 #include "exec/half.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -299,9 +299,5 @@ int main(void)
     tcase_add_test(tc, test_zfp_edges);
     tcase_add_test(tc, test_zfp_hostile);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

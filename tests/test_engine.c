@@ -3,6 +3,7 @@
 #include "fusion/fused.h"
 #include "random_graph.h"
 #include "reference.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <malloc.h>
@@ -891,9 +892,5 @@ int main(void)
     tcase_add_loop_test(interface, test_parts_share_weights, 0, 2);
     suite_add_tcase(suite, answers);
     suite_add_tcase(suite, interface);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

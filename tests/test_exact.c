@@ -9,6 +9,7 @@
  * orders of enum ad_order. Strategy adaps has overlaps that no layout has, and competes with auto's
  * layout at the end when latency is the objective. */
 #include "dp_oracle.h"
+#include "run_suite.h"
 #include "search/bound.h"
 #include "search/exhaustive.h"
 #include "search/strategies.h"
@@ -654,9 +655,5 @@ int main(void)
     tcase_add_test(c, large_is_refused);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -8,6 +8,7 @@
 #include "net/frame.h"
 #include "net/wire.h"
 #include "plan_fixture.h"
+#include "run_suite.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -15,7 +16,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -408,9 +408,5 @@ int main(void)
     tcase_add_test(fast, garbage_on_the_ports);
     suite_add_tcase(suite, slow);
     suite_add_tcase(suite, fast);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include "net/frame.h"
 #include "net/keys.h"
 #include "net/wire.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -464,9 +465,5 @@ int main(void)
     tcase_add_test(keys, allow_files);
     suite_add_tcase(suite, frames);
     suite_add_tcase(suite, keys);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

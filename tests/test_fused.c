@@ -2,9 +2,9 @@
 #include "fusion/fused.h"
 #include "naive_reads.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define GRAPHS 600
@@ -246,9 +246,5 @@ int main(void)
     tcase_add_test(tests, test_shortcut);
     tcase_add_test(tests, test_generator);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,6 +1,7 @@
 /* ir/import: activations by name and as exporters spell them out, run-time Sub and Div, and
  * space-to-depth as an operator and as a chain of reshapes and transposes. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -764,9 +765,5 @@ int main(void)
     tcase_add_test(tc, space_to_depth_by_three_transposes);
     tcase_add_loop_test(tc, other_rearrangements, 0, 4);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* ir/import: windows, folding, fusion and constants, against numbers computed here. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- convolution --- */
@@ -748,9 +748,5 @@ int main(void)
     tcase_add_test(tc, unknown_dimensions);
     tcase_add_test(tc, outputs_of_every_kind);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

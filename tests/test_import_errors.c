@@ -1,6 +1,7 @@
 /* ir/import and ir/verify: what is refused, by which words, and that nothing else happens to
  * damaged models or without memory. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -434,9 +435,5 @@ int main(void)
     tcase_add_test(tc, damaged_models);
     tcase_add_test(tc, verify_sees_each_change);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

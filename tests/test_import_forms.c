@@ -1,9 +1,9 @@
 /* ir/import: forms that some exporters write, element by element against what they mean. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CHANNELS 3
@@ -280,9 +280,5 @@ int main(void)
     tcase_add_test(tc, axes_of_a_resize);
     tcase_add_test(tc, normalised_volume);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,8 +1,8 @@
 /* ir/import: matrix products of every shape, and maps whose channels come last. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- MatMul --- */
@@ -320,9 +320,5 @@ int main(void)
     tcase_add_test(tc, nothing_is_left_of_transposes);
     tcase_add_test(tc, pictures_with_channels_last);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,10 +1,10 @@
 /* ir/import: products, elementwise operators and what moves elements: the right numbers in the
  * right places, with no more moving than needed. */
 #include "import_checks.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- products --- */
@@ -393,9 +393,5 @@ int main(void)
     tcase_add_test(tc, mean_of_a_feature_map);
     tcase_add_test(tc, global_max);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -4,10 +4,10 @@
 #include "base/rng.h"
 #include "exec/engine_priv.h"
 #include "exec/pixels.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define H 9
@@ -740,9 +740,5 @@ int main(void)
     tcase_add_test(tc, test_throttle);
     tcase_add_test(tc, test_throttle_off);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -3,6 +3,7 @@
  */
 #include "base/file.h"
 #include "plan/plan.h"
+#include "run_suite.h"
 #include "search/bound.h"
 #include "search/compare.h"
 #include "search_fixture.h"
@@ -369,9 +370,5 @@ int main(void)
     tcase_add_test(c, bound_is_close);
     tcase_add_test(c, comparison_tells_who_cannot);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "model_builder.h"
 #include "onnx/model.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -473,9 +474,5 @@ int main(void)
     tcase_add_test(tc, save_and_load);
     tcase_add_test(tc, attributes);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

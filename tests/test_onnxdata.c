@@ -5,6 +5,7 @@
 #include "onnxdata.h"
 #include "plan_fixture.h"
 #include "reference.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -170,9 +171,5 @@ int main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, every_known_operator, 0, 2);
     suite_add_tcase(suite, tc);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

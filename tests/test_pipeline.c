@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "model_builder.h"
 #include "pipeline.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -248,9 +249,5 @@ int main(void)
     tcase_add_test(c, symbolic_dimensions);
     tcase_add_test(c, refuses_another_model);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "plan/plan.pb-c.h"
 #include "plan_fixture.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -723,9 +724,5 @@ int main(void)
     tcase_add_test(c, allocations_fail);
     tcase_add_test(c, make_fails_cleanly);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -5,10 +5,10 @@
 #include "exec/profile.h"
 #include "net/session_priv.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -497,9 +497,5 @@ int main(void)
     tcase_add_test(c, links);
     tcase_add_test(c, busy_and_gone);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -2,10 +2,10 @@
 #include "fusion/fused.h"
 #include "naive_reads.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SIDE 6 /* of the bitmaps of the algebra tests */
@@ -813,9 +813,5 @@ int main(void)
     tcase_add_test(operators, test_padding_only);
     suite_add_tcase(suite, algebra);
     suite_add_tcase(suite, operators);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

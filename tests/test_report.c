@@ -4,6 +4,7 @@
 #include "report/report.h"
 #include "report/simulation.h"
 #include "report/text.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <ctype.h>
@@ -666,9 +667,5 @@ int main(void)
     tcase_add_test(c, step_lines);
     tcase_add_test(c, writing_fails);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

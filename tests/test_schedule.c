@@ -1,11 +1,11 @@
 /* Lowering, clocks and the verifier. */
 #include "fusion/fused.h"
 #include "random_graph.h"
+#include "run_suite.h"
 #include "schedule/schedule.h"
 
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a test is about; tear_down() frees it. */
@@ -836,9 +836,5 @@ int main(void)
     tcase_add_loop_test(c, random_damage, 0, 10);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,11 +1,11 @@
 /* Strategies: all valid, auto never behind, the same every time, memory limits hard. */
+#include "run_suite.h"
 #include "search/layout.h"
 #include "search_fixture.h"
 
 #include <check.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static void random_problem_of(struct problem *p, uint64_t seed, int ops, int max_hw)
@@ -638,9 +638,5 @@ int main(void)
     tcase_add_test(c, dense_layer_is_spread);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

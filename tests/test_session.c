@@ -7,6 +7,7 @@
 #include "net/remote.h"
 #include "plan_fixture.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -577,9 +578,5 @@ int main(void)
     tcase_add_test(own, keys);
     suite_add_tcase(suite, four);
     suite_add_tcase(suite, own);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

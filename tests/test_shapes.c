@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cost/cost.h"
 #include "random_graph.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -347,9 +348,5 @@ int main(void)
     tcase_add_test(c, same_devices);
     tcase_add_test(c, copies_share);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

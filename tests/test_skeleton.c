@@ -3,6 +3,7 @@
 #include "base/protobuf.h"
 #include "model_builder.h"
 #include "onnx/skeleton.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -423,9 +424,5 @@ int main(void)
     tcase_add_test(tcase, hostile_lengths);
     tcase_add_test(tcase, damaged_anywhere);
     suite_add_tcase(suite, tcase);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }

@@ -2,10 +2,10 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/stats.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 START_TEST(medians)
 {
@@ -74,9 +74,5 @@ int main(void)
     tcase_add_test(c, degenerate);
     tcase_add_test(c, coverage);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

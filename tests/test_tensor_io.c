@@ -5,6 +5,7 @@
 #include "cli/image.h"
 #include "cli/npy.h"
 #include "cli/tensor_io.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
@@ -564,13 +565,10 @@ int main(void)
     tcase_add_loop_test(tests, damaged_files, 0, 6);
     tcase_add_test(tests, no_memory);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    int status = run_suite(suite);
     char command[64];
     snprintf(command, sizeof command, "rm -rf '%s'", folder);
     if (system(command) != 0)
-        failed++;
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+        status = EXIT_FAILURE;
+    return status;
 }

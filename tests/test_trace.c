@@ -5,6 +5,7 @@
 #include "plan_fixture.h"
 #include "report/predict.h"
 #include "report/report.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -447,9 +448,5 @@ int main(void)
     tcase_add_test(alone, the_step_that_errs);
     suite_add_tcase(suite, agents);
     suite_add_tcase(suite, alone);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -1,9 +1,9 @@
 /* Rates, times and sizes as people write them. */
 #include "base/units.h"
+#include "run_suite.h"
 
 #include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 struct number {
     const char *text;
@@ -120,9 +120,5 @@ int main(void)
     tcase_add_test(c, plain_numbers);
     tcase_add_test(c, formats);
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include "ir/weight.h"
 #include "model_builder.h"
 #include "plan_fixture.h"
+#include "run_suite.h"
 #include "sanitized.h"
 
 #include <check.h>
@@ -394,9 +395,5 @@ int main(void)
     tcase_add_test(memory, large_weights);
     suite_add_tcase(suite, numbers);
     suite_add_tcase(suite, memory);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(suite);
 }
