@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "ir/levels.h"
 #include "exec/engine.h"
+#include "ir/levels.h"
 #include "plan_fixture.h"
 #include "random_graph.h"
 

@@ -156,10 +156,10 @@ START_TEST(same_plan_every_time)
 }
 END_TEST
 
-/* A few ops of the layout changed at random, within what the terrain allows. */
 static const enum ad_encoding any_lossy[] = {AD_ENCODING_F32, AD_ENCODING_F32, AD_ENCODING_F16,
                                              AD_ENCODING_ZFP};
 
+/* A few ops of the layout changed at random, within what the terrain allows. */
 static void scramble(const struct ad_terrain *t, struct ad_layout *layout, struct ad_rng *rng)
 {
     uint32_t nops = (uint32_t)layout->nops, n = (uint32_t)layout->ndevices;

@@ -5,9 +5,10 @@
 
 MODEL.onnx: what `zoo NAME -o MODEL.onnx` wrote. The file must pass onnx.checker, its inferred
 output shape must be the declared one, and its weights must fit the module NAME (torchvision's, or
-one of zoo_modules.py and torch_nets.py) one for one. Writes DIR/in.npy (seeded, normal) and DIR/expected.npy, the answer of that module with these
-weights, and prints the parameters and the sizes of the activations. Exits with a message when
-something does not fit. Needs Debian's python3-torch, python3-torchvision and python3-onnx.
+one of zoo_modules.py and torch_nets.py) one for one. Writes DIR/in.npy (seeded, normal) and
+DIR/expected.npy, the answer of that module with these weights, and prints the parameters and the
+sizes of the activations. Exits with a message when something does not fit. Needs Debian's
+python3-torch, python3-torchvision and python3-onnx.
 """
 import argparse
 import os
