@@ -4,6 +4,7 @@
 #include "race.h"
 #include "base/mem.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ enum adaps_status race_rival_start(struct race_rival *rival, const char *name, c
     rival->answer = ad_asprintf("%s/%s.raw", folder, name);
     if (!rival->answer)
         return ad_error_memory(err, "rival", strlen(folder));
-    if (pipe(to) != 0 || pipe(from) != 0)
+    if (pipe2(to, O_CLOEXEC) != 0 || pipe2(from, O_CLOEXEC) != 0)
         return ad_error_set(err, ADAPS_EINTERNAL, "no pipe");
     rival->pid = fork();
     if (rival->pid == 0) {

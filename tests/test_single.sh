@@ -48,6 +48,9 @@ says out "^ *zeros *1.000 *0.500 " "with its times"
 check "and the ratio to them" awk -F '\t' '
     $3 == "adaps" { ours = $4 } $3 == "zeros" { found = NF == 11 && $6 >= $7 && $6 <= $8 && $6 > 0 }
     END { exit !(found && ours > 0) }' engines
+status 1 "two of them, each ended by the end of its input" timeout 60 "$race" -r 2 -s engines lenet5.onnx \
+    "zeros=sh rival zeros" "nothing=sh rival zeros"
+check "a line for each" awk -F '\t' '$3 == "zeros" || $3 == "nothing" { n++ } END { exit n != 2 }' engines
 status 0 "an answer that is too short" "$race" -r 2 lenet5.onnx "few=sh rival few"
 says err "without few: the answer has not 10 elements" "is left out"
 status 0 "one that cannot" "$race" -r 2 lenet5.onnx "none=echo no such engine; exit 1"
