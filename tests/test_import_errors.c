@@ -55,6 +55,7 @@ static const struct {
     {"And", "x,x", NULL, "input 0, 'x', is computed at run time", 13},
     {"LpNormalization", "x", "p=3", "p 3: 1 and 2 are supported", 13},
     {"Resize", "x,,v3", "axes=2,3", "3 scales or sizes for 2 axes", 18},
+    {"Resize", "x,,v3", "axes=1,3,-1", "axis 3 is named twice", 18},
     {"Range", "i1,i1,zeros", NULL, "are not three numbers", 13},
     {"Less", "i4,v4", NULL, "its operands differ in type", 13},
     {"Expand", "x,i4", NULL, "the shape does not fit its input", 13},

@@ -390,9 +390,13 @@ static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draf
         all_scales[i] = 1;
         all_sizes[i] = in->dims[i];
     }
+    unsigned named = 0;
     for (size_t i = 0; i < naxes && status == ADAPS_OK; i++) {
         int at = 0;
         status = ad_node_axis(node, axes[i], in->rank, &at, err);
+        if (status == ADAPS_OK && (named >> at & 1))
+            return ad_node_fail(node, err, "axis %d is named twice", at);
+        named |= 1u << at;
         if (*scales)
             all_scales[at] = (*scales)[i];
         else
