@@ -88,16 +88,15 @@ static enum adaps_status add_addend(struct ad_node *node, struct ad_draft_op *op
         return take_bias(node, op, beta, err);
     enum adaps_status status = ADAPS_OK;
     if (c->constant) {
-        const struct ad_onnx_tensor *t, *f;
+        const struct ad_onnx_tensor *t;
         status = ad_node_floats(node, 2, "addend", &t, err);
         struct ad_onnx_tensor scaled;
         if (status == ADAPS_OK)
             status = ad_fold_tensor(node, c->rank, c->dims, true, &scaled, err);
         if (status != ADAPS_OK)
             return status;
-        f = t;
-        for (size_t i = 0; i < f->count; i++)
-            scaled.f[i] = beta * f->f[i];
+        for (size_t i = 0; i < t->count; i++)
+            scaled.f[i] = beta * t->f[i];
         status = ad_draft_constant(node, &scaled, &value, err);
     } else {
         status = scale_addend(node, beta, &value, err);
