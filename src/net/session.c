@@ -229,8 +229,8 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         return ad_error_memory(err, "session", sizeof *session);
     session->plan = plan;
     session->source = -1;
-    session->pictures = plan->graph->ninputs > 0 &&
-                        ad_levels_of_inputs(plan->graph, session->levels) == plan->graph->ninputs;
+    session->pictures = ad_levels_all(plan->graph);
+    ad_levels_of_inputs(plan->graph, session->levels);
     session->deadline_ns = ad_deadline_ns(options->deadline_s);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status == ADAPS_OK && sodium_init() < 0)
