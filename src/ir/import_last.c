@@ -11,7 +11,7 @@
 const int32_t ad_channels_last[AD_MAX_RANK] = {0, 2, 3, 1};
 const int32_t ad_channels_first[AD_MAX_RANK] = {0, 3, 1, 2};
 
-/* Where each dim of a value with channels first is in one with channels last, and back. */
+/* Dims in another order: to[i] = from[perm[i]]. */
 static void permute(const int64_t *from, const int32_t *perm, int64_t *to)
 {
     for (int i = 0; i < 4; i++)
@@ -78,7 +78,7 @@ static bool can_turn(const struct ad_draft *d, const struct ad_draft_op *op)
     return false;
 }
 
-/* Input k can be had with channels first. */
+/* Whether the value can be had with channels first. */
 static bool can_be_first(const struct ad_draft *d, int v)
 {
     return d->values[v].rank == 4 || (d->values[v].constant && d->values[v].rank < 4);
