@@ -2,7 +2,7 @@
  * device waits for is told by the agents themselves, so the controller's own way to them, and
  * copying what is sent, are no part of it:
  *
- *   wait(small there, small back) = 2 latencies
+ *   wait(small there, small back) + sending it = 2 latencies
  *   wait(large there, small back) = that + large / bandwidth there
  *   wait(large there, large back) = that + large / bandwidth back + copying it there
  *
@@ -174,8 +174,11 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     double extra_there = fmax(there[WAIT] - small[WAIT], 1e-9);
     double extra_back = fmax(both[WAIT] - there[WAIT] - copy_b, extra_there / 10);
     double row_there = more / fmax(extra_there, extra_back / 10), row_back = more / extra_back;
-    /* A ping of one row takes a little of the bandwidths, too. */
-    double latency = (small[WAIT] - AD_PING_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
+    /* A ping of one row takes a little of the bandwidths, too. What sending takes counts: where
+     * threads of communication and computing share a core, the message has left by the end of it.
+     */
+    double ping_s = small[WAIT] + fmax(small[SEND_A], 0);
+    double latency = (ping_s - AD_PING_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
     out->there = (struct ad_link){row_there, fmax(latency, 1e-7)};
     out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
     out->copy[0] = more / fmax(there[SEND_A] - small[SEND_A], 1e-9);
