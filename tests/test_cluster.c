@@ -63,6 +63,7 @@ START_TEST(everything_given)
                           "address = tcp://127.0.0.1:5570\nconv = 10\nconstant = 7us\n"
                           "memory_bandwidth = 2GB/s\n"
                           "message = 20us\nmessage_bandwidth = 500MB/s\n"
+                          "feed = 1500\nfetch = 2e3\n"
                           "f16_encode = 3GB/s\nf16_decode = 4GB/s\n"
                           "[b-2.x]\n"
                           "source = yes\nkey = " GOOD_KEY "\naddress: ipc:///tmp/s\n"
@@ -86,6 +87,9 @@ START_TEST(everything_given)
     ck_assert_double_eq_tol(c.devices[0].table.message_s, 2e-5, 1e-15);
     ck_assert_double_eq(c.devices[0].table.message_bw, 5e8);
     ck_assert(c.devices[2].table.message_s == 0 && c.devices[2].table.message_bw == 0);
+    ck_assert_double_eq(c.devices[0].table.feed_rate, 1.5e9);
+    ck_assert_double_eq(c.devices[0].table.fetch_rate, 2e9);
+    ck_assert(c.devices[2].table.feed_rate == 0 && c.devices[2].table.fetch_rate == 0);
     ck_assert_double_eq(c.devices[0].table.encoding.encode[AD_ENCODING_F16], 3e9);
     ck_assert_double_eq(c.devices[0].table.encoding.decode[AD_ENCODING_F16], 4e9);
     ck_assert(c.devices[2].table.encoding.encode[AD_ENCODING_F16] == 0);
@@ -161,6 +165,8 @@ static const struct {
     {"[a]\nmemory_bandwidth = 5\n", "[a] memory_bandwidth = 5: a rate"},
     {"[a]\nmessage = 2s\n", "[a] message = 2s: a time up to 1s"},
     {"[a]\nmessage_bandwidth = 5\n", "[a] message_bandwidth = 5: a rate"},
+    {"[a]\nfeed = 0\n", "[a] feed = 0: a number of Melements/s"},
+    {"[a]\nfetch = 5us\n", "[a] fetch = 5us: a number of Melements/s"},
     {"[a b]\n", ":1: [a b]: neither [link]"},
     {"[]\n", ":1: []: neither"},
     {"[" SIXTY "1234]\n", "neither [link]"},

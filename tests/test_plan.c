@@ -40,7 +40,7 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\4\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\5\0\0\0", 12);
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -148,6 +148,8 @@ START_TEST(shapes_are_kept)
     plan->cluster.devices[plan->cluster.source].table.tile = 6;
     plan->cluster.devices[plan->cluster.source].table.message_s = 2e-5;
     plan->cluster.devices[plan->cluster.source].table.message_bw = 7e8;
+    plan->cluster.devices[plan->cluster.source].table.feed_rate = 3e8;
+    plan->cluster.devices[plan->cluster.source].table.fetch_rate = 4e8;
     plan->cluster.devices[plan->cluster.source].table.encoding.decode[AD_ENCODING_F16] = 5e9;
     struct bytes first = pack(plan);
     struct adaps_plan *loaded = load(first);
@@ -159,6 +161,7 @@ START_TEST(shapes_are_kept)
     const struct ad_cost_table *table = &single->cluster.devices[0].table;
     ck_assert_int_eq(table->tile, 6);
     ck_assert(table->message_s == 2e-5 && table->message_bw == 7e8);
+    ck_assert(table->feed_rate == 3e8 && table->fetch_rate == 4e8);
     ck_assert(table->encoding.decode[AD_ENCODING_F16] == 5e9);
     ck_assert(table->encoding.encode[AD_ENCODING_F16] == 0);
     ck_assert_uint_eq(ad_shapes_count(table->shapes), 2);
@@ -198,7 +201,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777220");
+    check_refused(b, "plan format 16777221");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");
@@ -318,6 +321,8 @@ static void lie_rate(message *m) { m->cluster->devices[2]->table->rate[0] = -1; 
 static void lie_no_table(message *m) { m->cluster->devices[2]->table = NULL; }
 static void lie_message(message *m) { m->cluster->devices[2]->table->message_s = -1; }
 static void lie_message_bw(message *m) { m->cluster->devices[2]->table->message_bw = NAN; }
+static void lie_feed(message *m) { m->cluster->devices[2]->table->feed_rate = -1; }
+static void lie_fetch(message *m) { m->cluster->devices[2]->table->fetch_rate = INFINITY; }
 
 /* Device 2 gets one measured encoding. */
 static void tell_encoding(message *m, uint32_t encoding, double encode, double decode)
@@ -428,6 +433,8 @@ static const struct {
     {lie_no_table, "device 2: a cost table of 0 rates"},
     {lie_message, "device 2: messages of -1 s"},
     {lie_message_bw, "device 2: messages of 0 s and nan"},
+    {lie_feed, "device 2: inputs of -1 and outputs of 0 elements/s"},
+    {lie_fetch, "device 2: inputs of 0 and outputs of inf elements/s"},
     {lie_encoding, "device 2: encoding 77 at"},
     {lie_encode, "device 2: encoding 2 at -1 and 1e+09 bytes/s"},
     {lie_decode, "device 2: encoding 2 at 1e+09 and nan bytes/s"},

@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 
 #include <check.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -191,6 +192,27 @@ START_TEST(messages_take_processors)
     ck_assert_int_eq(f.s.busy_ns[1], 18000);
     ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
     ck_assert_int_eq(f.s.makespan_ns, 55952);
+}
+END_TEST
+
+/* Where the source puts its inputs in first and takes the outputs out at last, everything is later
+ * by the one, and done later by both. */
+START_TEST(ends_take_time)
+{
+    set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
+    build();
+    int64_t before = f.s.makespan_ns, start = f.s.programs[1].steps[1].start_ns;
+    double elements = (double)ad_region_elements(ad_region_whole(&f.graph->values[0]));
+    for (int d = 0; d < 2; d++) { /* the source's count */
+        f.c.devices[d].table.feed_rate = (d + 1) * elements / 3e-6;
+        f.c.devices[d].table.fetch_rate = (d + 1) * elements / 5e-6;
+    }
+    build();
+    ck_assert_int_eq(f.s.programs[0].steps[0].start_ns, 3000 + 640);
+    ck_assert_int_eq(f.s.programs[1].steps[1].start_ns, start + 3000);
+    ck_assert_int_eq(f.s.makespan_ns, before + 3000 + 5000);
+    ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
+    ck_assert_int_eq(f.s.makespan_ns, before + 3000 + 5000);
 }
 END_TEST
 
@@ -546,6 +568,8 @@ static void random_cluster(struct ad_rng *rng, struct ad_cluster *c, int n)
         c->devices[d].speed = 0.1 + ad_rng_below(rng, 30) / 10.0;
         c->devices[d].table.message_s = 1e-6 * ad_rng_below(rng, 20);
         c->devices[d].table.message_bw = 1e6 * ad_rng_below(rng, 1000);
+        c->devices[d].table.feed_rate = 1e5 * ad_rng_below(rng, 1000);
+        c->devices[d].table.fetch_rate = 1e5 * ad_rng_below(rng, 1000);
     }
     for (int i = 0; i < n * n; i++)
         c->links[i] =
@@ -568,7 +592,8 @@ static struct ad_graph *random_graph(uint64_t seed)
     return graph;
 }
 
-static void check_totals(const struct ad_graph *graph, const struct ad_schedule *s)
+static void check_totals(const struct ad_graph *graph, const struct ad_cluster *c,
+                         const struct ad_schedule *s)
 {
     int64_t bytes = 0, messages = 0, last = 0;
     for (int d = 0; d < s->ndevices; d++) {
@@ -592,7 +617,8 @@ static void check_totals(const struct ad_graph *graph, const struct ad_schedule 
     }
     ck_assert_int_eq(bytes, s->bytes);
     ck_assert_int_eq(messages, s->messages);
-    ck_assert_int_le(s->makespan_ns, last);
+    double fetch_ns = ad_cost_fetch_seconds(graph, &c->devices[c->source]) * 1e9;
+    ck_assert_int_le(s->makespan_ns, last + llround(fetch_ns));
 }
 
 START_TEST(random_schedules)
@@ -608,7 +634,7 @@ START_TEST(random_schedules)
                               : ad_rng_below(&rng, 2) ? AD_ENCODING_F16
                                                       : AD_ENCODING_ZFP;
         build();
-        check_totals(f.graph, &f.s);
+        check_totals(f.graph, &f.c, &f.s);
         int64_t makespan = f.s.makespan_ns;
         ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &f.s, NULL), ADAPS_OK);
         ck_assert_int_eq(makespan, f.s.makespan_ns);
@@ -819,6 +845,7 @@ int main(void)
     tcase_add_checked_fixture(c, NULL, tear_down);
     tcase_add_test(c, clocks_of_a_chain);
     tcase_add_test(c, messages_take_processors);
+    tcase_add_test(c, ends_take_time);
     tcase_add_test(c, encodings_take_time);
     tcase_add_test(c, early_rows_leave_first);
     tcase_add_test(c, chunks_leave_one_by_one);

@@ -26,6 +26,8 @@ static void random_problem_of(struct problem *p, uint64_t seed, int ops, int max
     for (int d = 0; d < n; d++) {
         p->cluster.devices[d].table.message_s = seed % 3 == 1 ? 1e-5 * d : 0;
         p->cluster.devices[d].table.message_bw = seed % 3 == 1 ? 1e8 / (d + 1) : 0;
+        p->cluster.devices[d].table.feed_rate = seed % 5 == 2 ? 1e8 / (d + 1) : 0;
+        p->cluster.devices[d].table.fetch_rate = seed % 5 == 2 ? 1e7 * (d + 1) : 0;
     }
     for (int d = 0; d < n; d++)
         p->cluster.devices[d].speed = slow * (1 + ad_rng_below(&rng, 20)) / 10;

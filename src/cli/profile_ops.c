@@ -151,6 +151,26 @@ static int chunk_end(const struct ad_graph *graph, int first,
     return i;
 }
 
+static double elements_of(const struct ad_graph *graph, const int *values, int n)
+{
+    double elements = 0;
+    for (int i = 0; i < n; i++) {
+        struct ad_box box = graph->values[values[i]].box;
+        elements += (double)box.n * (double)box.h * (double)box.w * (double)box.c;
+    }
+    return elements;
+}
+
+static void note_ends(const struct ad_graph *graph, const int *values, int n, double seconds,
+                      bool sample, struct ad_timed_ends *ends)
+{
+    if (ends->sample && !sample)
+        *ends = (struct ad_timed_ends){0};
+    ends->elements += elements_of(graph, values, n);
+    ends->seconds += seconds;
+    ends->sample = sample;
+}
+
 enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph *graph,
                                    double budget_s, struct ad_profile_device *device,
                                    struct ad_timed_model *model, struct adaps_error *err)
@@ -172,6 +192,10 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
             model->feed_s = times.feed_s;
             model->fetch_s = times.fetch_s;
             model->passes = times.passes;
+            note_ends(graph, graph->inputs, graph->ninputs, times.feed_s, device->sampling,
+                      &device->inputs);
+            note_ends(graph, graph->outputs, graph->noutputs, times.fetch_s, device->sampling,
+                      &device->outputs);
         }
         first = end;
     }
@@ -382,6 +406,10 @@ enum adaps_status ad_profile_table(struct ad_profile_device *device, struct adap
             table->rate[class] = units[class] / seconds[class];
     if (bytes > 0)
         table->memory_bw = bytes / copying;
+    if (device->inputs.seconds > 0)
+        table->feed_rate = device->inputs.elements / device->inputs.seconds;
+    if (device->outputs.seconds > 0)
+        table->fetch_rate = device->outputs.elements / device->outputs.seconds;
     table->encoding = device->encoding;
     snprintf(table->source, sizeof table->source,
              "measured %.20s by adaps profile, %.50s, %d thread%s", device->when,

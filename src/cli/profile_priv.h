@@ -27,6 +27,12 @@ struct ad_timed_shape {
     int npoints;
 };
 
+/* Network inputs put into the engine, or outputs taken out. */
+struct ad_timed_ends {
+    double seconds, elements;
+    bool sample; /* as of points */
+};
+
 /* A network, timed: what a pass takes, and how far passes differ. */
 struct ad_timed_model {
     const char *name;
@@ -40,6 +46,7 @@ struct ad_profile_device {
     int threads; /* that the operators were timed with */
     struct ad_timed_shape *shapes;
     size_t count, room;
+    struct ad_timed_ends inputs, outputs;
     struct ad_timed_model *models;
     int nmodels;
     bool sampling;                     /* the samples are being timed */

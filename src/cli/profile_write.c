@@ -67,6 +67,10 @@ static void write_table(const struct ad_profile_device *p, FILE *out)
             origin);
     fprintf(out, "memory_bandwidth  = %.4gGB/s ; %s\n", table->memory_bw / 1e9,
             p->copy_bw > 0 ? "measured: copying messages" : origin);
+    if (table->feed_rate > 0)
+        fprintf(out, "feed              = %.5g ; %s\n", table->feed_rate / 1e6, origin);
+    if (table->fetch_rate > 0)
+        fprintf(out, "fetch             = %.5g ; %s\n", table->fetch_rate / 1e6, origin);
     if (table->message_s > 0)
         fprintf(out, "message           = %s ; %s\n",
                 time_text(table->message_s, text, sizeof text),

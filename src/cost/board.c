@@ -60,6 +60,17 @@ static enum adaps_status read_time(const struct ad_ini *ini, const struct ad_ini
     return ADAPS_OK;
 }
 
+/* Millions of elements per second. */
+static enum adaps_status read_elements(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                       double *out, struct adaps_error *err)
+{
+    double rate;
+    if (!ad_parse_double(entry->value, 1e-6, 1e9, &rate))
+        return ad_ini_refuse(ini, entry, err, "a number of Melements/s in [1e-6, 1e9] is wanted");
+    *out = rate * 1e6;
+    return ADAPS_OK;
+}
+
 static enum adaps_status read_bandwidth(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                                         double *out, struct adaps_error *err)
 {
@@ -125,6 +136,14 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
     }
     if (strcmp(entry->key, "message_bandwidth") == 0) {
         *status = read_bandwidth(ini, entry, &table->message_bw, err);
+        return true;
+    }
+    if (strcmp(entry->key, "feed") == 0) {
+        *status = read_elements(ini, entry, &table->feed_rate, err);
+        return true;
+    }
+    if (strcmp(entry->key, "fetch") == 0) {
+        *status = read_elements(ini, entry, &table->fetch_rate, err);
         return true;
     }
     double *rate = encoding_rate(&table->encoding, entry->key);

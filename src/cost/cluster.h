@@ -29,6 +29,9 @@ struct ad_cost_table {
      * while it travels: system and interrupts, at the cost of what is computed then. */
     double message_s;
     double message_bw; /* and that per byte: bytes/s; 0: nothing */
+    /* Network inputs put into the engine's buffers at the source (the network's order of elements
+     * or a picture's bytes become the engine's), outputs taken out: elements/s; 0: no time. */
+    double feed_rate, fetch_rate;
     struct ad_encoding_rates encoding;
     int threads; /* of a board's file: that the rates are of; 0: those of whatever device has it */
     int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */

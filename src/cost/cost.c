@@ -117,6 +117,29 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
            memcmp(x->rate, y->rate, sizeof x->rate) == 0;
 }
 
+static double ends_seconds(const struct ad_graph *graph, const int *values, int n, double rate,
+                           double speed)
+{
+    double elements = 0;
+    for (int i = 0; i < n; i++) {
+        const struct ad_box *box = &graph->values[values[i]].box;
+        elements += (double)box->n * (double)box->h * (double)box->w * (double)box->c;
+    }
+    return rate > 0 ? elements / (rate * speed) : 0;
+}
+
+double ad_cost_feed_seconds(const struct ad_graph *graph, const struct ad_device *source)
+{
+    return ends_seconds(graph, graph->inputs, graph->ninputs, source->table.feed_rate,
+                        source->speed);
+}
+
+double ad_cost_fetch_seconds(const struct ad_graph *graph, const struct ad_device *source)
+{
+    return ends_seconds(graph, graph->outputs, graph->noutputs, source->table.fetch_rate,
+                        source->speed);
+}
+
 double ad_cost_encode_seconds(const struct ad_device *device, enum ad_encoding encoding,
                               bool decode, int64_t bytes)
 {

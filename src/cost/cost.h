@@ -34,6 +34,11 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
  * that copy nothing. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
+/* What the source takes to put all network inputs in before its first step, and to take the outputs
+ * out behind its last. */
+double ad_cost_feed_seconds(const struct ad_graph *graph, const struct ad_device *source);
+double ad_cost_fetch_seconds(const struct ad_graph *graph, const struct ad_device *source);
+
 /* Encoding, or decoding, so many bytes of float32. */
 double ad_cost_encode_seconds(const struct ad_device *device, enum ad_encoding encoding,
                               bool decode, int64_t bytes);

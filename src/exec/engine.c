@@ -303,13 +303,17 @@ void ad_engine_feed(struct ad_engine *e, int input, const float *data)
         return;
     }
     struct ad_elementwise copy = ad_elementwise_from_nchw(&v, data);
+    ad_throttle_begin(&e->throttle);
     ad_elementwise_run(&copy, e->pool);
+    ad_throttle_end(&e->throttle);
 }
 
 void ad_engine_feed_bytes(struct ad_engine *e, int input, const uint8_t *bytes)
 {
     struct ad_view v = whole_view(e, e->plan->graph->inputs[input]);
+    ad_throttle_begin(&e->throttle);
     ad_pixels_spread(&e->levels[v.c > 1], bytes, &v);
+    ad_throttle_end(&e->throttle);
 }
 
 void ad_engine_fetch(struct ad_engine *e, int output, float *data)
@@ -321,7 +325,9 @@ void ad_engine_fetch(struct ad_engine *e, int output, float *data)
         return;
     }
     struct ad_elementwise copy = ad_elementwise_to_nchw(data, &v);
+    ad_throttle_begin(&e->throttle);
     ad_elementwise_run(&copy, e->pool);
+    ad_throttle_end(&e->throttle);
 }
 
 /* --- steps --- */

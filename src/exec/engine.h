@@ -46,7 +46,8 @@ struct ad_engine_options {
                            next are: 0 = half of what a thread has of the
                            L2 cache, measured. Changes no bit */
     double speed;       /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
-                           time / wall time of the compute steps is this fraction (FACTS) */
+                           time / wall time of the compute steps, and of putting inputs in and
+                           taking outputs out, is this fraction */
 };
 
 struct ad_engine;
@@ -63,7 +64,7 @@ void ad_engine_free(struct ad_engine *engine);
 /* Only the source device is fed and read. Tensors are in ONNX order (NCHW); input i of
  * graph->inputs. The counts must be the value's. Called before step 0 / after the last step. */
 void ad_engine_feed(struct ad_engine *engine, int input, const float *data);
-/* The same from the bytes of a picture. Requires ad_levels_all() of the graph. */
+/* The same from a picture's bytes, in that order. Requires ad_levels_all() of the graph. */
 void ad_engine_feed_bytes(struct ad_engine *engine, int input, const uint8_t *bytes);
 void ad_engine_fetch(struct ad_engine *engine, int output, float *data);
 

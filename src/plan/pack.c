@@ -260,6 +260,8 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     m->table->memory_bw = device->table.memory_bw;
     m->table->message_s = device->table.message_s;
     m->table->message_bw = device->table.message_bw;
+    m->table->feed_rate = device->table.feed_rate;
+    m->table->fetch_rate = device->table.fetch_rate;
     m->table->source = (char *)device->table.source;
     m->table->tile = device->table.tile;
     return pack_encodings(arena, &device->table.encoding, m->table) &&

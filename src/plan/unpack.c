@@ -65,6 +65,10 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
           m->message_bw >= 0))
         return ad_error_set(err, ADAPS_EINPUT, "messages of %g s and %g bytes/s", m->message_s,
                             m->message_bw);
+    if (!(isfinite(m->feed_rate) && m->feed_rate >= 0 && isfinite(m->fetch_rate) &&
+          m->fetch_rate >= 0))
+        return ad_error_set(err, ADAPS_EINPUT, "inputs of %g and outputs of %g elements/s",
+                            m->feed_rate, m->fetch_rate);
     if (m->tile < 0 || m->tile > 64)
         return ad_error_set(err, ADAPS_EINPUT, "a tile of %" PRId32 " pixels", m->tile);
     table->tile = m->tile;
@@ -72,6 +76,8 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
     table->memory_bw = m->memory_bw;
     table->message_s = m->message_s;
     table->message_bw = m->message_bw;
+    table->feed_rate = m->feed_rate;
+    table->fetch_rate = m->fetch_rate;
     enum adaps_status status = unpack_encodings(m, &table->encoding, err);
     if (status != ADAPS_OK)
         return status;

@@ -34,6 +34,19 @@ static void print_bound(const struct adaps_plan *plan, FILE *out)
                 ad_format_ns((double)plan->lower_bound_ns, time, sizeof time));
 }
 
+/* What of the latency is neither computing nor messages, where the source's table knows it. */
+static void print_ends(const struct adaps_plan *plan, FILE *out)
+{
+    const struct ad_device *source = &plan->cluster.devices[plan->cluster.source];
+    double feed_s = ad_cost_feed_seconds(plan->graph, source);
+    double fetch_s = ad_cost_fetch_seconds(plan->graph, source);
+    char feed[32], fetch[32];
+    if (feed_s + fetch_s > 0)
+        fprintf(out, "  of that at the ends  %s to put inputs in, %s to take outputs out\n",
+                ad_format_ns(feed_s * 1e9, feed, sizeof feed),
+                ad_format_ns(fetch_s * 1e9, fetch, sizeof fetch));
+}
+
 /* 10^14.2; small spaces in full. */
 static void print_search(const struct adaps_plan *plan, FILE *out)
 {
@@ -78,6 +91,7 @@ static void print_head(const struct adaps_plan *plan, const struct ad_figures *f
             ad_text_clean(plan->strategy, strategy, sizeof strategy));
     fprintf(out, "  predicted latency    %s\n",
             ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
+    print_ends(plan, out);
     print_bound(plan, out);
     print_single(plan, out);
     fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",

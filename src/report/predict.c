@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Quantities: the latency, then of each device these, then its steps. */
-enum { LATENCY, DEVICES };
+/* Quantities: the latency and its ends, then of each device these, then its steps. */
+enum { LATENCY, FEED, FETCH, DEVICES };
 enum { BUSY, END, PER_DEVICE };
 
 /* One number, predicted and measured. */
@@ -36,7 +36,7 @@ struct step_pair {
 };
 
 struct findings {
-    struct pair latency;
+    struct pair latency, feed, fetch; /* of these, inputs put in and outputs taken out */
     struct device_pairs devices[AD_MAX_DEVICES];
     struct link_pairs *links;
     size_t nlinks;
@@ -94,6 +94,15 @@ static void add_device(struct ad_predict *p, const struct ad_trace *trace, int d
         p->uncertainty_ns = device->uncertainty_ns;
 }
 
+/* What the source does before its first step and behind its last. */
+static void add_ends(struct ad_predict *p, const struct ad_device_trace *source)
+{
+    bool steps = source->nsteps > 0;
+    set(p, FEED, steps ? (double)(source->steps[0].start_ns - source->begin_ns) : NAN);
+    set(p, FETCH,
+        steps ? (double)(source->end_ns - source->steps[source->nsteps - 1].end_ns) : NAN);
+}
+
 enum adaps_status ad_predict_add(struct ad_predict *p, const struct ad_trace *trace,
                                  struct adaps_error *err)
 {
@@ -104,6 +113,7 @@ enum adaps_status ad_predict_add(struct ad_predict *p, const struct ad_trace *tr
         status = ad_messages_measure(&messages, p->plan, trace, err);
     if (status == ADAPS_OK) {
         set(p, LATENCY, (double)(source->end_ns - source->begin_ns));
+        add_ends(p, source);
         for (int d = 0; d < trace->ndevices; d++)
             add_device(p, trace, d);
         for (size_t i = 0; i < messages.count; i++) {
@@ -131,6 +141,16 @@ static double measured(struct ad_predict *p, size_t quantity)
             values[known++] = value;
         }
     return ad_stats_median(values, known);
+}
+
+static void find_ends(struct ad_predict *p, struct findings *out)
+{
+    const struct ad_device *source = &p->plan->cluster.devices[p->plan->cluster.source];
+    out->latency = (struct pair){(double)p->plan->schedule.makespan_ns, measured(p, LATENCY)};
+    out->feed =
+        (struct pair){ad_cost_feed_seconds(p->plan->graph, source) * 1e9, measured(p, FEED)};
+    out->fetch =
+        (struct pair){ad_cost_fetch_seconds(p->plan->graph, source) * 1e9, measured(p, FETCH)};
 }
 
 static void find_devices(struct ad_predict *p, struct findings *out)
@@ -235,7 +255,7 @@ static enum adaps_status find(struct ad_predict *p, struct findings *out, struct
     if (status == ADAPS_OK && !(out->links && out->steps))
         status = ad_error_memory(err, "findings", steps);
     if (status == ADAPS_OK) {
-        out->latency = (struct pair){(double)p->plan->schedule.makespan_ns, measured(p, LATENCY)};
+        find_ends(p, out);
         find_devices(p, out);
         find_links(p, &messages, out);
         find_steps(p, out);
@@ -332,6 +352,15 @@ static void print_worst(const struct ad_predict *p, const struct step_pair *wors
             ad_format_ns(worst->time.measured, b, sizeof b));
 }
 
+static void print_end(const char *what, struct pair pair, FILE *out)
+{
+    char a[32], b[32];
+    if (!isnan(pair.measured))
+        fprintf(out, "%s: predicted %s, measured %s\n", what,
+                ad_format_ns(pair.predicted, a, sizeof a),
+                ad_format_ns(pair.measured, b, sizeof b));
+}
+
 enum adaps_status ad_report_predict(struct ad_predict *p, FILE *out, struct adaps_error *err)
 {
     struct findings f;
@@ -344,7 +373,10 @@ enum adaps_status ad_report_predict(struct ad_predict *p, FILE *out, struct adap
             ad_format_ns(f.latency.measured, b, sizeof b));
     if (f.latency.measured > 0)
         fprintf(out, ", error %+.1f %%", error_percent(f.latency));
-    fputs("\n\n", out);
+    fputc('\n', out);
+    print_end("inputs put in", f.feed, out);
+    print_end("outputs taken out", f.fetch, out);
+    fputc('\n', out);
     status = print_devices(p, &f, out, err);
     if (status == ADAPS_OK && f.nlinks > 0) {
         fputc('\n', out);
@@ -421,11 +453,12 @@ enum adaps_status ad_report_predict_json(struct ad_predict *p, FILE *out, struct
     enum adaps_status status = find(p, &f, err);
     if (status != ADAPS_OK)
         return status;
-    json_t *root =
-        json_pack("{so sI so so so so so}", "strategy", ad_report_json_text(p->plan->strategy),
-                  "inferences", (json_int_t)p->runs, "latency", pair_json(f.latency),
-                  "clock_uncertainty_ms", ad_report_json_ms(p->uncertainty_ns), "devices",
-                  devices_json(p, &f), "links", links_json(p, &f), "steps", steps_json(p, &f));
+    json_t *root = json_pack("{so sI so so so so so so so}", "strategy",
+                             ad_report_json_text(p->plan->strategy), "inferences",
+                             (json_int_t)p->runs, "latency", pair_json(f.latency), "feed",
+                             pair_json(f.feed), "fetch", pair_json(f.fetch), "clock_uncertainty_ms",
+                             ad_report_json_ms(p->uncertainty_ns), "devices", devices_json(p, &f),
+                             "links", links_json(p, &f), "steps", steps_json(p, &f));
     forget(&f);
     return ad_report_json_print(root, out, err);
 }
@@ -450,6 +483,8 @@ enum adaps_status ad_report_predict_tsv(struct ad_predict *p, FILE *out, struct 
         return status;
     fputs("kind\tname\tstep\tpredicted_ms\tmeasured_ms\terror_percent\n", out);
     tsv_line(out, "latency", p->plan->strategy, "-", f.latency);
+    tsv_line(out, "feed", "-", "-", f.feed);
+    tsv_line(out, "fetch", "-", "-", f.fetch);
     for (int d = 0; d < p->plan->cluster.ndevices; d++) {
         char name[64];
         if (p->plan->schedule.programs[d].nsteps == 0)

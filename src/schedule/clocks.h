@@ -32,6 +32,7 @@ struct ad_clocks {
     size_t ntimes;         /* a power of two */
     int class[AD_MAX_DEVICES];
     int64_t *latency; /* [from * ndevices + to], ns */
+    int64_t feed_ns, fetch_ns; /* inputs put in at the source, outputs taken out */
     int64_t *arrival; /* by tag */
     size_t room;
 };

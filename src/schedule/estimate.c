@@ -97,7 +97,7 @@ static void feed(struct ad_lowering *l)
     for (size_t t = 0; t < l->inputs->sends.count; t++) {
         const struct ad_transfer *m = &l->inputs->sends.list[t];
         struct ad_moment *fed = &e->fed[m->to];
-        int64_t there = deliver(l, m, 0);
+        int64_t there = deliver(l, m, l->clocks->feed_ns);
         fed->done = fed->edge = fed->done > 0 && fed->done < there ? fed->done : there;
         fed->come = later(fed->come, there);
     }
@@ -108,6 +108,7 @@ int64_t ad_lowering_estimate(struct ad_lowering *l)
     struct ad_estimate *e = &l->estimate;
     int64_t end = 0;
     memset(e->clock, 0, sizeof e->clock);
+    e->clock[l->cluster->source] = l->clocks->feed_ns;
     memset(e->up, 0, sizeof e->up);
     memset(e->down, 0, sizeof e->down);
     feed(l);
@@ -125,5 +126,5 @@ int64_t ad_lowering_estimate(struct ad_lowering *l)
             end = m->to == l->cluster->source ? later(end, there) : end;
         }
     }
-    return later(end, e->clock[l->cluster->source]);
+    return ad_clocks_plus(later(end, e->clock[l->cluster->source]), l->clocks->fetch_ns);
 }

@@ -112,6 +112,7 @@ bool ad_lowering_prepare_order(struct ad_lowering *l)
     if (!make_room(o, l->ndevices, npieces, l->all.count))
         return false;
     memset(o->clock, 0, sizeof o->clock);
+    o->clock[l->cluster->source] = l->clocks->feed_ns;
     memset(o->up, 0, sizeof o->up);
     memset(o->down, 0, sizeof o->down);
     memset(o->rest, 0, sizeof o->rest);

@@ -173,7 +173,8 @@ int64_t ad_scorer_estimate(struct ad_scorer *scorer);
  * (within .75 to 1.12 of that): a measure of its time that is the same everywhere. */
 int64_t ad_scorer_work(const struct ad_scorer *scorer);
 
-/* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order), and
+/* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order; the
+ * source's begins when it has put the inputs in, and the outputs are taken out behind its end), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
  * a message starts when its SEND step is reached and its clocks are free, and arrives
  * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth and its

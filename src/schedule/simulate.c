@@ -233,6 +233,8 @@ bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *graph,
         ad_clocks_fini(out);
         return false;
     }
+    out->feed_ns = ad_clocks_ns(ad_cost_feed_seconds(graph, &cluster->devices[cluster->source]));
+    out->fetch_ns = ad_clocks_ns(ad_cost_fetch_seconds(graph, &cluster->devices[cluster->source]));
     for (size_t i = 0; i < n * n; i++)
         out->latency[i] = ad_clocks_ns(cluster->links[i].latency);
     for (size_t i = 0; out->times && i < out->ntimes; i++)
@@ -265,8 +267,9 @@ enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluste
     m.arrival = clocks->arrival;
     memset(m.arrival, -1, (ntags + 1) * sizeof *m.arrival);
     memset(busy_ns, 0, (size_t)cluster->ndevices * sizeof *busy_ns);
+    m.clock[cluster->source] = clocks->feed_ns;
     enum adaps_status status = run(&m, err);
-    *makespan_ns = m.over ? INT64_MAX : m.clock[cluster->source];
+    *makespan_ns = m.over ? INT64_MAX : ad_clocks_plus(m.clock[cluster->source], clocks->fetch_ns);
     return status;
 }
 

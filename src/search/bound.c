@@ -535,8 +535,13 @@ enum adaps_status ad_search_bound(const struct ad_search_problem *problem, int64
     /* Messages are rounded, too: at most a few per value and device. */
     linked -= 2e-9 * w.n * graph->nvalues;
     seconds = fmax(seconds, linked);
+    /* The source puts inputs in before anybody has them, and takes outputs out at the end. */
+    const struct ad_device *source = &problem->cluster->devices[problem->cluster->source];
+    if (!starts_freely(graph))
+        seconds += fmin(ad_cost_feed_seconds(graph, source), AD_BOUND_MOST_SECONDS);
+    seconds += fmin(ad_cost_fetch_seconds(graph, source), AD_BOUND_MOST_SECONDS);
     /* The clocks round every task and message to whole ns. */
-    double rounded = floor(seconds * 1e9 * (1 - 1e-8)) - 0.5 * graph->nops - 2.0 * w.n - 2;
+    double rounded = floor(seconds * 1e9 * (1 - 1e-8)) - 0.5 * graph->nops - 2.0 * w.n - 3;
     *ns = rounded > 0 ? (int64_t)rounded : 0;
 out:
     free_room(&w);
