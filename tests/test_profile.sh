@@ -28,6 +28,7 @@ check "date and conditions" grep -q '^; measured .* UTC in .*load' found.conf
 check "the emulated speed" grep -q '^; the agent emulates 0.3' found.conf
 check "the operators of the network" grep -q '^; denoise.onnx: ' found.conf
 check "links, both ways" grep -q '^latency_back' found.conf
+check "inputs and outputs" sh -c "grep -q '^feed .*; measured' found.conf && grep -q '^fetch .*; measured' found.conf"
 check "addresses are kept" test "$(grep -c '^address' found.conf)" = 2
 check "the table tells what it is worth" grep -q '^conv .*measured, .* within' found.conf
 
@@ -47,13 +48,15 @@ check "which the file says" grep -q '^conv .* ; as told' again.conf
 check "and links measured" grep -q '^latency .*; measured' again.conf
 status 0 "a plan with what was found" adaps plan -d found.conf -o found.plan "$src/models/denoise.onnx"
 status 0 "shown" adaps show found.plan
+says out "of that at the ends  .* to put inputs in, .* to take outputs out" "what the source does besides"
 status 0 "simulated" adaps simulate found.plan
 status 0 "every strategy" adaps plan -d found.conf --strategy all "$src/models/denoise.onnx"
 status 0 "verified" adaps verify found.plan
 says out "0 of" "the bits are the same"
 sed 's/^threads.*/threads = 3/' found.conf >three.conf
 status 0 "once more, as JSON, links as they were told" adaps profile -d three.conf --budget 1s \
-    --no-links --json
+    --no-links --at-once --json
+check "of both devices" test "$(grep -o '"emulated_speed"' out | wc -l)" = 2
 says out '"classes"' "with the classes"
 says out '"measured": *false' "the links were not measured"
 says out '"threads": *1,' "the threads that the agents have"

@@ -11,6 +11,7 @@
 
 #include <getopt.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -28,7 +29,8 @@ enum {
     OPTION_MODEL = 'm' + 256,
     OPTION_BUDGET = 'b' + 256,
     OPTION_NO_LINKS = 'n' + 256,
-    OPTION_LINKS_ONLY = 'o' + 256
+    OPTION_LINKS_ONLY = 'o' + 256,
+    OPTION_AT_ONCE = 'a' + 256
 };
 
 struct profile {
@@ -39,6 +41,7 @@ struct profile {
     struct ad_dim_bindings dims;
     double budget_s;
     bool ops, links; /* what is measured */
+    bool at_once;    /* all devices at the same time */
     struct ad_cluster cluster;
     struct ad_graph *graphs[MAX_MODELS];
     struct ad_profile_device devices[AD_MAX_DEVICES];
@@ -150,6 +153,45 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
     return status;
 }
 
+/* One device of several that are measured at the same time. */
+struct measuring {
+    struct profile *profile;
+    int device;
+    pthread_t thread;
+    bool started;
+    enum adaps_status status;
+    struct adaps_error err;
+};
+
+static void *measure_beside_others(void *self)
+{
+    struct measuring *m = self;
+    m->status = measure_device(m->profile, m->device, &m->err);
+    return NULL;
+}
+
+static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *err)
+{
+    size_t n = (size_t)p->cluster.ndevices;
+    struct measuring *all = ad_calloc(n, sizeof *all);
+    enum adaps_status status = all ? ADAPS_OK : ad_error_memory(err, "profile", n * sizeof *all);
+    for (size_t d = 0; d < n && status == ADAPS_OK; d++) {
+        all[d] = (struct measuring){.profile = p, .device = (int)d};
+        all[d].started = pthread_create(&all[d].thread, NULL, measure_beside_others, &all[d]) == 0;
+        if (!all[d].started)
+            status = ad_error_set(err, ADAPS_EINTERNAL, "cannot start a thread");
+    }
+    for (size_t d = 0; all && d < n && all[d].started; d++) {
+        pthread_join(all[d].thread, NULL);
+        if (status == ADAPS_OK && all[d].status != ADAPS_OK) {
+            status = all[d].status;
+            *err = all[d].err;
+        }
+    }
+    ad_free(all);
+    return status;
+}
+
 static void note_link(struct profile *p, int device, int end, const struct ad_link_times *times)
 {
     struct ad_profile_device *d = &p->devices[device];
@@ -195,7 +237,9 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
 static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = load_models(p, err);
-    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
+    if (status == ADAPS_OK && p->at_once)
+        status = measure_at_once(p, err);
+    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK && !p->at_once; d++)
         status = measure_device(p, d, err);
     if (p->links && status == ADAPS_OK)
         status = measure_links(p, err);
@@ -389,6 +433,9 @@ static int take_option(struct profile *p, int option, const char *argument)
     case OPTION_LINKS_ONLY:
         p->ops = false;
         return ADAPS_OK;
+    case OPTION_AT_ONCE:
+        p->at_once = true;
+        return ADAPS_OK;
     default:
         return ad_target_option(&ad_command_profile, option, argument, &p->options);
     }
@@ -419,6 +466,7 @@ static int run_profile(int argc, char **argv)
                                           {"budget", required_argument, NULL, OPTION_BUDGET},
                                           {"no-links", no_argument, NULL, OPTION_NO_LINKS},
                                           {"links-only", no_argument, NULL, OPTION_LINKS_ONLY},
+                                          {"at-once", no_argument, NULL, OPTION_AT_ONCE},
                                           {"key", required_argument, NULL, 'k' + 256},
                                           {"deadline", required_argument, NULL, 't' + 256},
                                           {"json", no_argument, NULL, 'j' + 256},
@@ -467,6 +515,7 @@ const struct ad_command ad_command_profile = {
                "  --budget TIME        measure each device for this long at most (default: 40s)\n"
                "  --no-links           leave the links as the devices file has them\n"
                "  --links-only         leave everything else as the devices file has it\n"
+               "  --at-once            measure all devices at the same time\n"
                "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
                "  --key FILE           this side's key pair (adaps-keygen(1))\n"
                "  --json               print what was measured as JSON\n",
