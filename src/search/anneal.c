@@ -19,6 +19,7 @@
 struct anneal {
     struct ad_eval *eval;
     struct ad_best *best;
+    const struct ad_starts *starts;
     struct ad_layout now, trial;
     struct ad_score score; /* of now */
     int64_t estimate;      /* likewise, or -1 */
@@ -75,7 +76,7 @@ static bool draw_trial(struct anneal *a)
 {
     for (int i = 0; i < IDLE_MOVES; i++) {
         ad_layout_copy(&a->now, &a->trial);
-        if (!ad_move(a->eval->terrain, &a->focus, &a->rng, &a->trial))
+        if (!ad_move(a->eval->terrain, &a->focus, a->starts, &a->rng, &a->trial))
             continue;
         ad_eval_assign(a->eval, &a->trial);
         if (!ad_assignment_same(&a->eval->scratch, &a->assignment))
@@ -155,11 +156,11 @@ static enum adaps_status try_parts(struct anneal *a)
     return status;
 }
 
-enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t seed,
-                            struct ad_budget budget)
+enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
+                            const struct ad_starts *starts, uint64_t seed, struct ad_budget budget)
 {
     const struct ad_search_problem *p = eval->terrain->problem;
-    struct anneal a = {.eval = eval, .best = best, .rng = {seed}};
+    struct anneal a = {.eval = eval, .best = best, .starts = starts, .rng = {seed}};
     int nops = p->graph->nops, n = p->cluster->ndevices;
     if (n == 1 || nops == 0)
         return ADAPS_OK;

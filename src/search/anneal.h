@@ -2,7 +2,7 @@
 #ifndef AD_SEARCH_ANNEAL_H
 #define AD_SEARCH_ANNEAL_H
 
-#include "search/eval.h"
+#include "search/starts.h"
 
 /* What an annealing may take, whichever is spent first. */
 struct ad_budget {
@@ -11,8 +11,10 @@ struct ad_budget {
 };
 
 /* Anneals from *best (which must be valid) until the budget is spent; what is better goes into
- * *best (and eval's bests). The same seed gives the same moves. Ends early when the time is up. */
-AD_MUST_CHECK enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best, uint64_t seed,
+ * *best (and eval's bests). starts: nullable; whose layouts it may take parts from (*best may be
+ * one of them). The same seed gives the same moves. Ends early when the time is up. */
+AD_MUST_CHECK enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
+                                          const struct ad_starts *starts, uint64_t seed,
                                           struct ad_budget budget);
 
 #endif

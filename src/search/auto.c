@@ -87,19 +87,30 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 }
 
 #define ROUNDS 3
+#define FAR 32    /* ahead: by one part in so many */
+#define LEAST 0.5 /* of what a search may take: is left to annealing, whatever its starts took */
+
+/* The part of a search's work that is left after so much. */
+static double left_after(const struct ad_eval *eval, int64_t work)
+{
+    struct ad_budget all = budget(eval, 1);
+    return fmax(LEAST, 1 - (double)work / (double)all.work);
+}
 
 /* Anneals all starts for a while, the better half of them for as long, and the best one of these,
- * which goes into *best when it is ahead. */
-static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, struct ad_best *best)
+ * which goes into *best when it is ahead. share: of the whole budget. */
+static enum adaps_status race(struct ad_eval *eval, struct ad_starts *starts, double share,
+                              struct ad_best *best)
 {
     const struct ad_terrain *t = eval->terrain;
     enum adaps_status status = ADAPS_OK;
     int left = starts->count;
     for (int round = 0; round < ROUNDS && left > 0 && status == ADAPS_OK; round++) {
-        double part = (round + 1 < ROUNDS ? 1 : 6) / 8.0 / left;
+        double part = share * (round + 1 < ROUNDS ? 1 : 6) / 8.0 / left;
+        bool mix = round > 0; /* at first all would become one */
         for (int i = 0; i < left && status == ADAPS_OK; i++)
             status =
-                ad_anneal(eval, &starts->best[i],
+                ad_anneal(eval, &starts->best[i], mix ? starts : NULL,
                           t->problem->seed + (uint64_t)(round * AD_STARTS + i), budget(eval, part));
         ad_starts_sort(starts);
         left = round + 2 < ROUNDS ? (left + 1) / 2 : 1;
@@ -124,10 +135,23 @@ static enum adaps_status offer_joined(struct ad_eval *eval, struct ad_starts *st
     return status;
 }
 
+/* Notes what the best start takes; where that is far ahead of the starts with more devices, few are
+ * worth more of the work. */
+static void weigh_starts(struct ad_eval *eval, struct ad_starts *starts)
+{
+    ad_starts_sort(starts);
+    if (starts->count == 0 || eval->terrain->problem->objective != AD_OBJECTIVE_LATENCY)
+        return;
+    eval->start_ns = starts->best[0].score.makespan_ns;
+    if (eval->start_ns < eval->rival_ns - eval->rival_ns / FAR)
+        eval->share *= 2;
+}
+
 /* All others, then the annealing of the best layouts in which devices share the work. */
 static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
                                     struct ad_best *shared, struct ad_starts *starts)
 {
+    int64_t work = ad_scorer_work(eval->scorer);
     eval->best_shared = shared;
     eval->starts = starts;
     enum adaps_status status = run_others(eval, best);
@@ -136,6 +160,7 @@ static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
     if (status == ADAPS_OK && shared->valid)
         ad_starts_offer(starts, OTHERS, &shared->layout, &shared->score);
     shared->valid = false;
+    weigh_starts(eval, starts);
     if (status == ADAPS_OK)
         status = ad_subset_search(eval, ad_auto_search, shared);
     if (status == ADAPS_OK && shared->valid)
@@ -143,7 +168,9 @@ static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
     if (status == ADAPS_OK)
         status = offer_joined(eval, starts, shared);
     ad_starts_sort(starts);
-    return status == ADAPS_OK ? race(eval, starts, best) : status;
+    double share = left_after(eval, ad_scorer_work(eval->scorer) - work);
+    share *= eval->half_ahead ? 0.5 : 1;
+    return status == ADAPS_OK ? race(eval, starts, share, best) : status;
 }
 
 enum adaps_status ad_auto_search(struct ad_eval *eval, struct ad_best *best)

@@ -15,6 +15,7 @@ struct move {
     struct ad_rng *rng;
     struct ad_layout *layout;
     const struct ad_focus *focus;
+    const struct ad_starts *starts;
     struct run run;
     int device; /* that is critical in the run, or -1 */
 };
@@ -381,15 +382,32 @@ static bool rechunk(struct move *m)
     return changed;
 }
 
-bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus, struct ad_rng *rng,
-             struct ad_layout *layout)
+/* The run, or all before its end or behind its beginning, as another start has it. */
+static bool adopt(struct move *m)
+{
+    if (!m->starts)
+        return false;
+    const struct ad_layout *from = &m->starts->best[below(m, m->starts->count)].layout;
+    int which = below(m, 4), first = which == 0 ? 0 : m->run.first,
+        end = which == 1 ? m->layout->nops : m->run.end;
+    size_t width = (size_t)m->layout->ndevices + 1, count = (size_t)(end - first);
+    memcpy(&m->layout->ops[first], &from->ops[first], count * sizeof *from->ops);
+    memcpy(ad_layout_cuts(m->layout, first), ad_layout_cuts(from, first),
+           count * width * sizeof *from->cuts);
+    return true;
+}
+
+bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus,
+             const struct ad_starts *starts, struct ad_rng *rng, struct ad_layout *layout)
 {
     static const struct {
         bool (*change)(struct move *m);
         int weight;
-    } kinds[] = {{shift, 40}, {reshare, 16}, {copy, 16},  {pin, 20},    {slide, 12},  {early, 12},
-                 {whole, 4},  {split, 6},    {prefix, 3}, {reorder, 3}, {rechunk, 3}, {repeat, 12}};
-    struct move m = {.terrain = terrain, .rng = rng, .layout = layout, .focus = focus};
+    } kinds[] = {{shift, 40},  {reshare, 16}, {copy, 16}, {pin, 20},   {slide, 12},
+                 {early, 12},  {whole, 4},    {split, 6}, {prefix, 3}, {reorder, 3},
+                 {rechunk, 3}, {repeat, 12},  {adopt, 6}};
+    struct move m = {
+        .terrain = terrain, .rng = rng, .layout = layout, .focus = focus, .starts = starts};
     bool changed = false;
     int total = 0;
     draw_run(&m);

@@ -2,35 +2,36 @@
  * merging.
  *
  * A band is fixed at chosen ops only (pins); in between every device computes what its own later
- * ops read, so nothing is exchanged there. Chosen on the simulated clock: the device subset (the
- * source and the fastest others), the op behind which everything runs whole on one device, that
- * device, whether feature vectors are split by output, the order of the tasks, whether what others
- * wait for is computed first, in how many chunks, and the pins.
+ * ops read, so nothing is exchanged there. A template says for all ops of one height (patterns.h)
+ * which devices share them (the source and the fastest others), how much less than by speed slower
+ * devices and all but the source have, and which ops are pinned; and for the whole network the op
+ * behind which everything runs whole on one device, that device, whether feature vectors are split
+ * by output, the order of the tasks, whether what others wait for is computed first, in how many
+ * chunks.
  *
- * How: a grid over templates (subset x pin pattern x merge op), then descent along each of the
- * template's coordinates in turn, then single pins toggled and segments turned to columns as long
- * as the clock gets better. The idea of fusing layers to save exchanges is that of fused-layer
- * tiling (DeepThings and others); which layers to fuse is searched here instead of given. */
+ * How: a grid over templates that treat all heights alike (subset x pin pattern x merge op); then
+ * from the best for each number of devices descent along each of the template's coordinates in
+ * turn, on the simulated clock, in which so many devices must go on sharing half of the work: one
+ * device alone is a valley, and so are few. Then single pins are toggled and segments turned to
+ * columns as long as the clock gets better. The idea of fusing layers to save exchanges is that of
+ * fused-layer tiling (DeepThings and others); which layers to fuse is searched here instead of
+ * given. */
+#include "search/patterns.h"
 #include "search/starts.h"
 #include "search/strategies.h"
 
 #include <math.h>
+#include <string.h>
 
-#define GRID_MERGES 8 /* merge ops in the grid; the descent sees all */
+#define GRID_MERGES 4 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
-#define COORDINATES 8 /* of struct point; lean goes with devices */
+#define COORDINATES 5 /* of struct point, */
+#define OF_GROUPS 4   /* of struct group; devices and lean are one */
 #define LEANS 4
-
-enum pattern {
-    PIN_ALL,     /* every op exchanges */
-    PIN_CUTS,    /* ops where all paths meet */
-    PIN_WINDOWS, /* convolutions and pools */
-    PIN_SECOND,  /* every second of these */
-    PIN_FOURTH,
-    PIN_EIGHTH,
-    PIN_NONE,
-    PATTERNS
-};
+#define ORDERS (AD_ORDERS - 1) /* tried in descents: that of the graph is a valley, too */
+#define DESCENTS 3             /* kinds from whose best template a descent starts */
+#define ERRS 5                 /* an estimate is wrong by one part in so many at most, or nearly */
+#define ROUNDS 3               /* of a descent at most */
 
 /* The most promising first. */
 static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
@@ -40,18 +41,31 @@ static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES,
  * messages may be worth more than a fair one. */
 static const double leans[LEANS] = {1, 0.75, 0.5, 0.3};
 
+/* How the ops of one height are shared, and where they exchange. */
+struct group {
+    int devices; /* how many of terrain->order compute */
+    int lean;    /* index into leans: of devices slower than the fastest */
+    int away;    /* likewise, of all but the source */
+    int pattern;
+    int late; /* what others wait for is not computed first */
+};
+
 /* One template. */
 struct point {
-    int devices; /* how many of terrain->order compute */
-    int lean;    /* index into leans */
-    int pattern;
+    struct group group[AD_MAX_GROUPS];
     int merge;            /* index into search->merges */
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
     int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
                              reads it, but dense layers split by output */
-    bool late;            /* what others wait for is not computed first */
     int order;            /* index into orders */
     int chunks;           /* in how many messages bands go that others want most of */
+};
+
+/* The best template of the grid with so many devices and this pattern. */
+struct kind {
+    bool valid, taken; /* taken: it has had its descent */
+    struct point point;
+    struct ad_score score;
 };
 
 struct search {
@@ -61,34 +75,27 @@ struct search {
     struct ad_layout layout; /* being built */
     int *merges;             /* op indices: the last op that is split; -1 first */
     int nmerges;
-    int subsets[AD_MAX_DEVICES], nsubsets; /* values of point.devices */
+    int subsets[AD_MAX_DEVICES], nsubsets; /* values of group.devices */
     bool has_dense;
-    struct point at; /* the best template */
+    struct ad_patterns patterns;
+    struct kind *kinds; /* [subset * AD_PATTERNS + pattern] */
+    struct point at;    /* the best template, in the grid or a descent */
+    /* of a descent: */
+    int devices;      /* that have to share the work */
+    int64_t estimate; /* of the best, or -1 */
 };
 
-static bool has_window(const struct ad_op *op)
+/* The weights of the devices in a group. */
+static void weigh(const struct search *s, const struct group *group, double *weight)
 {
-    return op->kind == AD_OP_CONV || op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_AVGPOOL;
-}
-
-static bool pinned(const struct ad_terrain *t, int pattern, int op, int windows)
-{
-    bool window = has_window(&t->problem->graph->ops[op]);
-    switch (pattern) {
-    case PIN_ALL:
-        return true;
-    case PIN_CUTS:
-        return t->cut[op];
-    case PIN_WINDOWS:
-        return window;
-    case PIN_SECOND:
-        return window && windows % 2 == 0;
-    case PIN_FOURTH:
-        return window && windows % 4 == 0;
-    case PIN_EIGHTH:
-        return window && windows % 8 == 0;
-    default:
-        return false;
+    const struct ad_terrain *t = s->terrain;
+    bool use[AD_MAX_DEVICES] = {false};
+    for (int k = 0; k < group->devices; k++)
+        use[t->order[k]] = true;
+    ad_terrain_weights(t, use, weight);
+    for (int d = 0; d < s->layout.ndevices; d++) {
+        weight[d] *= t->speed[d] < t->speed[t->fastest] ? leans[group->lean] : 1;
+        weight[d] *= d != t->problem->cluster->source ? leans[group->away] : 1;
     }
 }
 
@@ -96,135 +103,282 @@ static void build(struct search *s, const struct point *point)
 {
     const struct ad_terrain *t = s->terrain;
     const struct ad_graph *graph = t->problem->graph;
-    bool use[AD_MAX_DEVICES] = {false};
-    double weight[AD_MAX_DEVICES];
-    int windows = 0;
+    double weight[AD_MAX_GROUPS][AD_MAX_DEVICES];
     s->layout.order = orders[point->order];
     s->layout.chunks = point->chunks;
-    for (int k = 0; k < point->devices; k++)
-        use[t->order[k]] = true;
-    ad_terrain_weights(t, use, weight);
-    for (int d = 0; d < s->layout.ndevices; d++)
-        weight[d] *= t->speed[d] < t->speed[t->fastest] ? leans[point->lean] : 1;
+    for (int g = 0; g < s->patterns.ngroups; g++)
+        weigh(s, &point->group[g], weight[g]);
     for (int i = 0; i < graph->nops; i++) {
         struct ad_op_layout *op = &s->layout.ops[i];
-        enum ad_dim dim = i <= s->merges[point->merge] ? ad_terrain_bands(t, i) : AD_DIM_WHOLE;
-        windows += has_window(&graph->ops[i]);
-        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && graph->ops[i].kind != AD_OP_FC &&
-            i <= s->merges[point->merge])
+        const struct group *group = &point->group[s->patterns.group[i]];
+        bool before = i <= s->merges[point->merge];
+        enum ad_dim dim = before ? ad_terrain_bands(t, i) : AD_DIM_WHOLE;
+        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && graph->ops[i].kind != AD_OP_FC && before)
             dim = AD_DIM_EACH;
-        else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && point->devices > 1)
+        else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && group->devices > 1)
             dim = AD_DIM_C;
         op->dim = dim;
-        op->early = !point->late;
-        op->pinned = dim == AD_DIM_C || pinned(t, point->pattern, i, windows);
+        op->early = !group->late;
+        op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
         op->at = point->last_is_fastest ? t->fastest : t->problem->cluster->source;
-        ad_cuts_proportional(weight, s->layout.ndevices, ad_layout_cuts(&s->layout, i));
+        ad_cuts_proportional(weight[s->patterns.group[i]], s->layout.ndevices,
+                             ad_layout_cuts(&s->layout, i));
     }
 }
 
-/* Evaluates a template; s->at becomes it if it is the best so far. */
-static enum adaps_status probe(struct search *s, const struct point *point, bool *better)
+/* What is estimated of the layout evaluated last: from now on what is far beyond that is not
+ * evaluated (graph order: no estimate). */
+static enum adaps_status note_estimate(struct search *s)
 {
-    struct ad_score score, before = s->best->score;
-    bool first = !s->best->valid;
+    const struct ad_schedule *schedule;
+    enum adaps_status status = ad_scorer_run(s->eval->scorer, &s->eval->scratch, false, &schedule);
+    s->estimate = status == ADAPS_OK ? ad_scorer_estimate(s->eval->scorer) : -1;
+    return status;
+}
+
+/* Evaluates a template, which may be given up where it is later than `limit` (nullable); s->at
+ * becomes it if it is better than *best, into which it goes then. */
+static enum adaps_status probe(struct search *s, const struct point *point,
+                               const struct ad_score *limit, struct ad_best *best,
+                               struct ad_score *score, bool *better)
+{
+    struct ad_score before = best->score;
+    bool first = !best->valid;
     build(s, point);
-    enum adaps_status status = ad_eval_score(s->eval, &s->layout, s->best, &score);
-    bool won = status == ADAPS_OK && (first || ad_score_better(&score, &before));
+    if (limit && s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
+        s->eval->limits = (struct ad_limits){limit->makespan_ns, INT64_MAX};
+    if (better && limit && s->estimate > 0 &&
+        s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
+        s->eval->limits.estimate_ns = s->estimate + s->estimate / ERRS;
+    enum adaps_status status = ad_eval_score(s->eval, &s->layout, best, score);
+    s->eval->limits = AD_NO_LIMITS;
+    bool won = status == ADAPS_OK && (first || ad_score_better(score, &before));
     if (won)
         s->at = *point;
+    if (won && better)
+        status = note_estimate(s);
     if (better)
-        *better = won;
-    if (status == ADAPS_OK && s->eval->starts && point->devices > 1 && s->merges[point->merge] >= 0)
-        ad_starts_offer(s->eval->starts, point->devices * PATTERNS + point->pattern, &s->layout,
-                        &score);
+        *better = *better || won;
     return status;
+}
+
+/* Every op alike. */
+static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
+{
+    struct point point = {.merge = merge, .dense = dense, .chunks = 1};
+    for (int g = 0; g < s->patterns.ngroups; g++)
+        point.group[g] = (struct group){s->subsets[subset], 0, 0, pattern, 0};
+    return point;
+}
+
+/* Whether so many devices share half of the work at least. */
+static bool shares(const struct search *s, const struct point *point, int devices)
+{
+    double shared = 0;
+    for (int i = 0; i <= s->merges[point->merge]; i++)
+        shared += point->group[s->patterns.group[i]].devices >= devices ? s->patterns.work[i] : 0;
+    return 2 * shared >= s->patterns.all_work;
+}
+
+static enum adaps_status grid_point(struct search *s, int subset, const struct point *point)
+{
+    struct kind *kind = &s->kinds[subset * AD_PATTERNS + point->group[0].pattern];
+    struct ad_score score;
+    enum adaps_status status =
+        probe(s, point, kind->valid ? &kind->score : NULL, s->best, &score, NULL);
+    if (shares(s, point, s->subsets[subset]) &&
+        (!kind->valid || ad_score_better(&score, &kind->score)))
+        *kind = (struct kind){true, false, *point, score};
+    return status;
+}
+
+/* Half of the devices have a search of their own (subset.h): how many of them are left to it. */
+static int left_to_half(const struct search *s)
+{
+    return s->layout.ndevices < 3 ? 1 : (s->layout.ndevices + 1) / 2;
 }
 
 static enum adaps_status grid(struct search *s)
 {
+    static const enum ad_pattern patterns[] = {AD_PIN_ALL,  AD_PIN_CUTS, AD_PIN_WINDOWS,
+                                               AD_PIN_NONE, AD_PIN_READ, AD_PIN_THIN,
+                                               AD_PIN_THIN2};
     int stride = (s->nmerges + GRID_MERGES - 1) / GRID_MERGES;
-    for (int k = 0; k < s->nsubsets; k++)
-        for (int pattern = 0; pattern < PATTERNS; pattern++)
+    enum adaps_status status = ADAPS_OK;
+    for (int k = 0; k < s->nsubsets && s->subsets[k] > left_to_half(s); k++)
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
-                for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense++) {
-                    struct point point = {.devices = s->subsets[k],
-                                          .pattern = pattern,
-                                          .merge = m,
-                                          .dense = dense,
-                                          .chunks = 1};
-                    enum adaps_status status = probe(s, &point, NULL);
-                    if (status != ADAPS_OK)
-                        return status;
-                    if (s->subsets[k] == 1)
-                        return ADAPS_OK; /* one device alone: nothing else to choose */
+                for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense += 2) {
+                    struct point point = uniform(s, k, patterns[i], m, dense);
+                    if (status == ADAPS_OK)
+                        status = grid_point(s, k, &point);
                 }
-    return ADAPS_OK;
+    return status;
 }
 
 static bool same_point(const struct point *a, const struct point *b)
 {
-    return a->devices == b->devices && a->lean == b->lean && a->pattern == b->pattern &&
-           a->merge == b->merge && a->last_is_fastest == b->last_is_fastest &&
-           a->dense == b->dense && a->late == b->late && a->order == b->order &&
-           a->chunks == b->chunks;
+    return memcmp(a->group, b->group, sizeof a->group) == 0 && a->merge == b->merge &&
+           a->last_is_fastest == b->last_is_fastest && a->dense == b->dense &&
+           a->order == b->order && a->chunks == b->chunks;
 }
 
 /* One coordinate of s->at through all its values. */
-static enum adaps_status descend(struct search *s, int coordinate, bool *improved)
+static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
+                                 bool *improved)
 {
-    int counts[] = {s->nsubsets * LEANS,  PATTERNS, s->nmerges, 2,
-                    s->has_dense ? 3 : 1, 2,        AD_ORDERS,  AD_MAX_PARTS};
+    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS};
     struct point start = s->at;
-    for (int v = 0; v < counts[coordinate]; v++) {
+    struct ad_score score;
+    enum adaps_status status = ADAPS_OK;
+    for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
         struct point point = start;
-        bool better;
-        if (coordinate == 0) {
-            point.devices = s->subsets[v / LEANS];
-            point.lean = v % LEANS;
-        } else if (coordinate == 1)
-            point.pattern = v;
-        else if (coordinate == 2)
+        if (coordinate == 0)
             point.merge = v;
-        else if (coordinate == 3)
+        else if (coordinate == 1)
             point.last_is_fastest = v;
-        else if (coordinate == 4)
+        else if (coordinate == 2)
             point.dense = v;
-        else if (coordinate == 5)
-            point.late = v;
-        else if (coordinate == 6)
+        else if (coordinate == 3)
             point.order = v;
         else
             point.chunks = v + 1;
-        if (same_point(&point, &start))
-            continue;
-        enum adaps_status status = probe(s, &point, &better);
-        if (status != ADAPS_OK)
-            return status;
-        *improved = *improved || better;
+        if (!same_point(&point, &start) && shares(s, &point, s->devices))
+            status = probe(s, &point, &best->score, best, &score, improved);
     }
-    return ADAPS_OK;
+    return status;
+}
+
+/* The groups first to last of s->at through all sharings (what 0), leans to the source (1),
+ * patterns (2), or late and not (3). */
+static enum adaps_status descend_groups(struct search *s, int first, int last, int what,
+                                        struct ad_best *best, bool *improved)
+{
+    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2};
+    enum adaps_status status = ADAPS_OK;
+    struct point start = s->at;
+    struct ad_score score;
+    for (int v = 0; v < counts[what] && status == ADAPS_OK; v++) {
+        struct point point = start;
+        for (int g = first; g <= last; g++) {
+            struct group *group = &point.group[g];
+            if (what == 0) {
+                group->devices = s->subsets[v / LEANS];
+                group->lean = v % LEANS;
+            } else if (what == 1)
+                group->away = v;
+            else if (what == 2)
+                group->pattern = v;
+            else
+                group->late = v;
+        }
+        if (!same_point(&point, &start) && shares(s, &point, s->devices))
+            status = probe(s, &point, &best->score, best, &score, improved);
+    }
+    return status;
+}
+
+/* From the best template of a kind to where no coordinate alone makes it better. */
+static enum adaps_status descend_all(struct search *s, struct ad_best *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool improved = true;
+    for (int round = 0; round < ROUNDS && improved && status == ADAPS_OK; round++) {
+        improved = false;
+        for (int c = 0; c < COORDINATES && status == ADAPS_OK; c++)
+            status = descend(s, c, best, &improved);
+        for (int what = 0; what < OF_GROUPS && status == ADAPS_OK; what++)
+            status = descend_groups(s, 0, s->patterns.ngroups - 1, what, best, &improved);
+        for (int g = 0; g < s->patterns.ngroups * OF_GROUPS && status == ADAPS_OK; g++)
+            status =
+                descend_groups(s, g / OF_GROUPS, g / OF_GROUPS, g % OF_GROUPS, best, &improved);
+    }
+    return status;
 }
 
 /* Toggles the pin of every split op in turn. Works on *best. */
-static enum adaps_status toggle_pins(struct search *s, bool *improved)
+static enum adaps_status toggle_pins(struct search *s, struct ad_best *best, bool *improved)
 {
     struct ad_layout *layout = &s->layout;
-    ad_layout_copy(&s->best->layout, layout);
-    for (int i = 0; i < layout->nops; i++) {
+    enum adaps_status status = ADAPS_OK;
+    ad_layout_copy(&best->layout, layout);
+    for (int i = 0; i < layout->nops && status == ADAPS_OK; i++) {
         struct ad_op_layout *op = &layout->ops[i];
-        bool better;
+        bool better = false;
         if (op->dim != AD_DIM_H && op->dim != AD_DIM_W)
             continue;
         op->pinned = !op->pinned;
-        enum adaps_status status = ad_eval_try(s->eval, layout, s->best, &better);
-        if (status != ADAPS_OK)
-            return status;
+        if (s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
+            s->eval->limits = (struct ad_limits){best->score.makespan_ns, INT64_MAX};
+        status = ad_eval_try(s->eval, layout, best, &better);
+        s->eval->limits = AD_NO_LIMITS;
         if (!better)
             op->pinned = !op->pinned;
         *improved = *improved || better;
     }
-    return ADAPS_OK;
+    return status;
+}
+
+static enum adaps_status toggle_all(struct search *s, struct ad_best *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool improved = true;
+    for (int round = 0; round < PIN_ROUNDS && improved && status == ADAPS_OK; round++) {
+        improved = false;
+        status = toggle_pins(s, best, &improved);
+    }
+    return status;
+}
+
+/* The best kind of the grid that has no descent yet; none as good as one that has (they are mostly
+ * the same layout), nor of devices that have had theirs. -1: there is none. */
+static int next_kind(const struct search *s)
+{
+    int next = -1;
+    for (int i = 0; i < s->nsubsets * AD_PATTERNS; i++) {
+        const struct kind *kind = &s->kinds[i];
+        int same = 0, taken = 0;
+        for (int k = 0; k < s->nsubsets * AD_PATTERNS; k++) {
+            const struct kind *other = &s->kinds[k];
+            same += other->taken && other->score.makespan_ns == kind->score.makespan_ns;
+            taken += other->taken && k / AD_PATTERNS == i / AD_PATTERNS;
+        }
+        if (kind->valid && same == 0 && taken < (s->layout.ndevices < 3 ? DESCENTS : 1) &&
+            (next < 0 || ad_score_better(&kind->score, &s->kinds[next].score)))
+            next = i;
+    }
+    return next;
+}
+
+/* The best few kinds of the grid, each with a descent, are starts. */
+static enum adaps_status descend_kinds(struct search *s)
+{
+    struct ad_best best;
+    enum adaps_status status = ad_best_init(&best, s->terrain, s->eval->err);
+    for (int n = 0; n < DESCENTS && status == ADAPS_OK; n++) {
+        int k = next_kind(s);
+        if (k < 0)
+            break;
+        s->at = s->kinds[k].point;
+        s->kinds[k].taken = true;
+        s->devices = s->subsets[k / AD_PATTERNS];
+
+        build(s, &s->at);
+        best.valid = false;
+        status = ad_eval_try(s->eval, &s->layout, &best, NULL);
+        if (status == ADAPS_OK)
+            status = note_estimate(s);
+        if (status == ADAPS_OK)
+            status = descend_all(s, &best);
+        if (status == ADAPS_OK)
+            status = toggle_all(s, &best);
+        if (status == ADAPS_OK && s->eval->starts)
+            ad_starts_offer(s->eval->starts, k, &best.layout, &best.score);
+        if (status == ADAPS_OK && ad_score_better(&best.score, &s->best->score))
+            ad_best_copy(&best, s->best);
+    }
+    ad_best_fini(&best);
+    return status;
 }
 
 /* Turns the rows of a segment to columns where that helps. */
@@ -251,18 +405,22 @@ static enum adaps_status prepare(struct search *s)
 {
     const struct ad_terrain *t = s->terrain;
     int nops = t->problem->graph->nops, n = t->problem->cluster->ndevices;
-    s->merges = ad_calloc((size_t)nops + 1, sizeof *s->merges);
-    if (!s->merges)
-        return ad_error_memory(s->eval->err, "search", (size_t)nops);
+    size_t count = (size_t)nops + 1;
+    s->merges = ad_calloc(count, sizeof *s->merges);
+    for (int k = n; k > 0; k = k > 8 ? k / 2 : k - 1)
+        s->subsets[s->nsubsets++] = k;
+    s->kinds = ad_calloc((size_t)s->nsubsets * AD_PATTERNS, sizeof *s->kinds);
+    if (!s->merges || !s->kinds)
+        return ad_error_memory(s->eval->err, "search", count);
     s->merges[s->nmerges++] = -1;
     for (int i = 0; i < nops; i++) {
         if ((t->cut[i] && ad_terrain_bands(t, i) != AD_DIM_WHOLE) || i + 1 == nops)
             s->merges[s->nmerges++] = i;
         s->has_dense = s->has_dense || t->dense[i];
     }
-    for (int k = n; k > 0; k = k > 8 ? k / 2 : k - 1)
-        s->subsets[s->nsubsets++] = k;
-    enum adaps_status status = ad_layout_init(&s->layout, nops, n, s->eval->err);
+    enum adaps_status status = ad_patterns_init(&s->patterns, t, s->eval->err);
+    if (status == ADAPS_OK)
+        status = ad_layout_init(&s->layout, nops, n, s->eval->err);
     s->layout.levels = t->levels;
     s->layout.encoding = t->encoding;
     return status;
@@ -291,20 +449,16 @@ enum adaps_status ad_templates_search(struct ad_eval *eval, struct ad_best *best
     enum adaps_status status = prepare(&s);
     if (status == ADAPS_OK)
         status = grid(&s);
-    for (bool improved = true; improved && status == ADAPS_OK;) {
-        improved = false;
-        for (int c = 0; c < COORDINATES && status == ADAPS_OK; c++)
-            status = descend(&s, c, &improved);
-    }
-    bool improved = true;
-    for (int round = 0; round < PIN_ROUNDS && improved && status == ADAPS_OK; round++) {
-        improved = false;
-        status = toggle_pins(&s, &improved);
-    }
-    if (status == ADAPS_OK && eval->terrain->problem->split_w)
+    if (status == ADAPS_OK)
+        status = descend_kinds(&s);
+    if (status == ADAPS_OK && best->valid)
+        status = toggle_all(&s, best);
+    if (status == ADAPS_OK && best->valid && eval->terrain->problem->split_w)
         status = turn_segments(&s);
     eval->space_log10 = space(&s);
     ad_layout_fini(&s.layout);
     ad_free(s.merges);
+    ad_patterns_fini(&s.patterns);
+    ad_free(s.kinds);
     return status;
 }
