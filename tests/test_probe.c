@@ -399,29 +399,42 @@ START_TEST(words_of_strangers)
 }
 END_TEST
 
-/* Messages between two agents have times, whatever these are on a busy machine. */
+/* Messages between agents have times, whatever these are on a busy machine. */
 START_TEST(links)
 {
-    struct ad_device a, b;
+    struct ad_cluster three;
     struct ad_link_times times;
-    struct ad_bed *two = &bed;
-    ad_bed_init(two);
-    ad_bed_start(two, 2, NULL);
-    a = b = device_of_bed();
-    snprintf(b.name, sizeof b.name, "agent1");
-    snprintf(b.address, sizeof b.address, "%s", bed.address[1]);
-    ck_assert_msg(ad_probe_links(&a, &b, &usual, 0.3, &times, &err) == ADAPS_OK, "%s", err.message);
+    struct ad_message_times messages[3];
+    ad_bed_init(&bed);
+    ad_bed_start(&bed, 3, NULL);
+    ck_assert_int_eq(ad_cluster_init(&three, 3, &err), ADAPS_OK);
+    for (int d = 0; d < 3; d++) {
+        three.devices[d] = device_of_bed();
+        snprintf(three.devices[d].name, sizeof three.devices[d].name, "agent%d", d);
+        snprintf(three.devices[d].address, sizeof three.devices[d].address, "%s", bed.address[d]);
+    }
+    const struct ad_device *a = &three.devices[0], *b = &three.devices[1];
+    ck_assert_msg(ad_probe_links(a, b, &usual, 0.3, &times, &err) == ADAPS_OK, "%s", err.message);
     ck_assert(times.there.bandwidth > 1e5 && times.back.bandwidth > 1e5);
     ck_assert(isfinite(times.there.bandwidth) && isfinite(times.back.bandwidth));
     ck_assert(times.there.latency > 0 && times.there.latency < 1);
     ck_assert(times.copy[0] > 0 && times.copy[1] > 0);
-    for (int d = 0; d < 2; d++)
-        ck_assert(times.message_s[d] >= 0 && times.message_s[d] < 0.1 && times.byte_s[d] >= 0);
-    ad_bed_kill(two, 1);
+    for (int i = 0; i < 9; i++)
+        three.links[i] = times.there;
+    ck_assert_msg(ad_probe_messages(&three, &usual, 0.3, messages, &err) == ADAPS_OK, "%s",
+                  err.message);
+    for (int d = 0; d < 3; d++) {
+        ck_assert(messages[d].message_s > 0 && messages[d].message_s < 0.1);
+        ck_assert(messages[d].byte_s >= 0 && messages[d].byte_s < 1e-3);
+    }
+    ad_bed_kill(&bed, 1);
     struct ad_session_options soon = {.deadline_s = 2};
-    ck_assert_int_eq(ad_probe_links(&a, &b, &soon, 0.3, &times, &err), ADAPS_EAGENT);
+    ck_assert_int_eq(ad_probe_links(a, b, &soon, 0.3, &times, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent1"), "%s", err.message);
-    ad_bed_fini(two);
+    ck_assert_int_eq(ad_probe_messages(&three, &soon, 0.3, messages, &err), ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, "agent1"), "%s", err.message);
+    ad_cluster_fini(&three);
+    ad_bed_fini(&bed);
 }
 END_TEST
 

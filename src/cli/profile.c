@@ -23,7 +23,8 @@
 #define MOST_BUDGET_S 600
 #define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor a network's operators, */
-#define LINK_MOST_S 5     /* nor a pair of links */
+#define LINK_MOST_S 2     /* nor a pair of links, */
+#define MESSAGES_MOST_S 4 /* nor what messages take */
 
 enum {
     OPTION_MODEL = 'm' + 256,
@@ -192,27 +193,21 @@ static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *
     return status;
 }
 
-static void note_link(struct profile *p, int device, int end, const struct ad_link_times *times)
-{
-    struct ad_profile_device *d = &p->devices[device];
-    int others = p->cluster.ndevices - 1;
-    d->copy_bw = fmax(d->copy_bw, times->copy[end]);
-    d->message_s += times->message_s[end] / others;
-    d->byte_s += times->byte_s[end] / others;
-}
-
-/* Every pair, one after the other. What a message costs its ends is the devices': copying at its
- * fastest, the rest as the mean over its neighbours. */
+/* Every pair, one after the other; then all exchange messages at once. What copying a message takes
+ * is the devices', at its fastest. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
 {
     struct ad_session_options session = {.deadline_s = p->options.deadline_s,
                                          .key_file = p->options.key};
+    struct ad_message_times messages[AD_MAX_DEVICES];
+    const struct ad_device *devices = p->cluster.devices;
     int n = p->cluster.ndevices;
-    double budget_s = fmin(LINK_MOST_S, p->budget_s / (2 * n));
+    double budget_s = fmin(LINK_MOST_S, p->budget_s / (4 * n));
     enum adaps_status status = ADAPS_OK;
+    if (n < 2)
+        return ADAPS_OK;
     for (int a = 0; a < n; a++)
         for (int b = a + 1; b < n && status == ADAPS_OK; b++) {
-            const struct ad_device *devices = p->cluster.devices;
             struct ad_link_times times;
             progress(p, "messages between %s and %s", devices[a].name, devices[b].name);
             status = ad_probe_links(&devices[a], &devices[b], &session, budget_s, &times, err);
@@ -220,14 +215,20 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
                 break;
             p->cluster.links[a * n + b] = times.there;
             p->cluster.links[b * n + a] = times.back;
-            note_link(p, a, 0, &times);
-            note_link(p, b, 1, &times);
+            p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy[0]);
+            p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy[1]);
         }
+    progress(p, "what messages take of the processors");
+    if (status == ADAPS_OK)
+        status = ad_probe_messages(&p->cluster, &session, fmin(MESSAGES_MOST_S, p->budget_s / 4),
+                                   messages, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         struct ad_profile_device *m = &p->devices[d];
         if (m->copy_bw > 0)
             m->table.memory_bw = fmin(m->table.memory_bw, m->copy_bw);
-        double speed = p->ops ? 1 : p->cluster.devices[d].speed; /* the table is of full speed */
+        m->message_s = messages[d].message_s;
+        m->byte_s = messages[d].byte_s;
+        double speed = p->ops ? 1 : devices[d].speed; /* the table is of full speed */
         m->table.message_s = m->message_s * speed;
         m->table.message_bw = m->byte_s > 1e-15 ? 1 / (m->byte_s * speed) : 0;
     }

@@ -55,7 +55,7 @@ struct ad_profile_device {
     double cold_bw;                    /* weights out of memory, bytes per second; 0 = not seen */
     double copy_bw;                    /* of messages to others, bytes per second; 0 = not seen */
     double message_s;                  /* what messages take besides copying: each, */
-    double byte_s;                     /* and per byte; means over the others that it talks to */
+    double byte_s;                     /* and per byte */
     struct ad_encoding_rates encoding; /* as measured */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */

@@ -38,9 +38,6 @@ AD_MUST_CHECK enum adaps_status ad_probe_run(struct ad_probe *probe, const struc
 struct ad_link_times {
     struct ad_link there, back; /* a to b, b to a; half of a round trip each is the latency */
     double copy[2];             /* at a, b */
-    /* Seconds that a message, and each of its bytes, takes of the processor besides that, while
-     * something is computed: at a, b, sent or received. */
-    double message_s[2], byte_s[2];
 };
 
 /* Times messages between two agents, which must be idle, for about budget_s. */
@@ -48,5 +45,18 @@ AD_MUST_CHECK enum adaps_status ad_probe_links(const struct ad_device *a, const 
                                                const struct ad_session_options *options,
                                                double budget_s, struct ad_link_times *out,
                                                struct adaps_error *err);
+
+/* Seconds that a message, and each of its bytes, takes of a device's processor besides copying,
+ * sent or received, while something is computed and all exchange messages. */
+struct ad_message_times {
+    double message_s, byte_s;
+};
+
+/* Measures that on all agents of a cluster of two at least, which must be idle, for about budget_s.
+ * The cluster's links are those that were measured. out: by device. */
+AD_MUST_CHECK enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
+                                                  const struct ad_session_options *options,
+                                                  double budget_s, struct ad_message_times *out,
+                                                  struct adaps_error *err);
 
 #endif

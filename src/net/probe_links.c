@@ -7,7 +7,9 @@
  *   wait(large there, large back) = that + large / bandwidth back + copying it there
  *
  * And what messages take of the processors while they travel, of two sizes, by what computing takes
- * longer meanwhile: a device sends one message then and receives another. */
+ * longer meanwhile: every device sends one message then and receives another, all at the same time.
+ * Devices that share a machine (bench/testbed) so have what the messages of the others take of
+ * theirs. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "net/probe.h"
@@ -25,6 +27,7 @@
 #define PINGS 12
 #define LEAST_WORK_S 0.0005 /* that takes at least so long, */
 #define MOST_WORK 4096      /* in so many tasks at most */
+#define FEW_EXCHANGES 4     /* to see how long one takes */
 
 struct links {
     const struct ad_device *a, *b;
@@ -32,13 +35,13 @@ struct links {
     struct ad_link guess;
 };
 
-/* Seconds of one ping: waiting at a; copying at either side; computing. */
-enum { WAIT, SEND_A, SEND_B, WORK_A, WORK_B, QUANTITIES };
+/* Seconds of one ping, on each device: waiting, copying and handing over, computing. */
+enum { WAIT, SEND, WORK, QUANTITIES };
 
 static enum adaps_status run_once(struct ad_session *session, const struct adaps_plan *plan,
                                   int pings, double *out, struct adaps_error *err)
 {
-    struct ad_device_stats devices[2];
+    struct ad_device_stats devices[AD_MAX_DEVICES];
     struct ad_run_stats stats = {.devices = devices};
     struct ad_tensor input, output;
     const struct ad_value *value = &plan->graph->values[plan->graph->inputs[0]];
@@ -51,48 +54,60 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
         return status;
     ad_tensor_fini(&output);
     double n = (double)pings * 1e9;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d < plan->cluster.ndevices; d++, out += QUANTITIES) {
         const struct ad_device_stats *s = &devices[d];
-        out[SEND_A + d] = (double)(s->total_ns - s->wait_ns - s->compute_ns) / n;
-        out[WORK_A + d] = (double)s->compute_ns / n;
+        out[WAIT] = (double)s->wait_ns / n;
+        out[SEND] = (double)(s->total_ns - s->wait_ns - s->compute_ns) / n;
+        out[WORK] = (double)s->compute_ns / n;
     }
-    out[WAIT] = (double)devices[0].wait_ns / n;
     return ADAPS_OK;
 }
 
-/* out: by quantity, the median of some runs. */
+/* Runs a plan of so many pings again and again. out: [device * QUANTITIES + quantity], the medians.
+ */
+static enum adaps_status time_plan(struct adaps_plan *plan,
+                                   const struct ad_session_options *options, int pings,
+                                   double budget_s, double *out, struct adaps_error *err)
+{
+    size_t n = 0, size = (size_t)plan->cluster.ndevices * QUANTITIES;
+    struct ad_push_report reports[AD_MAX_DEVICES];
+    struct ad_session *session = NULL;
+    double column[MOST_RUNS], *runs = ad_calloc(MOST_RUNS * size, sizeof *runs);
+    if (!runs)
+        return ad_error_memory(err, "pings", MOST_RUNS * size * sizeof *runs);
+    enum adaps_status status = ad_push(plan, options, NULL, reports, err);
+    if (status == ADAPS_OK)
+        status = ad_session_open(plan, options, &session, err);
+    if (status == ADAPS_OK)
+        status = run_once(session, plan, pings, runs, err); /* to warm up */
+    int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
+    while (status == ADAPS_OK && n < MOST_RUNS && (n < 2 || ad_clock_ns() < until)) {
+        status = run_once(session, plan, pings, runs + n * size, err);
+        n += status == ADAPS_OK;
+    }
+    for (size_t q = 0; q < size && status == ADAPS_OK; q++) {
+        for (size_t i = 0; i < n; i++)
+            column[i] = runs[i * size + q];
+        ad_stats_sort(column, n);
+        out[q] = column[n / 2];
+    }
+    ad_session_close(session);
+    ad_free(runs);
+    return status;
+}
+
+/* Between a, then b. */
 static enum adaps_status time_pings(const struct links *l, const struct ad_ping *ping,
-                                    double budget_s, double *out, struct adaps_error *err)
+                                    double budget_s, double out[2][QUANTITIES],
+                                    struct adaps_error *err)
 {
     struct adaps_plan *plan;
-    struct ad_push_report reports[2];
-    struct ad_session *session = NULL;
-    double run[QUANTITIES], runs[QUANTITIES][MOST_RUNS];
-    size_t n = 0;
     enum adaps_status status = ad_plan_of_pings(l->a, l->b, &l->guess, ping, &plan, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_push(plan, l->options, NULL, reports, err);
-    if (status == ADAPS_OK)
-        status = ad_session_open(plan, l->options, &session, err);
-    if (status == ADAPS_OK)
-        status = run_once(session, plan, ping->count, run, err); /* to warm up */
-    int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
-    while (status == ADAPS_OK && n < MOST_RUNS && (n < 2 || ad_clock_ns() < until)) {
-        status = run_once(session, plan, ping->count, run, err);
-        for (int q = 0; q < QUANTITIES && status == ADAPS_OK; q++)
-            runs[q][n] = run[q];
-        n += status == ADAPS_OK;
-    }
-    ad_session_close(session);
+    status = time_plan(plan, l->options, ping->count, budget_s, out[0], err);
     adaps_plan_free(plan);
-    if (status != ADAPS_OK)
-        return status;
-    for (int q = 0; q < QUANTITIES; q++) {
-        ad_stats_sort(runs[q], n);
-        out[q] = runs[q][n / 2];
-    }
-    return ADAPS_OK;
+    return status;
 }
 
 /* Rows of a message that takes about MESSAGE_S, from what 16 KiB took. */
@@ -102,86 +117,131 @@ static int32_t large_rows(double extra_s)
     return (int32_t)fmax(LEAST_ROWS, fmin(rows, MOST_ROWS));
 }
 
-/* By how much a ping of so many rows both ways slows down computing, at a and b, in seconds. */
-static enum adaps_status time_behind(const struct links *l, int32_t rows, double wait_s,
-                                     double budget_s, double *slower, struct adaps_error *err)
-{
-    struct ad_ping ping = {.count = PINGS, .rows_there = rows, .rows_back = rows, .work = 16};
-    double quiet[QUANTITIES], busy[QUANTITIES];
-    enum adaps_status status = time_pings(l, &ping, 0, quiet, err);
-    if (status != ADAPS_OK)
-        return status;
-    double task_s = fmin(quiet[WORK_A], quiet[WORK_B]) / ping.work;
-    double work = fmax(wait_s, LEAST_WORK_S) / fmax(task_s, 1e-9);
-    ping.work = (int)fmin(fmax(work, 1), MOST_WORK);
-    status = time_pings(l, &ping, budget_s / 2, quiet, err);
-    ping.meanwhile = true;
-    if (status == ADAPS_OK)
-        status = time_pings(l, &ping, budget_s / 2, busy, err);
-    for (int d = 0; d < 2 && status == ADAPS_OK; d++)
-        slower[d] = busy[WORK_A + d] - quiet[WORK_A + d];
-    return status;
-}
-
-/* What a message and a byte take of the processors: half of what a ping takes. small: a ping. */
-static enum adaps_status find_behind(const struct links *l, const double *small, double budget_s,
-                                     struct ad_link_times *out, struct adaps_error *err)
-{
-    double slower[2], large_slower[2],
-        row_s = AD_PING_ROW_BYTES / out->there.bandwidth + AD_PING_ROW_BYTES / out->back.bandwidth;
-    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_s, MOST_ROWS));
-    double bytes = (double)(rows - SMALL_ROWS) * AD_PING_ROW_BYTES;
-    enum adaps_status status = time_behind(l, SMALL_ROWS, small[WAIT], budget_s * 0.4, slower, err);
-    if (status == ADAPS_OK)
-        status =
-            time_behind(l, rows, small[WAIT] + rows * row_s, budget_s * 0.6, large_slower, err);
-    for (int d = 0; d < 2 && status == ADAPS_OK; d++) {
-        out->message_s[d] = fmax(slower[d], 0) / 2 + fmax(small[SEND_A + d], 0);
-        out->byte_s[d] = fmax(large_slower[d] - fmax(slower[d], 0), 0) / (2 * bytes);
-    }
-    return status;
-}
-
 enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_device *b,
                                  const struct ad_session_options *options, double budget_s,
                                  struct ad_link_times *out, struct adaps_error *err)
 {
     /* Slow links have much patience (net/session.c) until it is known better. */
     struct links l = {a, b, options, {.bandwidth = 1e5, .latency = 1e-3}};
-    double small[QUANTITIES], first[QUANTITIES], there[QUANTITIES], both[QUANTITIES];
+    double small[2][QUANTITIES], first[2][QUANTITIES], there[2][QUANTITIES], both[2][QUANTITIES];
     struct ad_ping ping = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
-    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.06, small, err);
+    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.15, small, err);
     ping.count = 8;
     ping.rows_there = FIRST_ROWS;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.04, first, err);
+        status = time_pings(&l, &ping, budget_s * 0.1, first, err);
     if (status != ADAPS_OK)
         return status;
-    int32_t rows = large_rows(first[WAIT] - small[WAIT]);
-    l.guess.bandwidth = fmax(
-        FIRST_ROWS * (double)AD_PING_ROW_BYTES / fmax(first[WAIT] - small[WAIT], 1e-6) / 4, 1e4);
+    double extra = first[0][WAIT] - small[0][WAIT];
+    int32_t rows = large_rows(extra);
+    l.guess.bandwidth = fmax(FIRST_ROWS * (double)AD_PING_ROW_BYTES / fmax(extra, 1e-6) / 4, 1e4);
     ping.count = 4;
     ping.rows_there = rows;
-    status = time_pings(&l, &ping, budget_s * 0.15, there, err);
+    status = time_pings(&l, &ping, budget_s * 0.375, there, err);
     ping.rows_back = rows;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.15, both, err);
+        status = time_pings(&l, &ping, budget_s * 0.375, both, err);
     if (status != ADAPS_OK)
         return status;
     double more = (double)(rows - SMALL_ROWS) * AD_PING_ROW_BYTES;
-    double copy_b = fmax(both[SEND_B] - there[SEND_B], 0);
+    double copy_b = fmax(both[1][SEND] - there[1][SEND], 0);
     /* Differences of noisy times: no direction is taken to be ten times the other. */
-    double extra_there = fmax(there[WAIT] - small[WAIT], 1e-9);
-    double extra_back = fmax(both[WAIT] - there[WAIT] - copy_b, extra_there / 10);
+    double extra_there = fmax(there[0][WAIT] - small[0][WAIT], 1e-9);
+    double extra_back = fmax(both[0][WAIT] - there[0][WAIT] - copy_b, extra_there / 10);
     double row_there = more / fmax(extra_there, extra_back / 10), row_back = more / extra_back;
     /* A ping of one row takes a little of the bandwidths, too. What sending takes counts: where
      * threads of communication and computing share a core, the message has left by the end of it.
      */
-    double ping_s = small[WAIT] + fmax(small[SEND_A], 0);
+    double ping_s = small[0][WAIT] + fmax(small[0][SEND], 0);
     double latency = (ping_s - AD_PING_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
     out->there = (struct ad_link){row_there, fmax(latency, 1e-7)};
     out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
-    out->copy[0] = more / fmax(there[SEND_A] - small[SEND_A], 1e-9);
+    out->copy[0] = more / fmax(there[0][SEND] - small[0][SEND], 1e-9);
     out->copy[1] = more / fmax(copy_b, 1e-9);
-    return find_behind(&l, small, budget_s * 0.6, out, err);
+    return ADAPS_OK;
+}
+
+/* --- what messages take of processors --- */
+
+/* Exchanges that are timed, and what each came to: [device * QUANTITIES + quantity]. */
+struct exchanges {
+    const struct ad_cluster *cluster;
+    const struct ad_session_options *options;
+    double times[AD_MAX_DEVICES * QUANTITIES], busy[AD_MAX_DEVICES * QUANTITIES];
+    double slower[AD_MAX_DEVICES]; /* seconds of an exchange */
+    double send[AD_MAX_DEVICES];   /* handing a message over */
+};
+
+static enum adaps_status time_exchange(struct exchanges *x, const struct ad_exchange *exchange,
+                                       double budget_s, double *out, struct adaps_error *err)
+{
+    struct adaps_plan *plan;
+    enum adaps_status status = ad_plan_of_exchanges(x->cluster, exchange, &plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = time_plan(plan, x->options, exchange->count, budget_s, out, err);
+    adaps_plan_free(plan);
+    return status;
+}
+
+/* By how much an exchange of so many rows slows down computing: x->slower; x->send. */
+static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double budget_s,
+                                     struct adaps_error *err)
+{
+    struct ad_exchange exchange = {.count = FEW_EXCHANGES, .rows = rows, .work = 16};
+    int n = x->cluster->ndevices;
+    double wait_s = 0, task_s = INFINITY;
+    enum adaps_status status = time_exchange(x, &exchange, 0, x->times, err);
+    for (int d = 0; d < n && status == ADAPS_OK; d++) {
+        const double *t = &x->times[d * QUANTITIES];
+        wait_s = fmax(wait_s, t[WAIT] + t[SEND]);
+        task_s = fmin(task_s, t[WORK] / exchange.work);
+        x->send[d] = fmax(t[SEND], 0);
+    }
+    if (status != ADAPS_OK)
+        return status;
+    exchange.count = PINGS;
+    exchange.work = (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(task_s, 1e-9), 1), MOST_WORK);
+    status = time_exchange(x, &exchange, budget_s / 2, x->times, err);
+    exchange.meanwhile = true;
+    if (status == ADAPS_OK)
+        status = time_exchange(x, &exchange, budget_s / 2, x->busy, err);
+    for (int d = 0; d < n && status == ADAPS_OK; d++)
+        x->slower[d] = fmax(x->busy[d * QUANTITIES + WORK] - x->times[d * QUANTITIES + WORK], 0);
+    return status;
+}
+
+/* Of the slowest link, seconds for a row. */
+static double row_seconds(const struct ad_cluster *cluster)
+{
+    double bandwidth = INFINITY;
+    int n = cluster->ndevices;
+    for (int i = 0; i < n * n; i++)
+        if (i / n != i % n)
+            bandwidth = fmin(bandwidth, cluster->links[i].bandwidth);
+    return AD_PING_ROW_BYTES / bandwidth;
+}
+
+enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
+                                    const struct ad_session_options *options, double budget_s,
+                                    struct ad_message_times *out, struct adaps_error *err)
+{
+    struct exchanges *x = ad_calloc(1, sizeof *x);
+    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_seconds(cluster), MOST_ROWS));
+    double bytes = (double)(rows - SMALL_ROWS) * AD_PING_ROW_BYTES;
+    if (!x)
+        return ad_error_memory(err, "messages", sizeof *x);
+    x->cluster = cluster;
+    x->options = options;
+    enum adaps_status status = time_behind(x, SMALL_ROWS, budget_s * 0.4, err);
+    for (int d = 0; d < cluster->ndevices; d++) {
+        out[d].message_s = (x->slower[d] + x->send[d]) / 2; /* of one sent and one received */
+        out[d].byte_s = x->slower[d];
+    }
+    if (status == ADAPS_OK)
+        status = time_behind(x, rows, budget_s * 0.6, err);
+    for (int d = 0; d < cluster->ndevices; d++)
+        out[d].byte_s = fmax(x->slower[d] - out[d].byte_s, 0) / (2 * bytes);
+    ad_free(x);
+    return status;
 }

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #define SIDE 16      /* columns and channels: a row has 1 KiB */
 #define WORK_TAPS 15 /* of a pooling */
@@ -10,7 +11,7 @@
 _Static_assert(SIDE *SIDE * sizeof(float) == AD_PING_ROW_BYTES, "bytes of a row");
 
 /* One input of so many rows, of which the source makes a mean, because something must be computed,
- * and both devices averages of 15 pixels of a row, which nobody reads: work. */
+ * and all devices averages of 15 pixels of a row, which nobody reads: work. */
 static struct ad_graph *mean_graph(int32_t rows)
 {
     struct ad_graph *g = ad_calloc(1, sizeof *g);
@@ -74,13 +75,15 @@ static struct ad_graph *mean_graph(int32_t rows)
     return g;
 }
 
-static void add_message(struct ad_program *from, struct ad_program *to, int sender,
-                        struct ad_region region, uint32_t tag)
+/* A message of `region` and its place in both programs. */
+static void add_message(struct ad_program *programs, int from, int to, struct ad_region region,
+                        uint32_t tag)
 {
-    from->steps[from->nsteps++] =
-        (struct ad_step){.kind = AD_STEP_SEND, .peer = 1 - sender, .region = region, .tag = tag};
-    to->steps[to->nsteps++] =
-        (struct ad_step){.kind = AD_STEP_RECV, .peer = sender, .region = region, .tag = tag};
+    struct ad_program *a = &programs[from], *b = &programs[to];
+    a->steps[a->nsteps++] =
+        (struct ad_step){.kind = AD_STEP_SEND, .peer = to, .region = region, .tag = tag};
+    b->steps[b->nsteps++] =
+        (struct ad_step){.kind = AD_STEP_RECV, .peer = from, .region = region, .tag = tag};
 }
 
 /* A step of `count` tasks of op, each the same. */
@@ -93,73 +96,107 @@ static void add_work(struct ad_program *p, int op, struct ad_region region, int 
         p->tasks[p->ntasks++] = (struct ad_task){op, region};
 }
 
-static enum adaps_status fill_programs(struct ad_schedule *s, const struct ad_ping *ping,
-                                       struct adaps_error *err)
+/* Programs with room for so many steps and tasks each. */
+static enum adaps_status make_programs(struct ad_schedule *s, int ndevices, size_t steps,
+                                       size_t tasks, struct adaps_error *err)
 {
-    size_t steps = 3 * (size_t)ping->count + 1;
-    size_t tasks = (size_t)ping->count * (size_t)ping->work + 1;
-    s->ndevices = 2;
-    s->programs = ad_arena_alloc(&s->arena, 2, sizeof *s->programs);
-    s->busy_ns = ad_arena_alloc(&s->arena, 2, sizeof *s->busy_ns);
-    s->memory = ad_arena_alloc(&s->arena, 2, sizeof *s->memory);
-    struct ad_task *task = ad_arena_alloc(&s->arena, 2 * tasks, sizeof *task);
-    struct ad_step *list = ad_arena_alloc(&s->arena, 2 * steps, sizeof *list);
+    size_t n = (size_t)ndevices;
+    s->ndevices = ndevices;
+    s->programs = ad_arena_alloc(&s->arena, n, sizeof *s->programs);
+    s->busy_ns = ad_arena_alloc(&s->arena, n, sizeof *s->busy_ns);
+    s->memory = ad_arena_alloc(&s->arena, n, sizeof *s->memory);
+    struct ad_task *task = ad_arena_alloc(&s->arena, n * tasks, sizeof *task);
+    struct ad_step *list = ad_arena_alloc(&s->arena, n * steps, sizeof *list);
     if (!s->programs || !s->busy_ns || !s->memory || !task || !list)
-        return ad_error_memory(err, "pings", 2 * steps * sizeof *list + 2 * tasks * sizeof *task);
-    struct ad_program *a = &s->programs[0], *b = &s->programs[1];
-    struct ad_region there = {0, ping->rows_there, 0, SIDE, 0, SIDE};
-    struct ad_region back = {0, ping->rows_back, 0, SIDE, 0, SIDE};
-    *a = (struct ad_program){.steps = list, .tasks = task};
-    *b = (struct ad_program){.steps = list + steps, .tasks = task + tasks};
+        return ad_error_memory(err, "pings", n * (steps * sizeof *list + tasks * sizeof *task));
+    for (size_t d = 0; d < n; d++)
+        s->programs[d] = (struct ad_program){.steps = list + d * steps, .tasks = task + d * tasks};
+    return ADAPS_OK;
+}
+
+static struct ad_region rows_of_both(int32_t rows)
+{
+    return (struct ad_region){0, rows, 0, SIDE, 0, SIDE};
+}
+
+static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_ping *ping,
+                                    struct adaps_error *err)
+{
+    enum adaps_status status = make_programs(s, 2, 2 * (size_t)ping->count + 1, 1, err);
+    if (status != ADAPS_OK)
+        return status;
     for (int i = 0; i < ping->count; i++) {
-        int work = ping->meanwhile ? ping->work : i == 0 ? ping->work * ping->count : 0;
         uint32_t tag = (uint32_t)(2 * i + 1);
-        add_message(a, b, 0, there, tag);
-        add_work(a, 1, back, ping->meanwhile ? work : 0);
-        add_message(b, a, 1, back, tag + 1);
-        add_work(b, 1, back, work);
-        add_work(a, 1, back, ping->meanwhile ? 0 : work);
+        add_message(s->programs, 0, 1, rows_of_both(ping->rows_there), tag);
+        add_message(s->programs, 1, 0, rows_of_both(ping->rows_back), tag + 1);
     }
-    add_work(a, 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
+    add_work(&s->programs[0], 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
     s->messages = 2 * ping->count;
     s->bytes = (int64_t)ping->count * (ping->rows_there + ping->rows_back) * AD_PING_ROW_BYTES;
     return ADAPS_OK;
 }
 
-static enum adaps_status fill_cluster(struct ad_cluster *c, const struct ad_device *a,
-                                      const struct ad_device *b, const struct ad_link *link,
-                                      struct adaps_error *err)
+/* First the rows go from device to device, so that all have them. */
+static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
+                                        const struct ad_exchange *exchange, struct adaps_error *err)
 {
-    enum adaps_status status = ad_cluster_init(c, 2, err);
+    size_t count = (size_t)exchange->count;
+    struct ad_region region = rows_of_both(exchange->rows);
+    enum adaps_status status =
+        make_programs(s, n, 3 * count + 3, count * (size_t)exchange->work + 1, err);
     if (status != ADAPS_OK)
         return status;
-    c->devices[0] = *a;
-    c->devices[1] = *b;
-    for (int d = 0; d < 2; d++) {
+    for (int d = 0; d + 1 < n; d++)
+        add_message(s->programs, d, d + 1, region, (uint32_t)d + 1);
+    for (int i = 0; i < exchange->count; i++) {
+        for (int d = 0; d < n; d++) {
+            struct ad_program *p = &s->programs[d];
+            p->steps[p->nsteps++] = (struct ad_step){.kind = AD_STEP_SEND,
+                                                     .peer = (d + 1) % n,
+                                                     .region = region,
+                                                     .tag = (uint32_t)(n * (i + 1) + d)};
+            add_work(p, 1, region, exchange->meanwhile ? exchange->work : 0);
+        }
+        for (int d = 0; d < n; d++) {
+            struct ad_program *p = &s->programs[d];
+            int from = (d + n - 1) % n;
+            p->steps[p->nsteps++] = (struct ad_step){.kind = AD_STEP_RECV,
+                                                     .peer = from,
+                                                     .region = region,
+                                                     .tag = (uint32_t)(n * (i + 1) + from)};
+            if (i == 0 && !exchange->meanwhile)
+                add_work(p, 1, region, exchange->work * exchange->count);
+        }
+    }
+    add_work(&s->programs[0], 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
+    s->messages = n - 1 + (int64_t)n * exchange->count;
+    s->bytes = s->messages * exchange->rows * AD_PING_ROW_BYTES;
+    return ADAPS_OK;
+}
+
+/* devices: n of them, of which only who they are counts. links: as in a cluster. */
+static enum adaps_status fill_cluster(struct ad_cluster *c, const struct ad_device *devices, int n,
+                                      const struct ad_link *links, struct adaps_error *err)
+{
+    enum adaps_status status = ad_cluster_init(c, n, err);
+    if (status != ADAPS_OK)
+        return status;
+    memcpy(c->links, links, (size_t)n * (size_t)n * sizeof *links);
+    for (int d = 0; d < n; d++) {
+        c->devices[d] = devices[d];
         c->devices[d].table = (struct ad_cost_table){.memory_bw = 1, .source = "pings"};
         for (int class = 0; class < AD_COST_CLASSES; class ++)
             c->devices[d].table.rate[class] = 1;
         c->devices[d].source = d == 0;
     }
-    c->links[1] = c->links[2] = *link;
     return ADAPS_OK;
 }
 
-enum adaps_status ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b,
-                                   const struct ad_link *link, const struct ad_ping *ping,
-                                   struct adaps_plan **out, struct adaps_error *err)
+/* The rest of a plan whose schedule is filled, if it is. Takes the plan over. */
+static enum adaps_status finish(struct adaps_plan *plan, int32_t rows, enum adaps_status status,
+                                struct adaps_plan **out, struct adaps_error *err)
 {
-    if (ping->count < 1 || ping->rows_back < 1 || ping->rows_there < ping->rows_back ||
-        ping->work < 0 || ping->work > AD_PLAN_MAX_TASKS / ping->count)
-        return ad_error_set(err, ADAPS_EINTERNAL, "%d pings of %d and %d rows, %d tasks",
-                            ping->count, ping->rows_there, ping->rows_back, ping->work);
-    struct adaps_plan *plan = ad_plan_alloc(2);
-    if (!plan)
-        return ad_error_memory(err, "plan", sizeof *plan);
-    enum adaps_status status = fill_cluster(&plan->cluster, a, b, link, err);
-    if (status == ADAPS_OK)
-        status = fill_programs(&plan->schedule, ping, err);
-    plan->graph = mean_graph(ping->rows_there);
+    plan->graph = mean_graph(rows);
     plan->model_path = ad_strdup("pings");
     if (status == ADAPS_OK && (!plan->graph || !plan->model_path))
         status = ad_error_memory(err, "pings", sizeof *plan);
@@ -170,4 +207,41 @@ enum adaps_status ad_plan_of_pings(const struct ad_device *a, const struct ad_de
     else
         adaps_plan_free(plan);
     return status;
+}
+
+enum adaps_status ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b,
+                                   const struct ad_link *link, const struct ad_ping *ping,
+                                   struct adaps_plan **out, struct adaps_error *err)
+{
+    if (ping->count < 1 || ping->rows_back < 1 || ping->rows_there < ping->rows_back)
+        return ad_error_set(err, ADAPS_EINTERNAL, "%d pings of %d and %d rows", ping->count,
+                            ping->rows_there, ping->rows_back);
+    struct adaps_plan *plan = ad_plan_alloc(2);
+    if (!plan)
+        return ad_error_memory(err, "plan", sizeof *plan);
+    const struct ad_device both[] = {*a, *b};
+    const struct ad_link links[] = {*link, *link, *link, *link}; /* two of which are unused */
+    enum adaps_status status = fill_cluster(&plan->cluster, both, 2, links, err);
+    if (status == ADAPS_OK)
+        status = fill_pings(&plan->schedule, ping, err);
+    return finish(plan, ping->rows_there, status, out, err);
+}
+
+enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
+                                       const struct ad_exchange *exchange, struct adaps_plan **out,
+                                       struct adaps_error *err)
+{
+    int n = cluster->ndevices;
+    if (n < 2 || exchange->count < 1 || exchange->rows < 1 || exchange->work < 0 ||
+        exchange->work > AD_PLAN_MAX_TASKS / exchange->count)
+        return ad_error_set(err, ADAPS_EINTERNAL, "%d exchanges of %d rows, %d tasks, %d devices",
+                            exchange->count, exchange->rows, exchange->work, n);
+    struct adaps_plan *plan = ad_plan_alloc(n);
+    if (!plan)
+        return ad_error_memory(err, "plan", sizeof *plan);
+    enum adaps_status status =
+        fill_cluster(&plan->cluster, cluster->devices, n, cluster->links, err);
+    if (status == ADAPS_OK)
+        status = fill_exchanges(&plan->schedule, n, exchange, err);
+    return finish(plan, exchange->rows, status, out, err);
 }

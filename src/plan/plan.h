@@ -88,12 +88,24 @@ AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
 struct ad_ping {
     int count;
     int32_t rows_there, rows_back;
-    int work;       /* small tasks that both compute per ping... */
-    bool meanwhile; /* ... when they have sent, while messages travel; else all behind the first */
 };
 AD_MUST_CHECK enum adaps_status
 ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b, const struct ad_link *link,
                  const struct ad_ping *ping, struct adaps_plan **out, struct adaps_error *err);
+
+/* A plan in which all devices of a cluster (two at least) exchange messages at the same time:
+ * `count` times each sends rows of 1 KiB to the next and receives as many from the one before it.
+ */
+struct ad_exchange {
+    int count;
+    int32_t rows;
+    int work;       /* small tasks that each computes per exchange... */
+    bool meanwhile; /* ... when it has sent, while messages travel; else all behind the first */
+};
+AD_MUST_CHECK enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
+                                                     const struct ad_exchange *exchange,
+                                                     struct adaps_plan **out,
+                                                     struct adaps_error *err);
 
 /* A graph alone as bytes (plan.proto), without weight data; and back, verified, from anybody. */
 AD_MUST_CHECK enum adaps_status ad_plan_pack_graph(const struct ad_graph *graph, void **data,
