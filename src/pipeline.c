@@ -87,7 +87,7 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     struct ad_digest model_digest;
     const struct ad_strategy *strategy;
     struct adaps_plan *plan = NULL;
-    const struct ad_import_options import = {.dims = &options->dims};
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     char model_path[PATH_MAX];
 
     enum adaps_status status =
@@ -128,7 +128,7 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest model_digest;
-    const struct ad_import_options import = {.dims = &options->dims};
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     *out = (struct ad_pipeline_comparison){0};
     enum adaps_status status =
         ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);

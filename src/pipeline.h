@@ -9,6 +9,7 @@
 struct ad_pipeline_options {
     const char *model;           /* ONNX file */
     struct ad_dim_bindings dims; /* sizes of its symbolic dimensions */
+    char *assumed;               /* of those without, as in ad_import_options; or NULL */
     const char *devices;         /* devices file */
     const char *strategy;        /* NULL = the default */
     double bandwidth;            /* bytes/s, < 0 = the file's */

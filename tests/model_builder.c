@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define END (-9)
-#define ROOM 64 /* of every list of a model */
+#define ROOM 64 /* of every list of a model at first */
 
 static void *make(struct mb *mb, size_t count, size_t size)
 {
@@ -38,13 +38,17 @@ static int64_t *copy_list(struct mb *mb, const int64_t *list, size_t *count)
     return p;
 }
 
-/* Appends to one of the model's lists, which have ROOM places. */
+/* Appends to one of the model's lists, which have ROOM places, then twice as many as they are long.
+ */
 #define APPEND(mb, list, count, item)                                                              \
     do {                                                                                           \
         if (!(list))                                                                               \
             (list) = make(mb, ROOM, sizeof *(list));                                               \
-        if ((count) == ROOM)                                                                       \
-            abort();                                                                               \
+        if ((count) >= ROOM && ((count) & ((count)-1)) == 0) {                                     \
+            void *old = (list);                                                                    \
+            (list) = make(mb, 2 * (count), sizeof *(list));                                        \
+            memcpy((list), old, (count) * sizeof *(list));                                         \
+        }                                                                                          \
         (list)[(count)++] = (item);                                                                \
     } while (0)
 

@@ -271,6 +271,81 @@ START_TEST(normalised_volume)
 }
 END_TEST
 
+/* A picture of bytes, channels last, that a Cast makes floats of (TensorFlow's exports); integers
+ * are nothing else's operand. */
+START_TEST(integer_inputs)
+{
+    static const char *const refused[] = {"Add", "Relu", "Identity"};
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4))->type->tensor_type->elem_type = 2;
+    mb_int(&mb, mb_node(&mb, "Cast", "x", "f"), "to", 1);
+    mb_node(&mb, "Shape", "x", "s");
+    mb_node(&mb, "Reshape", "f,s", "g");
+    mb_node(&mb, "Relu", "g", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    ck_assert_int_eq(graph->nops, 1);
+    struct ad_tensor y = run_random(graph, &x);
+    for (size_t i = 0; i < 24; i++)
+        ck_assert(y.data[i] == (x.data[i] > 0 ? x.data[i] : 0));
+    done(&mb, graph, &x, &y);
+
+    for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4))->type->tensor_type->elem_type = 7;
+        mb_node(&mb, refused[k], k == 0 ? "x,x" : "x", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "its input 'x' is of type int64: only floats");
+    }
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4))->type->tensor_type->elem_type = 6;
+    mb_int(&mb, mb_node(&mb, "Cast", "x", "y"), "to", 1);
+    mb_output(&mb, "y");
+    mb_output(&mb, "x");
+    import_refused(&mb, "the output 'x' is an input of integers");
+}
+END_TEST
+
+/* Constants of no elements among what is joined. */
+START_TEST(nothing_joined)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 3, 4, 5));
+    mb_weights(&mb, "e", MB_DIMS(1, 0, 4, 5), NULL);
+    mb_int(&mb, mb_node(&mb, "Concat", "e,x,e,x", "c"), "axis", 1);
+    mb_int(&mb, mb_node(&mb, "Concat", "e,x", "d"), "axis", 1);
+    mb_int(&mb, mb_node(&mb, "Concat", "c,d", "y"), "axis", 1);
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_dims(graph, graph->outputs[0], "1x9x4x5");
+    struct ad_tensor y = run_random(graph, &x);
+    for (size_t i = 0; i < 180; i++)
+        ck_assert(y.data[i] == x.data[i % 60]);
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
+/* Floats that are made floats of another size stay where they are. */
+START_TEST(cast_weights)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 5));
+    mb_weights(&mb, "w", MB_DIMS(5, 3), NULL);
+    mb_int(&mb, mb_node(&mb, "Cast", "w", "h"), "to", 10);
+    mb_int(&mb, mb_node(&mb, "Cast", "h", "f"), "to", 1);
+    mb_node(&mb, "Gemm", "x,f", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    ck_assert_str_eq(graph->weights[0].name, "w");
+    done(&mb, graph, NULL, NULL);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("import forms");
@@ -279,6 +354,9 @@ int main(void)
     tcase_add_loop_test(tc, elements, 0, (int)(sizeof cases / sizeof *cases));
     tcase_add_test(tc, axes_of_a_resize);
     tcase_add_test(tc, normalised_volume);
+    tcase_add_test(tc, integer_inputs);
+    tcase_add_test(tc, nothing_joined);
+    tcase_add_test(tc, cast_weights);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

@@ -1,83 +1,18 @@
 /* Files that are no models, or broken ones: `adaps inspect` refuses each with exit status 3 and a
- * message that says why, within a second and 200 MB. The files are made here, by changing a small
- * model that is fine. */
+ * message that says why, within the limits of inspected.h. The files are made here, by changing a
+ * small model that is fine. */
 #include "base/file.h"
+#include "inspected.h"
 #include "model_builder.h"
 #include "run_suite.h"
-#include "sanitized.h"
 
 #include <check.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define MOST_SECONDS 1.0
-#define MOST_KB (200L * 1024)
-
-extern char **environ;
-
-static char folder[PATH_MAX - 64];
-static char program[PATH_MAX];
-
-/* --- one file --- */
-
-static double seconds_of(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
-
-static pid_t inspect(const char *path, const char *log)
-{
-    posix_spawn_file_actions_t actions;
-    pid_t pid;
-    char *args[] = {program, "inspect", (char *)path, NULL};
-    ck_assert_int_eq(posix_spawn_file_actions_init(&actions), 0);
-    ck_assert_int_eq(posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0), 0);
-    ck_assert_int_eq(
-        posix_spawn_file_actions_addopen(&actions, 2, log, O_WRONLY | O_CREAT | O_TRUNC, 0600), 0);
-    ck_assert_int_eq(posix_spawn(&pid, program, &actions, NULL, args, environ), 0);
-    posix_spawn_file_actions_destroy(&actions);
-    return pid;
-}
-
-static void check_bytes(const char *name, const void *bytes, size_t size, int exit_status,
-                        const char *reason)
-{
-    char path[sizeof folder + 32], log[sizeof folder + 32];
-    struct adaps_error err = {0};
-    struct rusage usage;
-    int status;
-    void *said = NULL;
-    size_t length;
-    snprintf(path, sizeof path, "%s/m.onnx", folder);
-    snprintf(log, sizeof log, "%s/log", folder);
-    ck_assert_msg(ad_file_replace(path, bytes, size, &err) == ADAPS_OK, "%s", err.message);
-    pid_t pid = inspect(path, log);
-    while (wait4(pid, &status, 0, &usage) < 0)
-        ck_assert_int_eq(errno, EINTR);
-    ck_assert_msg(ad_file_read(log, 1 << 20, &said, &length, &err) == ADAPS_OK, "%s", err.message);
-    char *text = malloc(length + 1);
-    memcpy(text, said, length);
-    text[length] = '\0';
-    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == exit_status,
-                  "%s: status %x, %d expected; it said: %s", name, (unsigned)status, exit_status,
-                  text);
-    ck_assert_msg(!reason || strstr(text, reason), "%s: '%s' is not in: %s", name, reason, text);
-    double seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
-    ck_assert_msg(seconds < MOST_SECONDS, "%s: %.2f s", name, seconds);
-    if (!SANITIZED)
-        ck_assert_msg(usage.ru_maxrss < MOST_KB, "%s: %ld KB", name, usage.ru_maxrss);
-    free(text);
-    ad_free(said);
-}
 
 /* --- changes of a model --- */
 
@@ -277,7 +212,7 @@ START_TEST(broken_models)
     make_model(&m);
     models[_i].change(&m);
     uint8_t *bytes = mb_pack(&m.mb, &size);
-    check_bytes(models[_i].name, bytes, size, 3, models[_i].reason);
+    inspected_check(models[_i].name, bytes, size, 3, models[_i].reason);
     ad_free(bytes);
     mb_fini(&m.mb);
 }
@@ -395,7 +330,7 @@ START_TEST(broken_nodes)
         set_attribute(&mb, node, nodes[_i].attribute);
     mb_output(&mb, "y");
     uint8_t *bytes = mb_pack(&mb, &size);
-    check_bytes(nodes[_i].type, bytes, size, 3, nodes[_i].reason);
+    inspected_check(nodes[_i].type, bytes, size, 3, nodes[_i].reason);
     ad_free(bytes);
     mb_fini(&mb);
 }
@@ -457,15 +392,15 @@ static const struct {
 
 static void put(const char *name, const void *bytes, size_t size)
 {
-    char path[sizeof folder + 32];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    char path[INSPECTED_PATH];
+    snprintf(path, sizeof path, "%s/%s", inspected_folder, name);
     ck_assert_int_eq(ad_file_replace(path, bytes, size, NULL), ADAPS_OK);
 }
 
 static void link_to(const char *target, const char *name)
 {
-    char path[sizeof folder + 32];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    char path[INSPECTED_PATH];
+    snprintf(path, sizeof path, "%s/%s", inspected_folder, name);
     unlink(path);
     ck_assert_int_eq(symlink(target, path), 0);
 }
@@ -484,9 +419,9 @@ START_TEST(external_data)
 {
     static const char bytes[448];
     struct model m;
-    char sub[sizeof folder + 32];
+    char sub[INSPECTED_PATH];
     size_t size;
-    snprintf(sub, sizeof sub, "%s/sub", folder);
+    snprintf(sub, sizeof sub, "%s/sub", inspected_folder);
     ck_assert(mkdir(sub, 0700) == 0 || errno == EEXIST);
     put("w.bin", bytes, 432);
     put("sub/w.bin", bytes, 432);
@@ -502,7 +437,7 @@ START_TEST(external_data)
     add_entry(&m, "offset", outside[_i].offset);
     add_entry(&m, "length", outside[_i].length);
     uint8_t *packed = mb_pack(&m.mb, &size);
-    check_bytes("external data", packed, size, outside[_i].exit_status, outside[_i].reason);
+    inspected_check("external data", packed, size, outside[_i].exit_status, outside[_i].reason);
     ad_free(packed);
     mb_fini(&m.mb);
 }
@@ -510,7 +445,7 @@ END_TEST
 
 START_TEST(no_models)
 {
-    check_bytes(files[_i].name, files[_i].bytes, files[_i].size, 3, files[_i].reason);
+    inspected_check(files[_i].name, files[_i].bytes, files[_i].size, 3, files[_i].reason);
 }
 END_TEST
 
@@ -521,9 +456,9 @@ START_TEST(cut_models)
     size_t size;
     make_model(&m);
     uint8_t *bytes = mb_pack(&m.mb, &size);
-    check_bytes("the whole model", bytes, size, 0, NULL);
+    inspected_check("the whole model", bytes, size, 0, NULL);
     for (size_t k = 1; k < 24; k++)
-        check_bytes("a part of a model", bytes, size * k / 24, 3, "m.onnx: ");
+        inspected_check("a part of a model", bytes, size * k / 24, 3, "m.onnx: ");
     ad_free(bytes);
     mb_fini(&m.mb);
 }
@@ -531,16 +466,8 @@ END_TEST
 
 int main(void)
 {
-    if (!realpath("adaps", program)) {
-        fprintf(stderr, "no program adaps in this folder\n");
+    if (!inspected_begin())
         return EXIT_FAILURE;
-    }
-    const char *tmp = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%s/adaps-malformed.XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        return EXIT_FAILURE;
-    }
     Suite *suite = suite_create("malformed");
     TCase *tc = tcase_create("all");
     tcase_set_timeout(tc, 120);
@@ -551,12 +478,13 @@ int main(void)
     tcase_add_test(tc, cut_models);
     suite_add_tcase(suite, tc);
     int status = run_suite(suite);
-    static const char *const made[] = {"m.onnx",   "log",    "w.bin", "sub/w.bin", "longer.bin",
-                                       "link.bin", "linked", "sub",   ""};
+    static const char *const made[] = {"w.bin",    "sub/w.bin", "longer.bin",
+                                       "link.bin", "linked",    "sub"};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        char path[sizeof folder + 32];
-        snprintf(path, sizeof path, "%s/%s", folder, made[i]);
+        char path[INSPECTED_PATH];
+        snprintf(path, sizeof path, "%s/%s", inspected_folder, made[i]);
         remove(path);
     }
+    inspected_end();
     return status;
 }

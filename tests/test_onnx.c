@@ -214,7 +214,7 @@ START_TEST(what_protobuf_cannot_check)
     assert_refused(&mb, "no opset of the default domain");
     m->n_opset_import = 1;
     m->graph->node[1]->domain = "com.microsoft";
-    assert_refused(&mb, "node '' (Relu): operators of the domain 'com.microsoft'");
+    assert_refused(&mb, "node 'Relu_1' (Relu): operators of the domain 'com.microsoft'");
     m->graph->node[1]->domain = "ai.onnx";
     m->graph->node[1]->op_type = "";
     assert_refused(&mb, "node 1 '' has no operator type");

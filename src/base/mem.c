@@ -1,6 +1,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,12 +29,68 @@ static bool must_fail(void)
     return true;
 }
 
+/* --- a limit --- */
+
+#define BLOCK_HEAD 8 /* of the allocator, for each block */
+
+static _Thread_local struct {
+    bool on, hit;
+    size_t limit, taken;
+} limit;
+
+void ad_mem_limit(size_t bytes)
+{
+    limit.on = true;
+    limit.hit = false;
+    limit.limit = bytes;
+    limit.taken = 0;
+}
+
+bool ad_mem_limit_end(size_t *taken)
+{
+    limit.on = false;
+    if (taken)
+        *taken = limit.taken;
+    return limit.hit;
+}
+
+static size_t room_of(void *p)
+{
+    return p ? malloc_usable_size(p) + BLOCK_HEAD : 0;
+}
+
+/* Whether n more bytes are within the limit. */
+static bool within_limit(size_t n)
+{
+    if (!limit.on || n <= limit.limit - limit.taken)
+        return true;
+    limit.hit = true;
+    return false;
+}
+
+static void give_back(size_t room)
+{
+    limit.taken -= room < limit.taken ? room : limit.taken;
+}
+
+static void *take(void *p)
+{
+    if (p && limit.on) {
+        limit.taken += room_of(p);
+        if (limit.taken > limit.limit) /* by what the allocator added */
+            limit.taken = limit.limit;
+    }
+    return p;
+}
+
+/* --- the gate --- */
+
 void *ad_calloc(size_t count, size_t size)
 {
     size_t n;
-    if (!ad_size_mul(count, size, &n) || must_fail())
+    if (!ad_size_mul(count, size, &n) || must_fail() || !within_limit(n))
         return NULL;
-    return calloc(1, n ? n : 1);
+    return take(calloc(1, n ? n : 1));
 }
 
 void *ad_realloc(void *p, size_t count, size_t size)
@@ -41,7 +98,13 @@ void *ad_realloc(void *p, size_t count, size_t size)
     size_t n;
     if (!ad_size_mul(count, size, &n) || must_fail())
         return NULL;
-    return realloc(p, n ? n : 1);
+    size_t before = limit.on ? room_of(p) : 0;
+    if (n > before && !within_limit(n - before))
+        return NULL;
+    void *moved = realloc(p, n ? n : 1);
+    if (moved)
+        give_back(before);
+    return take(moved);
 }
 
 char *ad_strndup(const char *s, size_t n)
@@ -94,14 +157,18 @@ void *ad_alloc_aligned(size_t size)
     if (must_fail() || !ad_size_add(size, 63, &rounded))
         return NULL;
     rounded &= ~(size_t)63;
+    if (!within_limit(rounded))
+        return NULL;
     char *p = aligned_alloc(64, rounded ? rounded : 64);
     if (p)
         want_huge_pages(p, rounded);
-    return p;
+    return take(p);
 }
 
 void ad_free(void *p)
 {
+    if (limit.on)
+        give_back(room_of(p));
     free(p);
 }
 

@@ -29,8 +29,12 @@ int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const
                   const struct option *longs);
 void ad_cli_help(const struct ad_command *command, FILE *out);
 
-/* "adaps NAME: message" on stderr; returns the status as exit code. */
+/* "adaps NAME: message" on stderr, without control characters (messages quote files of strangers);
+ * returns the status as exit code. */
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err);
+
+/* Says on stderr which symbolic dimensions were assumed (ad_import_options); nothing for "". */
+void ad_cli_assumed(const struct ad_command *command, const char *assumed);
 int ad_cli_usage(const struct ad_command *command, const char *fmt, ...) AD_PRINTF(2, 3);
 
 /* adaps.conf of the current folder: keys model, devices, plan under no section; paths are relative

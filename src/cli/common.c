@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/units.h"
 #include "cli/cli.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -55,10 +56,20 @@ enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write, const
 
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err)
 {
+    char clean[sizeof err->message];
     fflush(stdout);
     fprintf(stderr, "adaps %s: %s\n", command->name,
-            err->message[0] ? err->message : "failed without a message");
+            err->message[0] ? ad_text_clean(err->message, clean, sizeof clean)
+                            : "failed without a message");
     return err->status == ADAPS_OK ? ADAPS_EINTERNAL : (int)err->status;
+}
+
+void ad_cli_assumed(const struct ad_command *command, const char *assumed)
+{
+    char clean[256];
+    if (*assumed)
+        fprintf(stderr, "adaps %s: %s became 1: --dim NAME=N gives another size\n", command->name,
+                ad_text_clean(assumed, clean, sizeof clean));
 }
 
 int ad_cli_usage(const struct ad_command *command, const char *fmt, ...)

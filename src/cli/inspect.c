@@ -13,10 +13,12 @@ static int print_graph(const char *model, const struct ad_dim_bindings *dims, en
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest digest;
-    const struct ad_import_options import = {.dims = dims};
+    char assumed[AD_ASSUMED] = "";
+    const struct ad_import_options import = {.dims = dims, .assumed = assumed};
     enum adaps_status status = ad_pipeline_front(model, &import, &graph, &blocks, &digest, &err);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_inspect, &err);
+    ad_cli_assumed(&ad_command_inspect, assumed);
     status = format == FORMAT_JSON  ? ad_report_inspect_json(graph, &blocks, stdout, &err)
              : format == FORMAT_DOT ? ad_report_inspect_dot(graph, &blocks, stdout, &err)
                                     : ad_report_inspect(graph, &blocks, stdout, &err);

@@ -41,9 +41,14 @@ static int compile(const struct plan_options *options)
     struct adaps_error err = {0};
     struct adaps_plan *plan = NULL;
     struct ad_progress progress;
+    char assumed[AD_ASSUMED] = "";
+    struct ad_pipeline_options passes = options->passes;
+    passes.assumed = assumed;
     ad_progress_start(&progress, "planning");
-    enum adaps_status status = ad_pipeline_compile(&options->passes, &plan, &err);
+    enum adaps_status status = ad_pipeline_compile(&passes, &plan, &err);
     ad_progress_stop(&progress);
+    if (status == ADAPS_OK)
+        ad_cli_assumed(&ad_command_plan, assumed);
     if (status == ADAPS_OK)
         status = options->json ? ad_report_plan_json(plan, stdout, &err)
                                : ad_report_plan(plan, stdout, &err);

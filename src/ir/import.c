@@ -140,6 +140,23 @@ static bool is_quantised(const char *type)
     return false;
 }
 
+/* Casts make floats of integers, and shapes know no type. */
+static bool reads_integers(const char *type)
+{
+    return strcmp(type, "Cast") == 0 || strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0;
+}
+
+static enum adaps_status refuse_integers(struct ad_node *node, const struct ad_name *name,
+                                         struct adaps_error *err)
+{
+    char buf[24];
+    return ad_node_fail(
+        node, err,
+        "its input '%s' is of type %s: only floats are supported, and integers that "
+        "a Cast makes floats of",
+        name->key, ad_onnx_type_name(name->integer, buf, sizeof buf));
+}
+
 /* Fills node->inputs from names. Nodes come in order, so that what has no value yet is an output
  * which its operator does not give. */
 static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error *err)
@@ -150,6 +167,8 @@ static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error
         const char *key = node->proto->input[k];
         const struct ad_name *name = *key ? ad_names_find(&d->names, key) : NULL;
         node->inputs[k] = name ? name->value : -1;
+        if (name && name->integer && !reads_integers(node->type))
+            return refuse_integers(node, name, err);
         if (!name || name->value >= 0)
             continue;
         const Onnx__NodeProto *maker = d->proto->node[name->node];
@@ -197,6 +216,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     size_t first = d->nops;
     if (status == ADAPS_OK)
         status = row->import(&node, err);
+    ad_node_drop(&node);
     return status == ADAPS_OK ? ad_node_turn(&node, first, err) : status;
 }
 
@@ -214,6 +234,11 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
                                                              : "",
                             d->proto->node[name->node]->op_type);
     int v = name->value;
+    if (name->integer)
+        return ad_error_set(
+            err, ADAPS_EINPUT,
+            "%s: the output '%s' is an input of integers: only floats are supported",
+            d->model->path, key);
     if (d->values[v].constant)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: the output '%s' is a constant: it does not "
@@ -291,6 +316,8 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
                              .fold_left = FOLD_ELEMENTS};
     int *order = NULL;
     size_t count = 0;
+    if (model->memory_left)
+        ad_mem_limit(model->memory_left);
     enum adaps_status status = ad_draft_register(&draft, options, err);
     if (status == ADAPS_OK)
         status = ad_draft_turn_inputs(&draft, err);
@@ -306,7 +333,11 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
         status = ad_draft_lower(&draft, out, err);
     if (status == ADAPS_EINPUT)
         suggest_dims(&draft, err);
+    if (options && options->assumed)
+        memcpy(options->assumed, draft.assumed, sizeof draft.assumed);
     ad_free(order);
     draft_fini(&draft);
+    if (model->memory_left && ad_mem_limit_end(NULL) && status == ADAPS_EINTERNAL)
+        status = ad_onnx_too_large(model->path, err);
     return status;
 }

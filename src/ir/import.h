@@ -25,6 +25,8 @@ struct ad_dim_bindings {
     size_t count;
 };
 
+#define AD_ASSUMED 256
+
 /* Options may be NULL. Requires a loaded model, which may be freed after: the graph shares only the
  * model's file with it, which it keeps open for the weights that are still there (ir/weight.h).
  * *out is the caller's (ad_graph_free); it satisfies ad_graph_verify(graph, true).
@@ -39,6 +41,8 @@ struct ad_import_options {
     const struct ad_dim_bindings *dims; /* NULL: none */
     bool *dims_used;
     const struct ad_graph *like; /* the graph of a plan of this model, or NULL */
+    char *assumed; /* AD_ASSUMED bytes for the names of the symbolic dimensions that became 1 for
+                    * want of a size, the batch left out; or NULL */
 };
 AD_MUST_CHECK enum adaps_status ad_ir_import(struct ad_onnx_model *model,
                                              const struct ad_import_options *options,

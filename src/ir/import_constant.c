@@ -262,7 +262,14 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
-    bool is_bool = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL;
+    bool is_bool = to == ONNX__TENSOR_PROTO__DATA_TYPE__BOOL, was_float;
+    status = ad_draft_check(node->draft, node->inputs[0], &was_float, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (is_float && was_float) { /* all floats are float32 */
+        ad_node_set(node, node->inputs[0]);
+        return ADAPS_OK;
+    }
     if (!is_float && !is_bool && to != ONNX__TENSOR_PROTO__DATA_TYPE__INT64 &&
         to != ONNX__TENSOR_PROTO__DATA_TYPE__INT32)
         return ad_node_fail(node, err, "to %s is not supported", name);

@@ -82,7 +82,7 @@ enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int valu
         return ad_node_fail(node, err, "'%s' is defined in its branch and outside of it", key);
     if (!slot->key && ++names->count > names->capacity / 2)
         return ad_error_set(err, ADAPS_EINTERNAL, "too many names");
-    *slot = (struct ad_name){key, value, -1, 0, true};
+    *slot = (struct ad_name){.key = key, .value = value, .node = -1, .inner = true};
     return ADAPS_OK;
 }
 
@@ -157,6 +157,16 @@ static int64_t symbolic_size(struct ad_draft *d, const Onnx__ValueInfoProto *inf
     return 1;
 }
 
+static bool is_integer(int32_t type)
+{
+    return type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__INT8 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT16 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__INT16 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__INT32 ||
+           type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
+}
+
 /* The dims of a network input: one that is symbolic, missing or not positive has the size that it
  * is bound to. */
 static enum adaps_status input_dims(struct ad_draft *d, const Onnx__ValueInfoProto *info,
@@ -169,10 +179,11 @@ static enum adaps_status input_dims(struct ad_draft *d, const Onnx__ValueInfoPro
         return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s' is not a tensor", path, info->name);
     const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
     char buf[24];
-    if (!ad_onnx_type_is_float(tensor->elem_type)) /* computed as float32 */
+    if (!ad_onnx_type_is_float(tensor->elem_type) && !is_integer(tensor->elem_type))
         return ad_error_set(err, ADAPS_EINPUT,
-                            "%s: input '%s' is of type %s: only floats are supported", path,
-                            info->name, ad_onnx_type_name(tensor->elem_type, buf, sizeof buf));
+                            "%s: input '%s' is of type %s: only floats and integers are supported",
+                            path, info->name,
+                            ad_onnx_type_name(tensor->elem_type, buf, sizeof buf));
     if (!tensor->shape)
         return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s' has no shape", path, info->name);
     if (tensor->shape->n_dim > AD_MAX_RANK)
@@ -219,6 +230,8 @@ static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProt
     struct ad_node nowhere = {.draft = d};
     struct ad_name name = {.key = info->name, .node = -1};
     enum adaps_status status = input_dims(d, info, options, &rank, dims, err);
+    if (status == ADAPS_OK && !ad_onnx_type_is_float(info->type->tensor_type->elem_type))
+        name.integer = info->type->tensor_type->elem_type;
     if (status == ADAPS_OK)
         status = ad_draft_leaf(&nowhere, info->name, rank, dims, NULL, &name.value, err);
     if (status == ADAPS_OK)
@@ -296,7 +309,8 @@ enum adaps_status ad_draft_register(struct ad_draft *d, const struct ad_import_o
         status = check_dims(d, options, err);
     for (size_t i = 0; i < g->n_node && status == ADAPS_OK; i++)
         for (size_t k = 0; k < g->node[i]->n_output && status == ADAPS_OK; k++) {
-            struct ad_name name = {g->node[i]->output[k], -1, (int)i, (int)k, false};
+            struct ad_name name = {
+                .key = g->node[i]->output[k], .value = -1, .node = (int)i, .output = (int)k};
             if (*name.key)
                 status = add_name(d, name, err);
         }

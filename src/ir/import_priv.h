@@ -18,6 +18,7 @@ struct ad_const {
     struct ad_onnx_tensor tensor;       /* f and i are NULL until it is decoded */
     bool checked;                       /* the rest of tensor is filled */
     bool borrowed;                      /* tensor.f belongs to proto */
+    bool dropped;                       /* they were decoded and given up once */
     struct ad_const *next;
 };
 
@@ -119,6 +120,8 @@ struct ad_name {
     int value;        /* value index, or -1 while not made */
     int node, output; /* which node makes it, -1 for inputs, initializers and within branches */
     bool inner;       /* a name within the branch of an If: another branch may use it again */
+    int32_t integer;  /* a network input of this type, to be read by Casts only: everything is
+                       * float32 at run time; 0: not such a one */
 };
 
 struct ad_names {
@@ -140,7 +143,7 @@ struct ad_draft {
     int *outputs, noutputs;
     bool dims_used[AD_MAX_DIM_BINDINGS];
     char symbols[256]; /* the names of all symbolic dimensions, for messages, */
-    char assumed[256]; /* and of those that became 1, the batch left out */
+    char assumed[AD_ASSUMED]; /* and of those that became 1, the batch left out */
     int branches;      /* of Ifs that are being imported, within each other */
     int pieces_left;   /* of AD_MAX_PIECES */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
@@ -210,6 +213,10 @@ AD_MUST_CHECK enum adaps_status ad_draft_check(struct ad_draft *draft, int value
 AD_MUST_CHECK enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
                                                 const struct ad_onnx_tensor **out,
                                                 struct adaps_error *err);
+
+/* Gives up the decoded data of the node's large inputs, which are still in the file: once, so that
+ * nobody decodes the same again and again. */
+void ad_node_drop(struct ad_node *node);
 
 /* Input k as a constant tensor of integers or floats; else an error naming `what`. */
 AD_MUST_CHECK enum adaps_status ad_node_ints(struct ad_node *node, int k, const char *what,

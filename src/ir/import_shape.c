@@ -253,6 +253,16 @@ static enum adaps_status concat_dims(struct ad_node *node, int axis, int64_t *di
     return ADAPS_OK;
 }
 
+/* Inputs of no elements (only constants may be such) add nothing. */
+static void drop_empty(struct ad_node *node, int axis)
+{
+    int count = 0;
+    for (int k = 0; k < node->ninputs; k++)
+        if (ad_node_input(node, k)->dims[axis] > 0)
+            node->inputs[count++] = node->inputs[k];
+    node->ninputs = count;
+}
+
 enum adaps_status ad_import_concat(struct ad_node *node, struct adaps_error *err)
 {
     int64_t axis, dims[AD_MAX_RANK];
@@ -282,6 +292,7 @@ enum adaps_status ad_import_concat(struct ad_node *node, struct adaps_error *err
             if (status != ADAPS_OK)
                 return status;
         }
+    drop_empty(node, at);
     if (node->ninputs == 1) {
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DROP_ELEMENTS ((size_t)1 << 16) /* of a constant that is worth to be read again */
+
 enum adaps_status ad_node_fail(const struct ad_node *node, struct adaps_error *err, const char *fmt,
                                ...)
 {
@@ -231,6 +233,21 @@ enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
     }
     *out = k->given ? k->given : &k->tensor;
     return status;
+}
+
+void ad_node_drop(struct ad_node *node)
+{
+    for (int k = 0; k < node->ninputs; k++) {
+        struct ad_const *c = ad_node_constant(node, k) ? ad_node_input(node, k)->constant : NULL;
+        if (!c || !c->proto || c->borrowed || c->dropped || c->tensor.count < DROP_ELEMENTS ||
+            !(c->tensor.f || c->tensor.i))
+            continue;
+        ad_free(c->tensor.f);
+        ad_free(c->tensor.i);
+        c->tensor.f = NULL;
+        c->tensor.i = NULL;
+        c->dropped = true;
+    }
 }
 
 /* Input k as a constant, else an error naming `what`. */

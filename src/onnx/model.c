@@ -51,20 +51,36 @@ static enum adaps_status check_versions(struct ad_onnx_model *model, struct adap
     return ADAPS_OK;
 }
 
-static enum adaps_status check_nodes(const struct ad_onnx_model *model, struct adaps_error *err)
+/* A node without a name gets one, by which messages tell it from others: Conv_3. */
+static enum adaps_status name_node(Onnx__NodeProto *node, size_t index, struct adaps_error *err)
+{
+    if (node->name && *node->name)
+        return ADAPS_OK;
+    char *name = ad_asprintf("%s_%zu", node->op_type, index);
+    if (!name)
+        return ad_error_memory(err, "names", strlen(node->op_type));
+    if (node->name != protobuf_c_empty_string)
+        ad_free(node->name);
+    node->name = name; /* freed with the message */
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_nodes(struct ad_onnx_model *model, struct adaps_error *err)
 {
     const Onnx__GraphProto *graph = model->proto->graph;
     for (size_t i = 0; i < graph->n_node; i++) {
-        const Onnx__NodeProto *node = graph->node[i];
-        const char *name = node->name ? node->name : "";
+        Onnx__NodeProto *node = graph->node[i];
         if (!node->op_type || !*node->op_type)
             return ad_error_set(err, ADAPS_EINPUT, "%s: node %zu '%s' has no operator type",
-                                model->path, i, name);
+                                model->path, i, node->name ? node->name : "");
+        enum adaps_status status = name_node(node, i, err);
+        if (status != ADAPS_OK)
+            return status;
         if (!is_default_domain(node->domain))
             return ad_error_set(
                 err, ADAPS_EINPUT,
                 "%s: node '%s' (%s): operators of the domain '%s' are not supported", model->path,
-                name, node->op_type, node->domain);
+                node->name, node->op_type, node->domain);
     }
     return ADAPS_OK;
 }
@@ -90,24 +106,13 @@ static enum adaps_status unpack(struct ad_onnx_model *model, struct adaps_error 
     return status;
 }
 
-/* Takes the file over, also on failure. */
-static enum adaps_status parse(struct ad_onnx_file *file, struct ad_onnx_model **out,
-                               struct adaps_error *err)
+/* The parts of the model, but for its file, and whether they are those of one. */
+static enum adaps_status read_model(struct ad_onnx_model *model, struct adaps_error *err)
 {
-    const char *path = ad_onnx_file_path(file);
-    enum adaps_status status = ADAPS_OK;
-    struct ad_onnx_model *model = ad_calloc(1, sizeof *model);
-    if (!model) {
-        status = ad_error_memory(err, path, sizeof *model);
-        ad_onnx_file_unref(file);
-        return status;
-    }
-    model->file = file;
-    model->path = path;
-    if (ad_onnx_file_size(file) == 0)
-        status = ad_error_set(err, ADAPS_EINPUT, "%s: %s: the file is empty", path, not_a_model);
-    if (status == ADAPS_OK)
-        status = unpack(model, err);
+    const char *path = model->path;
+    if (ad_onnx_file_size(model->file) == 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s: the file is empty", path, not_a_model);
+    enum adaps_status status = unpack(model, err);
     if (status == ADAPS_OK && !model->proto->graph)
         status = ad_error_set(err, ADAPS_EINPUT, "%s: %s: it holds no graph", path, not_a_model);
     if (status == ADAPS_OK)
@@ -116,6 +121,38 @@ static enum adaps_status parse(struct ad_onnx_file *file, struct ad_onnx_model *
         status = check_nodes(model, err);
     if (status == ADAPS_OK)
         status = ad_onnx_external_find(model, err);
+    return status;
+}
+
+enum adaps_status ad_onnx_too_large(const char *path, struct adaps_error *err)
+{
+    return ad_error_set(err, ADAPS_EINPUT,
+                        "%s: reading it would take more than twice its size and %zu MiB of memory",
+                        path, AD_ONNX_MEMORY >> 20);
+}
+
+/* Takes the file over, also on failure. */
+static enum adaps_status parse(struct ad_onnx_file *file, struct ad_onnx_model **out,
+                               struct adaps_error *err)
+{
+    const char *path = ad_onnx_file_path(file);
+    enum adaps_status status;
+    struct ad_onnx_model *model = ad_calloc(1, sizeof *model);
+    if (!model) {
+        status = ad_error_memory(err, path, sizeof *model);
+        ad_onnx_file_unref(file);
+        return status;
+    }
+    model->file = file;
+    model->path = path;
+    size_t taken, memory = ad_protobuf_budget(ad_onnx_file_size(file), 2, AD_ONNX_MEMORY);
+    ad_mem_limit(memory);
+    status = read_model(model, err);
+    if (ad_mem_limit_end(&taken) && status == ADAPS_EINTERNAL)
+        status = ad_onnx_too_large(path, err);
+    for (size_t i = 0; i < model->nexternals; i++)
+        memory = ad_protobuf_budget(ad_onnx_file_size(model->externals[i].file), 2, memory);
+    model->memory_left = memory - taken;
     if (status == ADAPS_OK)
         *out = model;
     else

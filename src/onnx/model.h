@@ -26,11 +26,19 @@ struct ad_onnx_model {
     size_t nexternals, externals_room;
     struct ad_digest digest; /* of the model file's bytes */
     int64_t opset;           /* of the default domain ("" or "ai.onnx") */
+    size_t memory_left;      /* of AD_ONNX_MEMORY, for who makes something of it; 0: no limit */
 };
+
+/* What a file of unknown origin may take before it is known to be a network: twice its size (that
+ * of its external data included) and this. With the process itself it is 64 MiB. */
+#define AD_ONNX_MEMORY ((size_t)44 << 20)
+
+/* The error of a file that would take more. */
+enum adaps_status ad_onnx_too_large(const char *path, struct adaps_error *err);
 
 /* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21,
  * IR 3..10, no node of another domain, every node has op_type. ADAPS_EINPUT names path and reason.
- * Until these are done it takes at most twice the file and 64 MB of memory. */
+ * It takes at most twice the file and AD_ONNX_MEMORY. */
 AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,
                                              struct adaps_error *err);
 
@@ -99,8 +107,8 @@ const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
 bool ad_onnx_type_is_float(int32_t type);
 
 /* Parses size bytes, in memory, of a file of file_size bytes. With these bytes protobuf may take
- * twice the file and 48 MB. `what` ("not an ONNX model") and `path` make the message of an error.
- * Release with ad_protobuf_free(). */
+ * twice the file and AD_ONNX_MEMORY. `what` ("not an ONNX model") and `path` make the message of an
+ * error. Release with ad_protobuf_free(). */
 AD_MUST_CHECK enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type,
                                                const void *data, size_t size, size_t file_size,
                                                const char *path, const char *what,

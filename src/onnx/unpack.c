@@ -3,13 +3,12 @@
 #include "base/protobuf.h"
 
 #define BUDGET_FACTOR 2
-#define BUDGET_BASE ((size_t)48 << 20)
 
 enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type, const void *data,
                                  size_t size, size_t file_size, const char *path, const char *what,
                                  ProtobufCMessage **out, struct adaps_error *err)
 {
-    size_t budget = ad_protobuf_budget(file_size, BUDGET_FACTOR, BUDGET_BASE) - size;
+    size_t budget = ad_protobuf_budget(file_size, BUDGET_FACTOR, AD_ONNX_MEMORY) - size;
     switch (ad_protobuf_unpack(type, data, size, budget, out)) {
     case AD_PROTOBUF_OK:
         return ADAPS_OK;
