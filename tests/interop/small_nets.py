@@ -294,6 +294,114 @@ class SSDHead(nn.Module):
         return torch.cat(flat, 1)
 
 
+class MobileNet1(nn.Module):
+    """Howard et al. 2017: depthwise and 1x1 convolutions; ReLU6 as a minimum of a ReLU."""
+    shape = (1, 3, 64, 64)
+
+    def __init__(self, **_):
+        super().__init__()
+        def separable(inputs, outputs, stride):
+            return nn.Sequential(conv_bn(inputs, inputs, 3, stride, inputs, nn.ReLU6),
+                                 conv_bn(inputs, outputs, 1, act=nn.ReLU))
+        self.stem = conv_bn(3, 16, 3, 2, act=nn.ReLU6)
+        self.one, self.two = separable(16, 24, 1), separable(24, 32, 2)
+        self.fc = nn.Conv2d(32, 10, 1)
+
+    def forward(self, x):
+        x = torch.clamp(self.one(self.stem(x)), max=6)
+        x = F.avg_pool2d(torch.minimum(self.two(x), torch.tensor(6.0)), 16)
+        return self.fc(x).squeeze(3).squeeze(2).softmax(1)
+
+
+class Inception4(nn.Module):
+    """Szegedy et al. 2016: a pool beside a convolution, branches that fork at their ends, scaled
+    residuals of Inception-ResNet."""
+    shape = (1, 3, 75, 75)
+
+    def __init__(self, **_):
+        super().__init__()
+        self.stem = nn.Sequential(nn.Conv2d(3, 16, 3, 2, bias=False), nn.BatchNorm2d(16, 1e-3),
+                                  nn.ReLU(), nn.Conv2d(16, 16, 3), nn.ReLU())
+        self.beside = nn.Conv2d(16, 16, 3, 2)
+        self.pooled = nn.Sequential(nn.AvgPool2d(3, 1, 1, count_include_pad=False),
+                                    conv_bn(32, 8, 1))
+        self.row, self.column = conv_bn(32, 12, (1, 7)), conv_bn(12, 12, (7, 1))
+        self.fork = nn.ModuleList((conv_bn(12, 8, (1, 3)), conv_bn(12, 8, (3, 1))))
+        self.mix = nn.Conv2d(24, 32, 1)
+        self.fc = nn.Linear(32, 10)
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = torch.cat((F.max_pool2d(x, 3, 2), self.beside(x)), 1)
+        y = self.column(self.row(x))
+        y = self.mix(torch.cat([self.pooled(x)] + [branch(y) for branch in self.fork], 1))
+        x = F.relu(x + 0.17 * y)
+        return self.fc(F.dropout(F.adaptive_avg_pool2d(x, 1).flatten(1), 0.2, self.training))
+
+
+class Yolo3(nn.Module):
+    """Redmon and Farhadi 2018: leaky residual blocks, maps of two scales joined by upsampling, boxes
+    decoded at both with a grid made from the map's shape."""
+    shape = (1, 3, 64, 96)
+
+    def __init__(self, **_):
+        super().__init__()
+        def block(inputs, outputs, kernel=3, stride=1):
+            return conv_bn(inputs, outputs, kernel, stride, act=lambda: nn.LeakyReLU(0.1))
+        self.stem, self.a, self.b = block(3, 8, 3, 2), block(8, 8, 1), block(8, 8)
+        self.down, self.deep = block(8, 16, 3, 2), block(16, 24, 3, 2)
+        self.up = block(24, 8, 1)
+        self.heads = nn.ModuleList((nn.Conv2d(24, 3 * 7, 1), nn.Conv2d(24, 3 * 7, 1)))
+        self.register_buffer("anchors", torch.rand(2, 3, 2) * 40)
+
+    def decode(self, x, anchors, stride):
+        n, _, h, w = x.shape
+        x = x.view(n, 3, 7, h, w).permute(0, 1, 3, 4, 2).contiguous()
+        ys, xs = torch.meshgrid(torch.arange(h), torch.arange(w), indexing="ij")
+        grid = torch.stack((xs, ys), 2).view(1, 1, h, w, 2).float()
+        xy = (torch.sigmoid(x[..., 0:2]) + grid) * stride
+        wh = torch.exp(x[..., 2:4]) * anchors.view(1, 3, 1, 1, 2)
+        return torch.cat((xy, wh, torch.sigmoid(x[..., 4:])), 4).view(n, -1, 7)
+
+    def forward(self, x):
+        x = self.stem(x)
+        x = self.down(x + self.b(self.a(x)))
+        y = self.deep(x)
+        z = torch.cat((F.interpolate(self.up(y), scale_factor=2), x), 1)
+        return torch.cat((self.decode(self.heads[0](y), self.anchors[0], 8),
+                          self.decode(self.heads[1](z), self.anchors[1], 4)), 1)
+
+
+class Idioms(nn.Module):
+    """What exporters spell out: Mish, GELU, hard swish, group and layer normalisation, pixels into
+    channels, pools to a few pixels, cubic resizing, a gate from both means and maxima."""
+    shape = (1, 3, 48, 64)
+
+    def __init__(self, **_):
+        super().__init__()
+        self.stem, self.group = nn.Conv2d(12, 24, 3, padding=1), nn.GroupNorm(4, 24)
+        self.depth, self.layer = nn.Conv2d(24, 24, 7, padding=3, groups=24), nn.LayerNorm(24)
+        self.wide, self.narrow = nn.Linear(24, 48), nn.Linear(48, 24)
+        self.gate = nn.Conv2d(24, 24, 1)
+        self.spatial = nn.Conv2d(2, 1, 7, padding=3)
+        self.last = nn.Conv2d(24, 8, 3, padding=1)
+
+    def forward(self, x):
+        x = F.mish(self.group(self.stem(F.pixel_unshuffle(x, 2))))
+        y = self.layer(self.depth(x).permute(0, 2, 3, 1))
+        x = x + self.narrow(F.gelu(self.wide(y))).permute(0, 3, 1, 2)
+        g = self.gate(F.adaptive_avg_pool2d(x, 1)) + self.gate(F.adaptive_max_pool2d(x, 1))
+        x = x * F.hardswish(g)
+        s = torch.cat((x.mean(1, keepdim=True), x.max(1, keepdim=True)[0]), 1)
+        x = F.softplus(self.last(x * torch.sigmoid(self.spatial(s))))
+        few = F.adaptive_avg_pool2d(x, (3, 4))
+        x = F.interpolate(x, scale_factor=2, mode="bicubic", align_corners=False)
+        x = F.pad(F.interpolate(x, size=(36, 44), mode="bilinear", align_corners=False),
+                  (1, 2, 0, 1), mode="replicate")
+        return torch.cat((x.flatten(1), few.flatten(1)), 1)
+
+
 SMALL = {"c3d": C3D, "unet3d": UNet3D, "unet": UNet, "dcgan": DCGAN, "style": StyleTransfer,
          "upscaler": Upscaler, "srgan": SRGAN, "arcface": ArcFace, "yolo5": Yolo5, "yolo8": Yolo8,
-         "ghostnet": GhostNet, "xception": Xception, "shufflenet1": ShuffleNet1, "ssd": SSDHead}
+         "ghostnet": GhostNet, "xception": Xception, "shufflenet1": ShuffleNet1, "ssd": SSDHead,
+         "mobilenet1": MobileNet1, "inception4": Inception4, "yolo3": Yolo3, "idioms": Idioms}
