@@ -538,6 +538,8 @@ START_TEST(folded_shapes)
         {"Where", "notmore,b,a", "2x12"},
         {"Where", "same,a,b", "2x12"},
         {"Range", "two,fourteen,ten", "2x12"},
+        {"Squeeze", "places,i0", "2x12"},
+        {"Squeeze", "place,i1", "2x12"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct mb mb;
@@ -567,6 +569,13 @@ START_TEST(folded_shapes)
         mb_node(&mb, "Not", "more", "notmore");
         mb_node(&mb, "Equal", "bounds,five", "same");
         mb_shape(&mb, "five", MB_DIMS(5));
+        static const int64_t flags[39] = {[2] = 1, [12] = 7}, table[39] = {[2 * 13 + 12] = -1};
+        mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "flags"), "value",
+                       mb_integers(&mb, "", MB_DIMS(13), flags));
+        mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "table"), "value",
+                       mb_integers(&mb, "", MB_DIMS(3, 13), table));
+        mb_node(&mb, "NonZero", "flags", "places");
+        mb_node(&mb, "NonZero", "table", "place");
         mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "two"), "value",
                        mb_integers(&mb, "", MB_SCALAR, range));
         mb_attr_tensor(&mb, mb_node(&mb, "Constant", "", "fourteen"), "value",

@@ -346,6 +346,42 @@ START_TEST(cast_weights)
 }
 END_TEST
 
+/* Along channels, rows and columns; constants, too. */
+START_TEST(tiles)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4));
+    mb_shape(&mb, "r", MB_DIMS(1, 2, 3, 2));
+    mb_node(&mb, "Tile", "x,r", "t");
+    mb_weights(&mb, "c", MB_DIMS(1, 4, 1, 2), (const float[]){0, 1, 2, 3, 4, 5, 6, 7});
+    mb_shape(&mb, "s", MB_DIMS(1, 1, 9, 4));
+    mb_node(&mb, "Tile", "c,s", "d");
+    mb_node(&mb, "Add", "t,d", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_dims(graph, graph->outputs[0], "1x4x9x8");
+    struct ad_tensor y = run_random(graph, &x);
+    for (size_t i = 0; i < 288; i++) {
+        size_t c = i / 72, h = i / 8 % 9, w = i % 8;
+        float want = x.data[c % 2 * 12 + h % 3 * 4 + w % 4] + (float)(c * 2 + w % 2);
+        ck_assert_msg(y.data[i] == want, "%zu: %g, not %g", i, (double)y.data[i], (double)want);
+    }
+    done(&mb, graph, &x, &y);
+    for (int k = 0; k < 3; k++) {
+        static const char *const reasons[] = {"0 times along axis 2", "257 times along axis 2",
+                                              "3 repeats for rank 4"};
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4));
+        mb_shape(&mb, "r", k == 2 ? MB_DIMS(1, 1, 1) : MB_DIMS(1, 1, k * 257, 1));
+        mb_node(&mb, "Tile", "x,r", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, reasons[k]);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("import forms");
@@ -357,6 +393,7 @@ int main(void)
     tcase_add_test(tc, integer_inputs);
     tcase_add_test(tc, nothing_joined);
     tcase_add_test(tc, cast_weights);
+    tcase_add_test(tc, tiles);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

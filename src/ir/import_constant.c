@@ -496,6 +496,31 @@ enum adaps_status ad_fold_transpose(struct ad_node *node, int value, const int32
     return ad_draft_constant(node, &t, out, err);
 }
 
+enum adaps_status ad_fold_tile(struct ad_node *node, int value, const int64_t *repeats, int *out,
+                               struct adaps_error *err)
+{
+    struct ad_draft_value in = node->draft->values[value];
+    const struct ad_onnx_tensor *data;
+    struct ad_onnx_tensor t;
+    int64_t dims[AD_MAX_RANK], index[AD_MAX_RANK] = {0};
+    for (int i = 0; i < in.rank; i++)
+        dims[i] = in.dims[i] * repeats[i];
+    enum adaps_status status = ad_draft_tensor(node->draft, value, &data, err);
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, in.rank, dims, data->is_float, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t k = 0; k < t.count; k++) {
+        int64_t from = 0;
+        for (int i = 0; i < in.rank; i++)
+            from = from * in.dims[i] + index[i] % in.dims[i];
+        copy_element(&t, k, data, (size_t)from);
+        for (int i = in.rank - 1; i >= 0 && ++index[i] == dims[i]; i--)
+            index[i] = 0;
+    }
+    return ad_draft_constant(node, &t, out, err);
+}
+
 enum adaps_status ad_fold_concat(struct ad_node *node, int axis, struct adaps_error *err)
 {
     const struct ad_onnx_tensor *first, *part;

@@ -44,6 +44,11 @@ static int order(const struct ad_onnx_tensor *a, const struct ad_onnx_tensor *b,
     return a->i[i] < b->i[i] ? -1 : a->i[i] > b->i[i];
 }
 
+static bool is_set(const struct ad_onnx_tensor *t, size_t i)
+{
+    return t->is_float ? t->f[i] != 0 : t->i[i] != 0;
+}
+
 static bool holds(const char *type, int order, bool a, bool b)
 {
     if (strcmp(type, "Equal") == 0)
@@ -301,6 +306,32 @@ enum adaps_status ad_import_range(struct ad_node *node, struct adaps_error *err)
             t.i[i] = (int64_t)((uint64_t)in[0].i[0] + (uint64_t)i * (uint64_t)in[2].i[0]);
     }
     free_operands(3, in);
+    return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
+}
+
+/* The indices of what is not 0, a column for each (what PyTorch makes of arange before opset 11).
+ */
+enum adaps_status ad_import_nonzero(struct ad_node *node, struct adaps_error *err)
+{
+    struct ad_onnx_tensor in, t = {0};
+    int64_t dims[2] = {0};
+    enum adaps_status status = operands(node, 1, &in, err);
+    if (status == ADAPS_OK) {
+        dims[0] = in.rank;
+        for (size_t i = 0; i < in.count; i++)
+            dims[1] += is_set(&in, i);
+        status = ad_fold_tensor(node, 2, dims, false, &t, err);
+    }
+    int64_t column = 0;
+    for (size_t i = 0; status == ADAPS_OK && i < in.count; i++) {
+        int64_t rest = (int64_t)i;
+        for (int k = in.rank - 1; k >= 0 && is_set(&in, i); k--) {
+            t.i[k * dims[1] + column] = rest % in.dims[k];
+            rest /= in.dims[k];
+        }
+        column += is_set(&in, i);
+    }
+    free_operands(1, &in);
     return status == ADAPS_OK ? ad_node_fold(node, &t, err) : status;
 }
 

@@ -142,10 +142,10 @@ struct ad_draft {
     int *inputs, ninputs;
     int *outputs, noutputs;
     bool dims_used[AD_MAX_DIM_BINDINGS];
-    char symbols[256]; /* the names of all symbolic dimensions, for messages, */
+    char symbols[256];        /* the names of all symbolic dimensions, for messages, */
     char assumed[AD_ASSUMED]; /* and of those that became 1, the batch left out */
-    int branches;      /* of Ifs that are being imported, within each other */
-    int pieces_left;   /* of AD_MAX_PIECES */
+    int branches;             /* of Ifs that are being imported, within each other */
+    int pieces_left;          /* of AD_MAX_PIECES */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
 };
 
@@ -308,13 +308,14 @@ ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arith
     ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
-    ad_import_softmax, ad_import_space_to_depth, ad_import_depth_to_space; /* import_shape.c */
+    ad_import_softmax, ad_import_space_to_depth, ad_import_depth_to_space,
+    ad_import_tile; /* import_shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
     ad_import_cast, ad_import_slice; /* import_constant.c */
 
 ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
-    ad_import_range, ad_import_size, ad_import_mod;               /* import_fold.c */
-ad_import_fn ad_import_split, ad_import_expand, ad_import_resize; /* import_resample.c */
+    ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero; /* import_fold.c */
+ad_import_fn ad_import_split, ad_import_expand, ad_import_resize;      /* import_resample.c */
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax, ad_import_lp_norm,
     ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* import_reduce.c */
@@ -357,6 +358,10 @@ AD_MUST_CHECK enum adaps_status ad_draft_pad(struct ad_node *node, const char *m
 AD_MUST_CHECK enum adaps_status ad_fold_slice(struct ad_node *node, int value,
                                               const struct ad_slicing *slice, int *out,
                                               struct adaps_error *err);
+/* A constant again and again along each dim, repeats[i] times along dim i. */
+AD_MUST_CHECK enum adaps_status ad_fold_tile(struct ad_node *node, int value,
+                                             const int64_t *repeats, int *out,
+                                             struct adaps_error *err);
 /* A copy of a constant stretched to these dims; the caller's (ad_onnx_tensor_fini). */
 AD_MUST_CHECK enum adaps_status ad_fold_stretched(struct ad_node *node, int value, int rank,
                                                   const int64_t *dims, struct ad_onnx_tensor *out,

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define MAX_REPEATS 256 /* of a Tile along an axis, at run time */
+
 enum adaps_status ad_import_identity(struct ad_node *node, struct adaps_error *err)
 {
     enum adaps_status status = ad_node_arity(node, 1, 1, err);
@@ -305,6 +307,54 @@ enum adaps_status ad_import_concat(struct ad_node *node, struct adaps_error *err
     op->axis = at;
     ad_node_set(node, op->output);
     return ADAPS_OK;
+}
+
+/* A value joined with itself, `times` times. */
+static enum adaps_status repeat(struct ad_node *node, int axis, int64_t times, int *value,
+                                struct adaps_error *err)
+{
+    struct ad_draft_value in = node->draft->values[*value];
+    int *copies = ad_arena_alloc(&node->draft->arena, (size_t)times, sizeof *copies);
+    struct ad_draft_op *op;
+    if (!copies)
+        return ad_error_memory(err, "operands", (size_t)times * sizeof *copies);
+    for (int64_t i = 0; i < times; i++)
+        copies[i] = *value;
+    in.dims[axis] *= times;
+    enum adaps_status status =
+        ad_draft_op(node, AD_D_CONCAT, (int)times, copies, in.rank, in.dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->axis = axis;
+    *value = op->output;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_import_tile(struct ad_node *node, struct adaps_error *err)
+{
+    const struct ad_onnx_tensor *repeats;
+    enum adaps_status status = ad_node_arity(node, 2, 2, err);
+    if (status == ADAPS_OK)
+        status = ad_node_ints(node, 1, "repeats", &repeats, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_draft_value in = *ad_node_input(node, 0);
+    int value = node->inputs[0];
+    if (repeats->count != (size_t)in.rank)
+        return ad_node_fail(node, err, "%zu repeats for rank %d", repeats->count, in.rank);
+    for (int i = 0; i < in.rank; i++)
+        if (repeats->i[i] < 1 || (repeats->i[i] > MAX_REPEATS && !in.constant) ||
+            repeats->i[i] > INT32_MAX)
+            return ad_node_fail(node, err, "%" PRId64 " times along axis %d: 1 to %d are supported",
+                                repeats->i[i], i, MAX_REPEATS);
+    if (in.constant)
+        status = ad_fold_tile(node, value, repeats->i, &value, err);
+    for (int i = 0; i < in.rank && status == ADAPS_OK && !in.constant; i++)
+        if (repeats->i[i] > 1)
+            status = repeat(node, i, repeats->i[i], &value, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, value);
+    return status;
 }
 
 enum adaps_status ad_import_softmax(struct ad_node *node, struct adaps_error *err)
