@@ -296,7 +296,7 @@ enum adaps_status ad_import_range(struct ad_node *node, struct adaps_error *err)
     double count = status == ADAPS_OK ? ceil((v[1] - v[0]) / v[2]) : 0;
     if (status == ADAPS_OK && !(count < 0x1p31))
         status = ad_node_fail(node, err, "from %g to %g by %g", v[0], v[1], v[2]);
-    int64_t n = count > 0 ? (int64_t)count : 0;
+    int64_t n = status == ADAPS_OK && count > 0 ? (int64_t)count : 0;
     if (status == ADAPS_OK)
         status = ad_fold_tensor(node, 1, &n, in[0].is_float, &t, err);
     for (int64_t i = 0; status == ADAPS_OK && i < n; i++) {
