@@ -106,12 +106,13 @@ static void find_groups(struct ad_patterns *p)
         double work = 0;
         if (p->group[i] >= 0)
             continue;
+        if (p->ngroups == AD_MAX_GROUPS) {
+            p->group[i] = AD_MAX_GROUPS - 1;
+            continue;
+        }
         for (int k = i; k < graph->nops; k++)
             work += height(graph, k) == height(graph, i) ? p->work[k] : 0;
-        if (p->ngroups < AD_MAX_GROUPS)
-            add_height(p, i, work);
-        else
-            p->group[i] = AD_MAX_GROUPS - 1;
+        add_height(p, i, work);
     }
 }
 
