@@ -86,12 +86,12 @@ static void many_functions(struct mb *mb)
 static void many_constants(struct mb *mb)
 {
     mb_input(mb, "x", MB_DIMS(1, 3, 4, 4));
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < 150000; i++) {
         char name[32];
         snprintf(name, sizeof name, "c%d", i);
         mb_float(mb, mb_node(mb, "Constant", "", name), "value_float", 1);
     }
-    mb_node(mb, "Add", "x,c99999", "y");
+    mb_node(mb, "Add", "x,c149999", "y");
 }
 
 static void wide_sum(struct mb *mb)
@@ -245,7 +245,7 @@ static const struct {
     {"20000 normalisations of 1000 channels", small_normalisations, TOO_MUCH},
     {"100 normalisations of 1000 channels", few_normalisations, FINE},
     {"100000 functions", many_functions, TOO_MUCH},
-    {"100000 constants", many_constants, TOO_MUCH},
+    {"150000 constants", many_constants, TOO_MUCH},
     {"a sum of 500000", wide_sum, TOO_MUCH},
     {"a concatenation of 200000", wide_concat, FINE},
     {"a constant doubled 60 times", doubled, "too large to compute on import"},
