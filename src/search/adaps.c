@@ -76,16 +76,10 @@ static int64_t extent_of(const struct ad_box *box, enum ad_dim dim)
 static double whole_ns(const struct planner *p, const struct ad_op *op)
 {
     const struct ad_cluster *cluster = p->terrain->problem->cluster;
-    int64_t in = 0, r0, r1;
+    int64_t r0, r1, in = ad_values_elements(p->graph, op->inputs, op->ninputs);
     const struct ad_value *output = &p->graph->values[op->output];
-    const struct ad_box *box = &output->box;
-    for (int k = 0; k < op->ninputs; k++) {
-        const struct ad_box *b = &p->graph->values[op->inputs[k]].box;
-        in += b->n * b->h * b->w * b->c;
-    }
     ad_weight_slice(p->graph, op, ad_region_whole(output), &r0, &r1);
-    struct ad_work work =
-        ad_cost_work(p->graph, op, box->n * box->h * box->w * box->c, in, r1 - r0);
+    struct ad_work work = ad_cost_work(p->graph, op, ad_box_elements(output->box), in, r1 - r0);
     return ad_cost_seconds(&cluster->devices[p->terrain->fastest], &work) * 1e9;
 }
 
@@ -108,7 +102,7 @@ static struct ad_paper_layer layer_of(const struct planner *p, int index, enum a
         .kernel = 1,
         .stride = 1,
         .work = whole_ns(p, op) / (double)rows,
-        .bytes = (double)(box->n * box->h * box->w * box->c / rows) * sizeof(float),
+        .bytes = (double)(ad_box_elements(*box) / rows) * sizeof(float),
     };
     if (op->kind == AD_OP_SPACE_TO_DEPTH) {
         layer.kernel = layer.stride = op->block;

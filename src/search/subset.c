@@ -88,14 +88,14 @@ enum adaps_status ad_subset_search(struct ad_eval *eval, ad_search_fn *search, s
     const struct ad_terrain *t = eval->terrain;
     struct subset subset = {.n = 0};
     struct ad_layout layout;
-    int all = t->problem->cluster->ndevices;
+    int all = t->problem->cluster->ndevices, half = ad_subset_devices(all);
     bool found = false;
-    if (all < 3)
+    if (half < 2)
         return ADAPS_OK;
     enum adaps_status status = ad_layout_init(&layout, t->problem->graph->nops, all, eval->err);
     if (status != ADAPS_OK)
         return status;
-    status = choose(t, (all + 1) / 2, &subset, eval->err);
+    status = choose(t, half, &subset, eval->err);
     if (status == ADAPS_OK)
         status = search_half(eval, search, &subset, &layout, &found);
     if (found)

@@ -19,6 +19,7 @@
 #include "search/patterns.h"
 #include "search/starts.h"
 #include "search/strategies.h"
+#include "search/subset.h"
 
 #include <math.h>
 #include <string.h>
@@ -136,6 +137,17 @@ static enum adaps_status note_estimate(struct search *s)
     return status;
 }
 
+/* What is later than the best so far (nullable) may be given up, and what its estimate says to be;
+ * estimate: of the best, or -1. */
+static struct ad_limits limits_of(const struct search *s, const struct ad_score *best,
+                                  int64_t estimate)
+{
+    if (!best || s->terrain->problem->objective != AD_OBJECTIVE_LATENCY)
+        return AD_NO_LIMITS;
+    return (struct ad_limits){best->makespan_ns,
+                              estimate > 0 ? estimate + estimate / ERRS : INT64_MAX};
+}
+
 /* Evaluates a template, which may be given up where it is later than `limit` (nullable); s->at
  * becomes it if it is better than *best, into which it goes then. */
 static enum adaps_status probe(struct search *s, const struct point *point,
@@ -145,11 +157,7 @@ static enum adaps_status probe(struct search *s, const struct point *point,
     struct ad_score before = best->score;
     bool first = !best->valid;
     build(s, point);
-    if (limit && s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
-        s->eval->limits = (struct ad_limits){limit->makespan_ns, INT64_MAX};
-    if (better && limit && s->estimate > 0 &&
-        s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
-        s->eval->limits.estimate_ns = s->estimate + s->estimate / ERRS;
+    s->eval->limits = limits_of(s, limit, better ? s->estimate : -1);
     enum adaps_status status = ad_eval_score(s->eval, &s->layout, best, score);
     s->eval->limits = AD_NO_LIMITS;
     bool won = status == ADAPS_OK && (first || ad_score_better(score, &before));
@@ -192,20 +200,16 @@ static enum adaps_status grid_point(struct search *s, int subset, const struct p
     return status;
 }
 
-/* Half of the devices have a search of their own (subset.h): how many of them are left to it. */
-static int left_to_half(const struct search *s)
-{
-    return s->layout.ndevices < 3 ? 1 : (s->layout.ndevices + 1) / 2;
-}
-
+/* Few devices are left to the search that half of them have of their own (subset.h). */
 static enum adaps_status grid(struct search *s)
 {
     static const enum ad_pattern patterns[] = {AD_PIN_ALL,  AD_PIN_CUTS, AD_PIN_WINDOWS,
                                                AD_PIN_NONE, AD_PIN_READ, AD_PIN_THIN,
                                                AD_PIN_THIN2};
+    int half = ad_subset_devices(s->layout.ndevices);
     int stride = (s->nmerges + GRID_MERGES - 1) / GRID_MERGES;
     enum adaps_status status = ADAPS_OK;
-    for (int k = 0; k < s->nsubsets && s->subsets[k] > left_to_half(s); k++)
+    for (int k = 0; k < s->nsubsets && s->subsets[k] > half; k++)
         for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
             for (int m = s->nmerges - 1; m >= 0; m -= stride)
                 for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense += 2) {
@@ -223,13 +227,22 @@ static bool same_point(const struct point *a, const struct point *b)
            a->order == b->order && a->chunks == b->chunks;
 }
 
+/* A template of a descent that began at `start`, if it is another and enough devices share it. */
+static enum adaps_status visit(struct search *s, const struct point *start,
+                               const struct point *point, struct ad_best *best, bool *improved)
+{
+    struct ad_score score;
+    if (same_point(point, start) || !shares(s, point, s->devices))
+        return ADAPS_OK;
+    return probe(s, point, &best->score, best, &score, improved);
+}
+
 /* One coordinate of s->at through all its values. */
 static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
                                  bool *improved)
 {
     int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS};
     struct point start = s->at;
-    struct ad_score score;
     enum adaps_status status = ADAPS_OK;
     for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
         struct point point = start;
@@ -243,8 +256,7 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
             point.order = v;
         else
             point.chunks = v + 1;
-        if (!same_point(&point, &start) && shares(s, &point, s->devices))
-            status = probe(s, &point, &best->score, best, &score, improved);
+        status = visit(s, &start, &point, best, improved);
     }
     return status;
 }
@@ -257,7 +269,6 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
     int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2};
     enum adaps_status status = ADAPS_OK;
     struct point start = s->at;
-    struct ad_score score;
     for (int v = 0; v < counts[what] && status == ADAPS_OK; v++) {
         struct point point = start;
         for (int g = first; g <= last; g++) {
@@ -272,8 +283,7 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
             else
                 group->late = v;
         }
-        if (!same_point(&point, &start) && shares(s, &point, s->devices))
-            status = probe(s, &point, &best->score, best, &score, improved);
+        status = visit(s, &start, &point, best, improved);
     }
     return status;
 }
@@ -308,8 +318,7 @@ static enum adaps_status toggle_pins(struct search *s, struct ad_best *best, boo
         if (op->dim != AD_DIM_H && op->dim != AD_DIM_W)
             continue;
         op->pinned = !op->pinned;
-        if (s->terrain->problem->objective == AD_OBJECTIVE_LATENCY)
-            s->eval->limits = (struct ad_limits){best->score.makespan_ns, INT64_MAX};
+        s->eval->limits = limits_of(s, &best->score, -1);
         status = ad_eval_try(s->eval, layout, best, &better);
         s->eval->limits = AD_NO_LIMITS;
         if (!better)
