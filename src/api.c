@@ -93,8 +93,7 @@ enum adaps_status adaps_plan_save(const struct adaps_plan *plan, const char *pat
 
 static size_t value_elements(const struct adaps_plan *plan, int value)
 {
-    const struct ad_box *box = &plan->graph->values[value].box;
-    return (size_t)box->n * (size_t)box->h * (size_t)box->w * (size_t)box->c;
+    return (size_t)ad_box_elements(plan->graph->values[value].box);
 }
 
 size_t adaps_plan_input_elements(const struct adaps_plan *plan)

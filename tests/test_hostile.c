@@ -56,25 +56,26 @@ static void zeros(struct mb *mb, const char *name, const int64_t *dims, int type
     ck_assert_ptr_nonnull(t->raw_data.data);
 }
 
+static void normalise(struct mb *mb, int channels, int count)
+{
+    mb_input(mb, "x", MB_DIMS(1, channels, 1, 1));
+    zeros(mb, "s", MB_DIMS(channels), 1, sizeof(float) * (size_t)channels);
+    chain(mb, "BatchNormalization", ",s,s,s,s", count);
+}
+
 static void normalisations(struct mb *mb)
 {
-    mb_input(mb, "x", MB_DIMS(1, 1000000, 1, 1));
-    zeros(mb, "s", MB_DIMS(1000000), 1, 4000000);
-    chain(mb, "BatchNormalization", ",s,s,s,s", 200);
+    normalise(mb, 1000000, 200);
 }
 
 static void small_normalisations(struct mb *mb)
 {
-    mb_input(mb, "x", MB_DIMS(1, 1000, 1, 1));
-    zeros(mb, "s", MB_DIMS(1000), 1, 4000);
-    chain(mb, "BatchNormalization", ",s,s,s,s", 20000);
+    normalise(mb, 1000, 20000);
 }
 
 static void few_normalisations(struct mb *mb)
 {
-    mb_input(mb, "x", MB_DIMS(1, 1000, 1, 1));
-    zeros(mb, "s", MB_DIMS(1000), 1, 4000);
-    chain(mb, "BatchNormalization", ",s,s,s,s", 100);
+    normalise(mb, 1000, 100);
 }
 
 static void many_functions(struct mb *mb)

@@ -171,6 +171,14 @@ static void *measure_beside_others(void *self)
     return NULL;
 }
 
+static enum adaps_status measure_in_turn(struct profile *p, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
+        status = measure_device(p, d, err);
+    return status;
+}
+
 static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *err)
 {
     size_t n = (size_t)p->cluster.ndevices;
@@ -238,10 +246,8 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
 static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = load_models(p, err);
-    if (status == ADAPS_OK && p->at_once)
-        status = measure_at_once(p, err);
-    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK && !p->at_once; d++)
-        status = measure_device(p, d, err);
+    if (status == ADAPS_OK)
+        status = p->at_once ? measure_at_once(p, err) : measure_in_turn(p, err);
     if (p->links && status == ADAPS_OK)
         status = measure_links(p, err);
     if (isatty(STDERR_FILENO))

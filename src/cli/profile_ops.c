@@ -151,22 +151,12 @@ static int chunk_end(const struct ad_graph *graph, int first,
     return i;
 }
 
-static double elements_of(const struct ad_graph *graph, const int *values, int n)
-{
-    double elements = 0;
-    for (int i = 0; i < n; i++) {
-        struct ad_box box = graph->values[values[i]].box;
-        elements += (double)box.n * (double)box.h * (double)box.w * (double)box.c;
-    }
-    return elements;
-}
-
 static void note_ends(const struct ad_graph *graph, const int *values, int n, double seconds,
                       bool sample, struct ad_timed_ends *ends)
 {
     if (ends->sample && !sample)
         *ends = (struct ad_timed_ends){0};
-    ends->elements += elements_of(graph, values, n);
+    ends->elements += (double)ad_values_elements(graph, values, n);
     ends->seconds += seconds;
     ends->sample = sample;
 }

@@ -14,8 +14,7 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
 {
     if (op->weight < 0)
         return 0;
-    struct ad_box box = graph->values[op->output].box;
-    return box.n * box.h * box.w * box.c * graph->weights[op->weight].row_elements;
+    return ad_box_elements(graph->values[op->output].box) * graph->weights[op->weight].row_elements;
 }
 
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
@@ -120,12 +119,7 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b)
 static double ends_seconds(const struct ad_graph *graph, const int *values, int n, double rate,
                            double speed)
 {
-    double elements = 0;
-    for (int i = 0; i < n; i++) {
-        const struct ad_box *box = &graph->values[values[i]].box;
-        elements += (double)box->n * (double)box->h * (double)box->w * (double)box->c;
-    }
-    return rate > 0 ? elements / (rate * speed) : 0;
+    return rate > 0 ? (double)ad_values_elements(graph, values, n) / (rate * speed) : 0;
 }
 
 double ad_cost_feed_seconds(const struct ad_graph *graph, const struct ad_device *source)

@@ -35,11 +35,6 @@ static const char *const kinds[AD_OP_COUNT] = {
 
 /* --- of an operator --- */
 
-static int64_t elements(const struct ad_box *box)
-{
-    return box->n * box->h * box->w * box->c;
-}
-
 static void take_window(const struct ad_window *w, struct ad_shape *out)
 {
     out->kh = w->kh;
@@ -84,7 +79,7 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
     case AD_OP_POW:
     case AD_OP_PRELU:
         for (int k = 0; k < op->ninputs; k++)
-            if (elements(&graph->values[op->inputs[k]].box) != elements(&out))
+            if (ad_box_elements(graph->values[op->inputs[k]].box) != ad_box_elements(out))
                 s.detail = 1;
         in = out;
         break;

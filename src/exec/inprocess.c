@@ -171,7 +171,7 @@ static enum adaps_status check_inputs(const struct ad_graph *graph, const struct
 {
     for (int i = 0; i < graph->ninputs; i++) {
         const struct ad_value *value = &graph->values[graph->inputs[i]];
-        size_t count = (size_t)(value->box.n * value->box.h * value->box.w * value->box.c);
+        size_t count = (size_t)ad_box_elements(value->box);
         if (inputs[i].count != count)
             return ad_error_set(err, ADAPS_EINPUT, "input '%s' has %zu elements, expected %zu",
                                 value->name, inputs[i].count, count);

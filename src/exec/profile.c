@@ -30,7 +30,7 @@ static uint64_t largest_slice(const struct adaps_plan *plan)
 
 static uint64_t elements_of(const struct ad_box *box)
 {
-    return (uint64_t)(box->n * box->h * box->w * box->c);
+    return (uint64_t)ad_box_elements(*box);
 }
 
 /* Elements. */

@@ -403,7 +403,7 @@ static enum adaps_status build_concat(const struct ad_build *build, const struct
     for (int k = 0; k < op->ninputs && status == ADAPS_OK; k++) {
         struct ad_region need = ad_need(graph, op, k, task->region), part = task->region;
         struct ad_box box = graph->values[op->inputs[k]].box;
-        int64_t size = plain ? box.n * box.h * box.w * box.c / op->outer : box.c;
+        int64_t size = plain ? ad_box_elements(box) / op->outer : box.c;
         struct ad_view from, to;
         if (plain) {
             from = ad_matrix_view(build->buffers[op->inputs[k]].data, op->outer, size, size);
@@ -429,7 +429,7 @@ static enum adaps_status build_reshape(const struct ad_build *build, const struc
     const struct ad_value *in = &graph->values[op->inputs[0]], *out = &graph->values[op->output];
     struct ad_view from = input_view(build, task, 0), to = output_view(build, task);
     if (!ad_same_box(in, out)) { /* both whole, hence dense */
-        int64_t n = out->box.n * out->box.h * out->box.w * out->box.c;
+        int64_t n = ad_box_elements(out->box);
         from = ad_matrix_view(from.data, 1, n, n);
         to = ad_matrix_view(to.data, 1, n, n);
     }

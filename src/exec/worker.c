@@ -63,13 +63,9 @@ static enum adaps_status read_slice(void *self, const struct ad_slice *slice, in
 static enum adaps_status make_ends(const struct ad_worker *worker, const int *values, int n,
                                    struct ad_ends *out, struct adaps_error *err)
 {
-    size_t bytes = 0;
     if (worker->device != worker->plan->cluster.source)
         return ADAPS_OK;
-    for (int i = 0; i < n; i++) {
-        const struct ad_box *box = &worker->plan->graph->values[values[i]].box;
-        bytes += (size_t)(box->n * box->h * box->w * box->c) * sizeof(float);
-    }
+    size_t bytes = (size_t)ad_values_elements(worker->plan->graph, values, n) * sizeof(float);
     out->data = ad_alloc_aligned(bytes);
     if (!out->data)
         return ad_error_memory(err, "network inputs or outputs", bytes);
@@ -168,12 +164,11 @@ static void feed(struct ad_worker *worker)
     const float *data = worker->inputs.data;
     int64_t offset = 0;
     for (int i = 0; i < graph->ninputs && data; i++) {
-        const struct ad_box *box = &graph->values[graph->inputs[i]].box;
         if (worker->job.pictures)
             ad_engine_feed_bytes(worker->engine, i, (const uint8_t *)data + offset);
         else
             ad_engine_feed(worker->engine, i, data + offset);
-        offset += box->n * box->h * box->w * box->c;
+        offset += ad_box_elements(graph->values[graph->inputs[i]].box);
     }
 }
 
@@ -182,9 +177,8 @@ static void fetch(struct ad_worker *worker)
     const struct ad_graph *graph = worker->plan->graph;
     float *to = worker->outputs.data;
     for (int i = 0; i < graph->noutputs && to; i++) {
-        const struct ad_box *box = &graph->values[graph->outputs[i]].box;
         ad_engine_fetch(worker->engine, i, to);
-        to += box->n * box->h * box->w * box->c;
+        to += ad_box_elements(graph->values[graph->outputs[i]].box);
     }
 }
 

@@ -219,6 +219,20 @@ void ad_graph_free(struct ad_graph *graph);
 /* Frees only the weights' numbers, and lets go of the model's file. */
 void ad_graph_drop_weights(struct ad_graph *graph);
 
+static inline int64_t ad_box_elements(struct ad_box box)
+{
+    return box.n * box.h * box.w * box.c;
+}
+
+/* Of so many values together: of all inputs, say. */
+static inline int64_t ad_values_elements(const struct ad_graph *graph, const int *values, int n)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < n; i++)
+        elements += ad_box_elements(graph->values[values[i]].box);
+    return elements;
+}
+
 static inline bool ad_same_box(const struct ad_value *a, const struct ad_value *b)
 {
     return a->box.n == b->box.n && a->box.h == b->box.h && a->box.w == b->box.w &&

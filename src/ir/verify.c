@@ -35,7 +35,7 @@ static enum adaps_status fail(const struct check *c, const char *fmt, ...)
 
 static int64_t elements(const struct ad_value *v)
 {
-    return v->box.n * v->box.h * v->box.w * v->box.c;
+    return ad_box_elements(v->box);
 }
 
 /* The product of dims when each is in 1..MAX_ELEMENTS and so is the product, else -1. */

@@ -75,15 +75,20 @@ static struct ad_graph *mean_graph(int32_t rows)
     return g;
 }
 
+/* One end of a message. */
+static void add_end(struct ad_program *p, enum ad_step_kind kind, int peer, struct ad_region region,
+                    int tag)
+{
+    p->steps[p->nsteps++] =
+        (struct ad_step){.kind = kind, .peer = peer, .region = region, .tag = (uint32_t)tag};
+}
+
 /* A message of `region` and its place in both programs. */
 static void add_message(struct ad_program *programs, int from, int to, struct ad_region region,
-                        uint32_t tag)
+                        int tag)
 {
-    struct ad_program *a = &programs[from], *b = &programs[to];
-    a->steps[a->nsteps++] =
-        (struct ad_step){.kind = AD_STEP_SEND, .peer = to, .region = region, .tag = tag};
-    b->steps[b->nsteps++] =
-        (struct ad_step){.kind = AD_STEP_RECV, .peer = from, .region = region, .tag = tag};
+    add_end(&programs[from], AD_STEP_SEND, to, region, tag);
+    add_end(&programs[to], AD_STEP_RECV, from, region, tag);
 }
 
 /* A step of `count` tasks of op, each the same. */
@@ -126,7 +131,7 @@ static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_ping 
     if (status != ADAPS_OK)
         return status;
     for (int i = 0; i < ping->count; i++) {
-        uint32_t tag = (uint32_t)(2 * i + 1);
+        int tag = 2 * i + 1;
         add_message(s->programs, 0, 1, rows_of_both(ping->rows_there), tag);
         add_message(s->programs, 1, 0, rows_of_both(ping->rows_back), tag + 1);
     }
@@ -147,23 +152,17 @@ static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
     if (status != ADAPS_OK)
         return status;
     for (int d = 0; d + 1 < n; d++)
-        add_message(s->programs, d, d + 1, region, (uint32_t)d + 1);
+        add_message(s->programs, d, d + 1, region, d + 1);
     for (int i = 0; i < exchange->count; i++) {
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];
-            p->steps[p->nsteps++] = (struct ad_step){.kind = AD_STEP_SEND,
-                                                     .peer = (d + 1) % n,
-                                                     .region = region,
-                                                     .tag = (uint32_t)(n * (i + 1) + d)};
+            add_end(p, AD_STEP_SEND, (d + 1) % n, region, n * (i + 1) + d);
             add_work(p, 1, region, exchange->meanwhile ? exchange->work : 0);
         }
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];
             int from = (d + n - 1) % n;
-            p->steps[p->nsteps++] = (struct ad_step){.kind = AD_STEP_RECV,
-                                                     .peer = from,
-                                                     .region = region,
-                                                     .tag = (uint32_t)(n * (i + 1) + from)};
+            add_end(p, AD_STEP_RECV, from, region, n * (i + 1) + from);
             if (i == 0 && !exchange->meanwhile)
                 add_work(p, 1, region, exchange->work * exchange->count);
         }
