@@ -51,8 +51,7 @@ static void run_traced(struct ad_session *session, const struct adaps_plan *plan
 }
 
 /* Every step, in order, one after the other, within the inference; nothing is received before it
- * was sent (before the SEND began: its sender may look at the clock late). The agents have this
- * machine's clock: their offsets are 0. */
+ * was handed over. The agents have this machine's clock: their offsets are 0. */
 static void check_trace(const struct adaps_plan *plan, const struct ad_trace *trace,
                         const struct ad_run_stats *stats)
 {
@@ -78,7 +77,7 @@ static void check_trace(const struct adaps_plan *plan, const struct ad_trace *tr
             if (program->steps[i].kind == AD_STEP_SEND) {
                 ck_assert(step->left_ns == AD_TRACE_UNKNOWN || step->left_ns >= step->mark_ns);
                 ck_assert_uint_lt(program->steps[i].tag, 4096);
-                sent[program->steps[i].tag] = step->start_ns - device->uncertainty_ns;
+                sent[program->steps[i].tag] = step->mark_ns - device->uncertainty_ns;
             } else {
                 ck_assert(step->left_ns == AD_TRACE_UNKNOWN);
             }

@@ -173,8 +173,8 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
         if (status != ADAPS_OK)
             goto out;
     }
-    if (waited && links->marks)
-        ad_marks_set(links->marks, (int)links->step);
+    if (links->marks)
+        ad_marks_found(links->marks, (int)links->step, waited);
     *more = zmq_msg_more(&head);
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
     if (status != ADAPS_OK) {

@@ -7,7 +7,9 @@
 struct ad_marks {
     atomic_int references;
     int nsteps;
-    _Atomic int64_t ns[]; /* by step, then those of leaving by step */
+    /* By step, then by step again: when the message of a SEND had left; 1 if that of a RECV was
+     * waited for. */
+    _Atomic int64_t ns[];
 };
 
 /* A message's data, and which step's it is. */
@@ -38,6 +40,13 @@ void ad_marks_set(struct ad_marks *marks, int step)
     atomic_store_explicit(&marks->ns[step], ad_clock_ns(), memory_order_relaxed);
 }
 
+void ad_marks_found(struct ad_marks *marks, int step, bool waited)
+{
+    ad_marks_set(marks, step);
+    if (waited)
+        atomic_store_explicit(&marks->ns[marks->nsteps + step], 1, memory_order_relaxed);
+}
+
 int64_t ad_marks_get(const struct ad_marks *marks, int step)
 {
     return atomic_load_explicit(&marks->ns[step], memory_order_relaxed);
@@ -46,6 +55,11 @@ int64_t ad_marks_get(const struct ad_marks *marks, int step)
 int64_t ad_marks_left(const struct ad_marks *marks, int step)
 {
     return ad_marks_get(marks, marks->nsteps + step);
+}
+
+bool ad_marks_waited(const struct ad_marks *marks, int step)
+{
+    return ad_marks_get(marks, marks->nsteps + step) != 0;
 }
 
 /* Called by ZeroMQ, in any thread. */

@@ -16,12 +16,15 @@ struct ad_marks;
 struct ad_marks *ad_marks_new(int nsteps);
 void ad_marks_unref(struct ad_marks *marks); /* NULL is fine */
 
-/* Notes now as the time of a step. */
+/* Notes now as the time of a step; as when the message of a RECV was found, waited for or not. */
 void ad_marks_set(struct ad_marks *marks, int step);
+void ad_marks_found(struct ad_marks *marks, int step, bool waited);
 
-/* The time (ad_clock_ns()) that was noted for a step; when its message had left. 0: none. */
+/* The time (ad_clock_ns()) that was noted for a step; when the message of a SEND had left. 0: none.
+ * Whether the message of a RECV was waited for. */
 int64_t ad_marks_get(const struct ad_marks *marks, int step);
 int64_t ad_marks_left(const struct ad_marks *marks, int step);
+bool ad_marks_waited(const struct ad_marks *marks, int step);
 
 /* A message of size bytes whose end of life is when it has left: ZeroMQ has then handed all of it
  * to the kernel (or, with keys, encrypted it). False without memory. */

@@ -226,10 +226,11 @@ void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns
 {
     enum ad_step_kind kind = worker->plan->schedule.programs[worker->device].steps[step].kind;
     ad_engine_times(worker->engine, step, start_ns, end_ns);
-    *mark_ns = kind == AD_STEP_COMPUTE ? *end_ns : ad_marks_get(worker->links.marks, step);
-    if (*mark_ns == 0) /* a message that was there */
-        *mark_ns = *start_ns;
-    *left_ns = ad_marks_left(worker->links.marks, step);
+    const struct ad_marks *marks = worker->links.marks;
+    *mark_ns = kind == AD_STEP_COMPUTE ? *end_ns : ad_marks_get(marks, step);
+    *left_ns = kind == AD_STEP_SEND ? ad_marks_left(marks, step) : 0;
+    if (kind == AD_STEP_RECV && !ad_marks_waited(marks, step))
+        *start_ns = *mark_ns; /* it may have come while the step was about to look */
 }
 
 static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)

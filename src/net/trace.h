@@ -9,8 +9,8 @@
 /* Times in ns since the inputs were at the source, by the source's clock. */
 struct ad_step_times {
     int64_t start_ns, end_ns; /* SEND: copying and handing over; RECV: waiting and taking */
-    int64_t mark_ns; /* RECV: when the message was there; the start if it had been there before.
-                        SEND: when it was handed over. COMPUTE: the end */
+    int64_t mark_ns; /* RECV: when the message was there; the start, when the device looked, if it
+                        had been there before. SEND: when it was handed over. COMPUTE: the end */
     int64_t left_ns; /* SEND: when it had left for the kernel, or AD_TRACE_UNKNOWN, as for others */
 };
 
