@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <zmq.h>
 
 static enum adaps_status fail(const struct ad_data_link *link, struct adaps_error *err,
@@ -54,6 +55,9 @@ static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *
         &link->socket, err);
     if (status == ADAPS_OK)
         status = ad_socket_monitor(links->context, link->socket, &link->monitor, err);
+    size_t size = sizeof link->zmq_fd;
+    if (status == ADAPS_OK && zmq_getsockopt(link->socket, ZMQ_FD, &link->zmq_fd, &size) != 0)
+        status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: ZMQ_FD: %s", zmq_strerror(errno));
     if (status != ADAPS_OK || !link->listens)
         return status;
     status = ad_socket_serve(link->socket, keys, link->peer.key, err);
@@ -98,6 +102,8 @@ enum adaps_status ad_links_open(struct ad_links *links, const char *host,
 
 void ad_links_close(struct ad_links *links)
 {
+    ad_pacer_free(links->pacer);
+    links->pacer = NULL;
     for (int i = 0; i < links->count; i++)
         ad_socket_close_monitored(links->items[i].socket, links->items[i].monitor, 0);
     ad_free(links->items);
@@ -143,14 +149,37 @@ static void watch(struct ad_data_link *link)
 /* Sleeps until a message from the peer, an event of its connection, an abort, or the deadline. */
 static void sleep_for(const struct ad_links *links, struct ad_data_link *link)
 {
-    zmq_pollitem_t items[3] = {{.socket = link->socket, .events = ZMQ_POLLIN},
+    zmq_pollitem_t items[4] = {{.fd = link->zmq_fd, .events = ZMQ_POLLIN},
                                {.socket = link->monitor, .events = ZMQ_POLLIN},
                                {.fd = links->wake_fd, .events = ZMQ_POLLIN}};
     int64_t left = links->deadline_ns - ad_clock_ns();
+    eventfd_t count;
+    if (links->pacer)
+        items[3] = (zmq_pollitem_t){.fd = ad_pacer_fd(links->pacer), .events = ZMQ_POLLIN};
     if (left > 0)
-        zmq_poll(items, 3, (long)((left + 999999) / 1000000));
+        zmq_poll(items, links->pacer ? 4 : 3, (long)((left + 999999) / 1000000));
+    if (items[3].revents)
+        eventfd_read(items[3].fd, &count);
     if (items[1].revents)
         watch(link);
+}
+
+/* A part of a message, if it is there; else -1. */
+static int take_part(struct ad_links *links, struct ad_data_link *link, zmq_msg_t *part)
+{
+    ad_pacer_lock(links->pacer);
+    int n = zmq_msg_recv(part, link->socket, ZMQ_DONTWAIT);
+    int reason = errno;
+    ad_pacer_unlock(links->pacer);
+    errno = reason;
+    return n;
+}
+
+static void skip(struct ad_links *links, struct ad_data_link *link)
+{
+    ad_pacer_lock(links->pacer);
+    ad_socket_skip(link->socket);
+    ad_pacer_unlock(links->pacer);
 }
 
 /* The head of the next message from a peer; its payload, if *more, is still to be received. */
@@ -161,7 +190,7 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
     bool waited = false;
     zmq_msg_init(&head);
     enum adaps_status status = ADAPS_OK;
-    while (zmq_msg_recv(&head, link->socket, ZMQ_DONTWAIT) < 0) {
+    while (take_part(links, link, &head) < 0) {
         if (errno == EAGAIN) {
             waited = true;
             status = check_wait(links, link, err);
@@ -179,7 +208,7 @@ static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
     if (status != ADAPS_OK) {
         ad_error_prefix(err, "'%s': ", link->peer.name);
-        ad_socket_skip(link->socket);
+        skip(links, link);
     } else if (frame->type == AD_FRAME_JOIN) {
         link->fd = zmq_msg_get(&head, ZMQ_SRCFD);
     }
@@ -232,6 +261,30 @@ static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *
     return status;
 }
 
+/* A lane of the pacer for each peer that messages are sent to, if there are several. */
+static enum adaps_status make_lanes(struct ad_links *links, struct adaps_error *err)
+{
+    const struct ad_cluster *cluster = &links->plan->cluster;
+    const struct ad_program *program = &links->plan->schedule.programs[links->device];
+    struct ad_lane lanes[AD_MAX_DEVICES];
+    bool sent_to[AD_MAX_DEVICES] = {false};
+    int n = 0;
+    for (int i = 0; i < program->nsteps; i++)
+        if (program->steps[i].kind == AD_STEP_SEND)
+            sent_to[program->steps[i].peer] = true;
+    for (int i = 0; i < links->count; i++) {
+        struct ad_data_link *link = &links->items[i];
+        const struct ad_link *planned =
+            &cluster->links[links->device * cluster->ndevices + link->peer.device];
+        link->lane = sent_to[link->peer.device] ? n : -1;
+        if (link->lane >= 0)
+            lanes[n++] = (struct ad_lane){.socket = link->socket,
+                                          .fd = link->fd,
+                                          .bandwidth = planned->bandwidth};
+    }
+    return n > 1 ? ad_pacer_new(lanes, n, &links->pacer, err) : ADAPS_OK;
+}
+
 enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
                                 const struct ad_peer *peers, int npeers, struct adaps_error *err)
 {
@@ -246,7 +299,7 @@ enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *ke
     }
     for (int i = 0; i < links->count && status == ADAPS_OK; i++)
         status = join_link(links, &links->items[i], err);
-    return status;
+    return status == ADAPS_OK ? make_lanes(links, err) : status;
 }
 
 /* --- transport --- */
@@ -272,8 +325,13 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     watch(link);
     if (link->lost)
         return fail(link, err, "the connection to it was lost");
-    if (links->marks ? !ad_marks_message(links->marks, (int)links->step, size, &payload)
-                     : zmq_msg_init_size(&payload, size) != 0)
+    struct ad_postmark postmark = {.marks = links->marks, .step = (int)links->step};
+    if (links->pacer) {
+        postmark.unsent = ad_pacer_unsent(links->pacer);
+        postmark.peer = link->lane;
+    }
+    if (links->marks || links->pacer ? !ad_letter_new(&postmark, size, &payload)
+                                     : zmq_msg_init_size(&payload, size) != 0)
         return ad_error_memory(err, "message", size);
     ad_spans_gather(spans, zmq_msg_data(&payload));
     struct ad_frame frame = {.type = AD_FRAME_DATA,
@@ -286,11 +344,9 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     ad_frame_encode(&frame, head);
     if (links->marks)
         ad_marks_set(links->marks, (int)links->step);
-    if (zmq_send(link->socket, head, sizeof head, ZMQ_DONTWAIT | ZMQ_SNDMORE) < 0 ||
-        zmq_msg_send(&payload, link->socket, ZMQ_DONTWAIT) < 0) {
-        zmq_msg_close(&payload);
+    if (links->pacer ? !ad_pacer_send(links->pacer, link->lane, head, &payload)
+                     : !ad_pacer_hand_over(link->socket, head, &payload))
         return fail(link, err, "the connection to it was lost");
-    }
     links->bytes_sent += size;
     links->messages_sent++;
     return ADAPS_OK;
@@ -356,15 +412,18 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
                               : ad_spans_bytes(&forms[*form]);
         status = ad_frame_match(&frame, &expected, err);
         if (status == ADAPS_NO) {
-            ad_socket_skip(link->socket);
+            skip(links, link);
             continue;
         }
         if (status != ADAPS_OK || !more) {
-            ad_socket_skip(link->socket);
+            skip(links, link);
             return status != ADAPS_OK ? ad_error_prefix(err, "'%s': ", link->peer.name)
                                       : fail(link, err, "a message without a payload");
         }
-        return recv_payload(link, &frame, &forms[*form], err);
+        ad_pacer_lock(links->pacer);
+        status = recv_payload(link, &frame, &forms[*form], err);
+        ad_pacer_unlock(links->pacer);
+        return status;
     }
 }
 

@@ -1,4 +1,5 @@
-/* The data connections of a session: one per peer, used by the worker thread alone. The device with
+/* The data connections of a session: one per peer, used by the worker thread, and by its pacer if
+ * it sends to more than one. The device with
  * the lower index listens at a free port, the other connects; both introduce themselves with a JOIN
  * frame that carries the session's number, which nobody else knows. PAIR sockets take one peer
  * only: a stranger never gets a message meant for it. (Closing the port after the first would close
@@ -8,6 +9,7 @@
 
 #include "exec/engine.h"
 #include "exec/marks.h"
+#include "exec/pacer.h"
 #include "net/frame.h"
 #include "net/keys.h"
 
@@ -26,8 +28,10 @@ struct ad_data_link {
     int port; /* when it listens */
     void *socket, *monitor;
     bool joined;
-    bool lost; /* joined and then disconnected */
-    int fd;
+    bool lost;  /* joined and then disconnected */
+    int fd;     /* of its TCP connection, since it joined */
+    int zmq_fd; /* readable when the socket is to be looked at */
+    int lane;   /* of the pacer, if messages are sent to it; else -1 */
 };
 
 struct ad_links {
@@ -41,6 +45,7 @@ struct ad_links {
     int wake_fd;
     struct ad_data_link *items;
     int count;
+    struct ad_pacer *pacer;             /* NULL: messages go to one peer at most */
     uint64_t bytes_sent, messages_sent; /* in this inference */
     struct ad_marks *marks;             /* of this inference, when it is traced; else NULL */
 };
