@@ -72,7 +72,7 @@ AD_MUST_CHECK enum adaps_status ad_links_begin(struct ad_links *links, bool trac
                                                struct adaps_error *err);
 
 /* Moves the messages of the engine's steps. With tracing, marks when the message of a RECV was
- * there (no mark: before the step began), when that of a SEND was handed over and had left. */
+ * found, when that of a SEND was handed over and had left. */
 struct ad_transport ad_links_transport(struct ad_links *links);
 
 #endif

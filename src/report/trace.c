@@ -68,8 +68,8 @@ static json_t *us(int64_t ns)
     return ns == AD_TRACE_UNKNOWN ? json_null() : json_real((double)ns / 1e3);
 }
 
-/* handed_us, left_us: when the sender gave it to ZeroMQ, and its kernel had it;
- * arrival_by_us: the receiver had it then, or asked for it and it was there. */
+/* handed_us, left_us: when the sender's program gave it away (to be sent in its turn), and its
+ * kernel had it; arrival_by_us: the receiver had it then, or asked for it and it was there. */
 static json_t *message_args(const struct ad_message *m, const struct ad_trace *trace)
 {
     if (!trace)
