@@ -181,7 +181,8 @@ START_TEST(finds_the_model)
 }
 END_TEST
 
-/* A plan of sizes that were given keeps them when its model is read again. */
+/* A plan of sizes that were given keeps them when its model is read again; which became 1 is told.
+ */
 START_TEST(symbolic_dimensions)
 {
     struct mb mb;
@@ -193,7 +194,7 @@ START_TEST(symbolic_dimensions)
         mb_input(&mb, "x", MB_DIMS(1, 2, 1, 8))->type->tensor_type->shape;
     shape->dim[2]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
     shape->dim[2]->dim_param = "height";
-    mb_weights(&mb, "w", MB_DIMS(3, 2, 3, 3), NULL);
+    mb_weights(&mb, "w", MB_DIMS(3, 2, 1, 1), NULL);
     mb_node(&mb, "Conv", "x,w", "y");
     mb_output(&mb, "y");
     uint8_t *bytes = mb_pack(&mb, &size);
@@ -216,6 +217,18 @@ START_TEST(symbolic_dimensions)
     options.dims.items[0].name = "weight";
     ck_assert_int_eq(ad_pipeline_compile(&options, &plan, &err), ADAPS_EUSAGE);
     ck_assert_msg(strstr(err.message, "'weight': there are 'height'"), "%s", err.message);
+
+    char assumed[AD_ASSUMED];
+    struct ad_pipeline_comparison comparison;
+    options.dims.count = 0;
+    options.assumed = assumed;
+    ck_assert_int_eq(ad_pipeline_compile(&options, &plan, &err), ADAPS_OK);
+    ck_assert_str_eq(assumed, "'height'");
+    adaps_plan_free(plan);
+    assumed[0] = '\0';
+    ck_assert_int_eq(ad_pipeline_compare(&options, &comparison, &err), ADAPS_OK);
+    ck_assert_str_eq(assumed, "'height'");
+    ad_pipeline_comparison_fini(&comparison);
 }
 END_TEST
 

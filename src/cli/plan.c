@@ -71,11 +71,15 @@ static int compare(const struct plan_options *options)
     struct adaps_error err = {0};
     struct ad_pipeline_comparison comparison;
     struct ad_progress progress;
+    char assumed[AD_ASSUMED] = "";
+    struct ad_pipeline_options passes = options->passes;
+    passes.assumed = assumed;
     ad_progress_start(&progress, "planning");
-    enum adaps_status status = ad_pipeline_compare(&options->passes, &comparison, &err);
+    enum adaps_status status = ad_pipeline_compare(&passes, &comparison, &err);
     ad_progress_stop(&progress);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
+    ad_cli_assumed(&ad_command_plan, assumed);
     status = options->json ? ad_report_compare_json(comparison.items, comparison.count,
                                                     &comparison.cluster, stdout, &err)
                            : ad_report_compare(comparison.items, comparison.count,
