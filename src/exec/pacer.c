@@ -12,15 +12,18 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What others may have to send yet when a message is handed over: the wire is never to be idle while
- * the thread sleeps. What their kernels' queues and wires hold does not count: that is in order, and
- * acknowledgements come late. */
+/* What others may have to send yet when a message is handed over: the wire is never to be idle
+ * while the thread sleeps. What their kernels' queues and wires hold does not count: that is in
+ * order, and acknowledgements come late. */
 #define SLACK_S 0.2e-3
 #define SLACK_BYTES 2048
 
 /* The thread looks again after this long at most, and at least. */
 #define LOOK_MOST_NS 300000
 #define LOOK_LEAST_NS 30000
+
+/* No message takes longer: keeps sums of what strangers' plans say in range. */
+#define MOST_NS INT64_C(1000000000000000)
 
 /* A lane that takes this many times as long as the plan says, and this much more, is not waited
  * for: it may be dead, and the others are not. */
@@ -67,7 +70,8 @@ static int64_t unsent_ns(struct ad_pacer *p, int lane)
         queued = 0;
     l->used = unsent + queued > 0;
     int64_t bytes = unsent + queued - l->slack;
-    return bytes > 0 ? 1 + (int64_t)((double)bytes / l->is.bandwidth * 1e9) : 0;
+    double ns = (double)bytes / l->is.bandwidth * 1e9;
+    return bytes <= 0 ? 0 : ns < MOST_NS ? 1 + (int64_t)ns : MOST_NS;
 }
 
 /* How long it takes until a message on this lane has the port for itself. */
@@ -105,7 +109,7 @@ static int64_t serve(struct ad_pacer *p)
     int64_t wait = must_wait(p, w->lane), now = ad_clock_ns();
     if (w->since_ns == 0) {
         w->since_ns = now;
-        w->most_ns = wait < INT64_MAX / 8 ? PATIENCE * wait + PATIENCE_NS : INT64_MAX;
+        w->most_ns = PATIENCE * wait + PATIENCE_NS;
     }
     if (wait > 0 && now - w->since_ns < w->most_ns)
         return wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait > LOOK_MOST_NS ? LOOK_MOST_NS : wait;
