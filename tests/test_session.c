@@ -412,7 +412,7 @@ START_TEST(nobody_there)
 {
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_session *session;
-    struct ad_session_options quick = {.deadline_s = 0.2};
+    struct ad_session_options quick = {.deadline_s = 3};
     struct adaps_error err;
     ad_bed_address(&bed, plan);
     ad_bed_push(plan);
@@ -530,7 +530,7 @@ START_TEST(keys)
     /* an agent that is not who it should be */
     with.key_file = friend_file;
     memcpy(plan->cluster.devices[1].key, stranger.public, AD_KEY_BYTES);
-    with.deadline_s = 0.3;
+    with.deadline_s = 3;
     ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent 'dev1'"), "%s", err.message);
     /* no keys at all */
