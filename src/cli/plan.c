@@ -12,7 +12,8 @@ struct plan_options {
     struct ad_pipeline_options passes;
     const char *output;
     bool json;
-    bool all; /* --strategy all */
+    bool all;                 /* --strategy all */
+    char assumed[AD_ASSUMED]; /* which symbolic dimensions became 1 */
 };
 
 /* ADAPS_OK, or ADAPS_EUSAGE after a message. */
@@ -41,14 +42,11 @@ static int compile(const struct plan_options *options)
     struct adaps_error err = {0};
     struct adaps_plan *plan = NULL;
     struct ad_progress progress;
-    char assumed[AD_ASSUMED] = "";
-    struct ad_pipeline_options passes = options->passes;
-    passes.assumed = assumed;
     ad_progress_start(&progress, "planning");
-    enum adaps_status status = ad_pipeline_compile(&passes, &plan, &err);
+    enum adaps_status status = ad_pipeline_compile(&options->passes, &plan, &err);
     ad_progress_stop(&progress);
     if (status == ADAPS_OK)
-        ad_cli_assumed(&ad_command_plan, assumed);
+        ad_cli_assumed(&ad_command_plan, options->assumed);
     if (status == ADAPS_OK)
         status = options->json ? ad_report_plan_json(plan, stdout, &err)
                                : ad_report_plan(plan, stdout, &err);
@@ -71,15 +69,12 @@ static int compare(const struct plan_options *options)
     struct adaps_error err = {0};
     struct ad_pipeline_comparison comparison;
     struct ad_progress progress;
-    char assumed[AD_ASSUMED] = "";
-    struct ad_pipeline_options passes = options->passes;
-    passes.assumed = assumed;
     ad_progress_start(&progress, "planning");
-    enum adaps_status status = ad_pipeline_compare(&passes, &comparison, &err);
+    enum adaps_status status = ad_pipeline_compare(&options->passes, &comparison, &err);
     ad_progress_stop(&progress);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
-    ad_cli_assumed(&ad_command_plan, assumed);
+    ad_cli_assumed(&ad_command_plan, options->assumed);
     status = options->json ? ad_report_compare_json(comparison.items, comparison.count,
                                                     &comparison.cluster, stdout, &err)
                            : ad_report_compare(comparison.items, comparison.count,
@@ -97,6 +92,7 @@ static int compare(const struct plan_options *options)
 static int run_with(struct plan_options *options, const struct ad_cli_config *config,
                     const char *model)
 {
+    options->passes.assumed = options->assumed;
     options->passes.model = model ? model : config->model;
     if (!options->passes.devices)
         options->passes.devices = config->devices;

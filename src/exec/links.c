@@ -75,14 +75,16 @@ enum adaps_status ad_links_open(struct ad_links *links, const char *host,
                                 struct adaps_error *err)
 {
     const struct ad_program *program = &links->plan->schedule.programs[links->device];
-    bool needed[AD_MAX_DEVICES] = {false};
-    links->count = 0;
+    bool needed[AD_MAX_DEVICES] = {false}, sent_to[AD_MAX_DEVICES] = {false};
+    links->count = links->nlanes = 0;
     links->items = ad_calloc(AD_MAX_DEVICES, sizeof *links->items);
     if (!links->items)
         return ad_error_memory(err, "links", AD_MAX_DEVICES * sizeof *links->items);
     for (int i = 0; i < program->nsteps; i++)
-        if (program->steps[i].kind != AD_STEP_COMPUTE)
+        if (program->steps[i].kind != AD_STEP_COMPUTE) {
             needed[program->steps[i].peer] = true;
+            sent_to[program->steps[i].peer] |= program->steps[i].kind == AD_STEP_SEND;
+        }
     for (int d = 0; d < AD_MAX_DEVICES; d++) {
         if (!needed[d])
             continue;
@@ -93,6 +95,7 @@ enum adaps_status ad_links_open(struct ad_links *links, const char *host,
         link->peer = *peer;
         link->listens = links->device < d;
         link->fd = -1;
+        link->lane = sent_to[d] ? links->nlanes++ : -1;
         enum adaps_status status = open_link(links, link, host, keys, err);
         if (status != ADAPS_OK)
             return status;
@@ -261,28 +264,21 @@ static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *
     return status;
 }
 
-/* A lane of the pacer for each peer that messages are sent to, if there are several. */
-static enum adaps_status make_lanes(struct ad_links *links, struct adaps_error *err)
+/* With a lane for each peer that messages are sent to, if there are several. */
+static enum adaps_status make_pacer(struct ad_links *links, struct adaps_error *err)
 {
     const struct ad_cluster *cluster = &links->plan->cluster;
-    const struct ad_program *program = &links->plan->schedule.programs[links->device];
     struct ad_lane lanes[AD_MAX_DEVICES];
-    bool sent_to[AD_MAX_DEVICES] = {false};
-    int n = 0;
-    for (int i = 0; i < program->nsteps; i++)
-        if (program->steps[i].kind == AD_STEP_SEND)
-            sent_to[program->steps[i].peer] = true;
+    if (links->nlanes < 2)
+        return ADAPS_OK;
     for (int i = 0; i < links->count; i++) {
-        struct ad_data_link *link = &links->items[i];
+        const struct ad_data_link *link = &links->items[i];
         const struct ad_link *planned =
             &cluster->links[links->device * cluster->ndevices + link->peer.device];
-        link->lane = sent_to[link->peer.device] ? n : -1;
         if (link->lane >= 0)
-            lanes[n++] = (struct ad_lane){.socket = link->socket,
-                                          .fd = link->fd,
-                                          .bandwidth = planned->bandwidth};
+            lanes[link->lane] = (struct ad_lane){link->socket, link->fd, planned->bandwidth};
     }
-    return n > 1 ? ad_pacer_new(lanes, n, &links->pacer, err) : ADAPS_OK;
+    return ad_pacer_new(lanes, links->nlanes, &links->pacer, err);
 }
 
 enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
@@ -299,7 +295,7 @@ enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *ke
     }
     for (int i = 0; i < links->count && status == ADAPS_OK; i++)
         status = join_link(links, &links->items[i], err);
-    return status == ADAPS_OK ? make_lanes(links, err) : status;
+    return status == ADAPS_OK ? make_pacer(links, err) : status;
 }
 
 /* --- transport --- */

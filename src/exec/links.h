@@ -1,9 +1,8 @@
 /* The data connections of a session: one per peer, used by the worker thread, and by its pacer if
- * it sends to more than one. The device with
- * the lower index listens at a free port, the other connects; both introduce themselves with a JOIN
- * frame that carries the session's number, which nobody else knows. PAIR sockets take one peer
- * only: a stranger never gets a message meant for it. (Closing the port after the first would close
- * its connection, too.) */
+ * it sends to more than one. The device with the lower index listens at a free port, the other
+ * connects; both introduce themselves with a JOIN frame that carries the session's number, which
+ * nobody else knows. PAIR sockets take one peer only: a stranger never gets a message meant for it.
+ * (Closing the port after the first would close its connection, too.) */
 #ifndef AD_EXEC_LINKS_H
 #define AD_EXEC_LINKS_H
 
@@ -44,7 +43,7 @@ struct ad_links {
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
     struct ad_data_link *items;
-    int count;
+    int count, nlanes;
     struct ad_pacer *pacer;             /* NULL: messages go to one peer at most */
     uint64_t bytes_sent, messages_sent; /* in this inference */
     struct ad_marks *marks;             /* of this inference, when it is traced; else NULL */

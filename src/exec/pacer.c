@@ -33,8 +33,7 @@
 struct waiting {
     struct waiting *next;
     int lane;
-    int64_t since_ns,
-        most_ns; /* it has been the first, and may be, for so long; 0: not the first */
+    int64_t until_ns; /* then it is waited no longer; 0: it was not the first yet */
     uint8_t head[AD_FRAME_BYTES];
     zmq_msg_t payload;
 };
@@ -107,11 +106,9 @@ static int64_t serve(struct ad_pacer *p)
 {
     struct waiting *w = p->first;
     int64_t wait = must_wait(p, w->lane), now = ad_clock_ns();
-    if (w->since_ns == 0) {
-        w->since_ns = now;
-        w->most_ns = PATIENCE * wait + PATIENCE_NS;
-    }
-    if (wait > 0 && now - w->since_ns < w->most_ns)
+    if (w->until_ns == 0)
+        w->until_ns = now + PATIENCE * wait + PATIENCE_NS;
+    if (wait > 0 && now < w->until_ns)
         return wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait > LOOK_MOST_NS ? LOOK_MOST_NS : wait;
     (void)hand_over(p, w->lane, w->head, &w->payload); /* the next one to this lane tells */
     p->first = w->next;
@@ -152,6 +149,8 @@ static void discard(struct ad_pacer *p)
     }
     if (p->fd >= 0)
         close(p->fd);
+    pthread_cond_destroy(&p->posted);
+    pthread_mutex_destroy(&p->mutex);
     ad_unsent_unref(p->unsent);
     ad_free(p->lanes);
     ad_free(p);
@@ -164,11 +163,14 @@ enum adaps_status ad_pacer_new(const struct ad_lane *lanes, int n, struct ad_pac
     *out = NULL;
     if (!p)
         return ad_error_memory(err, "links", sizeof *p);
+    pthread_mutex_init(&p->mutex, NULL);
+    pthread_cond_init(&p->posted, NULL);
     p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int reason = p->fd < 0 ? errno : 0;
     p->unsent = ad_unsent_new(n);
     p->lanes = ad_calloc((size_t)n, sizeof *p->lanes);
     p->nlanes = n;
-    if (!p->unsent || !p->lanes || p->fd < 0) {
+    if (!p->unsent || !p->lanes) {
         discard(p);
         return ad_error_memory(err, "links", (size_t)n * sizeof *p->lanes);
     }
@@ -179,9 +181,8 @@ enum adaps_status ad_pacer_new(const struct ad_lane *lanes, int n, struct ad_pac
         if (p->lanes[i].slack < SLACK_BYTES)
             p->lanes[i].slack = SLACK_BYTES;
     }
-    pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->posted, NULL);
-    int reason = pthread_create(&p->thread, NULL, pace, p);
+    if (reason == 0)
+        reason = pthread_create(&p->thread, NULL, pace, p);
     if (reason != 0) {
         discard(p);
         return ad_error_set(err, ADAPS_EINTERNAL, "cannot start the thread that sends: %s",
@@ -200,8 +201,6 @@ void ad_pacer_free(struct ad_pacer *p)
     pthread_cond_signal(&p->posted);
     pthread_mutex_unlock(&p->mutex);
     pthread_join(p->thread, NULL);
-    pthread_cond_destroy(&p->posted);
-    pthread_mutex_destroy(&p->mutex);
     discard(p);
 }
 
