@@ -74,6 +74,19 @@ static void lose(struct ad_remote *remote, const char *cause)
     snprintf(remote->cause, sizeof remote->cause, "%s", cause);
 }
 
+/* Why there is no connection. Who does not want our keys, or that there are none, may close before
+ * what tells us so has been read. */
+static const char *why_not_up(const struct ad_remote *remote)
+{
+    if (!remote->refused)
+        return "cannot connect: does the agent run there?";
+    return *remote->key
+               ? "it closes every connection: it does not accept the keys (has it a --key?), "
+                 "or it is no adaps agent"
+               : "it closes every connection: it wants keys (the devices file must have its "
+                 "public key), or it is no adaps agent";
+}
+
 static void watch(struct ad_remote *remote)
 {
     uint16_t event;
@@ -96,6 +109,7 @@ static void watch(struct ad_remote *remote)
                                         "or it is no adaps agent");
             break;
         default: /* the other side went away in the midst of it; tried again */
+            remote->refused = true;
             break;
         }
     }
@@ -219,9 +233,9 @@ enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t de
             break;
         }
         if (now >= deadline) {
-            status = ad_error_set(err, ADAPS_EAGENT, "%s",
-                                  remote->up ? "no answer within the deadline"
-                                             : "cannot connect: does the agent run there?");
+            status =
+                ad_error_set(err, ADAPS_EAGENT, "%s",
+                             remote->up ? "no answer within the deadline" : why_not_up(remote));
             break;
         }
         int64_t wake =

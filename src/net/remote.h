@@ -16,8 +16,9 @@ struct ad_remote {
     char name[64], address[128];
     char key[AD_KEY_BYTES]; /* of the agent, or "" */
     void *socket, *monitor;
-    bool up;   /* the handshake has succeeded */
-    bool lost; /* for good; why: */
+    bool up;      /* the handshake has succeeded */
+    bool refused; /* a connection was closed before that */
+    bool lost;    /* for good; why: */
     char cause[200];
     uint32_t requests; /* number of the latest request: tag of its answer */
     uint32_t answered; /* number of the latest request that was answered */
