@@ -1,6 +1,6 @@
 /* Strategies: all valid, auto never behind, the same every time, memory limits hard. */
 #include "run_suite.h"
-#include "search/layout.h"
+#include "search/patterns.h"
 #include "search_fixture.h"
 
 #include <check.h>
@@ -436,6 +436,30 @@ START_TEST(more_devices_hardly_hurt)
 }
 END_TEST
 
+/* Where boundaries are staggered, some ops have theirs before where shares put them, the others
+ * behind: convolutions of several pixels against all others, or every second segment. */
+START_TEST(boundaries_take_sides)
+{
+    struct problem p;
+    struct ad_terrain terrain;
+    struct ad_patterns patterns;
+    ad_fixture_small(&p, 2);
+    ck_assert_int_eq(ad_terrain_init(&terrain, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_patterns_init(&patterns, &terrain, NULL), ADAPS_OK);
+    for (int i = 0; i < p.graph->nops; i++) {
+        bool wide = p.graph->ops[i].kind == AD_OP_CONV; /* 3x3, all of them */
+        int odd = terrain.segment[i] % 2;
+        ck_assert_int_eq(ad_pattern_side(&patterns, AD_STAGGER_NONE, i), 0);
+        ck_assert_int_eq(ad_pattern_side(&patterns, AD_STAGGER_WINDOWS, i), wide ? -1 : 1);
+        ck_assert_int_eq(ad_pattern_side(&patterns, AD_STAGGER_REST, i), wide ? 1 : -1);
+        ck_assert_int_eq(ad_pattern_side(&patterns, AD_STAGGER_SEGMENTS, i), odd ? -1 : 1);
+    }
+    ad_patterns_fini(&patterns);
+    ad_terrain_fini(&terrain);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* How many layouts each strategy looks at. A change of the search shows here: say so in the commit.
  */
 START_TEST(pinned_node_counts)
@@ -446,7 +470,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1}, {2, "single", 2}, {4, "single", 4},   {4, "edgeflow", 1},
-        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 24934}, {4, "auto", 37566},
+        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 25269}, {4, "auto", 38331},
     };
     struct problem p;
     struct ad_search_result r;
@@ -629,6 +653,7 @@ int main(void)
     tcase_add_loop_test(c, scores_are_schedules, 0, 20);
     tcase_add_loop_test(c, encodings_pay, 0, 4);
     tcase_add_test(c, auto_keeps_to_its_budget);
+    tcase_add_test(c, boundaries_take_sides);
     tcase_add_loop_test(c, pinned_node_counts, 0, 8);
     tcase_add_test(c, devices_are_left_out);
     tcase_add_test(c, single_may_be_another_device);

@@ -179,6 +179,12 @@ static bool link_pieces(struct ad_lowering *l, int op, struct ad_links *links)
     return ad_ints_add(&p->first_coming, (int)p->coming.count) && pack(p, links);
 }
 
+/* How many numbers there are about what the pieces wait for. */
+static int64_t links_of(const struct ad_link_parts *p)
+{
+    return (int64_t)(p->waits.count + p->first_target.count + p->targets.count + p->coming.count);
+}
+
 bool ad_links_find(struct ad_lowering *l, int op)
 {
     struct ad_op_pieces *mine = &l->orders.ops[op];
@@ -198,6 +204,7 @@ bool ad_links_find(struct ad_lowering *l, int op)
         if (!link_pieces(l, op, &mine->links_kept[place]))
             return false;
         ad_memo_keep(&mine->links_memo, place, key, ++l->stamps);
+        l->work += AD_WORK_LINK * links_of(&l->orders.link_parts);
     }
     mine->links = &mine->links_kept[place];
     return true;

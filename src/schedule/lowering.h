@@ -210,9 +210,10 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
                            const struct ad_region *region, int64_t ns);
 
 /* Work, see ad_scorer_work(). */
-#define AD_WORK_PIECE 2   /* a task is emitted */
+#define AD_WORK_PIECE 4   /* a task is emitted */
 #define AD_WORK_MESSAGE 1 /* an end of a message is */
-#define AD_WORK_ROUTE 11  /* an op is routed anew, by input: mostly it is cut anew, too */
+#define AD_WORK_ROUTE 18  /* an op is routed anew, by input: mostly it is cut anew, too */
+#define AD_WORK_LINK 1    /* something that a piece waits for is found anew */
 
 /* What a device computes of an op; until the op is routed, what it is assigned. */
 static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)

@@ -1,15 +1,15 @@
 /* Annealing: a random move is kept when the clock gets better, or not much worse for the
- * temperature, which falls from a thousandth of the latency to nothing; several falls, each from
- * the best so far. Moves mostly touch ops that are critical now (focus.h), and those that leave the
- * assignment as it is cost no evaluation; most of those that make it far worse are told by an
- * estimate and cost a part of one. */
+ * temperature, which falls from three thousandths of the latency to nothing; several falls, each
+ * from the best so far. Moves mostly touch ops that are critical now (focus.h), and those that
+ * leave the assignment as it is cost no evaluation; most of those that make it far worse are told
+ * by an estimate and cost a part of one. */
 #include "search/anneal.h"
 #include "base/clock.h"
 #include "search/moves.h"
 
 #include <math.h>
 
-#define HOT 0.001     /* of what is made small: the first temperature */
+#define HOT 0.003     /* of what is made small: the first temperature */
 #define COLD 0.00002  /* the last */
 #define FALLS 3       /* each from half as hot as the one before */
 #define IDLE_MOVES 64 /* moves in a row that change nothing: the end */

@@ -23,7 +23,7 @@
 /* What a search for few devices takes by default: WORK is about half a second, and as small graphs
  * are soon done, not more than MAX_EVALUATIONS. With the search of half of the devices, which takes
  * up to half as long, and the other strategies that is about 1 s. */
-#define WORK 7000000.0
+#define WORK 15000000.0
 #define MAX_EVALUATIONS 24000.0
 #define FEW_DEVICES 4
 #define MANY_DEVICES 16
@@ -87,8 +87,10 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 }
 
 #define ROUNDS 3
-#define FAR 32    /* ahead: by one part in so many */
-#define LEAST 0.5 /* of what a search may take: is left to annealing, whatever its starts took */
+#define AHEAD 32   /* far ahead: by one part in so many */
+#define BEHIND 12  /* far behind: likewise */
+#define LEAST 0.3  /* of what a search may take: is left to annealing, whatever its starts took */
+#define LITTLE 0.3 /* of its share: what a search for half takes that is far behind */
 
 /* The part of a search's work that is left after so much. */
 static double left_after(const struct ad_eval *eval, int64_t work)
@@ -136,15 +138,17 @@ static enum adaps_status offer_joined(struct ad_eval *eval, struct ad_starts *st
 }
 
 /* Notes what the best start takes; where that is far ahead of the starts with more devices, few are
- * worth more of the work. */
+ * worth more of the work, and less where it is far behind. */
 static void weigh_starts(struct ad_eval *eval, struct ad_starts *starts)
 {
     ad_starts_sort(starts);
     if (starts->count == 0 || eval->terrain->problem->objective != AD_OBJECTIVE_LATENCY)
         return;
     eval->start_ns = starts->best[0].score.makespan_ns;
-    if (eval->start_ns < eval->rival_ns - eval->rival_ns / FAR)
+    if (eval->start_ns < eval->rival_ns - eval->rival_ns / AHEAD)
         eval->share *= 2;
+    else if (eval->rival_ns > 0 && eval->start_ns > eval->rival_ns + eval->rival_ns / BEHIND)
+        eval->share *= LITTLE;
 }
 
 /* All others, then the annealing of the best layouts in which devices share the work. */
@@ -169,7 +173,7 @@ static enum adaps_status search_all(struct ad_eval *eval, struct ad_best *best,
         status = offer_joined(eval, starts, shared);
     ad_starts_sort(starts);
     double share = left_after(eval, ad_scorer_work(eval->scorer) - work);
-    share *= eval->half_ahead ? 0.5 : 1;
+    share *= 1 + AD_SUBSET_SHARE - eval->half_share;
     return status == ADAPS_OK ? race(eval, starts, share, best) : status;
 }
 

@@ -32,6 +32,7 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *ter
         .terrain = terrain,
         .weigh = memory_matters(p),
         .share = 1,
+        .half_share = AD_SUBSET_SHARE,
         .least_memory = -1,
         .cap_ns = p->latency_cap_ns,
         .limits = AD_NO_LIMITS,

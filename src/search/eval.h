@@ -13,7 +13,8 @@ struct ad_score {
     int64_t makespan_ns, bytes, messages;
 };
 
-#define AD_GUESSES 4 /* an evaluation takes as long, and counts, as so many estimates */
+#define AD_SUBSET_SHARE 0.5 /* of a search's work: what that for half of the devices may take */
+#define AD_GUESSES 4        /* an evaluation takes as long, and counts, as so many estimates */
 
 struct ad_best;
 struct ad_starts;
@@ -23,11 +24,11 @@ struct ad_eval {
     struct ad_assignment scratch;
     struct ad_scorer *scorer;
     struct ad_layout_memo *memo;
-    double share;     /* of auto's evaluations that a search may take; 1 at first */
-    int64_t start_ns; /* what the best start takes; 0: none, or another objective */
-    int64_t rival_ns; /* in a search for half of the devices start_ns of that for all; else 0 */
-    bool half_ahead;  /* the search for half was far ahead of start_ns, and took twice its share */
-    bool weigh;       /* memory may matter: a device could run out of it, or it is the objective */
+    double share;      /* of auto's evaluations that a search may take; 1 at first */
+    int64_t start_ns;  /* what the best start takes; 0: none, or another objective */
+    int64_t rival_ns;  /* in a search for half of the devices start_ns of that for all; else 0 */
+    double half_share; /* what the search for half took, of `share`; AD_SUBSET_SHARE at first */
+    bool weigh;        /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;
     int64_t visited;         /* layouts evaluated so far */
     int64_t guessed;         /* layouts given up by their estimate: these are not evaluated */

@@ -403,9 +403,9 @@ bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus,
     static const struct {
         bool (*change)(struct move *m);
         int weight;
-    } kinds[] = {{shift, 40},  {reshare, 16}, {copy, 16}, {pin, 20},   {slide, 12},
-                 {early, 12},  {whole, 4},    {split, 6}, {prefix, 3}, {reorder, 3},
-                 {rechunk, 3}, {repeat, 12},  {adopt, 6}};
+    } kinds[] = {{shift, 40},  {reshare, 12}, {copy, 24}, {pin, 20},   {slide, 14},
+                 {early, 14},  {whole, 2},    {split, 5}, {prefix, 3}, {reorder, 3},
+                 {rechunk, 4}, {repeat, 12},  {adopt, 10}};
     struct move m = {
         .terrain = terrain, .rng = rng, .layout = layout, .focus = focus, .starts = starts};
     bool changed = false;
@@ -418,6 +418,6 @@ bool ad_move(const struct ad_terrain *terrain, const struct ad_focus *focus,
         for (int drawn = below(&m, total); drawn >= kinds[i].weight; i++)
             drawn -= kinds[i].weight;
         changed = kinds[i].change(&m) || changed;
-    } while (below(&m, 4) == 0);
+    } while (below(&m, 8) == 0);
     return changed;
 }

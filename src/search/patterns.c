@@ -41,6 +41,22 @@ bool ad_pattern_pins(const struct ad_patterns *p, enum ad_pattern pattern, int o
     }
 }
 
+int ad_pattern_side(const struct ad_patterns *p, enum ad_stagger stagger, int op)
+{
+    const struct ad_op *what = &p->terrain->problem->graph->ops[op];
+    bool wide = what->kind == AD_OP_CONV && has_halo(what);
+    switch (stagger) {
+    case AD_STAGGER_SEGMENTS:
+        return p->terrain->segment[op] % 2 ? -1 : 1;
+    case AD_STAGGER_WINDOWS:
+        return wide ? -1 : 1;
+    case AD_STAGGER_REST:
+        return wide ? 1 : -1;
+    default:
+        return 0;
+    }
+}
+
 static void find_thin(struct ad_patterns *p)
 {
     const struct ad_graph *graph = p->terrain->problem->graph;

@@ -19,6 +19,17 @@ enum ad_pattern {
     AD_PATTERNS
 };
 
+/* Bands are of whole rows: of 14 a device that is worth 5.5 gets 5 in some ops and 6 in others,
+ * when the boundaries of some lie a part of a row before where shares put them, and those of the
+ * others as much behind. */
+enum ad_stagger {
+    AD_STAGGER_NONE,
+    AD_STAGGER_SEGMENTS, /* before in every second segment */
+    AD_STAGGER_WINDOWS,  /* before for convolutions of several pixels */
+    AD_STAGGER_REST,     /* before for all others */
+    AD_STAGGERS
+};
+
 #define AD_MAX_GROUPS 10
 
 /* What the patterns need to know of a terrain's ops; all arrays by op. */
@@ -39,5 +50,8 @@ void ad_patterns_fini(struct ad_patterns *patterns);
 
 /* Whether a pattern pins an op. */
 bool ad_pattern_pins(const struct ad_patterns *patterns, enum ad_pattern pattern, int op);
+
+/* On which side of where shares put them an op's boundaries lie: -1 before, 1 behind, 0 neither. */
+int ad_pattern_side(const struct ad_patterns *patterns, enum ad_stagger stagger, int op);
 
 #endif

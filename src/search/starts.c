@@ -34,11 +34,22 @@ static int place_of(const struct ad_starts *starts, int kind)
     return starts->count < AD_STARTS ? starts->count : worst;
 }
 
+/* Whether one of them has this very score: then it is the same layout, or as good as. */
+static bool has(const struct ad_starts *starts, const struct ad_score *score)
+{
+    bool found = false;
+    for (int i = 0; i < starts->count && !found; i++)
+        found = !ad_score_better(score, &starts->best[i].score) &&
+                !ad_score_better(&starts->best[i].score, score);
+    return found;
+}
+
 void ad_starts_offer(struct ad_starts *starts, int kind, const struct ad_layout *layout,
                      const struct ad_score *score)
 {
     int i = place_of(starts, kind);
-    if (i < starts->count && !ad_score_better(score, &starts->best[i].score))
+    if (has(starts, score) ||
+        (i < starts->count && !ad_score_better(score, &starts->best[i].score)))
         return;
     starts->count += i == starts->count;
     starts->kind[i] = kind;

@@ -17,7 +17,8 @@ AD_MUST_CHECK enum adaps_status
 ad_starts_init(struct ad_starts *out, const struct ad_terrain *terrain, struct adaps_error *err);
 void ad_starts_fini(struct ad_starts *starts);
 
-/* Keeps a copy when it is the best of its kind so far, and of the best AD_STARTS kinds. */
+/* Keeps a copy when it is the best of its kind so far, and of the best AD_STARTS kinds, unless
+ * another kind has one with the same score. */
 void ad_starts_offer(struct ad_starts *starts, int kind, const struct ad_layout *layout,
                      const struct ad_score *score);
 

@@ -66,7 +66,7 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
         return status;
     }
     half.cap_ns = eval->cap_ns;
-    half.share = eval->share / 2;
+    half.share = eval->share * AD_SUBSET_SHARE;
     half.rival_ns = eval->start_ns;
     status = ad_best_init(&best, &terrain, eval->err);
     if (status == ADAPS_OK)
@@ -74,7 +74,7 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
     *found = status == ADAPS_OK && best.valid;
     if (*found)
         widen(s, &best.layout, layout);
-    eval->half_ahead = half.share > eval->share / 2;
+    eval->half_share = half.share / eval->share;
     eval->visited += half.visited;
     eval->guessed += half.guessed;
     ad_best_fini(&best);

@@ -4,15 +4,16 @@
  * A band is fixed at chosen ops only (pins); in between every device computes what its own later
  * ops read, so nothing is exchanged there. A template says for all ops of one height (patterns.h)
  * which devices share them (the source and the fastest others), how much less than by speed slower
- * devices and all but the source have, and which ops are pinned; and for the whole network the op
- * behind which everything runs whole on one device, that device, whether feature vectors are split
- * by output, the order of the tasks, whether what others wait for is computed first, in how many
- * chunks.
+ * devices and all but the source have, whose boundaries are staggered, which ops are pinned, and
+ * whether what others wait for is computed first; and for the whole network the op behind which
+ * everything runs whole on one device, that device, whether feature vectors are split by output,
+ * the order of the tasks, in how many parts inputs travel and in how many chunks bands.
  *
  * How: a grid over templates that treat all heights alike (subset x pin pattern x merge op); then
  * from the best for each number of devices descent along each of the template's coordinates in
  * turn, on the simulated clock, in which so many devices must go on sharing half of the work: one
- * device alone is a valley, and so are few. Then single pins are toggled and segments turned to
+ * device alone is a valley, and so are few. Where a descent ends depends on which coordinates come
+ * first, so there are two from each. Then single pins are toggled and segments turned to
  * columns as long as the clock gets better. The idea of fusing layers to save exchanges is that of
  * fused-layer tiling (DeepThings and others); which layers to fuse is searched here instead of
  * given. */
@@ -26,11 +27,13 @@
 
 #define GRID_MERGES 4 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
-#define COORDINATES 5 /* of struct point, */
-#define OF_GROUPS 4   /* of struct group; devices and lean are one */
+#define COORDINATES 6 /* of struct point, */
+#define OF_GROUPS 5   /* of struct group; devices and lean are one */
 #define LEANS 4
 #define ORDERS (AD_ORDERS - 1) /* tried in descents: that of the graph is a valley, too */
-#define DESCENTS 3             /* kinds from whose best template a descent starts */
+#define DESCENDED 2            /* kinds from whose best template descents start: so many */
+#define DESCENTS 2             /* from each */
+#define STAGGER 4              /* staggered boundaries lie one part of a row in so many aside */
 #define ERRS 5                 /* an estimate is wrong by one part in so many at most, or nearly */
 #define ROUNDS 3               /* of a descent at most */
 
@@ -49,6 +52,7 @@ struct group {
     int away;    /* likewise, of all but the source */
     int pattern;
     int late; /* what others wait for is not computed first */
+    int stagger;
 };
 
 /* One template. */
@@ -59,12 +63,14 @@ struct point {
     int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
                              reads it, but dense layers split by output */
     int order;            /* index into orders */
+    int parts;            /* in how many the inputs travel */
     int chunks;           /* in how many messages bands go that others want most of */
 };
 
 /* The best template of the grid with so many devices and this pattern. */
 struct kind {
-    bool valid, taken; /* taken: it has had its descent */
+    bool valid;
+    int descents; /* that have started from it */
     struct point point;
     struct ad_score score;
 };
@@ -100,12 +106,31 @@ static void weigh(const struct search *s, const struct group *group, double *wei
     }
 }
 
+/* The cuts of an op by its group's shares. */
+static void cut(struct search *s, int op, enum ad_stagger stagger, const double *weight)
+{
+    const struct ad_graph *graph = s->terrain->problem->graph;
+    enum ad_dim dim = s->layout.ops[op].dim;
+    int *cuts = ad_layout_cuts(&s->layout, op), n = s->layout.ndevices;
+    ad_cuts_proportional(weight, n, cuts);
+    if (dim != AD_DIM_H && dim != AD_DIM_W)
+        return;
+    int row = AD_CUT_UNITS / ad_dim_extent(&graph->values[graph->ops[op].output], dim);
+    int by = ad_pattern_side(&s->patterns, stagger, op) * row / STAGGER;
+    for (int d = 1; d < n; d++)
+        if (cuts[d] > 0 && cuts[d] < AD_CUT_UNITS)
+            cuts[d] = cuts[d] + by < 0              ? 0
+                      : cuts[d] + by > AD_CUT_UNITS ? AD_CUT_UNITS
+                                                    : cuts[d] + by;
+}
+
 static void build(struct search *s, const struct point *point)
 {
     const struct ad_terrain *t = s->terrain;
     const struct ad_graph *graph = t->problem->graph;
     double weight[AD_MAX_GROUPS][AD_MAX_DEVICES];
     s->layout.order = orders[point->order];
+    s->layout.parts = point->parts;
     s->layout.chunks = point->chunks;
     for (int g = 0; g < s->patterns.ngroups; g++)
         weigh(s, &point->group[g], weight[g]);
@@ -122,8 +147,7 @@ static void build(struct search *s, const struct point *point)
         op->early = !group->late;
         op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
         op->at = point->last_is_fastest ? t->fastest : t->problem->cluster->source;
-        ad_cuts_proportional(weight[s->patterns.group[i]], s->layout.ndevices,
-                             ad_layout_cuts(&s->layout, i));
+        cut(s, i, (enum ad_stagger)group->stagger, weight[s->patterns.group[i]]);
     }
 }
 
@@ -173,9 +197,9 @@ static enum adaps_status probe(struct search *s, const struct point *point,
 /* Every op alike. */
 static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
 {
-    struct point point = {.merge = merge, .dense = dense, .chunks = 1};
+    struct point point = {.merge = merge, .dense = dense, .parts = 1, .chunks = 1};
     for (int g = 0; g < s->patterns.ngroups; g++)
-        point.group[g] = (struct group){s->subsets[subset], 0, 0, pattern, 0};
+        point.group[g] = (struct group){.devices = s->subsets[subset], .pattern = pattern};
     return point;
 }
 
@@ -196,7 +220,7 @@ static enum adaps_status grid_point(struct search *s, int subset, const struct p
         probe(s, point, kind->valid ? &kind->score : NULL, s->best, &score, NULL);
     if (shares(s, point, s->subsets[subset]) &&
         (!kind->valid || ad_score_better(&score, &kind->score)))
-        *kind = (struct kind){true, false, *point, score};
+        *kind = (struct kind){true, 0, *point, score};
     return status;
 }
 
@@ -224,7 +248,7 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return memcmp(a->group, b->group, sizeof a->group) == 0 && a->merge == b->merge &&
            a->last_is_fastest == b->last_is_fastest && a->dense == b->dense &&
-           a->order == b->order && a->chunks == b->chunks;
+           a->order == b->order && a->parts == b->parts && a->chunks == b->chunks;
 }
 
 /* A template of a descent that began at `start`, if it is another and enough devices share it. */
@@ -241,7 +265,7 @@ static enum adaps_status visit(struct search *s, const struct point *start,
 static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
                                  bool *improved)
 {
-    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS};
+    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS, AD_MAX_PARTS};
     struct point start = s->at;
     enum adaps_status status = ADAPS_OK;
     for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
@@ -254,6 +278,8 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
             point.dense = v;
         else if (coordinate == 3)
             point.order = v;
+        else if (coordinate == 4)
+            point.parts = v + 1;
         else
             point.chunks = v + 1;
         status = visit(s, &start, &point, best, improved);
@@ -262,11 +288,11 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
 }
 
 /* The groups first to last of s->at through all sharings (what 0), leans to the source (1),
- * patterns (2), or late and not (3). */
+ * patterns (2), late and not (3), or staggers (4). */
 static enum adaps_status descend_groups(struct search *s, int first, int last, int what,
                                         struct ad_best *best, bool *improved)
 {
-    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2};
+    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2, AD_STAGGERS};
     enum adaps_status status = ADAPS_OK;
     struct point start = s->at;
     for (int v = 0; v < counts[what] && status == ADAPS_OK; v++) {
@@ -280,23 +306,27 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
                 group->away = v;
             else if (what == 2)
                 group->pattern = v;
-            else
+            else if (what == 3)
                 group->late = v;
+            else
+                group->stagger = v;
         }
         status = visit(s, &start, &point, best, improved);
     }
     return status;
 }
 
-/* From the best template of a kind to where no coordinate alone makes it better. */
-static enum adaps_status descend_all(struct search *s, struct ad_best *best)
+/* From the best template of a kind to where no coordinate alone makes it better. groups_first: in
+ * the first round none but those of the groups. */
+static enum adaps_status descend_all(struct search *s, bool groups_first, struct ad_best *best)
 {
     enum adaps_status status = ADAPS_OK;
     bool improved = true;
     for (int round = 0; round < ROUNDS && improved && status == ADAPS_OK; round++) {
         improved = false;
         for (int c = 0; c < COORDINATES && status == ADAPS_OK; c++)
-            status = descend(s, c, best, &improved);
+            if (round > 0 || !groups_first)
+                status = descend(s, c, best, &improved);
         for (int what = 0; what < OF_GROUPS && status == ADAPS_OK; what++)
             status = descend_groups(s, 0, s->patterns.ngroups - 1, what, best, &improved);
         for (int g = 0; g < s->patterns.ngroups * OF_GROUPS && status == ADAPS_OK; g++)
@@ -339,53 +369,62 @@ static enum adaps_status toggle_all(struct search *s, struct ad_best *best)
     return status;
 }
 
-/* The best kind of the grid that has no descent yet; none as good as one that has (they are mostly
- * the same layout), nor of devices that have had theirs. -1: there is none. */
+/* Whether descents from a kind would tell nothing new: the one with which it shares its best layout
+ * has had some, or of many devices the one of as many. */
+static bool settled(const struct search *s, int i)
+{
+    bool known = false;
+    for (int k = 0; k < s->nsubsets * AD_PATTERNS && !known; k++)
+        known = k != i && s->kinds[k].descents > 0 &&
+                (s->kinds[k].score.makespan_ns == s->kinds[i].score.makespan_ns ||
+                 (s->layout.ndevices > 2 && k / AD_PATTERNS == i / AD_PATTERNS));
+    return known;
+}
+
+/* The best kind of the grid without a descent that would tell something new. -1: there is none. */
 static int next_kind(const struct search *s)
 {
     int next = -1;
     for (int i = 0; i < s->nsubsets * AD_PATTERNS; i++) {
         const struct kind *kind = &s->kinds[i];
-        int same = 0, taken = 0;
-        for (int k = 0; k < s->nsubsets * AD_PATTERNS; k++) {
-            const struct kind *other = &s->kinds[k];
-            same += other->taken && other->score.makespan_ns == kind->score.makespan_ns;
-            taken += other->taken && k / AD_PATTERNS == i / AD_PATTERNS;
-        }
-        if (kind->valid && same == 0 && taken < (s->layout.ndevices < 3 ? DESCENTS : 1) &&
+        if (kind->valid && kind->descents == 0 && !settled(s, i) &&
             (next < 0 || ad_score_better(&kind->score, &s->kinds[next].score)))
             next = i;
     }
     return next;
 }
 
-/* The best few kinds of the grid, each with a descent, are starts. */
+/* One descent from a kind: its end, improved, is a start. */
+static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *best)
+{
+    struct kind *kind = &s->kinds[k];
+    int nth = kind->descents++;
+    s->at = kind->point;
+    s->devices = s->subsets[k / AD_PATTERNS];
+    build(s, &s->at);
+    best->valid = false;
+    enum adaps_status status = ad_eval_try(s->eval, &s->layout, best, NULL);
+    if (status == ADAPS_OK)
+        status = note_estimate(s);
+    if (status == ADAPS_OK)
+        status = descend_all(s, nth > 0, best);
+    if (status == ADAPS_OK)
+        status = toggle_all(s, best);
+    if (status == ADAPS_OK && s->eval->starts)
+        ad_starts_offer(s->eval->starts, k * DESCENTS + nth, &best->layout, &best->score);
+    if (status == ADAPS_OK && ad_score_better(&best->score, &s->best->score))
+        ad_best_copy(best, s->best);
+    return status;
+}
+
+/* The best few kinds of the grid. */
 static enum adaps_status descend_kinds(struct search *s)
 {
     struct ad_best best;
     enum adaps_status status = ad_best_init(&best, s->terrain, s->eval->err);
-    for (int n = 0; n < DESCENTS && status == ADAPS_OK; n++) {
-        int k = next_kind(s);
-        if (k < 0)
-            break;
-        s->at = s->kinds[k].point;
-        s->kinds[k].taken = true;
-        s->devices = s->subsets[k / AD_PATTERNS];
-
-        build(s, &s->at);
-        best.valid = false;
-        status = ad_eval_try(s->eval, &s->layout, &best, NULL);
-        if (status == ADAPS_OK)
-            status = note_estimate(s);
-        if (status == ADAPS_OK)
-            status = descend_all(s, &best);
-        if (status == ADAPS_OK)
-            status = toggle_all(s, &best);
-        if (status == ADAPS_OK && s->eval->starts)
-            ad_starts_offer(s->eval->starts, k, &best.layout, &best.score);
-        if (status == ADAPS_OK && ad_score_better(&best.score, &s->best->score))
-            ad_best_copy(&best, s->best);
-    }
+    for (int n = 0, k; n < DESCENDED && status == ADAPS_OK && (k = next_kind(s)) >= 0; n++)
+        for (int i = 0; i < DESCENTS && status == ADAPS_OK; i++)
+            status = descend_kind(s, k, &best);
     ad_best_fini(&best);
     return status;
 }
