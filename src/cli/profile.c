@@ -24,7 +24,7 @@
 #define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor a network's operators, */
 #define LINK_MOST_S 2     /* nor a pair of links, */
-#define MESSAGES_MOST_S 4 /* nor what messages take */
+#define MESSAGES_MOST_S 8 /* nor what messages take */
 
 enum {
     OPTION_MODEL = 'm' + 256,
@@ -228,7 +228,7 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
         }
     progress(p, "what messages take of the processors");
     if (status == ADAPS_OK)
-        status = ad_probe_messages(&p->cluster, &session, fmin(MESSAGES_MOST_S, p->budget_s / 4),
+        status = ad_probe_messages(&p->cluster, &session, fmin(MESSAGES_MOST_S, p->budget_s / 2),
                                    messages, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         struct ad_profile_device *m = &p->devices[d];
