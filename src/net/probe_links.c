@@ -28,6 +28,8 @@
 #define LEAST_WORK_S 0.0005 /* that takes at least so long, */
 #define MOST_WORK 4096      /* in so many tasks at most */
 #define FEW_EXCHANGES 4     /* to see how long one takes */
+#define TURNS 7             /* computing with messages and without, at most */
+#define TURN_S 0.3          /* one of both takes so long at least */
 
 struct links {
     const struct ad_device *a, *b;
@@ -184,6 +186,30 @@ static enum adaps_status time_exchange(struct exchanges *x, const struct ad_exch
     return status;
 }
 
+/* By how much exchanges slow down computing, without messages and with them by turns, as machines
+ * get quicker and slower by more than that: x->slower, medians. */
+static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exchange,
+                                    double budget_s, struct adaps_error *err)
+{
+    double slower[AD_MAX_DEVICES][TURNS];
+    int n = x->cluster->ndevices, turns = (int)fmin(fmax(budget_s / TURN_S, 1), TURNS);
+    enum adaps_status status = ADAPS_OK;
+    for (int turn = 0; turn < turns && status == ADAPS_OK; turn++) {
+        exchange->meanwhile = false;
+        status = time_exchange(x, exchange, budget_s / (2 * turns), x->times, err);
+        exchange->meanwhile = true;
+        if (status == ADAPS_OK)
+            status = time_exchange(x, exchange, budget_s / (2 * turns), x->busy, err);
+        for (int d = 0; d < n; d++)
+            slower[d][turn] = x->busy[d * QUANTITIES + WORK] - x->times[d * QUANTITIES + WORK];
+    }
+    for (int d = 0; d < n && status == ADAPS_OK; d++) {
+        ad_stats_sort(slower[d], (size_t)turns);
+        x->slower[d] = fmax(slower[d][turns / 2], 0);
+    }
+    return status;
+}
+
 /* By how much an exchange of so many rows slows down computing: x->slower; x->send. */
 static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double budget_s,
                                      struct adaps_error *err)
@@ -202,13 +228,7 @@ static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double b
         return status;
     exchange.count = PINGS;
     exchange.work = (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(task_s, 1e-9), 1), MOST_WORK);
-    status = time_exchange(x, &exchange, budget_s / 2, x->times, err);
-    exchange.meanwhile = true;
-    if (status == ADAPS_OK)
-        status = time_exchange(x, &exchange, budget_s / 2, x->busy, err);
-    for (int d = 0; d < n && status == ADAPS_OK; d++)
-        x->slower[d] = fmax(x->busy[d * QUANTITIES + WORK] - x->times[d * QUANTITIES + WORK], 0);
-    return status;
+    return time_turns(x, &exchange, budget_s, err);
 }
 
 /* Of the slowest link, seconds for a row. */
