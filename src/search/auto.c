@@ -23,7 +23,7 @@
 /* What a search for few devices takes by default: WORK is about half a second, and as small graphs
  * are soon done, not more than MAX_EVALUATIONS. With the search of half of the devices, which takes
  * up to half as long, and the other strategies that is about 1 s. */
-#define WORK 15000000.0
+#define WORK 14400000.0
 #define MAX_EVALUATIONS 24000.0
 #define FEW_DEVICES 4
 #define MANY_DEVICES 16
@@ -89,7 +89,7 @@ static enum adaps_status run_others(struct ad_eval *eval, struct ad_best *best)
 #define ROUNDS 3
 #define AHEAD 32   /* far ahead: by one part in so many */
 #define BEHIND 12  /* far behind: likewise */
-#define LEAST 0.3  /* of what a search may take: is left to annealing, whatever its starts took */
+#define LEAST 0.2  /* of what a search may take: is left to annealing, whatever its starts took */
 #define LITTLE 0.3 /* of its share: what a search for half takes that is far behind */
 
 /* The part of a search's work that is left after so much. */
