@@ -90,8 +90,11 @@ enum adaps_status ad_subset_search(struct ad_eval *eval, ad_search_fn *search, s
     struct ad_layout layout;
     int all = t->problem->cluster->ndevices, half = ad_subset_devices(all);
     bool found = false;
-    if (half < 2)
+    if (half < 2) {
+        if (eval->rival_ns == 0) /* nobody else waits for its work */
+            eval->half_share = 0;
         return ADAPS_OK;
+    }
     enum adaps_status status = ad_layout_init(&layout, t->problem->graph->nops, all, eval->err);
     if (status != ADAPS_OK)
         return status;
