@@ -74,17 +74,12 @@ static void lose(struct ad_remote *remote, const char *cause)
     snprintf(remote->cause, sizeof remote->cause, "%s", cause);
 }
 
-/* Why there is no connection. Who does not want our keys, or that there are none, may close before
- * what tells us so has been read. */
-static const char *why_not_up(const struct ad_remote *remote)
+/* What is wrong with the keys. */
+static const char *keys_refused(const struct ad_remote *remote)
 {
-    if (!remote->refused)
-        return "cannot connect: does the agent run there?";
-    return *remote->key
-               ? "it closes every connection: it does not accept the keys (has it a --key?), "
-                 "or it is no adaps agent"
-               : "it closes every connection: it wants keys (the devices file must have its "
-                 "public key), or it is no adaps agent";
+    return *remote->key ? "it does not accept the keys: has it a --key?"
+                        : "it wants keys: the devices file must have its public key, "
+                          "or it is no adaps agent";
 }
 
 static void watch(struct ad_remote *remote)
@@ -104,11 +99,10 @@ static void watch(struct ad_remote *remote)
             lose(remote, "it does not admit this side's key (its --allow file)");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
-            lose(remote, *remote->key ? "it does not accept the keys: has it a --key?"
-                                      : "it wants keys: the devices file must have its public key, "
-                                        "or it is no adaps agent");
+            lose(remote, keys_refused(remote));
             break;
-        default: /* the other side went away in the midst of it; tried again */
+        default: /* the other side went away in the midst of it, perhaps as it does not want our
+                    keys, before what tells us so was read; tried again */
             remote->refused = true;
             break;
         }
@@ -216,6 +210,17 @@ enum adaps_status ad_remote_error(const struct ad_message *message, int *step,
     return status;
 }
 
+/* The deadline is over. */
+static enum adaps_status give_up(const struct ad_remote *remote, struct adaps_error *err)
+{
+    if (remote->up)
+        return ad_error_set(err, ADAPS_EAGENT, "no answer within the deadline");
+    if (remote->refused)
+        return ad_error_set(err, ADAPS_EAGENT, "it closes every connection: %s",
+                            keys_refused(remote));
+    return ad_error_set(err, ADAPS_EAGENT, "cannot connect: does the agent run there?");
+}
+
 enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t deadline,
                                   enum ad_remote_wait how, struct adaps_error *err)
 {
@@ -233,9 +238,7 @@ enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t de
             break;
         }
         if (now >= deadline) {
-            status =
-                ad_error_set(err, ADAPS_EAGENT, "%s",
-                             remote->up ? "no answer within the deadline" : why_not_up(remote));
+            status = give_up(remote, err);
             break;
         }
         int64_t wake =

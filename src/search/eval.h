@@ -24,9 +24,10 @@ struct ad_eval {
     struct ad_assignment scratch;
     struct ad_scorer *scorer;
     struct ad_layout_memo *memo;
-    double share;      /* of auto's evaluations that a search may take; 1 at first */
-    int64_t start_ns;  /* what the best start takes; 0: none, or another objective */
-    int64_t rival_ns;  /* in a search for half of the devices start_ns of that for all; else 0 */
+    double share;     /* of auto's evaluations that a search may take; 1 at first */
+    int64_t start_ns; /* what the best start takes; 0: none, or another objective */
+    int64_t rival_ns; /* in a search for half of the devices start_ns of that for all; else 0 */
+    bool part;        /* it is a search for half of the devices of another, which shares its work */
     double half_share; /* what the search for half took, of `share`; AD_SUBSET_SHARE at first */
     bool weigh;        /* memory may matter: a device could run out of it, or it is the objective */
     bool *exchange;

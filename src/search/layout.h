@@ -65,6 +65,11 @@ void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of t
 /* All but the ops: hub, levels, parts, chunks, order, encoding. */
 void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to);
 
+static inline int ad_clamp(int x, int lo, int hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
 static inline int *ad_layout_cuts(const struct ad_layout *layout, int op)
 {
     return &layout->cuts[(size_t)op * (size_t)(layout->ndevices + 1)];

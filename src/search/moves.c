@@ -25,11 +25,6 @@ static int below(struct move *m, int n)
     return (int)ad_rng_below(m->rng, (uint32_t)n);
 }
 
-static int clamp(int x, int lo, int hi)
-{
-    return x < lo ? lo : x > hi ? hi : x;
-}
-
 /* A length of 1 to n, the short ones oftener. */
 static int length(struct move *m, int n)
 {
@@ -55,14 +50,16 @@ static struct run draw_stage(struct move *m, int at)
 
 static struct run draw_ops(struct move *m, int at)
 {
-    int nops = m->layout->nops, n = length(m, nops), first = clamp(at - below(m, n), 0, nops - 1);
-    return (struct run){first, clamp(first + n, 1, nops)};
+    int nops = m->layout->nops, n = length(m, nops),
+        first = ad_clamp(at - below(m, n), 0, nops - 1);
+    return (struct run){first, ad_clamp(first + n, 1, nops)};
 }
 
 static struct run draw_segments(struct move *m, int at)
 {
     const struct ad_terrain *t = m->terrain;
-    int n = length(m, t->nsegments), first = clamp(t->segment[at] - below(m, n), 0, t->nsegments);
+    int n = length(m, t->nsegments),
+        first = ad_clamp(t->segment[at] - below(m, n), 0, t->nsegments);
     struct run run = {at, at + 1};
     while (run.first > 0 && t->segment[run.first - 1] >= first)
         run.first--;
@@ -104,7 +101,7 @@ static int draw_step(struct move *m)
         return 0;
     int32_t size = ad_dim_extent(&graph->values[graph->ops[op].output], m->layout->ops[op].dim);
     int rows = length(m, size / 8 + 1);
-    return clamp(rows * AD_CUT_UNITS / size, 1, window);
+    return ad_clamp(rows * AD_CUT_UNITS / size, 1, window);
 }
 
 /* Moves the boundaries between devices a and b, a < b, by the same step: what is between keeps its
@@ -130,7 +127,7 @@ static bool shift(struct move *m)
         int *cuts = ad_layout_cuts(m->layout, i);
         if (!is_split(&m->layout->ops[i]))
             continue;
-        int by = clamp(step, cuts[a] - cuts[a + 1], cuts[b + 1] - cuts[b]);
+        int by = ad_clamp(step, cuts[a] - cuts[a + 1], cuts[b + 1] - cuts[b]);
         for (int d = a + 1; d <= b; d++)
             cuts[d] += by;
         changed = changed || by != 0;

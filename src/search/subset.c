@@ -67,6 +67,7 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
     }
     half.cap_ns = eval->cap_ns;
     half.share = eval->share * AD_SUBSET_SHARE;
+    half.part = true;
     half.rival_ns = eval->start_ns;
     status = ad_best_init(&best, &terrain, eval->err);
     if (status == ADAPS_OK)
@@ -91,7 +92,7 @@ enum adaps_status ad_subset_search(struct ad_eval *eval, ad_search_fn *search, s
     int all = t->problem->cluster->ndevices, half = ad_subset_devices(all);
     bool found = false;
     if (half < 2) {
-        if (eval->rival_ns == 0) /* nobody else waits for its work */
+        if (!eval->part)
             eval->half_share = 0;
         return ADAPS_OK;
     }

@@ -119,9 +119,7 @@ static void cut(struct search *s, int op, enum ad_stagger stagger, const double 
     int by = ad_pattern_side(&s->patterns, stagger, op) * row / STAGGER;
     for (int d = 1; d < n; d++)
         if (cuts[d] > 0 && cuts[d] < AD_CUT_UNITS)
-            cuts[d] = cuts[d] + by < 0              ? 0
-                      : cuts[d] + by > AD_CUT_UNITS ? AD_CUT_UNITS
-                                                    : cuts[d] + by;
+            cuts[d] = ad_clamp(cuts[d] + by, 0, AD_CUT_UNITS);
 }
 
 static void build(struct search *s, const struct point *point)
@@ -369,13 +367,13 @@ static enum adaps_status toggle_all(struct search *s, struct ad_best *best)
     return status;
 }
 
-/* Whether descents from a kind would tell nothing new: the one with which it shares its best layout
- * has had some, or of many devices the one of as many. */
+/* Whether descents from a kind would tell nothing new: it has had some, or the one with which it
+ * shares its best layout, or of many devices the one of as many. */
 static bool settled(const struct search *s, int i)
 {
     bool known = false;
     for (int k = 0; k < s->nsubsets * AD_PATTERNS && !known; k++)
-        known = k != i && s->kinds[k].descents > 0 &&
+        known = s->kinds[k].descents > 0 &&
                 (s->kinds[k].score.makespan_ns == s->kinds[i].score.makespan_ns ||
                  (s->layout.ndevices > 2 && k / AD_PATTERNS == i / AD_PATTERNS));
     return known;
@@ -387,7 +385,7 @@ static int next_kind(const struct search *s)
     int next = -1;
     for (int i = 0; i < s->nsubsets * AD_PATTERNS; i++) {
         const struct kind *kind = &s->kinds[i];
-        if (kind->valid && kind->descents == 0 && !settled(s, i) &&
+        if (kind->valid && !settled(s, i) &&
             (next < 0 || ad_score_better(&kind->score, &s->kinds[next].score)))
             next = i;
     }
