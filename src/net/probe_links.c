@@ -7,9 +7,9 @@
  *   wait(large there, large back) = that + large / bandwidth back + copying it there
  *
  * And what messages take of the processors while they travel, of two sizes, by what computing takes
- * longer meanwhile: every device sends one message then and receives another, all at the same time.
- * Devices that share a machine (bench/testbed) so have what the messages of the others take of
- * theirs. */
+ * longer meanwhile: every device sends some messages then and receives as many, all at the same
+ * time. Devices that share a machine (bench/testbed) so have what the messages of the others take
+ * of theirs. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "net/probe.h"
@@ -23,10 +23,12 @@
 #define LEAST_ROWS 128 /* 128 KiB */
 #define MOST_RUNS 31
 #define MESSAGE_S 0.03 /* a large message should take so long */
-#define PING_S 0.004   /* and one to compute behind, of which there are */
+#define PING_S 0.004   /* and one to compute behind at most, */
+#define PING_ROWS 128  /* and it is no larger than most messages of plans; there are */
 #define PINGS 12
-#define LEAST_WORK_S 0.0005 /* that takes at least so long, */
+#define LEAST_WORK_S 0.0002 /* that takes at least so long, as between the messages of plans, */
 #define MOST_WORK 4096      /* in so many tasks at most */
+#define BURST 3             /* messages that each sends at a time */
 #define FEW_EXCHANGES 4     /* to see how long one takes */
 #define TURNS 7             /* computing with messages and without, at most */
 #define TURN_S 0.3          /* one of both takes so long at least */
@@ -214,13 +216,14 @@ static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exc
 static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double budget_s,
                                      struct adaps_error *err)
 {
-    struct ad_exchange exchange = {.count = FEW_EXCHANGES, .rows = rows, .work = 16};
+    struct ad_exchange exchange = {
+        .count = FEW_EXCHANGES, .rows = rows, .burst = BURST, .work = 16};
     int n = x->cluster->ndevices;
-    double wait_s = 0, task_s = INFINITY;
+    double wait_s = INFINITY, task_s = INFINITY;
     enum adaps_status status = time_exchange(x, &exchange, 0, x->times, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         const double *t = &x->times[d * QUANTITIES];
-        wait_s = fmax(wait_s, t[WAIT] + t[SEND]);
+        wait_s = fmin(wait_s, t[WAIT] + t[SEND]); /* who is last waits for the messages alone */
         task_s = fmin(task_s, t[WORK] / exchange.work);
         x->send[d] = fmax(t[SEND], 0);
     }
@@ -247,7 +250,7 @@ enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
                                     struct ad_message_times *out, struct adaps_error *err)
 {
     struct exchanges *x = ad_calloc(1, sizeof *x);
-    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_seconds(cluster), MOST_ROWS));
+    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_seconds(cluster), PING_ROWS));
     double bytes = (double)(rows - SMALL_ROWS) * AD_PING_ROW_BYTES;
     if (!x)
         return ad_error_memory(err, "messages", sizeof *x);
@@ -255,13 +258,13 @@ enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
     x->options = options;
     enum adaps_status status = time_behind(x, SMALL_ROWS, budget_s * 0.4, err);
     for (int d = 0; d < cluster->ndevices; d++) {
-        out[d].message_s = (x->slower[d] + x->send[d]) / 2; /* of one sent and one received */
+        out[d].message_s = (x->slower[d] + x->send[d]) / (2 * BURST); /* half are received */
         out[d].byte_s = x->slower[d];
     }
     if (status == ADAPS_OK)
         status = time_behind(x, rows, budget_s * 0.6, err);
     for (int d = 0; d < cluster->ndevices; d++)
-        out[d].byte_s = fmax(x->slower[d] - out[d].byte_s, 0) / (2 * bytes);
+        out[d].byte_s = fmax(x->slower[d] - out[d].byte_s, 0) / (2 * BURST * bytes);
     ad_free(x);
     return status;
 }

@@ -145,10 +145,10 @@ static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_ping 
 static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
                                         const struct ad_exchange *exchange, struct adaps_error *err)
 {
-    size_t count = (size_t)exchange->count;
+    size_t count = (size_t)exchange->count, burst = (size_t)exchange->burst;
     struct ad_region region = rows_of_both(exchange->rows);
     enum adaps_status status =
-        make_programs(s, n, 3 * count + 3, count * (size_t)exchange->work + 1, err);
+        make_programs(s, n, (2 * burst + 1) * count + 3, count * (size_t)exchange->work + 1, err);
     if (status != ADAPS_OK)
         return status;
     for (int d = 0; d + 1 < n; d++)
@@ -156,19 +156,23 @@ static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
     for (int i = 0; i < exchange->count; i++) {
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];
-            add_end(p, AD_STEP_SEND, (d + 1) % n, region, n * (i + 1) + d);
+            for (int b = 0; b < exchange->burst; b++)
+                add_end(p, AD_STEP_SEND, (d + 1 + b % (n - 1)) % n, region,
+                        n * (i * exchange->burst + b + 1) + d);
             add_work(p, 1, region, exchange->meanwhile ? exchange->work : 0);
         }
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];
-            int from = (d + n - 1) % n;
-            add_end(p, AD_STEP_RECV, from, region, n * (i + 1) + from);
+            for (int b = 0; b < exchange->burst; b++) {
+                int from = (d + n - 1 - b % (n - 1)) % n;
+                add_end(p, AD_STEP_RECV, from, region, n * (i * exchange->burst + b + 1) + from);
+            }
             if (i == 0 && !exchange->meanwhile)
                 add_work(p, 1, region, exchange->work * exchange->count);
         }
     }
     add_work(&s->programs[0], 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
-    s->messages = n - 1 + (int64_t)n * exchange->count;
+    s->messages = n - 1 + (int64_t)n * exchange->count * exchange->burst;
     s->bytes = s->messages * exchange->rows * AD_PING_ROW_BYTES;
     return ADAPS_OK;
 }
@@ -231,8 +235,8 @@ enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
                                        struct adaps_error *err)
 {
     int n = cluster->ndevices;
-    if (n < 2 || exchange->count < 1 || exchange->rows < 1 || exchange->work < 0 ||
-        exchange->work > AD_PLAN_MAX_TASKS / exchange->count)
+    if (n < 2 || exchange->count < 1 || exchange->rows < 1 || exchange->burst < 1 ||
+        exchange->work < 0 || exchange->work > AD_PLAN_MAX_TASKS / exchange->count)
         return ad_error_set(err, ADAPS_EINTERNAL, "%d exchanges of %d rows, %d tasks, %d devices",
                             exchange->count, exchange->rows, exchange->work, n);
     struct adaps_plan *plan = ad_plan_alloc(n);

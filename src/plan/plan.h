@@ -94,11 +94,12 @@ ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b, const str
                  const struct ad_ping *ping, struct adaps_plan **out, struct adaps_error *err);
 
 /* A plan in which all devices of a cluster (two at least) exchange messages at the same time:
- * `count` times each sends rows of 1 KiB to the next and receives as many from the one before it.
- */
+ * `count` times each sends `burst` messages of so many rows of 1 KiB, one behind the other to the
+ * next devices, and receives as many from those before it. */
 struct ad_exchange {
     int count;
     int32_t rows;
+    int burst;
     int work;       /* small tasks that each computes per exchange... */
     bool meanwhile; /* ... when it has sent, while messages travel; else all behind the first */
 };
