@@ -396,12 +396,50 @@ START_TEST(ports_are_fifo)
     const struct expected_step second[] = {
         {AD_STEP_RECV, 0, -1, rows(5, 8), 0, 15064},
         {AD_STEP_COMPUTE, 0, 0, rows(5, 8), 15064, 19064},
-        {AD_STEP_SEND, 0, 0, rows(5, 8), 22448, 26288}, /* ready at 19448; the downlink is busy */
+        {AD_STEP_SEND, 0, 0, rows(5, 8), 19448, 26288}, /* the downlink is busy up to 22448 */
     };
     expect(0, source, 5);
     expect(1, first, 3);
     expect(2, second, 3);
     ck_assert_int_eq(f.s.makespan_ns, 36288);
+}
+END_TEST
+
+/* What waits for its receiver's port keeps its sender from sending to nobody else, unless the
+ * medium is shared. Two send 8 rows to the source at the same time, and one of them another row. */
+START_TEST(switches_have_queues)
+{
+    static const int64_t leaves[2] = {11264, 21504},
+                         there[2][3] = {{21264, 31504, 22544}, {21264, 31504, 32784}};
+    struct ad_step steps[3][2] = {
+        {{AD_STEP_RECV, .peer = 1, .tag = 1, .region = rows(0, 8)},
+         {AD_STEP_RECV, .peer = 2, .tag = 2, .region = rows(0, 8)}},
+        {{AD_STEP_SEND, .peer = 0, .tag = 1, .region = rows(0, 8)},
+         {AD_STEP_RECV, .peer = 2, .tag = 3, .region = rows(0, 1)}},
+        {{AD_STEP_SEND, .peer = 0, .tag = 2, .region = rows(0, 8)},
+         {AD_STEP_SEND, .peer = 1, .tag = 3, .region = rows(0, 1)}},
+    };
+    struct ad_program programs[3] = {{.nsteps = 2}, {.nsteps = 2}, {.nsteps = 2}};
+    int64_t busy[3];
+    struct ad_schedule s = {.programs = programs, .ndevices = 3, .busy_ns = busy};
+    f.graph = chain(1, 1);
+    make_cluster(&f.c, 3, 1e9);
+    f.c.shared_medium = _i == 1;
+    for (int d = 0; d < 3; d++) {
+        programs[d].steps = steps[d];
+        for (int i = 0; i < 2; i++)
+            steps[d][i].value = f.graph->inputs[0];
+    }
+    ck_assert_int_eq(ad_schedule_simulate(f.graph, &f.c, &s, NULL), ADAPS_OK);
+    ck_assert_int_eq(steps[1][0].start_ns, 1024);
+    ck_assert_int_eq(steps[1][0].end_ns, 11264);
+    ck_assert_int_eq(steps[2][0].start_ns, _i == 0 ? 1024 : 11264);
+    ck_assert_int_eq(steps[2][0].end_ns, 21504);
+    ck_assert_int_eq(steps[2][1].start_ns, leaves[_i]);
+    ck_assert_int_eq(steps[2][1].end_ns, leaves[_i] + 1280);
+    ck_assert_int_eq(steps[0][0].end_ns, there[_i][0]);
+    ck_assert_int_eq(steps[0][1].end_ns, there[_i][1]);
+    ck_assert_int_eq(steps[1][1].end_ns, there[_i][2]);
 }
 END_TEST
 
@@ -852,6 +890,7 @@ int main(void)
     tcase_add_test(c, additions_follow_convolutions);
     tcase_add_test(c, cores_go_first);
     tcase_add_test(c, ports_are_fifo);
+    tcase_add_loop_test(c, switches_have_queues, 0, 2);
     tcase_add_test(c, unread_work_is_pruned);
     tcase_add_test(c, one_message_per_holder);
     tcase_add_test(c, gaps_nobody_reads);

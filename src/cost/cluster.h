@@ -52,10 +52,10 @@ struct ad_device {
     struct ad_cost_table table;
 };
 
-/* Direction a -> b. Every device has one full-duplex port to a switch: a message occupies a's
- * uplink and b's downlink for bytes / min(bandwidth of the pair), and arrives latency later. On a
- * shared medium (Wi-Fi) it occupies the medium instead: one message at a time in the whole cluster.
- */
+/* Direction a -> b. Every device has one full-duplex port to a switch, which has queues: a message
+ * occupies a's uplink and, not before, b's downlink for bytes / min(bandwidth of the pair) each,
+ * and arrives latency later. On a shared medium (Wi-Fi) it occupies the medium instead: one message
+ * at a time in the whole cluster. */
 struct ad_link {
     double bandwidth; /* bytes per second */
     double latency;   /* seconds, one way */

@@ -4,14 +4,29 @@
 
 #include <stdlib.h>
 
-/* A walk in progress. by_end: the messages by their end, for finding who held a link. */
+/* A walk in progress. For finding who held a port, the messages by when they left the sender's (on
+ * a shared medium: the medium), and by when the receiver's. */
 struct walk {
     const struct adaps_plan *plan;
     const struct ad_messages *messages;
-    const struct ad_message **by_end;
+    const struct ad_message **by_left, **by_end;
     struct ad_simulation *out;
     size_t room;
 };
+
+static int64_t left_ns(const struct ad_message *m)
+{
+    return m->start_ns + m->wire_ns;
+}
+
+static int compare_left(const void *a, const void *b)
+{
+    const struct ad_message *x = *(const struct ad_message *const *)a;
+    const struct ad_message *y = *(const struct ad_message *const *)b;
+    if (left_ns(x) != left_ns(y))
+        return left_ns(x) < left_ns(y) ? -1 : 1;
+    return (x->tag > y->tag) - (x->tag < y->tag);
+}
 
 static int compare_ends(const void *a, const void *b)
 {
@@ -22,49 +37,56 @@ static int compare_ends(const void *a, const void *b)
     return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-/* The message that left one of m's links just when m began, so that m had waited for it; or NULL.
- */
-static const struct ad_message *link_holder(const struct walk *walk, const struct ad_message *m)
+/* The message that left one of m's ports just when m could have it, so that m had waited for it; or
+ * NULL. */
+static const struct ad_message *port_holder(const struct walk *walk, const struct ad_message *m)
 {
+    bool queued = m->end_ns > left_ns(m); /* in front of its receiver's port */
+    const struct ad_message **list = queued ? walk->by_end : walk->by_left;
+    int64_t at = queued ? m->end_ns - m->wire_ns : m->start_ns;
     size_t lo = 0, hi = walk->messages->count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if (walk->by_end[mid]->end_ns < m->start_ns)
+        if ((queued ? list[mid]->end_ns : left_ns(list[mid])) < at)
             lo = mid + 1;
         else
             hi = mid;
     }
-    for (; lo < walk->messages->count && walk->by_end[lo]->end_ns == m->start_ns; lo++) {
-        const struct ad_message *other = walk->by_end[lo];
-        if ((walk->plan->cluster.shared_medium || other->from == m->from || other->to == m->to) &&
-            other->start_ns < m->start_ns)
+    for (; lo < walk->messages->count; lo++) {
+        const struct ad_message *other = list[lo];
+        if ((queued ? other->end_ns : left_ns(other)) != at)
+            break;
+        bool same = queued ? other->to == m->to : other->from == m->from;
+        if ((walk->plan->cluster.shared_medium || same) && other->start_ns < m->start_ns)
             return other;
     }
     return NULL;
 }
 
-static bool add(struct walk *walk, int device, int step)
+static bool add(struct walk *walk, struct ad_critical link)
 {
     struct ad_simulation *out = walk->out;
-    const struct ad_step *s = &walk->plan->schedule.programs[device].steps[step];
+    const struct ad_program *p = &walk->plan->schedule.programs[link.device];
     if (!ad_grow(&out->chain, out->nchain, &walk->room, sizeof *out->chain))
         return false;
-    out->chain[out->nchain++] = (struct ad_critical){device, step, s->start_ns, s->end_ns};
-    if (s->kind == AD_STEP_COMPUTE)
-        out->compute_ns += s->end_ns - s->start_ns;
+    out->chain[out->nchain++] = link;
+    if (p->steps[link.step].kind == AD_STEP_COMPUTE)
+        out->compute_ns += link.end_ns - link.start_ns;
     else
-        out->transfer_ns += s->end_ns - s->start_ns;
+        out->transfer_ns += link.end_ns - link.start_ns;
     return true;
 }
 
-/* Adds a message and those that held its links before; returns the earliest, before whose SEND the
+/* Adds a message and those that held its ports before; returns the earliest, before whose SEND the
  * walk goes on. NULL without memory. */
 static const struct ad_message *walk_messages(struct walk *walk, const struct ad_message *m)
 {
     for (;;) {
-        if (!add(walk, m->from, m->send_step))
+        int64_t start_ns =
+            m->end_ns - m->wire_ns; /* behind those in front of its receiver's port */
+        if (!add(walk, (struct ad_critical){m->from, m->send_step, start_ns, m->end_ns}))
             return NULL;
-        const struct ad_message *holder = link_holder(walk, m);
+        const struct ad_message *holder = port_holder(walk, m);
         if (!holder)
             return m;
         m = holder;
@@ -82,7 +104,8 @@ static bool walk_back(struct walk *walk)
         left += (size_t)schedule->programs[d].nsteps;
     for (; step >= 0 && left > 0; left--) {
         const struct ad_step *s = &schedule->programs[device].steps[step];
-        if (s->kind == AD_STEP_COMPUTE && !add(walk, device, step))
+        if (s->kind == AD_STEP_COMPUTE &&
+            !add(walk, (struct ad_critical){device, step, s->start_ns, s->end_ns}))
             return false;
         const struct ad_message *m = NULL;
         if (s->kind == AD_STEP_RECV && s->end_ns > s->start_ns)
@@ -118,7 +141,7 @@ static bool sum_links(struct ad_simulation *out, const struct ad_messages *messa
         use->to = m->to;
         use->bytes += m->bytes;
         use->messages++;
-        use->busy_ns += m->end_ns - m->start_ns;
+        use->busy_ns += m->wire_ns;
     }
     for (size_t i = 0; i < n * n; i++)
         if (out->links[i].messages > 0)
@@ -135,11 +158,13 @@ enum adaps_status ad_simulation_init(struct ad_simulation *out, const struct ada
     if (status != ADAPS_OK)
         return status;
     struct walk walk = {.plan = plan, .messages = &messages, .out = out};
+    walk.by_left = ad_calloc(messages.count + 1, sizeof *walk.by_left);
     walk.by_end = ad_calloc(messages.count + 1, sizeof *walk.by_end);
-    bool ok = walk.by_end != NULL;
+    bool ok = walk.by_left && walk.by_end;
     if (ok) {
         for (size_t i = 0; i < messages.count; i++)
-            walk.by_end[i] = &messages.items[i];
+            walk.by_left[i] = walk.by_end[i] = &messages.items[i];
+        qsort(walk.by_left, messages.count, sizeof *walk.by_left, compare_left);
         qsort(walk.by_end, messages.count, sizeof *walk.by_end, compare_ends);
         ok = walk_back(&walk) && sum_links(out, &messages, plan->cluster.ndevices);
     }
@@ -147,6 +172,7 @@ enum adaps_status ad_simulation_init(struct ad_simulation *out, const struct ada
         status = ad_error_memory(err, "simulation", messages.count * sizeof *walk.by_end);
         ad_simulation_fini(out);
     }
+    ad_free(walk.by_left);
     ad_free(walk.by_end);
     ad_messages_fini(&messages);
     return status;

@@ -99,8 +99,7 @@ static void steps(const struct adaps_plan *plan, int device, FILE *out)
         cell(out, ad_format_ns((double)step->start_ns, text, sizeof text), false);
         cell(out, ad_format_ns((double)step->end_ns, text, sizeof text), false);
         if (step->kind != AD_STEP_COMPUTE)
-            ad_format_bytes((double)ad_step_bytes(plan->graph, step), bytes,
-                            sizeof bytes);
+            ad_format_bytes((double)ad_step_bytes(plan->graph, step), bytes, sizeof bytes);
         cell(out, bytes, false);
         fputs("</tr>\n", out);
     }

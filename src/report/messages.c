@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 
+static int64_t min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int compare_tags(const void *a, const void *b)
 {
     const struct ad_message *x = a, *y = b;
@@ -34,6 +39,9 @@ static void collect_sends(const struct adaps_plan *plan, struct ad_messages *out
                 .start_ns = step->start_ns,
                 .end_ns = step->end_ns,
             };
+            struct ad_message *m = &out->items[out->count - 1];
+            m->wire_ns = min(ad_schedule_wire_ns(&plan->cluster, d, m->to, m->bytes),
+                             m->end_ns - m->start_ns);
         }
     qsort(out->items, out->count, sizeof *out->items, compare_tags);
 }
@@ -118,42 +126,54 @@ static void guess_ends(const struct ad_messages *messages, struct ad_message **o
     }
 }
 
-/* No message occupies its links before those that ended earlier have left them. */
-static void queue(const struct ad_messages *messages, struct ad_message **order,
-                  const struct adaps_plan *plan)
+/* Messages leave their sender (on a shared medium: use it) one after the other in this order, each
+ * when it has been handed over and has a port for as long as the plan says, if it and those behind
+ * it were not there sooner. by_ns: room for a number of each. */
+static void pass_uplinks(const struct ad_messages *messages, struct ad_message *const *order,
+                         bool shared, int64_t *by_ns)
 {
-    int64_t up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium = INT64_MIN;
-    for (int d = 0; d < AD_MAX_DEVICES; d++)
-        up[d] = down[d] = INT64_MIN;
-    qsort(order, messages->count, sizeof(*order), compare_ends);
+    int64_t left = INT64_MIN, by = INT64_MAX;
+    for (size_t i = messages->count; i-- > 0;) {
+        bool last = i + 1 == messages->count || (!shared && order[i + 1]->from != order[i]->from);
+        by_ns[i] = by = min(last ? INT64_MAX : by, order[i]->end_ns);
+    }
     for (size_t i = 0; i < messages->count; i++) {
         struct ad_message *m = order[i];
-        int64_t unused = up[m->from] > down[m->to] ? up[m->from] : down[m->to];
-        if (plan->cluster.shared_medium)
-            unused = medium;
-        m->start_ns = m->start_ns > unused ? m->start_ns : unused;
-        up[m->from] = down[m->to] = medium = m->end_ns;
+        if (i == 0 || (!shared && order[i - 1]->from != m->from))
+            left = INT64_MIN;
+        m->start_ns = min(m->start_ns > left ? m->start_ns : left, by_ns[i]);
+        m->wire_ns = min(m->wire_ns, by_ns[i] - m->start_ns);
+        left = m->start_ns + m->wire_ns;
     }
 }
 
-static struct ad_message **list(const struct ad_messages *messages, struct adaps_error *err)
+/* And they come to their receiver in the order of their ends. */
+static void pass_downlinks(const struct ad_messages *messages, struct ad_message *const *order)
 {
-    struct ad_message **order = ad_calloc(messages->count, sizeof(*order));
-    if (!order)
-        ad_error_memory(err, "messages", messages->count * sizeof(*order));
-    for (size_t i = 0; order && i < messages->count; i++)
-        order[i] = &messages->items[i];
-    return order;
+    int64_t came[AD_MAX_DEVICES];
+    for (int d = 0; d < AD_MAX_DEVICES; d++)
+        came[d] = INT64_MIN;
+    for (size_t i = 0; i < messages->count; i++) {
+        struct ad_message *m = order[i];
+        if (m->end_ns - m->wire_ns < came[m->to])
+            m->wire_ns = m->end_ns - came[m->to];
+        came[m->to] = m->end_ns;
+    }
 }
 
 enum adaps_status ad_messages_measure(struct ad_messages *messages, const struct adaps_plan *plan,
                                       const struct ad_trace *trace, struct adaps_error *err)
 {
-    struct ad_message **order = list(messages, err);
-    if (!order)
-        return ADAPS_EINTERNAL;
+    bool shared = plan->cluster.shared_medium;
+    struct ad_message **order = ad_calloc(messages->count, sizeof(*order));
+    int64_t *by_ns = ad_calloc(messages->count, sizeof *by_ns);
+    if (!order || !by_ns) {
+        ad_free(order);
+        ad_free(by_ns);
+        return ad_error_memory(err, "messages", messages->count * (sizeof(*order) + sizeof *by_ns));
+    }
     for (size_t i = 0; i < messages->count; i++) {
-        struct ad_message *m = &messages->items[i];
+        struct ad_message *m = order[i] = &messages->items[i];
         const struct ad_step_times *sent = &trace->devices[m->from].steps[m->send_step];
         const struct ad_step_times *taken = &trace->devices[m->to].steps[m->recv_step];
         m->timed = taken->mark_ns > taken->start_ns;
@@ -163,25 +183,22 @@ enum adaps_status ad_messages_measure(struct ad_messages *messages, const struct
             m->start_ns = m->end_ns;
     }
     guess_ends(messages, order, plan, trace);
-    queue(messages, order, plan);
+    if (shared)
+        qsort(order, messages->count, sizeof(*order), compare_ends);
+    pass_uplinks(messages, order, shared, by_ns);
+    qsort(order, messages->count, sizeof(*order), compare_ends);
+    pass_downlinks(messages, order);
     ad_free(order);
+    ad_free(by_ns);
     return ADAPS_OK;
 }
 
-enum adaps_status ad_messages_arrive(struct ad_messages *messages, const struct adaps_plan *plan,
-                                     struct adaps_error *err)
+void ad_messages_arrive(struct ad_messages *messages, const struct adaps_plan *plan)
 {
-    struct ad_message **order = list(messages, err);
-    if (!order)
-        return ADAPS_EINTERNAL;
     for (size_t i = 0; i < messages->count; i++) {
-        struct ad_message *m = &messages->items[i];
-        double latency = 1e9 * link_of(plan, m)->latency;
-        m->end_ns += latency < 1e15 ? (int64_t)latency : INT64_C(1000000000000000);
+        double latency = 1e9 * link_of(plan, &messages->items[i])->latency;
+        messages->items[i].end_ns += latency < 1e15 ? (int64_t)latency : INT64_C(1000000000000000);
     }
-    queue(messages, order, plan);
-    ad_free(order);
-    return ADAPS_OK;
 }
 
 void ad_messages_fini(struct ad_messages *messages)

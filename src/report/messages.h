@@ -10,8 +10,9 @@ struct ad_message {
     int value;
     struct ad_region region;
     int64_t bytes;
-    int64_t start_ns, end_ns; /* predicted: while it occupies both links */
-    bool timed;               /* measured: somebody waited for it, so that its end is known */
+    int64_t start_ns, end_ns; /* from its first byte on the uplink to its last on the downlink */
+    int64_t wire_ns; /* on the uplink for so long from its start, on the downlink up to its end */
+    bool timed;      /* measured: somebody waited for it, so that its end is known */
 };
 
 struct ad_messages {
@@ -25,18 +26,17 @@ ad_messages_init(struct ad_messages *out, const struct adaps_plan *plan, struct 
 void ad_messages_fini(struct ad_messages *messages);
 
 /* Replaces predicted by measured times: a message ends when it is there, and starts when it has
- * been handed over and those that ended before it have left both links free. Where nobody waited
- * for it, only bounds of its end are known: it is taken to need what the plan says. */
+ * been handed over and those before it have left the uplink, as long as the plan says after their
+ * start. Where nobody waited for it, only bounds of its end are known: it is taken to need what the
+ * plan says. */
 AD_MUST_CHECK enum adaps_status ad_messages_measure(struct ad_messages *messages,
                                                     const struct adaps_plan *plan,
                                                     const struct ad_trace *trace,
                                                     struct adaps_error *err);
 
-/* The same estimate from predicted times, to be compared with it: here, too, messages end when they
- * are there, latency included. */
-AD_MUST_CHECK enum adaps_status ad_messages_arrive(struct ad_messages *messages,
-                                                   const struct adaps_plan *plan,
-                                                   struct adaps_error *err);
+/* Predicted times, to be compared with those: here, too, messages end when they are there, latency
+ * included. */
+void ad_messages_arrive(struct ad_messages *messages, const struct adaps_plan *plan);
 
 /* The message with this tag, or NULL. */
 const struct ad_message *ad_messages_find(const struct ad_messages *messages, uint32_t tag);

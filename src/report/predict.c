@@ -247,7 +247,7 @@ static enum adaps_status find(struct ad_predict *p, struct findings *out, struct
     *out = (struct findings){0};
     enum adaps_status status = ad_messages_init(&messages, p->plan, err);
     if (status == ADAPS_OK)
-        status = ad_messages_arrive(&messages, p->plan, err);
+        ad_messages_arrive(&messages, p->plan);
     for (size_t d = 0; d < n; d++)
         steps += (size_t)p->plan->schedule.programs[d].nsteps;
     out->links = ad_calloc(n * n, sizeof *out->links);

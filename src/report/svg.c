@@ -93,12 +93,12 @@ static void message_bars(const struct canvas *canvas, const struct adaps_plan *p
         ad_format_bytes((double)m->bytes, bytes, sizeof bytes);
         ad_report_step(plan, m->from, m->send_step, step, sizeof step);
         snprintf(tooltip, sizeof tooltip, "%s: %s", step, bytes);
-        bar(canvas, "send", m->start_ns, m->end_ns, lane_top(m->from) + LANE + 1, LINK - 2, NULL,
-            tooltip);
+        bar(canvas, "send", m->start_ns, m->start_ns + m->wire_ns, lane_top(m->from) + LANE + 1,
+            LINK - 2, NULL, tooltip);
         ad_report_step(plan, m->to, m->recv_step, step, sizeof step);
         snprintf(tooltip, sizeof tooltip, "%s: %s", step, bytes);
-        bar(canvas, "recv", m->start_ns, m->end_ns, lane_top(m->to) + LANE + LINK + 1, LINK - 2,
-            NULL, tooltip);
+        bar(canvas, "recv", m->end_ns - m->wire_ns, m->end_ns, lane_top(m->to) + LANE + LINK + 1,
+            LINK - 2, NULL, tooltip);
     }
 }
 

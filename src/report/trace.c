@@ -90,9 +90,10 @@ static bool add_messages(json_t *events, const struct adaps_plan *plan,
         for (int direction = 0; direction < 2; direction++) {
             bool up = direction == 0;
             int device = up ? m->from : m->to;
+            int64_t start = up ? m->start_ns : m->end_ns - m->wire_ns;
             ad_report_step(plan, device, up ? m->send_step : m->recv_step, text, sizeof text);
-            if (!add(events, event(text, "message", device, up ? TID_UPLINK : TID_DOWNLINK,
-                                   m->start_ns, m->end_ns, message_args(m, trace))))
+            if (!add(events, event(text, "message", device, up ? TID_UPLINK : TID_DOWNLINK, start,
+                                   start + m->wire_ns, message_args(m, trace))))
                 return false;
         }
     }

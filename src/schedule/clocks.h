@@ -31,9 +31,9 @@ struct ad_clocks {
     struct ad_time *times; /* by hash, the last of each; NULL: compute all */
     size_t ntimes;         /* a power of two */
     int class[AD_MAX_DEVICES];
-    int64_t *latency; /* [from * ndevices + to], ns */
+    int64_t *latency;          /* [from * ndevices + to], ns */
     int64_t feed_ns, fetch_ns; /* inputs put in at the source, outputs taken out */
-    int64_t *arrival; /* by tag */
+    int64_t *arrival;          /* by tag */
     size_t room;
 };
 
@@ -47,6 +47,23 @@ static inline int64_t ad_clocks_plus(int64_t a, int64_t b)
 {
     int64_t sum;
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+struct ad_passage {
+    int64_t start, end; /* its first byte leaves its sender; its last is at its receiver's port */
+};
+
+/* A message goes through the ports of two devices: its sender's, and behind the switch's queue its
+ * receiver's. On a shared medium both are one clock. */
+static inline struct ad_passage ad_clocks_pass(int64_t *up, int64_t *down, int64_t ready,
+                                               int64_t wire_ns)
+{
+    int64_t start = ready > *up ? ready : *up, sent = ad_clocks_plus(start, wire_ns);
+    int64_t queued = up == down ? sent : ad_clocks_plus(*down, wire_ns);
+    int64_t end = sent > queued ? sent : queued;
+    *up = sent;
+    *down = end;
+    return (struct ad_passage){start, end};
 }
 
 /* Seconds to ns, within [0, 11 days]. */
@@ -71,9 +88,6 @@ int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_en
 
 /* What a message of these bytes takes of a device's processor while it travels. */
 int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
-
-/* How long bytes are on the wire between two devices. */
-int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
 
 /* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.
  * steps: nullable; the programs, whose steps get their times. limit_ns: INT64_MAX, or the run ends

@@ -22,8 +22,8 @@ static int64_t deliver(struct ad_lowering *l, const struct ad_transfer *m, int64
     size_t pair = (size_t)m->from * (size_t)l->ndevices + (size_t)m->to;
     int64_t *up = l->cluster->shared_medium ? &e->up[0] : &e->up[m->from];
     int64_t *down = l->cluster->shared_medium ? &e->up[0] : &e->down[m->to];
-    *up = *down = ad_clocks_plus(later(leave, later(*up, *down)), m->wire_ns);
-    return ad_clocks_plus(*up, l->clocks->latency[pair]);
+    int64_t end = ad_clocks_pass(up, down, leave, m->wire_ns).end;
+    return ad_clocks_plus(end, l->clocks->latency[pair]);
 }
 
 /* What a band takes, and what of it until all that is sent of it is there. */

@@ -186,14 +186,11 @@ static void send(struct ad_lowering *l, int t)
     l->last[pair] = t;
     int64_t *up = l->cluster->shared_medium ? &o->up[0] : &o->up[m->from];
     int64_t *down = l->cluster->shared_medium ? &o->up[0] : &o->down[m->to];
-    int64_t start = o->clock[m->from];
-    start = *up > start ? *up : start;
-    start = *down > start ? *down : start;
-    *up = *down = start + m->wire_ns;
+    int64_t end = ad_clocks_pass(up, down, o->clock[m->from], m->wire_ns).end;
     o->clock[m->from] += m->sending_ns;
     int item =
         producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
-    arrive(l, m->value, item, *up + l->clocks->latency[pair]);
+    arrive(l, m->value, item, end + l->clocks->latency[pair]);
 }
 
 static void send_input(struct ad_lowering *l, int value)

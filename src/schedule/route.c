@@ -357,7 +357,7 @@ static void time_messages(struct ad_lowering *l, struct ad_transfers *messages)
         m->bytes = ad_step_bytes(l->graph, &step);
         m->copy_ns = ad_clocks_copy_ns(l->cluster, m->from, m->encoding, floats);
         m->decode_ns = ad_clocks_decode_ns(l->cluster, m->to, m->encoding, floats);
-        m->wire_ns = ad_clocks_wire_ns(l->cluster, m->from, m->to, m->bytes);
+        m->wire_ns = ad_schedule_wire_ns(l->cluster, m->from, m->to, m->bytes);
         m->sending_ns = ad_clocks_behind_ns(l->cluster, m->from, m->bytes);
         m->receiving_ns = ad_clocks_behind_ns(l->cluster, m->to, m->bytes);
     }

@@ -85,7 +85,8 @@ struct ad_step {
     enum ad_encoding encoding; /* of both ends of a message the same */
     struct ad_region region;
     uint32_t tag;             /* SEND and its RECV carry the same, unique in the plan, from 1 */
-    int64_t start_ns, end_ns; /* predicted; SEND: while it occupies the uplink; RECV: waiting */
+    int64_t start_ns, end_ns; /* predicted; SEND: from its first byte on the uplink to its last on
+                                 the receiver's downlink; RECV: waiting */
 };
 
 /* Bytes of a SEND or RECV on the wire, all images, without frames. */
@@ -175,16 +176,21 @@ int64_t ad_scorer_work(const struct ad_scorer *scorer);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order; the
  * source's begins when it has put the inputs in, and the outputs are taken out behind its end), and
- * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium);
- * a message starts when its SEND step is reached and its clocks are free, and arrives
- * bytes/bandwidth + latency later. SEND costs its device a copy at memory bandwidth and its
- * encoding before, and what the table says of messages behind that; RECV the latter, but not if the
- * device waits for the message that long, and decoding. RECV starts behind the first: it ends later
- * than it starts when it waited or decoded. */
+ * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium).
+ * A message starts when its SEND step is reached and its sender's uplink is free, which it occupies
+ * for bytes / bandwidth; the last of it leaves the switch at the end of that or, if its receiver's
+ * downlink was not free in time, bytes / bandwidth behind the messages before it there (in the
+ * order in which they started), and arrives a latency later. SEND costs its device a copy at memory
+ * bandwidth and its encoding before, and what the table says of messages behind that; RECV the
+ * latter, but not if the device waits for the message that long, and decoding. RECV starts behind
+ * the first: it ends later than it starts when it waited or decoded. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,
                                                      struct ad_schedule *schedule,
                                                      struct adaps_error *err);
+
+/* How long a message of these bytes occupies each of the ports of two devices. */
+int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
 
 /* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
  * executed once and in order, every read covered by what was computed or received before, SENDs and

@@ -2,9 +2,10 @@
  * shared medium one for all ports.
  *
  * Devices run ahead freely through COMPUTE steps and through RECVs whose message has an arrival
- * time. A SEND touches clocks that are shared, so SENDs are taken one at a time, the earliest ready
- * one first (ties: the lower device). That is the order in which they would really happen: whatever
- * a later step of any device does is ready no earlier than the one just taken. */
+ * time. A SEND touches clocks that are shared, so SENDs are taken one at a time, the one first
+ * whose message leaves first (on a shared medium: the earliest ready one; ties: the lower device).
+ * That is the order in which they would really happen: nothing that a later step of any device
+ * sends leaves earlier than the one just taken. */
 #include "schedule/clocks.h"
 
 #include <math.h>
@@ -22,8 +23,9 @@ struct machine {
     int64_t limit;
     bool over; /* beyond the limit */
     int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
-    int64_t ready[AD_MAX_DEVICES]; /* of the SEND that the device has come to; -1: at none */
-    size_t at[AD_MAX_DEVICES];     /* beat */
+    /* Of the SEND that the device has come to: when it is ready (-1: at none), and may leave. */
+    int64_t ready[AD_MAX_DEVICES], leave[AD_MAX_DEVICES];
+    size_t at[AD_MAX_DEVICES]; /* beat */
 };
 
 int64_t ad_clocks_ns(double seconds)
@@ -107,7 +109,7 @@ int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_
     return ad_clocks_ns((seconds + (rate > 0 ? (double)bytes / rate : 0)) / d->speed);
 }
 
-int64_t ad_clocks_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes)
+int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes)
 {
     size_t pair = (size_t)from * (size_t)cluster->ndevices + (size_t)to;
     return ad_clocks_ns((double)bytes / cluster->links[pair].bandwidth);
@@ -131,6 +133,7 @@ static void advance(struct machine *m, int device)
         int64_t start = m->clock[device];
         if (beat->tag > 0) {
             m->ready[device] = ad_clocks_plus(start, beat->ns);
+            m->leave[device] = later(m->ready[device], m->up[device]);
             return;
         }
         if (beat->tag < 0) {
@@ -154,12 +157,12 @@ static void send(struct machine *m, int device)
     const struct ad_beat *beat = &m->beats[device].list[m->at[device]];
     size_t pair = (size_t)device * (size_t)m->cluster->ndevices + (size_t)beat->peer;
     m->clock[device] = m->ready[device];
-    int64_t wire =
-        m->cluster->shared_medium ? m->medium : later(m->up[device], m->down[beat->peer]);
-    int64_t start = later(m->clock[device], wire), end = ad_clocks_plus(start, beat->wire_ns);
-    note_times(m, device, start, end);
-    m->up[device] = m->down[beat->peer] = m->medium = end;
-    m->arrival[beat->tag] = ad_clocks_plus(end, m->latency[pair]);
+    bool shared = m->cluster->shared_medium;
+    struct ad_passage passage =
+        ad_clocks_pass(shared ? &m->medium : &m->up[device],
+                       shared ? &m->medium : &m->down[beat->peer], m->clock[device], beat->wire_ns);
+    note_times(m, device, passage.start, passage.end);
+    m->arrival[beat->tag] = ad_clocks_plus(passage.end, m->latency[pair]);
     m->clock[device] = ad_clocks_plus(m->clock[device], beat->behind_ns);
     m->at[device]++;
     advance(m, device);
@@ -175,7 +178,7 @@ static enum adaps_status run(struct machine *m, struct adaps_error *err)
     for (;;) {
         int first = -1;
         for (int d = 0; d < n; d++)
-            if (m->ready[d] >= 0 && (first < 0 || m->ready[d] < m->ready[first]))
+            if (m->ready[d] >= 0 && (first < 0 || m->leave[d] < m->leave[first]))
                 first = d;
         if (first < 0 || m->over)
             break;
@@ -294,7 +297,7 @@ static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *g
         beat.tag = (int32_t)step->tag;
         beat.peer = step->peer;
         beat.ns = ad_clocks_copy_ns(cluster, device, step->encoding, floats);
-        beat.wire_ns = ad_clocks_wire_ns(cluster, device, step->peer, ad_step_bytes(graph, step));
+        beat.wire_ns = ad_schedule_wire_ns(cluster, device, step->peer, ad_step_bytes(graph, step));
     }
     return beat;
 }
