@@ -8,8 +8,9 @@
  *
  * And what messages take of the processors while they travel, of two sizes, by what computing takes
  * longer meanwhile: every device sends some messages then and receives as many, all at the same
- * time. Devices that share a machine (bench/testbed) so have what the messages of the others take
- * of theirs. */
+ * time. It computes in steps as short as those of plans: where a device is slowed down
+ * (exec/throttle.h), messages meet it at rest most of the time. Devices that share a machine
+ * (bench/testbed) so have what the messages of the others take of theirs. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "net/probe.h"
@@ -27,7 +28,8 @@
 #define PING_ROWS 128  /* and it is no larger than most messages of plans; there are */
 #define PINGS 12
 #define LEAST_WORK_S 0.0002 /* that takes at least so long, as between the messages of plans, */
-#define MOST_WORK 4096      /* in so many tasks at most */
+#define STEPS 4             /* in so many steps */
+#define MOST_WORK 1024      /* of so many tasks at most */
 #define BURST 3             /* messages that each sends at a time */
 #define FEW_EXCHANGES 4     /* to see how long one takes */
 #define TURNS 7             /* computing with messages and without, at most */
@@ -217,7 +219,7 @@ static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double b
                                      struct adaps_error *err)
 {
     struct ad_exchange exchange = {
-        .count = FEW_EXCHANGES, .rows = rows, .burst = BURST, .work = 16};
+        .count = FEW_EXCHANGES, .rows = rows, .burst = BURST, .steps = 1, .work = 16};
     int n = x->cluster->ndevices;
     double wait_s = INFINITY, task_s = INFINITY;
     enum adaps_status status = time_exchange(x, &exchange, 0, x->times, err);
@@ -230,7 +232,9 @@ static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double b
     if (status != ADAPS_OK)
         return status;
     exchange.count = PINGS;
-    exchange.work = (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(task_s, 1e-9), 1), MOST_WORK);
+    exchange.steps = STEPS;
+    exchange.work =
+        (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(STEPS * task_s, 1e-9), 1), MOST_WORK);
     return time_turns(x, &exchange, budget_s, err);
 }
 

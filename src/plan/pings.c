@@ -101,6 +101,18 @@ static void add_work(struct ad_program *p, int op, struct ad_region region, int 
         p->tasks[p->ntasks++] = (struct ad_task){op, region};
 }
 
+static struct ad_region rows_of_both(int32_t rows)
+{
+    return (struct ad_region){0, rows, 0, SIDE, 0, SIDE};
+}
+
+/* What is computed per exchange, so many times. */
+static void add_exchange_work(struct ad_program *p, const struct ad_exchange *exchange, int times)
+{
+    for (int i = 0; i < exchange->steps * times; i++)
+        add_work(p, 1, rows_of_both(exchange->rows), exchange->work);
+}
+
 /* Programs with room for so many steps and tasks each. */
 static enum adaps_status make_programs(struct ad_schedule *s, int ndevices, size_t steps,
                                        size_t tasks, struct adaps_error *err)
@@ -117,11 +129,6 @@ static enum adaps_status make_programs(struct ad_schedule *s, int ndevices, size
     for (size_t d = 0; d < n; d++)
         s->programs[d] = (struct ad_program){.steps = list + d * steps, .tasks = task + d * tasks};
     return ADAPS_OK;
-}
-
-static struct ad_region rows_of_both(int32_t rows)
-{
-    return (struct ad_region){0, rows, 0, SIDE, 0, SIDE};
 }
 
 static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_ping *ping,
@@ -145,10 +152,11 @@ static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_ping 
 static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
                                         const struct ad_exchange *exchange, struct adaps_error *err)
 {
-    size_t count = (size_t)exchange->count, burst = (size_t)exchange->burst;
+    size_t count = (size_t)exchange->count, burst = (size_t)exchange->burst,
+           steps = (size_t)exchange->steps;
     struct ad_region region = rows_of_both(exchange->rows);
-    enum adaps_status status =
-        make_programs(s, n, (2 * burst + 1) * count + 3, count * (size_t)exchange->work + 1, err);
+    enum adaps_status status = make_programs(s, n, (2 * burst + steps) * count + 3,
+                                             count * steps * (size_t)exchange->work + 1, err);
     if (status != ADAPS_OK)
         return status;
     for (int d = 0; d + 1 < n; d++)
@@ -159,7 +167,7 @@ static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
             for (int b = 0; b < exchange->burst; b++)
                 add_end(p, AD_STEP_SEND, (d + 1 + b % (n - 1)) % n, region,
                         n * (i * exchange->burst + b + 1) + d);
-            add_work(p, 1, region, exchange->meanwhile ? exchange->work : 0);
+            add_exchange_work(p, exchange, exchange->meanwhile ? 1 : 0);
         }
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];
@@ -168,7 +176,7 @@ static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
                 add_end(p, AD_STEP_RECV, from, region, n * (i * exchange->burst + b + 1) + from);
             }
             if (i == 0 && !exchange->meanwhile)
-                add_work(p, 1, region, exchange->work * exchange->count);
+                add_exchange_work(p, exchange, exchange->count);
         }
     }
     add_work(&s->programs[0], 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
@@ -236,9 +244,11 @@ enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
 {
     int n = cluster->ndevices;
     if (n < 2 || exchange->count < 1 || exchange->rows < 1 || exchange->burst < 1 ||
-        exchange->work < 0 || exchange->work > AD_PLAN_MAX_TASKS / exchange->count)
-        return ad_error_set(err, ADAPS_EINTERNAL, "%d exchanges of %d rows, %d tasks, %d devices",
-                            exchange->count, exchange->rows, exchange->work, n);
+        exchange->steps < 0 || exchange->work < 0 ||
+        (int64_t)exchange->steps * exchange->work > AD_PLAN_MAX_TASKS / exchange->count)
+        return ad_error_set(err, ADAPS_EINTERNAL,
+                            "%d exchanges of %d rows, %d times %d tasks, %d devices",
+                            exchange->count, exchange->rows, exchange->steps, exchange->work, n);
     struct adaps_plan *plan = ad_plan_alloc(n);
     if (!plan)
         return ad_error_memory(err, "plan", sizeof *plan);

@@ -100,8 +100,8 @@ struct ad_exchange {
     int count;
     int32_t rows;
     int burst;
-    int work;       /* small tasks that each computes per exchange... */
-    bool meanwhile; /* ... when it has sent, while messages travel; else all behind the first */
+    int steps, work; /* each computes in so many steps of so many small tasks per exchange... */
+    bool meanwhile;  /* ... when it has sent, while messages travel; else all behind the first */
 };
 AD_MUST_CHECK enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
                                                      const struct ad_exchange *exchange,
