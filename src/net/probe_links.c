@@ -196,20 +196,24 @@ static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exc
                                     double budget_s, struct adaps_error *err)
 {
     double slower[AD_MAX_DEVICES][TURNS];
-    int n = x->cluster->ndevices, turns = (int)fmin(fmax(budget_s / TURN_S, 1), TURNS);
+    int n = x->cluster->ndevices, turn = 0;
+    double turns = fmin(fmax(budget_s / TURN_S, 1), TURNS), each_s = budget_s / (2 * turns);
+    int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
     enum adaps_status status = ADAPS_OK;
-    for (int turn = 0; turn < turns && status == ADAPS_OK; turn++) {
+    for (; turn < (int)turns && (turn == 0 || ad_clock_ns() < until); turn++) {
         exchange->meanwhile = false;
-        status = time_exchange(x, exchange, budget_s / (2 * turns), x->times, err);
+        status = time_exchange(x, exchange, each_s, x->times, err);
         exchange->meanwhile = true;
         if (status == ADAPS_OK)
-            status = time_exchange(x, exchange, budget_s / (2 * turns), x->busy, err);
+            status = time_exchange(x, exchange, each_s, x->busy, err);
+        if (status != ADAPS_OK)
+            return status;
         for (int d = 0; d < n; d++)
             slower[d][turn] = x->busy[d * QUANTITIES + WORK] - x->times[d * QUANTITIES + WORK];
     }
-    for (int d = 0; d < n && status == ADAPS_OK; d++) {
-        ad_stats_sort(slower[d], (size_t)turns);
-        x->slower[d] = fmax(slower[d][turns / 2], 0);
+    for (int d = 0; d < n; d++) {
+        ad_stats_sort(slower[d], (size_t)turn);
+        x->slower[d] = fmax(slower[d][turn / 2], 0);
     }
     return status;
 }
