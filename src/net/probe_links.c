@@ -25,7 +25,7 @@
 #define MOST_RUNS 31
 #define MESSAGE_S 0.03 /* a large message should take so long */
 #define PING_S 0.004   /* and one to compute behind at most, */
-#define PING_ROWS 128  /* and it is no larger than most messages of plans; there are */
+#define PING_ROWS 128  /* and no larger than messages of plans; there are */
 #define PINGS 12
 #define LEAST_WORK_S 0.0002 /* that takes at least so long, as between the messages of plans, */
 #define STEPS 4             /* in so many steps */
@@ -196,13 +196,12 @@ static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exc
                                     double budget_s, struct adaps_error *err)
 {
     double slower[AD_MAX_DEVICES][TURNS];
-    int n = x->cluster->ndevices, turn = 0;
-    double turns = fmin(fmax(budget_s / TURN_S, 1), TURNS), each_s = budget_s / (2 * turns);
+    int n = x->cluster->ndevices, turns = (int)fmin(fmax(budget_s / TURN_S, 1), TURNS), turn = 0;
+    double each_s = budget_s / (2 * turns);
     int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
-    enum adaps_status status = ADAPS_OK;
-    for (; turn < (int)turns && (turn == 0 || ad_clock_ns() < until); turn++) {
+    for (; turn < turns && (turn == 0 || ad_clock_ns() < until); turn++) {
         exchange->meanwhile = false;
-        status = time_exchange(x, exchange, each_s, x->times, err);
+        enum adaps_status status = time_exchange(x, exchange, each_s, x->times, err);
         exchange->meanwhile = true;
         if (status == ADAPS_OK)
             status = time_exchange(x, exchange, each_s, x->busy, err);
@@ -215,7 +214,7 @@ static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exc
         ad_stats_sort(slower[d], (size_t)turn);
         x->slower[d] = fmax(slower[d][turn / 2], 0);
     }
-    return status;
+    return ADAPS_OK;
 }
 
 /* By how much an exchange of so many rows slows down computing: x->slower; x->send. */

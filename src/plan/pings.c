@@ -167,7 +167,8 @@ static enum adaps_status fill_exchanges(struct ad_schedule *s, int n,
             for (int b = 0; b < exchange->burst; b++)
                 add_end(p, AD_STEP_SEND, (d + 1 + b % (n - 1)) % n, region,
                         n * (i * exchange->burst + b + 1) + d);
-            add_exchange_work(p, exchange, exchange->meanwhile ? 1 : 0);
+            if (exchange->meanwhile)
+                add_exchange_work(p, exchange, 1);
         }
         for (int d = 0; d < n; d++) {
             struct ad_program *p = &s->programs[d];

@@ -14,48 +14,47 @@ struct walk {
     size_t room;
 };
 
-static int64_t left_ns(const struct ad_message *m)
+/* When a message left its sender's port, or its receiver's. */
+static int64_t left_ns(const struct ad_message *m, bool receiver)
 {
-    return m->start_ns + m->wire_ns;
+    return receiver ? m->end_ns : m->start_ns + m->wire_ns;
+}
+
+static int compare(const void *a, const void *b, bool receiver)
+{
+    const struct ad_message *x = *(const struct ad_message *const *)a;
+    const struct ad_message *y = *(const struct ad_message *const *)b;
+    int64_t p = left_ns(x, receiver), q = left_ns(y, receiver);
+    return p != q ? (p > q) - (p < q) : (x->tag > y->tag) - (x->tag < y->tag);
 }
 
 static int compare_left(const void *a, const void *b)
 {
-    const struct ad_message *x = *(const struct ad_message *const *)a;
-    const struct ad_message *y = *(const struct ad_message *const *)b;
-    if (left_ns(x) != left_ns(y))
-        return left_ns(x) < left_ns(y) ? -1 : 1;
-    return (x->tag > y->tag) - (x->tag < y->tag);
+    return compare(a, b, false);
 }
 
 static int compare_ends(const void *a, const void *b)
 {
-    const struct ad_message *x = *(const struct ad_message *const *)a;
-    const struct ad_message *y = *(const struct ad_message *const *)b;
-    if (x->end_ns != y->end_ns)
-        return x->end_ns < y->end_ns ? -1 : 1;
-    return (x->tag > y->tag) - (x->tag < y->tag);
+    return compare(a, b, true);
 }
 
 /* The message that left one of m's ports just when m could have it, so that m had waited for it; or
  * NULL. */
 static const struct ad_message *port_holder(const struct walk *walk, const struct ad_message *m)
 {
-    bool queued = m->end_ns > left_ns(m); /* in front of its receiver's port */
+    bool queued = m->end_ns > left_ns(m, false); /* in front of its receiver's port */
     const struct ad_message **list = queued ? walk->by_end : walk->by_left;
     int64_t at = queued ? m->end_ns - m->wire_ns : m->start_ns;
     size_t lo = 0, hi = walk->messages->count;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        if ((queued ? list[mid]->end_ns : left_ns(list[mid])) < at)
+        if (left_ns(list[mid], queued) < at)
             lo = mid + 1;
         else
             hi = mid;
     }
-    for (; lo < walk->messages->count; lo++) {
+    for (; lo < walk->messages->count && left_ns(list[lo], queued) == at; lo++) {
         const struct ad_message *other = list[lo];
-        if ((queued ? other->end_ns : left_ns(other)) != at)
-            break;
         bool same = queued ? other->to == m->to : other->from == m->from;
         if ((walk->plan->cluster.shared_medium || same) && other->start_ns < m->start_ns)
             return other;
@@ -82,8 +81,7 @@ static bool add(struct walk *walk, struct ad_critical link)
 static const struct ad_message *walk_messages(struct walk *walk, const struct ad_message *m)
 {
     for (;;) {
-        int64_t start_ns =
-            m->end_ns - m->wire_ns; /* behind those in front of its receiver's port */
+        int64_t start_ns = m->end_ns - m->wire_ns; /* from when its receiver's port is free */
         if (!add(walk, (struct ad_critical){m->from, m->send_step, start_ns, m->end_ns}))
             return NULL;
         const struct ad_message *holder = port_holder(walk, m);

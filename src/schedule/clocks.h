@@ -49,20 +49,27 @@ static inline int64_t ad_clocks_plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* When the ports of all devices are free, or on a shared medium that. */
+struct ad_ports {
+    int64_t up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
+};
+
 struct ad_passage {
     int64_t start, end; /* its first byte leaves its sender; its last is at its receiver's port */
 };
 
-/* A message goes through the ports of two devices: its sender's, and behind the switch's queue its
- * receiver's. On a shared medium both are one clock. */
-static inline struct ad_passage ad_clocks_pass(int64_t *up, int64_t *down, int64_t ready,
-                                               int64_t wire_ns)
+/* A message goes through its sender's port and, behind the switch's queue, its receiver's. */
+static inline struct ad_passage ad_ports_pass(struct ad_ports *ports, bool shared, int from, int to,
+                                              int64_t ready, int64_t wire_ns)
 {
-    int64_t start = ready > *up ? ready : *up, sent = ad_clocks_plus(start, wire_ns);
-    int64_t queued = up == down ? sent : ad_clocks_plus(*down, wire_ns);
-    int64_t end = sent > queued ? sent : queued;
-    *up = sent;
-    *down = end;
+    int64_t *up = shared ? &ports->medium : &ports->up[from];
+    int64_t start = ready > *up ? ready : *up, end = ad_clocks_plus(start, wire_ns);
+    *up = end;
+    if (!shared) {
+        int64_t queued = ad_clocks_plus(ports->down[to], wire_ns);
+        end = end > queued ? end : queued;
+        ports->down[to] = end;
+    }
     return (struct ad_passage){start, end};
 }
 

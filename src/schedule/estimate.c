@@ -18,12 +18,10 @@ static int64_t later(int64_t a, int64_t b)
 /* When a message that may leave then is there. */
 static int64_t deliver(struct ad_lowering *l, const struct ad_transfer *m, int64_t leave)
 {
-    struct ad_estimate *e = &l->estimate;
     size_t pair = (size_t)m->from * (size_t)l->ndevices + (size_t)m->to;
-    int64_t *up = l->cluster->shared_medium ? &e->up[0] : &e->up[m->from];
-    int64_t *down = l->cluster->shared_medium ? &e->up[0] : &e->down[m->to];
-    int64_t end = ad_clocks_pass(up, down, leave, m->wire_ns).end;
-    return ad_clocks_plus(end, l->clocks->latency[pair]);
+    struct ad_passage passage = ad_ports_pass(&l->estimate.ports, l->cluster->shared_medium,
+                                              m->from, m->to, leave, m->wire_ns);
+    return ad_clocks_plus(passage.end, l->clocks->latency[pair]);
 }
 
 /* What a band takes, and what of it until all that is sent of it is there. */
@@ -109,8 +107,7 @@ int64_t ad_lowering_estimate(struct ad_lowering *l)
     int64_t end = 0;
     memset(e->clock, 0, sizeof e->clock);
     e->clock[l->cluster->source] = l->clocks->feed_ns;
-    memset(e->up, 0, sizeof e->up);
-    memset(e->down, 0, sizeof e->down);
+    memset(&e->ports, 0, sizeof e->ports);
     feed(l);
     for (int i = 0; i < l->nops; i++) {
         const struct ad_transfers *sends = &l->memo[i].now->sends;

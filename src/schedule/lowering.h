@@ -99,7 +99,8 @@ struct ad_orders {
     int best[AD_MAX_DEVICES];        /* the one it should take next: its place in open[] */
     int64_t start[AD_MAX_DEVICES];   /* and when that can start; INT64_MAX: none is open */
     uint64_t changed;                /* bit d: device d has to choose again */
-    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+    int64_t clock[AD_MAX_DEVICES];
+    struct ad_ports ports;
     int64_t rest[AD_MAX_DEVICES]; /* ns of the pieces that are not taken */
 };
 
@@ -113,7 +114,8 @@ struct ad_moment {
 struct ad_estimate {
     struct ad_moment *at;                 /* [op * ndevices + device] */
     struct ad_moment fed[AD_MAX_DEVICES]; /* of the network's inputs */
-    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES];
+    int64_t clock[AD_MAX_DEVICES];
+    struct ad_ports ports;
 };
 
 struct ad_lowering {

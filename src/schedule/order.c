@@ -113,8 +113,7 @@ bool ad_lowering_prepare_order(struct ad_lowering *l)
         return false;
     memset(o->clock, 0, sizeof o->clock);
     o->clock[l->cluster->source] = l->clocks->feed_ns;
-    memset(o->up, 0, sizeof o->up);
-    memset(o->down, 0, sizeof o->down);
+    memset(&o->ports, 0, sizeof o->ports);
     memset(o->rest, 0, sizeof o->rest);
     memset(o->latest, 0, sizeof o->latest);
     memset(l->last, -1, n * n * sizeof *l->last);
@@ -184,13 +183,12 @@ static void send(struct ad_lowering *l, int t)
     m->sent = true;
     m->previous = l->last[pair];
     l->last[pair] = t;
-    int64_t *up = l->cluster->shared_medium ? &o->up[0] : &o->up[m->from];
-    int64_t *down = l->cluster->shared_medium ? &o->up[0] : &o->down[m->to];
-    int64_t end = ad_clocks_pass(up, down, o->clock[m->from], m->wire_ns).end;
+    struct ad_passage passage = ad_ports_pass(&o->ports, l->cluster->shared_medium, m->from, m->to,
+                                              o->clock[m->from], m->wire_ns);
     o->clock[m->from] += m->sending_ns;
     int item =
         producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
-    arrive(l, m->value, item, end + l->clocks->latency[pair]);
+    arrive(l, m->value, item, passage.end + l->clocks->latency[pair]);
 }
 
 static void send_input(struct ad_lowering *l, int value)

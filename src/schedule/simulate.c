@@ -22,7 +22,8 @@ struct machine {
     int64_t *busy;
     int64_t limit;
     bool over; /* beyond the limit */
-    int64_t clock[AD_MAX_DEVICES], up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
+    int64_t clock[AD_MAX_DEVICES];
+    struct ad_ports ports;
     /* Of the SEND that the device has come to: when it is ready (-1: at none), and may leave. */
     int64_t ready[AD_MAX_DEVICES], leave[AD_MAX_DEVICES];
     size_t at[AD_MAX_DEVICES]; /* beat */
@@ -133,7 +134,7 @@ static void advance(struct machine *m, int device)
         int64_t start = m->clock[device];
         if (beat->tag > 0) {
             m->ready[device] = ad_clocks_plus(start, beat->ns);
-            m->leave[device] = later(m->ready[device], m->up[device]);
+            m->leave[device] = later(m->ready[device], m->ports.up[device]);
             return;
         }
         if (beat->tag < 0) {
@@ -157,10 +158,8 @@ static void send(struct machine *m, int device)
     const struct ad_beat *beat = &m->beats[device].list[m->at[device]];
     size_t pair = (size_t)device * (size_t)m->cluster->ndevices + (size_t)beat->peer;
     m->clock[device] = m->ready[device];
-    bool shared = m->cluster->shared_medium;
-    struct ad_passage passage =
-        ad_clocks_pass(shared ? &m->medium : &m->up[device],
-                       shared ? &m->medium : &m->down[beat->peer], m->clock[device], beat->wire_ns);
+    struct ad_passage passage = ad_ports_pass(&m->ports, m->cluster->shared_medium, device,
+                                              beat->peer, m->clock[device], beat->wire_ns);
     note_times(m, device, passage.start, passage.end);
     m->arrival[beat->tag] = ad_clocks_plus(passage.end, m->latency[pair]);
     m->clock[device] = ad_clocks_plus(m->clock[device], beat->behind_ns);
