@@ -1,5 +1,6 @@
 /* adaps profile: what the devices of a cluster really do, as a devices file. */
 #include "base/clock.h"
+#include "base/stats.h"
 #include "base/units.h"
 #include "cli/dim_option.h"
 #include "cli/profile_priv.h"
@@ -21,7 +22,9 @@
 #define DEFAULT_BUDGET_S 40
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
-#define SAMPLES_MOST_S 12 /* more than this does not make the samples better, */
+#define TURNS 8           /* of each device, */
+#define SAMPLES_PART 0.8  /* for the samples; the rest is for what is measured once */
+#define SAMPLES_MOST_S 24 /* more than this does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor a network's operators, */
 #define LINK_MOST_S 2     /* nor a pair of links, */
 #define MESSAGES_MOST_S 8 /* nor what messages take */
@@ -98,43 +101,59 @@ static void note_time(char *buf, size_t size)
     strftime(buf, size, "%Y-%m-%d %H:%M UTC", &utc);
 }
 
-static enum adaps_status measure_ops(struct profile *p, int d, struct ad_probe *probe,
+/* All operators once, in one of several turns; what is measured only once in the first of them. */
+static enum adaps_status measure_ops(struct profile *p, int d, int turns, struct ad_probe *probe,
                                      struct adaps_error *err)
 {
     struct ad_profile_device *out = &p->devices[d];
-    const struct ad_device *device = &p->cluster.devices[d];
-    double samples_s = fmin(SAMPLES_MOST_S, p->nmodels ? p->budget_s * 0.3 : p->budget_s);
+    const char *name = p->cluster.devices[d].name;
+    bool first = out->count == 0;
+    double budget_s = p->budget_s / turns;
+    double samples_s = fmin((double)SAMPLES_MOST_S / turns, p->nmodels ? budget_s * 0.3 : budget_s);
     int64_t begin = ad_clock_ns();
-    progress(p, "%s: operators of every class", device->name);
-    enum adaps_status status = ad_profile_classes(probe, samples_s, out, err);
+    progress(p, "%s: operators of every class", name);
+    enum adaps_status status = ad_profile_classes(probe, samples_s * SAMPLES_PART, out, err);
+    if (status == ADAPS_OK && first)
+        status = ad_profile_caches(probe, samples_s * turns * (1 - SAMPLES_PART), out, err);
     for (int i = 0; i < p->nmodels && status == ADAPS_OK; i++) {
-        struct ad_timed_model *model = &out->models[out->nmodels++];
-        *model = (struct ad_timed_model){.name = base_name(p->models[i])};
-        progress(p, "%s: operators of %s", device->name, model->name);
-        double left = p->budget_s - (double)(ad_clock_ns() - begin) * 1e-9;
-        double model_s = fmax(left / (p->nmodels - i), p->budget_s / p->nmodels / 10);
-        status =
-            ad_profile_model(probe, p->graphs[i], fmin(model_s, MODEL_MOST_S), out, model, err);
+        struct ad_timed_model model = {.name = base_name(p->models[i])};
+        progress(p, "%s: operators of %s", name, model.name);
+        double left = budget_s - (double)(ad_clock_ns() - begin) * 1e-9;
+        double model_s = fmax(left / (p->nmodels - i), budget_s / p->nmodels / 10);
+        status = ad_profile_model(probe, p->graphs[i], fmin(model_s, (double)MODEL_MOST_S / turns),
+                                  out, &model, err);
+        if (first || model.pass_s < out->models[i].pass_s)
+            out->models[i] = model;
     }
-    if (status == ADAPS_OK)
-        status = ad_profile_table(out, err);
+    out->nmodels = p->nmodels;
+    ad_profile_end_turn(out);
     return status;
 }
 
-static enum adaps_status measure_device(struct profile *p, int d, struct adaps_error *err)
+static enum adaps_status begin_device(struct profile *p, int d, struct adaps_error *err)
 {
     struct ad_profile_device *out = &p->devices[d];
-    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
-                                         .key_file = p->options.key};
-    struct ad_probe *probe;
-    int64_t begin = ad_clock_ns();
     out->speed = 1;
+    out->timed = p->ops;
     out->threads = p->cluster.devices[d].threads;
     out->table = p->cluster.devices[d].table;
     out->models = ad_calloc((size_t)p->nmodels + 1, sizeof *out->models);
     if (!out->models)
         return ad_error_memory(err, "profile", (size_t)p->nmodels * sizeof *out->models);
     note_time(out->when, sizeof out->when);
+    if (!p->ops)
+        out->made = out->table.shapes ? ad_shapes_ref(out->table.shapes) : NULL;
+    return ADAPS_OK;
+}
+
+static enum adaps_status measure_device(struct profile *p, int d, int turns,
+                                        struct adaps_error *err)
+{
+    struct ad_profile_device *out = &p->devices[d];
+    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
+                                         .key_file = p->options.key};
+    struct ad_probe *probe;
+    int64_t begin = ad_clock_ns();
     enum adaps_status status =
         ad_probe_open(&p->cluster.devices[d], &session, &probe, &out->status, err);
     if (status != ADAPS_OK)
@@ -145,12 +164,10 @@ static enum adaps_status measure_device(struct profile *p, int d, struct adaps_e
     else if (out->threads > most) /* it takes no more */
         out->threads = most;
     if (p->ops)
-        status = measure_ops(p, d, probe, err);
-    else
-        out->made = out->table.shapes ? ad_shapes_ref(out->table.shapes) : NULL;
-    out->timed = p->ops;
+        status = measure_ops(p, d, turns, probe, err);
     ad_probe_close(probe);
-    out->seconds = (double)(ad_clock_ns() - begin) * 1e-9;
+    out->turn_s = (double)(ad_clock_ns() - begin) * 1e-9;
+    out->seconds += out->turn_s;
     return status;
 }
 
@@ -167,15 +184,21 @@ struct measuring {
 static void *measure_beside_others(void *self)
 {
     struct measuring *m = self;
-    m->status = measure_device(m->profile, m->device, &m->err);
+    m->status = measure_device(m->profile, m->device, 1, &m->err);
     return NULL;
 }
 
+/* Machines get quicker and slower by the second, by others on their host or by their heat: each has
+ * several turns, so that one is no slower than another by the moment. A turn that would take it
+ * beyond its budget is left out. */
 static enum adaps_status measure_in_turn(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
-        status = measure_device(p, d, err);
+    int turns = p->ops ? TURNS : 1;
+    for (int turn = 0; turn < turns; turn++)
+        for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
+            if (p->devices[d].seconds + p->devices[d].turn_s <= p->budget_s * 1.1)
+                status = measure_device(p, d, turns, err);
     return status;
 }
 
@@ -246,8 +269,12 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
 static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = load_models(p, err);
+    for (int d = 0; d < p->cluster.ndevices && status == ADAPS_OK; d++)
+        status = begin_device(p, d, err);
     if (status == ADAPS_OK)
         status = p->at_once ? measure_at_once(p, err) : measure_in_turn(p, err);
+    for (int d = 0; d < p->cluster.ndevices && p->ops && status == ADAPS_OK; d++)
+        status = ad_profile_table(&p->devices[d], err);
     if (p->links && status == ADAPS_OK)
         status = measure_links(p, err);
     if (isatty(STDERR_FILENO))
@@ -257,20 +284,21 @@ static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 
 /* --- results --- */
 
-/* Geometric mean of the pace on the shapes that both have, against the first device. */
+/* Median of the pace on the shapes that both have, against the first device. */
 static double relative_speed(const struct profile *p, int d)
 {
-    double sum = 0;
-    int n = 0;
-    for (size_t i = 0; i < ad_shapes_count(p->devices[0].made); i++) {
-        const struct ad_shape_time *a = ad_shapes_item(p->devices[0].made, i);
+    const struct ad_shapes *made = p->devices[0].made;
+    size_t count = ad_shapes_count(made), n = 0;
+    double *paces = ad_calloc(count + 1, sizeof *paces);
+    for (size_t i = 0; paces && i < count; i++) {
+        const struct ad_shape_time *a = ad_shapes_item(made, i);
         const struct ad_shape_time *b = ad_shapes_find(p->devices[d].made, &a->shape);
-        if (!b || a->points[a->npoints - 1].rows != b->points[b->npoints - 1].rows)
-            continue;
-        sum += log(a->points[a->npoints - 1].seconds / b->points[b->npoints - 1].seconds);
-        n++;
+        if (b && a->points[a->npoints - 1].rows == b->points[b->npoints - 1].rows)
+            paces[n++] = a->points[a->npoints - 1].seconds / b->points[b->npoints - 1].seconds;
     }
-    return n ? exp(sum / n) : NAN;
+    double median = n ? ad_stats_median(paces, n) : NAN;
+    ad_free(paces);
+    return median;
 }
 
 static double worst_spread(const struct ad_profile_device *device)

@@ -94,13 +94,28 @@ static enum adaps_status note(struct ad_profile_device *device, const struct ad_
         k++;
     if (k == AD_SHAPE_POINTS)
         return ADAPS_OK; /* enough is known */
+    struct ad_timed_point *point = &s->points[k];
+    if (k == s->npoints || (point->sample && !device->sampling))
+        *point = (struct ad_timed_point){.rows = rows, .sample = device->sampling};
     if (k == s->npoints)
         s->npoints++;
-    if (s->points[k].count == 0 || (s->points[k].sample && !device->sampling))
-        s->points[k] = (struct ad_timed_point){.rows = rows, .sample = device->sampling};
-    s->points[k].sum += fmax(seconds, AD_SHAPE_NO_TIME);
-    s->points[k].count++;
+    if (point->sample == device->sampling) {
+        point->sum += fmax(seconds, AD_SHAPE_NO_TIME);
+        point->count++;
+    }
     return ADAPS_OK;
+}
+
+void ad_profile_end_turn(struct ad_profile_device *device)
+{
+    for (size_t i = 0; i < device->count; i++)
+        for (int k = 0; k < device->shapes[i].npoints; k++) {
+            struct ad_timed_point *point = &device->shapes[i].points[k];
+            double seconds = point->count ? point->sum / point->count : INFINITY;
+            point->seconds = point->seconds > 0 ? fmin(point->seconds, seconds) : seconds;
+            point->sum = 0;
+            point->count = 0;
+        }
 }
 
 /* Times ops [first, end) in bands of `share`. */
@@ -154,6 +169,8 @@ static int chunk_end(const struct ad_graph *graph, int first,
 static void note_ends(const struct ad_graph *graph, const int *values, int n, double seconds,
                       bool sample, struct ad_timed_ends *ends)
 {
+    if (ends->elements > 0 && !ends->sample && sample)
+        return;
     if (ends->sample && !sample)
         *ends = (struct ad_timed_ends){0};
     ends->elements += (double)ad_values_elements(graph, values, n);
@@ -244,7 +261,7 @@ static enum adaps_status find_tile(struct ad_probe *probe, double budget_s,
 
 /* Weights of 1 MB right behind themselves, and after 16 MB of others; and a layer of 9.4 MB of
  * weights in slices of its channels. */
-static enum adaps_status find_caches(struct ad_probe *probe, double budget_s,
+static enum adaps_status find_slices(struct ad_probe *probe, double budget_s,
                                      struct ad_profile_device *device, struct adaps_error *err)
 {
     static const char *const shapes[] = {"fc 1x1x4096 -> 1x1x1024", "conv 1x1 1x4x512 -> 1x4x512",
@@ -270,6 +287,13 @@ static enum adaps_status find_caches(struct ad_probe *probe, double budget_s,
     return ADAPS_OK;
 }
 
+enum adaps_status ad_profile_caches(struct ad_probe *probe, double budget_s,
+                                    struct ad_profile_device *device, struct adaps_error *err)
+{
+    enum adaps_status status = find_tile(probe, budget_s / 2, device, err);
+    return status == ADAPS_OK ? find_slices(probe, budget_s / 2, device, err) : status;
+}
+
 enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
                                      struct ad_profile_device *device, struct adaps_error *err)
 {
@@ -282,13 +306,9 @@ enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
     if (status != ADAPS_OK)
         return status;
     device->sampling = true;
-    status = ad_profile_model(probe, graph, budget_s * 0.8, device, &unused, err);
+    status = ad_profile_model(probe, graph, budget_s, device, &unused, err);
     device->sampling = false;
     ad_graph_free(graph);
-    if (status == ADAPS_OK)
-        status = find_tile(probe, budget_s * 0.1, device, err);
-    if (status == ADAPS_OK)
-        status = find_caches(probe, budget_s * 0.1, device, err);
     return status;
 }
 
@@ -303,8 +323,7 @@ static struct ad_shape_time time_of(const struct ad_timed_shape *s)
 {
     struct ad_shape_time t = {.shape = s->shape, .npoints = s->npoints};
     for (int i = 0; i < s->npoints; i++)
-        t.points[i] =
-            (struct ad_shape_point){s->points[i].rows, s->points[i].sum / s->points[i].count};
+        t.points[i] = (struct ad_shape_point){s->points[i].rows, s->points[i].seconds};
     qsort(t.points, (size_t)t.npoints, sizeof *t.points, by_rows);
     return t;
 }
@@ -377,8 +396,7 @@ enum adaps_status ad_profile_table(struct ad_profile_device *device, struct adap
     table->constant_s = 1;
     for (size_t i = 0; i < device->count; i++)
         for (int k = 0; k < device->shapes[i].npoints; k++)
-            table->constant_s = fmin(table->constant_s, device->shapes[i].points[k].sum /
-                                                            device->shapes[i].points[k].count);
+            table->constant_s = fmin(table->constant_s, device->shapes[i].points[k].seconds);
     for (size_t i = 0; i < device->count; i++) {
         const struct ad_shape *s = &device->shapes[i].shape;
         double t = whole_seconds(&device->shapes[i]) - table->constant_s;

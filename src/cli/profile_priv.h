@@ -17,9 +17,10 @@ extern const char *const ad_profile_samples[];
 /* What is known of one shape: times of its first rows, by rows. */
 struct ad_timed_point {
     int32_t rows;
-    double sum;
-    int count;
-    bool sample; /* timed among the samples; what is timed in a network replaces it */
+    double seconds; /* of the quickest turn that has ended; 0: of none */
+    double sum;     /* in this turn, of */
+    int count;      /* so many operators */
+    bool sample;    /* timed among the samples; what is timed in a network replaces it */
 };
 struct ad_timed_shape {
     struct ad_shape shape;
@@ -51,7 +52,7 @@ struct ad_profile_device {
     int nmodels;
     bool sampling;                     /* the samples are being timed */
     double speed;                      /* as measured, of an agent that emulates a slower device */
-    double seconds;                    /* that measuring took */
+    double seconds, turn_s;            /* that measuring took, and its last turn */
     double cold_bw;                    /* weights out of memory, bytes per second; 0 = not seen */
     double copy_bw;                    /* of messages to others, bytes per second; 0 = not seen */
     double message_s;                  /* what messages take besides copying: each, */
@@ -66,10 +67,15 @@ struct ad_profile_device {
 };
 void ad_profile_device_fini(struct ad_profile_device *device);
 
-/* Times the samples; then tile, cold weights, slices. */
+/* Times the samples. */
 AD_MUST_CHECK enum adaps_status ad_profile_classes(struct ad_probe *probe, double budget_s,
                                                    struct ad_profile_device *device,
                                                    struct adaps_error *err);
+
+/* Tile, cold weights, slices. */
+AD_MUST_CHECK enum adaps_status ad_profile_caches(struct ad_probe *probe, double budget_s,
+                                                  struct ad_profile_device *device,
+                                                  struct adaps_error *err);
 
 /* Times the operators of a network, whole and in bands, in the network's order. */
 AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
@@ -77,6 +83,10 @@ AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
                                                  struct ad_profile_device *device,
                                                  struct ad_timed_model *model,
                                                  struct adaps_error *err);
+
+/* Ends a turn, in which all was timed once: of an operator's times in all turns the least counts,
+ * as noise only adds. */
+void ad_profile_end_turn(struct ad_profile_device *device);
 
 /* Rates, constant, shapes and residuals from all that was timed. */
 AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *device,

@@ -122,6 +122,7 @@ struct bench {
     float *samples;           /* pass by pass: seconds by task */
     double total[MAX_PASSES]; /* by pass: elapsed, pauses of the emulation included */
     double work[MAX_PASSES];  /* by pass: the tasks alone */
+    double busy[MAX_PASSES];  /* by pass: what was slowed down */
     double feed[MAX_PASSES], fetch[MAX_PASSES];
 };
 
@@ -191,12 +192,14 @@ static int64_t processor_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle, float *samples,
-                                  double *total, double *work, struct adaps_error *err)
+/* Pass number b->passes. */
+static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
+                                  struct adaps_error *err)
 {
     static const struct ad_transport none = {.send = no_transport};
-    int64_t begin = ad_clock_ns();
-    *work = 0;
+    float *samples = b->samples + (size_t)b->passes * (size_t)b->ntasks;
+    double work = 0;
+    int64_t begin = ad_clock_ns(), settled = throttle->settled_ns;
     ad_throttle_begin(throttle);
     const struct ad_program *program = &b->plan->schedule.programs[0];
     for (int i = 0; i < program->nsteps; i++) {
@@ -212,11 +215,13 @@ static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
         samples[first] = (float)took;
         for (int k = 1; k < program->steps[i].ntasks; k++) /* the first has the time of all */
             samples[first + k] = 0;
-        *work += took;
+        work += took;
         ad_throttle_pause(throttle);
     }
     ad_throttle_end(throttle);
-    *total = seconds(begin, ad_clock_ns());
+    b->total[b->passes] = seconds(begin, ad_clock_ns());
+    b->work[b->passes] = work;
+    b->busy[b->passes] = seconds(settled, throttle->settled_ns);
     return ADAPS_OK;
 }
 
@@ -250,15 +255,12 @@ static enum adaps_status measure(struct bench *b, struct adaps_error *err)
     const struct ad_profile_options *o = b->options;
     int threads = o->threads > 0 ? o->threads : b->plan->cluster.devices[0].threads;
     struct ad_throttle throttle = {.fraction = o->speed, .wall = threads > 1, .cancel = o->cancel};
-    double total, work;
-    enum adaps_status status =
-        run_pass(b, &throttle, b->samples, &total, &work, err); /* to warm up */
+    enum adaps_status status = run_pass(b, &throttle, err); /* to warm up */
     while (status == ADAPS_OK && b->passes < b->room &&
            (b->passes < 2 || ad_clock_ns() < b->until_ns)) {
         pause_between();
         b->feed[b->passes] = feed(b, &throttle);
-        status = run_pass(b, &throttle, b->samples + (size_t)b->passes * (size_t)b->ntasks,
-                          &b->total[b->passes], &b->work[b->passes], err);
+        status = run_pass(b, &throttle, err);
         if (status == ADAPS_OK)
             b->fetch[b->passes++] = fetch(b, &throttle);
     }
@@ -277,19 +279,19 @@ static double typical(double *values, int n)
 
 #define FEW_PASSES 8
 
-/* How much longer passes take than their tasks because of the emulated speed. A pause that was too
- * long shortens the next: of few passes the sums count. */
+/* How much longer passes take because of the emulated speed. A pause that was too long shortens the
+ * next: of few passes the sums count. */
 static double stretch(const struct bench *b)
 {
-    double ratio[MAX_PASSES], total = 0, work = 0;
+    double ratio[MAX_PASSES], total = 0, busy = 0;
     if (!(b->options->speed > 0 && b->options->speed < 1))
         return 1;
     for (int i = 0; i < b->passes; i++) {
-        ratio[i] = b->total[i] / b->work[i];
+        ratio[i] = b->total[i] / b->busy[i];
         total += b->total[i];
-        work += b->work[i];
+        busy += b->busy[i];
     }
-    return b->passes < FEW_PASSES ? total / work : ad_stats_median(ratio, (size_t)b->passes);
+    return b->passes < FEW_PASSES ? total / busy : ad_stats_median(ratio, (size_t)b->passes);
 }
 
 static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,

@@ -6,7 +6,10 @@
  * does not slow the device down: it comes out of the sleep, and what was more than that, or was
  * lost while the thread queued for the processor between steps, is made up for in the next steps
  * (by 5 ms at most). A thread that waited for a message is not late any more. With more threads the
- * work is the time elapsed. */
+ * work is the time elapsed.
+ *
+ * From the first work until ad_throttle_fini(), all processors of the machine stay awake where that
+ * is allowed: behind a sleep they would be slower, virtual ones by up to a fifth. */
 #ifndef AD_EXEC_THROTTLE_H
 #define AD_EXEC_THROTTLE_H
 
@@ -20,8 +23,10 @@ struct ad_throttle {
     const atomic_int *cancel; /* nullable: non-zero ends a sleep early */
     int64_t start_ns, work_start_ns; /* of the work not yet slept for, or when the step ended */
     int64_t late_ns;                 /* how much too late that was */
+    int64_t settled_ns;              /* all work until then */
     int64_t queued_ns;               /* what the thread had queued for the processor until then */
     int stat;                        /* descriptor that tells it + 1; 0: not open */
+    int awake;                       /* and that keeps processors awake; -1: not allowed */
 };
 
 /* All by the same thread. */
