@@ -175,7 +175,7 @@ int main(int argc, char **argv)
         int (*run)(int argc, char **argv);
     } programs[] = {{"serve", bed_serve},   {"tell", bed_tell},     {"relay", bed_relay},
                     {"answer", bed_answer}, {"stream", bed_stream}, {"message", bed_message},
-                    {"work", bed_work}};
+                    {"work", bed_work},     {"pace", bed_pace}};
     for (size_t i = 0; argc > 1 && i < sizeof programs / sizeof *programs; i++)
         if (strcmp(argv[1], programs[i].word) == 0) {
             errno = 0;

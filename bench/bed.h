@@ -23,11 +23,12 @@ int bed_tell(int argc, char **argv);
 /* relay CONTROL LATENCY PORT NAME=ADDRESS=RATE...: the switch in user space (bed_relay.c). */
 int bed_relay(int argc, char **argv);
 /* answer HOST:PORT, stream HOST:PORT SECONDS QUEUE, message HOST:PORT BYTES COUNT, work F SECONDS:
- * what the bed is checked with (bed_measure.c). */
+ * what the bed is checked with; pace: what bench/compare watches (bed_measure.c). */
 int bed_answer(int argc, char **argv);
 int bed_stream(int argc, char **argv);
 int bed_message(int argc, char **argv);
 int bed_work(int argc, char **argv);
+int bed_pace(int argc, char **argv);
 
 /* "testbed: ..." with the reason that errno gives, if it gives one; returns the code. */
 int bed_fail(int code, const char *format, ...) AD_PRINTF(2, 3);

@@ -1,5 +1,8 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sched_setaffinity */
+#endif
 /* What the bed is checked with: the rate of a stream, the time of a message, the share of the
- * processor. All hosts of a bed have the same clock, so that times one way can be taken. */
+ * processor and its pace. All hosts of a bed have the same clock, so that times one way can be taken. */
 #include "bench/bed.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -10,12 +13,14 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/tcp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define BUFFER 65536
@@ -25,6 +30,7 @@
 #define PATIENCE_NS 3000000000
 #define PIECE_NS 100000000 /* the share of the processor is the median of pieces of this time */
 #define PIECES 600
+#define PACE_NS 200000000
 
 /* --- both ends --- */
 
@@ -246,24 +252,21 @@ int bed_message(int argc, char **argv)
 
 /* --- the processor --- */
 
-static int64_t thread_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+typedef float lanes __attribute__((vector_size(16)));
 
-/* About half a millisecond of work; returns the processor time that it took. */
+/* About half a millisecond of multiply-adds in registers, as many at a time as a core has room for: who
+ * shares it is seen, what the caches hold is not. Returns the processor time that it took. */
 static int64_t task(volatile float *sink)
 {
-    float sum[8] = {0};
-    int64_t start = thread_ns();
-    for (int i = 0; i < 250000; i++)
-        for (int k = 0; k < 8; k++)
-            sum[k] = sum[k] * 0.999f + (float)k;
-    for (int k = 0; k < 8; k++)
-        *sink = sum[k];
-    return thread_ns() - start;
+    const lanes factor = {0.999f, 0.999f, 0.999f, 0.999f};
+    lanes sum[12] = {{0}};
+    int64_t start = ad_clock_thread_ns();
+    for (int i = 0; i < 60000; i++)
+        for (int k = 0; k < 12; k++)
+            sum[k] = sum[k] * factor + factor;
+    for (int k = 0; k < 12; k++)
+        *sink = sum[k][0];
+    return ad_clock_thread_ns() - start;
 }
 
 /* Steps of 1 to 30 tasks, as the engine runs them, under the throttle of the agents. Prints the
@@ -299,4 +302,29 @@ int bed_work(int argc, char **argv)
     double middle = ad_stats_median(shares, (size_t)n); /* which sorts them */
     printf("%.4f %.4f %.4f\n", middle, shares[0], shares[n - 1]);
     return ADAPS_OK;
+}
+
+/* Until it is ended, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that it
+ * may use, the time of one task there. The first on a processor that has slept does not count. */
+int bed_pace(int argc, char **argv)
+{
+    const struct timespec pause = {.tv_nsec = PACE_NS};
+    volatile float sink;
+    cpu_set_t all, one;
+    (void)argv;
+    if (argc != 0)
+        return bed_fail(ADAPS_EUSAGE, "pace");
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return bed_fail(ADAPS_EINTERNAL, "processors");
+    for (;; nanosleep(&pause, NULL))
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            CPU_ZERO(&one);
+            CPU_SET(cpu, &one);
+            if (!CPU_ISSET(cpu, &all) || sched_setaffinity(0, sizeof one, &one) != 0)
+                continue;
+            task(&sink);
+            printf("%d %.1f\n", cpu, (double)task(&sink) / 1e3);
+            if (fflush(stdout) != 0)
+                return bed_fail(ADAPS_EINTERNAL, "pace");
+        }
 }

@@ -37,6 +37,7 @@ status 2 "compare: unknown option" sh "$compare" --no-such 1
 status 2 "compare: no devices" sh "$compare" --devices 0
 status 2 "compare: a rate in words" sh "$compare" --rates fast
 status 2 "compare: speeds of nobody" sh "$compare" --speeds 1,0.5
+status 2 "compare: no tries" sh "$compare" --tries 0
 status 0 "compare: the simulated part" sh "$compare" --only simulated --evaluations 50 -o res "$src/models/digits.onnx" lenet5
 check "both networks, by name" sh -c "cut -f 2 res/simulated.tsv | sort -u | tr '\n' ' ' | grep -q '^digits lenet5 network'"
 check "a picture" grep -q "</svg>" res/simulated.svg
@@ -51,10 +52,30 @@ for rates in 1000 "100 1000"; do
 done
 # shellcheck disable=SC2016
 check "two lines for each rate, with counted bytes" awk -F '\t' '
-    NR > 1 { lines[$4]++; good += $1 == "measured" && $2 == "digits" && $3 == 2 && $18 >= 0 && $21 == 0 }
+    NR > 1 { lines[$4]++; good += $1 == "measured" && $2 == "digits" && $3 == 2 && $18 >= 0 && $21 == 0 && $23 ~ /^[0-9]+[.][0-9]+$/ }
     END { exit !(NR == 5 && good == 4 && lines[100] == 2 && lines[1000] == 2) }' res/compare.tsv
 check "its picture: slower links to the left" sh -c \
     "grep -o '1*00* mbit' res/compare.svg | tr '\n' ' ' | grep -qx '100 mbit 1000 mbit 100 mbit 1000 mbit '"
+
+# Processors that get slower all the time: a cell is measured again, as often as it may be.
+cat >slower <<'END'
+#!/bin/sh
+[ "$1" = pace ] || exec "$REAL_BED" "$@"
+pace=20
+while echo "0 $pace"; do
+    sleep 0.02
+    pace=$((pace + 1))
+done
+END
+chmod +x slower
+REAL_BED=$BED BED=$PWD/slower
+export REAL_BED
+status 0 "compare: processors get slower" sh "$compare" --only measured --devices 2 --no-check --bed --no-shares \
+    --bed --bed=relay --rates 1000 --strategies single --rounds 1 --runs 1 --budget 0.3s --tries 2 -o slow \
+    "$src/models/digits.onnx"
+check "two tries" sh -c 'test "$(grep -c "compare: drift" err)" = 2'
+check "the cell says so" awk -F '\t' 'NR == 2 { found = $23 > 0.05 } END { exit !found }' slow/compare.tsv
+BED=$REAL_BED
 
 # A signal ends what runs at once: whoever lives holds the fifo.
 cat >waits <<'END'

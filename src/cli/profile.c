@@ -22,8 +22,8 @@
 #define DEFAULT_BUDGET_S 40
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
-#define TURNS 8           /* of each device, */
-#define SAMPLES_PART 0.8  /* for the samples; the rest is for what is measured once */
+#define TURNS 8           /* of each device */
+#define SAMPLES_PART 0.8  /* of their time; the rest is for what is measured once */
 #define SAMPLES_MOST_S 24 /* more than this does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor a network's operators, */
 #define LINK_MOST_S 2     /* nor a pair of links, */

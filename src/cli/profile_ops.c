@@ -169,7 +169,7 @@ static int chunk_end(const struct ad_graph *graph, int first,
 static void note_ends(const struct ad_graph *graph, const int *values, int n, double seconds,
                       bool sample, struct ad_timed_ends *ends)
 {
-    if (ends->elements > 0 && !ends->sample && sample)
+    if (sample && !ends->sample && ends->elements > 0) /* a network's count more */
         return;
     if (ends->sample && !sample)
         *ends = (struct ad_timed_ends){0};

@@ -184,14 +184,6 @@ static void pause_between(void)
     nanosleep(&pause, NULL);
 }
 
-/* This thread's processor time: without what others had of the processor meanwhile. */
-static int64_t processor_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Pass number b->passes. */
 static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
                                   struct adaps_error *err)
@@ -204,14 +196,14 @@ static enum adaps_status run_pass(struct bench *b, struct ad_throttle *throttle,
     const struct ad_program *program = &b->plan->schedule.programs[0];
     for (int i = 0; i < program->nsteps; i++) {
         int first = program->steps[i].first_task;
-        int64_t start, end, worked = throttle->wall ? 0 : processor_ns();
+        int64_t start, end, worked = throttle->wall ? 0 : ad_clock_thread_ns();
         enum adaps_status status = ad_engine_step(b->engine, i, &none, err);
         if (status != ADAPS_OK)
             return status;
         ad_engine_times(b->engine, i, &start, &end);
         double took = seconds(start, end);
         if (!throttle->wall) /* of one thread; asking for it takes longer than the smallest tasks */
-            took = fmin(took, seconds(worked, processor_ns()));
+            took = fmin(took, seconds(worked, ad_clock_thread_ns()));
         samples[first] = (float)took;
         for (int k = 1; k < program->steps[i].ntasks; k++) /* the first has the time of all */
             samples[first + k] = 0;
@@ -277,7 +269,14 @@ static double typical(double *values, int n)
     return values[n / 4];
 }
 
-#define FEW_PASSES 8
+#define FEW_PASSES 8 /* a median of these is anything */
+
+/* Which of the sorted passes counts. A machine that is slower for some seconds spoils half of the passes
+ * of a large network. */
+static int middle(const struct bench *b)
+{
+    return b->passes < 2 * FEW_PASSES ? b->passes / 4 : b->passes / 2;
+}
 
 /* How much longer passes take because of the emulated speed. A pause that was too long shortens the
  * next: of few passes the sums count. */
@@ -306,17 +305,17 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
         for (int i = 0; i < b->passes; i++)
             column[i] = (double)b->samples[(size_t)i * (size_t)b->ntasks + (size_t)t];
         ad_stats_sort(column, (size_t)b->passes);
-        out->seconds[t] = column[b->passes / 2];
+        out->seconds[t] = column[middle(b)];
         sum += out->seconds[t];
     }
     ad_stats_sort(b->work, (size_t)b->passes);
-    double pass = b->work[b->passes / 2];
+    double pass = b->work[middle(b)];
     for (int t = 0; t < b->ntasks && sum > 0; t++) /* such that they add up to a pass */
         out->seconds[t] *= factor * pass / sum;
     out->passes = b->passes;
     out->speed = 1 / factor;
     out->pass_s = factor * pass;
-    out->spread = pass > 0 ? pass / b->work[b->passes / 4] - 1 : 0;
+    out->spread = pass > 0 ? b->work[b->passes / 2] / b->work[b->passes / 4] - 1 : 0;
     out->feed_s = typical(b->feed, b->passes);
     out->fetch_s = typical(b->fetch, b->passes);
     return ADAPS_OK;

@@ -17,11 +17,11 @@ struct ad_profile_options {
 };
 
 struct ad_profile_times {
-    double *seconds; /* by task, at the emulated speed: medians, in proportion such that they add up
-                        to pass_s; of two in one step the first has all */
+    double *seconds; /* by task, at the emulated speed: medians (of few passes lower quartiles), in
+                        proportion such that they add up to pass_s; of two in one step the first has all */
     int passes;      /* measured */
-    double pass_s;   /* median of whole passes, each behind a pause of 2 ms, as inferences are */
-    double spread;   /* by how much that is above the lower quartile, as a part of it */
+    double pass_s;   /* the same of whole passes, each behind a pause of 2 ms, as inferences are */
+    double spread;   /* by how much their median is above the lower quartile, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
     double feed_s, fetch_s;            /* putting inputs in, taking outputs out */
     struct ad_encoding_rates encoding; /* at the emulated speed; 0: there was no time */

@@ -19,11 +19,7 @@ static bool enabled(const struct ad_throttle *t)
 
 static int64_t work_clock(const struct ad_throttle *t)
 {
-    if (t->wall)
-        return ad_clock_ns();
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return t->wall ? ad_clock_ns() : ad_clock_thread_ns();
 }
 
 /* How long this thread has been ready to run while others ran, in all; 0 where the kernel does not
