@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <string.h>
-#include <time.h>
 
 #define ROUNDS 9
 #define STEPS 200000
@@ -12,9 +11,7 @@
 
 int64_t race_cpu_ns(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return ad_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 #if defined(__clang__)

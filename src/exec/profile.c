@@ -269,14 +269,17 @@ static double typical(double *values, int n)
     return values[n / 4];
 }
 
-#define FEW_PASSES 8 /* a median of these is anything */
+#define MEDIAN_PASSES 16
 
-/* Which of the sorted passes counts. A machine that is slower for some seconds spoils half of the passes
- * of a large network. */
-static int middle(const struct bench *b)
+/* The median; of few passes the lower quartile: a machine that is slower for some seconds spoils half of the
+ * passes of a large network. Sorts the values. */
+static double middle(double *values, int n)
 {
-    return b->passes < 2 * FEW_PASSES ? b->passes / 4 : b->passes / 2;
+    ad_stats_sort(values, (size_t)n);
+    return n < MEDIAN_PASSES ? values[n / 4] : values[n / 2];
 }
+
+#define FEW_PASSES 8
 
 /* How much longer passes take because of the emulated speed. A pause that was too long shortens the
  * next: of few passes the sums count. */
@@ -304,12 +307,10 @@ static enum adaps_status sum_up(struct bench *b, struct ad_profile_times *out,
     for (int t = 0; t < b->ntasks; t++) {
         for (int i = 0; i < b->passes; i++)
             column[i] = (double)b->samples[(size_t)i * (size_t)b->ntasks + (size_t)t];
-        ad_stats_sort(column, (size_t)b->passes);
-        out->seconds[t] = column[middle(b)];
+        out->seconds[t] = middle(column, b->passes);
         sum += out->seconds[t];
     }
-    ad_stats_sort(b->work, (size_t)b->passes);
-    double pass = b->work[middle(b)];
+    double pass = middle(b->work, b->passes); /* which sorts them */
     for (int t = 0; t < b->ntasks && sum > 0; t++) /* such that they add up to a pass */
         out->seconds[t] *= factor * pass / sum;
     out->passes = b->passes;
