@@ -2,13 +2,14 @@
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
 /* What the bed is checked with: the rate of a stream, the time of a message, the share of the
- * processor and its pace. All hosts of a bed have the same clock, so that times one way can be taken. */
+ * processor and its pace. All hosts of a bed have the same clock, so that times one way can be
+ * taken. */
 #include "bench/bed.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
 #include "base/units.h"
-#include "exec/throttle.h"
+#include "exec/engine/throttle.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -254,8 +255,8 @@ int bed_message(int argc, char **argv)
 
 typedef float lanes __attribute__((vector_size(16)));
 
-/* About half a millisecond of multiply-adds in registers, as many at a time as a core has room for: who
- * shares it is seen, what the caches hold is not. Returns the processor time that it took. */
+/* About half a millisecond of multiply-adds in registers, as many at a time as a core has room for:
+ * who shares it is seen, what the caches hold is not. Returns the processor time that it took. */
 static int64_t task(volatile float *sink)
 {
     const lanes factor = {0.999f, 0.999f, 0.999f, 0.999f};
@@ -304,8 +305,9 @@ int bed_work(int argc, char **argv)
     return ADAPS_OK;
 }
 
-/* Until it is ended, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that it
- * may use, the time of one task there. The first on a processor that has slept does not count. */
+/* Until it is ended, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that
+ * it may use, the time of one task there. The first on a processor that has slept does not count.
+ */
 int bed_pace(int argc, char **argv)
 {
     const struct timespec pause = {.tv_nsec = PACE_NS};

@@ -19,8 +19,8 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "cost/shape.h"
-#include "exec/conv.h"
-#include "exec/engine.h"
+#include "exec/kernels/conv.h"
+#include "exec/engine/engine.h"
 #include "pipeline.h"
 
 #include <getopt.h>

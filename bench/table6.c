@@ -2,7 +2,7 @@
  * tree visits. Prints ours beside the published numbers, for equal devices (what the published
  * nodes for two devices fit) and for devices of two speeds. Exits with 1 when a cell visits more
  * nodes than published, or ends without proof that its answer is the least of the window. */
-#include "search/paper.h"
+#include "search/paper/paper.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -3,7 +3,7 @@
 #define AD_FUZZ_BODY_H
 
 #include "fuzz.h"
-#include "net/wire.h"
+#include "wire/wire.h"
 
 /* A message of this frame type; free it with ad_message_fini(). */
 static inline void body_message(int type, const void *data, size_t size, struct ad_message *out)

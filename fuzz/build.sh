@@ -13,10 +13,9 @@ flags="-std=gnu11 -ffp-contract=off -Wall -Wextra ${CFLAGS:--O1 -g} -fno-omit-fr
     $(pkg-config --cflags libprotobuf-c libzmq inih libsodium libxxhash liblz4 jansson)"
 libs="$(pkg-config --libs libprotobuf-c libzmq inih libsodium libxxhash liblz4 jansson) -lXNNPACK -lpthreadpool -lglpk -lzfp -lm"
 sanitize="-fsanitize=address,undefined -fno-sanitize-recover=undefined"
-folders="base onnx ir blocks cost fusion schedule search plan net report exec"
 
-mkdir -p "$out/gen/onnx" "$out/gen/plan" "$out/gen/net" "$out/obj"
-protoc-c --c_out="$out/gen" -Isrc src/onnx/onnx.proto src/plan/plan.proto src/net/wire.proto
+mkdir -p "$out/gen/onnx" "$out/gen/plan" "$out/gen/wire" "$out/obj"
+protoc-c --c_out="$out/gen" -Isrc src/onnx/onnx.proto src/plan/plan.proto src/wire/wire.proto
 
 # Only what is older than its source (after a change of a header: remove FOLDER/obj).
 objects=
@@ -27,14 +26,8 @@ compile() {
         $cc $flags $sanitize -fsanitize=fuzzer-no-link -c "$1" -o "$object"
     fi
 }
-for folder in $folders; do
-    for source in src/$folder/*.c; do
-        case $source in *.pb-c.c) continue ;; esac
-        compile "$source"
-    done
-done
-for source in src/pipeline.c src/api.c src/cli/npy.c "$out/gen/onnx/onnx.pb-c.c" \
-    "$out/gen/plan/plan.pb-c.c" "$out/gen/net/wire.pb-c.c"; do
+for source in $(find src -name '*.c' ! -name '*.pb-c.c' ! -path 'src/cli/*' | LC_ALL=C sort) "$out/gen/onnx/onnx.pb-c.c" \
+    "$out/gen/plan/plan.pb-c.c" "$out/gen/wire/wire.pb-c.c"; do
     compile "$source"
 done
 
@@ -43,5 +36,5 @@ for target in fuzz/fuzz_*.c; do
     $cc $flags $sanitize -fsanitize=fuzzer "$target" fuzz/limit.c $objects $libs \
         -Wl,--wrap=LLVMFuzzerTestOneInput -o "$out/$name"
 done
-$cc $flags $sanitize -Itests fuzz/make_corpus.c tests/model_builder.c $objects $libs \
+$cc $flags $sanitize -Itests fuzz/make_corpus.c tests/support/model_builder.c $objects $libs \
     -o "$out/make_corpus"

@@ -3,8 +3,9 @@
 #include "fuzz.h"
 #include "wire_mutate.h"
 #include "cost/board.h"
-#include "ir/import.h"
+#include "import/import.h"
 #include "plan/plan.h"
+#include "search/search.h"
 
 #define COMPILE_MAX_OPS 40       /* larger graphs take too long for fuzzing */
 #define COMPILE_MAX_ELEMENTS 1e8 /* of a value */
@@ -47,9 +48,19 @@ static void compile_with(const char *strategy, struct ad_graph *graph)
                                               .evaluations = 10};
     FUZZ_CHECK(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err) == ADAPS_OK,
                "%s: %s", strategy, err.message);
-    FUZZ_CHECK(ad_plan_make(graph, &cluster, &result, "m.onnx", &digest, &plan, &err) == ADAPS_OK,
+    const struct ad_provenance provenance = {.model_path = "m.onnx",
+                                             .model_digest = digest,
+                                             .strategy = strategy,
+                                             .threshold = 0.15,
+                                             .u8 = result.u8,
+                                             .visited = result.visited,
+                                             .space_log10 = result.space_log10,
+                                             .search_s = result.seconds,
+                                             .lower_bound_ns = result.lower_bound_ns,
+                                             .note = result.note};
+    FUZZ_CHECK(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err) ==
+                   ADAPS_OK,
                "%s: %s", strategy, err.message);
-    FUZZ_CHECK(ad_plan_describe(plan, strategy, 0.15, &err) == ADAPS_OK, "%s", err.message);
     FUZZ_CHECK(ad_plan_pack(plan, &bytes, &size, &err) == ADAPS_OK, "%s", err.message);
     FUZZ_CHECK(ad_plan_unpack(bytes, size, "compiled", &again, &err) == ADAPS_OK, "%s: %s",
                strategy, err.message);

@@ -1,7 +1,7 @@
 /* Messages: the first 48 bytes are a frame's head (all, when there are fewer), the rest its
  * payload. A head that is accepted must come out of the encoder as it went in. */
 #include "fuzz.h"
-#include "net/frame.h"
+#include "wire/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* NumPy files. */
 #include "fuzz.h"
 #include "base/mem.h"
-#include "cli/npy.h"
+#include "io/npy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

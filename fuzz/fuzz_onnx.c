@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "wire_mutate.h"
 #include "blocks/blocks.h"
-#include "ir/import.h"
+#include "import/import.h"
 #include "ir/weight.h"
 
 static void use_graph(const struct ad_graph *graph)

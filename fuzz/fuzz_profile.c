@@ -1,9 +1,9 @@
 /* PROFILE requests, as an agent takes them: the input is the graph in them (the parts to be timed
- * are numbers: tests/test_probe.c). Of a graph that is accepted every operator can be timed, whole
- * and in part, when that does not take too much memory (as no seed does). */
+ * are numbers: tests/control/test_probe.c). Of a graph that is accepted every operator can be
+ * timed, whole and in part, when that does not take too much memory (as no seed does). */
 #include "body.h"
 #include "wire_mutate.h"
-#include "exec/agent_priv.h"
+#include "exec/agent/internal.h"
 #include "fusion/fused.h"
 #include "plan/plan.pb-c.h"
 

@@ -2,7 +2,7 @@
  * and not below zero. */
 #include "body.h"
 #include "wire_mutate.h"
-#include "net/session_priv.h"
+#include "control/session_internal.h"
 
 #include <math.h>
 

@@ -3,13 +3,14 @@
  * reaches code that the others do not. Crashers that were found are in the corpus beside them,
  * under telling names. */
 #include "base/file.h"
-#include "cli/npy.h"
+#include "io/npy.h"
 #include "cost/board.h"
-#include "ir/import.h"
-#include "model_builder.h"
-#include "net/frame.h"
-#include "net/wire.pb-c.h"
+#include "import/import.h"
+#include "support/model_builder.h"
+#include "wire/frame.h"
+#include "wire/wire.pb-c.h"
 #include "plan/plan.h"
+#include "search/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -437,9 +438,17 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
     insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
     result.seconds = 0; /* the same bytes every time */
-    insist(ad_plan_make(graph, &cluster, &result, "m.onnx", &model->digest, &plan, &err), &err,
-           name);
-    insist(ad_plan_describe(plan, strategy, 0.15, &err), &err, name);
+    const struct ad_provenance provenance = {.model_path = "m.onnx",
+                                             .model_digest = model->digest,
+                                             .strategy = strategy,
+                                             .threshold = 0.15,
+                                             .u8 = result.u8,
+                                             .visited = result.visited,
+                                             .space_log10 = result.space_log10,
+                                             .search_s = result.seconds,
+                                             .lower_bound_ns = result.lower_bound_ns,
+                                             .note = result.note};
+    insist(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err), &err, name);
     insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
     char *file = ad_asprintf("%s-%s-%d", name, measured ? "measured" : strategy, ndevices);
     save("plan", file, (char *)bytes + AD_PLAN_HEAD_BYTES, size - AD_PLAN_HEAD_BYTES);

@@ -103,13 +103,21 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     if (status != ADAPS_OK)
         goto out;
 
-    status = ad_plan_make(graph, &cluster, &result,
-                          realpath(options->model, model_path) ? model_path : options->model,
-                          &model_digest, &plan, err);
-    if (status != ADAPS_OK)
-        goto out;
-    graph = NULL; /* the plan's now */
-    status = ad_plan_describe(plan, strategy->name, options->threshold, err);
+    const struct ad_provenance provenance = {
+        .model_path = realpath(options->model, model_path) ? model_path : options->model,
+        .model_digest = model_digest,
+        .strategy = strategy->name,
+        .threshold = options->threshold,
+        .u8 = result.u8,
+        .visited = result.visited,
+        .space_log10 = result.space_log10,
+        .search_s = result.seconds,
+        .lower_bound_ns = result.lower_bound_ns,
+        .note = result.note,
+    };
+    status = ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, err);
+    if (status == ADAPS_OK)
+        graph = NULL; /* the plan's now */
 out:
     if (status == ADAPS_OK)
         *out = plan;

@@ -2,7 +2,7 @@
 #ifndef AD_PIPELINE_H
 #define AD_PIPELINE_H
 
-#include "ir/import.h"
+#include "import/import.h"
 #include "plan/plan.h"
 #include "search/compare.h"
 

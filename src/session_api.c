@@ -1,7 +1,7 @@
 /* The public interface (adaps.h) of sessions: on the agents of the plan, or in this process. */
-#include "exec/engine.h"
+#include "exec/engine/engine.h"
 #include "ir/weight.h"
-#include "net/session.h"
+#include "control/session.h"
 #include "pipeline.h"
 
 #include <math.h>

@@ -6,38 +6,38 @@
 #define AD_FUZZ_REPLAY
 
 #define LLVMFuzzerTestOneInput fuzz_onnx
-#include "../fuzz/fuzz_onnx.c"
+#include "fuzz/fuzz_onnx.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_plan
-#include "../fuzz/fuzz_plan.c"
+#include "fuzz/fuzz_plan.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_show
-#include "../fuzz/fuzz_show.c"
+#include "fuzz/fuzz_show.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_compile
-#include "../fuzz/fuzz_compile.c"
+#include "fuzz/fuzz_compile.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_devices
-#include "../fuzz/fuzz_devices.c"
+#include "fuzz/fuzz_devices.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_npy
-#include "../fuzz/fuzz_npy.c"
+#include "fuzz/fuzz_npy.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_frame
-#include "../fuzz/fuzz_frame.c"
+#include "fuzz/fuzz_frame.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_traced
-#include "../fuzz/fuzz_traced.c"
+#include "fuzz/fuzz_traced.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_profiled
-#include "../fuzz/fuzz_profiled.c"
+#include "fuzz/fuzz_profiled.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_profile
-#include "../fuzz/fuzz_profile.c"
+#include "fuzz/fuzz_profile.c"
 #undef LLVMFuzzerTestOneInput
 
 #include "base/file.h"
-#include "sanitized.h"
+#include "support/sanitized.h"
 
 #include <check.h>
 #include <dirent.h>

@@ -1,9 +1,9 @@
 /* The passes together on a real model, through the public interface; and finding the model again.
  */
 #include "base/file.h"
-#include "model_builder.h"
+#include "support/model_builder.h"
 #include "pipeline.h"
-#include "run_suite.h"
+#include "support/run_suite.h"
 
 #include <check.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* adaps agent: the daemon on a device. */
 #include "base/units.h"
 #include "cli/cli.h"
-#include "exec/agent.h"
+#include "exec/agent/agent.h"
 
 #include <getopt.h>
 

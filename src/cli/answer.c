@@ -1,7 +1,7 @@
 #include "cli/answer.h"
 #include "base/mem.h"
-#include "cli/image.h"
-#include "cli/target.h"
+#include "io/image.h"
+#include "cli/run_options.h"
 #include "report/text.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "cli/bench.h"
 #include "base/units.h"
 #include "cli/plan_options.h"
-#include "cli/target.h"
+#include "cli/run_options.h"
 
 #include <errno.h>
 #include <getopt.h>

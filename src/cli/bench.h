@@ -4,9 +4,9 @@
 #define AD_CLI_BENCH_H
 
 #include "base/stats.h"
-#include "cli/alone.h"
+#include "cli/local_run.h"
 #include "cli/cli.h"
-#include "net/session.h"
+#include "control/session.h"
 #include "pipeline.h"
 #include "report/predict.h"
 

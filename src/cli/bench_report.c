@@ -1,7 +1,7 @@
 /* What adaps bench prints. */
 #include "base/units.h"
 #include "cli/bench.h"
-#include "cli/target.h"
+#include "cli/run_options.h"
 #include "report/text.h"
 
 #include <math.h>

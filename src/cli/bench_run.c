@@ -6,7 +6,7 @@
  * is now first, now second. */
 #include "base/clock.h"
 #include "cli/bench.h"
-#include "cli/tensor_io.h"
+#include "io/tensor_io.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #define AD_CLI_DIM_OPTION_H
 
 #include "cli/cli.h"
-#include "ir/import.h"
+#include "import/import.h"
 
 #define AD_OPTION_DIM 1000 /* getopt's value */
 #define AD_DIM_HELP                                                                                \

@@ -2,7 +2,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "net/keys.h"
+#include "wire/keys.h"
 
 #include <getopt.h>
 #include <string.h>

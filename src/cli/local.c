@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "cli/cli.h"
 #include "cost/cluster.h"
-#include "exec/machine.h"
+#include "base/machine.h"
 
 #include <errno.h>
 #include <fcntl.h>

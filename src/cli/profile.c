@@ -3,10 +3,10 @@
 #include "base/stats.h"
 #include "base/units.h"
 #include "cli/dim_option.h"
-#include "cli/profile_priv.h"
-#include "cli/target.h"
+#include "cli/profile_internal.h"
+#include "cli/run_options.h"
 #include "cost/board.h"
-#include "exec/machine.h"
+#include "base/machine.h"
 #include "pipeline.h"
 #include "report/text.h"
 

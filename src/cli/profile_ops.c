@@ -1,5 +1,5 @@
 /* Timing operators on an agent, and the cost table that follows from it. */
-#include "cli/profile_priv.h"
+#include "cli/profile_internal.h"
 #include "base/stats.h"
 #include "fusion/fused.h"
 

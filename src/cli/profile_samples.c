@@ -1,6 +1,6 @@
 /* The operators that every device is measured by, and graphs of single operators. */
-#include "cli/profile_priv.h"
-#include "ir/concat.h"
+#include "cli/profile_internal.h"
+#include "ir/aliasing.h"
 
 #include <math.h>
 #include <string.h>
@@ -218,7 +218,7 @@ enum adaps_status ad_profile_graph(const char *const *shapes, int count, struct 
         status = ad_graph_verify(graph, false, err);
     }
     if (status == ADAPS_OK)
-        status = ad_concats_mark(graph, err);
+        status = ad_alias_mark(graph, err);
     if (status == ADAPS_OK)
         *out = graph;
     else

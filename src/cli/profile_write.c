@@ -1,5 +1,5 @@
 /* The devices file that adaps profile writes: readable, each number with its origin. */
-#include "cli/profile_priv.h"
+#include "cli/profile_internal.h"
 #include "base/units.h"
 #include "cost/board.h"
 

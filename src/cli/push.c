@@ -1,6 +1,6 @@
 /* adaps push: programs and weights to the agents, only what they lack. */
 #include "base/units.h"
-#include "cli/target.h"
+#include "cli/run_options.h"
 #include "report/text.h"
 
 #include <getopt.h>

@@ -2,10 +2,10 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/units.h"
-#include "cli/alone.h"
+#include "cli/local_run.h"
 #include "cli/answer.h"
-#include "cli/target.h"
-#include "cli/tensor_io.h"
+#include "cli/run_options.h"
+#include "io/tensor_io.h"
 #include "report/report.h"
 #include "report/text.h"
 

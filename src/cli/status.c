@@ -1,6 +1,6 @@
 /* adaps status: the agents of a devices file, asked all at once. */
 #include "base/units.h"
-#include "cli/target.h"
+#include "cli/run_options.h"
 #include "report/text.h"
 
 #include <getopt.h>

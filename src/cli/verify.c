@@ -1,9 +1,9 @@
 /* adaps verify: the agents' answer against the single-device answer, bit for bit; of a lossy plan,
  * within a part of the output's range. */
 #include "base/units.h"
-#include "cli/alone.h"
-#include "cli/target.h"
-#include "cli/tensor_io.h"
+#include "cli/local_run.h"
+#include "cli/run_options.h"
+#include "io/tensor_io.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -86,7 +86,7 @@ static enum adaps_status read_bandwidth(const struct ad_ini *ini, const struct a
  * NULL. */
 static double *encoding_rate(struct ad_encoding_rates *rates, const char *key)
 {
-    for (int e = AD_ENCODING_LEVELS + 1; e < AD_ENCODINGS; e++) {
+    for (int e = AD_ENCODING_U8 + 1; e < AD_ENCODINGS; e++) {
         const char *name = ad_encoding_name((enum ad_encoding)e);
         size_t n = strlen(name);
         if (strncmp(key, name, n) != 0)

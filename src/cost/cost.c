@@ -65,8 +65,8 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
     if (op->bias >= 0)
         elements += (double)weight_rows;
-    if (op->placed > 0) { /* the rest of a concatenation is there already */
-        double copied = 1 - (double)op->placed / (double)graph->values[op->output].box.c;
+    if (op->aliased > 0) { /* the rest of a concatenation is there already */
+        double copied = 1 - (double)op->aliased / (double)graph->values[op->output].box.c;
         work.units *= copied;
         elements *= copied;
     }

@@ -30,8 +30,8 @@ bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 
 /* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
  * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
- * one interpolated from those of its class, if there are any, and behind. Nothing for concatenations
- * that copy nothing. */
+ * one interpolated from those of its class, if there are any, and behind. Nothing for
+ * concatenations that copy nothing. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
 /* What the source takes to put all network inputs in before its first step, and to take the outputs

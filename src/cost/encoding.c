@@ -11,7 +11,7 @@ static const struct {
     double encode_share, decode_share;
 } kinds[AD_ENCODINGS] = {
     [AD_ENCODING_F32] = {"f32", false, 4, INFINITY, INFINITY},
-    [AD_ENCODING_LEVELS] = {"u8", false, 1, INFINITY, INFINITY},
+    [AD_ENCODING_U8] = {"u8", false, 1, INFINITY, INFINITY},
     [AD_ENCODING_F16] = {"f16", true, 2, 0.25, 0.25},
     [AD_ENCODING_LZ4] = {"lz4", false, 4, 0.04, 0.15},
     [AD_ENCODING_ZFP] = {"zfp", true, AD_ZFP_BITS / 8.0, 0.01, 0.015},

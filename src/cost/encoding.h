@@ -7,11 +7,11 @@
 
 enum ad_encoding {
     AD_ENCODING_F32,
-    AD_ENCODING_LEVELS, /* one byte each, the number of its level (ir/levels.h); of inputs only. An
-                           input that is no picture after all travels as float32 */
-    AD_ENCODING_F16,    /* rounded to IEEE binary16 (exec/half.h): the receiver has other bits than
-                           the sender */
-    AD_ENCODING_LZ4,    /* an LZ4 block of the float32, if that is shorter; else the float32 */
+    AD_ENCODING_U8,  /* one byte each, the number of its level (ir/picture.h); of inputs only. An
+                            input that is no picture after all travels as float32 */
+    AD_ENCODING_F16, /* rounded to IEEE binary16 (exec/kernels/half.h): the receiver has other bits
+                        than the sender */
+    AD_ENCODING_LZ4, /* an LZ4 block of the float32, if that is shorter; else the float32 */
     AD_ENCODING_ZFP, /* blocks of AD_ZFP_BLOCK elements by zfp at a fixed rate, what is left over as
                         binary16; the receiver has other bits. Messages that zfp cannot take travel
                         as float32 */
@@ -41,7 +41,8 @@ int64_t ad_encoding_bytes(enum ad_encoding encoding, int64_t elements);
 double ad_encoding_density(enum ad_encoding encoding);
 
 /* Encoding and decoding, each in bytes of float32 per second at full speed; 0: as fast as
- * ad_encoding_rate() takes it to be. Only of encodings that are computed by exec/encode.h. */
+ * ad_encoding_rate() takes it to be. Only of encodings that are computed by exec/kernels/encode.h.
+ */
 struct ad_encoding_rates {
     double encode[AD_ENCODINGS], decode[AD_ENCODINGS];
 };

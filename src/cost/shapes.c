@@ -277,7 +277,7 @@ static double seconds_at(const struct ad_shape_time *t, double pixels, double co
     return x1 > x0 ? t0 + (t1 - t0) * (x - x0) / (x1 - x0) : t1;
 }
 
-/* The share of the channels that a slice costs: the narrowest are widened (exec/xnn.h). */
+/* The share of the channels that a slice costs: the narrowest are widened (exec/kernels/xnn.h). */
 static double channel_share(const struct ad_shape *s, double channels)
 {
     bool dense = s->kind == AD_OP_FC || (s->kind == AD_OP_CONV && s->groups <= 1);

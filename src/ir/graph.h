@@ -173,8 +173,8 @@ struct ad_op {
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
     int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values */
-    int64_t placed;       /* CONCAT: channels of the output whose inputs lie there, which takes no
-                             copying (ad_concats_mark()); follows from the rest of the graph */
+    int64_t aliased;      /* CONCAT: channels of the output whose inputs lie there, which takes no
+                            copying (ad_alias_mark()); follows from the rest of the graph */
     enum ad_reduction reduction;
     int view_rank; /* PERMUTE: the input's elements seen as view_dims, in memory order */
     int64_t view_dims[AD_MAX_RANK];

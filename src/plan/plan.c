@@ -92,14 +92,14 @@ static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices, boo
 
 /* The schedule of everything on one device of the cluster. */
 static enum adaps_status build_alone(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                                     int device, bool levels, struct ad_schedule *out,
+                                     int device, bool u8, struct ad_schedule *out,
                                      struct adaps_error *err)
 {
     struct ad_assignment all;
     enum adaps_status status = ad_assignment_init(&all, graph->nops, cluster->ndevices, err);
     if (status != ADAPS_OK)
         return status;
-    all.levels = levels;
+    all.u8 = u8;
     for (int i = 0; i < graph->nops; i++)
         *ad_assigned(&all, i, device) = ad_region_whole(&graph->values[graph->ops[i].output]);
     status = ad_schedule_build(graph, cluster, &all, out, err);
@@ -118,14 +118,14 @@ static bool fits_memory(const struct ad_cluster *cluster, const struct ad_schedu
 
 /* The device that is fastest alone, by the same clocks, the way to it and back included. */
 static enum adaps_status find_best_single(const struct ad_graph *graph,
-                                          const struct ad_cluster *cluster, bool levels,
+                                          const struct ad_cluster *cluster, bool u8,
                                           struct adaps_plan *plan, struct adaps_error *err)
 {
     plan->single_device = -1;
     plan->single_ns = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
         struct ad_schedule alone = {0};
-        enum adaps_status status = build_alone(graph, cluster, d, levels, &alone, err);
+        enum adaps_status status = build_alone(graph, cluster, d, u8, &alone, err);
         if (status != ADAPS_OK)
             return status;
         if (fits_memory(cluster, &alone) &&
@@ -139,33 +139,35 @@ static enum adaps_status find_best_single(const struct ad_graph *graph,
 }
 
 enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
-                               struct ad_search_result *result, const char *model_path,
-                               const struct ad_digest *model_digest, struct adaps_plan **out,
-                               struct adaps_error *err)
+                               struct ad_schedule *schedule, const struct ad_provenance *provenance,
+                               struct adaps_plan **out, struct adaps_error *err)
 {
     int ndevices = cluster->ndevices;
     struct adaps_plan *plan = ad_plan_alloc(ndevices);
     if (!plan)
         return ad_error_memory(err, "plan", sizeof *plan);
-    plan->model_digest = *model_digest;
-    plan->visited = result->visited;
-    plan->space_log10 = result->space_log10;
-    plan->search_s = result->seconds;
-    plan->lower_bound_ns = result->lower_bound_ns;
-    snprintf(plan->note, sizeof plan->note, "%s", result->note);
+    plan->model_digest = provenance->model_digest;
+    snprintf(plan->strategy, sizeof plan->strategy, "%s", provenance->strategy);
+    plan->threshold = provenance->threshold;
+    plan->visited = provenance->visited;
+    plan->space_log10 = provenance->space_log10;
+    plan->search_s = provenance->search_s;
+    plan->lower_bound_ns = provenance->lower_bound_ns;
+    if (provenance->note)
+        snprintf(plan->note, sizeof plan->note, "%s", provenance->note);
 
     /* Borrowed until nothing can fail any more; then they are the plan's. */
     plan->graph = graph;
     plan->cluster = *cluster;
-    plan->schedule = result->schedule;
+    plan->schedule = *schedule;
     enum adaps_status status = ADAPS_OK;
-    plan->model_path = ad_strdup(model_path);
+    plan->model_path = ad_strdup(provenance->model_path);
     if (!plan->model_path)
-        status = ad_error_memory(err, "plan", strlen(model_path) + 1);
+        status = ad_error_memory(err, "plan", strlen(provenance->model_path) + 1);
     if (status == ADAPS_OK)
         status = fill_slices(plan->slices, ndevices, false, graph, &plan->schedule, err);
     if (status == ADAPS_OK)
-        status = find_best_single(graph, cluster, result->levels, plan, err);
+        status = find_best_single(graph, cluster, provenance->u8, plan, err);
     if (status == ADAPS_OK)
         status = update_digest(plan, err);
     if (status != ADAPS_OK) {
@@ -178,7 +180,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
         return status;
     }
     memset(cluster, 0, sizeof *cluster);
-    memset(&result->schedule, 0, sizeof result->schedule);
+    memset(schedule, 0, sizeof *schedule);
     *out = plan;
     return ADAPS_OK;
 }

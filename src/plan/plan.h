@@ -3,7 +3,7 @@
 #ifndef AD_PLAN_PLAN_H
 #define AD_PLAN_PLAN_H
 
-#include "search/search.h"
+#include "schedule/schedule.h"
 
 /* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
 #define AD_PLAN_MAGIC "ADAPSPLN"
@@ -42,13 +42,26 @@ struct adaps_plan {
     char note[256];
 };
 
-/* Takes over graph (whose weights must be attached: slices are digested here; they stay attached),
- * schedule and cluster contents; on failure they stay the caller's. model_path is absolute. Finds
- * the best single device by the same clocks. strategy is "" until ad_plan_describe(). */
+/* Where a plan comes from: the model, and how the search found the schedule. Strings are borrowed.
+ */
+struct ad_provenance {
+    const char *model_path; /* absolute */
+    struct ad_digest model_digest;
+    const char *strategy;
+    double threshold; /* the window (ADaPS eq 3) */
+    bool u8;          /* pictures may travel as bytes: one device alone is timed so, too */
+    int64_t visited;
+    double space_log10, search_s;
+    int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
+    const char *note;       /* nullable */
+};
+
+/* Takes over graph (whose weights must be attached: slices are digested here; they stay attached)
+ * and the contents of cluster and schedule; on failure they stay the caller's. Finds the best
+ * single device by the same clocks. */
 AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,
-                                             struct ad_search_result *result,
-                                             const char *model_path,
-                                             const struct ad_digest *model_digest,
+                                             struct ad_schedule *schedule,
+                                             const struct ad_provenance *provenance,
                                              struct adaps_plan **out, struct adaps_error *err);
 
 /* Says how the plan was found: the name of the strategy and its window (ADaPS eq 3). The digest
@@ -84,14 +97,15 @@ AD_MUST_CHECK enum adaps_status ad_plan_of_tasks(struct ad_graph *graph,
 
 /* A plan of two devices that only exchange messages, one at a time: `count` times rows_there rows
  * of 1 KiB from a to b, and rows_back (at most as many) back. link is what controllers expect. */
-#define AD_PING_ROW_BYTES 1024
-struct ad_ping {
+#define AD_LINK_PROBE_ROW_BYTES 1024
+struct ad_round_trips {
     int count;
     int32_t rows_there, rows_back;
 };
 AD_MUST_CHECK enum adaps_status
-ad_plan_of_pings(const struct ad_device *a, const struct ad_device *b, const struct ad_link *link,
-                 const struct ad_ping *ping, struct adaps_plan **out, struct adaps_error *err);
+ad_plan_of_round_trips(const struct ad_device *a, const struct ad_device *b,
+                       const struct ad_link *link, const struct ad_round_trips *ping,
+                       struct adaps_plan **out, struct adaps_error *err);
 
 /* A plan in which all devices of a cluster (two at least) exchange messages at the same time:
  * `count` times each sends `burst` messages of so many rows of 1 KiB, one behind the other to the

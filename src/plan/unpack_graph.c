@@ -1,6 +1,6 @@
 /* The graph of a plan file: sizes are checked here, everything else by ad_graph_verify(). */
 #include "base/protobuf.h"
-#include "ir/concat.h"
+#include "ir/aliasing.h"
 #include "plan/unpack.h"
 
 #include <inttypes.h>
@@ -196,7 +196,7 @@ enum adaps_status ad_plan_unpack_graph(const Adaps__Plan__Graph *m, struct ad_gr
     if (status == ADAPS_OK)
         status = ad_graph_verify(graph, false, err);
     if (status == ADAPS_OK)
-        status = ad_concats_mark(graph, err);
+        status = ad_alias_mark(graph, err);
     if (status == ADAPS_OK)
         *out = graph;
     else

@@ -2,7 +2,7 @@
 #ifndef AD_REPORT_MESSAGES_H
 #define AD_REPORT_MESSAGES_H
 
-#include "net/trace.h"
+#include "control/trace.h"
 
 struct ad_message {
     uint32_t tag;

@@ -154,7 +154,7 @@ static enum adaps_status print_links(const struct adaps_plan *plan, FILE *out,
         return status;
     ad_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < count; i++) {
-        encoded = encoded || links[i].encoding > AD_ENCODING_LEVELS;
+        encoded = encoded || links[i].encoding > AD_ENCODING_U8;
         ad_table_cell(&table, "%s", plan->cluster.devices[links[i].from].name);
         ad_table_cell(&table, "%s", plan->cluster.devices[links[i].to].name);
         ad_table_cell(&table, "%s", ad_encoding_name(links[i].encoding));

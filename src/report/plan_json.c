@@ -81,8 +81,8 @@ static const char *input_encoding(const struct adaps_plan *plan)
     for (int d = 0; d < plan->cluster.ndevices; d++)
         for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
             const struct ad_step *step = &plan->schedule.programs[d].steps[i];
-            if (step->kind == AD_STEP_SEND && step->encoding == AD_ENCODING_LEVELS)
-                return ad_encoding_name(AD_ENCODING_LEVELS);
+            if (step->kind == AD_STEP_SEND && step->encoding == AD_ENCODING_U8)
+                return ad_encoding_name(AD_ENCODING_U8);
         }
     return ad_encoding_name(AD_ENCODING_F32);
 }

@@ -2,7 +2,7 @@
 #ifndef AD_REPORT_PREDICT_H
 #define AD_REPORT_PREDICT_H
 
-#include "net/trace.h"
+#include "control/trace.h"
 
 #include <stdio.h>
 

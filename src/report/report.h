@@ -4,7 +4,7 @@
 #ifndef AD_REPORT_REPORT_H
 #define AD_REPORT_REPORT_H
 
-#include "net/trace.h"
+#include "control/trace.h"
 #include "search/compare.h"
 
 #include <stdio.h>

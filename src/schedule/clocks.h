@@ -13,11 +13,11 @@ struct ad_time {
 
 /* A step (struct ad_step) as far as the clocks are concerned. */
 struct ad_beat {
-    int32_t tag;       /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
-    int32_t peer;      /* sending: to whom */
-    int64_t ns;        /* computing; sending: copying and encoding; waiting: decoding */
-    int64_t wire_ns;   /* sending: on the wire */
-    int64_t behind_ns; /* of the processor while a message travels */
+    int32_t tag;     /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
+    int32_t peer;    /* sending: to whom */
+    int64_t ns;      /* computing; sending: copying and encoding; waiting: decoding */
+    int64_t wire_ns; /* sending: on the wire */
+    int64_t overlapped_ns; /* of the processor while a message travels */
 };
 
 /* A device's program: the steps in their order. */
@@ -94,7 +94,7 @@ int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_en
                             int64_t bytes);
 
 /* What a message of these bytes takes of a device's processor while it travels. */
-int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
+int64_t ad_clocks_overlapped_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
 
 /* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.
  * steps: nullable; the programs, whose steps get their times. limit_ns: INT64_MAX, or the run ends

@@ -18,7 +18,7 @@ static inline bool ad_value_constant(const struct ad_graph *graph, int value)
 
 /* Fills schedule->memory: weights (the hull of the rows that a device's tasks take of each) and the
  * peak over the steps of the buffers alive at a time, each the hull of what is computed, received
- * or fed of its value, and of those that lie in it (schedule/places.h). What alignment and
+ * or fed of its value, and of those that lie in it (schedule/aliasing.h). What alignment and
  * fragmentation add is not in it. */
 AD_MUST_CHECK enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
                                                    struct ad_schedule *schedule,

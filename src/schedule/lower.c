@@ -113,8 +113,8 @@ static bool many_zeros(const struct ad_graph *graph, int value)
 
 enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to)
 {
-    if (l->levels && ad_levels_fit(l->graph, value))
-        return AD_ENCODING_LEVELS;
+    if (l->u8 && ad_picture_fit(l->graph, value))
+        return AD_ENCODING_U8;
     enum ad_encoding link =
         (enum ad_encoding)l->encoding[(size_t)from * (size_t)l->ndevices + (size_t)to];
     return link == AD_ENCODING_LZ4 && !many_zeros(l->graph, value) ? AD_ENCODING_F32 : link;
@@ -153,8 +153,9 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
         l->bytes += m->bytes;
         add_beat(l, m->from, (struct ad_beat){tag, m->to, m->copy_ns, m->wire_ns, m->sending_ns});
     } else {
-        add_beat(l, m->to,
-                 (struct ad_beat){.tag = -tag, .ns = m->decode_ns, .behind_ns = m->receiving_ns});
+        add_beat(
+            l, m->to,
+            (struct ad_beat){.tag = -tag, .ns = m->decode_ns, .overlapped_ns = m->receiving_ns});
     }
     if (l->schedule)
         write_message(l, t, kind);
@@ -343,8 +344,7 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: bands in %d chunks",
                             assignment->chunks);
     for (int i = 0; i < n * n; i++)
-        if (assignment->encoding[i] >= AD_ENCODINGS ||
-            assignment->encoding[i] == AD_ENCODING_LEVELS)
+        if (assignment->encoding[i] >= AD_ENCODINGS || assignment->encoding[i] == AD_ENCODING_U8)
             return ad_error_set(err, ADAPS_EINTERNAL, "assignment: a link of encoding %u",
                                 assignment->encoding[i]);
     if (assignment->parts < 0 || assignment->parts > AD_MAX_PARTS)
@@ -540,7 +540,7 @@ void ad_lowering_fini(struct ad_lowering *l)
 enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assignment *assignment)
 {
     size_t links = (size_t)l->ndevices * (size_t)l->ndevices;
-    l->levels = assignment->levels;
+    l->u8 = assignment->u8;
     l->encoding = assignment->encoding;
     l->encodings = XXH3_64bits(l->encoding, links * sizeof *l->encoding);
     l->order = assignment->order;
@@ -630,9 +630,8 @@ void ad_assignment_fini(struct ad_assignment *assignment)
 bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b)
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
-    return a->hub == b->hub && a->levels == b->levels && a->parts == b->parts &&
-           a->chunks == b->chunks && a->order == b->order &&
-           memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+    return a->hub == b->hub && a->u8 == b->u8 && a->parts == b->parts && a->chunks == b->chunks &&
+           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
            memcmp(a->encoding, b->encoding, (size_t)a->ndevices * (size_t)a->ndevices) == 0 &&
            memcmp(a->region, b->region, count * sizeof *a->region) == 0;
 }
@@ -641,7 +640,7 @@ void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *
 {
     size_t nops = (size_t)from->nops, count = nops * (size_t)from->ndevices;
     to->hub = from->hub;
-    to->levels = from->levels;
+    to->u8 = from->u8;
     to->parts = from->parts;
     to->chunks = from->chunks;
     to->order = from->order;

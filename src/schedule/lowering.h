@@ -54,7 +54,7 @@ struct ad_route_memo {
 
 /* The same for the network's inputs. */
 struct ad_fed {
-    bool valid, levels;
+    bool valid, u8;
     uint64_t stamp, encodings;
     int hub, parts;
     uint64_t *readers; /* of all inputs, one after the other */
@@ -123,7 +123,7 @@ struct ad_lowering {
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
     bool reused;             /* for many assignments: leave room to grow, remember routes */
-    bool levels;             /* of the assignment */
+    bool u8;                 /* of the assignment */
     const uint8_t *encoding; /* likewise */
     uint64_t encodings;      /* their hash */
     enum ad_order order;     /* likewise */

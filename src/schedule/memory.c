@@ -1,5 +1,5 @@
 #include "schedule/internal.h"
-#include "schedule/places.h"
+#include "schedule/aliasing.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct sweep {
     struct life *lives;   /* by value; cleared again between devices */
     struct slice *slices; /* by weight; likewise */
     int64_t *change;      /* by event: bytes that come to life minus those that died before */
-    struct ad_places places;
+    struct ad_program_aliases places;
     int64_t event;
 };
 
@@ -73,9 +73,9 @@ static void join_lives(struct sweep *s, const struct ad_program *program)
 {
     for (int v = 0; v < s->graph->nvalues; v++)
         s->places.here[v] = s->lives[v].touched;
-    ad_places_find(&s->places, s->graph, program);
+    ad_program_aliases_find(&s->places, s->graph, program);
     for (int v = 0; v < s->graph->nvalues; v++) {
-        const struct ad_place *at = &s->places.at[v];
+        const struct ad_alias *at = &s->places.at[v];
         struct life *life = &s->lives[v];
         if (at->root < 0 || !life->touched)
             continue;
@@ -142,8 +142,8 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
         .slices = ad_calloc(nweights, sizeof *s.slices),
         .change = ad_calloc(events + 2, sizeof *s.change),
     };
-    bool room =
-        s.lives && s.slices && s.change && ad_places_init(&s.places, graph, err) == ADAPS_OK;
+    bool room = s.lives && s.slices && s.change &&
+                ad_program_aliases_init(&s.places, graph, err) == ADAPS_OK;
     for (int d = 0; room && d < schedule->ndevices; d++) {
         schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == source);
         memset(s.lives, 0, nvalues * sizeof *s.lives);
@@ -152,6 +152,6 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
     ad_free(s.lives);
     ad_free(s.slices);
     ad_free(s.change);
-    ad_places_fini(&s.places);
+    ad_program_aliases_fini(&s.places);
     return room ? ADAPS_OK : ad_error_memory(err, "memory of a schedule", events);
 }

@@ -6,8 +6,9 @@
  * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The
  * device whose next piece can start soonest takes it; of several that can start then, a boundary,
  * then the one for the first chunks, then that with the longest way to the end. But an addition to
- * what was just computed goes first: engines do the two at once (exec/residual.c). RECVs stand in
- * front of the first piece that reads the message, SENDs behind the last piece of what is sent.
+ * what was just computed goes first: engines do the two at once (exec/engine/residual.c). RECVs
+ * stand in front of the first piece that reads the message, SENDs behind the last piece of what is
+ * sent.
  *
  * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
  * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in

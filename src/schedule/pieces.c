@@ -211,7 +211,7 @@ static void find_steps(struct ad_lowering *l)
         const struct ad_transfer *m = &l->inputs->sends.list[t];
         const struct ad_link *link = &l->cluster->links[at(l, m->from, m->to)];
         struct ad_steps *steps = &o->input_steps[at(l, m->value, m->to)];
-        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) / (l->levels ? 4 : 1) /
+        seconds += (double)ad_region_bytes(l->graph, m->value, m->region) / (l->u8 ? 4 : 1) /
                    link->bandwidth;
         if (m->part + 1 < l->parts && steps->count < AD_MAX_PARTS - 1)
             steps->row[steps->count++] = m->region.h1;

@@ -358,8 +358,8 @@ static void time_messages(struct ad_lowering *l, struct ad_transfers *messages)
         m->copy_ns = ad_clocks_copy_ns(l->cluster, m->from, m->encoding, floats);
         m->decode_ns = ad_clocks_decode_ns(l->cluster, m->to, m->encoding, floats);
         m->wire_ns = ad_schedule_wire_ns(l->cluster, m->from, m->to, m->bytes);
-        m->sending_ns = ad_clocks_behind_ns(l->cluster, m->from, m->bytes);
-        m->receiving_ns = ad_clocks_behind_ns(l->cluster, m->to, m->bytes);
+        m->sending_ns = ad_clocks_overlapped_ns(l->cluster, m->from, m->bytes);
+        m->receiving_ns = ad_clocks_overlapped_ns(l->cluster, m->to, m->bytes);
     }
 }
 
@@ -472,7 +472,7 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
 static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
 {
     const uint64_t *key = f->readers;
-    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->levels != l->levels ||
+    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->u8 != l->u8 ||
         f->encodings != l->encodings)
         return false;
     for (int i = 0; i < l->graph->ninputs; i++) {
@@ -498,7 +498,7 @@ static struct ad_fed *recall_inputs(struct ad_lowering *l)
     f->valid = false;
     f->hub = l->hub;
     f->parts = l->parts;
-    f->levels = l->levels;
+    f->u8 = l->u8;
     f->encodings = l->encodings;
     uint64_t *key = f->readers;
     for (int i = 0; i < l->graph->ninputs; i++)

@@ -8,7 +8,7 @@
 
 #include "cost/cost.h"
 #include "fusion/region.h"
-#include "ir/levels.h"
+#include "ir/picture.h"
 
 #define AD_MAX_PARTS 4
 
@@ -29,8 +29,8 @@ enum ad_order {
  * the source device, network outputs are gathered there. hub: -1, or the device through which all
  * that other devices exchange goes (a star without direct links, as centralised methods have it).
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
- * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_LEVELS); only
- * where ad_levels_any(). encoding: [from * ndevices + to], how what is no picture travels
+ * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_U8); only
+ * where ad_picture_any(). encoding: [from * ndevices + to], how what is no picture travels
  * (AD_ENCODING_LZ4: what may have many zeros, the rest as float32). parts: what goes to a device of
  * an input goes in this many messages, rows from the top, the first of all devices before the
  * second of any, and tasks begin with those that are there (0, 1: in one; at most AD_MAX_PARTS; in
@@ -41,7 +41,7 @@ enum ad_order {
 struct ad_assignment {
     int nops, ndevices;
     int hub;
-    bool levels;
+    bool u8;
     int parts, chunks;
     enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;

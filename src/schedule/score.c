@@ -76,7 +76,7 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
 static XXH128_hash_t hash_of(const struct ad_assignment *a)
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
-    const int32_t head[] = {a->hub, a->levels, a->parts, a->chunks, (int32_t)a->order};
+    const int32_t head[] = {a->hub, a->u8, a->parts, a->chunks, (int32_t)a->order};
     size_t links = (size_t)a->ndevices * (size_t)a->ndevices;
     XXH64_hash_t seed =
         XXH3_64bits_withSeed(a->early, nops * sizeof *a->early, XXH3_64bits(head, sizeof head));

@@ -103,7 +103,7 @@ int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_en
     return ad_clocks_ns(ad_cost_encode_seconds(&cluster->devices[to], encoding, true, bytes));
 }
 
-int64_t ad_clocks_behind_ns(const struct ad_cluster *cluster, int device, int64_t bytes)
+int64_t ad_clocks_overlapped_ns(const struct ad_cluster *cluster, int device, int64_t bytes)
 {
     const struct ad_device *d = &cluster->devices[device];
     double rate = d->table.message_bw, seconds = d->table.message_s;
@@ -140,7 +140,8 @@ static void advance(struct machine *m, int device)
         if (beat->tag < 0) {
             if (m->arrival[-beat->tag] < 0)
                 return;
-            start = ad_clocks_plus(start, beat->behind_ns); /* it came while others were computed */
+            start =
+                ad_clocks_plus(start, beat->overlapped_ns); /* it came while others were computed */
             m->clock[device] = ad_clocks_plus(later(start, m->arrival[-beat->tag]), beat->ns);
             /* all of its work is for the result */
             int64_t rest = beats->work_ns - m->busy[device];
@@ -162,7 +163,7 @@ static void send(struct machine *m, int device)
                                               beat->peer, m->clock[device], beat->wire_ns);
     note_times(m, device, passage.start, passage.end);
     m->arrival[beat->tag] = ad_clocks_plus(passage.end, m->latency[pair]);
-    m->clock[device] = ad_clocks_plus(m->clock[device], beat->behind_ns);
+    m->clock[device] = ad_clocks_plus(m->clock[device], beat->overlapped_ns);
     m->at[device]++;
     advance(m, device);
     if (m->ready[beat->peer] < 0)
@@ -285,7 +286,7 @@ static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *g
         beat.ns = ad_clocks_plus(beat.ns, ad_clocks_task_ns(clocks, graph, cluster, device,
                                                             &p->tasks[step->first_task + t]));
     if (step->kind != AD_STEP_COMPUTE)
-        beat.behind_ns = ad_clocks_behind_ns(cluster, device, ad_step_bytes(graph, step));
+        beat.overlapped_ns = ad_clocks_overlapped_ns(cluster, device, ad_step_bytes(graph, step));
     int64_t floats =
         step->kind == AD_STEP_COMPUTE ? 0 : ad_region_bytes(graph, step->value, step->region);
     if (step->kind == AD_STEP_RECV) {

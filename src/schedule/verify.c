@@ -18,7 +18,7 @@ struct check {
     const struct ad_graph *graph;
     const struct ad_schedule *schedule;
     int source;
-    bool levels; /* messages may hold levels */
+    bool u8; /* messages may hold levels */
     size_t nmessages;
     struct message *messages;            /* by tag - 1 */
     bool *sent;                          /* by tag - 1: executed */
@@ -104,7 +104,7 @@ static enum adaps_status check_message(struct check *c, int device, int step)
         return refuse(c, device, step, "%s of %s is not a part of it that can be sent",
                       ad_region_format(s->region, whole, text, sizeof text), value->name);
     if ((unsigned)s->encoding >= AD_ENCODINGS ||
-        (s->encoding == AD_ENCODING_LEVELS && !(c->levels && ad_levels_fit(c->graph, s->value))))
+        (s->encoding == AD_ENCODING_U8 && !(c->u8 && ad_picture_fit(c->graph, s->value))))
         return refuse(c, device, step, "%s cannot travel in encoding %u", value->name,
                       (unsigned)s->encoding);
     if (s->tag < 1 || s->tag > c->nmessages)
@@ -295,7 +295,7 @@ enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
     struct check c = {.graph = graph,
                       .schedule = schedule,
                       .source = source,
-                      .levels = ad_levels_any(graph),
+                      .u8 = ad_picture_any(graph),
                       .err = err};
     enum adaps_status status = check_counts(&c);
     if (status != ADAPS_OK)

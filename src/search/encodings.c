@@ -77,7 +77,7 @@ static void find_links(struct encoder *e, const struct ad_schedule *schedule)
     for (int d = 0; d < n; d++)
         for (int i = 0; i < schedule->programs[d].nsteps; i++) {
             const struct ad_step *step = &schedule->programs[d].steps[i];
-            if (step->kind == AD_STEP_SEND && step->encoding != AD_ENCODING_LEVELS)
+            if (step->kind == AD_STEP_SEND && step->encoding != AD_ENCODING_U8)
                 e->links[d * n + step->peer].bytes +=
                     graph->values[step->value].box.n * ad_region_elements(step->region);
         }

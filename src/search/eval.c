@@ -24,12 +24,12 @@ static bool memory_matters(const struct ad_search_problem *p)
     return p->objective == AD_OBJECTIVE_MEMORY;
 }
 
-enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *terrain,
+enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *context,
                                struct adaps_error *err)
 {
-    const struct ad_search_problem *p = terrain->problem;
+    const struct ad_search_problem *p = context->problem;
     *out = (struct ad_eval){
-        .terrain = terrain,
+        .context = context,
         .weigh = memory_matters(p),
         .share = 1,
         .half_share = AD_SUBSET_SHARE,
@@ -66,10 +66,10 @@ void ad_eval_fini(struct ad_eval *eval)
     eval->exchange = NULL;
 }
 
-enum adaps_status ad_best_init(struct ad_best *out, const struct ad_terrain *terrain,
+enum adaps_status ad_best_init(struct ad_best *out, const struct ad_context *context,
                                struct adaps_error *err)
 {
-    const struct ad_search_problem *p = terrain->problem;
+    const struct ad_search_problem *p = context->problem;
     *out = (struct ad_best){.valid = false};
     return ad_layout_init(&out->layout, p->graph->nops, p->cluster->ndevices, err);
 }
@@ -134,8 +134,8 @@ static bool keep(struct ad_best *best, const struct ad_layout *layout, const str
 static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forecast,
                            const int64_t *memory, struct ad_score *score)
 {
-    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
-    enum ad_objective objective = eval->terrain->problem->objective;
+    const struct ad_cluster *cluster = eval->context->problem->cluster;
+    enum ad_objective objective = eval->context->problem->objective;
     int64_t largest = 0;
     *score = (struct ad_score){.makespan_ns = forecast->makespan_ns,
                                .bytes = forecast->bytes,
@@ -175,7 +175,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
 
 void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout)
 {
-    const struct ad_search_problem *p = eval->terrain->problem;
+    const struct ad_search_problem *p = eval->context->problem;
     ad_layout_regions_again(eval->memo, p->graph, p->cluster->source, layout, eval->exchange,
                             &eval->scratch);
 }
@@ -233,7 +233,7 @@ enum adaps_status ad_eval_score_assigned(struct ad_eval *eval, const struct ad_l
 static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strategy,
                                        const struct ad_schedule *schedule)
 {
-    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    const struct ad_cluster *cluster = eval->context->problem->cluster;
     char list[640] = "", need[32], has[32];
     size_t used = 0;
     for (int d = 0; d < cluster->ndevices && used < sizeof list; d++)
@@ -263,7 +263,7 @@ static enum adaps_status refuse_late(struct ad_eval *eval, const char *strategy,
 enum adaps_status ad_eval_finish_assignment(struct ad_eval *eval, const char *strategy,
                                             struct ad_search_result *result)
 {
-    const struct ad_search_problem *p = eval->terrain->problem;
+    const struct ad_search_problem *p = eval->context->problem;
     struct ad_score score;
     enum adaps_status status =
         ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
@@ -279,7 +279,7 @@ enum adaps_status ad_eval_finish_assignment(struct ad_eval *eval, const char *st
 enum adaps_status ad_eval_finish(struct ad_eval *eval, const struct ad_best *best,
                                  const char *strategy, struct ad_search_result *result)
 {
-    const struct ad_search_problem *p = eval->terrain->problem;
+    const struct ad_search_problem *p = eval->context->problem;
     enum adaps_status status =
         ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
     if (status != ADAPS_OK)
@@ -302,7 +302,7 @@ static void note_add(struct ad_search_result *result, const char *fmt, ...)
 
 void ad_eval_note_left_out(const struct ad_eval *eval, struct ad_search_result *result)
 {
-    const struct ad_cluster *cluster = eval->terrain->problem->cluster;
+    const struct ad_cluster *cluster = eval->context->problem->cluster;
     int64_t now = result->schedule.makespan_ns;
     int left = cluster->ndevices - __builtin_popcountll(forecast_of(&result->schedule).computing),
         said = 0;

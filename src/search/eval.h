@@ -17,10 +17,10 @@ struct ad_score {
 #define AD_GUESSES 4        /* an evaluation takes as long, and counts, as so many estimates */
 
 struct ad_best;
-struct ad_starts;
+struct ad_elite_pool;
 
 struct ad_eval {
-    const struct ad_terrain *terrain;
+    const struct ad_context *context;
     struct ad_assignment scratch;
     struct ad_scorer *scorer;
     struct ad_layout_memo *memo;
@@ -39,8 +39,8 @@ struct ad_eval {
         with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes; or -1 */
     int64_t least_memory; /* over all layouts seen: the largest need of a device, at its least */
     int64_t cap_ns;       /* 0 = none */
-    struct ad_best *best_shared; /* nullable: kept up to date with all that is tried */
-    struct ad_starts *starts;    /* nullable: templates are offered to it (search/starts.h) */
+    struct ad_best *best_shared;  /* nullable: kept up to date with all that is tried */
+    struct ad_elite_pool *starts; /* nullable: templates are offered to it (search/auto/elite.h) */
     struct adaps_error *err;
 };
 
@@ -52,10 +52,10 @@ struct ad_best {
     bool shared; /* takes only layouts in which two or more devices compute */
 };
 
-AD_MUST_CHECK enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_terrain *terrain,
+AD_MUST_CHECK enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *context,
                                              struct adaps_error *err);
 void ad_eval_fini(struct ad_eval *eval);
-AD_MUST_CHECK enum adaps_status ad_best_init(struct ad_best *out, const struct ad_terrain *terrain,
+AD_MUST_CHECK enum adaps_status ad_best_init(struct ad_best *out, const struct ad_context *context,
                                              struct adaps_error *err);
 void ad_best_fini(struct ad_best *best);
 void ad_best_copy(const struct ad_best *from, struct ad_best *to);

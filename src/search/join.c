@@ -14,7 +14,7 @@ static bool bands(const struct ad_op_layout *op)
 }
 
 /* The devices that have a band of no op, the fastest first; how many. */
-static int idle_devices(const struct ad_terrain *t, const struct ad_layout *layout, int *idle)
+static int idle_devices(const struct ad_context *t, const struct ad_layout *layout, int *idle)
 {
     int count = 0;
     for (int k = 0; k < layout->ndevices; k++) {
@@ -32,7 +32,7 @@ static int idle_devices(const struct ad_terrain *t, const struct ad_layout *layo
 }
 
 /* The same layout, but `count` devices join up to op `end`. */
-static void join(const struct ad_terrain *t, const struct ad_layout *from, const int *idle,
+static void join(const struct ad_context *t, const struct ad_layout *from, const int *idle,
                  int count, int end, double share, struct ad_layout *out)
 {
     ad_layout_copy(from, out);
@@ -74,13 +74,13 @@ static enum adaps_status try_joined(struct ad_eval *eval, const struct ad_layout
 static enum adaps_status try_ends(struct ad_eval *eval, const struct ad_best *from, const int *idle,
                                   int count, struct ad_layout *trial, struct ad_best *best)
 {
-    const struct ad_graph *graph = eval->terrain->problem->graph;
+    const struct ad_graph *graph = eval->context->problem->graph;
     enum adaps_status status = ADAPS_OK;
     for (int end = 1; end <= trial->nops; end++) {
         int32_t rows = graph->values[graph->ops[end - 1].output].box.h;
         bool changes = end == trial->nops || graph->values[graph->ops[end].output].box.h != rows;
         for (int s = 0; s < SHARES && changes && bands(&from->layout.ops[end - 1]); s++) {
-            join(eval->terrain, &from->layout, idle, count, end, shares[s], trial);
+            join(eval->context, &from->layout, idle, count, end, shares[s], trial);
             if ((status = try_joined(eval, trial, &from->score, best)) != ADAPS_OK)
                 return status;
         }
@@ -92,7 +92,7 @@ enum adaps_status ad_join_search(struct ad_eval *eval, const struct ad_best *fro
                                  struct ad_best *best)
 {
     struct ad_layout trial;
-    int idle[AD_MAX_DEVICES], count = idle_devices(eval->terrain, &from->layout, idle);
+    int idle[AD_MAX_DEVICES], count = idle_devices(eval->context, &from->layout, idle);
     if (count == 0)
         return ADAPS_OK;
     enum adaps_status status =

@@ -41,7 +41,7 @@ static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad
     return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
 }
 
-static void survey_ops(struct ad_terrain *t)
+static void survey_ops(struct ad_context *t)
 {
     const struct ad_search_problem *p = t->problem;
     const struct ad_graph *graph = p->graph;
@@ -73,7 +73,7 @@ static bool alike(const struct ad_graph *graph, const struct ad_op *a, const str
     return same;
 }
 
-static void survey_alike(struct ad_terrain *t)
+static void survey_alike(struct ad_context *t)
 {
     const struct ad_graph *graph = t->problem->graph;
     for (int i = 0; i < graph->nops; i++) {
@@ -84,7 +84,7 @@ static void survey_alike(struct ad_terrain *t)
     }
 }
 
-static void survey_devices(struct ad_terrain *t)
+static void survey_devices(struct ad_context *t)
 {
     const struct ad_cluster *cluster = t->problem->cluster;
     t->fastest = cluster->source;
@@ -105,21 +105,21 @@ static void survey_devices(struct ad_terrain *t)
         }
 }
 
-enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search_problem *problem,
+enum adaps_status ad_context_init(struct ad_context *out, const struct ad_search_problem *problem,
                                   struct adaps_error *err)
 {
     size_t n = (size_t)problem->graph->nops;
-    *out = (struct ad_terrain){.problem = problem};
+    *out = (struct ad_context){.problem = problem};
     out->can = ad_calloc(n, sizeof *out->can);
     out->dense = ad_calloc(n, sizeof *out->dense);
     out->cut = ad_calloc(n, sizeof *out->cut);
     out->segment = ad_calloc(n, sizeof *out->segment);
     out->alike = ad_calloc(n, sizeof *out->alike);
     if (!out->can || !out->dense || !out->cut || !out->segment || !out->alike) {
-        ad_terrain_fini(out);
+        ad_context_fini(out);
         return ad_error_memory(err, "search", n);
     }
-    out->levels = ad_search_levels(problem);
+    out->u8 = ad_search_u8(problem);
     out->encoding = ad_search_quickest(problem);
     survey_ops(out);
     survey_alike(out);
@@ -127,14 +127,14 @@ enum adaps_status ad_terrain_init(struct ad_terrain *out, const struct ad_search
     return ADAPS_OK;
 }
 
-void ad_terrain_fini(struct ad_terrain *terrain)
+void ad_context_fini(struct ad_context *context)
 {
-    ad_free(terrain->can);
-    ad_free(terrain->dense);
-    ad_free(terrain->cut);
-    ad_free(terrain->segment);
-    ad_free(terrain->alike);
-    *terrain = (struct ad_terrain){0};
+    ad_free(context->can);
+    ad_free(context->dense);
+    ad_free(context->cut);
+    ad_free(context->segment);
+    ad_free(context->alike);
+    *context = (struct ad_context){0};
 }
 
 enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
@@ -164,7 +164,7 @@ void ad_layout_fini(struct ad_layout *layout)
 void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to)
 {
     to->hub = from->hub;
-    to->levels = from->levels;
+    to->u8 = from->u8;
     to->order = from->order;
     to->parts = from->parts;
     to->chunks = from->chunks;
@@ -192,10 +192,10 @@ void ad_cuts_proportional(const double *weight, int ndevices, int *cuts)
     cuts[ndevices] = AD_CUT_UNITS;
 }
 
-void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight)
+void ad_context_weights(const struct ad_context *context, const bool *use, double *weight)
 {
-    for (int d = 0; d < terrain->problem->cluster->ndevices; d++)
-        weight[d] = use[d] ? terrain->speed[d] : 0;
+    for (int d = 0; d < context->problem->cluster->ndevices; d++)
+        weight[d] = use[d] ? context->speed[d] : 0;
 }
 
 int32_t ad_cut_row(int cut, int32_t size)
@@ -208,11 +208,11 @@ int ad_row_cut(int32_t row, int32_t size)
     return (int)(((int64_t)row * AD_CUT_UNITS + size / 2) / size);
 }
 
-enum ad_dim ad_terrain_bands(const struct ad_terrain *terrain, int op)
+enum ad_dim ad_context_bands(const struct ad_context *context, int op)
 {
-    if (terrain->can[op][AD_DIM_H])
+    if (context->can[op][AD_DIM_H])
         return AD_DIM_H;
-    return terrain->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
+    return context->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
 }
 
 /* The tile of device d of a grid. */
@@ -404,7 +404,7 @@ void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph 
                              struct ad_assignment *out)
 {
     out->hub = layout->hub;
-    out->levels = layout->levels;
+    out->u8 = layout->u8;
     out->order = layout->order;
     out->parts = layout->parts;
     out->chunks = layout->chunks;
@@ -438,16 +438,16 @@ static double log10_cuts(int64_t size, int cuts)
     return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(10);
 }
 
-double ad_layout_space(const struct ad_terrain *terrain)
+double ad_layout_space(const struct ad_context *context)
 {
-    const struct ad_graph *graph = terrain->problem->graph;
-    int n = terrain->problem->cluster->ndevices;
+    const struct ad_graph *graph = context->problem->graph;
+    int n = context->problem->cluster->ndevices;
     double total = 0;
     for (int i = 0; i < graph->nops; i++) {
         const struct ad_value *value = &graph->values[graph->ops[i].output];
-        double ways = log10(n + terrain->can[i][AD_DIM_EACH]); /* log10(10^a + 10^b) as it grows */
+        double ways = log10(n + context->can[i][AD_DIM_EACH]); /* log10(10^a + 10^b) as it grows */
         for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C; dim++)
-            if (terrain->can[i][dim]) {
+            if (context->can[i][dim]) {
                 double more = log10_cuts(ad_dim_extent(value, dim), n - 1) + log10(2);
                 double large = fmax(ways, more), small = fmin(ways, more);
                 ways = large + log10(1 + pow(10, small - large));

@@ -27,7 +27,7 @@ struct ad_op_layout {
 struct ad_layout {
     int nops, ndevices;
     int hub;                   /* as in struct ad_assignment */
-    bool levels;               /* likewise */
+    bool u8;                   /* likewise */
     int parts, chunks;         /* likewise */
     enum ad_order order;       /* likewise */
     enum ad_encoding encoding; /* of all links */
@@ -36,7 +36,7 @@ struct ad_layout {
 };
 
 /* What does not change during a search. */
-struct ad_terrain {
+struct ad_context {
     const struct ad_search_problem *problem;
     bool (*can)[AD_DIMS]; /* by op: may be split along that dimension (and --dims allows it) */
     bool *dense;          /* by op: one-pixel map or feature vector that may be split along c */
@@ -44,17 +44,17 @@ struct ad_terrain {
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;
     int *alike;                   /* by op: the first op of its kind, shapes and number of inputs */
-    bool levels;                  /* inputs may travel as bytes */
+    bool u8;                      /* inputs may travel as bytes */
     enum ad_encoding encoding;    /* ad_search_quickest() */
     double speed[AD_MAX_DEVICES]; /* MAC/s of convolutions */
     int order[AD_MAX_DEVICES];    /* the source, then the others by falling speed */
     int fastest;                  /* ties: the source, then the lower index */
 };
 
-AD_MUST_CHECK enum adaps_status ad_terrain_init(struct ad_terrain *out,
+AD_MUST_CHECK enum adaps_status ad_context_init(struct ad_context *out,
                                                 const struct ad_search_problem *problem,
                                                 struct adaps_error *err);
-void ad_terrain_fini(struct ad_terrain *terrain);
+void ad_context_fini(struct ad_context *context);
 
 /* Everything whole on device 0, no hub. */
 AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, int ndevices,
@@ -84,13 +84,13 @@ int32_t ad_cut_row(int cut, int32_t size);
 int ad_row_cut(int32_t row, int32_t size);
 
 /* The dimension in which a method that knows bands only splits the op: h, else w, else whole. */
-enum ad_dim ad_terrain_bands(const struct ad_terrain *terrain, int op);
+enum ad_dim ad_context_bands(const struct ad_context *context, int op);
 
 /* Cuts in proportion to weight[0 .. ndevices); all weights 0: everything to device 0. */
 void ad_cuts_proportional(const double *weight, int ndevices, int *cuts);
 
 /* Speeds of the devices with use[d], 0 for the others. */
-void ad_terrain_weights(const struct ad_terrain *terrain, const bool *use, double *weight);
+void ad_context_weights(const struct ad_context *context, const bool *use, double *weight);
 
 /* The regions of a layout. Split ops whose output a whole op, one of AD_DIM_C or AD_DIM_EACH, or
  * the network's output (at the source) reads are taken as pinned. exchange: scratch, nops entries.
@@ -113,6 +113,6 @@ void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph 
 
 /* log10 of how many layouts there are: per op either one of the devices, or a dimension, cuts at
  * whole rows (columns, channels) and a pin. */
-double ad_layout_space(const struct ad_terrain *terrain);
+double ad_layout_space(const struct ad_context *context);
 
 #endif

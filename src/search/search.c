@@ -1,9 +1,9 @@
 /* The table of strategies, and what all of them share around their search functions. */
 #include "search/strategies.h"
 #include "base/clock.h"
-#include "search/adaps.h"
+#include "search/paper/adaps.h"
 #include "base/units.h"
-#include "search/bound.h"
+#include "search/bound/bound.h"
 #include "search/encodings.h"
 
 #include <stdio.h>
@@ -29,18 +29,18 @@ static enum adaps_status drive(const struct ad_search_problem *problem, const ch
                                ad_search_fn *search, struct ad_search_result *result,
                                struct adaps_error *err)
 {
-    struct ad_terrain terrain;
+    struct ad_context context;
     struct ad_eval eval;
     struct ad_best best;
-    enum adaps_status status = ad_terrain_init(&terrain, problem, err);
+    enum adaps_status status = ad_context_init(&context, problem, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_eval_init(&eval, &terrain, err);
+    status = ad_eval_init(&eval, &context, err);
     if (status != ADAPS_OK) {
-        ad_terrain_fini(&terrain);
+        ad_context_fini(&context);
         return status;
     }
-    status = ad_best_init(&best, &terrain, err);
+    status = ad_best_init(&best, &context, err);
     if (status == ADAPS_OK)
         status = search(&eval, &best);
     if (status == ADAPS_OK)
@@ -52,7 +52,7 @@ static enum adaps_status drive(const struct ad_search_problem *problem, const ch
     }
     ad_best_fini(&best);
     ad_eval_fini(&eval);
-    ad_terrain_fini(&terrain);
+    ad_context_fini(&context);
     return status;
 }
 
@@ -82,9 +82,9 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
     if (status != ADAPS_OK || problem->objective != AD_OBJECTIVE_LATENCY)
         return status;
     status = ad_adaps_run(problem, &paper, &other);
-    if (status == ADAPS_OK && (result->levels || problem->encodings)) {
+    if (status == ADAPS_OK && (result->u8 || problem->encodings)) {
         ad_schedule_fini(&paper.schedule);
-        paper.assignment.levels = result->levels;
+        paper.assignment.u8 = result->u8;
         ad_assignment_encode(&paper.assignment, ad_search_quickest(problem));
         status = ad_schedule_build(problem->graph, problem->cluster, &paper.assignment,
                                    &paper.schedule, &other);
@@ -92,7 +92,7 @@ static enum adaps_status run_auto(const struct ad_search_problem *problem,
     result->visited += paper.visited;
     if (status == ADAPS_OK && paper.schedule.makespan_ns < result->schedule.makespan_ns) {
         paper.visited = result->visited;
-        paper.levels = result->levels;
+        paper.u8 = result->u8;
         paper.space_log10 = fmax(paper.space_log10, result->space_log10);
         ad_search_result_fini(result);
         *result = paper;
@@ -193,7 +193,7 @@ static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
                                        const struct ad_search_problem *problem, unsigned encodings,
                                        struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_search_result again = {.bound = NAN, .gap = NAN, .levels = result->levels};
+    struct ad_search_result again = {.bound = NAN, .gap = NAN, .u8 = result->u8};
     enum adaps_status status = lay_out(strategy, problem, encodings, &again, err);
     int64_t visited = result->visited + again.visited;
     if (status == ADAPS_OK && again.schedule.makespan_ns < result->schedule.makespan_ns) {
@@ -235,7 +235,7 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     int ntrials = list_trials(strategy, problem, trials);
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
-    result->levels = ad_search_levels(problem);
+    result->u8 = ad_search_u8(problem);
     int64_t start = ad_clock_ns();
     if (problem->time_limit_ns > ntrials)
         capped.time_limit_ns /= ntrials;

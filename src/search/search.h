@@ -16,9 +16,9 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
-    bool input_f32; /* inputs that may be pictures travel as float32, not as bytes */
+    bool input_f32;     /* inputs that may be pictures travel as float32, not as bytes */
     unsigned encodings; /* AD_ENCODING_BIT()s: what is no picture may travel so, too */
-    bool late;     /* nothing goes ahead: the layout that is found, in the graph's order */
+    bool late;          /* nothing goes ahead: the layout that is found, in the graph's order */
     enum ad_objective objective;
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, but under the objective
                                traffic the best single device's latency, if one has the memory */
@@ -34,9 +34,9 @@ struct ad_search_problem {
 };
 
 /* Whether inputs may travel as bytes. */
-static inline bool ad_search_levels(const struct ad_search_problem *problem)
+static inline bool ad_search_u8(const struct ad_search_problem *problem)
 {
-    return !problem->input_f32 && ad_levels_any(problem->graph);
+    return !problem->input_f32 && ad_picture_any(problem->graph);
 }
 
 /* The allowed encoding with the fewest bytes. */
@@ -54,8 +54,8 @@ struct ad_search_result {
     int64_t visited;    /* candidate assignments evaluated */
     double space_log10; /* log10 of the size of the space the strategy chooses from */
     double seconds;     /* spent */
-    bool levels;        /* pictures may travel as bytes: one device alone is to be timed so, too */
-    int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound.h) */
+    bool u8;            /* pictures may travel as bytes: one device alone is to be timed so, too */
+    int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound/bound.h) */
     double bound, gap; /* of strategy adaps: a lower bound of the paper's score (eq 11, ns) within
                           the window, and (score - bound) / score; NAN for others */
     char note[256];    /* why: devices left out and what they would have cost */

@@ -7,7 +7,7 @@ struct subset {
     struct ad_cluster cluster;
 };
 
-static enum adaps_status choose(const struct ad_terrain *t, int n, struct subset *out,
+static enum adaps_status choose(const struct ad_context *t, int n, struct subset *out,
                                 struct adaps_error *err)
 {
     const struct ad_cluster *all = t->problem->cluster;
@@ -52,24 +52,24 @@ static void widen(const struct subset *s, const struct ad_layout *from, struct a
 static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
                                      const struct subset *s, struct ad_layout *layout, bool *found)
 {
-    struct ad_search_problem problem = *eval->terrain->problem;
-    struct ad_terrain terrain;
+    struct ad_search_problem problem = *eval->context->problem;
+    struct ad_context context;
     struct ad_eval half;
     struct ad_best best;
     problem.cluster = &s->cluster;
-    enum adaps_status status = ad_terrain_init(&terrain, &problem, eval->err);
+    enum adaps_status status = ad_context_init(&context, &problem, eval->err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_eval_init(&half, &terrain, eval->err);
+    status = ad_eval_init(&half, &context, eval->err);
     if (status != ADAPS_OK) {
-        ad_terrain_fini(&terrain);
+        ad_context_fini(&context);
         return status;
     }
     half.cap_ns = eval->cap_ns;
     half.share = eval->share * AD_SUBSET_SHARE;
     half.part = true;
     half.rival_ns = eval->start_ns;
-    status = ad_best_init(&best, &terrain, eval->err);
+    status = ad_best_init(&best, &context, eval->err);
     if (status == ADAPS_OK)
         status = search(&half, &best);
     *found = status == ADAPS_OK && best.valid;
@@ -80,13 +80,13 @@ static enum adaps_status search_half(struct ad_eval *eval, ad_search_fn *search,
     eval->guessed += half.guessed;
     ad_best_fini(&best);
     ad_eval_fini(&half);
-    ad_terrain_fini(&terrain);
+    ad_context_fini(&context);
     return status;
 }
 
 enum adaps_status ad_subset_search(struct ad_eval *eval, ad_search_fn *search, struct ad_best *best)
 {
-    const struct ad_terrain *t = eval->terrain;
+    const struct ad_context *t = eval->context;
     struct subset subset = {.n = 0};
     struct ad_layout layout;
     int all = t->problem->cluster->ndevices, half = ad_subset_devices(all);

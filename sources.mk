@@ -1,0 +1,147 @@
+# The sources of the library and of the command, a list per folder, in the order of the house.
+
+base_sources = \
+	src/base/clock.h src/base/digest.c src/base/digest.h src/base/error.c src/base/error.h \
+	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
+	src/base/mem.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
+	src/base/protobuf.h src/base/rng.h src/base/signals.c src/base/signals.h src/base/stats.c \
+	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h
+
+onnx_sources = \
+	src/onnx/attr.c src/onnx/external.c src/onnx/external.h src/onnx/file.c src/onnx/file.h \
+	src/onnx/model.c src/onnx/model.h src/onnx/skeleton.c src/onnx/skeleton.h src/onnx/tensor.c \
+	src/onnx/unpack.c
+
+ir_sources = \
+	src/ir/aliasing.c src/ir/aliasing.h src/ir/graph.c src/ir/graph.h src/ir/picture.c \
+	src/ir/picture.h src/ir/verify.c src/ir/weight.c src/ir/weight.h
+
+import_sources = \
+	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
+	src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
+	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
+	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_pieces.c \
+	src/import/lower_weights.c src/import/names.c src/import/pool.c src/import/reduce.c \
+	src/import/resample.c src/import/shape.c src/import/simplify.c src/import/value.c \
+	src/import/window.c src/import/window.h
+
+blocks_sources = \
+	src/blocks/blocks.c src/blocks/blocks.h
+
+cost_sources = \
+	src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
+	src/cost/cluster_file.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
+	src/cost/encoding.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
+	src/cost/shapes.c
+
+fusion_sources = \
+	src/fusion/depth_to_space.c src/fusion/fused.c src/fusion/fused.h src/fusion/need.c \
+	src/fusion/region.c src/fusion/region.h src/fusion/resample.c src/fusion/resample.h \
+	src/fusion/rules.h src/fusion/set.c src/fusion/space_to_depth.c src/fusion/tile.c
+
+schedule_sources = \
+	src/schedule/aliasing.c src/schedule/aliasing.h src/schedule/chunks.c src/schedule/clocks.h \
+	src/schedule/estimate.c src/schedule/internal.h src/schedule/links.c src/schedule/lower.c \
+	src/schedule/lowering.h src/schedule/memory.c src/schedule/order.c src/schedule/pieces.c \
+	src/schedule/pieces.h src/schedule/route.c src/schedule/schedule.h src/schedule/score.c \
+	src/schedule/simulate.c src/schedule/verify.c
+
+search_sources = \
+	src/search/compare.c src/search/compare.h src/search/encodings.c src/search/encodings.h \
+	src/search/eval.c src/search/eval.h src/search/join.c src/search/join.h src/search/layout.c \
+	src/search/layout.h src/search/search.c src/search/search.h src/search/strategies.h \
+	src/search/subset.c src/search/subset.h
+
+search_paper_sources = \
+	src/search/paper/adaps.c src/search/paper/adaps.h src/search/paper/bound.c \
+	src/search/paper/levels.c src/search/paper/model.c src/search/paper/model.h \
+	src/search/paper/pairs.c src/search/paper/pairs.h src/search/paper/paper.c \
+	src/search/paper/paper.h src/search/paper/polish.c src/search/paper/tree.c
+
+search_published_sources = \
+	src/search/published/bbgrap.c src/search/published/coedge.c \
+	src/search/published/deepslicing.c src/search/published/deepthings.c \
+	src/search/published/edgeflow.c src/search/published/edgeflow.h \
+	src/search/published/edgeflow_lp.c src/search/published/modnn.c src/search/published/single.c
+
+search_auto_sources = \
+	src/search/auto/anneal.c src/search/auto/anneal.h src/search/auto/auto.c \
+	src/search/auto/critical_path.c src/search/auto/critical_path.h src/search/auto/elite.c \
+	src/search/auto/elite.h src/search/auto/moves.c src/search/auto/moves.h \
+	src/search/auto/patterns.c src/search/auto/patterns.h src/search/auto/templates.c
+
+search_exact_sources = \
+	src/search/exact/choices.c src/search/exact/exhaustive.c src/search/exact/exhaustive.h
+
+search_bound_sources = \
+	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/bound_links.c \
+	src/search/bound/bound_links.h
+
+plan_sources = \
+	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
+	src/plan/plan.h src/plan/slices.c src/plan/tasks.c src/plan/unpack.c src/plan/unpack.h \
+	src/plan/unpack_graph.c
+
+wire_sources = \
+	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/keys.c \
+	src/wire/keys.h src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
+	src/wire/zap.c src/wire/zap.h
+
+exec_kernels_sources = \
+	src/exec/kernels/conv.c src/exec/kernels/conv.h src/exec/kernels/conv_avx512.c \
+	src/exec/kernels/conv_fma3.c src/exec/kernels/conv_kernel.h src/exec/kernels/conv_tile.h \
+	src/exec/kernels/depthwise.c src/exec/kernels/depthwise.h src/exec/kernels/elementwise.c \
+	src/exec/kernels/encode.c src/exec/kernels/encode.h src/exec/kernels/functions.c \
+	src/exec/kernels/functions.h src/exec/kernels/half.c src/exec/kernels/half.h \
+	src/exec/kernels/instruction_set.h src/exec/kernels/kernels.c src/exec/kernels/kernels.h \
+	src/exec/kernels/l2.c src/exec/kernels/l2.h src/exec/kernels/packed.c \
+	src/exec/kernels/packed.h src/exec/kernels/picture.c src/exec/kernels/picture.h \
+	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \
+	src/exec/kernels/resample.h src/exec/kernels/span.c src/exec/kernels/span.h \
+	src/exec/kernels/vec.h src/exec/kernels/wide.c src/exec/kernels/wide.h \
+	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \
+	src/exec/kernels/xnn.c src/exec/kernels/xnn.h
+
+exec_engine_sources = \
+	src/exec/engine/buffers.c src/exec/engine/concat.c src/exec/engine/engine.c \
+	src/exec/engine/engine.h src/exec/engine/inprocess.c src/exec/engine/internal.h \
+	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/residual.c \
+	src/exec/engine/task.c src/exec/engine/task_conv.c src/exec/engine/task_xnn.c \
+	src/exec/engine/throttle.c src/exec/engine/throttle.h src/exec/engine/timestamps.c \
+	src/exec/engine/timestamps.h
+
+exec_agent_sources = \
+	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer_profile.c \
+	src/exec/agent/cache.c src/exec/agent/cache.h src/exec/agent/internal.h \
+	src/exec/agent/links.c src/exec/agent/links.h src/exec/agent/outgoing.c \
+	src/exec/agent/outgoing.h src/exec/agent/profile.c src/exec/agent/profile.h \
+	src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h src/exec/agent/session.c \
+	src/exec/agent/store.c src/exec/agent/worker.c src/exec/agent/worker.h
+
+control_sources = \
+	src/control/describe.c src/control/describe.h src/control/post_mortem.c src/control/probe.c \
+	src/control/probe.h src/control/probe_links.c src/control/push.c src/control/query.c \
+	src/control/remote.c src/control/remote.h src/control/run.c src/control/session.c \
+	src/control/session.h src/control/session_internal.h src/control/trace.c src/control/trace.h
+
+report_sources = \
+	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \
+	src/report/figures.h src/report/html.c src/report/inspect.c src/report/json.c \
+	src/report/json.h src/report/messages.c src/report/messages.h src/report/plan.c \
+	src/report/plan_json.c src/report/predict.c src/report/predict.h src/report/report.h \
+	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/svg.c \
+	src/report/text.c src/report/text.h src/report/trace.c
+
+io_sources = \
+	src/io/image.c src/io/image.h src/io/image_formats.c src/io/image_internal.h src/io/npy.c \
+	src/io/npy.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
+
+cli_sources = \
+	src/cli/agent.c src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
+	src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
+	src/cli/dim_option.c src/cli/dim_option.h src/cli/inspect.c src/cli/keygen.c src/cli/local.c \
+	src/cli/local_run.c src/cli/local_run.h src/cli/main.c src/cli/plan.c src/cli/plan_options.c \
+	src/cli/plan_options.h src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c \
+	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
+	src/cli/push.c src/cli/run.c src/cli/run_options.c src/cli/run_options.h src/cli/show.c \
+	src/cli/simulate.c src/cli/status.c src/cli/verify.c

@@ -1,0 +1,278 @@
+/* Links between agents, timed by messages that go there and back in sessions like any other. What a
+ * device waits for is told by the agents themselves, so the controller's own way to them, and
+ * copying what is sent, are no part of it:
+ *
+ *   wait(small there, small back) + sending it = 2 latencies
+ *   wait(large there, small back) = that + large / bandwidth there
+ *   wait(large there, large back) = that + large / bandwidth back + copying it there
+ *
+ * And what messages take of the processors while they travel, of two sizes, by what computing takes
+ * longer meanwhile: every device sends some messages then and receives as many, all at the same
+ * time. It computes in steps as short as those of plans: where a device is slowed down
+ * (exec/engine/throttle.h), messages meet it at rest most of the time. Devices that share a machine
+ * (bench/testbed) so have what the messages of the others take of theirs. */
+#include "base/clock.h"
+#include "base/stats.h"
+#include "control/probe.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SMALL_ROWS 1
+#define FIRST_ROWS 16  /* 16 KiB: to get an idea */
+#define MOST_ROWS 2048 /* 2 MiB */
+#define LEAST_ROWS 128 /* 128 KiB */
+#define MOST_RUNS 31
+#define MESSAGE_S 0.03 /* a large message should take so long */
+#define PING_S 0.004   /* and one to compute behind at most, */
+#define PING_ROWS 128  /* and no larger than messages of plans; there are */
+#define PINGS 12
+#define LEAST_WORK_S 0.0002 /* that takes at least so long, as between the messages of plans, */
+#define STEPS 4             /* in so many steps */
+#define MOST_WORK 1024      /* of so many tasks at most */
+#define BURST 3             /* messages that each sends at a time */
+#define FEW_EXCHANGES 4     /* to see how long one takes */
+#define TURNS 7             /* computing with messages and without, at most */
+#define TURN_S 0.3          /* one of both takes so long at least */
+
+struct links {
+    const struct ad_device *a, *b;
+    const struct ad_session_options *options;
+    struct ad_link guess;
+};
+
+/* Seconds of one ping, on each device: waiting, copying and handing over, computing. */
+enum { WAIT, SEND, WORK, QUANTITIES };
+
+static enum adaps_status run_once(struct ad_session *session, const struct adaps_plan *plan,
+                                  int pings, double *out, struct adaps_error *err)
+{
+    struct ad_device_stats devices[AD_MAX_DEVICES];
+    struct ad_run_stats stats = {.devices = devices};
+    struct ad_tensor input, output;
+    const struct ad_value *value = &plan->graph->values[plan->graph->inputs[0]];
+    enum adaps_status status = ad_tensor_init(&input, value->rank, value->dims, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_session_run(session, &input, &output, &stats, err);
+    ad_tensor_fini(&input);
+    if (status != ADAPS_OK)
+        return status;
+    ad_tensor_fini(&output);
+    double n = (double)pings * 1e9;
+    for (int d = 0; d < plan->cluster.ndevices; d++, out += QUANTITIES) {
+        const struct ad_device_stats *s = &devices[d];
+        out[WAIT] = (double)s->wait_ns / n;
+        out[SEND] = (double)(s->total_ns - s->wait_ns - s->compute_ns) / n;
+        out[WORK] = (double)s->compute_ns / n;
+    }
+    return ADAPS_OK;
+}
+
+/* Runs a plan of so many pings again and again. out: [device * QUANTITIES + quantity], the medians.
+ */
+static enum adaps_status time_plan(struct adaps_plan *plan,
+                                   const struct ad_session_options *options, int pings,
+                                   double budget_s, double *out, struct adaps_error *err)
+{
+    size_t n = 0, size = (size_t)plan->cluster.ndevices * QUANTITIES;
+    struct ad_push_report reports[AD_MAX_DEVICES];
+    struct ad_session *session = NULL;
+    double column[MOST_RUNS], *runs = ad_calloc(MOST_RUNS * size, sizeof *runs);
+    if (!runs)
+        return ad_error_memory(err, "pings", MOST_RUNS * size * sizeof *runs);
+    enum adaps_status status = ad_push(plan, options, NULL, reports, err);
+    if (status == ADAPS_OK)
+        status = ad_session_open(plan, options, &session, err);
+    if (status == ADAPS_OK)
+        status = run_once(session, plan, pings, runs, err); /* to warm up */
+    int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
+    while (status == ADAPS_OK && n < MOST_RUNS && (n < 2 || ad_clock_ns() < until)) {
+        status = run_once(session, plan, pings, runs + n * size, err);
+        n += status == ADAPS_OK;
+    }
+    for (size_t q = 0; q < size && status == ADAPS_OK; q++) {
+        for (size_t i = 0; i < n; i++)
+            column[i] = runs[i * size + q];
+        ad_stats_sort(column, n);
+        out[q] = column[n / 2];
+    }
+    ad_session_close(session);
+    ad_free(runs);
+    return status;
+}
+
+/* Between a, then b. */
+static enum adaps_status time_pings(const struct links *l, const struct ad_round_trips *ping,
+                                    double budget_s, double out[2][QUANTITIES],
+                                    struct adaps_error *err)
+{
+    struct adaps_plan *plan;
+    enum adaps_status status = ad_plan_of_round_trips(l->a, l->b, &l->guess, ping, &plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = time_plan(plan, l->options, ping->count, budget_s, out[0], err);
+    adaps_plan_free(plan);
+    return status;
+}
+
+/* Rows of a message that takes about MESSAGE_S, from what 16 KiB took. */
+static int32_t large_rows(double extra_s)
+{
+    double rows = FIRST_ROWS * MESSAGE_S / fmax(extra_s, 1e-9);
+    return (int32_t)fmax(LEAST_ROWS, fmin(rows, MOST_ROWS));
+}
+
+enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_device *b,
+                                 const struct ad_session_options *options, double budget_s,
+                                 struct ad_link_times *out, struct adaps_error *err)
+{
+    /* Slow links have much patience (control/session.c) until it is known better. */
+    struct links l = {a, b, options, {.bandwidth = 1e5, .latency = 1e-3}};
+    double small[2][QUANTITIES], first[2][QUANTITIES], there[2][QUANTITIES], both[2][QUANTITIES];
+    struct ad_round_trips ping = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
+    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.15, small, err);
+    ping.count = 8;
+    ping.rows_there = FIRST_ROWS;
+    if (status == ADAPS_OK)
+        status = time_pings(&l, &ping, budget_s * 0.1, first, err);
+    if (status != ADAPS_OK)
+        return status;
+    double extra = first[0][WAIT] - small[0][WAIT];
+    int32_t rows = large_rows(extra);
+    l.guess.bandwidth =
+        fmax(FIRST_ROWS * (double)AD_LINK_PROBE_ROW_BYTES / fmax(extra, 1e-6) / 4, 1e4);
+    ping.count = 4;
+    ping.rows_there = rows;
+    status = time_pings(&l, &ping, budget_s * 0.375, there, err);
+    ping.rows_back = rows;
+    if (status == ADAPS_OK)
+        status = time_pings(&l, &ping, budget_s * 0.375, both, err);
+    if (status != ADAPS_OK)
+        return status;
+    double more = (double)(rows - SMALL_ROWS) * AD_LINK_PROBE_ROW_BYTES;
+    double copy_b = fmax(both[1][SEND] - there[1][SEND], 0);
+    /* Differences of noisy times: no direction is taken to be ten times the other. */
+    double extra_there = fmax(there[0][WAIT] - small[0][WAIT], 1e-9);
+    double extra_back = fmax(both[0][WAIT] - there[0][WAIT] - copy_b, extra_there / 10);
+    double row_there = more / fmax(extra_there, extra_back / 10), row_back = more / extra_back;
+    /* A ping of one row takes a little of the bandwidths, too. What sending takes counts: where
+     * threads of communication and computing share a core, the message has left by the end of it.
+     */
+    double ping_s = small[0][WAIT] + fmax(small[0][SEND], 0);
+    double latency = (ping_s - AD_LINK_PROBE_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
+    out->there = (struct ad_link){row_there, fmax(latency, 1e-7)};
+    out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
+    out->copy[0] = more / fmax(there[0][SEND] - small[0][SEND], 1e-9);
+    out->copy[1] = more / fmax(copy_b, 1e-9);
+    return ADAPS_OK;
+}
+
+/* --- what messages take of processors --- */
+
+/* Exchanges that are timed, and what each came to: [device * QUANTITIES + quantity]. */
+struct exchanges {
+    const struct ad_cluster *cluster;
+    const struct ad_session_options *options;
+    double times[AD_MAX_DEVICES * QUANTITIES], busy[AD_MAX_DEVICES * QUANTITIES];
+    double slower[AD_MAX_DEVICES]; /* seconds of an exchange */
+    double send[AD_MAX_DEVICES];   /* handing a message over */
+};
+
+static enum adaps_status time_exchange(struct exchanges *x, const struct ad_exchange *exchange,
+                                       double budget_s, double *out, struct adaps_error *err)
+{
+    struct adaps_plan *plan;
+    enum adaps_status status = ad_plan_of_exchanges(x->cluster, exchange, &plan, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = time_plan(plan, x->options, exchange->count, budget_s, out, err);
+    adaps_plan_free(plan);
+    return status;
+}
+
+/* By how much exchanges slow down computing, without messages and with them by turns, as machines
+ * get quicker and slower by more than that: x->slower, medians. */
+static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exchange,
+                                    double budget_s, struct adaps_error *err)
+{
+    double slower[AD_MAX_DEVICES][TURNS];
+    int n = x->cluster->ndevices, turns = (int)fmin(fmax(budget_s / TURN_S, 1), TURNS), turn = 0;
+    double each_s = budget_s / (2 * turns);
+    int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
+    for (; turn < turns && (turn == 0 || ad_clock_ns() < until); turn++) {
+        exchange->meanwhile = false;
+        enum adaps_status status = time_exchange(x, exchange, each_s, x->times, err);
+        exchange->meanwhile = true;
+        if (status == ADAPS_OK)
+            status = time_exchange(x, exchange, each_s, x->busy, err);
+        if (status != ADAPS_OK)
+            return status;
+        for (int d = 0; d < n; d++)
+            slower[d][turn] = x->busy[d * QUANTITIES + WORK] - x->times[d * QUANTITIES + WORK];
+    }
+    for (int d = 0; d < n; d++) {
+        ad_stats_sort(slower[d], (size_t)turn);
+        x->slower[d] = fmax(slower[d][turn / 2], 0);
+    }
+    return ADAPS_OK;
+}
+
+/* By how much an exchange of so many rows slows down computing: x->slower; x->send. */
+static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double budget_s,
+                                     struct adaps_error *err)
+{
+    struct ad_exchange exchange = {
+        .count = FEW_EXCHANGES, .rows = rows, .burst = BURST, .steps = 1, .work = 16};
+    int n = x->cluster->ndevices;
+    double wait_s = INFINITY, task_s = INFINITY;
+    enum adaps_status status = time_exchange(x, &exchange, 0, x->times, err);
+    for (int d = 0; d < n && status == ADAPS_OK; d++) {
+        const double *t = &x->times[d * QUANTITIES];
+        wait_s = fmin(wait_s, t[WAIT] + t[SEND]); /* who is last waits for the messages alone */
+        task_s = fmin(task_s, t[WORK] / exchange.work);
+        x->send[d] = fmax(t[SEND], 0);
+    }
+    if (status != ADAPS_OK)
+        return status;
+    exchange.count = PINGS;
+    exchange.steps = STEPS;
+    exchange.work =
+        (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(STEPS * task_s, 1e-9), 1), MOST_WORK);
+    return time_turns(x, &exchange, budget_s, err);
+}
+
+/* Of the slowest link, seconds for a row. */
+static double row_seconds(const struct ad_cluster *cluster)
+{
+    double bandwidth = INFINITY;
+    int n = cluster->ndevices;
+    for (int i = 0; i < n * n; i++)
+        if (i / n != i % n)
+            bandwidth = fmin(bandwidth, cluster->links[i].bandwidth);
+    return AD_LINK_PROBE_ROW_BYTES / bandwidth;
+}
+
+enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
+                                    const struct ad_session_options *options, double budget_s,
+                                    struct ad_message_times *out, struct adaps_error *err)
+{
+    struct exchanges *x = ad_calloc(1, sizeof *x);
+    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_seconds(cluster), PING_ROWS));
+    double bytes = (double)(rows - SMALL_ROWS) * AD_LINK_PROBE_ROW_BYTES;
+    if (!x)
+        return ad_error_memory(err, "messages", sizeof *x);
+    x->cluster = cluster;
+    x->options = options;
+    enum adaps_status status = time_behind(x, SMALL_ROWS, budget_s * 0.4, err);
+    for (int d = 0; d < cluster->ndevices; d++) {
+        out[d].message_s = (x->slower[d] + x->send[d]) / (2 * BURST); /* half are received */
+        out[d].byte_s = x->slower[d];
+    }
+    if (status == ADAPS_OK)
+        status = time_behind(x, rows, budget_s * 0.6, err);
+    for (int d = 0; d < cluster->ndevices; d++)
+        out[d].byte_s = fmax(x->slower[d] - out[d].byte_s, 0) / (2 * BURST * bytes);
+    ad_free(x);
+    return status;
+}

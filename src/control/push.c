@@ -1,0 +1,233 @@
+/* Plans and weights to the agents: only what they lack, one agent after the other (agents that
+ * share a cache then get every blob once). */
+#include "base/clock.h"
+#include "ir/weight.h"
+#include "control/remote.h"
+#include "control/session.h"
+
+#include <string.h>
+
+/* Blobs travel in pieces, so that no side ever holds one in its queues; a few are under way. */
+#define PIECE_BYTES ((size_t)256 << 10)
+#define PIECES_UNDER_WAY 4
+
+struct push {
+    struct adaps_plan *plan;
+    const struct ad_session_options *options;
+    const struct ad_weight_loader *weights;
+    int64_t deadline_ns;
+    void *context;
+    struct ad_keys keys;
+    void *plan_bytes;
+    size_t plan_size;
+    struct ad_digest plan_digest;
+    uint64_t done, total; /* progress: bytes needed by all devices, already there or sent */
+};
+
+static void progress(struct push *push, uint64_t more)
+{
+    push->done += more;
+    if (push->options->progress)
+        push->options->progress(push->options->progress_self, "push", push->done, push->total);
+}
+
+static enum adaps_status get_weights(struct push *push, struct adaps_error *err)
+{
+    if (ad_weights_attached(push->plan->graph))
+        return ADAPS_OK;
+    if (!push->weights || !push->weights->attach)
+        return ad_error_set(err, ADAPS_EUSAGE, "agents lack weights, and the plan has none");
+    return push->weights->attach(push->weights->self, push->plan, err);
+}
+
+/* Asks which slices the agent lacks; *body is its MISSING, the caller's. */
+static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote,
+                                     const struct ad_slices *slices, int64_t deadline,
+                                     Adaps__Wire__Missing **out, struct adaps_error *err)
+{
+    Adaps__Wire__Have have = ADAPS__WIRE__HAVE__INIT;
+    size_t count = (size_t)slices->count;
+    ProtobufCMessage *body;
+    enum adaps_status status = ADAPS_OK;
+    have.digests = ad_calloc(count, sizeof *have.digests);
+    have.sizes = ad_calloc(count, sizeof *have.sizes);
+    if (!have.digests || !have.sizes) {
+        status = ad_error_memory(err, "list of blobs", count * sizeof *have.digests);
+        goto out;
+    }
+    have.n_digests = have.n_sizes = count;
+    for (size_t i = 0; i < count; i++) {
+        have.digests[i].data = slices->items[i].digest.bytes;
+        have.digests[i].len = AD_DIGEST_BYTES;
+        have.sizes[i] = ad_slice_bytes(push->plan, &slices->items[i]);
+    }
+    status = ad_remote_send(remote, AD_FRAME_HAVE, 0, &have.base, NULL, 0, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_await(remote, AD_FRAME_MISSING, deadline, AD_WAIT_PLAIN, err);
+    if (status != ADAPS_OK)
+        goto out;
+    status = ad_message_body(&remote->message, &adaps__wire__missing__descriptor, &body, err);
+    if (status != ADAPS_OK) {
+        ad_remote_blame(remote, err);
+        goto out;
+    }
+    *out = (Adaps__Wire__Missing *)body;
+    for (size_t i = 0; i < (*out)->n_indices; i++)
+        if ((*out)->indices[i] >= count) {
+            ad_error_set(err, ADAPS_EAGENT, "it lacks blob %u of %zu", (*out)->indices[i], count);
+            status = ad_remote_blame(remote, err);
+            ad_protobuf_free(body);
+            break;
+        }
+out:
+    ad_free(have.digests);
+    ad_free(have.sizes);
+    return status;
+}
+
+/* One blob in pieces. The deadline starts anew with every acknowledged piece. */
+static enum adaps_status send_pieces(struct push *push, struct ad_remote *remote,
+                                     const struct ad_slice *slice, struct ad_blob *data,
+                                     uint8_t *piece, struct adaps_error *err)
+{
+    size_t size = (size_t)ad_slice_bytes(push->plan, slice);
+    struct ad_digest digest = slice->digest;
+    Adaps__Wire__Blob blob = ADAPS__WIRE__BLOB__INIT;
+    blob.digest.data = digest.bytes;
+    blob.digest.len = sizeof digest.bytes;
+    blob.size = size;
+    size_t sent = 0, stored = 0;
+    while (stored < size) {
+        enum adaps_status status;
+        if (sent < size && sent - stored < PIECES_UNDER_WAY * PIECE_BYTES) {
+            size_t n = size - sent < PIECE_BYTES ? size - sent : PIECE_BYTES;
+            blob.offset = sent;
+            status = ad_blob_read(data, piece, n, err);
+            if (status == ADAPS_OK)
+                status = ad_remote_send(remote, AD_FRAME_BLOB, 0, &blob.base, piece, n, err);
+            sent += n;
+        } else {
+            status = ad_remote_await(remote, AD_FRAME_STORED, ad_clock_ns() + push->deadline_ns,
+                                     AD_WAIT_PLAIN, err);
+            size_t n = size - stored < PIECE_BYTES ? size - stored : PIECE_BYTES;
+            stored += n;
+            if (status == ADAPS_OK)
+                progress(push, n);
+        }
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status send_blob(struct push *push, struct ad_remote *remote,
+                                   const struct ad_slice *slice, struct adaps_error *err)
+{
+    struct ad_blob data;
+    uint8_t *piece = ad_realloc(NULL, PIECE_BYTES, 1);
+    if (!piece)
+        return ad_error_memory(err, "push", PIECE_BYTES);
+    enum adaps_status status = ad_blob_init(&data, push->plan, slice, err);
+    if (status == ADAPS_OK)
+        status = send_pieces(push, remote, slice, &data, piece, err);
+    ad_blob_fini(&data);
+    ad_free(piece);
+    return status;
+}
+
+static enum adaps_status send_plan(struct push *push, struct ad_remote *remote,
+                                   struct ad_push_report *report, struct adaps_error *err)
+{
+    Adaps__Wire__Plan body = ADAPS__WIRE__PLAN__INIT;
+    body.digest.data = push->plan_digest.bytes;
+    body.digest.len = AD_DIGEST_BYTES;
+    enum adaps_status status = ad_remote_send(remote, AD_FRAME_PLAN, 0, &body.base,
+                                              push->plan_bytes, push->plan_size, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_await(remote, AD_FRAME_PLANNED, ad_clock_ns() + push->deadline_ns,
+                                 AD_WAIT_PLAIN, err);
+    if (status == ADAPS_OK)
+        report->plan_bytes_sent = push->plan_size;
+    return status;
+}
+
+static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
+                                    const struct ad_slices *slices, struct ad_push_report *report,
+                                    struct adaps_error *err)
+{
+    Adaps__Wire__Missing *missing = NULL;
+    uint64_t lacking = 0;
+    for (int i = 0; i < slices->count; i++)
+        report->weight_bytes_needed += ad_slice_bytes(push->plan, &slices->items[i]);
+    report->blobs_needed = slices->count;
+    enum adaps_status status =
+        ask_missing(push, remote, slices, ad_clock_ns() + push->deadline_ns, &missing, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t i = 0; i < missing->n_indices; i++)
+        lacking += ad_slice_bytes(push->plan, &slices->items[missing->indices[i]]);
+    progress(push,
+             report->weight_bytes_needed > lacking ? report->weight_bytes_needed - lacking : 0);
+    if (missing->n_indices > 0)
+        status = get_weights(push, err);
+    for (size_t i = 0; i < missing->n_indices && status == ADAPS_OK; i++) {
+        const struct ad_slice *slice = &slices->items[missing->indices[i]];
+        status = send_blob(push, remote, slice, err);
+        if (status == ADAPS_OK) {
+            report->blobs_sent++;
+            report->weight_bytes_sent += ad_slice_bytes(push->plan, slice);
+        }
+    }
+    ad_protobuf_free(&missing->base);
+    return status;
+}
+
+static enum adaps_status push_device(struct push *push, int device, struct ad_push_report *report,
+                                     struct adaps_error *err)
+{
+    struct ad_remote remote;
+    Adaps__Wire__Welcome *welcome = NULL;
+    enum adaps_status status = ad_remote_init(
+        &remote, push->context, device, &push->plan->cluster.devices[device], &push->keys, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_hello(&remote, ad_clock_ns() + push->deadline_ns, &welcome, err);
+    if (status == ADAPS_OK)
+        status = send_blobs(push, &remote, &push->plan->slices[device], report, err);
+    if (status == ADAPS_OK)
+        status = send_plan(push, &remote, report, err);
+    if (welcome)
+        ad_protobuf_free(&welcome->base);
+    ad_remote_fini(&remote);
+    return status;
+}
+
+enum adaps_status ad_push(struct adaps_plan *plan, const struct ad_session_options *options,
+                          const struct ad_weight_loader *weights, struct ad_push_report *reports,
+                          struct adaps_error *err)
+{
+    struct push push = {.plan = plan,
+                        .options = options,
+                        .weights = weights,
+                        .deadline_ns = ad_deadline_ns(options->deadline_s)};
+    int ndevices = plan->cluster.ndevices;
+    memset(reports, 0, (size_t)ndevices * sizeof *reports);
+    enum adaps_status status = ad_keys_find(options->key_file, &push.keys, err);
+    if (status == ADAPS_OK)
+        status = ad_plan_pack(plan, &push.plan_bytes, &push.plan_size, err);
+    if (status != ADAPS_OK)
+        return status;
+    push.plan_digest = ad_digest_of(push.plan_bytes, push.plan_size);
+    push.context = zmq_ctx_new();
+    if (!push.context)
+        status = ad_error_memory(err, "ZeroMQ context", 0);
+    for (int d = 0; d < ndevices; d++)
+        for (int i = 0; i < plan->slices[d].count; i++)
+            push.total += ad_slice_bytes(plan, &plan->slices[d].items[i]);
+    for (int d = 0; d < ndevices && status == ADAPS_OK; d++)
+        if (plan->schedule.programs[d].nsteps > 0)
+            status = push_device(&push, d, &reports[d], err);
+    if (push.context)
+        zmq_ctx_term(push.context);
+    ad_free(push.plan_bytes);
+    return status;
+}

@@ -1,0 +1,91 @@
+/* What an agent says of itself. */
+#include "base/clock.h"
+#include "control/remote.h"
+#include "control/session.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* There and back for a small message on the connection that stands. */
+static enum adaps_status measure_rtt(struct ad_remote *remote, int64_t deadline, int64_t *rtt_ns,
+                                     struct adaps_error *err)
+{
+    int64_t asked = ad_clock_ns();
+    ad_remote_ping(remote, asked);
+    while (remote->ping_ns) {
+        ad_remotes_sleep(remote, 1, deadline);
+        enum adaps_status status = ad_remote_recv(remote, err);
+        if (status == ADAPS_EAGENT || status == ADAPS_EINTERNAL)
+            return ad_remote_blame(remote, err);
+        if (remote->ping_ns && (remote->lost || ad_clock_ns() >= deadline)) {
+            ad_error_set(err, ADAPS_EAGENT, "%s",
+                         remote->lost ? remote->cause : "no answer within the deadline");
+            return ad_remote_blame(remote, err);
+        }
+    }
+    *rtt_ns = ad_clock_ns() - asked;
+    return ADAPS_OK;
+}
+
+/* A stranger's words: they go into files and to terminals. */
+static void copy_text(char *to, size_t size, const char *from)
+{
+    snprintf(to, size, "%s", from);
+    for (; *to; to++)
+        if ((unsigned char)*to < ' ' || *to == 0x7f)
+            *to = '?';
+}
+
+void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out)
+{
+    copy_text(out->name, sizeof out->name, welcome->name);
+    copy_text(out->version, sizeof out->version, welcome->version);
+    copy_text(out->machine, sizeof out->machine, welcome->machine);
+    out->cores = welcome->cores;
+    out->threads = welcome->threads;
+    out->speed = welcome->speed;
+    out->load1 = welcome->load1;
+    copy_text(out->cpu, sizeof out->cpu, welcome->cpu);
+    out->frequency_hz = welcome->frequency_hz;
+    out->temperature_c = welcome->temperature_c;
+    out->memory_total = welcome->memory_total;
+    out->memory_available = welcome->memory_available;
+    out->cache_bytes = welcome->cache_bytes;
+    out->cached_blobs = (int)welcome->cached_blobs;
+    out->cached_plans = (int)welcome->cached_plans;
+    out->busy = welcome->busy;
+    out->inferences = welcome->inferences;
+    out->uptime_ns = welcome->uptime_ns;
+}
+
+enum adaps_status ad_agent_query(const struct ad_device *device,
+                                 const struct ad_session_options *options,
+                                 struct ad_agent_status *out, struct adaps_error *err)
+{
+    struct ad_keys keys;
+    struct ad_remote remote;
+    Adaps__Wire__Welcome *welcome = NULL;
+    int64_t deadline = ad_clock_ns() + ad_deadline_ns(options->deadline_s);
+    memset(out, 0, sizeof *out);
+    enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
+    if (status != ADAPS_OK)
+        return status;
+    void *context = zmq_ctx_new();
+    if (!context)
+        return ad_error_memory(err, "ZeroMQ context", 0);
+    status = ad_remote_init(&remote, context, 0, device, &keys, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_hello(&remote, deadline, &welcome, err);
+    if (status != ADAPS_OK)
+        goto out;
+    status = measure_rtt(&remote, deadline, &out->rtt_ns, err);
+    if (status != ADAPS_OK)
+        goto out;
+    ad_remote_status(welcome, out);
+out:
+    if (welcome)
+        ad_protobuf_free(&welcome->base);
+    ad_remote_fini(&remote);
+    zmq_ctx_term(context);
+    return status;
+}

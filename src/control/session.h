@@ -1,0 +1,104 @@
+/* The controller's side: pushing a plan to agents, running inferences on them, asking for their
+ * state. Every wait has a deadline; every failure names the agent, the step and the cause. */
+#ifndef AD_CONTROL_SESSION_H
+#define AD_CONTROL_SESSION_H
+
+#include "wire/frame.h"
+#include "control/trace.h"
+
+struct ad_session_options {
+    double deadline_s; /* for each inference, and for each answer outside of inferences; 0 = 30 */
+    const char *key_file; /* this side's CURVE key pair; NULL = the default place if it exists */
+    /* Called for coarse progress ("push", done, total bytes); may be NULL. */
+    void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);
+    void *progress_self;
+};
+
+/* What a push moved, per device. */
+struct ad_push_report {
+    uint64_t weight_bytes_needed; /* of the device's slices */
+    uint64_t weight_bytes_sent;   /* 0 on a second push of the same plan */
+    int blobs_needed, blobs_sent;
+    uint64_t plan_bytes_sent;
+};
+
+/* Sends every agent the plan and the slices it lacks. `reports` has plan->cluster.ndevices entries.
+ * Devices whose program is empty are not contacted. Weight data is asked for through `weights` only
+ * when something is missing (it reads the model file): NULL is allowed if the plan has its weights
+ * attached. ADAPS_EAGENT names the agent; ADAPS_EINPUT: the model file cannot be read. */
+struct ad_weight_loader {
+    enum adaps_status (*attach)(void *self, struct adaps_plan *plan, struct adaps_error *err);
+    void *self;
+};
+AD_MUST_CHECK enum adaps_status ad_push(struct adaps_plan *plan,
+                                        const struct ad_session_options *options,
+                                        const struct ad_weight_loader *weights,
+                                        struct ad_push_report *reports, struct adaps_error *err);
+
+struct ad_session;
+
+/* Connects to all agents that have a program, loads the plan there (it must have been pushed:
+ * ADAPS_EAGENT names the agent that lacks it otherwise), connects them with each other. */
+AD_MUST_CHECK enum adaps_status ad_session_open(const struct adaps_plan *plan,
+                                                const struct ad_session_options *options,
+                                                struct ad_session **out, struct adaps_error *err);
+
+/* Measured on one device in one inference. */
+struct ad_device_stats {
+    int64_t compute_ns;                 /* sum of COMPUTE steps */
+    int64_t wait_ns;                    /* sum of RECV steps */
+    int64_t total_ns;                   /* first step's start to last step's end */
+    uint64_t bytes_sent, messages_sent; /* payload to other agents */
+};
+
+struct ad_run_stats {
+    int64_t latency_ns;              /* at the source agent: input there -> result there */
+    int64_t wall_ns;                 /* at the controller: call to return */
+    struct ad_device_stats *devices; /* caller's array of ndevices, or NULL */
+    struct ad_trace
+        *trace; /* NULL, or initialised for the plan: the inference is traced. Takes a few
+                   round trips to each agent before and after it, outside of wall_ns */
+};
+
+/* One inference. inputs: graph->ninputs tensors in ONNX order (shapes are checked: ADAPS_EINPUT
+ * names the input, both shapes). outputs: graph->noutputs tensors, initialised here, the caller's
+ * to free. After an ADAPS_EAGENT failure the session can only be closed. */
+AD_MUST_CHECK enum adaps_status ad_session_run(struct ad_session *session,
+                                               const struct ad_tensor *inputs,
+                                               struct ad_tensor *outputs,
+                                               struct ad_run_stats *stats, struct adaps_error *err);
+
+/* The same in two parts, so that several inferences are in flight: agents that have done their part
+ * of one begin the next, and inputs travel meanwhile. Answers come in the order of the inputs. At
+ * most AD_FLIGHTS_MOST; inputs are copied. ADAPS_EUSAGE: too many, or none to finish. A failure is
+ * that of all in flight. stats->trace is not used; wall_ns counts from the beginning. */
+AD_MUST_CHECK enum adaps_status ad_session_begin(struct ad_session *session,
+                                                 const struct ad_tensor *inputs,
+                                                 struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_session_finish(struct ad_session *session,
+                                                  struct ad_tensor *outputs,
+                                                  struct ad_run_stats *stats,
+                                                  struct adaps_error *err);
+void ad_session_close(struct ad_session *session);
+
+/* An agent's own account of itself. */
+struct ad_agent_status {
+    char name[64], version[32], machine[64]; /* name the agent was given, "x86_64 Linux 6.1" */
+    int cores, threads;
+    double speed;         /* emulated, 1 = full */
+    double load1;         /* 1-minute load average */
+    char cpu[64];         /* "Cortex-A76", "" when unknown */
+    double frequency_hz;  /* NAN when the machine does not say */
+    double temperature_c; /* NAN when the machine does not say */
+    uint64_t memory_total, memory_available, cache_bytes;
+    int cached_blobs, cached_plans;
+    bool busy;                 /* a session is open */
+    uint64_t inferences;       /* since its start */
+    int64_t uptime_ns, rtt_ns; /* rtt of this question */
+};
+AD_MUST_CHECK enum adaps_status ad_agent_query(const struct ad_device *device,
+                                               const struct ad_session_options *options,
+                                               struct ad_agent_status *out,
+                                               struct adaps_error *err);
+
+#endif

@@ -1,0 +1,323 @@
+/* The agent's life: options, sockets, the loop of the control thread. */
+#include "exec/agent/agent.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "exec/agent/internal.h"
+#include "wire/endpoint.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#define CACHE_LIMIT ((uint64_t)8 << 30)
+#define FILES_WANTED 16384 /* a mapped weight slice keeps its file open */
+
+/* Signs of life asked of idle controllers; slack for inputs on slow links. */
+#define HEARTBEAT_MS 2000
+#define HEARTBEAT_TIMEOUT_MS 10000
+
+bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
+                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size)
+{
+    struct ad_frame frame = {.type = (uint16_t)type,
+                             .session = request->session,
+                             .inference = request->inference,
+                             .tag = request->tag};
+    return ad_message_send(agent->router, route, &frame, body, raw, raw_size, NULL) == ADAPS_OK;
+}
+
+bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
+                           const struct ad_frame *request, const struct adaps_error *err, int step)
+{
+    Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
+    error.status = err->status;
+    error.message = (char *)err->message;
+    error.step = step;
+    return ad_agent_answer(agent, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
+}
+
+/* --- the loop --- */
+
+static void take_events(struct ad_agent *agent)
+{
+    uint16_t event;
+    uint32_t value;
+    while (ad_monitor_next(agent->monitor, &event, &value))
+        if (event == ZMQ_EVENT_DISCONNECTED && agent->session.open && agent->session.fd >= 0 &&
+            value == (uint32_t)agent->session.fd)
+            ad_agent_end_session(agent, "its controller is gone");
+}
+
+static void take_message(struct ad_agent *agent, const struct ad_message *message)
+{
+    struct adaps_error err;
+    enum adaps_status status;
+    switch (message->frame.type) {
+    case AD_FRAME_OPEN:
+    case AD_FRAME_CONNECT:
+    case AD_FRAME_RUN:
+    case AD_FRAME_PROFILE:
+    case AD_FRAME_ABORT:
+    case AD_FRAME_CLOSE:
+    case AD_FRAME_PING:
+    case AD_FRAME_CLOCK:
+    case AD_FRAME_TRACE:
+        status = ad_agent_serve(agent, message, &err);
+        break;
+    default:
+        status = ad_agent_store(agent, message, &err);
+        break;
+    }
+    if (status != ADAPS_OK)
+        ad_agent_answer_error(agent, &message->route, &message->frame, &err, -1);
+}
+
+/* Handles what has come in, at most a few messages, so that the worker gets its turn. */
+static void take_messages(struct ad_agent *agent, struct ad_message *message)
+{
+    static const struct ad_frame nothing;
+    for (int i = 0; i < 16; i++) {
+        struct adaps_error err;
+        enum adaps_status status = ad_message_recv(agent->router, true, message, &err);
+        if (status == ADAPS_NO)
+            return;
+        /* The end of an earlier connection was reported before what a later one sent; taken after
+         * it, it would end the session of a new controller whose connection got the same
+         * descriptor. */
+        take_events(agent);
+        if (status == ADAPS_OK)
+            take_message(agent, message);
+        else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it */
+            ad_agent_answer_error(agent, &message->route, &nothing, &err, -1);
+    }
+}
+
+static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adaps_error *err)
+{
+    struct ad_message message;
+    enum adaps_status status = ADAPS_OK;
+    zmq_pollitem_t items[4] = {{.socket = agent->router, .events = ZMQ_POLLIN},
+                               {.socket = agent->monitor, .events = ZMQ_POLLIN},
+                               {.fd = agent->worker.done_fd, .events = ZMQ_POLLIN},
+                               {.fd = signal_fd, .events = ZMQ_POLLIN}};
+    ad_message_init(&message);
+    for (;;) {
+        int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
+        long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
+        if (zmq_poll(items, 4, timeout) < 0 && errno != EINTR) {
+            status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: poll: %s", zmq_strerror(errno));
+            break;
+        }
+        if (items[3].revents)
+            break;
+        if (items[0].revents)
+            take_messages(agent, &message);
+        if (items[1].revents)
+            take_events(agent);
+        if (items[2].revents)
+            ad_agent_worker_done(agent);
+    }
+    ad_message_fini(&message);
+    return status;
+}
+
+/* --- life --- */
+
+static enum adaps_status check_options(const struct ad_agent_options *options,
+                                       struct ad_endpoint *listen, struct adaps_error *err)
+{
+    enum adaps_status status = ad_endpoint_parse(options->listen, listen, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (!(options->speed > 0 && options->speed <= 1))
+        return ad_error_set(err, ADAPS_EUSAGE, "a speed of %g: it must be above 0, at most 1",
+                            options->speed);
+    if (options->threads < 0 || options->threads > 64)
+        return ad_error_set(err, ADAPS_EUSAGE, "%d threads: it must be 1 to 64", options->threads);
+    if (!options->key_file != !options->allow_file)
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "--key and --allow go together: this side's keys, and those of the "
+                            "controllers that may connect");
+    if (!options->key_file && !ad_endpoint_is_loopback(listen) && !options->insecure)
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "%s can be reached from other machines, and would let anybody in: give "
+                            "keys (adaps keygen; --key FILE --allow FILE), listen on 127.0.0.1, or "
+                            "say --insecure in a network of your own",
+                            options->listen);
+    return ADAPS_OK;
+}
+
+static enum adaps_status open_cache(struct ad_agent *agent, struct adaps_error *err)
+{
+    const struct ad_agent_options *options = agent->options;
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *dir;
+    if (options->cache_dir)
+        dir = ad_strdup(options->cache_dir);
+    else if (xdg && *xdg)
+        dir = ad_asprintf("%s/adaps", xdg);
+    else if (home && *home)
+        dir = ad_asprintf("%s/.cache/adaps", home);
+    else
+        return ad_error_set(err, ADAPS_EUSAGE, "no place for the cache: give --cache, or set HOME");
+    if (!dir)
+        return ad_error_memory(err, "cache", 64);
+    enum adaps_status status = ad_cache_init(
+        &agent->cache, dir, options->cache_limit ? options->cache_limit : CACHE_LIMIT, err);
+    ad_free(dir);
+    return status;
+}
+
+static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_endpoint *listen,
+                                      struct adaps_error *err)
+{
+    char text[AD_ENDPOINT_BYTES];
+    const struct ad_agent_options *options = agent->options;
+    enum adaps_status status = ADAPS_OK;
+    if (options->key_file) {
+        status = ad_keys_load(options->key_file, &agent->keys, err);
+        if (status == ADAPS_OK)
+            status = ad_allow_load(options->allow_file, &agent->allow, err);
+        if (status == ADAPS_OK)
+            status = ad_zap_start(agent->context, &agent->allow, &agent->zap, err);
+    }
+    if (status == ADAPS_OK)
+        status =
+            ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_MAX_BYTES, &agent->router, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_mandatory(agent->router, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_heartbeat(agent->router, HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_serve(agent->router, &agent->keys, AD_ZAP_CONTROL, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_monitor(agent->context, agent->router, &agent->monitor, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_bind(agent->router, ad_endpoint_format(listen->host, listen->port, text),
+                                agent->endpoint, err);
+    return status;
+}
+
+static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_endpoint *listen,
+                                      struct adaps_error *err)
+{
+    struct ad_worker *worker = &agent->worker;
+    worker->cache = &agent->cache;
+    worker->keys = &agent->keys;
+    worker->context = agent->context;
+    worker->speed = agent->options->speed;
+    worker->threads = agent->options->threads;
+    worker->priority = agent->priority;
+    if (worker->speed < 1) /* emulated, and perhaps on one core with others that are */
+        ad_priority_share(&worker->priority);
+    snprintf(worker->host, sizeof worker->host, "%s", listen->host);
+    enum adaps_status status = ad_worker_start(worker, err);
+    agent->working = status == ADAPS_OK;
+    return status;
+}
+
+static enum adaps_status say_ready(const struct ad_agent *agent, struct adaps_error *err)
+{
+    char line[310];
+    int n = snprintf(line, sizeof line, "%s\n", agent->endpoint);
+    fprintf(stderr, "%s: listening on %s\n", agent->name, agent->endpoint);
+    if (agent->options->ready_fd >= 0 && write(agent->options->ready_fd, line, (size_t)n) != n)
+        return ad_error_set(err, ADAPS_EAGENT, "cannot tell the address to --ready-fd %d: %s",
+                            agent->options->ready_fd, strerror(errno));
+    return ADAPS_OK;
+}
+
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES_WANTED)
+        return;
+    limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
+    setrlimit(RLIMIT_NOFILE, &limit); /* without it, very many weights fail by name */
+}
+
+static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
+                              int signal_fd, struct adaps_error *err)
+{
+    ad_priority_prompt(&agent->priority); /* ZeroMQ's threads, too */
+    agent->context = zmq_ctx_new();
+    if (!agent->context)
+        return ad_error_memory(err, "ZeroMQ context", 0);
+    enum adaps_status status = open_cache(agent, err);
+    if (status == ADAPS_OK)
+        status = open_sockets(agent, listen, err);
+    if (status == ADAPS_OK)
+        status = start_worker(agent, listen, err);
+    if (status == ADAPS_OK)
+        status = say_ready(agent, err);
+    if (status == ADAPS_OK)
+        status = loop(agent, signal_fd, err);
+    return status;
+}
+
+static void fini(struct ad_agent *agent)
+{
+    ad_agent_end_session(agent, "this agent ends");
+    if (agent->working)
+        ad_worker_stop(&agent->worker);
+    ad_agent_drop_profile(agent);
+    ad_agent_free_session(agent);
+    ad_socket_close_monitored(agent->router, agent->monitor, 100);
+    ad_zap_stop(agent->zap);
+    if (agent->context)
+        zmq_ctx_term(agent->context);
+    ad_priority_set(&agent->priority);
+    ad_cache_fini(&agent->cache);
+    ad_allow_fini(&agent->allow);
+    sodium_memzero(&agent->keys, sizeof agent->keys);
+}
+
+enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct adaps_error *err)
+{
+    struct ad_endpoint listen;
+    sigset_t ours, before;
+    enum adaps_status status = check_options(options, &listen, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (sodium_init() < 0)
+        return ad_error_set(err, ADAPS_EINTERNAL, "libsodium does not start");
+    struct ad_agent *agent = ad_calloc(1, sizeof *agent);
+    if (!agent)
+        return ad_error_memory(err, "agent", sizeof *agent);
+    agent->options = options;
+    agent->start_ns = ad_clock_ns();
+    if (options->name)
+        snprintf(agent->name, sizeof agent->name, "%s", options->name);
+    else if (gethostname(agent->name, sizeof agent->name - 1) != 0)
+        snprintf(agent->name, sizeof agent->name, "agent");
+    if (options->insecure && !options->key_file && !ad_endpoint_is_loopback(&listen))
+        fprintf(stderr, "%s: warning: no keys: whoever reaches %s may use this agent\n",
+                agent->name, options->listen);
+    raise_file_limit();
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGTERM);
+    sigaddset(&ours, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &ours, &before); /* in all threads: they come by the descriptor */
+    int signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (signal_fd < 0)
+        status = ad_error_set(err, ADAPS_EINTERNAL, "signalfd: %s", strerror(errno));
+    else
+        status = live(agent, &listen, signal_fd, err);
+    fini(agent);
+    if (signal_fd >= 0) {
+        struct signalfd_siginfo taken; /* done with: not to be delivered when unblocked */
+        while (read(signal_fd, &taken, sizeof taken) > 0)
+            continue;
+        close(signal_fd);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    ad_free(agent);
+    return status;
+}

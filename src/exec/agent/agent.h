@@ -1,0 +1,26 @@
+/* The daemon on a device: listens for controllers, keeps weights and plans in a cache on disk, runs
+ * its program of the loaded plan. */
+#ifndef AD_EXEC_AGENT_AGENT_H
+#define AD_EXEC_AGENT_AGENT_H
+
+#include "base/error.h"
+
+struct ad_agent_options {
+    const char *listen;     /* ZeroMQ endpoint; "tcp://127.0.0.1:0" or ":*" picks a port */
+    const char *name;       /* NULL = host name */
+    const char *cache_dir;  /* NULL = $XDG_CACHE_HOME/adaps or ~/.cache/adaps */
+    uint64_t cache_limit;   /* bytes on disk; 0 = 8 GiB; the oldest unused blobs go first */
+    double speed;           /* emulated fraction, (0, 1] */
+    int threads;            /* 0 = what the plan says */
+    const char *key_file;   /* CURVE key pair; required for anything but loopback */
+    const char *allow_file; /* public keys that may connect, one Z85 key a line; with key_file */
+    bool insecure;          /* no keys on other addresses than loopback, either (test beds) */
+    int ready_fd;           /* >= 0: the bound endpoint and a newline are written there once */
+};
+
+/* Runs until SIGTERM or SIGINT. ADAPS_EUSAGE: options (loopback rule); ADAPS_EAGENT: cannot listen.
+ */
+AD_MUST_CHECK enum adaps_status ad_agent_run(const struct ad_agent_options *options,
+                                             struct adaps_error *err);
+
+#endif

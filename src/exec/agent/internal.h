@@ -1,0 +1,90 @@
+/* The control thread of the agent: agent.c (life), agent_store.c (what needs no session),
+ * agent_session.c (sessions), agent_profile.c (timing operators). */
+#ifndef AD_EXEC_AGENT_INTERNAL_H
+#define AD_EXEC_AGENT_INTERNAL_H
+
+#include "exec/agent/agent.h"
+#include "exec/agent/worker.h"
+#include "wire/socket.h"
+#include "wire/wire.h"
+#include "wire/zap.h"
+
+/* A request that the worker has to answer. */
+struct ad_pending {
+    zmq_msg_t route;
+    struct ad_frame frame;
+    bool set;
+};
+
+/* An inference that waits for the worker. */
+struct ad_queued_run {
+    struct ad_pending to;
+    zmq_msg_t inputs;
+    uint32_t deadline_ms;
+    bool trace;
+};
+
+struct ad_agent_session {
+    bool open;
+    bool ending; /* nobody is served any more; waits for the worker */
+    bool ready;  /* connected to the peers */
+    bool traced; /* the latest inference is done and its times are there */
+    uint64_t id;
+    uint32_t inference;
+    int fd; /* of the controller's connection */
+    int64_t heard_ns;
+    struct ad_pending job, abort, close;
+    struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
+    int first, queued;
+};
+
+struct ad_agent {
+    const struct ad_agent_options *options;
+    char name[64];
+    char endpoint[300]; /* bound */
+    void *context, *router, *monitor;
+    struct ad_priority priority; /* of the thread that runs it, before */
+    struct ad_keys keys;
+    struct ad_allow allow;
+    struct ad_zap *zap;
+    struct ad_cache cache;
+    struct ad_worker worker;
+    bool working; /* the worker's thread runs */
+    struct ad_agent_session session;
+    int64_t start_ns;
+    uint64_t inferences;
+};
+
+/* Sends an answer to the request with that head. False: whoever asked is gone. */
+bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
+                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size);
+bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
+                           const struct ad_frame *request, const struct adaps_error *err, int step);
+
+/* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
+AD_MUST_CHECK enum adaps_status
+ad_agent_store(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
+
+/* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
+AD_MUST_CHECK enum adaps_status ad_agent_take_profile(const struct ad_message *message,
+                                                      struct ad_job *job, struct adaps_error *err);
+bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to);
+void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
+
+/* OPEN, CONNECT, RUN, TRACE, PROFILE, ABORT, CLOSE, PING, CLOCK; later answers come from
+ * ad_agent_worker_done(). */
+AD_MUST_CHECK enum adaps_status
+ad_agent_serve(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
+void ad_agent_worker_done(struct ad_agent *agent);
+
+/* Ends the session, because `why`, as soon as the worker lets go. */
+void ad_agent_end_session(struct ad_agent *agent, const char *why);
+
+/* Forgets the session. Requires an idle worker. */
+void ad_agent_free_session(struct ad_agent *agent);
+
+/* Ends the session when its controller is silent during an inference. Returns when to look again
+ * (CLOCK_MONOTONIC), or INT64_MAX. */
+int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now);
+
+#endif

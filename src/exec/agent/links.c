@@ -1,0 +1,430 @@
+#include "exec/agent/links.h"
+#include "base/clock.h"
+#include "wire/endpoint.h"
+#include "wire/socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <zmq.h>
+
+static enum adaps_status fail(const struct ad_data_link *link, struct adaps_error *err,
+                              const char *what)
+{
+    return ad_error_set(err, ADAPS_EAGENT, "'%s': %s", link->peer.name, what);
+}
+
+static const struct ad_peer *find_peer(const struct ad_peer *peers, int npeers, int device)
+{
+    for (int i = 0; i < npeers; i++)
+        if (peers[i].device == device)
+            return &peers[i];
+    return NULL;
+}
+
+#define CURVE_BYTES 256 /* more than what encryption adds to a part */
+
+/* The largest message part that a peer may send to this device, in bytes. */
+static size_t message_limit(const struct adaps_plan *plan, int device, int peer)
+{
+    const struct ad_program *program = &plan->schedule.programs[device];
+    int64_t largest = AD_FRAME_BYTES;
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind != AD_STEP_RECV || step->peer != peer)
+            continue;
+        int64_t bytes = ad_region_elements(step->region) * plan->graph->values[step->value].box.n *
+                        (int64_t)sizeof(float);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return (size_t)largest + CURVE_BYTES;
+}
+
+static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *link,
+                                   const char *host, const struct ad_keys *keys,
+                                   struct adaps_error *err)
+{
+    char any[AD_ENDPOINT_BYTES], text[AD_ENDPOINT_BYTES];
+    struct ad_endpoint bound;
+    if (keys->present && !ad_key_valid(link->peer.key))
+        return ad_error_set(err, ADAPS_EINPUT, "device '%s' has no key in the plan's devices file",
+                            link->peer.name);
+    enum adaps_status status = ad_socket_new(
+        links->context, ZMQ_PAIR, message_limit(links->plan, links->device, link->peer.device),
+        &link->socket, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_monitor(links->context, link->socket, &link->monitor, err);
+    size_t size = sizeof link->zmq_fd;
+    if (status == ADAPS_OK && zmq_getsockopt(link->socket, ZMQ_FD, &link->zmq_fd, &size) != 0)
+        status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: ZMQ_FD: %s", zmq_strerror(errno));
+    if (status != ADAPS_OK || !link->listens)
+        return status;
+    status = ad_socket_serve(link->socket, keys, link->peer.key, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_bind(link->socket, ad_endpoint_format(host, 0, any), text, err);
+    if (status == ADAPS_OK)
+        status = ad_endpoint_parse(text, &bound, err);
+    if (status == ADAPS_OK)
+        link->port = bound.port;
+    return status;
+}
+
+enum adaps_status ad_links_open(struct ad_links *links, const char *host,
+                                const struct ad_keys *keys, const struct ad_peer *peers, int npeers,
+                                struct adaps_error *err)
+{
+    const struct ad_program *program = &links->plan->schedule.programs[links->device];
+    bool needed[AD_MAX_DEVICES] = {false}, sent_to[AD_MAX_DEVICES] = {false};
+    links->count = links->nlanes = 0;
+    links->items = ad_calloc(AD_MAX_DEVICES, sizeof *links->items);
+    if (!links->items)
+        return ad_error_memory(err, "links", AD_MAX_DEVICES * sizeof *links->items);
+    for (int i = 0; i < program->nsteps; i++)
+        if (program->steps[i].kind != AD_STEP_COMPUTE) {
+            needed[program->steps[i].peer] = true;
+            sent_to[program->steps[i].peer] |= program->steps[i].kind == AD_STEP_SEND;
+        }
+    for (int d = 0; d < AD_MAX_DEVICES; d++) {
+        if (!needed[d])
+            continue;
+        const struct ad_peer *peer = find_peer(peers, npeers, d);
+        if (!peer)
+            return ad_error_set(err, ADAPS_EINPUT, "the session does not name device %d", d);
+        struct ad_data_link *link = &links->items[links->count++];
+        link->peer = *peer;
+        link->listens = links->device < d;
+        link->fd = -1;
+        link->lane = sent_to[d] ? links->nlanes++ : -1;
+        enum adaps_status status = open_link(links, link, host, keys, err);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+void ad_links_close(struct ad_links *links)
+{
+    ad_send_scheduler_free(links->scheduler);
+    links->scheduler = NULL;
+    for (int i = 0; i < links->count; i++)
+        ad_socket_close_monitored(links->items[i].socket, links->items[i].monitor, 0);
+    ad_free(links->items);
+    ad_timestamps_unref(links->timestamps);
+    links->items = NULL;
+    links->timestamps = NULL;
+    links->count = 0;
+}
+
+enum adaps_status ad_links_begin(struct ad_links *links, bool trace, struct adaps_error *err)
+{
+    int nsteps = links->plan->schedule.programs[links->device].nsteps;
+    links->bytes_sent = links->messages_sent = 0;
+    ad_timestamps_unref(links->timestamps);
+    links->timestamps = trace ? ad_timestamps_new(nsteps) : NULL;
+    if (trace && !links->timestamps)
+        return ad_error_memory(err, "trace", (size_t)nsteps * sizeof(int64_t));
+    return ADAPS_OK;
+}
+
+/* Whether the wait is over for another reason than a message. */
+static enum adaps_status check_wait(const struct ad_links *links, const struct ad_data_link *link,
+                                    struct adaps_error *err)
+{
+    if (*links->cancel)
+        return ad_error_set(err, ADAPS_EAGENT, "aborted");
+    if (link->lost)
+        return fail(link, err, "the connection to it was lost");
+    if (ad_clock_ns() >= links->deadline_ns)
+        return fail(link, err, "nothing came from it within the deadline");
+    return ADAPS_OK;
+}
+
+static void watch(struct ad_data_link *link)
+{
+    uint16_t event;
+    uint32_t value;
+    while (ad_monitor_next(link->monitor, &event, &value))
+        if (event == ZMQ_EVENT_DISCONNECTED && link->joined && value == (uint32_t)link->fd)
+            link->lost = true;
+}
+
+/* Sleeps until a message from the peer, an event of its connection, an abort, or the deadline. */
+static void sleep_for(const struct ad_links *links, struct ad_data_link *link)
+{
+    zmq_pollitem_t items[4] = {{.fd = link->zmq_fd, .events = ZMQ_POLLIN},
+                               {.socket = link->monitor, .events = ZMQ_POLLIN},
+                               {.fd = links->wake_fd, .events = ZMQ_POLLIN}};
+    int64_t left = links->deadline_ns - ad_clock_ns();
+    eventfd_t count;
+    if (links->scheduler)
+        items[3] =
+            (zmq_pollitem_t){.fd = ad_send_scheduler_fd(links->scheduler), .events = ZMQ_POLLIN};
+    if (left > 0)
+        zmq_poll(items, links->scheduler ? 4 : 3, (long)((left + 999999) / 1000000));
+    if (items[3].revents)
+        eventfd_read(items[3].fd, &count);
+    if (items[1].revents)
+        watch(link);
+}
+
+/* A part of a message, if it is there; else -1. */
+static int take_part(struct ad_links *links, struct ad_data_link *link, zmq_msg_t *part)
+{
+    ad_send_scheduler_lock(links->scheduler);
+    int n = zmq_msg_recv(part, link->socket, ZMQ_DONTWAIT);
+    int reason = errno;
+    ad_send_scheduler_unlock(links->scheduler);
+    errno = reason;
+    return n;
+}
+
+static void skip(struct ad_links *links, struct ad_data_link *link)
+{
+    ad_send_scheduler_lock(links->scheduler);
+    ad_socket_skip(link->socket);
+    ad_send_scheduler_unlock(links->scheduler);
+}
+
+/* The head of the next message from a peer; its payload, if *more, is still to be received. */
+static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *link,
+                                   struct ad_frame *frame, bool *more, struct adaps_error *err)
+{
+    zmq_msg_t head;
+    bool waited = false;
+    zmq_msg_init(&head);
+    enum adaps_status status = ADAPS_OK;
+    while (take_part(links, link, &head) < 0) {
+        if (errno == EAGAIN) {
+            waited = true;
+            status = check_wait(links, link, err);
+            if (status == ADAPS_OK)
+                sleep_for(links, link);
+        } else if (errno != EINTR) {
+            status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: receive: %s", zmq_strerror(errno));
+        }
+        if (status != ADAPS_OK)
+            goto out;
+    }
+    if (links->timestamps)
+        ad_timestamps_found(links->timestamps, (int)links->step, waited);
+    *more = zmq_msg_more(&head);
+    status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
+    if (status != ADAPS_OK) {
+        ad_error_prefix(err, "'%s': ", link->peer.name);
+        skip(links, link);
+    } else if (frame->type == AD_FRAME_JOIN) {
+        link->fd = zmq_msg_get(&head, ZMQ_SRCFD);
+    }
+out:
+    zmq_msg_close(&head);
+    return status;
+}
+
+static enum adaps_status send_join(const struct ad_links *links, struct ad_data_link *link,
+                                   struct adaps_error *err)
+{
+    uint8_t head[AD_FRAME_BYTES];
+    struct ad_frame frame = {
+        .type = AD_FRAME_JOIN, .session = links->session, .step = (uint32_t)links->device};
+    ad_frame_encode(&frame, head);
+    if (zmq_send(link->socket, head, sizeof head, ZMQ_DONTWAIT) < 0)
+        return fail(link, err, "cannot be greeted");
+    return ADAPS_OK;
+}
+
+static enum adaps_status connect_link(struct ad_data_link *link, const struct ad_keys *keys,
+                                      const struct ad_peer *peer, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    if (!peer || !*peer->endpoint)
+        return fail(link, err, "the session does not tell its address");
+    if (keys->present)
+        status = ad_socket_trust(link->socket, keys, link->peer.key, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_connect(link->socket, peer->endpoint, err);
+    return status;
+}
+
+/* Waits for the peer's JOIN; the listening side answers with its own. */
+static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *link,
+                                   struct adaps_error *err)
+{
+    struct ad_frame frame;
+    bool more = false;
+    enum adaps_status status = recv_head(links, link, &frame, &more, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (more || frame.type != AD_FRAME_JOIN || frame.session != links->session ||
+        frame.step != (uint32_t)link->peer.device)
+        return fail(link, err, "somebody else answers at its port");
+    if (link->listens)
+        status = send_join(links, link, err);
+    watch(link); /* forgets what strangers did: descriptors are used again */
+    link->joined = true;
+    return status;
+}
+
+/* With a lane for each peer that messages are sent to, if there are several. */
+static enum adaps_status make_pacer(struct ad_links *links, struct adaps_error *err)
+{
+    const struct ad_cluster *cluster = &links->plan->cluster;
+    struct ad_lane lanes[AD_MAX_DEVICES];
+    if (links->nlanes < 2)
+        return ADAPS_OK;
+    for (int i = 0; i < links->count; i++) {
+        const struct ad_data_link *link = &links->items[i];
+        const struct ad_link *planned =
+            &cluster->links[links->device * cluster->ndevices + link->peer.device];
+        if (link->lane >= 0)
+            lanes[link->lane] = (struct ad_lane){link->socket, link->fd, planned->bandwidth};
+    }
+    return ad_send_scheduler_new(lanes, links->nlanes, &links->scheduler, err);
+}
+
+enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
+                                const struct ad_peer *peers, int npeers, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < links->count && status == ADAPS_OK; i++) {
+        struct ad_data_link *link = &links->items[i];
+        if (link->listens)
+            continue;
+        status = connect_link(link, keys, find_peer(peers, npeers, link->peer.device), err);
+        if (status == ADAPS_OK)
+            status = send_join(links, link, err);
+    }
+    for (int i = 0; i < links->count && status == ADAPS_OK; i++)
+        status = join_link(links, &links->items[i], err);
+    return status == ADAPS_OK ? make_pacer(links, err) : status;
+}
+
+/* --- transport --- */
+
+static struct ad_data_link *link_to(struct ad_links *links, int device)
+{
+    for (int i = 0; i < links->count; i++)
+        if (links->items[i].peer.device == device)
+            return &links->items[i];
+    return NULL;
+}
+
+static enum adaps_status links_send(void *self, const struct ad_step *step,
+                                    const struct ad_span_list *spans, struct adaps_error *err)
+{
+    struct ad_links *links = self;
+    struct ad_data_link *link = link_to(links, step->peer);
+    uint8_t head[AD_FRAME_BYTES];
+    zmq_msg_t payload;
+    size_t size = ad_spans_bytes(spans);
+    if (!link)
+        return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
+    watch(link);
+    if (link->lost)
+        return fail(link, err, "the connection to it was lost");
+    struct ad_sent_notice notice = {.timestamps = links->timestamps, .step = (int)links->step};
+    if (links->scheduler) {
+        notice.unsent = ad_send_scheduler_unsent(links->scheduler);
+        notice.peer = link->lane;
+    }
+    if (links->timestamps || links->scheduler ? !ad_outgoing_new(&notice, size, &payload)
+                                              : zmq_msg_init_size(&payload, size) != 0)
+        return ad_error_memory(err, "message", size);
+    ad_spans_gather(spans, zmq_msg_data(&payload));
+    struct ad_frame frame = {.type = AD_FRAME_DATA,
+                             .session = links->session,
+                             .inference = links->inference,
+                             .step = links->step,
+                             .tag = step->tag,
+                             .length = size,
+                             .checksum = ad_frame_checksum(0, zmq_msg_data(&payload), size)};
+    ad_frame_encode(&frame, head);
+    if (links->timestamps)
+        ad_timestamps_set(links->timestamps, (int)links->step);
+    if (links->scheduler ? !ad_send_scheduler_send(links->scheduler, link->lane, head, &payload)
+                         : !ad_send_scheduler_hand_over(link->socket, head, &payload))
+        return fail(link, err, "the connection to it was lost");
+    links->bytes_sent += size;
+    links->messages_sent++;
+    return ADAPS_OK;
+}
+
+/* The payload into its place: directly when it is one run. */
+static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad_frame *frame,
+                                      const struct ad_span_list *list, struct adaps_error *err)
+{
+    const struct ad_span *spans = list->spans;
+    zmq_msg_t part;
+    int more = 0;
+    size_t option = sizeof more;
+    uint64_t length, checksum;
+    if (list->count == 1 && (spans[0].runs == 1 || spans[0].run_stride == spans[0].run_bytes)) {
+        size_t size = spans[0].runs * spans[0].run_bytes;
+        int n = zmq_recv(link->socket, spans[0].base, size, 0);
+        if (n < 0)
+            return fail(link, err, zmq_strerror(errno));
+        length = (uint64_t)n; /* of the part, also when it is longer than the place */
+        checksum = ad_frame_checksum(0, spans[0].base, length < size ? length : size);
+    } else {
+        zmq_msg_init(&part);
+        if (zmq_msg_recv(&part, link->socket, 0) < 0)
+            return fail(link, err, zmq_strerror(errno));
+        length = zmq_msg_size(&part);
+        checksum = ad_frame_checksum(0, zmq_msg_data(&part), length);
+        if (length == frame->length)
+            ad_spans_take(list, zmq_msg_data(&part), length);
+        zmq_msg_close(&part);
+    }
+    if (zmq_getsockopt(link->socket, ZMQ_RCVMORE, &more, &option) == 0 && more) {
+        ad_socket_skip(link->socket);
+        return fail(link, err, "a message has too many parts");
+    }
+    if (list->shorter)
+        *list->shorter = length;
+    enum adaps_status status = ad_frame_check(frame, length, checksum, err);
+    return status == ADAPS_OK ? status : ad_error_prefix(err, "'%s': ", link->peer.name);
+}
+
+static enum adaps_status links_recv(void *self, const struct ad_step *step,
+                                    const struct ad_span_list *forms, int nforms, int *form,
+                                    struct adaps_error *err)
+{
+    struct ad_links *links = self;
+    struct ad_data_link *link = link_to(links, step->peer);
+    struct ad_frame frame;
+    struct ad_frame expected = {.type = AD_FRAME_DATA,
+                                .session = links->session,
+                                .inference = links->inference,
+                                .tag = step->tag};
+    if (!link)
+        return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
+    for (;;) {
+        bool more = false;
+        enum adaps_status status = recv_head(links, link, &frame, &more, err);
+        if (status != ADAPS_OK)
+            return status;
+        *form = ad_spans_form(forms, nforms, (size_t)frame.length);
+        expected.length = ad_spans_take_size(&forms[*form], (size_t)frame.length)
+                              ? frame.length
+                              : ad_spans_bytes(&forms[*form]);
+        status = ad_frame_match(&frame, &expected, err);
+        if (status == ADAPS_NO) {
+            skip(links, link);
+            continue;
+        }
+        if (status != ADAPS_OK || !more) {
+            skip(links, link);
+            return status != ADAPS_OK ? ad_error_prefix(err, "'%s': ", link->peer.name)
+                                      : fail(link, err, "a message without a payload");
+        }
+        ad_send_scheduler_lock(links->scheduler);
+        status = recv_payload(link, &frame, &forms[*form], err);
+        ad_send_scheduler_unlock(links->scheduler);
+        return status;
+    }
+}
+
+struct ad_transport ad_links_transport(struct ad_links *links)
+{
+    return (struct ad_transport){.send = links_send, .recv = links_recv, .self = links};
+}

@@ -1,0 +1,77 @@
+/* The data connections of a session: one per peer, used by the worker thread, and by its scheduler
+ * if it sends to more than one. The device with the lower index listens at a free port, the other
+ * connects; both introduce themselves with a JOIN frame that carries the session's number, which
+ * nobody else knows. PAIR sockets take one peer only: a stranger never gets a message meant for it.
+ * (Closing the port after the first would close its connection, too.) */
+#ifndef AD_EXEC_AGENT_LINKS_H
+#define AD_EXEC_AGENT_LINKS_H
+
+#include "exec/engine/engine.h"
+#include "exec/engine/timestamps.h"
+#include "exec/agent/send_scheduler.h"
+#include "wire/frame.h"
+#include "wire/keys.h"
+
+#include <stdatomic.h>
+
+struct ad_peer {
+    int device;
+    char name[64];
+    char endpoint[300]; /* where to connect; "" until known, or when the peer connects */
+    char key[AD_KEY_BYTES];
+};
+
+struct ad_data_link {
+    struct ad_peer peer;
+    bool listens;
+    int port; /* when it listens */
+    void *socket, *monitor;
+    bool joined;
+    bool lost;  /* joined and then disconnected */
+    int fd;     /* of its TCP connection, since it joined */
+    int zmq_fd; /* readable when the socket is to be looked at */
+    int lane;   /* of the scheduler, if messages are sent to it; else -1 */
+};
+
+struct ad_links {
+    void *context;
+    const struct adaps_plan *plan;
+    int device;
+    uint64_t session;
+    uint32_t inference, step; /* what is being done */
+    int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
+    const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
+    int wake_fd;
+    struct ad_data_link *items;
+    int count, nlanes;
+    struct ad_send_scheduler *scheduler; /* NULL: messages go to one peer at most */
+    uint64_t bytes_sent, messages_sent;  /* in this inference */
+    struct ad_timestamps *timestamps;    /* of this inference, when it is traced; else NULL */
+};
+
+/* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
+ * `host`. peers: those that the controller told, of which each needed one must be there. With keys,
+ * every peer must have one. Fields of links up to wake_fd are the caller's to set. ADAPS_EINPUT,
+ * ADAPS_EAGENT name the peer. Close after a failure, too. */
+AD_MUST_CHECK enum adaps_status ad_links_open(struct ad_links *links, const char *host,
+                                              const struct ad_keys *keys,
+                                              const struct ad_peer *peers, int npeers,
+                                              struct adaps_error *err);
+
+/* Connects to the listening peers at the endpoints given in `peers`, and waits until all have
+ * joined. ADAPS_EAGENT names the peer that did not. */
+AD_MUST_CHECK enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
+                                              const struct ad_peer *peers, int npeers,
+                                              struct adaps_error *err);
+void ad_links_close(struct ad_links *links);
+
+/* Before the first step of an inference, whose number is set. ADAPS_EINTERNAL without memory for
+ * the timestamps. */
+AD_MUST_CHECK enum adaps_status ad_links_begin(struct ad_links *links, bool trace,
+                                               struct adaps_error *err);
+
+/* Moves the messages of the engine's steps. With tracing, timestamps when the message of a RECV was
+ * found, when that of a SEND was handed over and had left. */
+struct ad_transport ad_links_transport(struct ad_links *links);
+
+#endif

@@ -1,0 +1,77 @@
+#include "exec/agent/outgoing.h"
+#include "base/mem.h"
+
+#include <stdatomic.h>
+
+struct ad_unsent {
+    atomic_int references;
+    _Atomic int64_t bytes[];
+};
+
+struct letter {
+    struct ad_sent_notice to;
+    size_t size;
+    _Alignas(64) uint8_t data[];
+};
+
+struct ad_unsent *ad_unsent_new(int n)
+{
+    struct ad_unsent *unsent = ad_calloc(1, sizeof *unsent + (size_t)n * sizeof unsent->bytes[0]);
+    if (unsent)
+        atomic_init(&unsent->references, 1);
+    return unsent;
+}
+
+void ad_unsent_unref(struct ad_unsent *unsent)
+{
+    if (unsent && atomic_fetch_sub(&unsent->references, 1) == 1)
+        ad_free(unsent);
+}
+
+void ad_unsent_add(struct ad_unsent *unsent, int peer, int64_t bytes)
+{
+    atomic_fetch_add(&unsent->bytes[peer], bytes);
+}
+
+int64_t ad_unsent_bytes(const struct ad_unsent *unsent, int peer)
+{
+    return atomic_load_explicit(&unsent->bytes[peer], memory_order_relaxed);
+}
+
+static void tell(struct letter *letter, bool left)
+{
+    const struct ad_sent_notice *to = &letter->to;
+    if (left && to->timestamps)
+        ad_timestamps_leave(to->timestamps, to->step);
+    if (to->unsent)
+        ad_unsent_add(to->unsent, to->peer, -(int64_t)letter->size);
+    ad_timestamps_unref(to->timestamps);
+    ad_unsent_unref(to->unsent);
+    ad_free(letter);
+}
+
+/* Called by ZeroMQ, in any thread. */
+static void leave(void *data, void *hint)
+{
+    (void)data;
+    tell(hint, true);
+}
+
+bool ad_outgoing_new(const struct ad_sent_notice *to, size_t size, zmq_msg_t *out)
+{
+    size_t room;
+    struct letter *letter =
+        ad_size_add(sizeof *letter, size, &room) ? ad_alloc_aligned(room) : NULL;
+    if (!letter)
+        return false;
+    letter->to = *to;
+    letter->size = size;
+    if (to->timestamps)
+        ad_timestamps_ref(to->timestamps);
+    if (to->unsent)
+        atomic_fetch_add(&to->unsent->references, 1);
+    if (zmq_msg_init_data(out, letter->data, size, leave, letter) == 0)
+        return true;
+    tell(letter, false);
+    return false;
+}

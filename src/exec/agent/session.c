@@ -1,0 +1,469 @@
+/* The agent's side of a session. There is one at a time; the worker does what takes long, and this
+ * thread answers pings meanwhile.
+ *
+ *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE;
+ *   further RUNs wait for their turn
+ *   TRACE -> TRACED, when the latest RUN asked for it;  CLOCK -> TIME, also without a session
+ *   PROFILE -> worker PROFILE -> PROFILED, a session of its own that ends with the answer
+ *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
+ *
+ * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
+ * connection, or by the controller's silence during a run. */
+#include "base/clock.h"
+#include "exec/agent/internal.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The controller pings ten times a second during inferences. */
+#define SILENCE_NS ((int64_t)3000000000)
+
+static void pend(struct ad_pending *pending, const struct ad_message *message)
+{
+    if (!pending->set)
+        zmq_msg_init(&pending->route);
+    zmq_msg_copy(&pending->route, (zmq_msg_t *)&message->route);
+    pending->frame = message->frame;
+    pending->set = true;
+}
+
+static void settle(struct ad_pending *pending)
+{
+    if (pending->set)
+        zmq_msg_close(&pending->route);
+    pending->set = false;
+}
+
+static void hand_over(struct ad_pending *from, struct ad_pending *to)
+{
+    zmq_msg_init(&to->route);
+    zmq_msg_move(&to->route, &from->route);
+    to->frame = from->frame;
+    to->set = true;
+    settle(from);
+}
+
+static int64_t after_ms(uint32_t ms)
+{
+    return ad_clock_ns() + (int64_t)ms * 1000000;
+}
+
+static bool running(const struct ad_agent *agent)
+{
+    return agent->worker.busy &&
+           (agent->worker.job.kind == AD_JOB_RUN || agent->worker.job.kind == AD_JOB_PROFILE);
+}
+
+static void drop_queue(struct ad_agent_session *session)
+{
+    for (; session->queued > 0; session->queued--) {
+        struct ad_queued_run *run = &session->queue[session->first];
+        session->first = (session->first + 1) % AD_FLIGHTS_MOST;
+        settle(&run->to);
+        zmq_msg_close(&run->inputs);
+    }
+}
+
+void ad_agent_free_session(struct ad_agent *agent)
+{
+    drop_queue(&agent->session);
+    settle(&agent->session.job);
+    settle(&agent->session.abort);
+    settle(&agent->session.close);
+    memset(&agent->session, 0, sizeof agent->session);
+}
+
+/* Hands the session's sockets back; the end is in ad_agent_worker_done(). */
+static void post_close(struct ad_agent *agent)
+{
+    agent->worker.job.kind = AD_JOB_CLOSE;
+    ad_worker_post(&agent->worker);
+}
+
+static void begin_end(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    if (session->ending)
+        return;
+    session->ending = true;
+    settle(&session->job);
+    settle(&session->abort);
+    if (agent->worker.busy)
+        ad_worker_cancel(&agent->worker);
+    else
+        post_close(agent);
+}
+
+void ad_agent_end_session(struct ad_agent *agent, const char *why)
+{
+    if (!agent->session.open || agent->session.ending)
+        return;
+    fprintf(stderr, "%s: session %016" PRIx64 " ended: %s\n", agent->name, agent->session.id, why);
+    begin_end(agent);
+}
+
+int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now)
+{
+    if (!agent->session.open || agent->session.ending || !running(agent))
+        return INT64_MAX;
+    int64_t limit = agent->session.heard_ns + SILENCE_NS;
+    if (now < limit)
+        return limit;
+    ad_agent_end_session(agent, "its controller is silent");
+    return INT64_MAX;
+}
+
+/* --- requests --- */
+
+static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peers, size_t n,
+                                    struct adaps_error *err)
+{
+    if (n > AD_MAX_DEVICES)
+        return ad_error_set(err, ADAPS_EINPUT, "%zu peers: at most %d", n, AD_MAX_DEVICES);
+    job->npeers = (int)n;
+    for (size_t i = 0; i < n; i++) {
+        struct ad_peer *peer = &job->peers[i];
+        peer->device = peers[i]->device;
+        snprintf(peer->name, sizeof peer->name, "%s", peers[i]->name);
+        snprintf(peer->endpoint, sizeof peer->endpoint, "%s", peers[i]->endpoint);
+        snprintf(peer->key, sizeof peer->key, "%s", peers[i]->key);
+    }
+    return ADAPS_OK;
+}
+
+/* Whether a session may begin. */
+static enum adaps_status check_idle(const struct ad_agent *agent, const struct ad_message *message,
+                                    struct adaps_error *err)
+{
+    if (agent->session.open || agent->worker.busy)
+        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
+    if (message->frame.session == 0)
+        return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
+    return ADAPS_OK;
+}
+
+/* The session of a message begins; the worker is to be given its first job. */
+static void begin_session(struct ad_agent *agent, const struct ad_message *message,
+                          enum ad_job_kind kind)
+{
+    agent->session.open = true;
+    agent->session.id = message->frame.session;
+    agent->session.fd = message->fd;
+    agent->session.heard_ns = ad_clock_ns();
+    pend(&agent->session.job, message);
+    agent->worker.job.kind = kind;
+    agent->worker.job.session = message->frame.session;
+}
+
+static enum adaps_status profile_session(struct ad_agent *agent, const struct ad_message *message,
+                                         struct adaps_error *err)
+{
+    enum adaps_status status = check_idle(agent, message, err);
+    if (status == ADAPS_OK)
+        status = ad_agent_take_profile(message, &agent->worker.job, err);
+    if (status != ADAPS_OK)
+        return status;
+    begin_session(agent, message, AD_JOB_PROFILE);
+    ad_worker_post(&agent->worker);
+    return ADAPS_OK;
+}
+
+static enum adaps_status open_session(struct ad_agent *agent, const struct ad_message *message,
+                                      struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    struct ad_job *job = &agent->worker.job;
+    enum adaps_status status = check_idle(agent, message, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
+    if (status != ADAPS_OK)
+        return status;
+    const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
+    if (!ad_wire_digest(open->plan, &job->plan))
+        status = ad_error_set(err, ADAPS_EINPUT, "a plan's digest has %zu bytes", open->plan.len);
+    if (status == ADAPS_OK)
+        status = take_peers(job, open->peers, open->n_peers, err);
+    if (status == ADAPS_OK) {
+        begin_session(agent, message, AD_JOB_LOAD);
+        job->device = open->device;
+        ad_worker_post(&agent->worker);
+    }
+    ad_protobuf_free(body);
+    return status;
+}
+
+static enum adaps_status connect_session(struct ad_agent *agent, const struct ad_message *message,
+                                         struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    struct ad_job *job = &agent->worker.job;
+    if (agent->worker.busy || agent->session.ready)
+        return ad_error_set(err, ADAPS_EAGENT, "CONNECT at the wrong time");
+    enum adaps_status status =
+        ad_message_body(message, &adaps__wire__connect__descriptor, &body, err);
+    if (status != ADAPS_OK)
+        return status;
+    const Adaps__Wire__Connect *connect = (const Adaps__Wire__Connect *)body;
+    status = take_peers(job, connect->peers, connect->n_peers, err);
+    if (status == ADAPS_OK) {
+        pend(&agent->session.job, message);
+        job->kind = AD_JOB_JOIN;
+        job->deadline_ns = after_ms(connect->deadline_ms);
+        ad_worker_post(&agent->worker);
+    }
+    ad_protobuf_free(body);
+    return status;
+}
+
+/* Gives the idle worker the inference that has waited longest. */
+static void start_run(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    struct ad_worker *worker = &agent->worker;
+    struct ad_queued_run *run = &session->queue[session->first];
+    session->first = (session->first + 1) % AD_FLIGHTS_MOST;
+    session->queued--;
+    hand_over(&run->to, &session->job);
+    session->inference = session->job.frame.inference;
+    session->traced = false;
+    size_t bytes = zmq_msg_size(&run->inputs);
+    if (bytes)
+        memcpy(worker->inputs.data, zmq_msg_data(&run->inputs), bytes);
+    zmq_msg_close(&run->inputs);
+    worker->job.kind = AD_JOB_RUN;
+    worker->job.inference = session->inference;
+    worker->job.deadline_ns = after_ms(run->deadline_ms);
+    worker->job.trace = run->trace;
+    worker->job.pictures = bytes < worker->inputs.bytes;
+    memset(run, 0, sizeof *run);
+    ad_worker_post(worker);
+}
+
+/* Whether a RUN brings all inputs: floats, or bytes of pictures. */
+static bool inputs_fit(const struct ad_worker *worker, size_t bytes)
+{
+    return bytes == worker->inputs.bytes ||
+           (worker->pictures && bytes == worker->inputs.bytes / sizeof(float));
+}
+
+static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *message,
+                                     struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    struct ad_agent_session *session = &agent->session;
+    struct ad_worker *worker = &agent->worker;
+    bool waits = worker->busy;
+    if (!session->ready || session->abort.set || (waits && worker->job.kind != AD_JOB_RUN))
+        return ad_error_set(err, ADAPS_EAGENT, "RUN at the wrong time");
+    if (session->queued + waits >= AD_FLIGHTS_MOST)
+        return ad_error_set(err, ADAPS_EAGENT, "more than %d inferences at a time",
+                            AD_FLIGHTS_MOST);
+    if (!inputs_fit(worker, zmq_msg_size(&message->raw)))
+        return ad_error_set(err, ADAPS_EINPUT, "inputs of %zu bytes, the plan wants %zu here",
+                            zmq_msg_size(&message->raw), worker->inputs.bytes);
+    enum adaps_status status = ad_message_body(message, &adaps__wire__run__descriptor, &body, err);
+    if (status != ADAPS_OK)
+        return status;
+    const Adaps__Wire__Run *request = (const Adaps__Wire__Run *)body;
+    struct ad_queued_run *run =
+        &session->queue[(session->first + session->queued) % AD_FLIGHTS_MOST];
+    *run = (struct ad_queued_run){.deadline_ms = request->deadline_ms, .trace = request->trace};
+    pend(&run->to, message);
+    zmq_msg_init(&run->inputs);
+    zmq_msg_move(&run->inputs, &message->raw);
+    session->queued++;
+    ad_protobuf_free(body);
+    if (!waits)
+        start_run(agent);
+    return ADAPS_OK;
+}
+
+/* The times of the latest inference. */
+static enum adaps_status answer_trace(struct ad_agent *agent, const struct ad_message *message,
+                                      struct adaps_error *err)
+{
+    const struct ad_worker *worker = &agent->worker;
+    if (worker->busy || !agent->session.traced ||
+        message->frame.inference != agent->session.inference)
+        return ad_error_set(err, ADAPS_EAGENT, "TRACE of an inference that was not traced");
+    size_t n = (size_t)worker->plan->schedule.programs[worker->device].nsteps;
+    Adaps__Wire__Trace trace = ADAPS__WIRE__TRACE__INIT;
+    int64_t *times = ad_calloc(4 * n, sizeof *times), begin = worker->result.begin_ns;
+    if (!times)
+        return ad_error_memory(err, "trace", 4 * n * sizeof *times);
+    trace.begin_ns = begin;
+    trace.latency_ns = worker->result.latency_ns;
+    trace.n_start = trace.n_mark = trace.n_end = trace.n_left = n;
+    trace.start = times;
+    trace.mark = times + n;
+    trace.end = times + 2 * n;
+    trace.left = times + 3 * n;
+    for (size_t i = 0; i < n; i++) {
+        ad_worker_times(worker, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i],
+                        &trace.left[i]);
+        trace.start[i] -= begin;
+        trace.end[i] -= begin;
+        trace.mark[i] -= begin;
+        trace.left[i] = trace.left[i] ? trace.left[i] - begin : -1;
+    }
+    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL, 0);
+    ad_free(times);
+    return ADAPS_OK;
+}
+
+static void answer_clock(struct ad_agent *agent, const struct ad_message *message)
+{
+    Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
+    time.clock_ns = ad_clock_ns();
+    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
+}
+
+static bool answer_where(struct ad_agent *agent, const zmq_msg_t *route,
+                         const struct ad_frame *request, int type, int step, bool finished)
+{
+    Adaps__Wire__Where where = ADAPS__WIRE__WHERE__INIT;
+    where.inference = agent->session.inference;
+    where.step = step;
+    where.finished = finished;
+    return ad_agent_answer(agent, route, request, type, &where.base, NULL, 0);
+}
+
+enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message *message,
+                                 struct adaps_error *err)
+{
+    struct ad_agent_session *session = &agent->session;
+    int type = message->frame.type;
+    bool ours = session->open && !session->ending && message->frame.session == session->id;
+    if (ours)
+        session->heard_ns = ad_clock_ns();
+    if (type == AD_FRAME_PING) {
+        bool busy = ours && running(agent);
+        answer_where(agent, &message->route, &message->frame, AD_FRAME_PONG,
+                     busy ? atomic_load(&agent->worker.step) : 0, !busy);
+        return ADAPS_OK;
+    }
+    if (type == AD_FRAME_CLOCK) {
+        answer_clock(agent, message);
+        return ADAPS_OK;
+    }
+    if (type == AD_FRAME_OPEN)
+        return open_session(agent, message, err);
+    if (type == AD_FRAME_PROFILE)
+        return profile_session(agent, message, err);
+    if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
+        ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
+        return ADAPS_OK;
+    }
+    if (!ours)
+        return ad_error_set(err, ADAPS_EAGENT, "it has no such session (any more)");
+    switch (type) {
+    case AD_FRAME_CONNECT:
+        return connect_session(agent, message, err);
+    case AD_FRAME_RUN:
+        return run_session(agent, (struct ad_message *)message, err);
+    case AD_FRAME_TRACE:
+        return answer_trace(agent, message, err);
+    case AD_FRAME_ABORT:
+        if (running(agent)) {
+            pend(&session->abort, message);
+            ad_worker_cancel(&agent->worker);
+        } else {
+            answer_where(agent, &message->route, &message->frame, AD_FRAME_ABORTED, 0, true);
+        }
+        return ADAPS_OK;
+    default: /* CLOSE */
+        pend(&session->close, message);
+        begin_end(agent);
+        return ADAPS_OK;
+    }
+}
+
+/* --- the worker's results --- */
+
+static bool answer_opened(struct ad_agent *agent, const struct ad_pending *to)
+{
+    Adaps__Wire__Opened opened = ADAPS__WIRE__OPENED__INIT;
+    Adaps__Wire__Port ports[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
+    const struct ad_links *links = &agent->worker.links;
+    for (int i = 0; i < links->count; i++) {
+        if (!links->items[i].listens)
+            continue;
+        size_t n = opened.n_ports++;
+        adaps__wire__port__init(&ports[n]);
+        ports[n].device = links->items[i].peer.device;
+        ports[n].port = (uint32_t)links->items[i].port;
+        list[n] = &ports[n];
+    }
+    opened.ports = list;
+    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
+}
+
+static bool answer_done(struct ad_agent *agent, const struct ad_pending *to)
+{
+    const struct ad_job_result *result = &agent->worker.result;
+    Adaps__Wire__Done done = ADAPS__WIRE__DONE__INIT;
+    done.latency_ns = result->latency_ns;
+    done.compute_ns = result->compute_ns;
+    done.wait_ns = result->wait_ns;
+    done.total_ns = result->total_ns;
+    done.bytes_sent = result->bytes_sent;
+    done.messages_sent = result->messages_sent;
+    agent->inferences++;
+    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
+                           agent->worker.outputs.data, agent->worker.outputs.bytes);
+}
+
+static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
+{
+    struct ad_agent_session *session = &agent->session;
+    const struct ad_job_result *result = &agent->worker.result;
+    const struct ad_pending *to = &session->job;
+    bool good = result->status == ADAPS_OK, heard;
+    if (session->abort.set)
+        heard = answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
+                             result->step, good);
+    else if (!good)
+        heard = ad_agent_answer_error(agent, &to->route, &to->frame, &result->err, result->step);
+    else if (kind == AD_JOB_LOAD)
+        heard = answer_opened(agent, to);
+    else if (kind == AD_JOB_PROFILE)
+        heard = ad_agent_answer_profile(agent, to);
+    else if (kind == AD_JOB_JOIN)
+        heard = ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
+    else
+        heard = answer_done(agent, to);
+    session->traced = kind == AD_JOB_RUN && good && !session->abort.set && agent->worker.job.trace;
+    session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
+    settle(&session->abort);
+    settle(&session->job);
+    if (kind == AD_JOB_PROFILE || (kind == AD_JOB_LOAD && !good))
+        ad_agent_free_session(agent);
+    else if (!heard)
+        ad_agent_end_session(agent, "its controller is gone");
+}
+
+void ad_agent_worker_done(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    enum ad_job_kind kind = agent->worker.job.kind;
+    if (!ad_worker_finish(&agent->worker))
+        return;
+    if (kind == AD_JOB_CLOSE) {
+        if (session->close.set)
+            ad_agent_answer(agent, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
+                            NULL, NULL, 0);
+        ad_agent_free_session(agent);
+    } else if (session->ending) {
+        ad_agent_drop_profile(agent);
+        post_close(agent);
+    } else {
+        answer_job(agent, kind);
+        ad_agent_drop_profile(agent);
+        if (!session->ready)
+            drop_queue(session);
+        else if (session->queued > 0 && !session->ending)
+            start_run(agent);
+    }
+}

@@ -1,0 +1,92 @@
+/* The tile engine: executes one device's program of a plan, with XNNPACK (exec/kernels/xnn.c) and a
+ * few kernels of our own. Blocking calls are the transport's alone; steady state allocates nothing.
+ *
+ * Buffers: per value that the program touches, one buffer for the hull of all regions that it
+ * computes, receives, sends or reads there: [n][h][w][c] dense over that hull. Buffers, scratch and
+ * values share one arena, planned by liveness over the steps. */
+#ifndef AD_EXEC_ENGINE_ENGINE_H
+#define AD_EXEC_ENGINE_ENGINE_H
+
+#include "exec/kernels/span.h"
+#include "plan/plan.h"
+
+#include <stdatomic.h>
+
+/* Where an engine gets its weights while it is made: `read` copies rows [r0, r1) of slice->weight,
+ * which the slice has, to `to`. The engine keeps what it packs of them and nothing else. */
+struct ad_weight_source {
+    enum adaps_status (*read)(void *self, const struct ad_slice *slice, int64_t r0, int64_t r1,
+                              float *to, struct adaps_error *err);
+    void *self;
+};
+
+/* The weights that are attached to a plan, which must outlive the source. ADAPS_EINTERNAL names one
+ * that is not attached; ADAPS_EINPUT: the model's file could not be read. */
+struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan);
+
+/* Moves messages between devices. send copies or sends before it returns. recv blocks until the
+ * message with this tag from this peer is there, and fills the spans of that of its forms (1 or 2,
+ * of different sizes) which takes the message's size (ad_spans_take_size()); *form is which. For
+ * cooperative in-process use it may return ADAPS_NO, meaning "not there yet" (then ad_engine_step
+ * is called again later). */
+struct ad_transport {
+    enum adaps_status (*send)(void *self, const struct ad_step *step,
+                              const struct ad_span_list *spans, struct adaps_error *err);
+    enum adaps_status (*recv)(void *self, const struct ad_step *step,
+                              const struct ad_span_list *forms, int nforms, int *form,
+                              struct adaps_error *err);
+    void *self;
+};
+
+struct ad_engine_options {
+    int device;               /* index in the plan */
+    int threads;              /* compute threads; 0 = the plan's; 1 = no pool */
+    const atomic_int *cancel; /* when it becomes non-zero the engine stops between tasks */
+    size_t slice_bytes; /* packed weights of a convolution that are used at all pixels before the
+                           next are: 0 = half of what a thread has of the
+                           L2 cache, measured. Changes no bit */
+    double speed;       /* emulated fraction of full speed (0,1]; 0 or 1 = off. Sleeps so that CPU
+                           time / wall time of the compute steps, and of putting inputs in and
+                           taking outputs out, is this fraction */
+};
+
+struct ad_engine;
+
+/* Creates operators (packing weights, one at a time; dense layers in parts), plans memory,
+ * allocates. plan must outlive the engine. ADAPS_EINPUT when XNNPACK refuses an operator (named).
+ */
+AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
+                                              const struct ad_engine_options *options,
+                                              const struct ad_weight_source *weights,
+                                              struct ad_engine **out, struct adaps_error *err);
+void ad_engine_free(struct ad_engine *engine);
+
+/* Only the source device is fed and read. Tensors are in ONNX order (NCHW); input i of
+ * graph->inputs. The counts must be the value's. Called before step 0 / after the last step. */
+void ad_engine_feed(struct ad_engine *engine, int input, const float *data);
+/* The same from a picture's bytes, in that order. Requires ad_picture_all() of the graph. */
+void ad_engine_feed_bytes(struct ad_engine *engine, int input, const uint8_t *bytes);
+void ad_engine_fetch(struct ad_engine *engine, int output, float *data);
+
+/* Executes step i (in order 0..nsteps-1). ADAPS_NO: transport not ready (cooperative) — call again.
+ * ADAPS_EAGENT: transport failed; cancelled. */
+AD_MUST_CHECK enum adaps_status ad_engine_step(struct ad_engine *engine, int i,
+                                               const struct ad_transport *transport,
+                                               struct adaps_error *err);
+
+/* Measured wall time of the latest execution of step i: start and end (CLOCK_MONOTONIC ns). */
+void ad_engine_times(const struct ad_engine *engine, int i, int64_t *start_ns, int64_t *end_ns);
+
+size_t ad_engine_arena_bytes(const struct ad_engine *engine);
+size_t ad_engine_weight_bytes(const struct ad_engine *engine);
+
+/* All devices of a plan in this process, cooperatively in one thread (messages queue in memory):
+ * the plan's answer without a network, for tests, --local and simulation on real tiles. inputs and
+ * outputs: graph->ninputs / noutputs tensors; outputs are initialised here, the caller's to free.
+ * threads as above. Requires attached weights. */
+AD_MUST_CHECK enum adaps_status ad_exec_in_process(const struct adaps_plan *plan, int threads,
+                                                   const struct ad_tensor *inputs,
+                                                   struct ad_tensor *outputs,
+                                                   struct adaps_error *err);
+
+#endif

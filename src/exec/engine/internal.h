@@ -1,0 +1,238 @@
+/* What the files of the engine share: buffers.c (where values lie), task.c and task_xnn.c
+ * (what a task does), engine.c (doing it). */
+#ifndef AD_EXEC_ENGINE_INTERNAL_H
+#define AD_EXEC_ENGINE_INTERNAL_H
+
+#include "exec/kernels/conv.h"
+#include "exec/kernels/depthwise.h"
+#include "exec/engine/engine.h"
+#include "exec/kernels/packed.h"
+#include "exec/kernels/kernels.h"
+#include "exec/kernels/reduce.h"
+#include "exec/kernels/resample.h"
+#include "exec/engine/throttle.h"
+
+/* --- buffers --- */
+
+/* Of one value: all images of `box`, dense [n][h][w][c], or a part of the channels of another
+ * value's, its root's. Of a constant: the whole, owned. */
+struct ad_buffer {
+    struct ad_region box; /* empty: the program does not touch the value */
+    int64_t n;
+    float *data;           /* of the root's, if there is one */
+    int first, last;       /* life, in ticks */
+    int root;              /* value; -1: none */
+    int64_t shift;         /* the root's channel that channel 0 is */
+    struct ad_region lies; /* what `data` holds: box, or the root's in channels of this value */
+};
+
+/* Operands of XNNPACK need their pixels at one distance. A part of a buffer that does not have that
+ * is packed into, or unpacked from, scratch that lives during the task only. */
+struct ad_scratch {
+    size_t in_bytes, out_bytes; /* 0: none */
+    float *in, *out;
+};
+
+/* Hulls and lives of all buffers. A tick is one task, one SEND or one RECV; inputs live from tick
+ * -1, outputs to the last. fused: as ad_residuals_find() says, or NULL for none. */
+AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
+                                                const bool *fused, struct ad_buffer *buffers,
+                                                int *nticks, struct adaps_error *err);
+
+/* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
+ * and points them into it. */
+AD_MUST_CHECK enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
+                                                 struct ad_buffer *buffers,
+                                                 struct ad_scratch *scratch, float **arena,
+                                                 size_t *bytes, struct adaps_error *err);
+
+/* A region of a buffer, which must contain it. Without data while the buffer is not placed. */
+struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region region);
+
+/* The spans of a message, in the order n, h, w, c of its bytes. spans is the caller's (ad_free). */
+AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
+                                                struct ad_region region, struct ad_span_list *out,
+                                                struct adaps_error *err);
+
+/* --- concatenations --- */
+
+/* Gives inputs of concatenations a root, of which they are to be a part, and makes its box and life
+ * cover theirs; buffers as the steps alone use them. Whatever writes an element of the root, be it
+ * the input's producer or a message, writes the same bits. */
+AD_MUST_CHECK enum adaps_status ad_alias_find(const struct adaps_plan *plan, int device,
+                                              struct ad_buffer *buffers, struct adaps_error *err);
+
+/* --- residual additions --- */
+
+/* fused: by task, false at first. True for a convolution whose result goes nowhere but into the
+ * addition that is the next task of its step: they are one action of that task, which adds before
+ * it stores, and the convolution's own value lies nowhere. */
+AD_MUST_CHECK enum adaps_status ad_residuals_find(const struct adaps_plan *plan, int device,
+                                                  bool *fused, struct adaps_error *err);
+
+/* --- tasks --- */
+
+/* A dense matrix as one row of pixels. */
+static inline struct ad_view ad_matrix_view(float *data, int64_t rows, int64_t columns,
+                                            int64_t stride)
+{
+    return (struct ad_view){.data = data,
+                            .n = 1,
+                            .h = 1,
+                            .w = rows,
+                            .c = columns,
+                            .sn = rows * stride,
+                            .sh = rows * stride,
+                            .sw = stride};
+}
+
+enum ad_action_kind {
+    AD_ACTION_XNN,
+    AD_ACTION_ELEMENTWISE,
+    AD_ACTION_POOLING,
+    AD_ACTION_LRN,
+    AD_ACTION_CONV,
+    AD_ACTION_DEPTHWISE,
+    AD_ACTION_RESAMPLE,
+    AD_ACTION_REDUCE
+};
+
+struct ad_action {
+    enum ad_action_kind kind;
+    union {
+        struct xnn_operator *xnn;
+        struct ad_elementwise elementwise;
+        struct ad_pooling pooling;
+        struct ad_lrn lrn;
+        struct ad_conv conv; /* owns a part of its packed weights (exec/kernels/packed.h) */
+        struct ad_depthwise depthwise; /* likewise */
+        struct ad_resample resample;
+        struct ad_reduce reduce;
+    };
+};
+
+/* What the actions of a program are made from. */
+struct ad_actions {
+    struct ad_action *items;
+    size_t count, room;
+};
+
+/* The packed weights of an op's tasks so far, for its other tasks and for those of other ops that
+ * take the same weights in the same way: rows [r0, r1) of each. */
+struct ad_packed_rows {
+    int64_t r0, r1;
+    struct ad_packed packed;
+};
+struct ad_shared_weights {
+    int first; /* the op whose entry is used: this one, or an earlier one of the same weights */
+    struct ad_packed_rows *items;
+    size_t count, room;
+};
+
+/* A table by op of the graph, nothing packed yet; NULL without memory. */
+struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph);
+
+/* The entry of these rows of an op, made if there is none; NULL without memory: then nothing is
+ * shared. It moves when the next one is made. *found (nullable): whether it was there. */
+struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *table, int op, int64_t r0,
+                                       int64_t r1, bool *found);
+
+/* Frees a table of so many ops, the packed weights excepted. NULL is fine. */
+void ad_shared_weights_free(struct ad_shared_weights *table, int nops);
+
+/* Room for rows of weights while they are packed, taken once: blocks of all sizes between the
+ * packed ones would leave holes behind. */
+struct ad_rows {
+    float *data;
+    size_t bytes;
+};
+
+struct ad_build {
+    const struct adaps_plan *plan;
+    int device;
+    const struct ad_weight_source *weights;
+    const struct ad_buffer *buffers; /* by value, placed */
+    struct pthreadpool *pool;
+    size_t *weight_bytes;
+    struct ad_actions *actions;
+    struct ad_shared_weights *shared; /* by op */
+    struct ad_rows *rows;
+    size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
+};
+
+/* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
+AD_MUST_CHECK enum adaps_status
+ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                const struct ad_task *task, struct ad_scratch *scratch, struct adaps_error *err);
+
+/* Bytes that a task's operators take beside buffers and scratch, roughly: packed weights, unless a
+ * task of the same op before it packed the same (shared: by op, zeroed before the first task), and
+ * XNNPACK's pointers to input pixels, of every slice. */
+double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, size_t slice_bytes,
+                     struct ad_shared_weights *shared);
+
+/* Half of what a thread has of the L2 cache: what of packed weights stays there beside the input.
+ */
+size_t ad_task_slice_bytes(struct pthreadpool *pool);
+
+/* Appends the actions of a task. Operators made before a failure stay in the list. */
+AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
+                                              const struct ad_task *task,
+                                              const struct ad_scratch *scratch,
+                                              struct adaps_error *err);
+
+/* The same of a convolution and the addition behind it. */
+AD_MUST_CHECK enum adaps_status ad_task_build_residual(const struct ad_build *build,
+                                                       const struct ad_task *conv,
+                                                       const struct ad_task *add,
+                                                       struct adaps_error *err);
+
+/* The part of it that XNNPACK computes: [pack or zero the input], the operator, [unpack the
+ * output]. With `clamp` the operator clamps. */
+AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
+                                                  const struct ad_task *task,
+                                                  const struct ad_scratch *scratch, bool clamp,
+                                                  struct adaps_error *err);
+
+/* Whether it is a convolution that exec/kernels/conv.h computes, and its action, made by
+ * task_conv.c: adds `add` (data NULL: nothing), clamps, stores to out. */
+bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op);
+AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
+                                                   const struct ad_task *task,
+                                                   const struct ad_view *out,
+                                                   const struct ad_view *add, float clamp_min,
+                                                   float clamp_max, struct adaps_error *err);
+
+/* Likewise of exec/kernels/depthwise.h. */
+bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
+AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,
+                                                        const struct ad_task *task, float clamp_min,
+                                                        float clamp_max, struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
+                                               struct adaps_error *err);
+
+/* Adds a copy between views of one shape; dimensions of 1 of `from` are repeated. */
+AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,
+                                                const struct ad_view *to,
+                                                const struct ad_view *from,
+                                                struct adaps_error *err);
+
+/* Rows [r0, r1) of a weight from the device's slices, followed by zero rows up to `rows`, to `to`.
+ */
+AD_MUST_CHECK enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0,
+                                               int64_t r1, int64_t rows, float *to,
+                                               struct adaps_error *err);
+
+/* The same of an op's weight and bias (NULL when it has none), to build->rows. */
+AD_MUST_CHECK enum adaps_status ad_task_weights(const struct ad_build *build,
+                                                const struct ad_op *op, int64_t r0, int64_t r1,
+                                                int64_t rows, float **kernel, float **bias,
+                                                struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,
+                                              struct pthreadpool *pool, struct adaps_error *err);
+
+void ad_action_free(struct ad_action *action);
+
+#endif

@@ -1,0 +1,178 @@
+/* Convolutions by our own kernels (exec/kernels/conv.h, exec/kernels/depthwise.h): views, and
+ * weights, packed a part at a time. */
+#include "exec/engine/internal.h"
+
+/* Channels per group. */
+static int64_t group_inputs(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return graph->values[op->inputs[0]].box.c / op->groups;
+}
+
+static int64_t group_outputs(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return graph->values[op->output].box.c / op->groups;
+}
+
+bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV && (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS &&
+           ad_conv_groups_able(op->groups, group_inputs(graph, op), group_outputs(graph, op));
+}
+
+/* The blocks of the groups that a task computes. */
+static struct ad_conv_blocks blocks_of(const struct ad_graph *graph, const struct ad_task *task)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    int64_t inputs = group_inputs(graph, op), outputs = group_outputs(graph, op);
+    int64_t channels = task->region.c1 - task->region.c0, groups = 1;
+    if (op->groups > 1)
+        groups = channels / outputs;
+    return ad_conv_blocks(groups, inputs, channels / groups,
+                          (int64_t)op->window.kh * op->window.kw);
+}
+
+/* Packs rows from r0 on, as many at a time as there is room for. */
+static enum adaps_status pack(const struct ad_build *build, const struct ad_op *op, int64_t r0,
+                              const struct ad_conv_blocks *b, float *packed,
+                              struct adaps_error *err)
+{
+    int64_t panel = ad_conv_panel(), row = b->depth * b->taps;
+    int64_t room = (int64_t)(build->rows->bytes / sizeof(float)) / (row + 1);
+    int64_t step = room < panel ? panel : room / panel * panel;
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t block = 0; block < b->blocks; block++, r0 += b->channels)
+        for (int64_t first = 0; first < b->channels && status == ADAPS_OK; first += step) {
+            int64_t n = b->channels - first < step ? b->channels - first : step;
+            float *kernel = NULL, *bias = NULL;
+            status = ad_task_weights(build, op, r0 + first, r0 + first + n, n, &kernel, &bias, err);
+            if (status == ADAPS_OK)
+                ad_conv_pack(packed, b, block, first, n, kernel, bias);
+        }
+    return status;
+}
+
+/* A block of so many floats for rows [r0, r1) of an op, which another task of it may have packed:
+ * *fresh says that it has not. The caller's (ad_packed_free). Then pack and call end_packed(). */
+static enum adaps_status take_packed(const struct ad_build *build, int op, int64_t r0, int64_t r1,
+                                     size_t floats, float **out, bool *fresh,
+                                     struct adaps_error *err)
+{
+    size_t bytes;
+    if (!ad_size_mul(floats, sizeof **out, &bytes))
+        return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
+    ad_packed_begin(ad_shared_weights_of(build->shared, op, r0, r1, NULL));
+    *out = ad_packed_alloc(bytes, fresh);
+    if (*fresh)
+        *build->weight_bytes += bytes;
+    if (*out)
+        return ADAPS_OK;
+    ad_packed_end(false);
+    return ad_error_memory(err, "packed weights", bytes);
+}
+
+/* The action of a task owns its packed weights. */
+static enum adaps_status end_packed(const struct ad_build *build, struct ad_action *action,
+                                    enum adaps_status status, struct adaps_error *err)
+{
+    ad_packed_end(status == ADAPS_OK);
+    if (status == ADAPS_OK)
+        status = ad_actions_add(build->actions, *action, err);
+    if (status != ADAPS_OK)
+        ad_action_free(action);
+    return status;
+}
+
+enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
+                                     const struct ad_view *out, const struct ad_view *add,
+                                     float clamp_min, float clamp_max, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    struct ad_conv conv = {
+        .out = *out,
+        .add = *add,
+        .window = op->window,
+        .top = pads.top,
+        .left = pads.left,
+        .blocks = blocks_of(graph, task),
+        .clamp_min = clamp_min,
+        .clamp_max = clamp_max,
+    };
+    conv.slice =
+        ad_conv_slice(&conv.blocks, build->slice_bytes / 2); /* and what is fetched ahead */
+    if (!ad_region_empty(need))
+        conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
+    float *packed = NULL;
+    bool fresh;
+    int64_t r0, r1;
+    size_t floats;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (!ad_conv_packed(&conv.blocks, &floats))
+        floats = SIZE_MAX; /* which is refused */
+    enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (fresh)
+        status = pack(build, op, r0, &conv.blocks, packed, err);
+    conv.packed = packed;
+    struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
+    return end_packed(build, &action, status, err);
+}
+
+/* --- depthwise --- */
+
+/* XNNPACK has kernels for these that are up to twice as fast as ours. */
+static bool is_fast(int64_t taps)
+{
+    return taps == 1 || taps == 3 || taps == 4 || taps == 9 || taps == 25;
+}
+
+bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
+{
+    int64_t taps = (int64_t)op->window.kh * op->window.kw;
+    return op->kind == AD_OP_CONV && op->groups > 1 && taps <= AD_DEPTHWISE_TAPS &&
+           op->groups == graph->values[op->inputs[0]].box.c &&
+           (!is_fast(taps) || graph->values[op->output].box.c != op->groups);
+}
+
+enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const struct ad_task *task,
+                                          float clamp_min, float clamp_max, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    int64_t taps = (int64_t)op->window.kh * op->window.kw;
+    int64_t multiplier = graph->values[op->output].box.c / op->groups;
+    struct ad_depthwise d = {
+        .out = ad_buffer_view(&build->buffers[op->output], task->region),
+        .window = op->window,
+        .top = pads.top,
+        .left = pads.left,
+        .multiplier = multiplier,
+        .clamp_min = clamp_min,
+        .clamp_max = clamp_max,
+    };
+    if (!ad_region_empty(need))
+        d.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
+    d.in.c = d.out.c / multiplier;
+    float *packed = NULL, *kernel, *bias;
+    bool fresh;
+    int64_t r0, r1;
+    size_t floats;
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    if (!ad_depthwise_packed(d.in.c, multiplier, taps, &floats))
+        floats = SIZE_MAX;
+    enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (fresh)
+        status = ad_task_weights(build, op, r0, r1, r1 - r0, &kernel, &bias, err);
+    if (fresh && status == ADAPS_OK)
+        ad_depthwise_pack(packed, d.in.c, multiplier, taps, kernel, bias);
+    d.packed = packed;
+    struct ad_action action = {.kind = AD_ACTION_DEPTHWISE, .depthwise = d};
+    return end_packed(build, &action, status, err);
+}

@@ -1,0 +1,381 @@
+/* Convolutions in tiles of pixels x panels of channels. */
+#include "exec/kernels/conv.h"
+#include "exec/kernels/conv_kernel.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+#define CHUNK 8 /* tiles of a unit of work, at most */
+
+/* --- the processor --- */
+
+static int most_lanes = 16;
+
+void ad_conv_limit_lanes(int lanes)
+{
+    most_lanes = lanes;
+}
+
+static const struct ad_conv_kernel *find_kernel(void)
+{
+#if defined(__x86_64__)
+    if (most_lanes >= 16 && __builtin_cpu_supports("avx512f"))
+        return &ad_conv_avx512;
+    if (most_lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return &ad_conv_fma3;
+#endif
+    return NULL;
+}
+
+bool ad_conv_able(void)
+{
+    return find_kernel() != NULL;
+}
+
+int64_t ad_conv_panel(void)
+{
+    const struct ad_conv_kernel *kernel = find_kernel();
+    return kernel ? 2 * kernel->lanes : 1;
+}
+
+static bool is_narrow(const struct ad_conv_kernel *kernel, int64_t inputs, int64_t outputs)
+{
+    return inputs == outputs && outputs > 1 && outputs < kernel->lanes &&
+           kernel->lanes % outputs == 0;
+}
+
+bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs)
+{
+    const struct ad_conv_kernel *kernel = find_kernel();
+    if (!kernel || groups == 1)
+        return kernel != NULL;
+    if (inputs > 1 && outputs == AD_XNN_MIN_CHANNELS && kernel->lanes == outputs)
+        return false; /* what XNNPACK's tiles are made for */
+    return is_narrow(kernel, inputs, outputs) || (inputs > 1 && outputs >= kernel->lanes);
+}
+
+struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
+{
+    const struct ad_conv_kernel *kernel = find_kernel();
+    if (kernel && groups > 1 && is_narrow(kernel, inputs, outputs))
+        return (struct ad_conv_blocks){true, 1, groups * outputs, inputs, taps};
+    return (struct ad_conv_blocks){false, groups, outputs, inputs, taps};
+}
+
+/* --- packed weights --- */
+
+/* The last panel of a block may be half as wide; all of narrow groups are. */
+static int64_t panel_width(const struct ad_conv_kernel *kernel, const struct ad_conv_blocks *b,
+                           int64_t left)
+{
+    return left > kernel->lanes && !b->narrow ? 2 * kernel->lanes : kernel->lanes;
+}
+
+/* Floats of an output channel. */
+static int64_t row_floats(const struct ad_conv_blocks *b)
+{
+    return b->depth * b->taps + 1;
+}
+
+static int64_t block_floats(const struct ad_conv_kernel *kernel, const struct ad_conv_blocks *b)
+{
+    return (b->channels + kernel->lanes - 1) / kernel->lanes * kernel->lanes * row_floats(b);
+}
+
+/* Behind the blocks are zeros, for pixels in the padding: a pixel, or a row of the window. */
+static int64_t zeros(const struct ad_conv_blocks *b)
+{
+    int64_t pixel = b->narrow ? b->channels : b->blocks * b->depth, row = b->depth * b->taps;
+    return pixel > row ? pixel : row;
+}
+
+int64_t ad_conv_slice(const struct ad_conv_blocks *blocks, size_t bytes)
+{
+    int64_t panel = ad_conv_panel();
+    size_t each = (size_t)(panel * row_floats(blocks)) * sizeof(float);
+    return bytes > each ? (int64_t)(bytes / each) * panel : panel;
+}
+
+bool ad_conv_packed(const struct ad_conv_blocks *b, size_t *floats)
+{
+    size_t lanes = (size_t)ad_conv_panel() / 2, rows, pixel;
+    size_t channels = ((size_t)b->channels + lanes - 1) / lanes * lanes;
+    return ad_size_mul((size_t)b->depth, (size_t)b->taps, &rows) && ad_size_add(rows, 1, &rows) &&
+           ad_size_mul(channels, rows, floats) && ad_size_mul(*floats, (size_t)b->blocks, floats) &&
+           ad_size_mul((size_t)b->blocks, (size_t)b->depth, &pixel) &&
+           ad_size_add(*floats, (size_t)zeros(b), floats);
+}
+
+void ad_conv_pack(float *packed, const struct ad_conv_blocks *blocks, int64_t block, int64_t first,
+                  int64_t n, const float *kernel, const float *bias)
+{
+    const struct ad_conv_kernel *k = find_kernel();
+    int64_t row = row_floats(blocks) - 1;
+    float *to = packed + block * block_floats(k, blocks) + first * (row + 1);
+    for (int64_t c = 0, width; c < n; c += width, to += width * (row + 1)) {
+        width = panel_width(k, blocks, blocks->channels - first - c);
+        int64_t used = n - c < width ? n - c : width;
+        memset(to, 0, (size_t)(width * (row + 1)) * sizeof *to);
+        for (int64_t i = 0; i < used; i++) {
+            const float *from = kernel + (c + i) * row;
+            to[i] = bias ? bias[c + i] : 0.0f;
+            for (int64_t j = 0; j < row; j++)
+                to[(j + 1) * width + i] = from[j];
+        }
+    }
+    if (block + 1 == blocks->blocks && first + n == blocks->channels)
+        memset(to, 0, (size_t)zeros(blocks) * sizeof *to);
+}
+
+/* --- running --- */
+
+struct work {
+    const struct ad_conv *conv;
+    const struct ad_conv_kernel *kernel;
+    int64_t pixels, tiles;  /* of the output */
+    int64_t chunk, chunks;  /* tiles of a unit; units of a slice */
+    int64_t slice;          /* channels: conv->slice or, for many threads, less */
+    int64_t blocks, slices; /* blocks of a slice, or slices of a block: one of them is 1 */
+    int64_t row, block;     /* floats of packed weights: of a channel, of a block */
+    bool rows;              /* taps of a row of the window may be one after the other */
+    const float *zeros;
+};
+
+/* What a unit computes: channels [c0, c1) of blocks [b0, b1). */
+struct slice {
+    int64_t b0, b1, c0, c1;
+};
+
+/* The pixels of a tile. */
+struct pixels {
+    int rows;
+    int64_t offset[AD_CONV_ROWS];             /* of the first tap, from in.data */
+    int64_t y[AD_CONV_ROWS], x[AD_CONV_ROWS]; /* of the first tap */
+    float *out[AD_CONV_ROWS];
+    const float *add[AD_CONV_ROWS];
+    bool inside[2]; /* all taps of all pixels lie in the input's height, in its width */
+};
+
+static void find_pixels(const struct work *work, int64_t first, int64_t end, struct pixels *p)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_view *in = &conv->in, *out = &conv->out, *add = &conv->add;
+    const struct ad_window *w = &conv->window;
+    int64_t x = first % out->w, y = first / out->w % out->h, n = first / out->w / out->h;
+    p->rows = (int)(end - first);
+    p->inside[0] = p->inside[1] = true;
+    for (int m = 0; m < p->rows; m++) {
+        p->y[m] = y * w->sh - conv->top;
+        p->x[m] = x * w->sw - conv->left;
+        p->offset[m] = n * in->sn + p->y[m] * in->sh + p->x[m] * in->sw;
+        p->out[m] = out->data + n * out->sn + y * out->sh + x * out->sw;
+        p->add[m] = add->data ? add->data + n * add->sn + y * add->sh + x * add->sw : NULL;
+        p->inside[0] &= p->y[m] >= 0 && p->y[m] + (w->kh - 1) * w->dh < in->h;
+        p->inside[1] &= p->x[m] >= 0 && p->x[m] + (w->kw - 1) * w->dw < in->w;
+        if (++x == out->w) {
+            x = 0;
+            if (++y == out->h) {
+                y = 0;
+                n++;
+            }
+        }
+    }
+}
+
+/* Where each tap finds its input; or the first tap of each row of the window, if the others follow:
+ * how many of the window's columns are looked up. */
+static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_view *in = &conv->in;
+    const struct ad_window *w = &conv->window;
+    int64_t columns = work->rows && p->inside[1] ? 1 : w->kw;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t j = 0; j < columns; j++, taps += AD_CONV_ROWS) {
+            int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
+            if (p->inside[0] && p->inside[1]) {
+                for (int m = 0; m < p->rows; m++)
+                    taps[m] = in->data + p->offset[m] + step;
+                continue;
+            }
+            for (int m = 0; m < p->rows; m++) {
+                int64_t y = p->y[m] + dy, x = p->x[m] + dx;
+                bool there = y >= 0 && y < in->h && x >= 0 && x < in->w;
+                taps[m] = there ? in->data + p->offset[m] + step : work->zeros;
+            }
+        }
+    return columns;
+}
+
+#define AHEAD_TILES 4 /* the last of a slice fetch the next one's weights */
+
+/* What comes from memory for the first time is fetched while something else is computed: one line
+ * per tap and channel of a job, which takes 14 clocks. The weights of the next slice, or of the
+ * next convolution: each of the last tiles fetches its part of the panel in the same place. */
+static bool weights_ahead(const struct work *work, int64_t tile, const struct slice *s, int64_t at,
+                          int64_t width, struct ad_conv_job *job)
+{
+    const struct ad_conv *conv = work->conv;
+    int64_t row = work->row, all = conv->blocks.blocks * work->block;
+    int64_t tiles = work->tiles < AHEAD_TILES ? work->tiles : AHEAD_TILES;
+    int64_t part = tile - (work->tiles - tiles), step = width / tiles;
+    int64_t begin = s->b0 * work->block + s->c0 * row, next = (s->b1 - 1) * work->block;
+    int64_t end = conv->ahead_floats;
+    const float *from = conv->ahead;
+    next += s->c1 < conv->blocks.channels ? s->c1 * row : work->block;
+    at += part * (row - 1) * step - begin;
+    if (next < all) {
+        from = conv->packed + next;
+        end = all - next;
+    }
+    if (part < 0 || !from || at + (row - 1) * step > end)
+        return false;
+    job->ahead = from + at;
+    job->ahead_step = step;
+    return true;
+}
+
+/* The input of the next tile, in the window's last row: `pixels` is this tile's. */
+static bool input_ahead(const struct work *work, const struct pixels *pixels,
+                        struct ad_conv_job *job)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_view *in = &conv->in;
+    const struct ad_window *w = &conv->window;
+    int64_t steps = work->row - 1, count = pixels->rows * w->sw * in->sw;
+    int64_t at = pixels->offset[pixels->rows - 1] + (w->kh - 1) * w->dh * in->sh +
+                 ((w->kw - 1) * w->dw + w->sw) * in->sw;
+    int64_t end = (in->n - 1) * in->sn + (in->h - 1) * in->sh + (in->w - 1) * in->sw + in->c;
+    int64_t step = (count + steps - 1) / steps;
+    if (!in->data || at < 0 || at + steps * step > end)
+        return false;
+    job->ahead = in->data + at;
+    job->ahead_step = step;
+    return true;
+}
+
+/* at: where the panel's weights lie. */
+static void look_ahead(const struct work *work, const struct pixels *pixels, int64_t tile,
+                       const struct slice *s, int64_t at, int64_t width, struct ad_conv_job *job)
+{
+    if (weights_ahead(work, tile, s, at, width, job) ||
+        (at == s->b0 * work->block + s->c0 * work->row && input_ahead(work, pixels, job)))
+        return;
+    job->ahead = job->weights;
+    job->ahead_step = 0;
+}
+
+/* The panels of one block, at the pixels of a tile. */
+static void run_panels(const struct work *work, const struct pixels *p, int64_t tile,
+                       const struct slice *s, int64_t block, struct ad_conv_job *job)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_conv_blocks *b = &conv->blocks;
+    const struct ad_conv_kernel *kernel = work->kernel;
+    for (int64_t c = s->c0, width; c < s->c1; c += width) {
+        int64_t at = block * work->block + c * work->row;
+        width = panel_width(kernel, b, b->channels - c);
+        job->weights = conv->packed + at;
+        job->first = b->narrow ? c : block * b->depth;
+        job->c0 = block * b->channels + c;
+        job->channels = b->channels - c;
+        look_ahead(work, p, tile, s, at, width, job);
+        if (b->narrow)
+            kernel->narrow[p->rows - 1](job);
+        else
+            kernel->tile[p->rows - 1][width / kernel->lanes - 1](job);
+    }
+}
+
+/* One tile, all channels of a slice. */
+static void run_tile(const struct work *work, int64_t tile, const struct slice *s)
+{
+    const struct ad_conv *conv = work->conv;
+    const float *taps[AD_CONV_TAPS * AD_CONV_ROWS];
+    struct pixels p;
+    find_pixels(work, work->pixels * tile / work->tiles, work->pixels * (tile + 1) / work->tiles,
+                &p);
+    int64_t columns = find_taps(work, &p, taps);
+    struct ad_conv_job job = {.in = taps,
+                              .taps = conv->window.kh * columns,
+                              .depth = conv->blocks.depth * (conv->window.kw / columns),
+                              .out = p.out,
+                              .add = conv->add.data ? p.add : NULL,
+                              .lo = conv->clamp_min,
+                              .hi = conv->clamp_max};
+    for (int64_t block = s->b0; block < s->b1; block++)
+        run_panels(work, &p, tile, s, block, &job);
+}
+
+static void run_unit(void *self, size_t unit)
+{
+    const struct work *work = self;
+    const struct ad_conv_blocks *b = &work->conv->blocks;
+    int64_t slice = (int64_t)unit / work->chunks;
+    int64_t first = (int64_t)unit % work->chunks * work->chunk;
+    int64_t end = first + work->chunk < work->tiles ? first + work->chunk : work->tiles;
+    struct slice s = {.b0 = slice / work->slices * work->blocks,
+                      .c0 = slice % work->slices * work->slice};
+    s.b1 = s.b0 + work->blocks < b->blocks ? s.b0 + work->blocks : b->blocks;
+    s.c1 = s.c0 + work->slice < b->channels ? s.c0 + work->slice : b->channels;
+    for (int64_t tile = first; tile < end; tile++)
+        run_tile(work, tile, &s);
+}
+
+/* Units of work->chunk tiles and work->slice channels. */
+static int64_t count_units(struct work *work)
+{
+    const struct ad_conv_blocks *b = &work->conv->blocks;
+    work->chunks = (work->tiles + work->chunk - 1) / work->chunk;
+    work->blocks = work->slice > b->channels ? work->slice / b->channels : 1;
+    work->slices = (b->channels + work->slice - 1) / work->slice;
+    return work->chunks * work->slices * ((b->blocks + work->blocks - 1) / work->blocks);
+}
+
+/* As many tiles and channels to a unit as leave enough units for all threads: first fewer tiles,
+ * then fewer channels. Units go through the tiles of a slice before those of the next, and threads
+ * begin at units far apart, so that each reads weights that the others do not. */
+static int64_t cut_units(struct work *work, int threads)
+{
+    int64_t panel = 2 * work->kernel->lanes;
+    int64_t wanted = threads > 1 ? (int64_t)AD_UNITS_PER_THREAD * threads : 1, units;
+    work->chunk = CHUNK;
+    work->slice = (work->conv->out.c + panel - 1) / panel * panel;
+    if (work->slice > work->conv->slice)
+        work->slice = work->conv->slice;
+    while ((units = count_units(work)) < wanted && (work->chunk > 1 || work->slice > panel)) {
+        if (work->chunk > 1)
+            work->chunk /= 2;
+        else
+            work->slice = (work->slice / panel + 1) / 2 * panel;
+    }
+    return units;
+}
+
+void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
+{
+    const struct ad_view *out = &conv->out;
+    const struct ad_conv_kernel *kernel = find_kernel();
+    const struct ad_conv_blocks *b = &conv->blocks;
+    struct work work = {.conv = conv,
+                        .kernel = kernel,
+                        .pixels = out->n * out->h * out->w,
+                        .row = row_floats(b),
+                        .block = block_floats(kernel, b),
+                        .rows = b->blocks == 1 && !b->narrow && conv->window.dw == 1 &&
+                                conv->in.sw == b->depth};
+    if (work.pixels == 0 || out->c == 0)
+        return;
+    work.tiles = (work.pixels + kernel->rows - 1) / kernel->rows;
+    work.zeros = conv->packed + b->blocks * work.block;
+    ad_pool_run(pool, run_unit, &work, (size_t)cut_units(&work, ad_pool_threads(pool)));
+}
+
+void ad_conv_look_ahead(struct ad_conv *conv, const struct ad_conv *next)
+{
+    const struct ad_conv_blocks *b = &next->blocks;
+    int64_t all = b->blocks * block_floats(find_kernel(), b), slice = next->slice * row_floats(b);
+    conv->ahead = next->packed;
+    conv->ahead_floats = slice < all ? slice : all;
+}

@@ -1,0 +1,186 @@
+/* Annealing: a random move is kept when the clock gets better, or not much worse for the
+ * temperature, which falls from three thousandths of the latency to nothing; several falls, each
+ * from the best so far. Moves mostly touch ops that are critical now (critical_path.h), and those
+ * that leave the assignment as it is cost no evaluation; most of those that make it far worse are
+ * told by an estimate and cost a part of one. */
+#include "search/auto/anneal.h"
+#include "base/clock.h"
+#include "search/auto/moves.h"
+
+#include <math.h>
+
+#define HOT 0.003     /* of what is made small: the first temperature */
+#define COLD 0.00002  /* the last */
+#define FALLS 3       /* each from half as hot as the one before */
+#define IDLE_MOVES 64 /* moves in a row that change nothing: the end */
+#define DOUBTS 8      /* one estimate of so many is not asked for: it may be wrong about a move */
+#define WORSE 0.02    /* so much later than now by the estimate: not looked at any closer */
+
+struct anneal {
+    struct ad_eval *eval;
+    struct ad_best *best;
+    const struct ad_elite_pool *starts;
+    struct ad_layout now, trial;
+    struct ad_score score; /* of now */
+    int64_t estimate;      /* likewise, or -1 */
+    struct ad_rng rng;
+    struct ad_critical_path critical_path; /* of now */
+    struct ad_assignment assignment;       /* of now */
+};
+
+static double energy(const struct anneal *a, const struct ad_score *score)
+{
+    return a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY ? (double)score->makespan_ns
+                                                                        : (double)score->first;
+}
+
+/* Uniform in [0, 1). */
+static double uniform(struct anneal *a)
+{
+    return (double)(ad_rng_next(&a->rng) >> 11) * 0x1p-53;
+}
+
+/* allowed: so much worse may it be. */
+static bool accepts(struct anneal *a, const struct ad_score *score, double allowed)
+{
+    if (ad_score_better(score, &a->score))
+        return true;
+    if (score->excess > a->score.excess || score->late > a->score.late)
+        return false;
+    return energy(a, score) - energy(a, &a->score) <= allowed;
+}
+
+static void swap_layouts(struct anneal *a)
+{
+    struct ad_layout swap = a->now;
+    a->now = a->trial;
+    a->trial = swap;
+}
+
+/* Now's assignment is the last one made: keeps it, and what is critical in its schedule. */
+static enum adaps_status note_now(struct anneal *a)
+{
+    const struct ad_search_problem *p = a->eval->context->problem;
+    const struct ad_schedule *schedule;
+    ad_assignment_copy(&a->eval->scratch, &a->assignment);
+    enum adaps_status status = ad_scorer_run(a->eval->scorer, &a->assignment, false, &schedule);
+    if (status != ADAPS_OK)
+        return status;
+    a->estimate = ad_scorer_estimate(a->eval->scorer);
+    return ad_critical_path_find(&a->critical_path, p->graph, schedule, p->cluster->source,
+                                 a->eval->err);
+}
+
+/* Moves now until its assignment is another: that is the trial. False when IDLE_MOVES change
+ * nothing that matters. */
+static bool draw_trial(struct anneal *a)
+{
+    for (int i = 0; i < IDLE_MOVES; i++) {
+        ad_layout_copy(&a->now, &a->trial);
+        if (!ad_move(a->eval->context, &a->critical_path, a->starts, &a->rng, &a->trial))
+            continue;
+        ad_eval_assign(a->eval, &a->trial);
+        if (!ad_assignment_same(&a->eval->scratch, &a->assignment))
+            return true;
+        swap_layouts(a);
+    }
+    return false;
+}
+
+/* What is not worth an evaluation, when so much worse than now is allowed. */
+static struct ad_limits limits_of(struct anneal *a, double allowed)
+{
+    int64_t now = a->score.makespan_ns, more = (int64_t)(allowed + WORSE * (double)now);
+    bool trusted = ad_rng_below(&a->rng, DOUBTS) > 0 && a->estimate >= 0;
+    return (struct ad_limits){now + (int64_t)allowed, trusted ? a->estimate + more : INT64_MAX};
+}
+
+static enum adaps_status step(struct anneal *a, double temperature)
+{
+    struct ad_score score;
+    if (!draw_trial(a))
+        return ADAPS_OK;
+    double allowed = -log(1 - uniform(a)) * temperature;
+    if (a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY)
+        a->eval->limits = limits_of(a, allowed);
+    enum adaps_status status = ad_eval_score_assigned(a->eval, &a->trial, a->best, &score);
+    a->eval->limits = AD_NO_LIMITS;
+    if (status != ADAPS_OK || !accepts(a, &score, allowed))
+        return status;
+    swap_layouts(a);
+    a->score = score;
+    return note_now(a);
+}
+
+/* One fall of the temperature. */
+static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget budget)
+{
+    int64_t deadline = a->eval->context->problem->deadline_ns;
+    enum adaps_status status = ADAPS_OK;
+    ad_layout_copy(&a->best->layout, &a->now);
+    a->now.hub = -1; /* directly is hardly ever later, nor are pictures as bytes, nor fewer bytes */
+    a->now.u8 = a->eval->context->u8;
+    a->now.encoding = a->eval->context->encoding;
+    a->score = a->best->score;
+    status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
+    if (status == ADAPS_OK)
+        status = note_now(a);
+    double spent = 0, all = (double)budget.evaluations * AD_GUESSES;
+    double part = all > 0 && budget.work > 0 ? 0 : 1;
+    int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
+    while (part < 1 && status == ADAPS_OK && (deadline <= 0 || ad_clock_ns() < deadline)) {
+        int64_t guessed = a->eval->guessed;
+        status = step(a, hot * pow(COLD / HOT, part) * energy(a, &a->best->score));
+        spent += a->eval->guessed > guessed ? 1 : AD_GUESSES;
+        int64_t done = ad_scorer_work(a->eval->scorer) - work + ++moves * a->now.nops;
+        part = fmax(spent / all, (double)done / (double)budget.work);
+    }
+    return status;
+}
+
+/* In how many parts inputs and bands travel: the best of all. */
+static enum adaps_status try_parts(struct anneal *a)
+{
+    enum adaps_status status = ADAPS_OK;
+    ad_layout_copy(&a->best->layout, &a->trial);
+    for (int parts = 1; parts <= AD_MAX_PARTS && status == ADAPS_OK; parts++) {
+        a->trial.parts = parts;
+        if (parts != a->best->layout.parts)
+            status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
+    }
+    ad_layout_copy(&a->best->layout, &a->trial);
+    for (int chunks = 1; chunks <= AD_MAX_PARTS && status == ADAPS_OK; chunks++) {
+        a->trial.chunks = chunks;
+        if (chunks != a->best->layout.chunks)
+            status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
+    }
+    return status;
+}
+
+enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
+                            const struct ad_elite_pool *starts, uint64_t seed,
+                            struct ad_budget budget)
+{
+    const struct ad_search_problem *p = eval->context->problem;
+    struct anneal a = {.eval = eval, .best = best, .starts = starts, .rng = {seed}};
+    int nops = p->graph->nops, n = p->cluster->ndevices;
+    if (n == 1 || nops == 0)
+        return ADAPS_OK;
+    enum adaps_status status = ad_layout_init(&a.now, nops, n, eval->err);
+    if (status == ADAPS_OK)
+        status = ad_layout_init(&a.trial, nops, n, eval->err);
+    if (status == ADAPS_OK)
+        status = ad_assignment_init(&a.assignment, nops, n, eval->err);
+    struct ad_budget each = {budget.evaluations / FALLS, budget.work / FALLS};
+    double hot = HOT;
+    for (int i = 0; i < FALLS && status == ADAPS_OK; i++, hot /= 2) {
+        status = fall(&a, hot, each);
+        if (status == ADAPS_OK)
+            status = try_parts(&a);
+    }
+    ad_critical_path_fini(&a.critical_path);
+    ad_assignment_fini(&a.assignment);
+    ad_layout_fini(&a.now);
+    ad_layout_fini(&a.trial);
+    return status;
+}

@@ -1,0 +1,20 @@
+/* Simulated annealing of a layout on the simulated clock. Internal to search/. */
+#ifndef AD_SEARCH_AUTO_ANNEAL_H
+#define AD_SEARCH_AUTO_ANNEAL_H
+
+#include "search/auto/elite.h"
+
+/* What an annealing may take, whichever is spent first. */
+struct ad_budget {
+    int64_t evaluations;
+    int64_t work; /* as ad_scorer_work() counts it, and 1 per op of every move */
+};
+
+/* Anneals from *best (which must be valid) until the budget is spent; what is better goes into
+ * *best (and eval's bests). starts: nullable; whose layouts it may take parts from (*best may be
+ * one of them). The same seed gives the same moves. Ends early when the time is up. */
+AD_MUST_CHECK enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
+                                          const struct ad_elite_pool *starts, uint64_t seed,
+                                          struct ad_budget budget);
+
+#endif

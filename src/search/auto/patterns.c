@@ -1,0 +1,165 @@
+#include "search/auto/patterns.h"
+#include "cost/cost.h"
+
+static bool has_window(const struct ad_op *op)
+{
+    return op->kind == AD_OP_CONV || op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_AVGPOOL;
+}
+
+/* A window of several pixels. */
+static bool has_halo(const struct ad_op *op)
+{
+    return has_window(op) && (op->window.kh > 1 || op->window.kw > 1);
+}
+
+bool ad_pattern_pins(const struct ad_patterns *p, enum ad_pattern pattern, int op)
+{
+    bool window = has_window(&p->context->problem->graph->ops[op]);
+    switch (pattern) {
+    case AD_PIN_ALL:
+        return true;
+    case AD_PIN_CUTS:
+        return p->context->cut[op];
+    case AD_PIN_WINDOWS:
+        return window;
+    case AD_PIN_SECOND:
+        return window && p->windows[op] % 2 == 0;
+    case AD_PIN_FOURTH:
+        return window && p->windows[op] % 4 == 0;
+    case AD_PIN_EIGHTH:
+        return window && p->windows[op] % 8 == 0;
+    case AD_PIN_READ:
+        return p->read[op];
+    case AD_PIN_THIN:
+        return p->thinnest[op];
+    case AD_PIN_THIN2:
+        return p->thinnest[op] && p->thin[op] % 2 == 0;
+    case AD_PIN_THIN4:
+        return p->thinnest[op] && p->thin[op] % 4 == 0;
+    default:
+        return false;
+    }
+}
+
+int ad_pattern_side(const struct ad_patterns *p, enum ad_stagger stagger, int op)
+{
+    const struct ad_op *what = &p->context->problem->graph->ops[op];
+    bool wide = what->kind == AD_OP_CONV && has_halo(what);
+    switch (stagger) {
+    case AD_STAGGER_SEGMENTS:
+        return p->context->segment[op] % 2 ? -1 : 1;
+    case AD_STAGGER_WINDOWS:
+        return wide ? -1 : 1;
+    case AD_STAGGER_REST:
+        return wide ? 1 : -1;
+    default:
+        return 0;
+    }
+}
+
+static void find_thin(struct ad_patterns *p)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    int windows = 0, thin = 0, thinnest = -1;
+    int64_t least = INT64_MAX;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_box *box = &graph->values[op->output].box;
+        p->windows[i] = windows += has_window(op);
+        for (int k = 0; k < op->ninputs && has_halo(op); k++)
+            if (graph->values[op->inputs[k]].producer >= 0)
+                p->read[graph->values[op->inputs[k]].producer] = true;
+        if (has_halo(op) && thinnest >= 0)
+            p->thinnest[thinnest] = true;
+        if (has_halo(op) || box->w * box->c <= least) {
+            thinnest = i;
+            least = box->w * box->c;
+        }
+    }
+    for (int i = 0; i < graph->nops; i++)
+        p->thin[i] = thin += p->thinnest[i];
+}
+
+static int64_t height(const struct ad_graph *graph, int op)
+{
+    return graph->values[graph->ops[op].output].box.h;
+}
+
+/* Parts of about as much work, of the ops of a height. */
+static int parts_of(const struct ad_patterns *p, double work)
+{
+    return 3 * work > 2 * p->all_work ? 3 : 3 * work > p->all_work ? 2 : 1;
+}
+
+/* The ops of op first's height, from that on, which have so much work. Parts begin where all paths
+ * meet. */
+static void add_height(struct ad_patterns *p, int first, double work)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    int parts = parts_of(p, work), part = 0, segment = -1;
+    double done = 0;
+    if (p->ngroups + parts > AD_MAX_GROUPS)
+        parts = 1;
+    for (int i = first; i < graph->nops; i++) {
+        if (height(graph, i) != height(graph, first))
+            continue;
+        part += p->context->segment[i] != segment && part + 1 < parts &&
+                done * parts > work * (part + 1);
+        segment = p->context->segment[i];
+        p->group[i] = p->ngroups + part;
+        done += p->work[i];
+    }
+    p->ngroups += part + 1;
+}
+
+/* Heights with most of the work are several groups; the last ones may have to share one. */
+static void find_groups(struct ad_patterns *p)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    for (int i = 0; i < graph->nops; i++)
+        p->group[i] = -1;
+    for (int i = 0; i < graph->nops; i++) {
+        double work = 0;
+        if (p->group[i] >= 0)
+            continue;
+        if (p->ngroups == AD_MAX_GROUPS) {
+            p->group[i] = AD_MAX_GROUPS - 1;
+            continue;
+        }
+        for (int k = i; k < graph->nops; k++)
+            work += height(graph, k) == height(graph, i) ? p->work[k] : 0;
+        add_height(p, i, work);
+    }
+}
+
+enum adaps_status ad_patterns_init(struct ad_patterns *out, const struct ad_context *context,
+                                   struct adaps_error *err)
+{
+    const struct ad_graph *graph = context->problem->graph;
+    size_t n = (size_t)graph->nops + 1;
+    *out = (struct ad_patterns){.context = context};
+    out->windows = ad_calloc(n, sizeof *out->windows);
+    out->thin = ad_calloc(n, sizeof *out->thin);
+    out->read = ad_calloc(n, sizeof *out->read);
+    out->thinnest = ad_calloc(n, sizeof *out->thinnest);
+    out->work = ad_calloc(n, sizeof *out->work);
+    out->group = ad_calloc(n, sizeof *out->group);
+    if (!out->windows || !out->thin || !out->read || !out->thinnest || !out->work || !out->group)
+        return ad_error_memory(err, "search", n);
+    for (int i = 0; i < graph->nops; i++)
+        out->all_work += out->work[i] = (double)ad_cost_macs(graph, &graph->ops[i]);
+    find_thin(out);
+    find_groups(out);
+    return ADAPS_OK;
+}
+
+void ad_patterns_fini(struct ad_patterns *patterns)
+{
+    ad_free(patterns->windows);
+    ad_free(patterns->thin);
+    ad_free(patterns->read);
+    ad_free(patterns->thinnest);
+    ad_free(patterns->work);
+    ad_free(patterns->group);
+    *patterns = (struct ad_patterns){0};
+}

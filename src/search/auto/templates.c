@@ -1,0 +1,510 @@
+/* Templates, the first step of strategy auto: bands with recomputed halos, fewer devices, early
+ * merging.
+ *
+ * A band is fixed at chosen ops only (pins); in between every device computes what its own later
+ * ops read, so nothing is exchanged there. A template says for all ops of one height (patterns.h)
+ * which devices share them (the source and the fastest others), how much less than by speed slower
+ * devices and all but the source have, whose boundaries are staggered, which ops are pinned, and
+ * whether what others wait for is computed first; and for the whole network the op behind which
+ * everything runs whole on one device, that device, whether feature vectors are split by output,
+ * the order of the tasks, in how many parts inputs travel and in how many chunks bands.
+ *
+ * How: a grid over templates that treat all heights alike (subset x pin pattern x merge op); then
+ * from the best for each number of devices descent along each of the template's coordinates in
+ * turn, on the simulated clock, in which so many devices must go on sharing half of the work: one
+ * device alone is a valley, and so are few. Where a descent ends depends on which coordinates come
+ * first, so there are two from each. Then single pins are toggled and segments turned to
+ * columns as long as the clock gets better. The idea of fusing layers to save exchanges is that of
+ * fused-layer tiling (DeepThings and others); which layers to fuse is searched here instead of
+ * given. */
+#include "search/auto/patterns.h"
+#include "search/auto/elite.h"
+#include "search/strategies.h"
+#include "search/subset.h"
+
+#include <math.h>
+#include <string.h>
+
+#define GRID_MERGES 4 /* merge ops in the grid; the descent sees all */
+#define PIN_ROUNDS 2
+#define COORDINATES 6 /* of struct point, */
+#define OF_GROUPS 5   /* of struct group; devices and lean are one */
+#define LEANS 4
+#define ORDERS (AD_ORDERS - 1) /* tried in descents: that of the graph is a valley, too */
+#define DESCENDED 2            /* kinds from whose best template descents start: so many */
+#define DESCENTS 2             /* from each */
+#define STAGGER 4              /* staggered boundaries lie one part of a row in so many aside */
+#define ERRS 5                 /* an estimate is wrong by one part in so many at most, or nearly */
+#define ROUNDS 3               /* of a descent at most */
+
+/* The most promising first. */
+static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
+                                                AD_ORDER_READY, AD_ORDER_GRAPH};
+
+/* What devices slower than the fastest have of their share by speed: a thin band that needs few
+ * messages may be worth more than a fair one. */
+static const double leans[LEANS] = {1, 0.75, 0.5, 0.3};
+
+/* How the ops of one height are shared, and where they exchange. */
+struct group {
+    int devices; /* how many of context->order compute */
+    int lean;    /* index into leans: of devices slower than the fastest */
+    int away;    /* likewise, of all but the source */
+    int pattern;
+    int late; /* what others wait for is not computed first */
+    int stagger;
+};
+
+/* One template. */
+struct point {
+    struct group group[AD_MAX_GROUPS];
+    int merge;            /* index into search->merges */
+    bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
+    int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
+                             reads it, but dense layers split by output */
+    int order;            /* index into orders */
+    int parts;            /* in how many the inputs travel */
+    int chunks;           /* in how many messages bands go that others want most of */
+};
+
+/* The best template of the grid with so many devices and this pattern. */
+struct kind {
+    bool valid;
+    int descents; /* that have started from it */
+    struct point point;
+    struct ad_score score;
+};
+
+struct search {
+    struct ad_eval *eval;
+    const struct ad_context *context;
+    struct ad_best *best;
+    struct ad_layout layout; /* being built */
+    int *merges;             /* op indices: the last op that is split; -1 first */
+    int nmerges;
+    int subsets[AD_MAX_DEVICES], nsubsets; /* values of group.devices */
+    bool has_dense;
+    struct ad_patterns patterns;
+    struct kind *kinds; /* [subset * AD_PATTERNS + pattern] */
+    struct point at;    /* the best template, in the grid or a descent */
+    /* of a descent: */
+    int devices;      /* that have to share the work */
+    int64_t estimate; /* of the best, or -1 */
+};
+
+/* The weights of the devices in a group. */
+static void weigh(const struct search *s, const struct group *group, double *weight)
+{
+    const struct ad_context *t = s->context;
+    bool use[AD_MAX_DEVICES] = {false};
+    for (int k = 0; k < group->devices; k++)
+        use[t->order[k]] = true;
+    ad_context_weights(t, use, weight);
+    for (int d = 0; d < s->layout.ndevices; d++) {
+        weight[d] *= t->speed[d] < t->speed[t->fastest] ? leans[group->lean] : 1;
+        weight[d] *= d != t->problem->cluster->source ? leans[group->away] : 1;
+    }
+}
+
+/* The cuts of an op by its group's shares. */
+static void cut(struct search *s, int op, enum ad_stagger stagger, const double *weight)
+{
+    const struct ad_graph *graph = s->context->problem->graph;
+    enum ad_dim dim = s->layout.ops[op].dim;
+    int *cuts = ad_layout_cuts(&s->layout, op), n = s->layout.ndevices;
+    ad_cuts_proportional(weight, n, cuts);
+    if (dim != AD_DIM_H && dim != AD_DIM_W)
+        return;
+    int row = AD_CUT_UNITS / ad_dim_extent(&graph->values[graph->ops[op].output], dim);
+    int by = ad_pattern_side(&s->patterns, stagger, op) * row / STAGGER;
+    for (int d = 1; d < n; d++)
+        if (cuts[d] > 0 && cuts[d] < AD_CUT_UNITS)
+            cuts[d] = ad_clamp(cuts[d] + by, 0, AD_CUT_UNITS);
+}
+
+static void build(struct search *s, const struct point *point)
+{
+    const struct ad_context *t = s->context;
+    const struct ad_graph *graph = t->problem->graph;
+    double weight[AD_MAX_GROUPS][AD_MAX_DEVICES];
+    s->layout.order = orders[point->order];
+    s->layout.parts = point->parts;
+    s->layout.chunks = point->chunks;
+    for (int g = 0; g < s->patterns.ngroups; g++)
+        weigh(s, &point->group[g], weight[g]);
+    for (int i = 0; i < graph->nops; i++) {
+        struct ad_op_layout *op = &s->layout.ops[i];
+        const struct group *group = &point->group[s->patterns.group[i]];
+        bool before = i <= s->merges[point->merge];
+        enum ad_dim dim = before ? ad_context_bands(t, i) : AD_DIM_WHOLE;
+        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && graph->ops[i].kind != AD_OP_FC && before)
+            dim = AD_DIM_EACH;
+        else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && group->devices > 1)
+            dim = AD_DIM_C;
+        op->dim = dim;
+        op->early = !group->late;
+        op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
+        op->at = point->last_is_fastest ? t->fastest : t->problem->cluster->source;
+        cut(s, i, (enum ad_stagger)group->stagger, weight[s->patterns.group[i]]);
+    }
+}
+
+/* What is estimated of the layout evaluated last: from now on what is far beyond that is not
+ * evaluated (graph order: no estimate). */
+static enum adaps_status note_estimate(struct search *s)
+{
+    const struct ad_schedule *schedule;
+    enum adaps_status status = ad_scorer_run(s->eval->scorer, &s->eval->scratch, false, &schedule);
+    s->estimate = status == ADAPS_OK ? ad_scorer_estimate(s->eval->scorer) : -1;
+    return status;
+}
+
+/* What is later than the best so far (nullable) may be given up, and what its estimate says to be;
+ * estimate: of the best, or -1. */
+static struct ad_limits limits_of(const struct search *s, const struct ad_score *best,
+                                  int64_t estimate)
+{
+    if (!best || s->context->problem->objective != AD_OBJECTIVE_LATENCY)
+        return AD_NO_LIMITS;
+    return (struct ad_limits){best->makespan_ns,
+                              estimate > 0 ? estimate + estimate / ERRS : INT64_MAX};
+}
+
+/* Evaluates a template, which may be given up where it is later than `limit` (nullable); s->at
+ * becomes it if it is better than *best, into which it goes then. */
+static enum adaps_status probe(struct search *s, const struct point *point,
+                               const struct ad_score *limit, struct ad_best *best,
+                               struct ad_score *score, bool *better)
+{
+    struct ad_score before = best->score;
+    bool first = !best->valid;
+    build(s, point);
+    s->eval->limits = limits_of(s, limit, better ? s->estimate : -1);
+    enum adaps_status status = ad_eval_score(s->eval, &s->layout, best, score);
+    s->eval->limits = AD_NO_LIMITS;
+    bool won = status == ADAPS_OK && (first || ad_score_better(score, &before));
+    if (won)
+        s->at = *point;
+    if (won && better)
+        status = note_estimate(s);
+    if (better)
+        *better = *better || won;
+    return status;
+}
+
+/* Every op alike. */
+static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
+{
+    struct point point = {.merge = merge, .dense = dense, .parts = 1, .chunks = 1};
+    for (int g = 0; g < s->patterns.ngroups; g++)
+        point.group[g] = (struct group){.devices = s->subsets[subset], .pattern = pattern};
+    return point;
+}
+
+/* Whether so many devices share half of the work at least. */
+static bool shares(const struct search *s, const struct point *point, int devices)
+{
+    double shared = 0;
+    for (int i = 0; i <= s->merges[point->merge]; i++)
+        shared += point->group[s->patterns.group[i]].devices >= devices ? s->patterns.work[i] : 0;
+    return 2 * shared >= s->patterns.all_work;
+}
+
+static enum adaps_status grid_point(struct search *s, int subset, const struct point *point)
+{
+    struct kind *kind = &s->kinds[subset * AD_PATTERNS + point->group[0].pattern];
+    struct ad_score score;
+    enum adaps_status status =
+        probe(s, point, kind->valid ? &kind->score : NULL, s->best, &score, NULL);
+    if (shares(s, point, s->subsets[subset]) &&
+        (!kind->valid || ad_score_better(&score, &kind->score)))
+        *kind = (struct kind){true, 0, *point, score};
+    return status;
+}
+
+/* Few devices are left to the search that half of them have of their own (subset.h). */
+static enum adaps_status grid(struct search *s)
+{
+    static const enum ad_pattern patterns[] = {AD_PIN_ALL,  AD_PIN_CUTS, AD_PIN_WINDOWS,
+                                               AD_PIN_NONE, AD_PIN_READ, AD_PIN_THIN,
+                                               AD_PIN_THIN2};
+    int half = ad_subset_devices(s->layout.ndevices);
+    int stride = (s->nmerges + GRID_MERGES - 1) / GRID_MERGES;
+    enum adaps_status status = ADAPS_OK;
+    for (int k = 0; k < s->nsubsets && s->subsets[k] > half; k++)
+        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+            for (int m = s->nmerges - 1; m >= 0; m -= stride)
+                for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense += 2) {
+                    struct point point = uniform(s, k, patterns[i], m, dense);
+                    if (status == ADAPS_OK)
+                        status = grid_point(s, k, &point);
+                }
+    return status;
+}
+
+static bool same_point(const struct point *a, const struct point *b)
+{
+    return memcmp(a->group, b->group, sizeof a->group) == 0 && a->merge == b->merge &&
+           a->last_is_fastest == b->last_is_fastest && a->dense == b->dense &&
+           a->order == b->order && a->parts == b->parts && a->chunks == b->chunks;
+}
+
+/* A template of a descent that began at `start`, if it is another and enough devices share it. */
+static enum adaps_status visit(struct search *s, const struct point *start,
+                               const struct point *point, struct ad_best *best, bool *improved)
+{
+    struct ad_score score;
+    if (same_point(point, start) || !shares(s, point, s->devices))
+        return ADAPS_OK;
+    return probe(s, point, &best->score, best, &score, improved);
+}
+
+/* One coordinate of s->at through all its values. */
+static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
+                                 bool *improved)
+{
+    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS, AD_MAX_PARTS};
+    struct point start = s->at;
+    enum adaps_status status = ADAPS_OK;
+    for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
+        struct point point = start;
+        if (coordinate == 0)
+            point.merge = v;
+        else if (coordinate == 1)
+            point.last_is_fastest = v;
+        else if (coordinate == 2)
+            point.dense = v;
+        else if (coordinate == 3)
+            point.order = v;
+        else if (coordinate == 4)
+            point.parts = v + 1;
+        else
+            point.chunks = v + 1;
+        status = visit(s, &start, &point, best, improved);
+    }
+    return status;
+}
+
+/* The groups first to last of s->at through all sharings (what 0), leans to the source (1),
+ * patterns (2), late and not (3), or staggers (4). */
+static enum adaps_status descend_groups(struct search *s, int first, int last, int what,
+                                        struct ad_best *best, bool *improved)
+{
+    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2, AD_STAGGERS};
+    enum adaps_status status = ADAPS_OK;
+    struct point start = s->at;
+    for (int v = 0; v < counts[what] && status == ADAPS_OK; v++) {
+        struct point point = start;
+        for (int g = first; g <= last; g++) {
+            struct group *group = &point.group[g];
+            if (what == 0) {
+                group->devices = s->subsets[v / LEANS];
+                group->lean = v % LEANS;
+            } else if (what == 1)
+                group->away = v;
+            else if (what == 2)
+                group->pattern = v;
+            else if (what == 3)
+                group->late = v;
+            else
+                group->stagger = v;
+        }
+        status = visit(s, &start, &point, best, improved);
+    }
+    return status;
+}
+
+/* From the best template of a kind to where no coordinate alone makes it better. groups_first: in
+ * the first round none but those of the groups. */
+static enum adaps_status descend_all(struct search *s, bool groups_first, struct ad_best *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool improved = true;
+    for (int round = 0; round < ROUNDS && improved && status == ADAPS_OK; round++) {
+        improved = false;
+        for (int c = 0; c < COORDINATES && status == ADAPS_OK; c++)
+            if (round > 0 || !groups_first)
+                status = descend(s, c, best, &improved);
+        for (int what = 0; what < OF_GROUPS && status == ADAPS_OK; what++)
+            status = descend_groups(s, 0, s->patterns.ngroups - 1, what, best, &improved);
+        for (int g = 0; g < s->patterns.ngroups * OF_GROUPS && status == ADAPS_OK; g++)
+            status =
+                descend_groups(s, g / OF_GROUPS, g / OF_GROUPS, g % OF_GROUPS, best, &improved);
+    }
+    return status;
+}
+
+/* Toggles the pin of every split op in turn. Works on *best. */
+static enum adaps_status toggle_pins(struct search *s, struct ad_best *best, bool *improved)
+{
+    struct ad_layout *layout = &s->layout;
+    enum adaps_status status = ADAPS_OK;
+    ad_layout_copy(&best->layout, layout);
+    for (int i = 0; i < layout->nops && status == ADAPS_OK; i++) {
+        struct ad_op_layout *op = &layout->ops[i];
+        bool better = false;
+        if (op->dim != AD_DIM_H && op->dim != AD_DIM_W)
+            continue;
+        op->pinned = !op->pinned;
+        s->eval->limits = limits_of(s, &best->score, -1);
+        status = ad_eval_try(s->eval, layout, best, &better);
+        s->eval->limits = AD_NO_LIMITS;
+        if (!better)
+            op->pinned = !op->pinned;
+        *improved = *improved || better;
+    }
+    return status;
+}
+
+static enum adaps_status toggle_all(struct search *s, struct ad_best *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool improved = true;
+    for (int round = 0; round < PIN_ROUNDS && improved && status == ADAPS_OK; round++) {
+        improved = false;
+        status = toggle_pins(s, best, &improved);
+    }
+    return status;
+}
+
+/* Whether descents from a kind would tell nothing new: it has had some, or the one with which it
+ * shares its best layout, or of many devices the one of as many. */
+static bool settled(const struct search *s, int i)
+{
+    bool known = false;
+    for (int k = 0; k < s->nsubsets * AD_PATTERNS && !known; k++)
+        known = s->kinds[k].descents > 0 &&
+                (s->kinds[k].score.makespan_ns == s->kinds[i].score.makespan_ns ||
+                 (s->layout.ndevices > 2 && k / AD_PATTERNS == i / AD_PATTERNS));
+    return known;
+}
+
+/* The best kind of the grid without a descent that would tell something new. -1: there is none. */
+static int next_kind(const struct search *s)
+{
+    int next = -1;
+    for (int i = 0; i < s->nsubsets * AD_PATTERNS; i++) {
+        const struct kind *kind = &s->kinds[i];
+        if (kind->valid && !settled(s, i) &&
+            (next < 0 || ad_score_better(&kind->score, &s->kinds[next].score)))
+            next = i;
+    }
+    return next;
+}
+
+/* One descent from a kind: its end, improved, is a start. */
+static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *best)
+{
+    struct kind *kind = &s->kinds[k];
+    int nth = kind->descents++;
+    s->at = kind->point;
+    s->devices = s->subsets[k / AD_PATTERNS];
+    build(s, &s->at);
+    best->valid = false;
+    enum adaps_status status = ad_eval_try(s->eval, &s->layout, best, NULL);
+    if (status == ADAPS_OK)
+        status = note_estimate(s);
+    if (status == ADAPS_OK)
+        status = descend_all(s, nth > 0, best);
+    if (status == ADAPS_OK)
+        status = toggle_all(s, best);
+    if (status == ADAPS_OK && s->eval->starts)
+        ad_elite_pool_offer(s->eval->starts, k * DESCENTS + nth, &best->layout, &best->score);
+    if (status == ADAPS_OK && ad_score_better(&best->score, &s->best->score))
+        ad_best_copy(best, s->best);
+    return status;
+}
+
+/* The best few kinds of the grid. */
+static enum adaps_status descend_kinds(struct search *s)
+{
+    struct ad_best best;
+    enum adaps_status status = ad_best_init(&best, s->context, s->eval->err);
+    for (int n = 0, k; n < DESCENDED && status == ADAPS_OK && (k = next_kind(s)) >= 0; n++)
+        for (int i = 0; i < DESCENTS && status == ADAPS_OK; i++)
+            status = descend_kind(s, k, &best);
+    ad_best_fini(&best);
+    return status;
+}
+
+/* Turns the rows of a segment to columns where that helps. */
+static enum adaps_status turn_segments(struct search *s)
+{
+    const struct ad_context *t = s->context;
+    struct ad_layout *layout = &s->layout;
+    for (int segment = 0; segment < t->nsegments; segment++) {
+        bool turned = false;
+        ad_layout_copy(&s->best->layout, layout);
+        for (int i = 0; i < layout->nops; i++)
+            if (t->segment[i] == segment && layout->ops[i].dim == AD_DIM_H && t->can[i][AD_DIM_W]) {
+                layout->ops[i].dim = AD_DIM_W;
+                turned = true;
+            }
+        enum adaps_status status = turned ? ad_eval_try(s->eval, layout, s->best, NULL) : ADAPS_OK;
+        if (status != ADAPS_OK)
+            return status;
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status prepare(struct search *s)
+{
+    const struct ad_context *t = s->context;
+    int nops = t->problem->graph->nops, n = t->problem->cluster->ndevices;
+    size_t count = (size_t)nops + 1;
+    s->merges = ad_calloc(count, sizeof *s->merges);
+    for (int k = n; k > 0; k = k > 8 ? k / 2 : k - 1)
+        s->subsets[s->nsubsets++] = k;
+    s->kinds = ad_calloc((size_t)s->nsubsets * AD_PATTERNS, sizeof *s->kinds);
+    if (!s->merges || !s->kinds)
+        return ad_error_memory(s->eval->err, "search", count);
+    s->merges[s->nmerges++] = -1;
+    for (int i = 0; i < nops; i++) {
+        if ((t->cut[i] && ad_context_bands(t, i) != AD_DIM_WHOLE) || i + 1 == nops)
+            s->merges[s->nmerges++] = i;
+        s->has_dense = s->has_dense || t->dense[i];
+    }
+    enum adaps_status status = ad_patterns_init(&s->patterns, t, s->eval->err);
+    if (status == ADAPS_OK)
+        status = ad_layout_init(&s->layout, nops, n, s->eval->err);
+    s->layout.u8 = t->u8;
+    s->layout.encoding = t->encoding;
+    return status;
+}
+
+/* log10 of subset x merge x pins (x dimension per segment), ... */
+static double space(const struct search *s)
+{
+    const struct ad_context *t = s->context;
+    double total = log10(s->nsubsets * LEANS) + log10(s->nmerges) + log10(2) +
+                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_PARTS);
+    int last_turn = -1;
+    for (int i = 0; i < t->problem->graph->nops; i++) {
+        total += ad_context_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
+        if (t->can[i][AD_DIM_H] && t->can[i][AD_DIM_W] && t->segment[i] != last_turn) {
+            total += log10(2);
+            last_turn = t->segment[i];
+        }
+    }
+    return total;
+}
+
+enum adaps_status ad_templates_search(struct ad_eval *eval, struct ad_best *best)
+{
+    struct search s = {.eval = eval, .context = eval->context, .best = best};
+    enum adaps_status status = prepare(&s);
+    if (status == ADAPS_OK)
+        status = grid(&s);
+    if (status == ADAPS_OK)
+        status = descend_kinds(&s);
+    if (status == ADAPS_OK && best->valid)
+        status = toggle_all(&s, best);
+    if (status == ADAPS_OK && best->valid && eval->context->problem->split_w)
+        status = turn_segments(&s);
+    eval->space_log10 = space(&s);
+    ad_layout_fini(&s.layout);
+    ad_free(s.merges);
+    ad_patterns_fini(&s.patterns);
+    ad_free(s.kinds);
+    return status;
+}

@@ -1,0 +1,17 @@
+/* A lower bound on the simulated latency of any plan, whatever the strategy. */
+#ifndef AD_SEARCH_BOUND_BOUND_H
+#define AD_SEARCH_BOUND_BOUND_H
+
+#include "search/search.h"
+
+/* *ns: no assignment for this graph and cluster has a smaller makespan (with inputs as float32 only
+ * if the problem says so). Counted are the work that must be done at least once, on devices that
+ * share it as they like; the latency to and from each; operators that only one device can compute;
+ * waits of all for one result; and what must cross the source's links for that sharing, at the
+ * least. Not counted: halos, what the other devices exchange, waits for single messages, memory
+ * limits, --dims. So it is close where compute counts, and far from any plan where halos and
+ * latencies do. A few ms to some tens, most for hundreds of ops. ADAPS_EINTERNAL without memory. */
+AD_MUST_CHECK enum adaps_status ad_search_bound(const struct ad_search_problem *problem,
+                                                int64_t *ns, struct adaps_error *err);
+
+#endif

@@ -1,0 +1,181 @@
+/* Strategy `edgeflow`, after C. Hu and B. Li, "Distributed Inference with Deep Learning Models
+ * across Heterogeneous Edge Devices" (EdgeFlow, INFOCOM 2022).
+ *
+ * Modelled: the layers are partitioned one after the other, along their rows, by a linear programme
+ * that minimises the time at which the last device has fetched what it lacks of the layer's inputs
+ * and computed its rows, given the layout of the layers before (edgeflow_lp.c). Outputs do not
+ * overlap, and devices exchange directly with each other. Every device takes part wherever the
+ * programme gives it rows; nothing is searched beyond the layer at hand.
+ *
+ * Interpreted:
+ * - All devices begin a layer together. (With the times at which each is really free, rows wander
+ * to whoever has to wait, layer after layer, at a price that no later layer gets back.)
+ * - The devices' bands lie in the order of the devices file, and rows come from direct neighbours;
+ *   what is whole on one device is fetched from there, without its halo, which would be a price for
+ *   having any rows at all.
+ * - The first layer has no layer before it: that the network's input must reach the devices is not
+ * in its programme.
+ * - The cuts are rounded to whole rows.
+ * - Layers that aggregate or reorder (fully connected, softmax, global average, reshape) run whole
+ * on the fastest device. Concatenation along channels is split (rows stay rows), which is generous.
+ * - With columns as the only allowed dimension, columns take the place of rows. */
+#include "fusion/rules.h"
+#include "search/published/edgeflow.h"
+#include "search/strategies.h"
+
+#include <math.h>
+
+static bool aggregates(const struct ad_graph *graph, const struct ad_op *op)
+{
+    if (ad_op_shuffles_channels(graph, op))
+        return false;
+    switch (op->kind) {
+    case AD_OP_FC:
+    case AD_OP_SOFTMAX:
+    case AD_OP_GAP:
+    case AD_OP_RESHAPE:
+    case AD_OP_PERMUTE:
+    case AD_OP_REDUCE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+struct flow {
+    const struct ad_context *context;
+    struct ad_layout layout;
+    struct ad_edgeflow_input *inputs; /* of one op; each has ndevices + 1 entries of `owned` */
+    double *owned;
+    double row_s[AD_MAX_DEVICES];
+    double cuts[AD_MAX_DEVICES + 1];
+    double *bandwidth;
+    struct adaps_error *err;
+};
+
+/* How the rows of input k follow from those of the output, along dim. False when they do not or
+ * play no part: a constant, an operand of one row that is used for all, the network's input. */
+static bool relate(const struct ad_graph *graph, const struct ad_op *op, int k, enum ad_dim dim,
+                   struct ad_edgeflow_input *in)
+{
+    const struct ad_value *value = &graph->values[op->inputs[k]];
+    const struct ad_window *w = &op->window;
+    int32_t size = ad_dim_extent(value, dim);
+    *in = (struct ad_edgeflow_input){.stride = 1};
+    in->row_bytes =
+        4.0 * (double)(value->box.n * ad_region_elements(ad_region_whole(value))) / size;
+    if (value->constant >= 0 || value->producer < 0)
+        return false;
+    if (ad_op_has_window(op)) {
+        double reach = dim == AD_DIM_H ? (w->kh - 1.0) * w->dh : (w->kw - 1.0) * w->dw;
+        in->stride = dim == AD_DIM_H ? w->sh : w->sw;
+        in->lead = dim == AD_DIM_H ? w->pt : w->pl;
+        in->tail = reach + 1 - in->stride - in->lead;
+        return true;
+    }
+    return size == ad_dim_extent(&graph->values[op->output], dim);
+}
+
+/* Where input k lies: the producer's bands, or the device that has all of it. */
+static void locate(struct flow *f, int value, enum ad_dim dim, double *owned,
+                   struct ad_edgeflow_input *in)
+{
+    const struct ad_search_problem *p = f->context->problem;
+    const struct ad_value *v = &p->graph->values[value];
+    int n = f->layout.ndevices;
+    in->owned = NULL;
+    const struct ad_op_layout *op = &f->layout.ops[v->producer];
+    in->at = op->dim == AD_DIM_WHOLE ? op->at : f->context->fastest;
+    if (op->dim != dim)
+        return;
+    for (int d = 0; d <= n; d++)
+        owned[d] = ad_cut_row(ad_layout_cuts(&f->layout, v->producer)[d], ad_dim_extent(v, dim));
+    in->owned = owned;
+}
+
+/* Seconds that a device takes for the whole op, without the constant. */
+static double op_seconds(const struct flow *f, const struct ad_op *op, int d)
+{
+    const struct ad_graph *graph = f->context->problem->graph;
+    const struct ad_device *device = &f->context->problem->cluster->devices[d];
+    const struct ad_value *out = &graph->values[op->output];
+    int64_t in = 0, rows = op->weight >= 0 ? graph->weights[op->weight].rows : 0;
+    for (int k = 0; k < op->ninputs; k++) {
+        const struct ad_value *v = &graph->values[op->inputs[k]];
+        in += v->box.n * ad_region_elements(ad_region_whole(v));
+    }
+    struct ad_work work =
+        ad_cost_work(graph, op, out->box.n * ad_region_elements(ad_region_whole(out)), in, rows);
+    return fmax(ad_cost_seconds(device, &work) - device->table.constant_s, 0);
+}
+
+static enum adaps_status split_op(struct flow *f, int i, enum ad_dim dim)
+{
+    const struct ad_graph *graph = f->context->problem->graph;
+    const struct ad_op *op = &graph->ops[i];
+    int n = f->layout.ndevices;
+    int32_t size = ad_dim_extent(&graph->values[op->output], dim);
+    struct ad_edgeflow_layer layer = {.ndevices = n,
+                                      .rows = size,
+                                      .inputs = f->inputs,
+                                      .row_s = f->row_s,
+                                      .bandwidth = f->bandwidth};
+    for (int k = 0; k < op->ninputs; k++) {
+        struct ad_edgeflow_input *in = &f->inputs[layer.ninputs];
+        if (!relate(graph, op, k, dim, in))
+            continue;
+        locate(f, op->inputs[k], dim, &f->owned[layer.ninputs * (n + 1)], in);
+        layer.ninputs++;
+    }
+    for (int d = 0; d < n; d++)
+        f->row_s[d] = fmax(op_seconds(f, op, d) / size, 1e-15);
+    double seconds;
+    enum adaps_status status = ad_edgeflow_layer_solve(&layer, f->cuts, &seconds, f->err);
+    if (status != ADAPS_OK)
+        return status;
+    f->layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true};
+    for (int d = 0; d <= n; d++) {
+        f->cuts[d] = d == 0 ? 0 : fmax(f->cuts[d - 1], fmin(round(f->cuts[d]), size));
+        ad_layout_cuts(&f->layout, i)[d] = ad_row_cut((int32_t)f->cuts[d], size);
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status prepare(struct flow *f)
+{
+    const struct ad_search_problem *p = f->context->problem;
+    size_t most = 1, n = (size_t)p->cluster->ndevices;
+    for (int i = 0; i < p->graph->nops; i++)
+        most = (size_t)p->graph->ops[i].ninputs > most ? (size_t)p->graph->ops[i].ninputs : most;
+    f->inputs = ad_calloc(most, sizeof *f->inputs);
+    f->owned = ad_calloc(most * (n + 1), sizeof *f->owned);
+    f->bandwidth = ad_calloc(n * n, sizeof *f->bandwidth);
+    if (!f->inputs || !f->owned || !f->bandwidth)
+        return ad_error_memory(f->err, "edgeflow", most * (n + 1));
+    for (size_t i = 0; i < n * n; i++)
+        f->bandwidth[i] = p->cluster->links[i].bandwidth;
+    return ad_layout_init(&f->layout, p->graph->nops, (int)n, f->err);
+}
+
+enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
+{
+    const struct ad_context *t = eval->context;
+    const struct ad_graph *graph = t->problem->graph;
+    struct flow f = {.context = t, .err = eval->err};
+    enum adaps_status status = prepare(&f);
+    for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
+        enum ad_dim dim = aggregates(graph, &graph->ops[i]) ? AD_DIM_WHOLE : ad_context_bands(t, i);
+        f.layout.ops[i] =
+            (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = t->fastest};
+        if (dim != AD_DIM_WHOLE)
+            status = split_op(&f, i, dim);
+    }
+    if (status == ADAPS_OK)
+        status = ad_eval_try(eval, &f.layout, best, NULL);
+    eval->space_log10 = 0;
+    ad_layout_fini(&f.layout);
+    ad_free(f.inputs);
+    ad_free(f.owned);
+    ad_free(f.bandwidth);
+    return status;
+}

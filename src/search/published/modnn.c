@@ -1,0 +1,42 @@
+/* Strategy `modnn`, after J. Mao et al., "MoDNN: Local Distributed Mobile Computing System for Deep
+ * Neural Network" (DATE 2017).
+ *
+ * Modelled: the biased one-dimensional partition. Each layer is divided along the longer edge of
+ * its map, in parts proportional to the devices' speeds, and all that devices exchange between two
+ * layers goes through one of them, the group owner. Fully connected layers are divided by output.
+ *
+ * Interpreted: the group owner is the source, which has the input and wants the result. A device
+ * keeps what it computed: only what others lack goes through the group owner, not whole maps. The
+ * clustering of sparse fully connected weights has no meaning for dense ones: parts are contiguous.
+ * What cannot be divided runs on the group owner. */
+#include "search/strategies.h"
+
+static enum ad_dim longer_edge(const struct ad_context *t, int op)
+{
+    const struct ad_graph *graph = t->problem->graph;
+    const struct ad_value *out = &graph->values[graph->ops[op].output];
+    if (t->can[op][AD_DIM_W] && ad_dim_extent(out, AD_DIM_W) > ad_dim_extent(out, AD_DIM_H))
+        return AD_DIM_W;
+    enum ad_dim dim = ad_context_bands(t, op);
+    return dim == AD_DIM_WHOLE && t->can[op][AD_DIM_C] ? AD_DIM_C : dim;
+}
+
+enum adaps_status ad_modnn_search(struct ad_eval *eval, struct ad_best *best)
+{
+    const struct ad_context *t = eval->context;
+    const struct ad_search_problem *p = t->problem;
+    struct ad_layout layout;
+    enum adaps_status status =
+        ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
+    layout.hub = p->cluster->source;
+    for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
+        layout.ops[i] =
+            (struct ad_op_layout){.dim = longer_edge(t, i), .pinned = true, .at = layout.hub};
+        ad_cuts_proportional(t->speed, layout.ndevices, ad_layout_cuts(&layout, i));
+    }
+    if (status == ADAPS_OK)
+        status = ad_eval_try(eval, &layout, best, NULL);
+    eval->space_log10 = 0;
+    ad_layout_fini(&layout);
+    return status;
+}

@@ -1,0 +1,184 @@
+#include "wire/keys.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#define KEY_FILE_LIMIT 65536
+#define ALLOW_FILE_LIMIT ((size_t)16 << 20)
+
+bool ad_key_valid(const char *text)
+{
+    uint8_t binary[32];
+    if (strlen(text) != AD_KEY_BYTES - 1)
+        return false;
+    for (const char *p = text; *p; p++)
+        if (*p <= ' ' || *p >= 127)
+            return false;
+    return zmq_z85_decode(binary, text) != NULL;
+}
+
+/* The value of a "name = value" line, cut at blanks; false when the line is another one. */
+static bool parse_line(const char *line, const char *name, char out[AD_KEY_BYTES])
+{
+    size_t n = strlen(name);
+    line += strspn(line, " \t");
+    if (strncmp(line, name, n) != 0)
+        return false;
+    line += n + strspn(line + n, " \t");
+    if (*line != '=')
+        return false;
+    line++;
+    line += strspn(line, " \t");
+    snprintf(out, AD_KEY_BYTES, "%.*s", (int)strcspn(line, " \t\r\n"), line);
+    return true;
+}
+
+enum adaps_status ad_keys_load(const char *path, struct ad_keys *out, struct adaps_error *err)
+{
+    void *data = NULL;
+    size_t size;
+    struct stat st;
+    struct ad_keys keys = {.present = true};
+    char derived[AD_KEY_BYTES];
+    enum adaps_status status = ad_file_read(path, KEY_FILE_LIMIT, &data, &size, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (stat(path, &st) == 0 && (st.st_mode & 0007) != 0) {
+        status = ad_error_set(err, ADAPS_EINPUT,
+                              "%s: everybody may use this secret key (mode %03o): chmod 600 %s",
+                              path, (unsigned)(st.st_mode & 0777), path);
+        goto out;
+    }
+    for (char *save, *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        if (!parse_line(line, "public", keys.public))
+            parse_line(line, "secret", keys.secret);
+    if (!ad_key_valid(keys.public) || !ad_key_valid(keys.secret)) {
+        status =
+            ad_error_set(err, ADAPS_EINPUT,
+                         "%s: no key pair: it must have the lines 'public = KEY' and 'secret = "
+                         "KEY' (adaps keygen writes one)",
+                         path);
+        goto out;
+    }
+    if (zmq_curve_public(derived, keys.secret) != 0 || strcmp(derived, keys.public) != 0) {
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: public and secret key do not belong together",
+                              path);
+        goto out;
+    }
+    *out = keys;
+out:
+    sodium_memzero(data, size);
+    ad_free(data);
+    sodium_memzero(&keys, sizeof keys);
+    return status;
+}
+
+char *ad_keys_default_path(void)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (config && *config)
+        return ad_asprintf("%s/adaps/key", config);
+    return home && *home ? ad_asprintf("%s/.config/adaps/key", home) : NULL;
+}
+
+enum adaps_status ad_keys_find(const char *path, struct ad_keys *out, struct adaps_error *err)
+{
+    memset(out, 0, sizeof *out);
+    if (path)
+        return ad_keys_load(path, out, err);
+    char *usual = ad_keys_default_path();
+    enum adaps_status status = ADAPS_OK;
+    if (usual && access(usual, F_OK) == 0)
+        status = ad_keys_load(usual, out, err);
+    ad_free(usual);
+    return status;
+}
+
+enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys *out,
+                                 struct adaps_error *err)
+{
+    struct ad_keys keys = {.present = true};
+    char text[256];
+    if (zmq_curve_keypair(keys.public, keys.secret) != 0)
+        return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: new key pair: %s", zmq_strerror(errno));
+    int length =
+        snprintf(text, sizeof text, "public = %s\nsecret = %s\n", keys.public, keys.secret);
+    if (replace && unlink(path) != 0 && errno != ENOENT)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: cannot replace: %s", path, strerror(errno));
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == EEXIST)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: is there already; other devices may know this key (--force makes "
+                            "a new one)",
+                            path);
+    if (fd < 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+    bool written = write(fd, text, (size_t)length) == length && fsync(fd) == 0;
+    int reason = errno;
+    if (close(fd) != 0 || !written) {
+        unlink(path);
+        return ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(reason));
+    }
+    sodium_memzero(text, sizeof text);
+    *out = keys;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_allow_load(const char *path, struct ad_allow *out, struct adaps_error *err)
+{
+    void *data = NULL;
+    size_t size;
+    struct ad_allow allow = {0};
+    enum adaps_status status = ad_file_read(path, ALLOW_FILE_LIMIT, &data, &size, err);
+    if (status != ADAPS_OK)
+        return status;
+    int number = 1;
+    for (char *line = data, *end; *line; line = *end ? end + 1 : end, number++) {
+        end = line + strcspn(line, "\n");
+        const char *word = line + strspn(line, " \t\r");
+        char key[AD_KEY_BYTES + 1];
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(word, " \t\r\n"), word);
+        if (*key == '\0' || (*key == '#' && !ad_key_valid(key)))
+            continue;
+        if (!ad_key_valid(key)) {
+            status =
+                ad_error_set(err, ADAPS_EINPUT,
+                             "%s: line %d: not a public key (40 characters of Z85)", path, number);
+            goto out;
+        }
+        if (!ad_grow(&allow.keys, allow.count, &allow.capacity, sizeof *allow.keys)) {
+            status = ad_error_memory(err, path, (allow.count + 1) * sizeof *allow.keys);
+            goto out;
+        }
+        memcpy(allow.keys[allow.count++], key, AD_KEY_BYTES);
+    }
+    *out = allow;
+    memset(&allow, 0, sizeof allow);
+out:
+    ad_allow_fini(&allow);
+    ad_free(data);
+    return status;
+}
+
+bool ad_allow_has(const struct ad_allow *allow, const char *key)
+{
+    for (size_t i = 0; i < allow->count; i++)
+        if (strcmp(allow->keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+void ad_allow_fini(struct ad_allow *allow)
+{
+    ad_free(allow->keys);
+    memset(allow, 0, sizeof *allow);
+}

@@ -1,0 +1,175 @@
+#include "wire/wire.h"
+#include "base/mem.h"
+#include "wire/socket.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What a body may take in memory when it is parsed. */
+#define BODY_FACTOR 12
+#define BODY_BASE ((size_t)1 << 20)
+
+void ad_message_init(struct ad_message *message)
+{
+    memset(message, 0, sizeof *message);
+    message->fd = -1;
+    zmq_msg_init(&message->route);
+    zmq_msg_init(&message->body);
+    zmq_msg_init(&message->raw);
+}
+
+void ad_message_fini(struct ad_message *message)
+{
+    zmq_msg_close(&message->route);
+    zmq_msg_close(&message->body);
+    zmq_msg_close(&message->raw);
+}
+
+static enum adaps_status no_memory(struct adaps_error *err, size_t size)
+{
+    return ad_error_memory(err, "message", size);
+}
+
+/* Sends a part; *part is consumed. */
+static bool send_part(void *socket, zmq_msg_t *part, bool more)
+{
+    while (zmq_msg_send(part, socket, more ? ZMQ_SNDMORE : 0) < 0)
+        if (errno != EINTR) {
+            zmq_msg_close(part);
+            return false;
+        }
+    return true;
+}
+
+enum adaps_status ad_message_send_raw(void *socket, const zmq_msg_t *route, struct ad_frame *frame,
+                                      const ProtobufCMessage *body, zmq_msg_t *raw,
+                                      struct adaps_error *err)
+{
+    zmq_msg_t id, head, part;
+    size_t body_size = body ? protobuf_c_message_get_packed_size(body) : 0;
+    size_t raw_size = raw ? zmq_msg_size(raw) : 0;
+    if (body_size > AD_WIRE_MAX_BODY || zmq_msg_init_size(&part, body_size) != 0) {
+        if (raw)
+            zmq_msg_close(raw);
+        return no_memory(err, body_size);
+    }
+    if (body)
+        protobuf_c_message_pack(body, zmq_msg_data(&part));
+    frame->length = body_size + raw_size;
+    frame->checksum = ad_frame_checksum(0, zmq_msg_data(&part), body_size);
+    if (raw)
+        frame->checksum = ad_frame_checksum(frame->checksum, zmq_msg_data(raw), raw_size);
+
+    zmq_msg_init(&id);
+    bool have_head = zmq_msg_init_size(&head, AD_FRAME_BYTES) == 0;
+    bool good = have_head && (!route || zmq_msg_copy(&id, (zmq_msg_t *)route) == 0);
+    if (have_head)
+        ad_frame_encode(frame, zmq_msg_data(&head));
+    good = good && (!route || send_part(socket, &id, true));
+    if (good && send_part(socket, &head, true) && send_part(socket, &part, raw != NULL))
+        return !raw || send_part(socket, raw, false)
+                   ? ADAPS_OK
+                   : ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+    zmq_msg_close(&id);
+    if (have_head)
+        zmq_msg_close(&head);
+    zmq_msg_close(&part);
+    if (raw)
+        zmq_msg_close(raw);
+    return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+}
+
+enum adaps_status ad_message_send(void *socket, const zmq_msg_t *route, struct ad_frame *frame,
+                                  const ProtobufCMessage *body, const void *raw, size_t raw_size,
+                                  struct adaps_error *err)
+{
+    zmq_msg_t part;
+    if (!raw)
+        return ad_message_send_raw(socket, route, frame, body, NULL, err);
+    if (zmq_msg_init_size(&part, raw_size) != 0)
+        return no_memory(err, raw_size);
+    memcpy(zmq_msg_data(&part), raw, raw_size);
+    return ad_message_send_raw(socket, route, frame, body, &part, err);
+}
+
+/* Receives a part into *part (initialised); *more says whether another follows. */
+static bool recv_part(void *socket, zmq_msg_t *part, int flags, bool *more)
+{
+    int n;
+    do
+        n = zmq_msg_recv(part, socket, flags);
+    while (n < 0 && errno == EINTR);
+    *more = n >= 0 && zmq_msg_more(part);
+    return n >= 0;
+}
+
+static enum adaps_status recv_parts(void *socket, zmq_msg_t *head, struct ad_message *out,
+                                    bool more, struct adaps_error *err)
+{
+    if (!more)
+        return ad_error_set(err, ADAPS_EAGENT, "a message without a body");
+    if (!recv_part(socket, &out->body, 0, &more) ||
+        (more && !recv_part(socket, &out->raw, 0, &more)))
+        return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: receive: %s", zmq_strerror(errno));
+    if (more) {
+        ad_socket_skip(socket);
+        return ad_error_set(err, ADAPS_EAGENT, "a message with too many parts");
+    }
+    out->fd = zmq_msg_get(head, ZMQ_SRCFD);
+    size_t body_size = zmq_msg_size(&out->body), raw_size = zmq_msg_size(&out->raw);
+    if (body_size > AD_WIRE_MAX_BODY)
+        return ad_error_set(err, ADAPS_EAGENT, "a message body of %zu bytes: at most %zu",
+                            body_size, AD_WIRE_MAX_BODY);
+    enum adaps_status status =
+        ad_frame_decode(zmq_msg_data(head), zmq_msg_size(head), &out->frame, err);
+    if (status != ADAPS_OK)
+        return status;
+    uint64_t sum = ad_frame_checksum(0, zmq_msg_data(&out->body), body_size);
+    sum = ad_frame_checksum(sum, zmq_msg_data(&out->raw), raw_size);
+    return ad_frame_check(&out->frame, (uint64_t)body_size + raw_size, sum, err);
+}
+
+enum adaps_status ad_message_recv(void *socket, bool router, struct ad_message *out,
+                                  struct adaps_error *err)
+{
+    zmq_msg_t head;
+    bool more = true;
+    enum adaps_status status;
+    ad_message_fini(out);
+    ad_message_init(out);
+    zmq_msg_init(&head);
+    if (router && !recv_part(socket, &out->route, ZMQ_DONTWAIT, &more))
+        status = ADAPS_NO;
+    else if (!more)
+        status = ad_error_set(err, ADAPS_EAGENT, "an empty message");
+    else if (!recv_part(socket, &head, router ? 0 : ZMQ_DONTWAIT, &more))
+        status = ADAPS_NO;
+    else
+        status = recv_parts(socket, &head, out, more, err);
+    zmq_msg_close(&head);
+    return status;
+}
+
+enum adaps_status ad_message_body(const struct ad_message *message,
+                                  const ProtobufCMessageDescriptor *type, ProtobufCMessage **out,
+                                  struct adaps_error *err)
+{
+    zmq_msg_t *body = (zmq_msg_t *)&message->body;
+    size_t size = zmq_msg_size(body);
+    enum ad_protobuf_result result = ad_protobuf_unpack(
+        type, zmq_msg_data(body), size, ad_protobuf_budget(size, BODY_FACTOR, BODY_BASE), out);
+    if (result == AD_PROTOBUF_NO_MEMORY)
+        return ad_error_memory(err, "message", size);
+    if (result != AD_PROTOBUF_OK)
+        return ad_error_set(err, ADAPS_EAGENT, "the body of a %s message is malformed",
+                            ad_frame_type_name(message->frame.type));
+    return ADAPS_OK;
+}
+
+bool ad_wire_digest(ProtobufCBinaryData data, struct ad_digest *out)
+{
+    if (data.len != AD_DIGEST_BYTES)
+        return false;
+    memcpy(out->bytes, data.data, AD_DIGEST_BYTES);
+    return true;
+}

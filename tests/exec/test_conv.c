@@ -1,0 +1,417 @@
+/* Our own convolutions against one multiply-add after the other: the same bits, whatever the tile,
+ * the slice, the parts in which weights were packed, and the instruction set; likewise pools. */
+#include "base/rng.h"
+#include "exec/kernels/conv.h"
+#include "exec/kernels/depthwise.h"
+#include "exec/kernels/wide.h"
+#include "support/run_suite.h"
+#include "support/sanitized.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GUARD 1234.5f
+
+/* A convolution with all that it needs, and what must come out. */
+struct fixture {
+    struct ad_conv conv;
+    int64_t groups, taps, gap_in, gap_out; /* gaps: floats between pixels that are nobody's */
+    float *in, *out, *add, *kernel, *bias, *packed, *want;
+    size_t out_floats;
+};
+
+static float *random_floats(struct ad_rng *rng, size_t n)
+{
+    float *data = malloc((n ? n : 1) * sizeof *data); /* a sanitizer sees what is beyond */
+    ck_assert_ptr_nonnull(data);
+    for (size_t i = 0; i < n; i++)
+        data[i] = ad_rng_float(rng) - 0.5f;
+    return data;
+}
+
+static struct ad_view make_view(float *data, int64_t n, int64_t h, int64_t w, int64_t c,
+                                int64_t gap)
+{
+    struct ad_view v = {data, n, h, w, c, 0, 0, c + gap};
+    v.sh = w * v.sw + gap;
+    v.sn = h * v.sh + gap;
+    return v;
+}
+
+static int32_t up_to(struct ad_rng *rng, int32_t least, int32_t most)
+{
+    return least + (int32_t)ad_rng_below(rng, (uint32_t)(most - least + 1));
+}
+
+/* The output of one element, in the order of taps and channels. */
+static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, int64_t c)
+{
+    const struct ad_conv *conv = &f->conv;
+    const struct ad_window *w = &conv->window;
+    int64_t depth = conv->blocks.depth, first = c / (conv->out.c / f->groups) * depth;
+    float sum = f->bias ? f->bias[c] : 0;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t j = 0; j < w->kw; j++) {
+            int64_t iy = y * w->sh - conv->top + i * w->dh, ix = x * w->sw - conv->left + j * w->dw;
+            if (iy < 0 || iy >= conv->in.h || ix < 0 || ix >= conv->in.w)
+                continue;
+            const float *from =
+                conv->in.data + n * conv->in.sn + iy * conv->in.sh + ix * conv->in.sw + first;
+            const float *k = f->kernel + (c * f->taps + i * w->kw + j) * depth;
+            for (int64_t d = 0; d < depth; d++)
+                sum = fmaf(from[d], k[d], sum);
+        }
+    if (conv->add.data)
+        sum += conv->add.data[n * conv->add.sn + y * conv->add.sh + x * conv->add.sw + c];
+    sum = sum < conv->clamp_min ? conv->clamp_min : sum;
+    return sum > conv->clamp_max ? conv->clamp_max : sum;
+}
+
+static void pack(struct fixture *f, struct ad_rng *rng)
+{
+    const struct ad_conv_blocks *b = &f->conv.blocks;
+    int64_t row = f->taps * b->depth, panel = ad_conv_panel(), n;
+    size_t floats;
+    ck_assert(ad_conv_packed(b, &floats));
+    f->packed = ad_alloc_aligned(floats * sizeof *f->packed);
+    for (int64_t block = 0; block < b->blocks; block++)
+        for (int64_t first = 0; first < b->channels; first += n) {
+            int64_t at = block * b->channels + first;
+            n = panel * up_to(rng, 1, 3);
+            n = n < b->channels - first ? n : b->channels - first;
+            ad_conv_pack(f->packed, b, block, first, n, f->kernel + at * row,
+                         f->bias ? f->bias + at : NULL);
+        }
+    f->conv.packed = f->packed;
+}
+
+/* Channels of each of some groups: one group, narrow ones, or any that are worth it. */
+static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, int32_t *outputs)
+{
+    int32_t lanes = (int32_t)ad_conv_panel() / 2;
+    *groups = 1;
+    *inputs = up_to(rng, 1, 40);
+    *outputs = up_to(rng, 1, 150);
+    switch (up_to(rng, 0, 3)) {
+    case 0:
+        *groups = up_to(rng, 2, 25);
+        *inputs = *outputs = 1 << up_to(rng, 1, lanes == 16 ? 3 : 2);
+        break;
+    case 1:
+        *groups = up_to(rng, 2, 5);
+        *inputs = up_to(rng, 2, 20);
+        *outputs = up_to(rng, 17, 5 * lanes);
+        break;
+    }
+    ck_assert(ad_conv_groups_able(*groups, *inputs, *outputs));
+}
+
+static void make(struct fixture *f, struct ad_rng *rng)
+{
+    struct ad_window w = {.kh = up_to(rng, 1, 4),
+                          .kw = up_to(rng, 1, 4),
+                          .sh = up_to(rng, 1, 3),
+                          .sw = up_to(rng, 1, 3),
+                          .dh = up_to(rng, 1, 2),
+                          .dw = up_to(rng, 1, 2)};
+    int32_t top = up_to(rng, 0, 3), left = up_to(rng, 0, 3), n = up_to(rng, 1, 2);
+    int32_t oh = up_to(rng, 1, 9), ow = up_to(rng, 1, 19), groups, inputs, outputs;
+    choose_groups(rng, &groups, &inputs, &outputs);
+    int64_t channels = groups * outputs, taps = (int64_t)w.kh * w.kw;
+    int32_t ih = (oh - 1) * w.sh + (w.kh - 1) * w.dh + 1 - top - up_to(rng, 0, 2);
+    int32_t iw = (ow - 1) * w.sw + (w.kw - 1) * w.dw + 1 - left - up_to(rng, 0, 2);
+    bool nothing = ih <= 0 || iw <= 0;
+    *f = (struct fixture){
+        .groups = groups, .taps = taps, .gap_in = up_to(rng, 0, 3), .gap_out = up_to(rng, 0, 20)};
+    struct ad_view in =
+        make_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, groups * inputs, f->gap_in);
+    struct ad_view out = make_view(NULL, n, oh, ow, channels, f->gap_out);
+    f->in = nothing ? NULL : random_floats(rng, (size_t)(n * in.sn));
+    f->out_floats = (size_t)(n * out.sn);
+    f->out = random_floats(rng, f->out_floats);
+    f->want = random_floats(rng, f->out_floats);
+    f->kernel = random_floats(rng, (size_t)(channels * taps * inputs));
+    f->bias = up_to(rng, 0, 3) ? random_floats(rng, (size_t)channels) : NULL;
+    f->add = up_to(rng, 0, 1) ? random_floats(rng, f->out_floats) : NULL;
+    in.data = f->in;
+    out.data = f->out;
+    f->conv = (struct ad_conv){.in = in,
+                               .out = out,
+                               .window = w,
+                               .top = top,
+                               .left = left,
+                               .blocks = ad_conv_blocks(groups, inputs, outputs, taps),
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY};
+    if (f->add) {
+        f->conv.add = out;
+        f->conv.add.data = f->add;
+    }
+    if (up_to(rng, 0, 1)) {
+        f->conv.clamp_min = 0;
+        f->conv.clamp_max = up_to(rng, 0, 1) ? 0.5f : INFINITY;
+    }
+}
+
+static void fini(struct fixture *f)
+{
+    free(f->in);
+    free(f->out);
+    free(f->want);
+    free(f->kernel);
+    free(f->bias);
+    free(f->add);
+    ad_free(f->packed);
+}
+
+static void fill(float *data, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        data[i] = GUARD;
+}
+
+static void check_all(const struct fixture *f, int round)
+{
+    const struct ad_view *out = &f->conv.out;
+    fill(f->want, f->out_floats);
+    for (int64_t n = 0; n < out->n; n++)
+        for (int64_t y = 0; y < out->h; y++)
+            for (int64_t x = 0; x < out->w; x++)
+                for (int64_t c = 0; c < out->c; c++)
+                    f->want[n * out->sn + y * out->sh + x * out->sw + c] = element(f, n, y, x, c);
+    for (size_t i = 0; i < f->out_floats; i++)
+        ck_assert_msg(memcmp(&f->out[i], &f->want[i], sizeof(float)) == 0,
+                      "round %d, element %zu: %a instead of %a", round, i, f->out[i], f->want[i]);
+}
+
+static void check_lanes(int lanes)
+{
+    struct ad_rng rng = {(uint64_t)lanes};
+    ad_conv_limit_lanes(lanes);
+    if (!ad_conv_able())
+        return; /* not on this processor */
+    ck_assert_int_eq(ad_conv_panel(), 2 * lanes);
+    for (int round = 0; round < (SANITIZED ? 30 : 150); round++) {
+        struct fixture f;
+        struct pthreadpool *pool;
+        make(&f, &rng);
+        pack(&f, &rng);
+        ck_assert_int_eq(ad_pool_new(round % 3 ? 1 : 2 + round % 2 * 2, &pool, NULL), ADAPS_OK);
+        for (int slices = 1; slices <= 3; slices++) {
+            f.conv.slice = slices * ad_conv_panel();
+            if (slices == 2) /* what is fetched for later changes nothing */
+                ad_conv_look_ahead(&f.conv, &f.conv);
+            fill(f.out, f.out_floats);
+            ad_conv_run(&f.conv, pool);
+            check_all(&f, round);
+        }
+        ad_pool_free(pool);
+        fini(&f);
+    }
+    ad_conv_limit_lanes(16);
+}
+
+START_TEST(the_same_bits)
+{
+    check_lanes(_i ? 8 : 16);
+}
+END_TEST
+
+START_TEST(slices)
+{
+    int64_t panel = ad_conv_panel();
+    struct ad_conv_blocks b = ad_conv_blocks(1, 100, 50, 9);
+    ck_assert_int_eq(ad_conv_slice(&b, 0), panel);
+    if (!ad_conv_able())
+        return;
+    size_t each = (size_t)panel * (100 * 9 + 1) * sizeof(float), floats;
+    ck_assert_int_eq(ad_conv_slice(&b, 3 * each), 3 * panel);
+    ck_assert_int_eq(ad_conv_slice(&b, 3 * each - 1), 2 * panel);
+    b.channels = panel / 2 + 1;
+    ck_assert(ad_conv_packed(&b, &floats));
+    ck_assert_uint_eq(floats, (size_t)panel * 901 + 900);
+    b = ad_conv_blocks(7, 4, 4, 9); /* 28 channels, of 9 x 4 weights each, in vectors */
+    ck_assert(b.narrow);
+    ck_assert(ad_conv_packed(&b, &floats));
+    ck_assert_uint_eq(
+        floats, (size_t)(28 + panel / 2 - 1) / (size_t)(panel / 2) * (size_t)(panel / 2) * 37 + 36);
+    b = ad_conv_blocks(1, INT64_MAX / 64, INT64_MAX / 64, 64);
+    ck_assert(!ad_conv_packed(&b, &floats));
+    ck_assert(!ad_conv_groups_able(8, 8, 2));
+    ck_assert(ad_conv_groups_able(8, 8, 8));
+    ck_assert(panel == 16 || !ad_conv_groups_able(8, 16, 16)); /* XNNPACK is as good */
+    ck_assert(!ad_conv_groups_able(8, 1, 64));                 /* depthwise */
+}
+END_TEST
+
+/* Infinities and NaNs go where they would. */
+START_TEST(special_values)
+{
+    static const float kernel[] = {1, 2}, bias[] = {0.25f, -1};
+    float in[] = {NAN, 1, -INFINITY, 0.5f}, out[8], packed[128];
+    if (!ad_conv_able())
+        return;
+    ck_assert_int_le(ad_conv_panel() * 2 + 1, 128);
+    struct ad_conv conv = {.in = make_view(in, 1, 1, 4, 1, 0),
+                           .out = make_view(out, 1, 1, 4, 2, 0),
+                           .window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0},
+                           .blocks = ad_conv_blocks(1, 1, 2, 1),
+                           .packed = packed,
+                           .slice = ad_conv_panel(),
+                           .clamp_min = 0,
+                           .clamp_max = 2};
+    ad_conv_pack(packed, &conv.blocks, 0, 0, 2, kernel, bias);
+    ad_conv_run(&conv, NULL);
+    ck_assert(isnan(out[0]) && isnan(out[1]));
+    ck_assert(out[2] == 1.25f && out[3] == 1 && out[4] == 0 && out[5] == 0);
+    ck_assert(out[6] == 0.75f && out[7] == 0);
+}
+END_TEST
+
+/* --- depthwise --- */
+
+static float depthwise_element(const struct ad_depthwise *d, const float *kernel, const float *bias,
+                               int64_t n, int64_t y, int64_t x, int64_t c)
+{
+    const struct ad_window *w = &d->window;
+    float sum = bias ? bias[c] : 0;
+    for (int64_t i = 0; i < w->kh; i++)
+        for (int64_t j = 0; j < w->kw; j++) {
+            int64_t iy = y * w->sh - d->top + i * w->dh, ix = x * w->sw - d->left + j * w->dw;
+            if (iy < 0 || iy >= d->in.h || ix < 0 || ix >= d->in.w)
+                continue;
+            float product =
+                d->in.data[n * d->in.sn + iy * d->in.sh + ix * d->in.sw + c / d->multiplier] *
+                kernel[(c * w->kh + i) * w->kw + j];
+            sum = sum + product;
+        }
+    sum = sum < d->clamp_min ? d->clamp_min : sum;
+    return sum > d->clamp_max ? d->clamp_max : sum;
+}
+
+START_TEST(depthwise)
+{
+    struct ad_rng rng = {3};
+    for (int round = 0; round < 200; round++) {
+        struct ad_window w = {.kh = up_to(&rng, 1, 7),
+                              .kw = up_to(&rng, 1, 7),
+                              .sh = up_to(&rng, 1, 2),
+                              .sw = up_to(&rng, 1, 2),
+                              .dh = up_to(&rng, 1, 2),
+                              .dw = up_to(&rng, 1, 2)};
+        int32_t multiplier = up_to(&rng, 1, 3), c = up_to(&rng, 1, 90), n = up_to(&rng, 1, 2);
+        int32_t ih = up_to(&rng, 1, 9), iw = up_to(&rng, 1, 9), oh = up_to(&rng, 1, 7);
+        int32_t ow = up_to(&rng, 1, 7), taps = w.kh * w.kw;
+        struct ad_view in = make_view(NULL, n, ih, iw, c, up_to(&rng, 0, 3));
+        struct ad_view out = make_view(NULL, n, oh, ow, c * multiplier, up_to(&rng, 0, 3));
+        size_t in_floats = (size_t)(n * in.sn), out_floats = (size_t)(n * out.sn), floats;
+        float *kernel = random_floats(&rng, (size_t)(c * multiplier * taps));
+        float *bias = round % 3 ? random_floats(&rng, (size_t)(c * multiplier)) : NULL;
+        in.data = random_floats(&rng, in_floats);
+        out.data = random_floats(&rng, out_floats);
+        ck_assert(ad_depthwise_packed(c, multiplier, taps, &floats));
+        float *packed = random_floats(&rng, floats), *want = random_floats(&rng, out_floats);
+        struct ad_depthwise d = {.in = in,
+                                 .out = out,
+                                 .window = w,
+                                 .top = up_to(&rng, 0, 3),
+                                 .left = up_to(&rng, 0, 3),
+                                 .multiplier = multiplier,
+                                 .packed = packed,
+                                 .clamp_min = round % 2 ? 0 : -INFINITY,
+                                 .clamp_max = round % 5 ? INFINITY : 0.5f};
+        ad_depthwise_pack(packed, c, multiplier, taps, kernel, bias);
+        fill(out.data, out_floats);
+        fill(want, out_floats);
+        ad_depthwise_run(&d, NULL);
+        for (int64_t i = 0; i < n * oh * ow * c * multiplier; i++) {
+            int64_t k = i % (c * multiplier), p = i / (c * multiplier);
+            int64_t x = p % ow, y = p / ow % oh, image = p / ow / oh;
+            want[image * out.sn + y * out.sh + x * out.sw + k] =
+                depthwise_element(&d, kernel, bias, image, y, x, k);
+        }
+        ck_assert_msg(memcmp(want, out.data, out_floats * sizeof *want) == 0, "round %d", round);
+        free(kernel);
+        free(bias);
+        free(in.data);
+        free(out.data);
+        free(packed);
+        free(want);
+    }
+}
+END_TEST
+
+/* One window, one kernel. */
+static void run_wide(const struct ad_wide_kernels *kernels, const float *data, int64_t channels,
+                     int kind, float *out)
+{
+    struct ad_wide_tap taps[6];
+    struct ad_wide_pool pool = {.first = data,
+                                .rows = 3,
+                                .columns = 2,
+                                .row_step = 2 * channels,
+                                .column_step = channels,
+                                .channels = channels,
+                                .scale = kind ? 0.3f : 0,
+                                .lo = -INFINITY,
+                                .hi = 0.8f,
+                                .out = out};
+    struct ad_wide_depthwise depthwise = {.taps = taps,
+                                          .ntaps = 6,
+                                          .channels = channels,
+                                          .bias = data,
+                                          .lo = 0,
+                                          .hi = INFINITY,
+                                          .out = out,
+                                          .out_step = kind < 2 ? 1 : kind - 1};
+    for (int i = 0; i < 6; i++)
+        taps[i] = (struct ad_wide_tap){data + i * channels, data + (5 - i) * channels};
+    fill(out, (size_t)(3 * channels));
+    if (kind < 2)
+        kernels->pool(&pool);
+    else
+        kernels->depthwise(&depthwise);
+}
+
+/* The same bits in registers of any width. */
+START_TEST(widths)
+{
+    const struct ad_wide_kernels *all[] = {ad_wide(), &ad_wide_any, &ad_wide_any};
+    struct ad_rng rng = {9};
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2"))
+        all[2] = &ad_wide_avx2;
+#endif
+    for (int64_t channels = 1; channels < 150; channels++) {
+        float *data = random_floats(&rng, (size_t)(6 * channels));
+        float *out[2] = {random_floats(&rng, (size_t)(3 * channels)),
+                         random_floats(&rng, (size_t)(3 * channels))};
+        data[ad_rng_below(&rng, (uint32_t)(6 * channels))] = NAN;
+        for (int kind = 0; kind < 5; kind++)
+            for (int k = 1; k < 3; k++) {
+                run_wide(all[0], data, channels, kind, out[0]);
+                run_wide(all[k], data, channels, kind, out[1]);
+                ck_assert_mem_eq(out[0], out[1], (size_t)(3 * channels) * sizeof(float));
+            }
+        free(data);
+        free(out[0]);
+        free(out[1]);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("conv");
+    TCase *tc = tcase_create("conv");
+    tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, the_same_bits, 0, 2);
+    tcase_add_test(tc, slices);
+    tcase_add_test(tc, special_values);
+    tcase_add_test(tc, depthwise);
+    tcase_add_test(tc, widths);
+    suite_add_tcase(suite, tc);
+    return run_suite(suite);
+}

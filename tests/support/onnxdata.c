@@ -1,0 +1,310 @@
+#include "support/onnxdata.h"
+#include "base/protobuf.h"
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_ROOT "/usr/share/libonnx-testdata/data"
+#define MAX_MODEL ((size_t)64 << 20)
+#define MAX_TENSORS 64 /* inputs or outputs of one test */
+
+static const char *const groups[] = {"node", "pytorch-converted", "pytorch-operator", "simple"};
+
+const char *ad_onnxdata_root(void)
+{
+    const char *root = getenv("ADAPS_ONNX_TESTDATA");
+    if (!root || !*root)
+        root = DEFAULT_ROOT;
+    return access(root, R_OK | X_OK) == 0 ? root : NULL;
+}
+
+static int elem_type(const Onnx__ValueInfoProto *info)
+{
+    if (!info->type || info->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+        return 0;
+    return info->type->tensor_type->elem_type;
+}
+
+static bool is_initializer(const Onnx__GraphProto *graph, const char *name)
+{
+    for (size_t i = 0; i < graph->n_initializer; i++)
+        if (graph->initializer[i]->name && strcmp(graph->initializer[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_ours(const Onnx__GraphProto *graph)
+{
+    if (!graph || graph->n_node == 0 || graph->n_output == 0)
+        return false;
+    for (size_t i = 0; i < graph->n_node; i++)
+        if (!graph->node[i]->op_type || !ad_ir_operator_known(graph->node[i]->op_type))
+            return false;
+    for (size_t i = 0; i < graph->n_input; i++)
+        if (!is_initializer(graph, graph->input[i]->name)) {
+            if (elem_type(graph->input[i]) != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
+                return false;
+            break;
+        }
+    return elem_type(graph->output[0]) == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+}
+
+/* Adds GROUP/ENTRY when its model is ours. */
+static enum adaps_status consider(const char *root, const char *group, const char *entry,
+                                  struct ad_onnxdata_list *list, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    char *path = ad_asprintf("%s/%s/%s/model.onnx", root, group, entry), *name = NULL;
+    void *data = NULL;
+    size_t size;
+    ProtobufCMessage *message = NULL;
+    if (!path)
+        return ad_error_memory(err, entry, 0);
+    if (access(path, R_OK) != 0)
+        goto out;
+    status = ad_file_read(path, MAX_MODEL, &data, &size, err);
+    if (status == ADAPS_OK)
+        status = ad_onnx_unpack(&onnx__model_proto__descriptor, data, size, size, path,
+                                "not an ONNX model", &message, err);
+    if (status != ADAPS_OK || !is_ours(((Onnx__ModelProto *)message)->graph))
+        goto out;
+    name = ad_asprintf("%s/%s", group, entry);
+    if (!name || !ad_grow(&list->names, list->count, &list->capacity, sizeof *list->names)) {
+        ad_free(name);
+        status = ad_error_memory(err, entry, 0);
+        goto out;
+    }
+    list->names[list->count++] = name;
+out:
+    ad_protobuf_free(message);
+    ad_free(data);
+    ad_free(path);
+    return status;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+enum adaps_status ad_onnxdata_find(const char *root, struct ad_onnxdata_list *out,
+                                   struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    memset(out, 0, sizeof *out);
+    for (size_t g = 0; g < sizeof groups / sizeof *groups && status == ADAPS_OK; g++) {
+        char *path = ad_asprintf("%s/%s", root, groups[g]);
+        DIR *dir = path ? opendir(path) : NULL;
+        if (!dir)
+            status = ad_error_set(err, ADAPS_EINPUT, "%s/%s: %s", root, groups[g], strerror(errno));
+        ad_free(path);
+        for (struct dirent *e; status == ADAPS_OK && (e = readdir(dir));)
+            if (strncmp(e->d_name, "test_", 5) == 0)
+                status = consider(root, groups[g], e->d_name, out, err);
+        if (dir)
+            closedir(dir);
+    }
+    if (status != ADAPS_OK)
+        ad_onnxdata_fini(out);
+    else if (out->count > 0)
+        qsort(out->names, out->count, sizeof *out->names, by_name);
+    return status;
+}
+
+void ad_onnxdata_fini(struct ad_onnxdata_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        ad_free(list->names[i]);
+    ad_free(list->names);
+    memset(list, 0, sizeof *list);
+}
+
+/* --- one test --- */
+
+struct data_set {
+    struct ad_onnx_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
+    const char *names[MAX_TENSORS]; /* of the inputs; borrowed from the model */
+    bool bound[MAX_TENSORS];
+    size_t ninputs, noutputs;
+};
+
+static bool reads(const Onnx__NodeProto *node, const char *name)
+{
+    for (size_t k = 0; k < node->n_input; k++)
+        if (strcmp(node->input[k], name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether an input stays a run-time input though it is not the first: an operand of arithmetic. */
+static bool is_operand(const Onnx__GraphProto *graph, const char *name)
+{
+    static const char *const types[] = {"Add", "Sub", "Mul", "Div", "Concat",
+                                        "Min", "Max", "Sum", "Pow"};
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+            if (strcmp(graph->node[i]->op_type, types[t]) == 0 && reads(graph->node[i], name))
+                return true;
+    return false;
+}
+
+static enum adaps_status load_tensor(const char *folder, const char *kind, size_t k,
+                                     struct ad_onnx_tensor *out, struct adaps_error *err)
+{
+    char *path = ad_asprintf("%s/%s_%zu.pb", folder, kind, k);
+    if (!path)
+        return ad_error_memory(err, folder, 0);
+    enum adaps_status status = ad_onnx_tensor_load(path, out, err);
+    ad_free(path);
+    return status;
+}
+
+static enum adaps_status load_set(const Onnx__GraphProto *graph, const char *folder,
+                                  struct data_set *set, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool seen_float = false;
+    if (graph->n_input > MAX_TENSORS || graph->n_output > MAX_TENSORS)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: too many inputs or outputs", folder);
+    for (size_t i = 0; i < graph->n_input && status == ADAPS_OK; i++) {
+        const char *name = graph->input[i]->name;
+        if (is_initializer(graph, name))
+            continue;
+        size_t k = set->ninputs;
+        status = load_tensor(folder, "input", k, &set->inputs[k], err);
+        set->names[k] = name;
+        bool is_float = elem_type(graph->input[i]) == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+        set->bound[k] = !is_float || (seen_float && !is_operand(graph, name));
+        seen_float = seen_float || is_float;
+        set->ninputs++;
+    }
+    while (set->noutputs < graph->n_output && status == ADAPS_OK) {
+        status = load_tensor(folder, "output", set->noutputs, &set->outputs[set->noutputs], err);
+        set->noutputs++;
+    }
+    return status;
+}
+
+static enum adaps_status compare(const struct ad_onnx_tensor *want, const struct ad_tensor *got,
+                                 size_t k, struct adaps_error *err)
+{
+    char a[128], b[128];
+    if (!want->is_float || want->rank != got->rank ||
+        memcmp(want->dims, got->dims, (size_t)want->rank * sizeof *want->dims) != 0)
+        return ad_error_set(err, ADAPS_NO, "output %zu is %s, expected %s", k,
+                            ad_dims_format(got->rank, got->dims, a, sizeof a),
+                            ad_dims_format(want->rank, want->dims, b, sizeof b));
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t i = 0; i < want->count; i++) {
+        lo = fmin(lo, (double)want->f[i]);
+        hi = fmax(hi, (double)want->f[i]);
+    }
+    double tolerance = hi > lo ? 1e-4 * (hi - lo) : 1e-6 * fmax(1, fabs(hi));
+    for (size_t i = 0; i < want->count; i++) {
+        double difference = fabs((double)want->f[i] - (double)got->data[i]);
+        bool both_nan = isnan(want->f[i]) && isnan(got->data[i]);
+        if (!both_nan && !(difference <= tolerance))
+            return ad_error_set(err, ADAPS_NO,
+                                "output %zu, element %zu is %g, expected %g "
+                                "(tolerance %g)",
+                                k, i, (double)got->data[i], (double)want->f[i], tolerance);
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status evaluate_set(const struct ad_graph *graph, const struct data_set *set,
+                                      ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err)
+{
+    struct ad_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
+    size_t n = 0;
+    for (size_t k = 0; k < set->ninputs; k++) {
+        const struct ad_onnx_tensor *t = &set->inputs[k];
+        if (set->bound[k])
+            continue;
+        inputs[n] = (struct ad_tensor){.rank = t->rank, .count = t->count, .data = t->f};
+        memcpy(inputs[n++].dims, t->dims, sizeof t->dims);
+    }
+    if (n != (size_t)graph->ninputs || set->noutputs != (size_t)graph->noutputs)
+        return ad_error_set(err, ADAPS_NO,
+                            "the graph has %d inputs and %d outputs, the test %zu "
+                            "and %zu",
+                            graph->ninputs, graph->noutputs, n, set->noutputs);
+    enum adaps_status status = evaluate(graph, inputs, outputs, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t k = 0; k < set->noutputs; k++) {
+        if (status == ADAPS_OK)
+            status = compare(&set->outputs[k], &outputs[k], k, err);
+        ad_tensor_fini(&outputs[k]);
+    }
+    return status;
+}
+
+static enum ad_onnxdata_result run_set(struct ad_onnx_model *model, const char *folder,
+                                       ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err)
+{
+    enum ad_onnxdata_result result = AD_ONNXDATA_FAILED;
+    struct ad_graph *graph = NULL;
+    struct data_set *set = ad_calloc(1, sizeof *set);
+    struct ad_binding bindings[MAX_TENSORS];
+    struct ad_import_options options = {.bindings = bindings};
+    if (!set) {
+        ad_error_memory(err, folder, sizeof *set);
+        return result;
+    }
+    if (load_set(model->proto->graph, folder, set, err) != ADAPS_OK)
+        goto out;
+    for (size_t k = 0; k < set->ninputs; k++)
+        if (set->bound[k])
+            bindings[options.nbindings++] = (struct ad_binding){set->names[k], &set->inputs[k]};
+    enum adaps_status status = ad_ir_import(model, &options, &graph, err);
+    if (status == ADAPS_EINPUT)
+        result = AD_ONNXDATA_REFUSED;
+    else if (status == ADAPS_OK && evaluate_set(graph, set, evaluate, err) == ADAPS_OK)
+        result = AD_ONNXDATA_PASSED;
+out:
+    ad_graph_free(graph);
+    for (size_t k = 0; k < set->ninputs; k++)
+        ad_onnx_tensor_fini(&set->inputs[k]);
+    for (size_t k = 0; k < set->noutputs; k++)
+        ad_onnx_tensor_fini(&set->outputs[k]);
+    ad_free(set);
+    return result;
+}
+
+enum ad_onnxdata_result ad_onnxdata_run(const char *root, const char *name,
+                                        ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err)
+{
+    enum ad_onnxdata_result result = AD_ONNXDATA_FAILED;
+    struct ad_onnx_model *model = NULL;
+    char *path = ad_asprintf("%s/%s/model.onnx", root, name), *folder = NULL;
+    if (!path || ad_onnx_load(path, &model, err) != ADAPS_OK) {
+        result = path ? AD_ONNXDATA_REFUSED : AD_ONNXDATA_FAILED;
+        goto out;
+    }
+    for (int set = 0;; set++) {
+        ad_free(folder);
+        folder = ad_asprintf("%s/%s/test_data_set_%d", root, name, set);
+        if (!folder || access(folder, X_OK) != 0) {
+            if (folder && set == 0)
+                ad_error_set(err, ADAPS_EINPUT, "%s: %s", folder, strerror(errno));
+            if (!folder || set == 0)
+                result = AD_ONNXDATA_FAILED;
+            break;
+        }
+        result = run_set(model, folder, evaluate, err);
+        if (result != AD_ONNXDATA_PASSED)
+            break;
+    }
+out:
+    ad_onnx_free(model);
+    ad_free(path);
+    ad_free(folder);
+    return result;
+}

@@ -1,0 +1,17 @@
+/* SANITIZED: 1 under a sanitizer that takes memory and address space of its own, else 0. */
+#ifndef TESTS_SANITIZED_H
+#define TESTS_SANITIZED_H
+
+#ifdef __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+#endif
