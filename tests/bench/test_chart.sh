@@ -31,8 +31,8 @@ says out "&lt;b&gt;&amp;" "is escaped"
 
 PATH=$build/bench:$PATH
 compare=$src/bench/compare
-ADAPS=$adaps BED=$build/bench/bed ZOO=$build/models/zoo CHART=$chart SEARCH=$build/bench/search
-export ADAPS BED ZOO CHART SEARCH
+ADAPS=$adaps TESTBED_HELPER=$build/bench/testbed-helper ZOO=$build/models/zoo CHART=$chart SEARCH=$build/bench/search
+export ADAPS TESTBED_HELPER ZOO CHART SEARCH
 status 2 "compare: unknown option" sh "$compare" --no-such 1
 status 2 "compare: no devices" sh "$compare" --devices 0
 status 2 "compare: a rate in words" sh "$compare" --rates fast
@@ -60,7 +60,7 @@ check "its picture: slower links to the left" sh -c \
 # Processors that get slower all the time: a cell is measured again, as often as it may be.
 cat >slower <<'END'
 #!/bin/sh
-[ "$1" = pace ] || exec "$REAL_BED" "$@"
+[ "$1" = pace ] || exec "$REAL_HELPER" "$@"
 pace=20
 while echo "0 $pace"; do
     sleep 0.02
@@ -68,14 +68,14 @@ while echo "0 $pace"; do
 done
 END
 chmod +x slower
-REAL_BED=$BED BED=$PWD/slower
-export REAL_BED
+REAL_HELPER=$TESTBED_HELPER TESTBED_HELPER=$PWD/slower
+export REAL_HELPER
 status 0 "compare: processors get slower" sh "$compare" --only measured --devices 2 --no-check --bed --no-shares \
     --bed --bed=relay --rates 1000 --strategies single --rounds 1 --runs 1 --budget 0.3s --tries 2 -o slow \
     "$src/models/digits.onnx"
 check "two tries" sh -c 'test "$(grep -c "compare: drift" err)" = 2'
 check "the cell says so" awk -F '\t' 'NR == 2 { found = $23 > 0.05 } END { exit !found }' slow/compare.tsv
-BED=$REAL_BED
+TESTBED_HELPER=$REAL_HELPER
 
 # A signal ends what runs at once: whoever lives holds the fifo.
 cat >waits <<'END'

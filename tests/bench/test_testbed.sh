@@ -2,16 +2,16 @@
 # bench/testbed, in namespaces and with the relay, whichever can be had here: shaping, faults and their
 # undoing, keys, that the check can fail, and that nothing stays behind however a bed ends. How exact a
 # bed is says `bench/testbed --check`: it depends on what else this machine does.
-BED=$(realpath "${BED:-./bench/bed}")
-export BED
+TESTBED_HELPER=$(realpath "${TESTBED_HELPER:-./bench/testbed-helper}")
+export TESTBED_HELPER
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 ADAPS=$adaps
-testbed=$src/bench/testbed
-export ADAPS testbed
+script=$src/bench/testbed
+export ADAPS script
 
-bed() {
-    timeout 60 sh "$testbed" "$@"
+testbed() {
+    timeout 60 sh "$script" "$@"
 }
 
 # Nothing of a bed is there any more: its folders, and processes that were told of them.
@@ -24,18 +24,18 @@ nothing_left() {
     if [ "$left" = " " ]; then ok "$1: nothing stays behind"; else not_ok "$1: still there:$left"; fi
 }
 
-status 0 "help" bed --help
-status 2 "no command" bed
-status 2 "an empty command" bed --
-status 2 "no such option" bed --speeds 1 -- true
-status 2 "no such bed" bed --bed vm -- true
-status 2 "too few rates" bed -n 3 --rate 10mbit,10mbit -- true
-status 2 "no rate" bed --rate fast -- true
-status 2 "a rate beyond what is shaped" bed --rate 10gbit -- true
-status 2 "no speed" bed --speed 1.5 -- true
-status 2 "a fault without a bed" bed fault cut dev0
-status 3 "a devices file where none can be" bed -o no/such/folder.conf -- true
-status 3 "a log where none can be" bed --log no/such/log -- true
+status 0 "help" testbed --help
+status 2 "no command" testbed
+status 2 "an empty command" testbed --
+status 2 "no such option" testbed --speeds 1 -- true
+status 2 "no such bed" testbed --bed vm -- true
+status 2 "too few rates" testbed -n 3 --rate 10mbit,10mbit -- true
+status 2 "no rate" testbed --rate fast -- true
+status 2 "a rate beyond what is shaped" testbed --rate 10gbit -- true
+status 2 "no speed" testbed --speed 1.5 -- true
+status 2 "a fault without a bed" testbed fault cut dev0
+status 3 "a devices file where none can be" testbed -o no/such/folder.conf -- true
+status 3 "a log where none can be" testbed --log no/such/log -- true
 nothing_left "wrong options"
 
 # What happens within a bed; prints what went wrong.
@@ -48,7 +48,7 @@ answers() {
     adaps status -d "$ADAPS_DEVICES" --deadline "$1" >answers 2>&1
 }
 control() {
-    sh "$testbed" "$@" || say "$*: exit $?"
+    sh "$script" "$@" || say "$*: exit $?"
 }
 adaps plan -d "$ADAPS_DEVICES" --strategy edgeflow -o net.plan "$src/models/digits.onnx" >plan 2>&1 || say plan
 adaps push net.plan >push 2>&1 || say "push: $(cat push)"
@@ -64,8 +64,8 @@ for fault in cut hole freeze kill; do
     control heal dev1
     answers 5s || say "$fault: not healed: $(cat answers)"
 done
-sh "$testbed" fault cut dev7 2>/dev/null && say "there is no dev7"
-sh "$testbed" fault bend dev1 2>/dev/null && say "there is no such fault"
+sh "$script" fault cut dev7 2>/dev/null && say "there is no dev7"
+sh "$script" fault bend dev1 2>/dev/null && say "there is no such fault"
 adaps verify net.plan >verify 2>&1 || say "verify, healed: $(cat verify)"
 control rate 10mbit dev1
 grep -q "^bandwidth = 9.41" "$ADAPS_DEVICES" || say "the devices file has the old rate"
@@ -73,7 +73,7 @@ END
 # The links are as slow as was said, and the check notices when that is not what was asked for.
 cat >shaped <<'END'
 echo 200000000 | tee "$TESTBED_DIR/rate.dev0" >"$TESTBED_DIR/rate.dev1"
-sh "$testbed" check >table 2>said
+sh "$script" check >table 2>said
 [ $? = 1 ] || exit 1
 grep -q "off by more than 10 %" said || exit 1
 awk '/^dev[01]-dev[01] / { n += $2 == 200 && $3 > 50 && $3 < 105 } END { exit n != 2 }' table
@@ -81,7 +81,7 @@ END
 
 kinds=
 for kind in namespaces relay; do
-    if bed --bed $kind -- true >out 2>err; then
+    if testbed --bed $kind -- true >out 2>err; then
         kinds="$kinds $kind"
     else
         code=$?
@@ -94,10 +94,10 @@ done
 
 for kind in $kinds; do
     # Without their share of the processor: other tests run meanwhile.
-    status 0 "$kind: a network, faults" bed --bed "$kind" --no-shares --keys --speed 1,0.5 -- sh within
+    status 0 "$kind: a network, faults" testbed --bed "$kind" --no-shares --keys --speed 1,0.5 -- sh within
     says err "^dev1  *[1-9][0-9]*  *[1-9][0-9]*$" "$kind: bytes of the links"
-    status 7 "$kind: exit status of the command" bed --bed "$kind" -- sh -c 'exit 7'
-    status 0 "$kind: shaped, and the check can fail" bed --bed "$kind" --no-shares --rate 100mbit -- sh shaped
+    status 7 "$kind: exit status of the command" testbed --bed "$kind" -- sh -c 'exit 7'
+    status 0 "$kind: shaped, and the check can fail" testbed --bed "$kind" --no-shares --rate 100mbit -- sh shaped
     nothing_left "$kind"
 done
 
@@ -107,15 +107,15 @@ for kind in $kinds; do
     for signal in TERM KILL; do
         mkfifo held
         case $kind-$signal in relay-TERM) deaf='trap "" TERM;' ;; *) deaf= ;; esac
-        sh "$testbed" --bed "$kind" -n 1 -- \
+        sh "$script" --bed "$kind" -n 1 -- \
             sh -c "$deaf tail -f /dev/null & echo begun >&2; wait" 2>held &
-        bed_pid=$!
+        testbed_pid=$!
         {
             while read -r line && [ "$line" != begun ]; do :; done
-            kill -$signal $bed_pid
+            kill -$signal $testbed_pid
             if timeout 20 cat >rest; then ok "$kind, $signal: all of it ends"; else not_ok "$kind, $signal: it lives"; fi
         } <held
-        wait $bed_pid
+        wait $testbed_pid
         rm held
         nothing_left "$kind, $signal"
     done
@@ -123,9 +123,9 @@ done
 
 # Two at once.
 for kind in $kinds; do
-    bed --bed "$kind" -n 3 -- sh -c : >out1 2>err1 &
+    testbed --bed "$kind" -n 3 -- sh -c : >out1 2>err1 &
     first=$!
-    bed --bed "$kind" -- sh -c : >out 2>err
+    testbed --bed "$kind" -- sh -c : >out 2>err
     second=$?
     wait $first
     first=$?

@@ -22,34 +22,34 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static struct ad_bed bed;
+static struct ad_testbed testbed;
 static const struct ad_session_options usual = {.deadline_s = 60};
 
 /* Agents at a fiftieth of their speed: inferences last seconds, and little of the processor. */
 static void start_slow(void)
 {
     struct ad_agent_options slow = {.speed = 0.02, .threads = 1};
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 3, &slow);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 3, &slow);
 }
 
 static void start_fast(void)
 {
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 2, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 2, NULL);
 }
 
 static void stop_bed(void)
 {
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 
 static struct adaps_plan *pushed_heavy_plan(int n)
 {
-    struct adaps_plan *plan = ad_bed_heavy_plan(n, 24, 112, 64);
+    struct adaps_plan *plan = ad_testbed_heavy_plan(n, 24, 112, 64);
     ck_assert_int_gt(plan->schedule.messages, 0);
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     return plan;
 }
 
@@ -84,16 +84,16 @@ static void *infer(void *self)
 static void begin(struct inference *x, struct ad_session *session, const struct adaps_plan *plan,
                   int victim)
 {
-    int64_t before = ad_bed_cpu_ns(&bed, victim);
-    *x = (struct inference){.session = session, .inputs = ad_bed_inputs(plan, 1)};
+    int64_t before = ad_testbed_cpu_ns(&testbed, victim);
+    *x = (struct inference){.session = session, .inputs = ad_testbed_inputs(plan, 1)};
     ck_assert_int_eq(pthread_create(&x->thread, NULL, infer, x), 0);
-    ad_bed_await_work(&bed, victim, before, 6000000);
+    ad_testbed_await_work(&testbed, victim, before, 6000000);
 }
 
 static void end(struct inference *x)
 {
     pthread_join(x->thread, NULL);
-    ad_bed_tensors_free(x->inputs, 1);
+    ad_testbed_tensors_free(x->inputs, 1);
     if (x->status == ADAPS_OK)
         ad_tensor_fini(&x->output);
 }
@@ -110,13 +110,13 @@ START_TEST(killed_within_a_stream)
     struct adaps_error err = {0};
     struct ad_tensor output;
     struct ad_session *session = open_session(plan, 30);
-    struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
-    int64_t before = ad_bed_cpu_ns(&bed, 1);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, 1);
+    int64_t before = ad_testbed_cpu_ns(&testbed, 1);
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(ad_session_begin(session, inputs, &err), ADAPS_OK);
-    ad_bed_await_work(&bed, 1, before, 6000000);
+    ad_testbed_await_work(&testbed, 1, before, 6000000);
     int64_t killed = ad_clock_ns();
-    ad_bed_kill(&bed, 1);
+    ad_testbed_kill(&testbed, 1);
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < 4 && status == ADAPS_OK; i++) {
         status = ad_session_finish(session, &output, NULL, &err);
@@ -132,7 +132,7 @@ START_TEST(killed_within_a_stream)
     ck_assert_int_eq(ad_session_begin(session, inputs, &err), ADAPS_EUSAGE);
     ck_assert_int_eq(ad_session_finish(session, &output, NULL, &err), ADAPS_EUSAGE);
     ad_session_close(session);
-    ad_bed_tensors_free(inputs, 1);
+    ad_testbed_tensors_free(inputs, 1);
     adaps_plan_free(plan);
 }
 END_TEST
@@ -144,20 +144,20 @@ START_TEST(killed_agent)
     for (int victim = 2; victim >= 0; victim--) { /* others first, then the source */
         struct adaps_plan *part = victim == 2 ? plan : NULL;
         if (!part) { /* a plan for those that are left */
-            part = ad_bed_heavy_plan(victim + 1, 24, 112, 64);
-            ad_bed_address(&bed, part);
-            ad_bed_push(part);
+            part = ad_testbed_heavy_plan(victim + 1, 24, 112, 64);
+            ad_testbed_address(&testbed, part);
+            ad_testbed_push(part);
         }
         char name[64];
         struct ad_session *session = open_session(part, 30);
         begin(&x, session, part, victim);
         int64_t killed = ad_clock_ns();
-        ad_bed_kill(&bed, victim);
+        ad_testbed_kill(&testbed, victim);
         end(&x);
         ck_assert_int_eq(x.status, ADAPS_EAGENT);
         ck_assert_int_lt(x.end_ns - killed, (int64_t)5000000000); /* a fraction of the deadline */
         snprintf(name, sizeof name, "agent 'dev%d' (%s) was lost in inference 1 at step ", victim,
-                 bed.address[victim]);
+                 testbed.address[victim]);
         says(&x.err, name);
         says(&x.err, "COMPUTE ");
         says(&x.err, " rows ");
@@ -166,9 +166,9 @@ START_TEST(killed_agent)
             says(&x.err, name);
         }
         /* nothing more can be asked of this session */
-        struct ad_tensor output, *inputs = ad_bed_inputs(part, 1);
+        struct ad_tensor output, *inputs = ad_testbed_inputs(part, 1);
         ck_assert_int_eq(ad_session_run(session, inputs, &output, NULL, &x.err), ADAPS_EUSAGE);
-        ad_bed_tensors_free(inputs, 1);
+        ad_testbed_tensors_free(inputs, 1);
         ad_session_close(session);
         adaps_plan_free(part);
     }
@@ -182,7 +182,7 @@ START_TEST(stopped_agent)
     struct ad_session *session = open_session(plan, 30);
     begin(&x, session, plan, 1);
     int64_t stopped = ad_clock_ns();
-    kill(bed.pid[1], SIGSTOP);
+    kill(testbed.pid[1], SIGSTOP);
     end(&x);
     ck_assert_int_eq(x.status, ADAPS_EAGENT);
     ck_assert_int_lt(x.end_ns - stopped, (int64_t)6000000000);
@@ -190,17 +190,17 @@ START_TEST(stopped_agent)
     says(&x.err, "was lost in inference 1 at step ");
     says(&x.err, "no sign of life");
     ad_session_close(session);
-    kill(bed.pid[1], SIGCONT);
+    kill(testbed.pid[1], SIGCONT);
     /* it finds its controller gone, and is free again; the other one has been all the time */
     struct adaps_plan *small = ad_fixture_banded(2);
-    ad_bed_address(&bed, small);
-    ad_bed_push(small);
+    ad_testbed_address(&testbed, small);
+    ad_testbed_push(small);
     session = NULL;
     for (int64_t limit = ad_clock_ns() + 30000000000; !session && ad_clock_ns() < limit;)
         if (ad_session_open(small, &usual, &session, &x.err) != ADAPS_OK)
             says(&x.err, "busy");
     ck_assert_ptr_nonnull(session);
-    ad_bed_check_run(session, small, 1);
+    ad_testbed_check_run(session, small, 1);
     ad_session_close(session);
     adaps_plan_free(small);
     adaps_plan_free(plan);
@@ -213,7 +213,7 @@ START_TEST(deadline)
     struct adaps_plan *plan = pushed_heavy_plan(2);
     struct ad_session *session = open_session(plan, 1.0);
     int64_t start = ad_clock_ns();
-    x = (struct inference){.session = session, .inputs = ad_bed_inputs(plan, 1)};
+    x = (struct inference){.session = session, .inputs = ad_testbed_inputs(plan, 1)};
     ck_assert_int_eq(pthread_create(&x.thread, NULL, infer, &x), 0);
     end(&x);
     ck_assert_int_eq(x.status, ADAPS_EAGENT);
@@ -233,14 +233,14 @@ START_TEST(killed_controller)
 {
     struct adaps_plan *plan = pushed_heavy_plan(2);
     struct adaps_error err;
-    int64_t before = ad_bed_cpu_ns(&bed, 1);
+    int64_t before = ad_testbed_cpu_ns(&testbed, 1);
     pid_t self = getpid();
     fflush(NULL);
     pid_t child = fork();
     ck_assert_int_ge(child, 0);
     if (child == 0) {
         struct ad_session *session;
-        struct ad_tensor output, *inputs = ad_bed_inputs(plan, 1);
+        struct ad_tensor output, *inputs = ad_testbed_inputs(plan, 1);
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != self)
             _exit(1);
@@ -250,7 +250,7 @@ START_TEST(killed_controller)
             _exit(3);
         _exit(0);
     }
-    ad_bed_await_work(&bed, 1, before, 60000000);
+    ad_testbed_await_work(&testbed, 1, before, 60000000);
     kill(child, SIGKILL);
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -272,9 +272,9 @@ START_TEST(agent_ends_while_working)
     struct ad_session *session = open_session(plan, 30);
     begin(&x, session, plan, 1);
     int status;
-    kill(bed.pid[1], SIGTERM); /* in order: exit 0 */
-    ck_assert_int_eq(waitpid(bed.pid[1], &status, 0), bed.pid[1]);
-    bed.pid[1] = 0;
+    kill(testbed.pid[1], SIGTERM); /* in order: exit 0 */
+    ck_assert_int_eq(waitpid(testbed.pid[1], &status, 0), testbed.pid[1]);
+    testbed.pid[1] = 0;
     ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     end(&x);
     ck_assert_int_eq(x.status, ADAPS_EAGENT);
@@ -361,20 +361,20 @@ START_TEST(garbage_on_the_ports)
     struct ad_agent_status status;
     struct adaps_error err;
     struct ad_rng rng = {5};
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *session = open_session(plan, 60);
     void *context = zmq_ctx_new();
     void *socket = zmq_socket(context, ZMQ_DEALER);
-    ck_assert_int_eq(zmq_connect(socket, bed.address[0]), 0);
-    ck_assert_int_eq(zmq_connect(socket, bed.address[1]), 0);
+    ck_assert_int_eq(zmq_connect(socket, testbed.address[0]), 0);
+    ck_assert_int_eq(zmq_connect(socket, testbed.address[1]), 0);
     for (int i = 0; i < 60; i++) {
-        send_noise(&rng, bed.address[i % 2]);
+        send_noise(&rng, testbed.address[i % 2]);
         send_messages(&rng, socket);
         send_messages(&rng, socket);
         send_requests(&rng, socket);
         if (i % 20 == 0)
-            ad_bed_check_run(session, plan, (uint64_t)i);
+            ad_testbed_check_run(session, plan, (uint64_t)i);
     }
     /* What was sent has been read: the agents answer a request that came after it. */
     for (int d = 0; d < 2; d++)
@@ -382,10 +382,10 @@ START_TEST(garbage_on_the_ports)
                          ADAPS_OK);
     zmq_close(socket);
     zmq_ctx_term(context);
-    ad_bed_check_run(session, plan, 99);
+    ad_testbed_check_run(session, plan, 99);
     ad_session_close(session);
     session = open_session(plan, 60);
-    ad_bed_check_run(session, plan, 100);
+    ad_testbed_check_run(session, plan, 100);
     ad_session_close(session);
     adaps_plan_free(plan);
 }

@@ -165,12 +165,12 @@ END_TEST
 
 /* --- on an agent --- */
 
-static struct ad_bed bed;
+static struct ad_testbed testbed;
 
 static struct ad_device device_of_bed(void)
 {
     struct ad_device device = {.name = "agent0", .speed = 1, .threads = 1};
-    snprintf(device.address, sizeof device.address, "%s", bed.address[0]);
+    snprintf(device.address, sizeof device.address, "%s", testbed.address[0]);
     return device;
 }
 
@@ -208,15 +208,15 @@ START_TEST(on_an_agent)
     struct ad_graph *graph = build(64);
     double full[32], slow[32], speed;
     struct ad_agent_options options = {.speed = 0.3, .threads = 1};
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 1, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 1, NULL);
     times_on_agent(graph, full, &speed);
     ck_assert_double_eq(speed, 1);
-    ad_bed_fini(&bed);
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 1, &options);
+    ad_testbed_fini(&testbed);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 1, &options);
     times_on_agent(graph, slow, &speed);
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
     /* 0.3; on a busy machine less than a third of that, or nearly twice */
     ck_assert_msg(speed > 0.03 && speed < 0.7, "%g", speed);
     ad_graph_free(graph);
@@ -246,8 +246,8 @@ START_TEST(hostile_requests)
     Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
     void *bytes, *many;
     size_t size, many_size;
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 1, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 1, NULL);
     device = device_of_bed();
     void *context = zmq_ctx_new();
     ck_assert_int_eq(ad_remote_init(&remote, context, 0, &device, &keys, &err), ADAPS_OK);
@@ -309,7 +309,7 @@ START_TEST(hostile_requests)
                   "%s", err.message);
     ad_remote_fini(&remote);
     zmq_ctx_term(context);
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
     ad_free(bytes);
     ad_free(many);
     ad_graph_free(graph);
@@ -405,13 +405,14 @@ START_TEST(links)
     struct ad_cluster three;
     struct ad_link_times times;
     struct ad_message_times messages[3];
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 3, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 3, NULL);
     ck_assert_int_eq(ad_cluster_init(&three, 3, &err), ADAPS_OK);
     for (int d = 0; d < 3; d++) {
         three.devices[d] = device_of_bed();
         snprintf(three.devices[d].name, sizeof three.devices[d].name, "agent%d", d);
-        snprintf(three.devices[d].address, sizeof three.devices[d].address, "%s", bed.address[d]);
+        snprintf(three.devices[d].address, sizeof three.devices[d].address, "%s",
+                 testbed.address[d]);
     }
     const struct ad_device *a = &three.devices[0], *b = &three.devices[1];
     ck_assert_msg(ad_probe_links(a, b, &usual, 0.3, &times, &err) == ADAPS_OK, "%s", err.message);
@@ -427,14 +428,14 @@ START_TEST(links)
         ck_assert(messages[d].message_s > 0 && messages[d].message_s < 0.1);
         ck_assert(messages[d].byte_s >= 0 && messages[d].byte_s < 1e-3);
     }
-    ad_bed_kill(&bed, 1);
+    ad_testbed_kill(&testbed, 1);
     struct ad_session_options soon = {.deadline_s = 2};
     ck_assert_int_eq(ad_probe_links(a, b, &soon, 0.3, &times, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent1"), "%s", err.message);
     ck_assert_int_eq(ad_probe_messages(&three, &soon, 0.3, messages, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent1"), "%s", err.message);
     ad_cluster_fini(&three);
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 END_TEST
 
@@ -454,8 +455,8 @@ START_TEST(busy_and_gone)
     double seconds[32];
     void *bytes;
     int n = list_tasks(graph, tasks);
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 1, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 1, NULL);
     device = device_of_bed();
     void *context = zmq_ctx_new();
     ck_assert_int_eq(ad_remote_init(&first, context, 0, &device, &keys, &err), ADAPS_OK);
@@ -487,7 +488,7 @@ START_TEST(busy_and_gone)
     ck_assert_msg(ad_probe_run(second, graph, tasks, n, 1, 0.1, seconds, &times, &err) == ADAPS_OK,
                   "%s", err.message);
     ad_probe_close(second);
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
     ad_free(bytes);
     ad_graph_free(graph);
 }

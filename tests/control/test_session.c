@@ -18,17 +18,17 @@
 #include <unistd.h>
 
 static const struct ad_session_options usual = {.deadline_s = 60};
-static struct ad_bed bed;
+static struct ad_testbed testbed;
 
 static void start_four(void)
 {
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 4, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 4, NULL);
 }
 
 static void stop_bed(void)
 {
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 
 static struct ad_session *open_session(const struct adaps_plan *plan)
@@ -42,11 +42,11 @@ static struct ad_session *open_session(const struct adaps_plan *plan)
 
 static void push_and_run(struct adaps_plan *plan, int runs)
 {
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     for (int i = 0; i < runs; i++)
-        ad_bed_check_run(session, plan, (uint64_t)i + 1);
+        ad_testbed_check_run(session, plan, (uint64_t)i + 1);
     ad_session_close(session);
 }
 
@@ -99,11 +99,11 @@ START_TEST(statistics)
     struct ad_run_stats stats = {.devices = devices};
     struct ad_tensor output;
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
-    struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
-    ad_bed_check_run(session, plan, 1);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, 1);
+    ad_testbed_check_run(session, plan, 1);
     ck_assert_int_eq(ad_session_run(session, inputs, &output, &stats, &err), ADAPS_OK);
     ck_assert_int_gt(stats.latency_ns, 0);
     ck_assert_int_ge(stats.wall_ns, stats.latency_ns);
@@ -117,7 +117,7 @@ START_TEST(statistics)
     ck_assert_uint_eq(bytes, (uint64_t)plan->schedule.bytes);
     ck_assert_uint_eq(messages, (uint64_t)plan->schedule.messages);
     ad_tensor_fini(&output);
-    ad_bed_tensors_free(inputs, 1);
+    ad_testbed_tensors_free(inputs, 1);
     ad_session_close(session);
 
     struct ad_agent_status status;
@@ -141,9 +141,9 @@ END_TEST
 static enum adaps_status begin(struct ad_session *session, const struct adaps_plan *plan,
                                uint64_t seed, struct adaps_error *err)
 {
-    struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, seed);
     enum adaps_status status = ad_session_begin(session, inputs, err);
-    ad_bed_tensors_free(inputs, plan->graph->ninputs);
+    ad_testbed_tensors_free(inputs, plan->graph->ninputs);
     return status;
 }
 
@@ -158,7 +158,7 @@ static void finish(struct ad_session *session, const struct adaps_plan *plan, ui
     ck_assert(stats.latency_ns > 0 && stats.wall_ns >= stats.latency_ns);
     ck_assert_uint_eq(devices[0].bytes_sent + devices[1].bytes_sent + devices[2].bytes_sent,
                       (uint64_t)plan->schedule.bytes);
-    ad_bed_check_outputs(plan, seed, outputs);
+    ad_testbed_check_outputs(plan, seed, outputs);
 }
 
 /* As many inferences in flight as there can be, of different inputs, many times over. */
@@ -167,8 +167,8 @@ START_TEST(several_in_flight)
     struct adaps_plan *plan = lenet_plan(3);
     struct adaps_error err = {0};
     struct ad_tensor output;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     ck_assert_int_eq(ad_session_finish(session, &output, NULL, &err), ADAPS_EUSAGE);
     uint64_t begun = 0, done = 0;
@@ -177,19 +177,19 @@ START_TEST(several_in_flight)
             ck_assert_msg(begin(session, plan, ++begun, &err) == ADAPS_OK, "%s", err.message);
         if (begun - done == AD_FLIGHTS_MOST) {
             ck_assert_int_eq(begin(session, plan, 1, &err), ADAPS_EUSAGE);
-            struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
+            struct ad_tensor *inputs = ad_testbed_inputs(plan, 1);
             ck_assert_int_eq(ad_session_run(session, inputs, &output, NULL, &err), ADAPS_EUSAGE);
-            ad_bed_tensors_free(inputs, plan->graph->ninputs);
+            ad_testbed_tensors_free(inputs, plan->graph->ninputs);
         }
         for (int i = 0; i < 3 && done < begun; i++)
             finish(session, plan, ++done);
     }
-    ad_bed_check_run(session, plan, 41);
+    ad_testbed_check_run(session, plan, 41);
     ck_assert_int_eq(begin(session, plan, 42, &err), ADAPS_OK); /* closed over it */
     ck_assert_int_eq(begin(session, plan, 43, &err), ADAPS_OK);
     ad_session_close(session);
     session = open_session(plan);
-    ad_bed_check_run(session, plan, 44);
+    ad_testbed_check_run(session, plan, 44);
     ad_session_close(session);
     adaps_plan_free(plan);
 }
@@ -197,12 +197,12 @@ END_TEST
 
 /* --- what is sent --- */
 
-/* The first file of a folder of the bed, or an empty string. */
+/* The first file of a folder of the testbed, or an empty string. */
 static const char *some_file(const char *folder)
 {
     static char path[900];
     char base[512];
-    snprintf(base, sizeof base, "%s", ad_bed_path(&bed, folder));
+    snprintf(base, sizeof base, "%s", ad_testbed_path(&testbed, folder));
     DIR *dir = opendir(base);
     ck_assert_ptr_nonnull(dir);
     path[0] = '\0';
@@ -217,15 +217,15 @@ START_TEST(weights_travel_once)
 {
     struct adaps_plan *plan = ad_fixture_banded(3);
     struct stat st;
-    ad_bed_address(&bed, plan);
-    ck_assert_uint_gt(ad_bed_push(plan), 0);
-    ck_assert_uint_eq(ad_bed_push(plan), 0);
+    ad_testbed_address(&testbed, plan);
+    ck_assert_uint_gt(ad_testbed_push(plan), 0);
+    ck_assert_uint_eq(ad_testbed_push(plan), 0);
     /* one blob gone: exactly this one is sent */
     const char *lost = some_file("cache1/blobs");
     ck_assert_int_eq(stat(lost, &st), 0);
     ck_assert_int_eq(unlink(lost), 0);
-    ck_assert_uint_eq(ad_bed_push(plan), (uint64_t)st.st_size);
-    ck_assert_uint_eq(ad_bed_push(plan), 0);
+    ck_assert_uint_eq(ad_testbed_push(plan), (uint64_t)st.st_size);
+    ck_assert_uint_eq(ad_testbed_push(plan), 0);
     ck_assert_str_eq(some_file("cache1/tmp"), "");
     adaps_plan_free(plan);
 }
@@ -254,8 +254,8 @@ START_TEST(damaged_cache)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_session *session;
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     const char *path = some_file("cache1/blobs");
     FILE *file = fopen(path, "r+");
     ck_assert_ptr_nonnull(file);
@@ -267,7 +267,7 @@ START_TEST(damaged_cache)
     ck_assert_msg(strstr(err.message, "agent 'dev1'") && strstr(err.message, "damaged"), "%s",
                   err.message);
     ck_assert_int_ne(access(path, F_OK), 0);
-    ck_assert_uint_gt(ad_bed_push(plan), 0);
+    ck_assert_uint_gt(ad_testbed_push(plan), 0);
     push_and_run(plan, 1);
     adaps_plan_free(plan);
 }
@@ -278,7 +278,7 @@ START_TEST(plan_not_pushed)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_session *session;
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
+    ad_testbed_address(&testbed, plan);
     ck_assert_int_eq(ad_session_open(plan, &usual, &session, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent 'dev0'") && strstr(err.message, "push it first"), "%s",
                   err.message);
@@ -292,16 +292,16 @@ START_TEST(cache_limit)
     struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 40000};
     struct ad_push_report reports[2];
     struct adaps_error err;
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 2, &small);
-    struct adaps_plan *big = ad_bed_heavy_plan(2, 2, 16, 64);
-    ad_bed_address(&bed, big);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 2, &small);
+    struct adaps_plan *big = ad_testbed_heavy_plan(2, 2, 16, 64);
+    ad_testbed_address(&testbed, big);
     ck_assert_int_eq(ad_push(big, &usual, NULL, reports, &err), ADAPS_EINPUT);
     ck_assert_msg(strstr(err.message, "--cache-limit"), "%s", err.message);
     adaps_plan_free(big);
     /* many that fit one by one: the older ones go */
     for (int i = 0; i < 6; i++) {
-        struct adaps_plan *plan = ad_bed_heavy_plan(2, 3, 16, 16 - i);
+        struct adaps_plan *plan = ad_testbed_heavy_plan(2, 3, 16, 16 - i);
         struct ad_agent_status status;
         push_and_run(plan, 1);
         ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err),
@@ -309,7 +309,7 @@ START_TEST(cache_limit)
         ck_assert_uint_le(status.cache_bytes, 40000);
         adaps_plan_free(plan);
     }
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 END_TEST
 
@@ -320,8 +320,8 @@ START_TEST(wrong_shapes)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_tensor wrong, output;
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     int64_t dims[4] = {1, 8, 32, 23};
     ck_assert_int_eq(ad_tensor_init(&wrong, 4, dims, NULL), ADAPS_OK);
@@ -329,7 +329,7 @@ START_TEST(wrong_shapes)
     ck_assert_msg(strstr(err.message, "1x8x32x23") && strstr(err.message, "1x8x32x24"), "%s",
                   err.message);
     ad_tensor_fini(&wrong);
-    ad_bed_check_run(session, plan, 1); /* nothing has happened to the session */
+    ad_testbed_check_run(session, plan, 1); /* nothing has happened to the session */
     ad_session_close(session);
     adaps_plan_free(plan);
 }
@@ -363,7 +363,7 @@ START_TEST(garbage_plans)
     struct ad_rng rng = {77};
     void *data;
     size_t size;
-    ad_bed_address(&bed, plan);
+    ad_testbed_address(&testbed, plan);
     ck_assert_int_eq(ad_plan_pack(plan, &data, &size, &err), ADAPS_OK);
     uint8_t *bytes = data;
     for (int i = 0; i < 20; i++) {
@@ -389,19 +389,19 @@ START_TEST(one_session_at_a_time)
     struct ad_session *second;
     struct ad_agent_status status;
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     struct ad_session *first = open_session(plan);
     ck_assert_int_eq(ad_session_open(plan, &usual, &second, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "busy"), "%s", err.message);
     ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err), ADAPS_OK);
     ck_assert(status.busy);
-    ad_bed_push(plan);                /* needs no session */
-    ad_bed_check_run(first, plan, 1); /* undisturbed */
+    ad_testbed_push(plan);                /* needs no session */
+    ad_testbed_check_run(first, plan, 1); /* undisturbed */
     ad_session_close(first);
     for (int i = 0; i < 5; i++) {
         struct ad_session *again = open_session(plan);
-        ad_bed_check_run(again, plan, (uint64_t)i);
+        ad_testbed_check_run(again, plan, (uint64_t)i);
         ad_session_close(again);
     }
     adaps_plan_free(plan);
@@ -414,9 +414,9 @@ START_TEST(nobody_there)
     struct ad_session *session;
     struct ad_session_options quick = {.deadline_s = 3};
     struct adaps_error err;
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
-    ad_bed_kill(&bed, 1);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
+    ad_testbed_kill(&testbed, 1);
     ck_assert_int_eq(ad_session_open(plan, &quick, &session, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent 'dev1' (tcp://127.0.0.1:"), "%s", err.message);
     ck_assert_msg(strstr(err.message, "cannot connect"), "%s", err.message);
@@ -434,9 +434,9 @@ START_TEST(public_sessions)
     struct adaps_plan *plan = lenet_plan(3);
     struct adaps_session *agents, *local;
     struct adaps_error err;
-    struct ad_tensor *inputs = ad_bed_inputs(plan, 4);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, 4);
     float a[10], b[10];
-    ad_bed_address(&bed, plan);
+    ad_testbed_address(&testbed, plan);
     enum adaps_status status = adaps_session_open(plan, NULL, false, 60, &agents, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     status = adaps_session_open(plan, NULL, true, 0, &local, &err);
@@ -456,7 +456,7 @@ START_TEST(public_sessions)
     adaps_session_close(agents);
     adaps_session_close(local);
     adaps_session_close(NULL);
-    ad_bed_tensors_free(inputs, 1);
+    ad_testbed_tensors_free(inputs, 1);
     adaps_plan_free(plan);
 }
 END_TEST
@@ -488,7 +488,7 @@ END_TEST
 static void make_keys(const char *name, struct ad_keys *keys)
 {
     struct adaps_error err;
-    ck_assert_int_eq(ad_keys_create(ad_bed_path(&bed, name), false, keys, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_keys_create(ad_testbed_path(&testbed, name), false, keys, &err), ADAPS_OK);
 }
 
 START_TEST(keys)
@@ -498,20 +498,20 @@ START_TEST(keys)
     struct ad_session *session;
     struct ad_push_report reports[2];
     char agent_file[512], allow_file[512], friend_file[512], stranger_file[512];
-    ad_bed_init(&bed);
+    ad_testbed_init(&testbed);
     make_keys("agent", &agent);
     make_keys("friend", &friend);
     make_keys("stranger", &stranger);
-    snprintf(agent_file, sizeof agent_file, "%s", ad_bed_path(&bed, "agent"));
-    snprintf(allow_file, sizeof allow_file, "%s", ad_bed_path(&bed, "allow"));
-    snprintf(friend_file, sizeof friend_file, "%s", ad_bed_path(&bed, "friend"));
-    snprintf(stranger_file, sizeof stranger_file, "%s", ad_bed_path(&bed, "stranger"));
+    snprintf(agent_file, sizeof agent_file, "%s", ad_testbed_path(&testbed, "agent"));
+    snprintf(allow_file, sizeof allow_file, "%s", ad_testbed_path(&testbed, "allow"));
+    snprintf(friend_file, sizeof friend_file, "%s", ad_testbed_path(&testbed, "friend"));
+    snprintf(stranger_file, sizeof stranger_file, "%s", ad_testbed_path(&testbed, "stranger"));
     ck_assert_int_eq(ad_file_replace(allow_file, friend.public, 40, &err), ADAPS_OK);
     struct ad_agent_options options = {
         .speed = 1, .threads = 1, .key_file = agent_file, .allow_file = allow_file};
-    ad_bed_start(&bed, 2, &options);
+    ad_testbed_start(&testbed, 2, &options);
     struct adaps_plan *plan = ad_fixture_banded(2);
-    ad_bed_address(&bed, plan);
+    ad_testbed_address(&testbed, plan);
     for (int d = 0; d < 2; d++)
         memcpy(plan->cluster.devices[d].key, agent.public, AD_KEY_BYTES);
 
@@ -521,7 +521,7 @@ START_TEST(keys)
     status = ad_session_open(plan, &with, &session, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     for (uint64_t i = 0; i < 5; i++)
-        ad_bed_check_run(session, plan, i);
+        ad_testbed_check_run(session, plan, i);
 
     /* while the session is open: others are refused, and at once */
     with.key_file = stranger_file;
@@ -539,17 +539,17 @@ START_TEST(keys)
     ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "it wants keys"), "%s", err.message);
     /* none of our own */
-    setenv("XDG_CONFIG_HOME", bed.dir, 1);
+    setenv("XDG_CONFIG_HOME", testbed.dir, 1);
     memcpy(plan->cluster.devices[0].key, agent.public, AD_KEY_BYTES);
     with.key_file = NULL;
     ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EUSAGE);
     ck_assert_msg(strstr(err.message, "adaps keygen"), "%s", err.message);
 
     memcpy(plan->cluster.devices[1].key, agent.public, AD_KEY_BYTES);
-    ad_bed_check_run(session, plan, 9);
+    ad_testbed_check_run(session, plan, 9);
     ad_session_close(session);
     adaps_plan_free(plan);
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 END_TEST
 

@@ -13,25 +13,25 @@
 #include <string.h>
 
 static const struct ad_session_options usual = {.deadline_s = 60};
-static struct ad_bed bed;
+static struct ad_testbed testbed;
 
 static void start_three(void)
 {
-    ad_bed_init(&bed);
-    ad_bed_start(&bed, 3, NULL);
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 3, NULL);
 }
 
 static void stop_bed(void)
 {
-    ad_bed_fini(&bed);
+    ad_testbed_fini(&testbed);
 }
 
 static struct ad_session *open_session(struct adaps_plan *plan)
 {
     struct ad_session *session = NULL;
     struct adaps_error err = {0};
-    ad_bed_address(&bed, plan);
-    ad_bed_push(plan);
+    ad_testbed_address(&testbed, plan);
+    ad_testbed_push(plan);
     enum adaps_status status = ad_session_open(plan, &usual, &session, &err);
     ck_assert_msg(status == ADAPS_OK, "open: %s", err.message);
     return session;
@@ -41,13 +41,13 @@ static void run_traced(struct ad_session *session, const struct adaps_plan *plan
                        struct ad_trace *trace, struct ad_run_stats *stats)
 {
     struct adaps_error err = {0};
-    struct ad_tensor *inputs = ad_bed_inputs(plan, 1);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, 1);
     struct ad_tensor *outputs = ad_calloc((size_t)plan->graph->noutputs, sizeof *outputs);
     stats->trace = trace;
     enum adaps_status status = ad_session_run(session, inputs, outputs, stats, &err);
     ck_assert_msg(status == ADAPS_OK, "run: %s", err.message);
-    ad_bed_tensors_free(outputs, plan->graph->noutputs);
-    ad_bed_tensors_free(inputs, plan->graph->ninputs);
+    ad_testbed_tensors_free(outputs, plan->graph->noutputs);
+    ad_testbed_tensors_free(inputs, plan->graph->ninputs);
 }
 
 /* Every step, in order, one after the other, within the inference; nothing is received before it
@@ -180,7 +180,7 @@ static void check_json(const struct adaps_plan *plan, const struct ad_trace *tra
 
 START_TEST(every_step_is_there)
 {
-    struct adaps_plan *plan = _i == 0 ? ad_fixture_banded(3) : ad_bed_heavy_plan(3, 4, 64, 16);
+    struct adaps_plan *plan = _i == 0 ? ad_fixture_banded(3) : ad_testbed_heavy_plan(3, 4, 64, 16);
     struct ad_session *session = open_session(plan);
     struct adaps_error err;
     for (int k = 0; k < 5; k++) {
@@ -191,7 +191,7 @@ START_TEST(every_step_is_there)
         check_trace(plan, &trace, &stats);
         check_json(plan, &trace);
         ad_trace_fini(&trace);
-        ad_bed_check_run(session, plan, (uint64_t)k); /* without, and the bits are the same */
+        ad_testbed_check_run(session, plan, (uint64_t)k); /* without, and the bits are the same */
     }
     ad_session_close(session);
     adaps_plan_free(plan);
@@ -207,11 +207,11 @@ START_TEST(only_what_was_asked_for)
     ck_assert_int_eq(ad_trace_init(&trace, plan, &err), ADAPS_OK);
     ck_assert_int_eq(ad_session_fetch_trace(session, &trace, &err), ADAPS_EAGENT);
     ck_assert_ptr_nonnull(strstr(err.message, "not traced"));
-    ad_bed_check_run(session, plan, 1);
+    ad_testbed_check_run(session, plan, 1);
     ck_assert_int_eq(ad_session_fetch_trace(session, &trace, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "not traced") && strstr(err.message, "dev0"), "%s",
                   err.message);
-    ad_bed_check_run(session, plan, 2); /* nothing is broken by asking */
+    ad_testbed_check_run(session, plan, 2); /* nothing is broken by asking */
     ad_trace_fini(&trace);
     ad_session_close(session);
     adaps_plan_free(plan);

@@ -17,102 +17,104 @@
 
 enum { LANES = 3 };
 
-struct bed {
+struct testbed {
     void *context, *out[LANES], *in[LANES];
     int full, reader; /* a TCP connection that has bytes to send, and its other end */
     struct ad_send_scheduler *scheduler;
 };
 
 /* A connection over loopback whose buffers are full. */
-static void fill(struct bed *bed)
+static void fill(struct testbed *testbed)
 {
     struct sockaddr_in address = {.sin_family = AF_INET,
                                   .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     socklen_t size = sizeof address;
     static char block[65536];
     int unsent = 0, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bed->full = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    testbed->full = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof address), 0);
     ck_assert_int_eq(listen(listener, 1), 0);
     ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &size), 0);
-    ck_assert_int_eq(connect(bed->full, (struct sockaddr *)&address, sizeof address), 0);
-    bed->reader = accept(listener, NULL, NULL);
-    ck_assert_int_ge(bed->reader, 0);
+    ck_assert_int_eq(connect(testbed->full, (struct sockaddr *)&address, sizeof address), 0);
+    testbed->reader = accept(listener, NULL, NULL);
+    ck_assert_int_ge(testbed->reader, 0);
     close(listener);
     int64_t end = ad_clock_ns() + 100000000; /* buffers grow for a while */
     do {
-        while (send(bed->full, block, sizeof block, MSG_DONTWAIT) > 0)
+        while (send(testbed->full, block, sizeof block, MSG_DONTWAIT) > 0)
             end = ad_clock_ns() + 100000000;
         ck_assert_int_eq(errno, EAGAIN);
         poll(NULL, 0, 5);
     } while (ad_clock_ns() < end);
-    ck_assert_int_eq(ioctl(bed->full, SIOCOUTQNSD, &unsent), 0);
+    ck_assert_int_eq(ioctl(testbed->full, SIOCOUTQNSD, &unsent), 0);
     ck_assert_int_gt(unsent, 100000);
 }
 
 /* Reads all that the full connection has. */
-static void drain(struct bed *bed)
+static void drain(struct testbed *testbed)
 {
     static char block[65536];
     int unsent = 1;
-    while (ioctl(bed->full, SIOCOUTQNSD, &unsent) == 0 && unsent > 0)
-        while (recv(bed->reader, block, sizeof block, MSG_DONTWAIT) > 0)
+    while (ioctl(testbed->full, SIOCOUTQNSD, &unsent) == 0 && unsent > 0)
+        while (recv(testbed->reader, block, sizeof block, MSG_DONTWAIT) > 0)
             ;
 }
 
 /* Lane 0 is the full connection's. bandwidth: of all lanes. */
-static void init(struct bed *bed, double bandwidth)
+static void init(struct testbed *testbed, double bandwidth)
 {
     struct ad_lane lanes[LANES];
     struct adaps_error err;
     char name[32];
-    *bed = (struct bed){.context = zmq_ctx_new()};
-    fill(bed);
+    *testbed = (struct testbed){.context = zmq_ctx_new()};
+    fill(testbed);
     for (int i = 0; i < LANES; i++) {
-        bed->out[i] = zmq_socket(bed->context, ZMQ_PAIR);
-        bed->in[i] = zmq_socket(bed->context, ZMQ_PAIR);
+        testbed->out[i] = zmq_socket(testbed->context, ZMQ_PAIR);
+        testbed->in[i] = zmq_socket(testbed->context, ZMQ_PAIR);
         snprintf(name, sizeof name, "inproc://lane%d", i);
-        ck_assert_int_eq(zmq_bind(bed->in[i], name), 0);
-        ck_assert_int_eq(zmq_connect(bed->out[i], name), 0);
-        lanes[i] = (struct ad_lane){bed->out[i], i == 0 ? bed->full : -1, bandwidth};
+        ck_assert_int_eq(zmq_bind(testbed->in[i], name), 0);
+        ck_assert_int_eq(zmq_connect(testbed->out[i], name), 0);
+        lanes[i] = (struct ad_lane){testbed->out[i], i == 0 ? testbed->full : -1, bandwidth};
     }
-    ck_assert_int_eq(ad_send_scheduler_new(lanes, LANES, &bed->scheduler, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_send_scheduler_new(lanes, LANES, &testbed->scheduler, &err), ADAPS_OK);
 }
 
-static void fini(struct bed *bed)
+static void fini(struct testbed *testbed)
 {
-    ad_send_scheduler_free(bed->scheduler);
+    ad_send_scheduler_free(testbed->scheduler);
     for (int i = 0; i < LANES; i++) {
-        zmq_close(bed->out[i]);
-        zmq_close(bed->in[i]);
+        zmq_close(testbed->out[i]);
+        zmq_close(testbed->in[i]);
     }
-    zmq_ctx_term(bed->context);
-    close(bed->full);
-    close(bed->reader);
+    zmq_ctx_term(testbed->context);
+    close(testbed->full);
+    close(testbed->reader);
 }
 
 /* Sends a message whose payload is `mark`, many times. */
-static void send_mark(struct bed *bed, int lane, uint8_t mark)
+static void send_mark(struct testbed *testbed, int lane, uint8_t mark)
 {
     uint8_t head[AD_FRAME_BYTES] = {mark};
-    struct ad_sent_notice to = {.unsent = ad_send_scheduler_unsent(bed->scheduler), .peer = lane};
+    struct ad_sent_notice to = {.unsent = ad_send_scheduler_unsent(testbed->scheduler),
+                                .peer = lane};
     zmq_msg_t payload;
     ck_assert(ad_outgoing_new(&to, 1000, &payload));
     memset(zmq_msg_data(&payload), mark, 1000);
-    ck_assert(ad_send_scheduler_send(bed->scheduler, lane, head, &payload));
+    ck_assert(ad_send_scheduler_send(testbed->scheduler, lane, head, &payload));
 }
 
 /* The mark of the next message that comes within ms; -1: none. */
-static int next_mark(struct bed *bed, int lane, int ms)
+static int next_mark(struct testbed *testbed, int lane, int ms)
 {
     uint8_t head[AD_FRAME_BYTES], payload[1001];
     int64_t end = ad_clock_ns() + ms * INT64_C(1000000);
     for (;;) {
-        ad_send_scheduler_lock(bed->scheduler); /* inproc: both ends share what the lock protects */
-        int n = zmq_recv(bed->in[lane], head, sizeof head, ZMQ_DONTWAIT);
+        ad_send_scheduler_lock(
+            testbed->scheduler); /* inproc: both ends share what the lock protects */
+        int n = zmq_recv(testbed->in[lane], head, sizeof head, ZMQ_DONTWAIT);
         if (n >= 0)
-            ck_assert_int_eq(zmq_recv(bed->in[lane], payload, sizeof payload, 0), 1000);
-        ad_send_scheduler_unlock(bed->scheduler);
+            ck_assert_int_eq(zmq_recv(testbed->in[lane], payload, sizeof payload, 0), 1000);
+        ad_send_scheduler_unlock(testbed->scheduler);
         if (n >= 0) {
             ck_assert_int_eq(n, AD_FRAME_BYTES);
             ck_assert(payload[0] == head[0] && payload[999] == head[0]);
@@ -126,49 +128,49 @@ static int next_mark(struct bed *bed, int lane, int ms)
 
 START_TEST(one_after_the_other)
 {
-    struct bed bed;
-    init(&bed, 1e4); /* slow: the patience is of half a minute */
-    send_mark(&bed, 0, 1);
-    ck_assert_int_eq(next_mark(&bed, 0, 10000), 1); /* nobody is before it */
-    send_mark(&bed, 1, 2);
-    send_mark(&bed, 2, 3);
-    send_mark(&bed, 0, 4); /* behind the others, though its own lane is what they wait for */
-    send_mark(&bed, 1, 5);
+    struct testbed testbed;
+    init(&testbed, 1e4); /* slow: the patience is of half a minute */
+    send_mark(&testbed, 0, 1);
+    ck_assert_int_eq(next_mark(&testbed, 0, 10000), 1); /* nobody is before it */
+    send_mark(&testbed, 1, 2);
+    send_mark(&testbed, 2, 3);
+    send_mark(&testbed, 0, 4); /* behind the others, though its own lane is what they wait for */
+    send_mark(&testbed, 1, 5);
     for (int lane = 0; lane < LANES; lane++)
-        ck_assert_int_eq(next_mark(&bed, lane, 30), -1);
-    drain(&bed);
-    ck_assert_int_eq(next_mark(&bed, 1, 10000), 2);
-    ck_assert_int_eq(next_mark(&bed, 2, 10000), 3);
-    ck_assert_int_eq(next_mark(&bed, 0, 10000), 4);
-    ck_assert_int_eq(next_mark(&bed, 1, 10000), 5);
-    struct pollfd look = {.fd = ad_send_scheduler_fd(bed.scheduler), .events = POLLIN};
+        ck_assert_int_eq(next_mark(&testbed, lane, 30), -1);
+    drain(&testbed);
+    ck_assert_int_eq(next_mark(&testbed, 1, 10000), 2);
+    ck_assert_int_eq(next_mark(&testbed, 2, 10000), 3);
+    ck_assert_int_eq(next_mark(&testbed, 0, 10000), 4);
+    ck_assert_int_eq(next_mark(&testbed, 1, 10000), 5);
+    struct pollfd look = {.fd = ad_send_scheduler_fd(testbed.scheduler), .events = POLLIN};
     ck_assert_int_eq(poll(&look, 1, 0), 1); /* its thread has used sockets */
-    fini(&bed);
+    fini(&testbed);
 }
 END_TEST
 
 /* Whoever does not take what it is sent does not hold up the others for ever. */
 START_TEST(patience)
 {
-    struct bed bed;
-    init(&bed, 1e9);
-    send_mark(&bed, 0, 1);
-    ck_assert_int_eq(next_mark(&bed, 0, 10000), 1);
-    send_mark(&bed, 1, 2);
-    ck_assert_int_eq(next_mark(&bed, 1, 10000), 2);
-    fini(&bed);
+    struct testbed testbed;
+    init(&testbed, 1e9);
+    send_mark(&testbed, 0, 1);
+    ck_assert_int_eq(next_mark(&testbed, 0, 10000), 1);
+    send_mark(&testbed, 1, 2);
+    ck_assert_int_eq(next_mark(&testbed, 1, 10000), 2);
+    fini(&testbed);
 }
 END_TEST
 
 /* What still waits when a session ends is forgotten (and freed: sanitizers tell). */
 START_TEST(forgotten)
 {
-    struct bed bed;
-    init(&bed, 1e4);
-    send_mark(&bed, 0, 1);
+    struct testbed testbed;
+    init(&testbed, 1e4);
+    send_mark(&testbed, 0, 1);
     for (int i = 0; i < 5; i++)
-        send_mark(&bed, 1, 2);
-    fini(&bed);
+        send_mark(&testbed, 1, 2);
+    fini(&testbed);
 }
 END_TEST
 

@@ -24,22 +24,22 @@
 #include <time.h>
 #include <unistd.h>
 
-void ad_bed_init(struct ad_bed *bed)
+void ad_testbed_init(struct ad_testbed *testbed)
 {
     const char *tmp = getenv("TMPDIR");
-    memset(bed, 0, sizeof *bed);
-    snprintf(bed->dir, sizeof bed->dir, "%s/adaps-bed-XXXXXX", tmp ? tmp : "/tmp");
-    ck_assert_ptr_nonnull(mkdtemp(bed->dir));
+    memset(testbed, 0, sizeof *testbed);
+    snprintf(testbed->dir, sizeof testbed->dir, "%s/adaps-testbed-XXXXXX", tmp ? tmp : "/tmp");
+    ck_assert_ptr_nonnull(mkdtemp(testbed->dir));
 }
 
-const char *ad_bed_path(const struct ad_bed *bed, const char *name)
+const char *ad_testbed_path(const struct ad_testbed *testbed, const char *name)
 {
     static char path[512];
-    snprintf(path, sizeof path, "%s/%s", bed->dir, name);
+    snprintf(path, sizeof path, "%s/%s", testbed->dir, name);
     return path;
 }
 
-static _Noreturn void be_agent(const struct ad_bed *bed, int i, int ready_fd, pid_t parent,
+static _Noreturn void be_agent(const struct ad_testbed *testbed, int i, int ready_fd, pid_t parent,
                                const struct ad_agent_options *given)
 {
     char name[32], cache[300], log[300];
@@ -50,8 +50,8 @@ static _Noreturn void be_agent(const struct ad_bed *bed, int i, int ready_fd, pi
     if (getppid() != parent)
         _exit(1);
     snprintf(name, sizeof name, "agent%d", i);
-    snprintf(cache, sizeof cache, "%s/cache%d", bed->dir, i);
-    snprintf(log, sizeof log, "%s/log%d", bed->dir, i);
+    snprintf(cache, sizeof cache, "%s/cache%d", testbed->dir, i);
+    snprintf(log, sizeof log, "%s/log%d", testbed->dir, i);
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd >= 0 && dup2(fd, STDERR_FILENO) < 0)
         _exit(1);
@@ -65,26 +65,26 @@ static _Noreturn void be_agent(const struct ad_bed *bed, int i, int ready_fd, pi
     exit(status);
 }
 
-void ad_bed_start(struct ad_bed *bed, int n, const struct ad_agent_options *options)
+void ad_testbed_start(struct ad_testbed *testbed, int n, const struct ad_agent_options *options)
 {
-    bed->n = n;
+    testbed->n = n;
     fflush(NULL);
     for (int i = 0; i < n; i++) {
         int ends[2];
         pid_t parent = getpid();
         ck_assert_int_eq(pipe(ends), 0);
-        bed->pid[i] = fork();
-        ck_assert_int_ge(bed->pid[i], 0);
-        if (bed->pid[i] == 0) {
+        testbed->pid[i] = fork();
+        ck_assert_int_ge(testbed->pid[i], 0);
+        if (testbed->pid[i] == 0) {
             close(ends[0]);
-            be_agent(bed, i, ends[1], parent, options);
+            be_agent(testbed, i, ends[1], parent, options);
         }
         close(ends[1]);
         FILE *ready = fdopen(ends[0], "r");
         ck_assert_ptr_nonnull(ready);
-        ck_assert_msg(fgets(bed->address[i], sizeof bed->address[i], ready),
+        ck_assert_msg(fgets(testbed->address[i], sizeof testbed->address[i], ready),
                       "agent %d does not start", i);
-        bed->address[i][strcspn(bed->address[i], "\n")] = '\0';
+        testbed->address[i][strcspn(testbed->address[i], "\n")] = '\0';
         fclose(ready);
     }
 }
@@ -95,54 +95,56 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     return remove(path);
 }
 
-void ad_bed_fini(struct ad_bed *bed)
+void ad_testbed_fini(struct ad_testbed *testbed)
 {
-    for (int i = 0; i < bed->n; i++)
-        if (bed->pid[i] > 0)
-            kill(bed->pid[i], SIGTERM);
-    for (int i = 0; i < bed->n; i++) {
+    for (int i = 0; i < testbed->n; i++)
+        if (testbed->pid[i] > 0)
+            kill(testbed->pid[i], SIGTERM);
+    for (int i = 0; i < testbed->n; i++) {
         int status = 0;
-        if (bed->pid[i] <= 0)
+        if (testbed->pid[i] <= 0)
             continue;
-        ck_assert_int_eq(waitpid(bed->pid[i], &status, 0), bed->pid[i]);
+        ck_assert_int_eq(waitpid(testbed->pid[i], &status, 0), testbed->pid[i]);
         ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-                      "agent %d ended with wait status %d, see %s/log%d", i, status, bed->dir, i);
+                      "agent %d ended with wait status %d, see %s/log%d", i, status, testbed->dir,
+                      i);
     }
-    ck_assert_int_eq(nftw(bed->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
+    ck_assert_int_eq(nftw(testbed->dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS), 0);
 }
 
-void ad_bed_kill(struct ad_bed *bed, int agent)
+void ad_testbed_kill(struct ad_testbed *testbed, int agent)
 {
-    kill(bed->pid[agent], SIGKILL);
-    waitpid(bed->pid[agent], NULL, 0);
-    bed->pid[agent] = 0;
+    kill(testbed->pid[agent], SIGKILL);
+    waitpid(testbed->pid[agent], NULL, 0);
+    testbed->pid[agent] = 0;
 }
 
-void ad_bed_address(const struct ad_bed *bed, struct adaps_plan *plan)
+void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan *plan)
 {
-    ck_assert_int_le(plan->cluster.ndevices, bed->n);
+    ck_assert_int_le(plan->cluster.ndevices, testbed->n);
     for (int d = 0; d < plan->cluster.ndevices; d++)
         snprintf(plan->cluster.devices[d].address, sizeof plan->cluster.devices[d].address, "%s",
-                 bed->address[d]);
+                 testbed->address[d]);
 }
 
-int64_t ad_bed_cpu_ns(const struct ad_bed *bed, int agent)
+int64_t ad_testbed_cpu_ns(const struct ad_testbed *testbed, int agent)
 {
     clockid_t clock;
     struct timespec t;
-    if (clock_getcpuclockid(bed->pid[agent], &clock) != 0 || clock_gettime(clock, &t) != 0)
+    if (clock_getcpuclockid(testbed->pid[agent], &clock) != 0 || clock_gettime(clock, &t) != 0)
         return -1;
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-void ad_bed_await_work(const struct ad_bed *bed, int agent, int64_t before, int64_t more)
+void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t before,
+                           int64_t more)
 {
     struct timespec little = {.tv_nsec = 500000};
-    for (int64_t now; (now = ad_bed_cpu_ns(bed, agent)) >= 0 && now - before < more;)
+    for (int64_t now; (now = ad_testbed_cpu_ns(testbed, agent)) >= 0 && now - before < more;)
         nanosleep(&little, NULL); /* looks again; nothing depends on the length */
 }
 
-uint64_t ad_bed_push(struct adaps_plan *plan)
+uint64_t ad_testbed_push(struct adaps_plan *plan)
 {
     struct ad_push_report reports[AD_MAX_DEVICES];
     struct ad_session_options options = {.deadline_s = 60};
@@ -155,7 +157,7 @@ uint64_t ad_bed_push(struct adaps_plan *plan)
     return sent;
 }
 
-struct ad_tensor *ad_bed_inputs(const struct adaps_plan *plan, uint64_t seed)
+struct ad_tensor *ad_testbed_inputs(const struct adaps_plan *plan, uint64_t seed)
 {
     const struct ad_graph *graph = plan->graph;
     struct ad_rng rng = {seed};
@@ -177,7 +179,8 @@ struct ad_tensor *ad_bed_inputs(const struct adaps_plan *plan, uint64_t seed)
     return tensors;
 }
 
-struct ad_tensor *ad_bed_reference(const struct adaps_plan *plan, const struct ad_tensor *inputs)
+struct ad_tensor *ad_testbed_reference(const struct adaps_plan *plan,
+                                       const struct ad_tensor *inputs)
 {
     struct adaps_plan *single;
     struct adaps_error err = {0};
@@ -195,18 +198,19 @@ struct ad_tensor *ad_bed_reference(const struct adaps_plan *plan, const struct a
     return outputs;
 }
 
-void ad_bed_tensors_free(struct ad_tensor *tensors, int n)
+void ad_testbed_tensors_free(struct ad_tensor *tensors, int n)
 {
     for (int i = 0; i < n; i++)
         ad_tensor_fini(&tensors[i]);
     ad_free(tensors);
 }
 
-void ad_bed_check_outputs(const struct adaps_plan *plan, uint64_t seed, struct ad_tensor *outputs)
+void ad_testbed_check_outputs(const struct adaps_plan *plan, uint64_t seed,
+                              struct ad_tensor *outputs)
 {
     const struct ad_graph *graph = plan->graph;
-    struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
-    struct ad_tensor *expected = ad_bed_reference(plan, inputs);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, seed);
+    struct ad_tensor *expected = ad_testbed_reference(plan, inputs);
     for (int i = 0; i < graph->noutputs; i++) {
         ck_assert_uint_eq(outputs[i].count, expected[i].count);
         struct ad_difference diff =
@@ -214,24 +218,24 @@ void ad_bed_check_outputs(const struct adaps_plan *plan, uint64_t seed, struct a
         ck_assert_msg(diff.differ == 0, "seed %ju: %zu of %zu elements differ", (uintmax_t)seed,
                       diff.differ, diff.elements);
     }
-    ad_bed_tensors_free(expected, graph->noutputs);
-    ad_bed_tensors_free(inputs, graph->ninputs);
-    ad_bed_tensors_free(outputs, graph->noutputs);
+    ad_testbed_tensors_free(expected, graph->noutputs);
+    ad_testbed_tensors_free(inputs, graph->ninputs);
+    ad_testbed_tensors_free(outputs, graph->noutputs);
 }
 
-void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed)
+void ad_testbed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed)
 {
     const struct ad_graph *graph = plan->graph;
     struct adaps_error err = {0};
-    struct ad_tensor *inputs = ad_bed_inputs(plan, seed);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, seed);
     struct ad_tensor *outputs = ad_calloc((size_t)graph->noutputs, sizeof *outputs);
     enum adaps_status status = ad_session_run(session, inputs, outputs, NULL, &err);
     ck_assert_msg(status == ADAPS_OK, "run: %s", err.message);
-    ad_bed_tensors_free(inputs, graph->ninputs);
-    ad_bed_check_outputs(plan, seed, outputs);
+    ad_testbed_tensors_free(inputs, graph->ninputs);
+    ad_testbed_check_outputs(plan, seed, outputs);
 }
 
-struct adaps_plan *ad_bed_heavy_plan(int n, int layers, int size, int channels)
+struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channels)
 {
     struct ad_builder b;
     struct ad_cluster cluster;

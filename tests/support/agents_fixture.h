@@ -8,55 +8,58 @@
 
 #include <sys/types.h>
 
-#define AD_BED_AGENTS 4
+#define AD_TESTBED_AGENTS 4
 
-struct ad_bed {
+struct ad_testbed {
     char dir[256];
     int n;
-    pid_t pid[AD_BED_AGENTS]; /* 0 = no more */
-    char address[AD_BED_AGENTS][128];
+    pid_t pid[AD_TESTBED_AGENTS]; /* 0 = no more */
+    char address[AD_TESTBED_AGENTS][128];
 };
 
 /* An empty temporary folder, before any agent. */
-void ad_bed_init(struct ad_bed *bed);
+void ad_testbed_init(struct ad_testbed *testbed);
 
 /* Starts n agents agent0, agent1, ... ; `options` (NULL = defaults) gives all but listen, name,
  * cache_dir and ready_fd. Must not be called while this process has a ZeroMQ context. */
-void ad_bed_start(struct ad_bed *bed, int n, const struct ad_agent_options *options);
+void ad_testbed_start(struct ad_testbed *testbed, int n, const struct ad_agent_options *options);
 
 /* Ends the agents that are left, which must exit with 0, and removes the folder. */
-void ad_bed_fini(struct ad_bed *bed);
+void ad_testbed_fini(struct ad_testbed *testbed);
 
 /* Kills an agent and waits for its end. */
-void ad_bed_kill(struct ad_bed *bed, int agent);
+void ad_testbed_kill(struct ad_testbed *testbed, int agent);
 
 /* Gives the plan's devices the agents' addresses. */
-void ad_bed_address(const struct ad_bed *bed, struct adaps_plan *plan);
+void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan *plan);
 
-/* The path of a file of the bed: static buffer, good until the next call. */
-const char *ad_bed_path(const struct ad_bed *bed, const char *name);
+/* The path of a file of the testbed: static buffer, good until the next call. */
+const char *ad_testbed_path(const struct ad_testbed *testbed, const char *name);
 
 /* Processor time that an agent has used, ns. */
-int64_t ad_bed_cpu_ns(const struct ad_bed *bed, int agent);
+int64_t ad_testbed_cpu_ns(const struct ad_testbed *testbed, int agent);
 
 /* Returns when an agent has used `more` ns of processor time since it had used `before`. */
-void ad_bed_await_work(const struct ad_bed *bed, int agent, int64_t before, int64_t more);
+void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t before,
+                           int64_t more);
 
 /* Push of a plan with attached weights; the total of weight bytes sent. */
-uint64_t ad_bed_push(struct adaps_plan *plan);
+uint64_t ad_testbed_push(struct adaps_plan *plan);
 
 /* Random input tensors of a plan (pictures, where it takes any, of an even seed), and what one
  * device alone answers; the caller's. */
-struct ad_tensor *ad_bed_inputs(const struct adaps_plan *plan, uint64_t seed);
-struct ad_tensor *ad_bed_reference(const struct adaps_plan *plan, const struct ad_tensor *inputs);
-void ad_bed_tensors_free(struct ad_tensor *tensors, int n);
+struct ad_tensor *ad_testbed_inputs(const struct adaps_plan *plan, uint64_t seed);
+struct ad_tensor *ad_testbed_reference(const struct adaps_plan *plan,
+                                       const struct ad_tensor *inputs);
+void ad_testbed_tensors_free(struct ad_tensor *tensors, int n);
 
 /* Runs one inference and compares with the reference, bit for bit. */
 /* The bits of the outputs for the inputs of this seed, which are freed. */
-void ad_bed_check_outputs(const struct adaps_plan *plan, uint64_t seed, struct ad_tensor *outputs);
-void ad_bed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed);
+void ad_testbed_check_outputs(const struct adaps_plan *plan, uint64_t seed,
+                              struct ad_tensor *outputs);
+void ad_testbed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed);
 
 /* A chain of `layers` 3x3 convolutions, size x size x channels, in bands on n devices. */
-struct adaps_plan *ad_bed_heavy_plan(int n, int layers, int size, int channels);
+struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channels);
 
 #endif

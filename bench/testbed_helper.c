@@ -1,5 +1,5 @@
 /* The helper of bench/testbed: one program, a word for what it does. */
-#include "bench/bed.h"
+#include "bench/testbed_helper.h"
 #include "base/units.h"
 
 #include <arpa/inet.h>
@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-int bed_fail(int code, const char *format, ...)
+int testbed_fail(int code, const char *format, ...)
 {
     int reason = errno;
     va_list list;
@@ -27,7 +27,7 @@ int bed_fail(int code, const char *format, ...)
     return code;
 }
 
-bool bed_parse_address(const char *text, struct sockaddr_in *out)
+bool testbed_parse_address(const char *text, struct sockaddr_in *out)
 {
     char host[64];
     const char *colon = strrchr(text, ':');
@@ -41,7 +41,7 @@ bool bed_parse_address(const char *text, struct sockaddr_in *out)
     return inet_pton(AF_INET, host, &out->sin_addr) == 1;
 }
 
-int bed_listen(const struct sockaddr_in *address)
+int testbed_listen(const struct sockaddr_in *address)
 {
     const int yes = 1;
     char host[INET_ADDRSTRLEN];
@@ -51,8 +51,9 @@ int bed_listen(const struct sockaddr_in *address)
     if (fd >= 0 && bind(fd, (const struct sockaddr *)address, sizeof *address) == 0 &&
         listen(fd, 64) == 0)
         return fd;
-    bed_fail(ADAPS_EAGENT, "cannot listen at %s:%d",
-             inet_ntop(AF_INET, &address->sin_addr, host, sizeof host), ntohs(address->sin_port));
+    testbed_fail(ADAPS_EAGENT, "cannot listen at %s:%d",
+                 inet_ntop(AF_INET, &address->sin_addr, host, sizeof host),
+                 ntohs(address->sin_port));
     if (fd >= 0)
         close(fd);
     return -1;
@@ -68,7 +69,7 @@ static bool make_path(const char *path, struct sockaddr_un *out)
     return n > 0 && (size_t)n < sizeof out->sun_path;
 }
 
-int bed_listen_path(const char *path)
+int testbed_listen_path(const char *path)
 {
     struct sockaddr_un address;
     bool good = make_path(path, &address);
@@ -76,13 +77,13 @@ int bed_listen_path(const char *path)
     if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
         listen(fd, 16) == 0)
         return fd;
-    bed_fail(ADAPS_EINTERNAL, "%s", path);
+    testbed_fail(ADAPS_EINTERNAL, "%s", path);
     if (fd >= 0)
         close(fd);
     return -1;
 }
 
-bool bed_take_request(int fd, char *buffer, int size, char *words[BED_WORDS], int *count)
+bool testbed_take_request(int fd, char *buffer, int size, char *words[TESTBED_WORDS], int *count)
 {
     const struct timeval soon = {.tv_sec = 1}; /* whoever asks, asks at once */
     int used = 0;
@@ -96,13 +97,13 @@ bool bed_take_request(int fd, char *buffer, int size, char *words[BED_WORDS], in
     buffer[used] = '\0';
     char *rest = NULL;
     *count = 0;
-    for (char *w = strtok_r(buffer, " \n", &rest); w && *count < BED_WORDS;
+    for (char *w = strtok_r(buffer, " \n", &rest); w && *count < TESTBED_WORDS;
          w = strtok_r(NULL, " \n", &rest))
         words[(*count)++] = w;
     return *count > 0;
 }
 
-void bed_answer_request(int fd, const char *format, ...)
+void testbed_answer_request(int fd, const char *format, ...)
 {
     char text[4096];
     va_list list;
@@ -115,23 +116,23 @@ void bed_answer_request(int fd, const char *format, ...)
 }
 
 /* The answer begins with "ok", or is what went wrong. */
-int bed_tell(int argc, char **argv)
+int testbed_tell(int argc, char **argv)
 {
     struct sockaddr_un address;
     char text[4096];
     size_t used = 0;
     if (argc < 2)
-        return bed_fail(ADAPS_EUSAGE, "tell CONTROL WORD...");
+        return testbed_fail(ADAPS_EUSAGE, "tell CONTROL WORD...");
     for (int i = 1; i < argc && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%c", argv[i],
                                  i + 1 < argc ? ' ' : '\n');
     if (used >= sizeof text)
-        return bed_fail(ADAPS_EUSAGE, "too long a request");
+        return testbed_fail(ADAPS_EUSAGE, "too long a request");
     bool good = make_path(argv[0], &address);
     int fd = good ? socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0) : -1;
     if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0 ||
         send(fd, text, used, MSG_NOSIGNAL) != (ssize_t)used)
-        return bed_fail(ADAPS_EAGENT, "%s", argv[0]);
+        return testbed_fail(ADAPS_EAGENT, "%s", argv[0]);
     used = 0;
     for (ssize_t n;
          used < sizeof text - 1 && (n = read(fd, text + used, sizeof text - 1 - used)) > 0;)
@@ -140,15 +141,15 @@ int bed_tell(int argc, char **argv)
     close(fd);
     errno = 0;
     if (strncmp(text, "ok", 2) != 0)
-        return bed_fail(ADAPS_EAGENT, "%s", used ? text : "no answer");
+        return testbed_fail(ADAPS_EAGENT, "%s", used ? text : "no answer");
     printf("%s", text + 2 + (text[2] != '\0')); /* what follows the blank or the end of the line */
     return ADAPS_OK;
 }
 
-void bed_ready(void)
+void testbed_ready(void)
 {
-    if (write(BED_READY_FD, "ready\n", 6) == 6)
-        close(BED_READY_FD);
+    if (write(TESTBED_READY_FD, "ready\n", 6) == 6)
+        close(TESTBED_READY_FD);
     errno = 0;
 }
 
@@ -173,9 +174,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *word;
         int (*run)(int argc, char **argv);
-    } programs[] = {{"serve", bed_serve},   {"tell", bed_tell},     {"relay", bed_relay},
-                    {"answer", bed_answer}, {"stream", bed_stream}, {"message", bed_message},
-                    {"work", bed_work},     {"pace", bed_pace}};
+    } programs[] = {{"serve", testbed_serve},   {"tell", testbed_tell},
+                    {"relay", testbed_relay},   {"answer", testbed_answer},
+                    {"stream", testbed_stream}, {"message", testbed_message},
+                    {"work", testbed_work},     {"pace", testbed_pace}};
     for (size_t i = 0; argc > 1 && i < sizeof programs / sizeof *programs; i++)
         if (strcmp(argv[1], programs[i].word) == 0) {
             errno = 0;
@@ -183,6 +185,6 @@ int main(int argc, char **argv)
         }
     if (argc == 3)
         return print_number(argc - 1, argv + 1);
-    fprintf(stderr, "bench/bed is the helper of bench/testbed\n");
+    fprintf(stderr, "bench/testbed-helper is the helper of bench/testbed\n");
     return ADAPS_EUSAGE;
 }

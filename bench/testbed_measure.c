@@ -1,10 +1,10 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
-/* What the bed is checked with: the rate of a stream, the time of a message, the share of the
- * processor and its pace. All hosts of a bed have the same clock, so that times one way can be
+/* What the testbed is checked with: the rate of a stream, the time of a message, the share of the
+ * processor and its pace. All hosts of a testbed have the same clock, so that times one way can be
  * taken. */
-#include "bench/bed.h"
+#include "bench/testbed_helper.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stats.h"
@@ -118,12 +118,12 @@ static void serve_connection(int fd)
     }
 }
 
-int bed_answer(int argc, char **argv)
+int testbed_answer(int argc, char **argv)
 {
     struct sockaddr_in address;
-    if (argc != 1 || !bed_parse_address(argv[0], &address))
-        return bed_fail(ADAPS_EUSAGE, "answer HOST:PORT");
-    int listener = bed_listen(&address);
+    if (argc != 1 || !testbed_parse_address(argv[0], &address))
+        return testbed_fail(ADAPS_EUSAGE, "answer HOST:PORT");
+    int listener = testbed_listen(&address);
     if (listener < 0)
         return ADAPS_EAGENT;
     signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
@@ -132,7 +132,7 @@ int bed_answer(int argc, char **argv)
         if (fd < 0 && errno == EINTR)
             continue;
         if (fd < 0)
-            return bed_fail(ADAPS_EAGENT, "accept");
+            return testbed_fail(ADAPS_EAGENT, "accept");
         pid_t child = fork();
         if (child == 0) {
             close(listener);
@@ -175,9 +175,10 @@ static int connect_to(const char *text)
     struct sockaddr_in address, proxy;
     const char *through = getenv("ADAPS_SOCKS_PROXY");
     bool relayed = through && *through;
-    if (!bed_parse_address(text, &address) || (relayed && !bed_parse_address(through, &proxy))) {
+    if (!testbed_parse_address(text, &address) ||
+        (relayed && !testbed_parse_address(through, &proxy))) {
         errno = 0;
-        bed_fail(ADAPS_EUSAGE, "'%s' is no HOST:PORT", text);
+        testbed_fail(ADAPS_EUSAGE, "'%s' is no HOST:PORT", text);
         return -1;
     }
     const struct timespec pause = {.tv_nsec = 20000000};
@@ -186,12 +187,12 @@ static int connect_to(const char *text)
     while ((fd = try_connect(&address, relayed ? &proxy : NULL)) < 0 && ad_clock_ns() < end)
         nanosleep(&pause, NULL);
     if (fd < 0)
-        bed_fail(ADAPS_EAGENT, "cannot connect to %s", text);
+        testbed_fail(ADAPS_EAGENT, "cannot connect to %s", text);
     return fd;
 }
 
 /* QUEUE: about so many bytes are under way. Prints the rate of the data in bits per second. */
-int bed_stream(int argc, char **argv)
+int testbed_stream(int argc, char **argv)
 {
     static char buffer[BUFFER];
     double seconds, rate = 0;
@@ -199,7 +200,7 @@ int bed_stream(int argc, char **argv)
     const int64_t head = STREAM;
     if (argc != 3 || !ad_parse_double(argv[1], 0.01, 60, &seconds) ||
         !ad_parse_int(argv[2], 0, 1 << 30, &queue))
-        return bed_fail(ADAPS_EUSAGE, "stream HOST:PORT SECONDS QUEUE");
+        return testbed_fail(ADAPS_EUSAGE, "stream HOST:PORT SECONDS QUEUE");
     int fd = connect_to(argv[0]);
     if (fd < 0)
         return ADAPS_EAGENT;
@@ -211,7 +212,7 @@ int bed_stream(int argc, char **argv)
         good = write_all(fd, buffer, 4096);
     good = good && shutdown(fd, SHUT_WR) == 0 && read_all(fd, &rate, sizeof rate) && rate > 0;
     if (!good)
-        bed_fail(ADAPS_EAGENT, "%s: the stream broke", argv[0]);
+        testbed_fail(ADAPS_EAGENT, "%s: the stream broke", argv[0]);
     else
         printf("%.0f\n", rate * 8);
     close(fd);
@@ -219,13 +220,13 @@ int bed_stream(int argc, char **argv)
 }
 
 /* Prints the median time one way and there and back (the answer has 8 bytes), in milliseconds. */
-int bed_message(int argc, char **argv)
+int testbed_message(int argc, char **argv)
 {
     double one_way[1000], both[1000];
     int64_t bytes, count;
     if (argc != 3 || !ad_parse_int(argv[1], 1, 100000000, &bytes) ||
         !ad_parse_int(argv[2], 1, 1000, &count))
-        return bed_fail(ADAPS_EUSAGE, "message HOST:PORT BYTES COUNT");
+        return testbed_fail(ADAPS_EUSAGE, "message HOST:PORT BYTES COUNT");
     char *data = ad_calloc(1, sizeof bytes + (size_t)bytes);
     int fd = data ? connect_to(argv[0]) : -1;
     bool good = fd >= 0;
@@ -244,7 +245,7 @@ int bed_message(int argc, char **argv)
         printf("%.4f %.4f\n", ad_stats_median(one_way, (size_t)count),
                ad_stats_median(both, (size_t)count));
     else if (fd >= 0)
-        bed_fail(ADAPS_EAGENT, "%s: no answer", argv[0]);
+        testbed_fail(ADAPS_EAGENT, "%s: no answer", argv[0]);
     if (fd >= 0)
         close(fd);
     ad_free(data);
@@ -273,7 +274,7 @@ static int64_t task(volatile float *sink)
 /* Steps of 1 to 30 tasks, as the engine runs them, under the throttle of the agents. Prints the
  * processor time that the tasks had of each second: median, least and greatest over pieces of the
  * time. (What the pauses themselves cost is no work of the emulated device.) */
-int bed_work(int argc, char **argv)
+int testbed_work(int argc, char **argv)
 {
     double shares[PIECES];
     static const int lengths[] = {1, 3, 30, 7, 2, 15, 5, 10};
@@ -281,7 +282,7 @@ int bed_work(int argc, char **argv)
     double fraction, seconds;
     if (argc != 2 || !ad_parse_double(argv[0], 1e-4, 1, &fraction) ||
         !ad_parse_double(argv[1], 0.2, 60, &seconds))
-        return bed_fail(ADAPS_EUSAGE, "work F SECONDS");
+        return testbed_fail(ADAPS_EUSAGE, "work F SECONDS");
     struct ad_throttle throttle = {.fraction = fraction};
     int64_t start = ad_clock_ns(), end = start + (int64_t)(seconds * 1e9), work = 0;
     int n = 0;
@@ -308,16 +309,16 @@ int bed_work(int argc, char **argv)
 /* Until it is ended, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that
  * it may use, the time of one task there. The first on a processor that has slept does not count.
  */
-int bed_pace(int argc, char **argv)
+int testbed_pace(int argc, char **argv)
 {
     const struct timespec pause = {.tv_nsec = PACE_NS};
     volatile float sink;
     cpu_set_t all, one;
     (void)argv;
     if (argc != 0)
-        return bed_fail(ADAPS_EUSAGE, "pace");
+        return testbed_fail(ADAPS_EUSAGE, "pace");
     if (sched_getaffinity(0, sizeof all, &all) != 0)
-        return bed_fail(ADAPS_EINTERNAL, "processors");
+        return testbed_fail(ADAPS_EINTERNAL, "processors");
     for (;; nanosleep(&pause, NULL))
         for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
             CPU_ZERO(&one);
@@ -327,6 +328,6 @@ int bed_pace(int argc, char **argv)
             task(&sink);
             printf("%d %.1f\n", cpu, (double)task(&sink) / 1e3);
             if (fflush(stdout) != 0)
-                return bed_fail(ADAPS_EINTERNAL, "pace");
+                return testbed_fail(ADAPS_EINTERNAL, "pace");
         }
 }

@@ -1,4 +1,4 @@
-"""PyTorch as a rival of bench/race: race_rival.c has the protocol. The network is the module of that
+"""PyTorch as a competitor of bench/head-to-head: competitor.c has the protocol. The network is the module of that
 name of models/zoo (tests/interop has them), with the file's weights, optimised for inference."""
 import os
 import sys
@@ -13,19 +13,19 @@ def main():
     import torch
     import zoo_check
 
-    name = os.path.splitext(os.path.basename(os.environ["RACE_MODEL"]))[0]
-    torch.set_num_threads(int(os.environ["RACE_THREADS"]))
+    name = os.path.splitext(os.path.basename(os.environ["COMPETITOR_MODEL"]))[0]
+    torch.set_num_threads(int(os.environ["COMPETITOR_THREADS"]))
     if name not in zoo_check.NETS:
         raise SystemExit(f"no module '{name}'")
     net, _ = zoo_check.module(name)
-    zoo_check.load(net, zoo_check.check_file(os.environ["RACE_MODEL"]), name)
-    shape = [int(d) for d in os.environ["RACE_SHAPE"].split("x")]
-    x = torch.from_numpy(np.fromfile(os.environ["RACE_INPUT"], np.float32).reshape(shape))
+    zoo_check.load(net, zoo_check.check_file(os.environ["COMPETITOR_MODEL"]), name)
+    shape = [int(d) for d in os.environ["COMPETITOR_SHAPE"].split("x")]
+    x = torch.from_numpy(np.fromfile(os.environ["COMPETITOR_INPUT"], np.float32).reshape(shape))
     with torch.no_grad():
         net = torch.jit.optimize_for_inference(torch.jit.trace(net, x))
         for _ in range(3):  # the first two are compiled
             y = net(x)
-        y.numpy().astype(np.float32).tofile(os.environ["RACE_OUTPUT"])
+        y.numpy().astype(np.float32).tofile(os.environ["COMPETITOR_OUTPUT"])
         print("ready", flush=True)
         for _ in sys.stdin:
             cpu, wall = time.process_time_ns(), time.perf_counter_ns()

@@ -1,5 +1,4 @@
-/* What the processor can do at most, measured: the scale of the table of layers. */
-#include "race.h"
+#include "bench/peak.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -9,7 +8,7 @@
 #define STEPS 200000
 #define MEMORY_BYTES ((size_t)64 << 20)
 
-int64_t race_cpu_ns(void)
+int64_t process_cpu_ns(void)
 {
     return ad_clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -46,7 +45,7 @@ CHAINS(chains_8, v8, __attribute__((target("avx2,fma"))))
 CHAINS(chains_16, v16, __attribute__((target("avx512f,fma"))))
 #endif
 
-double race_peak_flops(void)
+double peak_flops(void)
 {
     float (*chains)(float) = chains_4;
     int width = 4;
@@ -62,15 +61,15 @@ double race_peak_flops(void)
     }
 #endif
     for (int r = 0; r < ROUNDS; r++) {
-        int64_t begin = race_cpu_ns();
+        int64_t begin = process_cpu_ns();
         sink = chains(sink > 0.9f ? 0.9f : 0.8f);
-        double rate = 2.0 * 12 * width * STEPS / ((double)(race_cpu_ns() - begin) * 1e-9);
+        double rate = 2.0 * 12 * width * STEPS / ((double)(process_cpu_ns() - begin) * 1e-9);
         best = rate > best ? rate : best;
     }
     return best;
 }
 
-double race_peak_bytes(void)
+double peak_bytes(void)
 {
     size_t n = MEMORY_BYTES / sizeof(v4);
     v4 *data = ad_alloc_aligned(MEMORY_BYTES);
@@ -81,11 +80,11 @@ double race_peak_bytes(void)
     memset(data, 0, MEMORY_BYTES);
     for (int r = 0; r < ROUNDS; r++) {
         v4 sum[8] = {{0}};
-        int64_t begin = race_cpu_ns();
+        int64_t begin = process_cpu_ns();
         for (size_t i = 0; i + 8 <= n; i += 8)
             for (int k = 0; k < 8; k++)
                 sum[k] += data[i + (size_t)k];
-        double rate = (double)MEMORY_BYTES / ((double)(race_cpu_ns() - begin) * 1e-9);
+        double rate = (double)MEMORY_BYTES / ((double)(process_cpu_ns() - begin) * 1e-9);
         best = rate > best ? rate : best;
         for (int k = 0; k < 8; k++)
             sink = sink + sum[k][0];

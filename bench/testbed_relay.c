@@ -11,7 +11,7 @@
  * process wakes up. A connection books its uplink no further than WINDOW_NS ahead, so that several
  * share it. A port that is cut passes nothing; what is under way waits, as it would for
  * retransmission. */
-#include "bench/bed.h"
+#include "bench/testbed_helper.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
@@ -92,7 +92,7 @@ static bool blocked(const struct half *h)
 
 static int64_t wire_ns(const struct port *port, int bytes)
 {
-    return port->rate > 0 ? (int64_t)((bytes + BED_WIRE_HEAD) * 8 * 1e9 / port->rate) : 0;
+    return port->rate > 0 ? (int64_t)((bytes + TESTBED_WIRE_HEAD) * 8 * 1e9 / port->rate) : 0;
 }
 
 static struct packet *packet_at(struct half *h, uint64_t position)
@@ -104,14 +104,14 @@ static void book_up(struct half *h, int64_t now, int bytes)
 {
     while (bytes > 0) {
         struct packet *p = packet_at(h, h->last++);
-        p->size = bytes < BED_PAYLOAD ? bytes : BED_PAYLOAD;
+        p->size = bytes < TESTBED_PAYLOAD ? bytes : TESTBED_PAYLOAD;
         bytes -= p->size;
         p->up = now;
         if (h->source != h->target) {
             int64_t start = h->source->up_free > now ? h->source->up_free : now;
             p->up = start + wire_ns(h->source, p->size);
             h->source->up_free = p->up;
-            h->source->up_bytes += (uint64_t)(p->size + BED_COUNTED_HEAD);
+            h->source->up_bytes += (uint64_t)(p->size + TESTBED_COUNTED_HEAD);
         }
         h->up_end = p->up;
     }
@@ -125,7 +125,7 @@ static void book_down(struct half *h)
         return;
     int64_t start = h->target->down_free > p->up ? h->target->down_free : p->up;
     h->target->down_free = start + wire_ns(h->target, p->size);
-    h->target->down_bytes += (uint64_t)(p->size + BED_COUNTED_HEAD);
+    h->target->down_bytes += (uint64_t)(p->size + TESTBED_COUNTED_HEAD);
     p->due = h->target->down_free + latency;
 }
 
@@ -154,9 +154,9 @@ static int room(const struct half *h, int64_t now, int64_t *again)
 {
     int64_t left = BUFFER - (int64_t)(h->tail - h->head);
     int64_t packets = PACKETS - (int64_t)(h->last - h->first);
-    if (h->ended || blocked(h) || left < BED_PAYLOAD || packets < 64)
+    if (h->ended || blocked(h) || left < TESTBED_PAYLOAD || packets < 64)
         return 0;
-    left = left < 32 * BED_PAYLOAD ? left : 32 * BED_PAYLOAD;
+    left = left < 32 * TESTBED_PAYLOAD ? left : 32 * TESTBED_PAYLOAD;
     double rate = h->source->rate;
     if (h->source == h->target || rate <= 0 || h->up_end <= now)
         return (int)left;
@@ -167,7 +167,7 @@ static int room(const struct half *h, int64_t now, int64_t *again)
         return 0;
     }
     int64_t bytes = (int64_t)((double)(WINDOW_NS - ahead) * rate / 8e9);
-    bytes = bytes > BED_PAYLOAD ? bytes : BED_PAYLOAD;
+    bytes = bytes > TESTBED_PAYLOAD ? bytes : TESTBED_PAYLOAD;
     return (int)(bytes < left ? bytes : left);
 }
 
@@ -287,7 +287,7 @@ static int parse_request(struct connection *c)
     } else {
         snprintf(text, sizeof text, "%.*s:%d", r[4], (const char *)r + 5,
                  r[5 + r[4]] * 256 + r[6 + r[4]]);
-        if (!bed_parse_address(text, &c->to))
+        if (!testbed_parse_address(text, &c->to))
             return -1;
     }
     for (int i = 0; i < nports; i++)
@@ -395,11 +395,11 @@ static struct port *find_port(const char *name)
 /* cut NAME, mend NAME, rate NAME BITS, count. */
 static void take_request(int control)
 {
-    char buffer[1024], text[4000] = "", *words[BED_WORDS];
+    char buffer[1024], text[4000] = "", *words[TESTBED_WORDS];
     int count = 0, fd = accept4(control, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
-    bool heard = bed_take_request(fd, buffer, sizeof buffer, words, &count);
+    bool heard = testbed_take_request(fd, buffer, sizeof buffer, words, &count);
     struct port *port = heard && count > 1 ? find_port(words[1]) : NULL;
     bool good = port != NULL;
     if (port && (strcmp(words[0], "cut") == 0 || strcmp(words[0], "mend") == 0)) {
@@ -417,9 +417,9 @@ static void take_request(int control)
         good = false;
     }
     if (good)
-        bed_answer_request(fd, "ok %s", text);
+        testbed_answer_request(fd, "ok %s", text);
     else
-        bed_answer_request(fd, "the relay does not know this request");
+        testbed_answer_request(fd, "the relay does not know this request");
     close(fd);
 }
 
@@ -527,31 +527,31 @@ static bool add_port(char *text, int proxy_port)
     if (!rate || nports == PORTS || !ad_parse_double(rate, 0, 1e12, &port->rate))
         return false;
     snprintf(address, sizeof address, "%s:%d", host, proxy_port);
-    if (!bed_parse_address(address, &at))
+    if (!testbed_parse_address(address, &at))
         return false;
     port->name = name;
     port->address = at.sin_addr;
-    port->listener = bed_listen(&at);
+    port->listener = testbed_listen(&at);
     nports++;
     return port->listener >= 0;
 }
 
-int bed_relay(int argc, char **argv)
+int testbed_relay(int argc, char **argv)
 {
     double seconds;
     int64_t proxy_port;
     if (argc < 4 || !ad_parse_double(argv[1], 0, 10, &seconds) ||
         !ad_parse_int(argv[2], 1, 65535, &proxy_port))
-        return bed_fail(ADAPS_EUSAGE, "relay CONTROL LATENCY PORT NAME=ADDRESS=RATE...");
+        return testbed_fail(ADAPS_EUSAGE, "relay CONTROL LATENCY PORT NAME=ADDRESS=RATE...");
     latency = (int64_t)(seconds * 1e9);
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
-    int control = bed_listen_path(argv[0]);
+    int control = testbed_listen_path(argv[0]);
     if (control < 0)
         return ADAPS_EAGENT;
     for (int i = 3; i < argc; i++)
         if (!add_port(argv[i], (int)proxy_port))
-            return bed_fail(ADAPS_EAGENT, "the relay's port %s cannot be had", argv[i]);
-    bed_ready();
+            return testbed_fail(ADAPS_EAGENT, "the relay's port %s cannot be had", argv[i]);
+    testbed_ready();
     loop(control);
     return ADAPS_OK;
 }
