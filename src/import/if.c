@@ -30,12 +30,13 @@ static enum adaps_status register_names(struct ad_node *node, const Onnx__GraphP
             return ad_node_fail(node, err, "a constant of its branch has no name");
         status = ad_draft_stored(node, g->initializer[i], &value, err);
         if (status == ADAPS_OK)
-            status = ad_names_inner(node, g->initializer[i]->name, value, err);
+            status = ad_names_inner(node, g->initializer[i]->name, value,
+                                    g->initializer[i]->data_type, err);
     }
     for (size_t i = 0; i < g->n_node && status == ADAPS_OK; i++)
         for (size_t k = 0; k < g->node[i]->n_output && status == ADAPS_OK; k++)
             if (*g->node[i]->output[k])
-                status = ad_names_inner(node, g->node[i]->output[k], -1, err);
+                status = ad_names_inner(node, g->node[i]->output[k], -1, 0, err);
     return status;
 }
 
@@ -90,6 +91,9 @@ enum adaps_status ad_import_if(struct ad_node *node, struct adaps_error *err)
             return ad_node_fail(node, err, "nothing computes output '%s' of its branch",
                                 key ? key : "");
         ad_node_set_output(node, k, name->value);
+        struct ad_name *outside = ad_names_find(&d->names, node->proto->output[k]);
+        if (outside)
+            outside->type = name->type;
     }
     return status;
 }

@@ -1,134 +1,11 @@
-/* ONNX model -> typed graph: names and order (import_names.c), one function per operator, then
- * simplify.c and lower.c. */
-#include "import/internal.h"
+/* ONNX model -> typed graph: names and order (names.c), one function per operator (operators.c),
+ * then simplify.c and lower.c. */
+#include "import/operators.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FOLD_ELEMENTS (1 << 22) /* constant folding of a model without weights */
-
-struct operator_row {
-    const char *type;
-    ad_import_fn *import;
-    int since; /* the first opset in which the operator is what `import` reads */
-};
-
-static const struct operator_row operators[] = {
-    {"Abs", ad_import_function, 6},
-    {"Add", ad_import_arithmetic, 6},
-    {"And", ad_import_comparison, 7},
-    {"AveragePool", ad_import_averagepool, 1},
-    {"BatchNormalization", ad_import_batchnorm, 6},
-    {"Cast", ad_import_cast, 6},
-    {"Ceil", ad_import_function, 6},
-    {"Celu", ad_import_function, 12},
-    {"Clip", ad_import_clip, 6},
-    {"Concat", ad_import_concat, 4},
-    {"Constant", ad_import_constant, 1},
-    {"ConstantOfShape", ad_import_constant_of_shape, 6},
-    {"Conv", ad_import_conv, 1},
-    {"ConvTranspose", ad_import_conv_transpose, 1},
-    {"DepthToSpace", ad_import_depth_to_space, 1},
-    {"Div", ad_import_arithmetic, 6},
-    {"Dropout", ad_import_dropout, 6},
-    {"Elu", ad_import_function, 6},
-    {"Equal", ad_import_comparison, 7},
-    {"Erf", ad_import_function, 9},
-    {"Exp", ad_import_function, 6},
-    {"Expand", ad_import_expand, 8},
-    {"Flatten", ad_import_flatten, 1},
-    {"Floor", ad_import_function, 6},
-    {"Gather", ad_import_gather, 1},
-    {"Gelu", ad_import_gelu, 20},
-    {"Gemm", ad_import_gemm, 6},
-    {"GlobalAveragePool", ad_import_gap, 1},
-    {"GlobalMaxPool", ad_import_maxpool, 1},
-    {"Greater", ad_import_comparison, 7},
-    {"GreaterOrEqual", ad_import_comparison, 7},
-    {"GroupNormalization", ad_import_group_norm, 18},
-    {"HardSigmoid", ad_import_function, 6},
-    {"HardSwish", ad_import_function, 14},
-    {"Identity", ad_import_identity, 1},
-    {"If", ad_import_if, 1},
-    {"InstanceNormalization", ad_import_instance_norm, 6},
-    {"LRN", ad_import_lrn, 1},
-    {"LayerNormalization", ad_import_layer_norm, 17},
-    {"LeakyRelu", ad_import_function, 6},
-    {"Less", ad_import_comparison, 7},
-    {"LessOrEqual", ad_import_comparison, 7},
-    {"Log", ad_import_function, 6},
-    {"LogSoftmax", ad_import_log_softmax, 1},
-    {"LpNormalization", ad_import_lp_norm, 1},
-    {"MatMul", ad_import_matmul, 1},
-    {"Max", ad_import_variadic, 6},
-    {"MaxPool", ad_import_maxpool, 1},
-    {"Mean", ad_import_variadic, 6},
-    {"Min", ad_import_variadic, 6},
-    {"Mish", ad_import_function, 18},
-    {"Mod", ad_import_mod, 10},
-    {"Mul", ad_import_arithmetic, 6},
-    {"Neg", ad_import_function, 6},
-    {"NonZero", ad_import_nonzero, 9},
-    {"Not", ad_import_not, 1},
-    {"Or", ad_import_comparison, 7},
-    {"PRelu", ad_import_prelu, 6},
-    {"Pad", ad_import_pad, 6},
-    {"Pow", ad_import_pow, 6},
-    {"Range", ad_import_range, 11},
-    {"Reciprocal", ad_import_function, 6},
-    {"ReduceL1", ad_import_reduce, 1},
-    {"ReduceL2", ad_import_reduce, 1},
-    {"ReduceLogSum", ad_import_reduce, 1},
-    {"ReduceLogSumExp", ad_import_log_sum_exp, 1},
-    {"ReduceMax", ad_import_reduce, 1},
-    {"ReduceMean", ad_import_reduce, 1},
-    {"ReduceMin", ad_import_reduce, 1},
-    {"ReduceProd", ad_import_reduce, 1},
-    {"ReduceSum", ad_import_reduce, 1},
-    {"ReduceSumSquare", ad_import_reduce, 1},
-    {"Relu", ad_import_relu, 1},
-    {"Reshape", ad_import_reshape, 5},
-    {"Resize", ad_import_resize, 10},
-    {"Selu", ad_import_function, 6},
-    {"Shape", ad_import_shape, 1},
-    {"Sigmoid", ad_import_function, 6},
-    {"Size", ad_import_size, 1},
-    {"Slice", ad_import_slice, 1},
-    {"Softmax", ad_import_softmax, 1},
-    {"Softplus", ad_import_function, 1},
-    {"Softsign", ad_import_function, 1},
-    {"SpaceToDepth", ad_import_space_to_depth, 1},
-    {"Split", ad_import_split, 2},
-    {"Sqrt", ad_import_function, 6},
-    {"Squeeze", ad_import_squeeze, 1},
-    {"Sub", ad_import_arithmetic, 6},
-    {"Sum", ad_import_variadic, 6},
-    {"Tanh", ad_import_function, 6},
-    {"ThresholdedRelu", ad_import_function, 10},
-    {"Tile", ad_import_tile, 6},
-    {"Transpose", ad_import_transpose, 1},
-    {"Unsqueeze", ad_import_unsqueeze, 1},
-    {"Upsample", ad_import_resize, 7},
-    {"Where", ad_import_where, 9},
-    {"Xor", ad_import_comparison, 7},
-};
-
-static int compare_rows(const void *key, const void *row)
-{
-    return strcmp(key, ((const struct operator_row *)row)->type);
-}
-
-static const struct operator_row *operator_of(const char *type)
-{
-    return bsearch(type, operators, sizeof operators / sizeof *operators, sizeof *operators,
-                   compare_rows);
-}
-
-bool ad_ir_operator_known(const char *op_type)
-{
-    return operator_of(op_type) != NULL;
-}
 
 /* Operators of quantised models, in either way of writing them. */
 static bool is_quantised(const char *type)
@@ -159,9 +36,57 @@ static enum adaps_status refuse_integers(struct ad_node *node, const struct ad_n
         name->key, ad_onnx_type_name(name->integer, buf, sizeof buf));
 }
 
-/* Fills node->inputs from names. Nodes come in order, so that what has no value yet is an output
- * which its operator does not give. */
-static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error *err)
+/* Every attribute is one that some version of the operator has. */
+static enum adaps_status check_attributes(const struct ad_node *node, const struct ad_operator *row,
+                                          struct adaps_error *err)
+{
+    for (size_t i = 0; i < node->proto->n_attribute; i++) {
+        const char *name = node->proto->attribute[i]->name;
+        if (!name || !ad_operator_has(row, name))
+            return ad_node_fail(node, err, "no version of the operator has an attribute '%s'",
+                                name ? name : "");
+    }
+    return ADAPS_OK;
+}
+
+/* The inputs that ONNX wants to be of one type are of one float type. */
+static enum adaps_status check_types(const struct ad_node *node, const struct ad_operator *row,
+                                     const int32_t *types, struct adaps_error *err)
+{
+    int first = -1;
+    char a[24], b[24];
+    for (int k = 0; k < node->ninputs; k++) {
+        if (!(row->same >> (k < 31 ? k : 31) & 1) || !ad_onnx_type_is_float(types[k]))
+            continue;
+        if (first >= 0 && types[k] != types[first])
+            return ad_node_fail(node, err,
+                                "its inputs '%s' and '%s' are of types %s and %s: they must be of "
+                                "one type",
+                                node->proto->input[first], node->proto->input[k],
+                                ad_onnx_type_name(types[first], a, sizeof a),
+                                ad_onnx_type_name(types[k], b, sizeof b));
+        first = first < 0 ? k : first;
+    }
+    return ADAPS_OK;
+}
+
+/* Gives the node's outputs their type, but for those that have one. */
+static void set_types(const struct ad_node *node, const struct ad_operator *row,
+                      const int32_t *types)
+{
+    int32_t type = ad_operator_result(row, node->proto, types, node->ninputs);
+    for (size_t k = 0; k < node->proto->n_output; k++) {
+        const char *key = node->proto->output[k];
+        struct ad_name *name = *key ? ad_names_find(&node->draft->names, key) : NULL;
+        if (name && !name->type)
+            name->type = type;
+    }
+}
+
+/* Fills node->inputs, and their types, from names. Nodes come in order, so that what has no value
+ * yet is an output which its operator does not give. */
+static enum adaps_status resolve_inputs(struct ad_node *node, int32_t *types,
+                                        struct adaps_error *err)
 {
     const struct ad_draft *d = node->draft;
     node->ninputs = (int)node->proto->n_input;
@@ -169,6 +94,7 @@ static enum adaps_status resolve_inputs(struct ad_node *node, struct adaps_error
         const char *key = node->proto->input[k];
         const struct ad_name *name = *key ? ad_names_find(&d->names, key) : NULL;
         node->inputs[k] = name ? name->value : -1;
+        types[k] = name ? name->type : 0;
         if (name && name->integer && !reads_integers(node->type))
             return refuse_integers(node, name, err);
         if (!name || name->value >= 0)
@@ -199,7 +125,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
         snprintf(name, size, "%s_%d", proto->op_type, index);
         node.name = name;
     }
-    const struct operator_row *row = operator_of(proto->op_type);
+    const struct ad_operator *row = ad_operator_of(proto->op_type);
     if (!row)
         return is_quantised(proto->op_type)
                    ? ad_node_fail(&node, err,
@@ -212,13 +138,20 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     if (proto->n_input > INT32_MAX / 2)
         return ad_node_fail(&node, err, "%zu inputs", proto->n_input);
     node.inputs = ad_arena_alloc(&d->arena, proto->n_input + 1, sizeof *node.inputs);
-    if (!node.inputs)
+    int32_t *types = ad_arena_alloc(&d->arena, proto->n_input + 1, sizeof *types);
+    if (!node.inputs || !types)
         return ad_error_memory(err, "inputs", proto->n_input * sizeof *node.inputs);
-    enum adaps_status status = resolve_inputs(&node, err);
+    enum adaps_status status = check_attributes(&node, row, err);
+    if (status == ADAPS_OK)
+        status = resolve_inputs(&node, types, err);
+    if (status == ADAPS_OK)
+        status = check_types(&node, row, types, err);
     size_t first = d->nops;
     if (status == ADAPS_OK)
         status = row->import(&node, err);
     ad_node_drop(&node);
+    if (status == ADAPS_OK)
+        set_types(&node, row, types);
     return status == ADAPS_OK ? ad_node_turn(&node, first, err) : status;
 }
 

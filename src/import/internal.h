@@ -120,6 +120,7 @@ struct ad_name {
     int value;        /* value index, or -1 while not made */
     int node, output; /* which node makes it, -1 for inputs, initializers and within branches */
     bool inner;       /* a name within the branch of an If: another branch may use it again */
+    int32_t type;     /* TensorProto.DataType in the file; 0: not known */
     int32_t integer;  /* a network input of this type, to be read by Casts only: everything is
                        * float32 at run time; 0: not such a one */
 };
@@ -282,9 +283,10 @@ struct ad_name *ad_names_find(const struct ad_names *names, const char *key);
 AD_MUST_CHECK enum adaps_status ad_draft_register(struct ad_draft *draft,
                                                   const struct ad_import_options *options,
                                                   struct adaps_error *err);
-/* A name within the branch of an If, for this value or none yet (-1). */
+/* A name within the branch of an If, for this value or none yet (-1), of this type (0: not known).
+ */
 AD_MUST_CHECK enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int value,
-                                               struct adaps_error *err);
+                                               int32_t type, struct adaps_error *err);
 /* The nodes that the outputs need, in topological order (file order where that is one already).
  * *order is the caller's (ad_free). */
 AD_MUST_CHECK enum adaps_status ad_draft_order(const struct ad_draft *draft, int **order,

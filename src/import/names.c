@@ -73,7 +73,7 @@ static enum adaps_status add_name(struct ad_draft *d, struct ad_name name, struc
         path, node_name(node), node->op_type, name.key, node_name(other), other->op_type);
 }
 
-enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int value,
+enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int value, int32_t type,
                                  struct adaps_error *err)
 {
     struct ad_names *names = &node->draft->names;
@@ -82,16 +82,16 @@ enum adaps_status ad_names_inner(struct ad_node *node, const char *key, int valu
         return ad_node_fail(node, err, "'%s' is defined in its branch and outside of it", key);
     if (!slot->key && ++names->count > names->capacity / 2)
         return ad_error_set(err, ADAPS_EINTERNAL, "too many names");
-    *slot = (struct ad_name){.key = key, .value = value, .node = -1, .inner = true};
+    *slot = (struct ad_name){.key = key, .value = value, .node = -1, .type = type, .inner = true};
     return ADAPS_OK;
 }
 
 static enum adaps_status add_constant(struct ad_draft *d, const char *key, int rank,
-                                      const int64_t *dims, struct ad_const constant,
+                                      const int64_t *dims, int32_t type, struct ad_const constant,
                                       struct adaps_error *err)
 {
     struct ad_node nowhere = {.draft = d};
-    struct ad_name name = {.key = key, .node = -1};
+    struct ad_name name = {.key = key, .node = -1, .type = type};
     struct ad_const *k = ad_arena_alloc(&d->arena, 1, sizeof *k);
     if (!k)
         return ad_error_memory(err, "constants", sizeof *k);
@@ -110,8 +110,8 @@ static enum adaps_status add_initializers(struct ad_draft *d, struct adaps_error
             return ad_error_set(err, ADAPS_EINPUT, "%s: initializer %zu has no name",
                                 d->model->path, i);
         int rank = t->n_dims > AD_MAX_RANK ? AD_MAX_RANK + 1 : (int)t->n_dims;
-        enum adaps_status status =
-            add_constant(d, t->name, rank, t->dims, (struct ad_const){.proto = t}, err);
+        enum adaps_status status = add_constant(d, t->name, rank, t->dims, t->data_type,
+                                                (struct ad_const){.proto = t}, err);
         if (status != ADAPS_OK)
             return status;
     }
@@ -213,6 +213,37 @@ static const struct ad_onnx_tensor *binding_of(const struct ad_import_options *o
     return NULL;
 }
 
+/* An initializer that is listed as an input, too (all of IR 3 are): what the input says of its type
+ * and dims must be so. */
+static enum adaps_status check_default(const struct ad_draft *d, const Onnx__ValueInfoProto *info,
+                                       const Onnx__TensorProto *t, struct adaps_error *err)
+{
+    const Onnx__TypeProto__Tensor *tensor =
+        info->type && info->type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE
+            ? info->type->tensor_type
+            : NULL;
+    const Onnx__TensorShapeProto *shape = tensor ? tensor->shape : NULL;
+    char a[24], b[24];
+    if (tensor && tensor->elem_type != 0 && tensor->elem_type != t->data_type)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: the initializer '%s' is of type %s, the input of this name of %s",
+                            d->model->path, t->name, ad_onnx_type_name(t->data_type, a, sizeof a),
+                            ad_onnx_type_name(tensor->elem_type, b, sizeof b));
+    if (shape && shape->n_dim != t->n_dims)
+        return ad_error_set(
+            err, ADAPS_EINPUT,
+            "%s: the initializer '%s' is of rank %zu, the input of this name of %zu",
+            d->model->path, t->name, t->n_dims, shape->n_dim);
+    for (size_t i = 0; shape && i < shape->n_dim; i++)
+        if (shape->dim[i]->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            shape->dim[i]->dim_value > 0 && shape->dim[i]->dim_value != t->dims[i])
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "%s: the initializer '%s' has dimension %zu = %" PRId64
+                                ", the input of this name %" PRId64,
+                                d->model->path, t->name, i, t->dims[i], shape->dim[i]->dim_value);
+    return ADAPS_OK;
+}
+
 static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProto *info,
                                    const struct ad_import_options *options, struct adaps_error *err)
 {
@@ -221,17 +252,19 @@ static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProt
     const struct ad_onnx_tensor *bound = binding_of(options, info->name);
     struct ad_name *known = ad_names_find(&d->names, info->name);
     if (known && d->values[known->value].constant && d->values[known->value].constant->proto)
-        return ADAPS_OK; /* IR 3 lists initializers as inputs, too */
+        return check_default(d, info, d->values[known->value].constant->proto, err);
     if (bound)
-        return add_constant(d, info->name, bound->rank, bound->dims,
+        return add_constant(d, info->name, bound->rank, bound->dims, 0,
                             (struct ad_const){.given = bound}, err);
     int rank = 0;
     int64_t dims[AD_MAX_RANK] = {0};
     struct ad_node nowhere = {.draft = d};
     struct ad_name name = {.key = info->name, .node = -1};
     enum adaps_status status = input_dims(d, info, options, &rank, dims, err);
-    if (status == ADAPS_OK && !ad_onnx_type_is_float(info->type->tensor_type->elem_type))
-        name.integer = info->type->tensor_type->elem_type;
+    if (status == ADAPS_OK)
+        name.type = info->type->tensor_type->elem_type;
+    if (status == ADAPS_OK && !ad_onnx_type_is_float(name.type))
+        name.integer = name.type;
     if (status == ADAPS_OK)
         status = ad_draft_leaf(&nowhere, info->name, rank, dims, NULL, &name.value, err);
     if (status == ADAPS_OK)

@@ -408,6 +408,12 @@ static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draf
     return status;
 }
 
+/* Whether there is an input k that is not empty: exporters write absent scales so, too. */
+static bool given(const struct ad_node *node, int k)
+{
+    return ad_node_has(node, k) && ad_node_input(node, k)->elements > 0;
+}
+
 /* The scales or sizes of all dims; of those that are not given scale 1. *sizes: NULL when there are
  * scales. */
 static enum adaps_status read_scales(struct ad_node *node, const struct ad_draft_value *in,
@@ -429,6 +435,8 @@ static enum adaps_status read_scales(struct ad_node *node, const struct ad_draft
             count = attr->n_floats;
         }
     } else if (node->opset >= 11 && ad_node_has(node, 3)) {
+        if (given(node, at))
+            return ad_node_fail(node, err, "it has both scales and sizes: one of them is allowed");
         status = ad_node_ints(node, 3, "sizes", &t, err);
         if (status == ADAPS_OK) {
             *sizes = t->i;

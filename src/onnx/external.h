@@ -10,5 +10,6 @@
  * ADAPS_EINPUT names tensor, file and reason. */
 AD_MUST_CHECK enum adaps_status ad_onnx_external_find(struct ad_onnx_model *model,
                                                       struct adaps_error *err);
+void ad_onnx_external_fini(struct ad_onnx_external *external);
 
 #endif

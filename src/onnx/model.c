@@ -65,24 +65,80 @@ static enum adaps_status name_node(Onnx__NodeProto *node, size_t index, struct a
     return ADAPS_OK;
 }
 
-static enum adaps_status check_nodes(struct ad_onnx_model *model, struct adaps_error *err)
+/* Which fields of an attribute hold a value, as a mask of AttributeType. */
+static unsigned fields_of(const Onnx__AttributeProto *a)
 {
-    const Onnx__GraphProto *graph = model->proto->graph;
-    for (size_t i = 0; i < graph->n_node; i++) {
+    unsigned fields = 0;
+    fields |= a->has_f ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT : 0;
+    fields |= a->has_i ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT : 0;
+    fields |= a->has_s ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING : 0;
+    fields |= a->t ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR : 0;
+    fields |= a->g ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH : 0;
+    fields |= a->n_floats ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS : 0;
+    fields |= a->n_ints ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS : 0;
+    fields |= a->n_strings ? 1u << ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS : 0;
+    return fields;
+}
+
+/* Every attribute has a name of its own and one value, of the type that it states. A field left out
+ * is a value of 0, an empty list or text. */
+static enum adaps_status check_attributes(const char *path, const Onnx__NodeProto *node,
+                                          struct adaps_error *err)
+{
+    for (size_t i = 0; i < node->n_attribute; i++) {
+        const Onnx__AttributeProto *a = node->attribute[i];
+        unsigned fields = fields_of(a);
+        bool typed = a->has_type && a->type != ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED;
+        const char *why = NULL;
+        if (!a->name || !*a->name)
+            why = "has no name";
+        else if (ad_onnx_attribute(node, a->name) != a)
+            why = "is given twice";
+        else if (fields & (fields - 1))
+            why = "holds values of several types";
+        else if (typed && fields && fields != 1u << (unsigned)a->type)
+            why = "holds a value of another type than it states";
+        if (why)
+            return ad_error_set(err, ADAPS_EINPUT, "%s: node '%s' (%s): attribute %zu '%s' %s",
+                                path, node->name, node->op_type, i, a->name ? a->name : "", why);
+    }
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_node(const struct ad_onnx_model *model, Onnx__NodeProto *node,
+                                    size_t index, struct adaps_error *err)
+{
+    if (!node->op_type || !*node->op_type)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: node %zu '%s' has no operator type",
+                            model->path, index, node->name ? node->name : "");
+    enum adaps_status status = name_node(node, index, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (node->n_output == 0)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: node '%s' (%s) has no output", model->path,
+                            node->name, node->op_type);
+    return check_attributes(model->path, node, err);
+}
+
+/* The nodes of a graph, and of the graphs within them (the branches of an If; the skeleton limits
+ * how deep they lie). A branch that is not taken may hold operators of other domains. */
+static enum adaps_status check_nodes(const struct ad_onnx_model *model,
+                                     const Onnx__GraphProto *graph, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < graph->n_node && status == ADAPS_OK; i++) {
         Onnx__NodeProto *node = graph->node[i];
-        if (!node->op_type || !*node->op_type)
-            return ad_error_set(err, ADAPS_EINPUT, "%s: node %zu '%s' has no operator type",
-                                model->path, i, node->name ? node->name : "");
-        enum adaps_status status = name_node(node, i, err);
-        if (status != ADAPS_OK)
-            return status;
-        if (!is_default_domain(node->domain))
+        status = check_node(model, node, i, err);
+        if (status == ADAPS_OK && graph == model->proto->graph && !is_default_domain(node->domain))
             return ad_error_set(
                 err, ADAPS_EINPUT,
                 "%s: node '%s' (%s): operators of the domain '%s' are not supported", model->path,
                 node->name, node->op_type, node->domain);
+        for (size_t k = 0; k < node->n_attribute && status == ADAPS_OK; k++)
+            if (node->attribute[k]->g)
+                status = check_nodes(model, node->attribute[k]->g, err);
     }
-    return ADAPS_OK;
+    return status;
 }
 
 /* Parses what is left of the file without its large tensors; what is known of them goes to model.
@@ -118,7 +174,7 @@ static enum adaps_status read_model(struct ad_onnx_model *model, struct adaps_er
     if (status == ADAPS_OK)
         status = check_versions(model, err);
     if (status == ADAPS_OK)
-        status = check_nodes(model, err);
+        status = check_nodes(model, model->proto->graph, err);
     if (status == ADAPS_OK)
         status = ad_onnx_external_find(model, err);
     return status;
@@ -185,7 +241,7 @@ void ad_onnx_free(struct ad_onnx_model *model)
     ad_protobuf_free((ProtobufCMessage *)model->proto);
     ad_free(model->stored);
     for (size_t i = 0; i < model->nexternals; i++)
-        ad_onnx_file_unref(model->externals[i].file);
+        ad_onnx_external_fini(&model->externals[i]);
     ad_free(model->externals);
     ad_onnx_file_unref(model->file);
     ad_free(model);

@@ -10,7 +10,7 @@
 struct ad_onnx_range;
 
 struct ad_onnx_external {
-    const char *location; /* as the model calls it */
+    char *location; /* as the model calls it; owned */
     struct ad_onnx_file *file;
 };
 

@@ -37,6 +37,19 @@ static void make_model(struct model *m)
     mb_output(&m->mb, "y");
 }
 
+static Onnx__AttributeProto *last_of(const Onnx__NodeProto *node)
+{
+    return node->attribute[node->n_attribute - 1];
+}
+
+/* Numbers of a tensor, all 0, as float64. */
+static void make_double(struct model *m, Onnx__TensorProto *t, size_t count)
+{
+    t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE;
+    t->raw_data.len = count * sizeof(double);
+    t->raw_data.data = ad_arena_alloc(&m->mb.arena, count, sizeof(double));
+}
+
 static Onnx__TensorShapeProto__Dimension *dim_of(struct model *m, int i)
 {
     return m->x->type->tensor_type->shape->dim[i];
@@ -113,6 +126,42 @@ CHANGE(output_is_input, m->conv->output[0] = "x")
 CHANGE(output_is_initializer, m->conv->output[0] = "w")
 CHANGE(data_is_constant, m->conv->input[0] = "w")
 CHANGE(weights_are_data, m->conv->input[1] = "x")
+
+/* Attributes of Conv that contradict the rules of attributes. */
+CHANGE(attribute_of_nobody, mb_int(&m->mb, m->conv, "stride", 1))
+CHANGE(attribute_of_others, mb_int(&m->mb, m->relu, "axis", 1))
+CHANGE(attribute_twice, mb_int(&m->mb, m->conv, "group", 1); mb_int(&m->mb, m->conv, "group", 1))
+CHANGE(attribute_no_name, mb_int(&m->mb, m->conv, "", 1))
+CHANGE(attribute_two_values, mb_int(&m->mb, m->conv, "group", 1); last_of(m->conv)->has_f = 1)
+CHANGE(attribute_other_type, mb_int(&m->mb, m->conv, "group", 1);
+       last_of(m->conv)->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT)
+
+/* What the inputs of IR 3 say of initializers. */
+CHANGE(initializer_is_input, mb_input(&m->mb, "w", MB_DIMS(4, 3, 3, 3)))
+CHANGE(initializer_other_dims, mb_input(&m->mb, "w", MB_DIMS(4, 3, 3, 1)))
+CHANGE(initializer_other_rank, mb_input(&m->mb, "w", MB_DIMS(4, 3, 9)))
+CHANGE(initializer_other_type,
+       mb_input(&m->mb, "w", MB_DIMS(4, 3, 3, 3))->type->tensor_type->elem_type = 11)
+
+/* Floats of two types together; all of them double are fine. */
+CHANGE(double_bias, make_double(m, m->b, 4))
+CHANGE(double_input, m->x->type->tensor_type->elem_type = 11)
+CHANGE(all_double, make_double(m, m->b, 4); make_double(m, m->w, 108); double_input(m))
+
+static void double_between(struct model *m)
+{
+    mb_int(&m->mb, mb_node(&m->mb, "Cast", "c", "d"), "to", 11);
+    mb_node(&m->mb, "Add", "c,d", "z");
+    m->graph->output[0]->name = "z";
+}
+
+static void double_and_back(struct model *m)
+{
+    mb_int(&m->mb, mb_node(&m->mb, "Cast", "c", "d"), "to", 11);
+    mb_int(&m->mb, mb_node(&m->mb, "Cast", "d", "f"), "to", 1);
+    mb_node(&m->mb, "Add", "c,f", "z");
+    m->graph->output[0]->name = "z";
+}
 
 static void deep_rank(struct model *m)
 {
@@ -197,13 +246,57 @@ static const struct {
     {"undefined input", undefined_input, "its input 'nowhere' is defined nowhere"},
     {"node reads itself", own_input, "part of a cycle"},
     {"cycle of two", cycle, "part of a cycle"},
-    {"node without outputs", no_result, "its input 'c' is defined nowhere"},
+    {"node without outputs", no_result, "node 'Conv_0' (Conv) has no output"},
     {"two makers of one value", output_twice, "its output 'c' is already that of node"},
     {"output is an input", output_is_input, "its output 'x' is already an input"},
     {"output is an initializer", output_is_initializer, "its output 'w' is already an input"},
     {"data is a constant", data_is_constant, "input 0, 'w', is a constant"},
     {"weights are data", weights_are_data, "input 1 (weights), 'x', must be a constant"},
+    {"attribute of no operator", attribute_of_nobody,
+     "node 'Conv_0' (Conv): no version of the operator has an attribute 'stride'"},
+    {"attribute of another operator", attribute_of_others,
+     "(Relu): no version of the operator has an attribute 'axis'"},
+    {"attribute given twice", attribute_twice,
+     "node 'Conv_0' (Conv): attribute 1 'group' is given twice"},
+    {"attribute without name", attribute_no_name, "attribute 0 '' has no name"},
+    {"attribute of two values", attribute_two_values, "'group' holds values of several types"},
+    {"attribute of another type", attribute_other_type,
+     "'group' holds a value of another type than it states"},
+    {"initializer and input of other dims", initializer_other_dims,
+     "the initializer 'w' has dimension 3 = 3, the input of this name 1"},
+    {"initializer and input of other rank", initializer_other_rank,
+     "the initializer 'w' is of rank 4, the input of this name of 3"},
+    {"initializer and input of other type", initializer_other_type,
+     "the initializer 'w' is of type float32, the input of this name of double"},
+    {"double bias", double_bias,
+     "its inputs 'x' and 'b' are of types float32 and double: they must be of one type"},
+    {"double input", double_input, "its inputs 'x' and 'w' are of types double and float32"},
+    {"double within the network", double_between,
+     "node 'Add_3' (Add): its inputs 'c' and 'd' are of types float32 and double"},
 };
+
+/* What looks like the above, and is fine. */
+static const struct {
+    const char *name;
+    void (*change)(struct model *m);
+} good[] = {
+    {"initializer and input agree", initializer_is_input},
+    {"a network of doubles", all_double},
+    {"double and back", double_and_back},
+};
+
+START_TEST(good_models)
+{
+    struct model m;
+    size_t size;
+    make_model(&m);
+    good[_i].change(&m);
+    uint8_t *bytes = mb_pack(&m.mb, &size);
+    inspected_check(good[_i].name, bytes, size, 0, NULL);
+    ad_free(bytes);
+    mb_fini(&m.mb);
+}
+END_TEST
 
 START_TEST(broken_models)
 {
@@ -273,6 +366,7 @@ static const struct {
     {"Pad", "x,minus8", NULL, "padding of"},
     {"Resize", "x,,,huge4", NULL, "becomes"},
     {"Resize", "x,,nan4", NULL, "becomes"},
+    {"Resize", "x,,nan4,huge4", NULL, "both scales and sizes"},
     {"Upsample", "x", NULL, "0 scales"},
     {"SpaceToDepth", "x", "blocksize=9223372036854775807", "blocksize"},
     {"DepthToSpace", "x", "blocksize=-1", "blocksize -1"},
@@ -407,10 +501,11 @@ static void link_to(const char *target, const char *name)
 
 static void add_entry(struct model *m, const char *key, const char *value)
 {
-    Onnx__StringStringEntryProto *e = ad_arena_alloc(&m->mb.arena, 1, sizeof *e);
-    onnx__string_string_entry_proto__init(e);
+    Onnx__ExternalEntryProto *e = ad_arena_alloc(&m->mb.arena, 1, sizeof *e);
+    onnx__external_entry_proto__init(e);
     e->key = (char *)key;
-    e->value = (char *)value;
+    e->has_value = 1;
+    e->value = (ProtobufCBinaryData){value ? strlen(value) : 0, (uint8_t *)value};
     if (value)
         m->w->external_data[m->w->n_external_data++] = e;
 }
@@ -432,12 +527,34 @@ START_TEST(external_data)
     m.w->has_raw_data = 0;
     m.w->has_data_location = 1;
     m.w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    m.w->external_data = ad_arena_alloc(&m.mb.arena, 3, sizeof(Onnx__StringStringEntryProto *));
+    m.w->external_data = ad_arena_alloc(&m.mb.arena, 3, sizeof(Onnx__ExternalEntryProto *));
     add_entry(&m, "location", outside[_i].location);
     add_entry(&m, "offset", outside[_i].offset);
     add_entry(&m, "length", outside[_i].length);
     uint8_t *packed = mb_pack(&m.mb, &size);
     inspected_check("external data", packed, size, outside[_i].exit_status, outside[_i].reason);
+    ad_free(packed);
+    mb_fini(&m.mb);
+}
+END_TEST
+
+/* What comes after a NUL counts as a part of the path. */
+START_TEST(external_data_nul)
+{
+    struct model m;
+    size_t size;
+    make_model(&m);
+    put("w.bin", (const char[432]){0}, 432);
+    m.w->has_raw_data = 0;
+    m.w->has_data_location = 1;
+    m.w->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    m.w->external_data = ad_arena_alloc(&m.mb.arena, 1, sizeof(Onnx__ExternalEntryProto *));
+    add_entry(&m, "location", "w.bin/../x");
+    m.w->external_data[0]->value.data = (uint8_t *)"w.bin\0/../x";
+    m.w->external_data[0]->value.len = 11;
+    uint8_t *packed = mb_pack(&m.mb, &size);
+    inspected_check("a NUL", packed, size, 3,
+                    "tensor 'w': external data: its location has a NUL after 'w.bin'");
     ad_free(packed);
     mb_fini(&m.mb);
 }
@@ -473,8 +590,10 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, no_models, 0, sizeof files / sizeof *files);
     tcase_add_loop_test(tc, broken_models, 0, sizeof models / sizeof *models);
+    tcase_add_loop_test(tc, good_models, 0, sizeof good / sizeof *good);
     tcase_add_loop_test(tc, broken_nodes, 0, sizeof nodes / sizeof *nodes);
     tcase_add_loop_test(tc, external_data, 0, sizeof outside / sizeof *outside);
+    tcase_add_test(tc, external_data_nul);
     tcase_add_test(tc, cut_models);
     suite_add_tcase(suite, tc);
     int status = run_suite(suite);

@@ -104,6 +104,7 @@ static struct wire model_of_tensor(struct wire *tensor)
 static struct wire model_of_attribute(struct wire *attribute)
 {
     struct wire g = {NULL, 0, 0}, node = {NULL, 0, 0};
+    put_bytes(&node, 2, "y", 1);
     put_bytes(&node, 4, "Constant", 8);
     put_message(&node, 5, attribute);
     put_message(&g, 1, &node);
@@ -253,6 +254,7 @@ START_TEST(merged_tensors)
         put_number(&u, 1, second / 4);
         if (second)
             put_raw(&u, second, 500);
+        put_bytes(&a, 1, "value", 5);
         put_message(&a, 5, &t);
         put_message(&a, 5, &u);
         struct wire m = model_of_attribute(&a);

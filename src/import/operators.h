@@ -1,0 +1,37 @@
+/* What ONNX says of an operator, whatever its version, as far as importing takes it. */
+#ifndef AD_IMPORT_OPERATORS_H
+#define AD_IMPORT_OPERATORS_H
+
+#include "import/internal.h"
+
+/* The element type of an operator's outputs: that of an input, a fixed one, or one that the node
+ * states itself (an attribute, or the branch of an If). */
+enum ad_result {
+    AD_RESULT_FIRST,
+    AD_RESULT_SECOND,
+    AD_RESULT_BOOL,
+    AD_RESULT_INT64,
+    AD_RESULT_STATED
+};
+
+struct ad_operator {
+    const char *type;
+    ad_import_fn *import;
+    int since;              /* the first opset in which the operator is what `import` reads */
+    const char *attributes; /* of all its versions, with spaces between them */
+    unsigned same;          /* a bit per input: these are of one element type */
+    enum ad_result result;
+};
+
+/* NULL: not supported. */
+const struct ad_operator *ad_operator_of(const char *type);
+
+/* Whether any version of the operator has an attribute of this name. */
+bool ad_operator_has(const struct ad_operator *operator, const char * attribute);
+
+/* The element type (TensorProto.DataType) of a node's outputs, 0 when it is not known. inputs: the
+ * types of its inputs, 0 likewise. */
+int32_t ad_operator_result(const struct ad_operator *operator, const Onnx__NodeProto * node,
+                           const int32_t *inputs, int ninputs);
+
+#endif
