@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static int no_memory(struct ad_lowering *l, const char *what)
+static int no_memory(struct ad_draft_lowering *l, const char *what)
 {
     ad_error_memory(l->err, what, 0);
     return -1;
@@ -35,7 +35,7 @@ static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format
     return box;
 }
 
-int *ad_lower_indices(struct ad_lowering *l, int64_t count)
+int *ad_lower_indices(struct ad_draft_lowering *l, int64_t count)
 {
     int *indices = ad_arena_alloc(&l->draft->arena, (size_t)count, sizeof *indices);
     if (!indices)
@@ -43,7 +43,7 @@ int *ad_lower_indices(struct ad_lowering *l, int64_t count)
     return indices;
 }
 
-int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+int ad_lower_value(struct ad_draft_lowering *l, const char *name, const char *suffix, int rank,
                    const int64_t *dims, enum ad_format format)
 {
     size_t size = strlen(name) + strlen(suffix) + 1;
@@ -68,7 +68,7 @@ int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, 
 
 /* A value for what the draft calls `v`, remembered as its form in this format. The draft's name is
  * kept by the value that the file means; others that stand for steps towards it get a number. */
-int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format)
+int ad_lower_result(struct ad_draft_lowering *l, int v, enum ad_format format)
 {
     const struct ad_draft_value *d = &l->draft->values[v];
     const struct ad_name *name = ad_names_find(&l->draft->names, d->name);
@@ -88,7 +88,7 @@ int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format)
 /* --- ops --- */
 
 /* An op whose parameters are those of the draft's (NULL: none), computing value `output`. */
-struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
+struct ad_op *ad_lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *from,
                           enum ad_op_kind kind, const char *name, const char *type, int ninputs,
                           const int *inputs, int output)
 {
@@ -133,7 +133,7 @@ struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
 }
 
 /* The same elements in the same order under other dims: one RESHAPE, however many there were. */
-int ad_lower_reshape(struct ad_lowering *l, int from, int to)
+int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to)
 {
     int producer = l->values[from].producer;
     if (producer >= 0 && l->ops[producer].kind == AD_OP_RESHAPE)
@@ -167,7 +167,7 @@ static bool permute_view(int rank, const int64_t *dims, const int32_t *perm, enu
 }
 
 /* Fills value `to` with value `from`, which has these dims in the draft, transposed by perm. */
-static int add_permute(struct ad_lowering *l, const char *type, int from, int rank,
+static int add_permute(struct ad_draft_lowering *l, const char *type, int from, int rank,
                        const int64_t *dims, const int32_t *perm, int to)
 {
     int64_t view[AD_MAX_RANK] = {0};
@@ -188,15 +188,15 @@ static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /* Value `from`, of these dims of rank 4 or 5 in the draft, in the other format. A result of rank 5
  * has its name only as it is in the file. */
-static int convert(struct ad_lowering *l, const char *name, int from, int rank, const int64_t *dims,
-                   enum ad_format format)
+static int convert(struct ad_draft_lowering *l, const char *name, int from, int rank,
+                   const int64_t *dims, enum ad_format format)
 {
     const char *suffix = format == AD_NHWC ? ":nhwc" : rank == 5 ? "" : ":nchw";
     int to = ad_lower_value(l, name, suffix, rank, dims, format);
     return to < 0 ? -1 : add_permute(l, "Layout", from, rank, dims, in_order, to);
 }
 
-static int add_constant_value(struct ad_lowering *l, int v, int rank, enum ad_format format)
+static int add_constant_value(struct ad_draft_lowering *l, int v, int rank, enum ad_format format)
 {
     const struct ad_draft_value *d = &l->draft->values[v];
     int64_t dims[AD_MAX_RANK];
@@ -210,7 +210,7 @@ static int add_constant_value(struct ad_lowering *l, int v, int rank, enum ad_fo
 }
 
 /* Draft value v in this format, converted once. */
-int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format)
+int ad_lower_get(struct ad_draft_lowering *l, int v, enum ad_format format)
 {
     struct ad_lowered *lowered = &l->lowered[v];
     if (lowered->in[format] >= 0)
@@ -223,13 +223,13 @@ int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format)
     return lowered->in[format] = convert(l, name, from, d->rank, d->dims, format);
 }
 
-static enum ad_format format_of(const struct ad_lowering *l, int v)
+static enum ad_format format_of(const struct ad_draft_lowering *l, int v)
 {
     return l->lowered[v].in[AD_NHWC] >= 0 ? AD_NHWC : AD_PLAIN;
 }
 
 /* An operand of an NHWC elementwise op: of rank 4 at least by leading dims of 1. */
-static int get_nhwc_operand(struct ad_lowering *l, int v)
+static int get_nhwc_operand(struct ad_draft_lowering *l, int v)
 {
     const struct ad_draft_value *d = &l->draft->values[v];
     if (d->rank == 4)
@@ -248,7 +248,7 @@ static int get_nhwc_operand(struct ad_lowering *l, int v)
 /* --- operators --- */
 
 /* One input in, one output out, both in `format`. */
-struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
+struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                               enum ad_op_kind kind, enum ad_format format)
 {
     int in = ad_lower_get(l, op->inputs[0], format);
@@ -259,7 +259,7 @@ struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *o
 /* The mean of every row, for a mean over the whole map: devices that have some of the rows each
  * send one number per row and channel, not the rows; and the order of summation does not depend on
  * who has which. -1 without memory. */
-static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, int in)
+static int add_row_means(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in)
 {
     const struct ad_value *v = &l->values[in];
     const struct ad_box box = v->box;
@@ -274,7 +274,7 @@ static int add_row_means(struct ad_lowering *l, const struct ad_draft_op *op, in
     return rows ? out : -1;
 }
 
-bool ad_lower_gap(struct ad_lowering *l, const struct ad_draft_op *op, int in, int out)
+bool ad_lower_gap(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in, int out)
 {
     if (in >= 0 && l->values[in].box.h > 1 && l->values[in].box.w > 1)
         in = add_row_means(l, op, in);
@@ -287,7 +287,7 @@ bool ad_lower_gap(struct ad_lowering *l, const struct ad_draft_op *op, int in, i
     return gap;
 }
 
-static bool lower_gap(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_gap(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     int in = ad_lower_get(l, op->inputs[0], AD_NHWC);
     return in >= 0 && ad_lower_gap(l, op, in, -1);
@@ -303,14 +303,14 @@ struct ad_draft_op ad_lower_bare(const struct ad_draft_op *op)
 }
 
 /* Whether one window covers the map exactly: some exporters write the global mean so. */
-static bool is_global(const struct ad_lowering *l, const struct ad_draft_op *op)
+static bool is_global(const struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_window *w = &op->window;
     const int64_t *in = l->draft->values[op->inputs[0]].dims;
     return w->kh == in[2] && w->kw == in[3] && w->pt == 0 && w->pl == 0 && w->pb == 0 && w->pr == 0;
 }
 
-static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_conv(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     struct ad_op *conv = ad_lower_simple(l, op, AD_OP_CONV, AD_NHWC);
     if (!conv)
@@ -324,7 +324,7 @@ static bool lower_conv(struct ad_lowering *l, const struct ad_draft_op *op)
 }
 
 /* Numbers by channel for every depth. NULL without memory. */
-static double *repeated(struct ad_lowering *l, double *numbers, int64_t rows, int64_t depth)
+static double *repeated(struct ad_draft_lowering *l, double *numbers, int64_t rows, int64_t depth)
 {
     double *all = ad_arena_alloc(&l->draft->arena, (size_t)(rows * depth), sizeof *all);
     for (int64_t i = 0; all && i < rows * depth; i++)
@@ -333,7 +333,7 @@ static double *repeated(struct ad_lowering *l, double *numbers, int64_t rows, in
 }
 
 /* A per-channel affine map as a depthwise convolution of one tap. */
-static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_as_depthwise(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
     int64_t rows = d->dims[1], depth = d->rank == 5 ? d->dims[2] : 1;
@@ -352,7 +352,7 @@ static bool lower_as_depthwise(struct ad_lowering *l, const struct ad_draft_op *
 }
 
 /* A constant value of dims 1 x rows x 1 ... for a PLAIN operand. */
-static int row_operand(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+static int row_operand(struct ad_draft_lowering *l, const char *name, const char *suffix, int rank,
                        int64_t rows, const double *numbers)
 {
     int64_t dims[AD_MAX_RANK];
@@ -369,7 +369,7 @@ static int row_operand(struct ad_lowering *l, const char *name, const char *suff
     return v;
 }
 
-static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_affine(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
     if (d->rank == 4 || (d->rank == 5 && op->rows * d->dims[2] <= l->draft->fold_left))
@@ -384,7 +384,7 @@ static bool lower_affine(struct ad_lowering *l, const struct ad_draft_op *op)
            ad_lower_op(l, op, AD_OP_ADD, op->name, op->type, 2, y, out);
 }
 
-static bool lower_fc(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_fc(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *values = l->draft->values;
     int v = op->inputs[0], in = -1;
@@ -436,7 +436,7 @@ static enum ad_op_kind binary_kind(enum ad_draft_kind kind)
     }
 }
 
-static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_elementwise(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     enum ad_format format = AD_PLAIN;
     int in[2];
@@ -458,7 +458,7 @@ static bool lower_elementwise(struct ad_lowering *l, const struct ad_draft_op *o
     return out >= 0 && ad_lower_op(l, op, binary_kind(op->kind), op->name, op->type, 2, in, out);
 }
 
-static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_concat(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
     bool channels = (d->rank == 4 && op->axis == 1) || (d->rank == 5 && op->axis == 2);
@@ -481,7 +481,7 @@ static bool lower_concat(struct ad_lowering *l, const struct ad_draft_op *op)
     return concat;
 }
 
-static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_softmax(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
     bool over_channels =
@@ -498,7 +498,7 @@ static bool lower_softmax(struct ad_lowering *l, const struct ad_draft_op *op)
 }
 
 /* Prefers a pair of formats between which nothing moves, then NHWC for feature maps. */
-static bool lower_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_transpose(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
     enum ad_format from = format_of(l, op->inputs[0]), to = d->rank == 4 ? AD_NHWC : AD_PLAIN;
@@ -520,7 +520,7 @@ static bool is_same_map(const struct ad_draft_value *a, const struct ad_draft_va
            memcmp(deep->dims + 3, flat->dims + 2, 2 * sizeof *flat->dims) == 0;
 }
 
-static bool lower_reshape(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_reshape(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *values = l->draft->values;
     bool maps = format_of(l, op->inputs[0]) == AD_NHWC &&
@@ -531,7 +531,7 @@ static bool lower_reshape(struct ad_lowering *l, const struct ad_draft_op *op)
     return out >= 0 && ad_lower_reshape(l, in, out) >= 0;
 }
 
-static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
+static bool lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     switch (op->kind) {
     case AD_D_CONV:
@@ -594,7 +594,7 @@ static bool lower_op(struct ad_lowering *l, const struct ad_draft_op *op)
 
 /* The network's inputs, as the graph's first values: maps, but where all that reads them takes
  * their channels to the front. */
-static bool lower_inputs(struct ad_lowering *l)
+static bool lower_inputs(struct ad_draft_lowering *l)
 {
     struct ad_draft *d = l->draft;
     bool *first = ad_arena_alloc(&d->arena, d->nvalues, sizeof *first);
@@ -621,7 +621,7 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
                                  struct adaps_error *err)
 {
     struct adaps_error local = {.status = ADAPS_EINTERNAL};
-    struct ad_lowering l = {.draft = draft, .err = &local};
+    struct ad_draft_lowering l = {.draft = draft, .err = &local};
     enum adaps_status status = ADAPS_OK;
     l.graph = ad_calloc(1, sizeof *l.graph);
     l.lowered = ad_calloc(draft->nvalues, sizeof *l.lowered);

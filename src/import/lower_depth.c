@@ -9,14 +9,14 @@
 #include <string.h>
 
 /* A value like `like` with so many channels and this size. */
-static int map_value(struct ad_lowering *l, const char *name, const char *what, struct ad_box like,
-                     int64_t channels)
+static int map_value(struct ad_draft_lowering *l, const char *name, const char *what,
+                     struct ad_box like, int64_t channels)
 {
     const int64_t dims[4] = {like.n, channels, like.h, like.w};
     return ad_lower_value(l, name, what, 4, dims, AD_NHWC);
 }
 
-int ad_lower_channels(struct ad_lowering *l, const char *name, int from, int64_t first,
+int ad_lower_channels(struct ad_draft_lowering *l, const char *name, int from, int64_t first,
                       int64_t count)
 {
     const struct ad_box box = l->values[from].box;
@@ -38,7 +38,7 @@ int ad_lower_channels(struct ad_lowering *l, const char *name, int from, int64_t
     return out;
 }
 
-int ad_lower_swap(struct ad_lowering *l, const char *name, int from, int64_t a, int64_t b,
+int ad_lower_swap(struct ad_draft_lowering *l, const char *name, int from, int64_t a, int64_t b,
                   int64_t c)
 {
     static const int32_t perm[] = {0, 1, 2, 4, 3, 5};
@@ -58,7 +58,7 @@ int ad_lower_swap(struct ad_lowering *l, const char *name, int from, int64_t a, 
     return out;
 }
 
-bool ad_lower_join(struct ad_lowering *l, const struct ad_draft_op *op, const char *type,
+bool ad_lower_join(struct ad_draft_lowering *l, const struct ad_draft_op *op, const char *type,
                    const int *parts, int64_t count, int out)
 {
     struct ad_op *join = ad_lower_op(l, op, AD_OP_CONCAT, op ? op->name : l->values[out].name, type,
@@ -72,7 +72,8 @@ bool ad_lower_join(struct ad_lowering *l, const struct ad_draft_op *op, const ch
 
 /* The depths that output depth o reads, as channels of a map in the order (depth, channel); with
  * groups (group, depth, channel of the group). */
-static int depth_taps(struct ad_lowering *l, const struct ad_draft_op *op, int from, int64_t o)
+static int depth_taps(struct ad_draft_lowering *l, const struct ad_draft_op *op, int from,
+                      int64_t o)
 {
     const struct ad_depth *d = &op->depth;
     const char *name = l->draft->values[op->output].name;
@@ -94,7 +95,7 @@ static int depth_taps(struct ad_lowering *l, const struct ad_draft_op *op, int f
     return taps < 0 ? -1 : ad_lower_swap(l, name, taps, d->k, op->groups, c / op->groups);
 }
 
-bool ad_lower_conv_depth(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_conv_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value out = l->draft->values[op->output];
     const int64_t dims[4] = {out.dims[0], op->rows, out.dims[3], out.dims[4]};
@@ -133,8 +134,8 @@ static bool pools_maps(const struct ad_window *w)
 }
 
 /* The pool of every depth's map: `from` itself, or a value of this name. */
-static int pooled_maps(struct ad_lowering *l, const struct ad_draft_op *op, enum ad_op_kind kind,
-                       int from)
+static int pooled_maps(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                       enum ad_op_kind kind, int from)
 {
     const struct ad_draft_value *d = &l->draft->values[op->output];
     const struct ad_draft_op bare = ad_lower_bare(op);
@@ -146,8 +147,8 @@ static int pooled_maps(struct ad_lowering *l, const struct ad_draft_op *op, enum
 }
 
 /* The largest of the depths that output depth o reads. */
-static int largest_depth(struct ad_lowering *l, const struct ad_draft_op *op, const int *depths,
-                         int64_t count, int64_t o)
+static int largest_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                         const int *depths, int64_t count, int64_t o)
 {
     const struct ad_depth *d = &op->depth;
     const char *name = l->draft->values[op->output].name;
@@ -174,7 +175,7 @@ static int largest_depth(struct ad_lowering *l, const struct ad_draft_op *op, co
     return most;
 }
 
-bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_maxpool_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
     const struct ad_draft_value out = l->draft->values[op->output];
@@ -195,7 +196,7 @@ bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op)
     return result >= 0 && ad_lower_join(l, op, op->type, parts, depth, result);
 }
 
-bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_lrn_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value out = l->draft->values[op->output];
     int64_t c = out.dims[1], depth = out.dims[2];
@@ -214,7 +215,7 @@ bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op)
 }
 
 /* The factors of a mean over depth: for channel c and output depth o one for each input depth. */
-static int mean_weights(struct ad_lowering *l, const struct ad_draft_op *op, int64_t channels,
+static int mean_weights(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t channels,
                         int64_t count, int64_t depth)
 {
     struct ad_depth d = op->depth;
@@ -234,7 +235,7 @@ static int mean_weights(struct ad_lowering *l, const struct ad_draft_op *op, int
     return weight;
 }
 
-bool ad_lower_means_depth(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_means_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
     const struct ad_draft_value out = l->draft->values[op->output];
@@ -277,7 +278,7 @@ static void wide_dims(const struct ad_draft_value *v, int64_t dims[5])
         dims[i] = i < 5 - v->rank ? 1 : v->dims[i - (5 - v->rank)];
 }
 
-bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out)
+bool ad_lower_fits_depth(const struct ad_draft_lowering *l, int operand, int out)
 {
     const struct ad_draft_value *v = &l->draft->values[operand], *to = &l->draft->values[out];
     int64_t dims[5];
@@ -290,7 +291,7 @@ bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out)
     return v->rank == 5 && (one || repeats || (same && dims[2] == to->dims[2]));
 }
 
-int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out)
+int ad_lower_operand_depth(struct ad_draft_lowering *l, int operand, int out)
 {
     const struct ad_draft_value *v = &l->draft->values[operand], *to = &l->draft->values[out];
     int64_t dims[5], depth = to->dims[2];

@@ -2,8 +2,8 @@
 #include "import/lower_internal.h"
 
 /* Marks what the outputs need; inputs stay in any case. */
-static void mark_live(const struct ad_lowering *l, const int *outputs, bool *ops, bool *values,
-                      bool *weights)
+static void mark_live(const struct ad_draft_lowering *l, const int *outputs, bool *ops,
+                      bool *values, bool *weights)
 {
     for (int i = 0; i < l->draft->noutputs; i++)
         values[outputs[i]] = true;
@@ -38,7 +38,7 @@ struct renumbering {
     int *number[3];
 };
 
-static bool copy_live(struct ad_lowering *l, const struct renumbering *r, const int *outputs)
+static bool copy_live(struct ad_draft_lowering *l, const struct renumbering *r, const int *outputs)
 {
     struct ad_graph *g = l->graph;
     const int *op_of = r->number[0], *value_of = r->number[1], *weight_of = r->number[2];
@@ -88,7 +88,7 @@ static bool copy_live(struct ad_lowering *l, const struct renumbering *r, const 
     return true;
 }
 
-static bool copy_metadata(struct ad_lowering *l)
+static bool copy_metadata(struct ad_draft_lowering *l)
 {
     const Onnx__ModelProto *proto = l->draft->model->proto;
     struct ad_graph *g = l->graph;
@@ -107,7 +107,7 @@ static bool copy_metadata(struct ad_lowering *l)
     return true;
 }
 
-static bool digest_weights(struct ad_lowering *l)
+static bool digest_weights(struct ad_draft_lowering *l)
 {
     for (int i = 0; i < l->graph->nweights; i++) {
         struct ad_weight *w = &l->graph->weights[i];
@@ -117,7 +117,7 @@ static bool digest_weights(struct ad_lowering *l)
     return true;
 }
 
-bool ad_lower_finish(struct ad_lowering *l)
+bool ad_lower_finish(struct ad_draft_lowering *l)
 {
     struct ad_draft *d = l->draft;
     size_t counts[3] = {l->nops, l->nvalues, l->nweights};

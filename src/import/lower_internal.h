@@ -12,7 +12,7 @@ struct ad_lowered {
     int in[2]; /* by enum ad_format */
 };
 
-struct ad_lowering {
+struct ad_draft_lowering {
     struct ad_draft *draft;
     struct ad_graph *graph;     /* its arena is in use; the arrays come at the end */
     struct ad_lowered *lowered; /* by draft value */
@@ -28,92 +28,93 @@ struct ad_lowering {
 /* --- lower.c --- */
 
 /* A value named name + suffix. AD_NHWC values of rank 5 become those of rank 4. */
-int ad_lower_value(struct ad_lowering *l, const char *name, const char *suffix, int rank,
+int ad_lower_value(struct ad_draft_lowering *l, const char *name, const char *suffix, int rank,
                    const int64_t *dims, enum ad_format format);
 /* A value for what the draft calls `v`, remembered as its form in this format. */
-int ad_lower_result(struct ad_lowering *l, int v, enum ad_format format);
+int ad_lower_result(struct ad_draft_lowering *l, int v, enum ad_format format);
 /* Draft value v in this format, converted once. */
-int ad_lower_get(struct ad_lowering *l, int v, enum ad_format format);
+int ad_lower_get(struct ad_draft_lowering *l, int v, enum ad_format format);
 /* An op with the parameters of the draft's (NULL: none), computing value `output`; NULL without
  * memory. It stays where it is until the next one is added. */
-struct ad_op *ad_lower_op(struct ad_lowering *l, const struct ad_draft_op *from,
+struct ad_op *ad_lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *from,
                           enum ad_op_kind kind, const char *name, const char *type, int ninputs,
                           const int *inputs, int output);
 /* Room for so many indices of values, in the draft's arena; NULL without memory, which is an error
  * then. */
-int *ad_lower_indices(struct ad_lowering *l, int64_t count);
+int *ad_lower_indices(struct ad_draft_lowering *l, int64_t count);
 /* One input in, one output out, both in `format`. */
-struct ad_op *ad_lower_simple(struct ad_lowering *l, const struct ad_draft_op *op,
+struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                               enum ad_op_kind kind, enum ad_format format);
 /* Value `to` is `from` under other dims. */
-int ad_lower_reshape(struct ad_lowering *l, int from, int to);
+int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to);
 /* The mean over the map, as `out` or, when that is -1, as what the draft's op makes. */
-bool ad_lower_gap(struct ad_lowering *l, const struct ad_draft_op *op, int in, int out);
+bool ad_lower_gap(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in, int out);
 /* Without what is fused behind it. */
 struct ad_draft_op ad_lower_bare(const struct ad_draft_op *op);
 
 /* --- lower_depth.c: of rank 5; false with the error filled --- */
 
 /* Channels [first, first + count) of a map; there are zeros outside of it. */
-int ad_lower_channels(struct ad_lowering *l, const char *name, int from, int64_t first,
+int ad_lower_channels(struct ad_draft_lowering *l, const char *name, int from, int64_t first,
                       int64_t count);
 /* Channels (a, b, c) of a map, of which there are so many, in the order (b, a, c). */
-int ad_lower_swap(struct ad_lowering *l, const char *name, int from, int64_t a, int64_t b,
+int ad_lower_swap(struct ad_draft_lowering *l, const char *name, int from, int64_t a, int64_t b,
                   int64_t c);
 /* Maps joined along their channels; their number is that of `parts`. */
-bool ad_lower_join(struct ad_lowering *l, const struct ad_draft_op *op, const char *type,
+bool ad_lower_join(struct ad_draft_lowering *l, const struct ad_draft_op *op, const char *type,
                    const int *parts, int64_t count, int out);
-bool ad_lower_conv_depth(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_maxpool_depth(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_conv_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_maxpool_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op);
 /* AVGPOOL and GAP. */
-bool ad_lower_means_depth(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_lrn_depth(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_means_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_lrn_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op);
 /* Whether an operand can be a map that broadcasts to that of draft value `out`; and the map. */
-bool ad_lower_fits_depth(const struct ad_lowering *l, int operand, int out);
-int ad_lower_operand_depth(struct ad_lowering *l, int operand, int out);
+bool ad_lower_fits_depth(const struct ad_draft_lowering *l, int operand, int out);
+int ad_lower_operand_depth(struct ad_draft_lowering *l, int operand, int out);
 
 /* --- lower_finish.c --- */
 
 /* The graph's arrays, of what its outputs need and its inputs, renumbered in the order in which
  * they were made; its name, metadata and digests of weights. False with the error filled. */
-bool ad_lower_finish(struct ad_lowering *l);
+bool ad_lower_finish(struct ad_draft_lowering *l);
 
 /* --- lower_pieces.c: false with the error filled --- */
 
-bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_pad(struct ad_lowering *l, const struct ad_draft_op *op);
-bool ad_lower_reduce(struct ad_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_conv_transpose(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_depth_to_space(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_shuffle(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_resample(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_pad(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+bool ad_lower_reduce(struct ad_draft_lowering *l, const struct ad_draft_op *op);
 
 /* --- lower_weights.c --- */
 
 /* A weight of rows x row_elements in memory; *data is where to put them. */
-int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
-                    float **data);
-int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op); /* OIDHW -> OHWDI */
+int ad_lower_weight(struct ad_draft_lowering *l, const char *name, int64_t rows,
+                    int64_t row_elements, float **data);
+int ad_lower_filters(struct ad_draft_lowering *l,
+                     const struct ad_draft_op *op); /* OIDHW -> OHWDI */
 /* Of CONV_TRANSPOSE, so many taps for every place of a block: IODHW -> OHWDI, reversed. Rows are by
  * output, then place (`major`; depths first), or by place (depths last), then output. Its bias,
  * repeated for every place. */
 struct ad_block_taps {
     int64_t d, h, w;
 };
-int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op,
+int ad_lower_transposed(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                         const struct ad_block_taps *taps, bool major);
-int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64_t places,
+int ad_lower_repeated(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t places,
                       bool major);
 /* Columns follow channel-major order of a c x d x h x w map in the file, h x w x d x c in the
  * graph; d is 1 where the weights are transposed. */
-int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
+int ad_lower_matrix(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
                     int64_t hw);
 /* One number per row; factor NULL: all `fallback`. */
-int ad_lower_rows(struct ad_lowering *l, const char *name, const char *suffix, int64_t rows,
+int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suffix, int64_t rows,
                   const double *numbers, double fallback);
 /* A constant draft value with leading dims of 1 up to `rank`, in memory order of `format`: weight.
  */
-int ad_lower_constant(struct ad_lowering *l, int value, int rank, enum ad_format format);
+int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_format format);
 /* One stretched to n x c x depth x h x w, of rank 5 at most, in memory order of AD_NHWC. */
-int ad_lower_stretched(struct ad_lowering *l, int value, const int64_t dims[5]);
+int ad_lower_stretched(struct ad_draft_lowering *l, int value, const int64_t dims[5]);
 
 #endif

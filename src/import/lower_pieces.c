@@ -32,8 +32,8 @@ struct blocks {
 };
 
 /* A block of depths from the maps that reach it (all of them in rank 4): value `out`. */
-static bool add_blocks(struct ad_lowering *l, const struct ad_draft_op *op, const struct blocks *b,
-                       int from, int out)
+static bool add_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                       const struct blocks *b, int from, int out)
 {
     const struct ad_window *w = &op->window;
     const struct ad_box in = l->values[from].box;
@@ -64,7 +64,7 @@ static bool add_blocks(struct ad_lowering *l, const struct ad_draft_op *op, cons
 
 /* Block by block of depths: the input's depths that reach it, a transposed convolution of the maps,
  * and the depths of the blocks in a row, cropped. */
-static bool blocks_of_depth(struct ad_lowering *l, const struct ad_draft_op *op,
+static bool blocks_of_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                             const struct blocks *b, int from)
 {
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
@@ -94,7 +94,7 @@ static bool blocks_of_depth(struct ad_lowering *l, const struct ad_draft_op *op,
     return result >= 0 && ad_lower_reshape(l, cropped, result) >= 0;
 }
 
-bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_conv_transpose(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value in = l->draft->values[op->inputs[0]];
     const struct ad_draft_value out = l->draft->values[op->output];
@@ -121,7 +121,7 @@ bool ad_lower_conv_transpose(struct ad_lowering *l, const struct ad_draft_op *op
     return result >= 0 && add_blocks(l, op, &b, from, result);
 }
 
-bool ad_lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_depth_to_space(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     struct ad_op *space = ad_lower_simple(l, op, AD_OP_DEPTH_TO_SPACE, AD_NHWC);
     if (space) {
@@ -131,7 +131,7 @@ bool ad_lower_depth_to_space(struct ad_lowering *l, const struct ad_draft_op *op
     return space;
 }
 
-bool ad_lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_shuffle(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     static const int32_t perm[] = {0, 1, 2, 4, 3};
     struct ad_op *shuffle = ad_lower_simple(l, op, AD_OP_PERMUTE, AD_NHWC);
@@ -148,7 +148,7 @@ bool ad_lower_shuffle(struct ad_lowering *l, const struct ad_draft_op *op)
 
 /* A RESAMPLE in the graph, of NHWC values; `axes` are the draft's dims along h, w, c, -1 for none.
  */
-static struct ad_op *add_resample(struct ad_lowering *l, const struct ad_draft_op *op, int in,
+static struct ad_op *add_resample(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in,
                                   int out, const int axes[3])
 {
     struct ad_op *r = ad_lower_op(l, op, AD_OP_RESAMPLE, op->name, op->type, 1, &in, out);
@@ -165,7 +165,7 @@ static struct ad_op *add_resample(struct ad_lowering *l, const struct ad_draft_o
     return r;
 }
 
-static bool positions_move(const struct ad_lowering *l, const struct ad_draft_op *op, int i)
+static bool positions_move(const struct ad_draft_lowering *l, const struct ad_draft_op *op, int i)
 {
     const struct ad_positions *p = &op->positions[i];
     const struct ad_draft_value *values = l->draft->values;
@@ -175,8 +175,8 @@ static bool positions_move(const struct ad_lowering *l, const struct ad_draft_op
 
 /* Dim i of `from`, PLAIN, which has these dims: seen as the columns of a map of as many rows as
  * there are elements before it, and of channels behind it. */
-static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int from, int rank,
-                        int64_t *dims, int i, bool last, int to)
+static int resample_dim(struct ad_draft_lowering *l, const struct ad_draft_op *op, int from,
+                        int rank, int64_t *dims, int i, bool last, int to)
 {
     static const int columns[3] = {-1, 0, -1};
     struct ad_draft_op one = last ? *op : ad_lower_bare(op);
@@ -195,7 +195,7 @@ static int resample_dim(struct ad_lowering *l, const struct ad_draft_op *op, int
 
 /* Rank 4 without a change of the batch as it is, and rank 5 where depths stay whole; else dim
  * by dim. */
-bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_resample(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     static const int nhwc[3] = {2, 3, 1}, dhw[3] = {3, 4, 2};
     const struct ad_draft_value d = l->draft->values[op->inputs[0]];
@@ -228,7 +228,7 @@ bool ad_lower_resample(struct ad_lowering *l, const struct ad_draft_op *op)
 }
 
 /* Zeros around the pixels that no window has taken over. */
-bool ad_lower_pad(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_pad(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     static const int nhwc[3] = {2, 3, 1};
     struct ad_draft_op pad = *op;
@@ -241,7 +241,7 @@ bool ad_lower_pad(struct ad_lowering *l, const struct ad_draft_op *op)
     return out >= 0 && add_resample(l, &pad, in, out, nhwc);
 }
 
-bool ad_lower_reduce(struct ad_lowering *l, const struct ad_draft_op *op)
+bool ad_lower_reduce(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     bool channels = op->inner == 0;
     struct ad_op *reduce = ad_lower_simple(l, op, AD_OP_REDUCE, channels ? AD_NHWC : AD_PLAIN);

@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* One without numbers. */
-static int add_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements)
+static int add_weight(struct ad_draft_lowering *l, const char *name, int64_t rows,
+                      int64_t row_elements)
 {
     char *copy = ad_arena_strdup(&l->graph->arena, name);
     if (!copy || !ad_grow(&l->weights, l->nweights, &l->weights_capacity, sizeof *l->weights)) {
@@ -16,8 +17,8 @@ static int add_weight(struct ad_lowering *l, const char *name, int64_t rows, int
     return (int)l->nweights++;
 }
 
-int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64_t row_elements,
-                    float **data)
+int ad_lower_weight(struct ad_draft_lowering *l, const char *name, int64_t rows,
+                    int64_t row_elements, float **data)
 {
     size_t bytes;
     if (!ad_size_mul((size_t)rows, (size_t)row_elements, &bytes) ||
@@ -34,14 +35,14 @@ int ad_lower_weight(struct ad_lowering *l, const char *name, int64_t rows, int64
     return w;
 }
 
-static const float *floats_of(struct ad_lowering *l, int value)
+static const float *floats_of(struct ad_draft_lowering *l, int value)
 {
     const struct ad_onnx_tensor *t;
     return ad_draft_tensor(l->draft, value, &t, l->err) == ADAPS_OK ? t->f : NULL;
 }
 
 /* A weight made of a constant of the draft: now when that is in memory, else when it is wanted. */
-static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *recipe)
+static int lower_recipe(struct ad_draft_lowering *l, int value, struct ad_recipe *recipe)
 {
     const struct ad_draft_value *v = &l->draft->values[value];
     const struct ad_const *k = v->constant;
@@ -63,7 +64,7 @@ static int lower_recipe(struct ad_lowering *l, int value, struct ad_recipe *reci
     return w;
 }
 
-int ad_lower_filters(struct ad_lowering *l, const struct ad_draft_op *op)
+int ad_lower_filters(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *v = &l->draft->values[op->weight];
     if (op->weight_transposed) /* a matrix */
@@ -116,7 +117,7 @@ static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value
             }
 }
 
-int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op,
+int ad_lower_transposed(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                         const struct ad_block_taps *taps, bool major)
 {
     const struct ad_draft_value v = l->draft->values[op->weight];
@@ -134,7 +135,7 @@ int ad_lower_transposed(struct ad_lowering *l, const struct ad_draft_op *op,
     return weight;
 }
 
-int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64_t places,
+int ad_lower_repeated(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t places,
                       bool major)
 {
     float *to;
@@ -144,7 +145,7 @@ int ad_lower_repeated(struct ad_lowering *l, const struct ad_draft_op *op, int64
     return weight;
 }
 
-int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
+int ad_lower_matrix(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
                     int64_t hw)
 {
     int64_t step = op->weight_transposed ? op->rows : 1;
@@ -160,7 +161,7 @@ int ad_lower_matrix(struct ad_lowering *l, const struct ad_draft_op *op, int64_t
     return lower_recipe(l, op->weight, &recipe);
 }
 
-int ad_lower_rows(struct ad_lowering *l, const char *name, const char *suffix, int64_t rows,
+int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suffix, int64_t rows,
                   const double *numbers, double fallback)
 {
     size_t size = strlen(name) + strlen(suffix) + 1;
@@ -178,7 +179,7 @@ int ad_lower_rows(struct ad_lowering *l, const char *name, const char *suffix, i
     return w;
 }
 
-int ad_lower_constant(struct ad_lowering *l, int value, int rank, enum ad_format format)
+int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_format format)
 {
     const struct ad_draft_value *v = &l->draft->values[value];
     const float *from = floats_of(l, value);
@@ -201,7 +202,7 @@ int ad_lower_constant(struct ad_lowering *l, int value, int rank, enum ad_format
     return w;
 }
 
-int ad_lower_stretched(struct ad_lowering *l, int value, const int64_t dims[5])
+int ad_lower_stretched(struct ad_draft_lowering *l, int value, const int64_t dims[5])
 {
     const struct ad_draft_value *v = &l->draft->values[value];
     const float *from = floats_of(l, value);

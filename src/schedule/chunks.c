@@ -35,7 +35,7 @@ static void add_prefix(const struct ad_graph *graph, const struct ad_op *op, str
         if (channels ? before->h1 < band.h1 : before->c1 < band.c1)
             return; /* cut the other way */
     }
-    if (end <= begin || end >= last || out->count == AD_MAX_PARTS - 1)
+    if (end <= begin || end >= last || out->count == AD_MAX_CHUNKS - 1)
         return;
     struct ad_region upto = prefix(band, channels, end);
     if (ad_region_allowed(graph, op, without(upto, channels, begin)) &&
@@ -49,12 +49,12 @@ void ad_chunks_cut(const struct ad_graph *graph, const struct ad_op *op, struct 
     bool channels = band.h1 - band.h0 < 2;
     int32_t begin = channels ? band.c0 : band.h0, size = (channels ? band.c1 : band.h1) - begin;
     *out = (struct ad_chunks){.count = 0};
-    for (int c = 1; c < n && c < AD_MAX_PARTS; c++)
+    for (int c = 1; c < n && c < AD_MAX_CHUNKS; c++)
         add_prefix(graph, op, band, channels, begin + (int32_t)((int64_t)size * c / n), out);
 }
 
 /* What `reader` takes of op's band for the first c + 1 chunks of its own; empty: nothing. */
-static struct ad_region taken(struct ad_lowering *l, int op, int reader, int device, int c)
+static struct ad_region taken(struct ad_step_lowering *l, int op, int reader, int device, int c)
 {
     const struct ad_op *what = &l->graph->ops[reader];
     const struct ad_chunks *theirs = &l->orders.ops[reader].edged->chunks[device];
@@ -65,12 +65,12 @@ static struct ad_region taken(struct ad_lowering *l, int op, int reader, int dev
     return ad_region_intersect(all, *ad_computed_at(l, op, device));
 }
 
-void ad_chunks_hand(struct ad_lowering *l, int op, int device, struct ad_chunks *out)
+void ad_chunks_hand(struct ad_step_lowering *l, int op, int device, struct ad_chunks *out)
 {
     int v = l->graph->ops[op].output;
     struct ad_region band = *ad_computed_at(l, op, device);
     *out = (struct ad_chunks){.count = 0};
-    for (int c = 0; c < AD_MAX_PARTS - 1; c++) {
+    for (int c = 0; c < AD_MAX_CHUNKS - 1; c++) {
         struct ad_region all = ad_region_none();
         for (int r = l->first_reader[v]; r < l->first_reader[v + 1]; r++) {
             const struct ad_edged *theirs = l->orders.ops[l->readers[r].op].edged;
@@ -117,14 +117,14 @@ static bool cut_message(struct ad_transfers *sends, size_t t, const struct ad_ch
         }
         sends->list[t] = whole;
         sends->list[t].region = box;
-        sends->list[t].part = c;
-        sends->list[t].parts = chunks->count + 1;
+        sends->list[t].chunk = c;
+        sends->list[t].chunks = chunks->count + 1;
         parts++;
     }
     return true;
 }
 
-bool ad_chunks_send(struct ad_lowering *l, int op, int n, struct ad_transfers *sends)
+bool ad_chunks_send(struct ad_step_lowering *l, int op, int n, struct ad_transfers *sends)
 {
     for (size_t t = 0, count = sends->count; t < count && n > 1; t++) {
         struct ad_region band = *ad_computed_at(l, op, sends->list[t].from);

@@ -16,7 +16,7 @@ static int64_t later(int64_t a, int64_t b)
 }
 
 /* When a message that may leave then is there. */
-static int64_t deliver(struct ad_lowering *l, const struct ad_transfer *m, int64_t leave)
+static int64_t deliver(struct ad_step_lowering *l, const struct ad_transfer *m, int64_t leave)
 {
     size_t pair = (size_t)m->from * (size_t)l->ndevices + (size_t)m->to;
     struct ad_passage passage = ad_ports_pass(&l->estimate.ports, l->cluster->shared_medium,
@@ -25,14 +25,14 @@ static int64_t deliver(struct ad_lowering *l, const struct ad_transfer *m, int64
 }
 
 /* What a band takes, and what of it until all that is sent of it is there. */
-static void time_band(struct ad_lowering *l, int op, int device, struct ad_routed *r)
+static void time_band(struct ad_step_lowering *l, int op, int device, struct ad_routed *r)
 {
     struct ad_task task = {op, r->computed[device]};
     int64_t most = 0, all = ad_region_elements(task.region);
     int64_t ns = ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
     for (size_t t = 0; t < r->sends.count; t++)
         if (r->sends.list[t].from == device)
-            most = later(most, r->sends.list[t].parts > 1
+            most = later(most, r->sends.list[t].chunks > 1
                                    ? all
                                    : ad_region_elements(r->sends.list[t].region));
     r->band_ns[device] = ns;
@@ -42,7 +42,7 @@ static void time_band(struct ad_lowering *l, int op, int device, struct ad_route
 }
 
 /* What an op's band waits for on a device. */
-static struct ad_moment await(const struct ad_lowering *l, const struct ad_op *op, int device)
+static struct ad_moment await(const struct ad_step_lowering *l, const struct ad_op *op, int device)
 {
     const struct ad_estimate *e = &l->estimate;
     struct ad_moment all = {0};
@@ -58,7 +58,7 @@ static struct ad_moment await(const struct ad_lowering *l, const struct ad_op *o
     return all;
 }
 
-static void compute(struct ad_lowering *l, int op, int device)
+static void compute(struct ad_step_lowering *l, int op, int device)
 {
     struct ad_estimate *e = &l->estimate;
     struct ad_routed *r = l->memo[op].now;
@@ -79,16 +79,16 @@ static void compute(struct ad_lowering *l, int op, int device)
 }
 
 /* When a message of an op's output may leave. */
-static int64_t leaves(const struct ad_lowering *l, int op, const struct ad_transfer *m)
+static int64_t leaves(const struct ad_step_lowering *l, int op, const struct ad_transfer *m)
 {
     const struct ad_moment *at = &l->estimate.at[op * l->ndevices + m->from];
-    int64_t behind = m->parts - 1 - m->part; /* chunks that are computed later */
-    if (m->parts > 1)
-        return at->done - l->memo[op].now->band_ns[m->from] / m->parts * behind;
+    int64_t behind = m->chunks - 1 - m->chunk; /* chunks that are computed later */
+    if (m->chunks > 1)
+        return at->done - l->memo[op].now->band_ns[m->from] / m->chunks * behind;
     return l->early[op] ? at->edge : at->done;
 }
 
-static void feed(struct ad_lowering *l)
+static void feed(struct ad_step_lowering *l)
 {
     struct ad_estimate *e = &l->estimate;
     memset(e->fed, 0, sizeof e->fed);
@@ -101,7 +101,7 @@ static void feed(struct ad_lowering *l)
     }
 }
 
-int64_t ad_lowering_estimate(struct ad_lowering *l)
+int64_t ad_lowering_estimate(struct ad_step_lowering *l)
 {
     struct ad_estimate *e = &l->estimate;
     int64_t end = 0;

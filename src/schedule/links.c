@@ -58,7 +58,7 @@ void ad_ints_fini(struct ad_ints *ints)
 struct join {
     const struct ad_op *op;
     const struct ad_cut *cut;
-    struct ad_link_parts *parts;
+    struct ad_dependency_lists *parts;
 };
 
 /* One more item of op's input k: notes who reads it. A value that the op reads twice counts twice,
@@ -81,7 +81,7 @@ static bool add_item(struct join *j, int k, struct ad_region region, int device)
 }
 
 /* All items of all inputs. */
-static bool add_items(struct ad_lowering *l, struct join *j)
+static bool add_items(struct ad_step_lowering *l, struct join *j)
 {
     for (int k = 0; k < j->op->ninputs; k++) {
         int v = j->op->inputs[k], p = l->graph->values[v].producer;
@@ -105,7 +105,7 @@ static bool add_items(struct ad_lowering *l, struct join *j)
 }
 
 /* The messages that piece q reads, by input. */
-static bool add_coming(struct ad_lowering *l, struct join *j, int q)
+static bool add_coming(struct ad_step_lowering *l, struct join *j, int q)
 {
     const struct ad_op *op = j->op;
     for (int k = 0; k < op->ninputs; k++) {
@@ -140,7 +140,7 @@ static void pack_ints(int *block, int *end, const struct ad_ints *from, int add)
         block[(*end)++] = from->list[i] + add;
 }
 
-static bool pack(const struct ad_link_parts *p, struct ad_links *out)
+static bool pack(const struct ad_dependency_lists *p, struct ad_dependencies *out)
 {
     int bounds = (int)p->item.count + 1, coming_bounds = bounds + (int)p->first_target.count;
     int targets = coming_bounds + (int)p->first_coming.count;
@@ -160,9 +160,9 @@ static bool pack(const struct ad_link_parts *p, struct ad_links *out)
     return true;
 }
 
-static bool link_pieces(struct ad_lowering *l, int op, struct ad_links *links)
+static bool link_pieces(struct ad_step_lowering *l, int op, struct ad_dependencies *links)
 {
-    struct ad_link_parts *p = &l->orders.link_parts;
+    struct ad_dependency_lists *p = &l->orders.link_parts;
     struct join j = {&l->graph->ops[op], l->orders.ops[op].cut, p};
     p->waits.count = p->item.count = p->first_target.count = p->targets.count = 0;
     p->first_coming.count = p->coming.count = 0;
@@ -180,12 +180,12 @@ static bool link_pieces(struct ad_lowering *l, int op, struct ad_links *links)
 }
 
 /* How many numbers there are about what the pieces wait for. */
-static int64_t links_of(const struct ad_link_parts *p)
+static int64_t links_of(const struct ad_dependency_lists *p)
 {
     return (int64_t)(p->waits.count + p->first_target.count + p->targets.count + p->coming.count);
 }
 
-bool ad_links_find(struct ad_lowering *l, int op)
+bool ad_links_find(struct ad_step_lowering *l, int op)
 {
     struct ad_op_pieces *mine = &l->orders.ops[op];
     const struct ad_op *what = &l->graph->ops[op];
@@ -210,7 +210,7 @@ bool ad_links_find(struct ad_lowering *l, int op)
     return true;
 }
 
-void ad_link_parts_fini(struct ad_link_parts *parts)
+void ad_dependency_lists_fini(struct ad_dependency_lists *parts)
 {
     ad_ints_fini(&parts->waits);
     ad_ints_fini(&parts->item);

@@ -19,7 +19,7 @@
 #include <xxhash.h>
 
 /* Whether a message leaves before the rest of its op is computed. */
-static bool is_early(const struct ad_lowering *l, const struct ad_transfer *m)
+static bool is_early(const struct ad_step_lowering *l, const struct ad_transfer *m)
 {
     int producer = l->graph->values[m->value].producer;
     return producer >= 0 && l->early[producer] && m->slot == 2 * producer + 1;
@@ -32,7 +32,8 @@ static bool is_early(const struct ad_lowering *l, const struct ad_transfer *m)
 
 /* An array of at least `count` items that lives as long as the schedule, with what is in *items if
  * that has the room. */
-static bool take_room(struct ad_lowering *l, void *items, size_t count, size_t size, size_t *room)
+static bool take_room(struct ad_step_lowering *l, void *items, size_t count, size_t size,
+                      size_t *room)
 {
     void *fresh;
     if (*room >= count && *room > 0)
@@ -43,7 +44,7 @@ static bool take_room(struct ad_lowering *l, void *items, size_t count, size_t s
     return fresh != NULL;
 }
 
-static bool make_arrays(struct ad_lowering *l)
+static bool make_arrays(struct ad_step_lowering *l)
 {
     struct ad_schedule *s = l->schedule;
     size_t n = (size_t)l->ndevices;
@@ -57,7 +58,7 @@ static bool make_arrays(struct ad_lowering *l)
 }
 
 /* The tasks of each program at most: with pieces, of which each is one, exactly. */
-static void count_tasks(struct ad_lowering *l, bool pieces)
+static void count_tasks(struct ad_step_lowering *l, bool pieces)
 {
     struct ad_schedule *s = l->schedule;
     for (int d = 0; d < l->ndevices; d++)
@@ -74,7 +75,7 @@ static void count_tasks(struct ad_lowering *l, bool pieces)
 }
 
 /* Room for the programs: at most one COMPUTE step per task. */
-static bool make_programs(struct ad_lowering *l, bool pieces)
+static bool make_programs(struct ad_step_lowering *l, bool pieces)
 {
     struct ad_schedule *s = l->schedule;
     if (!make_arrays(l))
@@ -111,7 +112,7 @@ static bool many_zeros(const struct ad_graph *graph, int value)
     return picks;
 }
 
-enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to)
+enum ad_encoding ad_lowering_encoding(const struct ad_step_lowering *l, int value, int from, int to)
 {
     if (l->u8 && ad_picture_fit(l->graph, value))
         return AD_ENCODING_U8;
@@ -120,7 +121,7 @@ enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, in
     return link == AD_ENCODING_LZ4 && !many_zeros(l->graph, value) ? AD_ENCODING_F32 : link;
 }
 
-static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
+static void write_message(struct ad_step_lowering *l, size_t t, enum ad_step_kind kind)
 {
     const struct ad_transfer *m = &l->all.list[t];
     struct ad_program *p = &l->schedule->programs[kind == AD_STEP_SEND ? m->from : m->to];
@@ -134,7 +135,7 @@ static void write_message(struct ad_lowering *l, size_t t, enum ad_step_kind kin
     };
 }
 
-static inline void add_beat(struct ad_lowering *l, int device, struct ad_beat beat)
+static inline void add_beat(struct ad_step_lowering *l, int device, struct ad_beat beat)
 {
     struct ad_beats *beats = &l->beats[device];
     if (beats->count == beats->room &&
@@ -144,7 +145,7 @@ static inline void add_beat(struct ad_lowering *l, int device, struct ad_beat be
         beats->list[beats->count++] = beat;
 }
 
-void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind)
+void ad_lowering_emit_message(struct ad_step_lowering *l, size_t t, enum ad_step_kind kind)
 {
     const struct ad_transfer *m = &l->all.list[t];
     int32_t tag = (int32_t)t + 1;
@@ -162,7 +163,7 @@ void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind
 }
 
 /* RECV of t, behind all earlier messages between the same two devices. */
-void ad_lowering_emit_receive(struct ad_lowering *l, size_t t)
+void ad_lowering_emit_receive(struct ad_step_lowering *l, size_t t)
 {
     struct ad_transfer *m = l->all.list;
     while (!m[t].received) {
@@ -174,7 +175,7 @@ void ad_lowering_emit_receive(struct ad_lowering *l, size_t t)
     }
 }
 
-static void write_task(struct ad_lowering *l, int op, int device, struct ad_region region)
+static void write_task(struct ad_step_lowering *l, int op, int device, struct ad_region region)
 {
     struct ad_program *p = &l->schedule->programs[device];
     struct ad_step *last = p->nsteps > 0 ? &p->steps[p->nsteps - 1] : NULL;
@@ -186,7 +187,7 @@ static void write_task(struct ad_lowering *l, int op, int device, struct ad_regi
     p->tasks[p->ntasks++] = (struct ad_task){op, region};
 }
 
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
+void ad_lowering_emit_task(struct ad_step_lowering *l, int op, int device,
                            const struct ad_region *region, int64_t ns)
 {
     struct ad_beats *beats = &l->beats[device];
@@ -203,7 +204,7 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
 }
 
 /* A task in the graph's order. */
-static void emit_part(struct ad_lowering *l, int op, int device, struct ad_region region)
+static void emit_part(struct ad_step_lowering *l, int op, int device, struct ad_region region)
 {
     struct ad_task task = {op, region};
     int64_t ns = ad_clocks_task_ns(l->clocks, l->graph, l->cluster, device, &task);
@@ -212,7 +213,7 @@ static void emit_part(struct ad_lowering *l, int op, int device, struct ad_regio
 
 /* Links each message to the one before it between the same devices, and sorts the indices of the
  * messages by the op that waits for them: waiting[start[op]] .. waiting[start[op + 1] - 1]. */
-static void index_transfers(struct ad_lowering *l)
+static void index_transfers(struct ad_step_lowering *l)
 {
     size_t n = (size_t)l->ndevices, *start = l->start, *waiting = l->waiting;
     int *last = l->last;
@@ -234,7 +235,7 @@ static void index_transfers(struct ad_lowering *l)
     start[l->nops + 1] = l->all.count;
 }
 
-static size_t send_up_to(struct ad_lowering *l, size_t next, int slot)
+static size_t send_up_to(struct ad_step_lowering *l, size_t next, int slot)
 {
     for (; next < l->all.count && l->all.list[next].slot <= slot; next++)
         if (!l->all.list[next].sent)
@@ -252,8 +253,8 @@ static bool touches(const struct ad_region_set *set, struct ad_region r)
 
 /* What is left of an early op behind `messages` messages: box by box, or all of it once more where
  * that would be a part that cannot be computed alone, or too many parts (the same bits again). */
-static void emit_rest(struct ad_lowering *l, int op, int device, const struct ad_region_set *rest,
-                      size_t messages)
+static void emit_rest(struct ad_step_lowering *l, int op, int device,
+                      const struct ad_region_set *rest, size_t messages)
 {
     const struct ad_op *o = &l->graph->ops[op];
     struct ad_region whole = *ad_computed_at(l, op, device);
@@ -269,7 +270,7 @@ static void emit_rest(struct ad_lowering *l, int op, int device, const struct ad
 /* An early op on a device: message by message (in their order, so that FIFO holds) what is sent,
  * each followed by its SEND, then the rest. A message of more than half of all ends this: nothing
  * is left to hide it behind. */
-static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
+static bool emit_early(struct ad_step_lowering *l, int op, int device, size_t next)
 {
     const struct ad_op *o = &l->graph->ops[op];
     struct ad_region whole = *ad_computed_at(l, op, device);
@@ -299,7 +300,7 @@ static bool emit_early(struct ad_lowering *l, int op, int device, size_t next)
 }
 
 /* The tasks of an op on all devices. */
-static bool emit_op(struct ad_lowering *l, int op, size_t next)
+static bool emit_op(struct ad_step_lowering *l, int op, size_t next)
 {
     for (int d = 0; d < l->ndevices; d++) {
         struct ad_region r = *ad_computed_at(l, op, d);
@@ -313,7 +314,7 @@ static bool emit_op(struct ad_lowering *l, int op, size_t next)
     return true;
 }
 
-static bool forward(struct ad_lowering *l)
+static bool forward(struct ad_step_lowering *l)
 {
     size_t next = 0; /* transfers up to here are sent */
     for (int i = -1; i <= l->nops; i++) {
@@ -340,16 +341,16 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
     if (assignment->hub < -1 || assignment->hub >= n)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: hub %d of %d devices",
                             assignment->hub, n);
-    if (assignment->chunks < 0 || assignment->chunks > AD_MAX_PARTS)
+    if (assignment->band_chunks < 0 || assignment->band_chunks > AD_MAX_CHUNKS)
         return ad_error_set(err, ADAPS_EINTERNAL, "assignment: bands in %d chunks",
-                            assignment->chunks);
+                            assignment->band_chunks);
     for (int i = 0; i < n * n; i++)
         if (assignment->encoding[i] >= AD_ENCODINGS || assignment->encoding[i] == AD_ENCODING_U8)
             return ad_error_set(err, ADAPS_EINTERNAL, "assignment: a link of encoding %u",
                                 assignment->encoding[i]);
-    if (assignment->parts < 0 || assignment->parts > AD_MAX_PARTS)
-        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: inputs in %d parts",
-                            assignment->parts);
+    if (assignment->input_chunks < 0 || assignment->input_chunks > AD_MAX_CHUNKS)
+        return ad_error_set(err, ADAPS_EINTERNAL, "assignment: inputs in %d chunks",
+                            assignment->input_chunks);
     for (int i = 0; i < graph->nops; i++)
         for (int d = 0; d < n; d++) {
             struct ad_region r = assignment->region[(size_t)i * (size_t)n + (size_t)d];
@@ -367,7 +368,7 @@ static enum adaps_status check_assignment(const struct ad_graph *graph,
 }
 
 /* Transfers and pruned regions are there: makes the programs. */
-static enum adaps_status emit(struct ad_lowering *l)
+static enum adaps_status emit(struct ad_step_lowering *l)
 {
     bool room = true, pieces = l->order != AD_ORDER_GRAPH && l->hub < 0;
     l->bytes = 0;
@@ -395,7 +396,7 @@ static enum adaps_status emit(struct ad_lowering *l)
 }
 
 /* Who reads what: each op once per value, as its first such input. */
-static void survey_readers(struct ad_lowering *l)
+static void survey_readers(struct ad_step_lowering *l)
 {
     const struct ad_graph *graph = l->graph;
     int count = 0;
@@ -423,13 +424,13 @@ static size_t read_count(const struct ad_graph *graph)
     return count;
 }
 
-static int reader_count(const struct ad_lowering *l, int value)
+static int reader_count(const struct ad_step_lowering *l, int value)
 {
     return l->first_reader[value + 1] - l->first_reader[value];
 }
 
 /* The fixed parts of an op's memo. */
-static bool make_memo(struct ad_lowering *l, int op)
+static bool make_memo(struct ad_step_lowering *l, int op)
 {
     size_t n = (size_t)l->ndevices, ninputs = (size_t)l->graph->ops[op].ninputs;
     size_t nreaders = (size_t)reader_count(l, l->graph->ops[op].output);
@@ -449,7 +450,7 @@ static bool make_memo(struct ad_lowering *l, int op)
 }
 
 /* Likewise of the inputs. */
-static bool make_fed(struct ad_lowering *l)
+static bool make_fed(struct ad_step_lowering *l)
 {
     size_t count = 0;
     for (int i = 0; i < l->graph->ninputs; i++)
@@ -464,13 +465,13 @@ static bool make_fed(struct ad_lowering *l)
     return true;
 }
 
-enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_graph *graph,
+enum adaps_status ad_lowering_init(struct ad_step_lowering *out, const struct ad_graph *graph,
                                    const struct ad_cluster *cluster, bool reused,
                                    struct adaps_error *err)
 {
     size_t n = (size_t)cluster->ndevices, nops = (size_t)graph->nops;
     size_t nvalues = (size_t)graph->nvalues;
-    *out = (struct ad_lowering){
+    *out = (struct ad_step_lowering){
         .graph = graph,
         .cluster = cluster,
         .ndevices = cluster->ndevices,
@@ -508,7 +509,7 @@ enum adaps_status ad_lowering_init(struct ad_lowering *out, const struct ad_grap
     return ad_error_memory(err, "lowering", nops * n * sizeof *out->needed);
 }
 
-void ad_lowering_fini(struct ad_lowering *l)
+void ad_lowering_fini(struct ad_step_lowering *l)
 {
     for (int i = 0; l->memo && i < l->nops; i++)
         for (int k = 0; k < AD_KEPT; k++)
@@ -534,10 +535,11 @@ void ad_lowering_fini(struct ad_lowering *l)
     ad_free(l->first_message);
     ad_free(l->all.list);
     ad_arena_fini(&l->arena);
-    *l = (struct ad_lowering){0};
+    *l = (struct ad_step_lowering){0};
 }
 
-enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assignment *assignment)
+enum adaps_status ad_lowering_start(struct ad_step_lowering *l,
+                                    const struct ad_assignment *assignment)
 {
     size_t links = (size_t)l->ndevices * (size_t)l->ndevices;
     l->u8 = assignment->u8;
@@ -545,20 +547,21 @@ enum adaps_status ad_lowering_start(struct ad_lowering *l, const struct ad_assig
     l->encodings = XXH3_64bits(l->encoding, links * sizeof *l->encoding);
     l->order = assignment->order;
     bool one = assignment->order == AD_ORDER_GRAPH || assignment->hub >= 0;
-    l->chunks = assignment->order < AD_ORDER_PIECES || one || assignment->chunks < 1
-                    ? 1
-                    : assignment->chunks;
-    l->parts = one || assignment->parts < 1 ? 1 : assignment->parts;
+    l->band_chunks = assignment->order < AD_ORDER_PIECES || one || assignment->band_chunks < 1
+                         ? 1
+                         : assignment->band_chunks;
+    l->input_chunks = one || assignment->input_chunks < 1 ? 1 : assignment->input_chunks;
     return ad_lowering_route(l, assignment);
 }
 
-enum adaps_status ad_lowering_finish(struct ad_lowering *l, struct ad_schedule *schedule)
+enum adaps_status ad_lowering_finish(struct ad_step_lowering *l, struct ad_schedule *schedule)
 {
     l->schedule = schedule;
     return emit(l);
 }
 
-enum adaps_status ad_lowering_run(struct ad_lowering *l, const struct ad_assignment *assignment,
+enum adaps_status ad_lowering_run(struct ad_step_lowering *l,
+                                  const struct ad_assignment *assignment,
                                   struct ad_schedule *schedule)
 {
     enum adaps_status status = ad_lowering_start(l, assignment);
@@ -569,7 +572,7 @@ static enum adaps_status lower_once(const struct ad_graph *graph, const struct a
                                     const struct ad_assignment *assignment, struct ad_schedule *out,
                                     struct adaps_error *err)
 {
-    struct ad_lowering l;
+    struct ad_step_lowering l;
     struct ad_clocks clocks;
     enum adaps_status status = ad_lowering_init(&l, graph, cluster, false, err);
     if (status != ADAPS_OK)
@@ -630,8 +633,9 @@ void ad_assignment_fini(struct ad_assignment *assignment)
 bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b)
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
-    return a->hub == b->hub && a->u8 == b->u8 && a->parts == b->parts && a->chunks == b->chunks &&
-           a->order == b->order && memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
+    return a->hub == b->hub && a->u8 == b->u8 && a->input_chunks == b->input_chunks &&
+           a->band_chunks == b->band_chunks && a->order == b->order &&
+           memcmp(a->early, b->early, nops * sizeof *a->early) == 0 &&
            memcmp(a->encoding, b->encoding, (size_t)a->ndevices * (size_t)a->ndevices) == 0 &&
            memcmp(a->region, b->region, count * sizeof *a->region) == 0;
 }
@@ -641,8 +645,8 @@ void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *
     size_t nops = (size_t)from->nops, count = nops * (size_t)from->ndevices;
     to->hub = from->hub;
     to->u8 = from->u8;
-    to->parts = from->parts;
-    to->chunks = from->chunks;
+    to->input_chunks = from->input_chunks;
+    to->band_chunks = from->band_chunks;
     to->order = from->order;
     memcpy(to->early, from->early, nops * sizeof *to->early);
     memcpy(to->region, from->region, count * sizeof *to->region);

@@ -12,8 +12,8 @@ struct ad_transfer {
     int value;
     int slot; /* of its SEND: 2p + 1 behind producer p (-1: network inputs), 2i in front of op i */
     int from, to, before;
-    int part, parts; /* of an input, or a band that is sent in chunks: which of how many; 0, 1 of
-                        what goes in one */
+    int chunk, chunks; /* of an input or a band that is sent in several messages: which of how
+                          many; 0, 1 of what goes in one */
     struct ad_region region;
     enum ad_encoding encoding;
     int64_t bytes;            /* on the wire */
@@ -35,7 +35,7 @@ struct ad_routed {
     bool valid;
     uint64_t stamp;          /* the same only for equal answers */
     uint64_t computed_stamp; /* the same only when the same is computed */
-    int hub, chunks;
+    int hub, band_chunks;
     uint64_t encodings;
     struct ad_region *assigned; /* by device: the key, with what the readers compute */
     uint64_t *readers;          /* by reader of the output: its computed_stamp */
@@ -56,7 +56,7 @@ struct ad_route_memo {
 struct ad_fed {
     bool valid, u8;
     uint64_t stamp, encodings;
-    int hub, parts;
+    int hub, input_chunks;
     uint64_t *readers; /* of all inputs, one after the other */
     struct ad_transfers sends;
 };
@@ -76,7 +76,7 @@ struct ad_taking {
 /* What the run reads of an op. */
 struct ad_op_now {
     const struct ad_cut *cut;
-    const int *links; /* the block of struct ad_links */
+    const int *links; /* the block of struct ad_dependencies */
     int first_piece, first_message;
 };
 
@@ -92,13 +92,13 @@ struct ad_orders {
     int64_t scatter;              /* how long the inputs take on their way */
     struct ad_taking *pieces;     /* of all ops */
     size_t pieces_room;
-    struct ad_op_now *now;           /* by op */
-    struct ad_link_parts link_parts; /* scratch */
-    struct ad_ints left;             /* by message: unfinished pieces */
-    struct ad_ints *open;            /* by device: pieces that may be taken */
-    int best[AD_MAX_DEVICES];        /* the one it should take next: its place in open[] */
-    int64_t start[AD_MAX_DEVICES];   /* and when that can start; INT64_MAX: none is open */
-    uint64_t changed;                /* bit d: device d has to choose again */
+    struct ad_op_now *now;                 /* by op */
+    struct ad_dependency_lists link_parts; /* scratch */
+    struct ad_ints left;                   /* by message: unfinished pieces */
+    struct ad_ints *open;                  /* by device: pieces that may be taken */
+    int best[AD_MAX_DEVICES];              /* the one it should take next: its place in open[] */
+    int64_t start[AD_MAX_DEVICES];         /* and when that can start; INT64_MAX: none is open */
+    uint64_t changed;                      /* bit d: device d has to choose again */
     int64_t clock[AD_MAX_DEVICES];
     struct ad_ports ports;
     int64_t rest[AD_MAX_DEVICES]; /* ns of the pieces that are not taken */
@@ -118,16 +118,16 @@ struct ad_estimate {
     struct ad_ports ports;
 };
 
-struct ad_lowering {
+struct ad_step_lowering {
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int ndevices, nops, hub;
-    bool reused;             /* for many assignments: leave room to grow, remember routes */
-    bool u8;                 /* of the assignment */
-    const uint8_t *encoding; /* likewise */
-    uint64_t encodings;      /* their hash */
-    enum ad_order order;     /* likewise */
-    int parts, chunks;       /* likewise, at least 1 */
+    bool reused;                   /* for many assignments: leave room to grow, remember routes */
+    bool u8;                       /* of the assignment */
+    const uint8_t *encoding;       /* likewise */
+    uint64_t encodings;            /* their hash */
+    enum ad_order order;           /* likewise */
+    int input_chunks, band_chunks; /* likewise, at least 1 */
     struct ad_orders orders;
     struct ad_estimate estimate;
     struct ad_clocks *clocks;   /* borrowed: what tasks take */
@@ -163,52 +163,53 @@ struct ad_lowering {
 };
 
 /* Room for a graph and cluster. On failure there is nothing to free. */
-AD_MUST_CHECK enum adaps_status ad_lowering_init(struct ad_lowering *out,
+AD_MUST_CHECK enum adaps_status ad_lowering_init(struct ad_step_lowering *out,
                                                  const struct ad_graph *graph,
                                                  const struct ad_cluster *cluster, bool reused,
                                                  struct adaps_error *err);
-void ad_lowering_fini(struct ad_lowering *l);
+void ad_lowering_fini(struct ad_step_lowering *l);
 
 /* All messages of an assignment into l->all, by op what is found into memo[op].now (route.c). */
-AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_lowering *l,
+AD_MUST_CHECK enum adaps_status ad_lowering_route(struct ad_step_lowering *l,
                                                   const struct ad_assignment *assignment);
 
 /* About what the routed assignment takes, in ns (estimate.c): a fifth more or less. Without
  * a hub, and not in the graph's order. */
-int64_t ad_lowering_estimate(struct ad_lowering *l);
+int64_t ad_lowering_estimate(struct ad_step_lowering *l);
 
 /* Takes an assignment and routes it. */
-AD_MUST_CHECK enum adaps_status ad_lowering_start(struct ad_lowering *l,
+AD_MUST_CHECK enum adaps_status ad_lowering_start(struct ad_step_lowering *l,
                                                   const struct ad_assignment *assignment);
 
 /* Both: starts and makes the programs: their beats, and with a schedule their steps, in its arrays
  * if it has any. The regions must be allowed. */
-AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_lowering *l,
+AD_MUST_CHECK enum adaps_status ad_lowering_run(struct ad_step_lowering *l,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_schedule *schedule);
 
 /* The second half of that. */
-AD_MUST_CHECK enum adaps_status ad_lowering_finish(struct ad_lowering *l,
+AD_MUST_CHECK enum adaps_status ad_lowering_finish(struct ad_step_lowering *l,
                                                    struct ad_schedule *schedule);
 
 /* Cuts the ops into the pieces that tasks out of graph order are (order.c), known from then on:
  * l->orders.ops[].cut. False without memory. */
-AD_MUST_CHECK bool ad_lowering_prepare_order(struct ad_lowering *l);
+AD_MUST_CHECK bool ad_lowering_prepare_order(struct ad_step_lowering *l);
 
 /* The steps of all devices: every piece once. The programs have room. */
-void ad_lowering_order(struct ad_lowering *l);
-void ad_lowering_order_fini(struct ad_lowering *l);
+void ad_lowering_order(struct ad_step_lowering *l);
+void ad_lowering_order_fini(struct ad_step_lowering *l);
 
 /* --- lower.c: at the end of a device's program --- */
 
 /* How messages of a value travel between two devices. */
-enum ad_encoding ad_lowering_encoding(const struct ad_lowering *l, int value, int from, int to);
+enum ad_encoding ad_lowering_encoding(const struct ad_step_lowering *l, int value, int from,
+                                      int to);
 
-void ad_lowering_emit_message(struct ad_lowering *l, size_t t, enum ad_step_kind kind);
+void ad_lowering_emit_message(struct ad_step_lowering *l, size_t t, enum ad_step_kind kind);
 
 /* RECV of t, behind all earlier messages between the same two devices. */
-void ad_lowering_emit_receive(struct ad_lowering *l, size_t t);
-void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
+void ad_lowering_emit_receive(struct ad_step_lowering *l, size_t t);
+void ad_lowering_emit_task(struct ad_step_lowering *l, int op, int device,
                            const struct ad_region *region, int64_t ns);
 
 /* Work, see ad_scorer_work(). */
@@ -218,13 +219,13 @@ void ad_lowering_emit_task(struct ad_lowering *l, int op, int device,
 #define AD_WORK_LINK 1    /* something that a piece waits for is found anew */
 
 /* What a device computes of an op; until the op is routed, what it is assigned. */
-static inline struct ad_region *ad_computed_at(struct ad_lowering *l, int op, int device)
+static inline struct ad_region *ad_computed_at(struct ad_step_lowering *l, int op, int device)
 {
     return &l->memo[op].now->computed[device];
 }
 
 /* The messages of a value; of a network input those of all inputs; NULL of a constant. */
-static inline const struct ad_transfers *ad_messages_of(const struct ad_lowering *l, int value)
+static inline const struct ad_transfers *ad_messages_of(const struct ad_step_lowering *l, int value)
 {
     int p = l->graph->values[value].producer;
     if (p >= 0)

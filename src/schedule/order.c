@@ -20,7 +20,7 @@
 /* --- what does not change between runs --- */
 
 /* How long the way from each op to the end is. */
-static void survey_ranks(struct ad_lowering *l)
+static void survey_ranks(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     for (int i = l->nops - 1; i >= 0; i--) {
@@ -33,7 +33,7 @@ static void survey_ranks(struct ad_lowering *l)
     }
 }
 
-static void survey_additions(struct ad_lowering *l)
+static void survey_additions(struct ad_step_lowering *l)
 {
     const struct ad_graph *graph = l->graph;
     for (int i = 0; i < l->nops; i++)
@@ -46,7 +46,7 @@ static void survey_additions(struct ad_lowering *l)
         }
 }
 
-static bool survey(struct ad_lowering *l)
+static bool survey(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_graph *graph = l->graph;
@@ -63,14 +63,14 @@ static bool survey(struct ad_lowering *l)
     return o->surveyed;
 }
 
-void ad_lowering_order_fini(struct ad_lowering *l)
+void ad_lowering_order_fini(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     ad_pieces_fini(l);
     for (int d = 0; o->open && d < l->ndevices; d++)
         ad_ints_fini(&o->open[d]);
     ad_ints_fini(&o->left);
-    ad_link_parts_fini(&o->link_parts);
+    ad_dependency_lists_fini(&o->link_parts);
     ad_free(o->pieces);
 }
 
@@ -102,7 +102,7 @@ static bool make_room(struct ad_orders *o, int ndevices, size_t npieces, size_t 
 }
 
 /* The pieces and messages of all ops as they are before anything is done. */
-bool ad_lowering_prepare_order(struct ad_lowering *l)
+bool ad_lowering_prepare_order(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     size_t n = (size_t)l->ndevices, npieces = 0;
@@ -126,7 +126,7 @@ bool ad_lowering_prepare_order(struct ad_lowering *l)
     int piece = 0;
     for (int i = 0; i < l->nops; i++) {
         const struct ad_cut *cut = o->ops[i].cut;
-        const struct ad_links *links = o->ops[i].links;
+        const struct ad_dependencies *links = o->ops[i].links;
         const int *waits = links->waits;
         o->now[i] = (struct ad_op_now){cut, links->block, piece, l->first_message[i]};
         for (size_t q = 0; q < cut->count; q++, piece++) {
@@ -155,9 +155,9 @@ static void release_rest(struct ad_orders *o, int op, int device)
             open_piece(o, first + q);
 }
 
-/* An item of a value (struct ad_links) is there, or on its way: one less to wait for, for all
- * pieces that read it. */
-static void arrive(struct ad_lowering *l, int value, int item, int64_t when)
+/* An item of a value (struct ad_dependencies) is there, or on its way: one less to wait for, for
+ * all pieces that read it. */
+static void arrive(struct ad_step_lowering *l, int value, int item, int64_t when)
 {
     struct ad_orders *o = &l->orders;
     for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++) {
@@ -174,7 +174,7 @@ static void arrive(struct ad_lowering *l, int value, int item, int64_t when)
 }
 
 /* A message goes onto the wire; it follows the one before it between the same two devices. */
-static void send(struct ad_lowering *l, int t)
+static void send(struct ad_step_lowering *l, int t)
 {
     struct ad_orders *o = &l->orders;
     struct ad_transfer *m = &l->all.list[t];
@@ -192,7 +192,7 @@ static void send(struct ad_lowering *l, int t)
     arrive(l, m->value, item, passage.end + l->clocks->latency[pair]);
 }
 
-static void send_input(struct ad_lowering *l, int value)
+static void send_input(struct ad_step_lowering *l, int value)
 {
     for (size_t t = 0; t < l->inputs->sends.count; t++)
         if (l->inputs->sends.list[t].value == value)
@@ -200,7 +200,7 @@ static void send_input(struct ad_lowering *l, int value)
 }
 
 /* The messages that a piece reads. */
-static void receive(struct ad_lowering *l, int op, int piece)
+static void receive(struct ad_step_lowering *l, int op, int piece)
 {
     const struct ad_op *what = &l->graph->ops[op];
     const int *links = l->orders.now[op].links, *bounds = &links[links[what->ninputs] + piece];
@@ -212,7 +212,7 @@ static void receive(struct ad_lowering *l, int op, int piece)
 }
 
 /* Takes piece q, and sends the messages that are complete then. */
-static void run_piece(struct ad_lowering *l, int q, int64_t start)
+static void run_piece(struct ad_step_lowering *l, int q, int64_t start)
 {
     struct ad_orders *o = &l->orders;
     const struct ad_piece *piece = o->pieces[q].piece;
@@ -278,7 +278,7 @@ static void choose(struct ad_orders *o, int device)
 }
 
 /* Runs the piece that can start soonest; false when none is open, or beyond the limit. */
-static bool advance(struct ad_lowering *l)
+static bool advance(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     int device = 0;
@@ -303,7 +303,7 @@ static bool advance(struct ad_lowering *l)
     return true;
 }
 
-void ad_lowering_order(struct ad_lowering *l)
+void ad_lowering_order(struct ad_step_lowering *l)
 {
     for (int i = 0; i < l->graph->ninputs; i++)
         send_input(l, l->graph->inputs[i]);

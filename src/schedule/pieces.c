@@ -7,10 +7,10 @@
 
 #define MAX_REST 4  /* boxes that are left behind the edges */
 #define CORE_PART 3 /* cores are at least such a part of a band */
-#define MAX_CUTS (2 * (AD_MAX_PARTS - 1) + 2)
+#define MAX_CUTS (2 * (AD_MAX_CHUNKS - 1) + 2)
 #define MAX_STEPPED 16 /* inputs of an op that follows the parts of the network's input */
 
-static size_t at(const struct ad_lowering *l, int index, int device)
+static size_t at(const struct ad_step_lowering *l, int index, int device)
 {
     return (size_t)index * (size_t)l->ndevices + (size_t)device;
 }
@@ -32,7 +32,7 @@ static void add_edge(struct ad_edges *edges, struct ad_region box)
 }
 
 /* Makes the edges of a band allowed, or drops them when they are most of it. */
-static void settle_edges(struct ad_lowering *l, int op, struct ad_region band,
+static void settle_edges(struct ad_step_lowering *l, int op, struct ad_region band,
                          struct ad_edges *edges)
 {
     struct ad_edges raw = *edges;
@@ -54,7 +54,7 @@ static void settle_edges(struct ad_lowering *l, int op, struct ad_region band,
         edges->count = 0;
 }
 
-static bool receives(struct ad_lowering *l, int value, int device)
+static bool receives(struct ad_step_lowering *l, int value, int device)
 {
     const struct ad_transfers *messages = ad_messages_of(l, value);
     for (size_t t = 0; messages && t < messages->count; t++)
@@ -64,7 +64,7 @@ static bool receives(struct ad_lowering *l, int value, int device)
 }
 
 /* What an op's edges on a device take of the ops before it there. */
-static bool hand_edges(struct ad_lowering *l, int op, int device, struct ad_edged *out)
+static bool hand_edges(struct ad_step_lowering *l, int op, int device, struct ad_edged *out)
 {
     const struct ad_op *what = &l->graph->ops[op];
     const struct ad_edges *edges = &out->by_device[device];
@@ -85,15 +85,15 @@ static bool hand_edges(struct ad_lowering *l, int op, int device, struct ad_edge
 }
 
 /* The chunks of an op's bands: those that are sent, else those that later ops take. */
-static void chunk_bands(struct ad_lowering *l, int op, struct ad_edged *out)
+static void chunk_bands(struct ad_step_lowering *l, int op, struct ad_edged *out)
 {
     const struct ad_transfers *sends = &l->memo[op].now->sends;
     int v = l->graph->ops[op].output;
     for (int d = 0; d < l->ndevices; d++) {
         int n = 1;
         for (size_t t = 0; t < sends->count && l->early[op]; t++)
-            if (sends->list[t].from == d && sends->list[t].parts > 1)
-                n = l->chunks;
+            if (sends->list[t].from == d && sends->list[t].chunks > 1)
+                n = l->band_chunks;
         if (n > 1)
             ad_chunks_cut(l->graph, &l->graph->ops[op], *ad_computed_at(l, op, d), n,
                           &out->chunks[d]);
@@ -104,7 +104,7 @@ static void chunk_bands(struct ad_lowering *l, int op, struct ad_edged *out)
 }
 
 /* The edges of an op's bands: what edges of later ops take of it, and what early messages do. */
-static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
+static bool edge_bands(struct ad_step_lowering *l, int op, struct ad_edged *out)
 {
     const struct ad_orders *o = &l->orders;
     int v = l->graph->ops[op].output;
@@ -123,7 +123,7 @@ static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
     for (size_t t = 0; t < sends->count && l->early[op]; t++) {
         const struct ad_transfer *m = &sends->list[t];
         int64_t band = ad_region_elements(*ad_computed_at(l, op, m->from));
-        if (m->parts == 1 && 2 * ad_region_elements(m->region) <= band)
+        if (m->chunks == 1 && 2 * ad_region_elements(m->region) <= band)
             add_edge(&out->by_device[m->from], m->region);
     }
     for (int d = 0; d < l->ndevices; d++) {
@@ -139,7 +139,7 @@ static bool edge_bands(struct ad_lowering *l, int op, struct ad_edged *out)
 }
 
 /* Whether two answers say the same. */
-static bool same_edges(const struct ad_lowering *l, const struct ad_edged *a,
+static bool same_edges(const struct ad_step_lowering *l, const struct ad_edged *a,
                        const struct ad_edged *b)
 {
     if (a->nhanded != b->nhanded)
@@ -155,7 +155,7 @@ static bool same_edges(const struct ad_lowering *l, const struct ad_edged *a,
 }
 
 /* The stamp of the answer at `place`: that of an equal one, or a fresh one. */
-static uint64_t stamp_edges(struct ad_lowering *l, const struct ad_op_pieces *p, int place)
+static uint64_t stamp_edges(struct ad_step_lowering *l, const struct ad_op_pieces *p, int place)
 {
     for (int i = 0; i < l->kept; i++)
         if (p->edged_memo.stamp[i] != 0 && same_edges(l, &p->edged_kept[i], &p->edged_kept[place]))
@@ -163,7 +163,7 @@ static uint64_t stamp_edges(struct ad_lowering *l, const struct ad_op_pieces *p,
     return ++l->stamps;
 }
 
-static bool find_edges(struct ad_lowering *l, int op)
+static bool find_edges(struct ad_step_lowering *l, int op)
 {
     struct ad_orders *o = &l->orders;
     struct ad_op_pieces *mine = &o->ops[op];
@@ -171,7 +171,7 @@ static bool find_edges(struct ad_lowering *l, int op)
     bool some = l->early[op];
     int n = 0;
     o->key[n++] = l->memo[op].now->stamp;
-    o->key[n++] = l->early[op] ? (uint64_t)l->chunks : 0;
+    o->key[n++] = l->early[op] ? (uint64_t)l->band_chunks : 0;
     for (int r = l->first_reader[what->output]; r < l->first_reader[what->output + 1]; r++) {
         const struct ad_op_pieces *reader = &o->ops[l->readers[r].op];
         bool hands = reader->edged && (reader->edged->nhanded > 0 || reader->edged->chunked);
@@ -200,7 +200,7 @@ static bool find_edges(struct ad_lowering *l, int op)
 /* --- steps --- */
 
 /* Where the inputs that come in parts can be read, and how long they are on their way. */
-static void find_steps(struct ad_lowering *l)
+static void find_steps(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     double seconds = 0;
@@ -213,14 +213,14 @@ static void find_steps(struct ad_lowering *l)
         struct ad_steps *steps = &o->input_steps[at(l, m->value, m->to)];
         seconds += (double)ad_region_bytes(l->graph, m->value, m->region) / (l->u8 ? 4 : 1) /
                    link->bandwidth;
-        if (m->part + 1 < l->parts && steps->count < AD_MAX_PARTS - 1)
+        if (m->chunk + 1 < l->input_chunks && steps->count < AD_MAX_CHUNKS - 1)
             steps->row[steps->count++] = m->region.h1;
     }
     o->scatter = ad_clocks_ns(seconds);
 }
 
 /* The steps of a value on a device. */
-static struct ad_steps steps_of(const struct ad_lowering *l, int value, int device)
+static struct ad_steps steps_of(const struct ad_step_lowering *l, int value, int device)
 {
     int p = l->graph->values[value].producer;
     if (p >= 0)
@@ -229,7 +229,7 @@ static struct ad_steps steps_of(const struct ad_lowering *l, int value, int devi
 }
 
 /* The rows of an op's band behind which it can be computed from the first parts of its inputs. */
-static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_steps *out)
+static void follow_steps(struct ad_step_lowering *l, int op, int device, struct ad_steps *out)
 {
     const struct ad_op *what = &l->graph->ops[op];
     struct ad_region band = *ad_computed_at(l, op, device), have[MAX_STEPPED];
@@ -253,7 +253,7 @@ static void follow_steps(struct ad_lowering *l, int op, int device, struct ad_st
 }
 
 /* What the whole band of a device takes. */
-static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
+static int64_t band_ns(struct ad_step_lowering *l, int op, int device, struct ad_cut *cut)
 {
     if (cut->band_ns[device] >= 0)
         return cut->band_ns[device];
@@ -272,13 +272,13 @@ static int64_t band_ns(struct ad_lowering *l, int op, int device, struct ad_cut 
 
 /* What a device waits for at worst when it reads messages of a value: the longest way of one; 0
  * without any. */
-static int64_t longest_way(const struct ad_lowering *l, int producer, int device)
+static int64_t longest_way(const struct ad_step_lowering *l, int producer, int device)
 {
     const struct ad_transfers *sends = &l->memo[producer].now->sends;
     int64_t most = 0;
     for (size_t t = 0; t < sends->count; t++) {
         const struct ad_transfer *m = &sends->list[t];
-        int64_t way = m->parts * m->wire_ns + l->clocks->latency[at(l, m->from, m->to)];
+        int64_t way = m->chunks * m->wire_ns + l->clocks->latency[at(l, m->from, m->to)];
         if (m->to == device && way > most)
             most = way;
     }
@@ -287,7 +287,7 @@ static int64_t longest_way(const struct ad_lowering *l, int producer, int device
 
 /* What is there of input k before the messages; *due: how long they are on their way. False when
  * that is all that is read. */
-static bool core_input(struct ad_lowering *l, const struct ad_op *op, int k, int device,
+static bool core_input(struct ad_step_lowering *l, const struct ad_op *op, int k, int device,
                        struct ad_region *have, int64_t *due)
 {
     int p = l->graph->values[op->inputs[k]].producer;
@@ -308,7 +308,7 @@ static bool core_input(struct ad_lowering *l, const struct ad_op *op, int k, int
 }
 
 /* The core of an op's band. None where it is less than a third of the band, or not of its width. */
-static void find_core(struct ad_lowering *l, int op, int device, struct ad_cut *cut)
+static void find_core(struct ad_step_lowering *l, int op, int device, struct ad_cut *cut)
 {
     const struct ad_op *what = &l->graph->ops[op];
     struct ad_region band = *ad_computed_at(l, op, device), have[MAX_STEPPED];
@@ -370,8 +370,8 @@ static int cut_rows(const struct ad_cut *cut, int device, const struct ad_chunks
 
 /* Cuts the upper part, or the first channels, off what is left of a band, as a piece; not where one
  * of the two may not be computed alone. */
-static bool cut_off(struct ad_lowering *l, struct ad_cut *cut, int op, int device, bool channels,
-                    int32_t at, struct ad_region *rest)
+static bool cut_off(struct ad_step_lowering *l, struct ad_cut *cut, int op, int device,
+                    bool channels, int32_t at, struct ad_region *rest)
 {
     const struct ad_op *what = &l->graph->ops[op];
     struct ad_region first = *rest, second = *rest;
@@ -387,7 +387,7 @@ static bool cut_off(struct ad_lowering *l, struct ad_cut *cut, int op, int devic
 }
 
 /* A part of the rest of a band, cut at its rows, or at the ends of chunks of channels. */
-static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int device,
+static bool add_rest(struct ad_step_lowering *l, struct ad_cut *cut, int op, int device,
                      const struct ad_chunks *chunks, struct ad_region rest)
 {
     int32_t rows[MAX_CUTS];
@@ -403,7 +403,7 @@ static bool add_rest(struct ad_lowering *l, struct ad_cut *cut, int op, int devi
 
 /* What is left of a band without its edges; -1 when that is too many boxes, or a box that may not
  * be computed alone. */
-static int rest_of(struct ad_lowering *l, int op, struct ad_region band,
+static int rest_of(struct ad_step_lowering *l, int op, struct ad_region band,
                    const struct ad_edges *edges, struct ad_region rest[MAX_REST + 6])
 {
     int count = 1;
@@ -429,7 +429,7 @@ static int rest_of(struct ad_lowering *l, int op, struct ad_region band,
 
 /* Cuts a band into its edges and the rest; as one piece where a part of the rest may not be
  * computed alone. */
-static bool cut_band(struct ad_lowering *l, struct ad_cut *cut, int op, int device)
+static bool cut_band(struct ad_step_lowering *l, struct ad_cut *cut, int op, int device)
 {
     static const struct ad_edges none = {.count = 0};
     static const struct ad_chunks one = {.count = 0};
@@ -467,7 +467,7 @@ static void reverse(struct ad_piece *first, struct ad_piece *end)
 }
 
 /* What the pieces read of each input, and what they take. */
-static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
+static bool note_reads(struct ad_step_lowering *l, int op, struct ad_cut *cut)
 {
     const struct ad_op *what = &l->graph->ops[op];
     const struct ad_region *known = l->memo[op].now->reads; /* by whole bands */
@@ -489,7 +489,7 @@ static bool note_reads(struct ad_lowering *l, int op, struct ad_cut *cut)
 }
 
 /* Which messages the pieces are parts of. */
-static bool note_sent(struct ad_lowering *l, int op, struct ad_cut *cut)
+static bool note_sent(struct ad_step_lowering *l, int op, struct ad_cut *cut)
 {
     const struct ad_transfers *sends = &l->memo[op].now->sends;
     cut->unfinished.count = cut->sent.count = 0;
@@ -513,7 +513,7 @@ static bool note_sent(struct ad_lowering *l, int op, struct ad_cut *cut)
 }
 
 /* active: the devices (bits) that follow steps. */
-static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_cut *cut)
+static bool cut_bands(struct ad_step_lowering *l, int op, uint64_t active, struct ad_cut *cut)
 {
     memset(cut->steps, 0, (size_t)l->ndevices * sizeof *cut->steps);
     memset(cut->cores, 0, (size_t)l->ndevices * sizeof *cut->cores);
@@ -538,7 +538,8 @@ static bool cut_bands(struct ad_lowering *l, int op, uint64_t active, struct ad_
 }
 
 /* Whether two answers say the same of what other answers depend on: pieces and steps. */
-static bool same_cuts(const struct ad_lowering *l, const struct ad_cut *a, const struct ad_cut *b)
+static bool same_cuts(const struct ad_step_lowering *l, const struct ad_cut *a,
+                      const struct ad_cut *b)
 {
     if (a->count != b->count)
         return false;
@@ -552,7 +553,7 @@ static bool same_cuts(const struct ad_lowering *l, const struct ad_cut *a, const
 }
 
 /* The stamp of the answer at `place`: that of an equal one, or a fresh one. */
-static uint64_t stamp_cut(struct ad_lowering *l, const struct ad_op_pieces *p, int place)
+static uint64_t stamp_cut(struct ad_step_lowering *l, const struct ad_op_pieces *p, int place)
 {
     for (int i = 0; i < l->kept; i++)
         if (p->cut_memo.stamp[i] != 0 && same_cuts(l, &p->cut_kept[i], &p->cut_kept[place]))
@@ -561,7 +562,7 @@ static uint64_t stamp_cut(struct ad_lowering *l, const struct ad_op_pieces *p, i
 }
 
 /* The stamp of the steps of a value; 0: it has none. */
-static uint64_t steps_stamp(const struct ad_lowering *l, int value)
+static uint64_t steps_stamp(const struct ad_step_lowering *l, int value)
 {
     int p = l->graph->values[value].producer;
     if (p >= 0)
@@ -576,7 +577,7 @@ struct following {
 };
 
 /* An op more is computed. */
-static void follow(struct ad_lowering *l, int op, struct ad_cut *cut, struct following *f)
+static void follow(struct ad_step_lowering *l, int op, struct ad_cut *cut, struct following *f)
 {
     for (uint64_t left = f->devices; left != 0; left &= left - 1) {
         int d = __builtin_ctzll(left);
@@ -587,7 +588,7 @@ static void follow(struct ad_lowering *l, int op, struct ad_cut *cut, struct fol
 }
 
 /* What cores depend on, two numbers per input. */
-static void core_key(const struct ad_lowering *l, const struct ad_op *op, uint64_t *key)
+static void core_key(const struct ad_step_lowering *l, const struct ad_op *op, uint64_t *key)
 {
     memset(key, 0, 2 * (size_t)op->ninputs * sizeof *key);
     for (int k = 0; k < op->ninputs && l->order == AD_ORDER_CORES; k++) {
@@ -599,7 +600,7 @@ static void core_key(const struct ad_lowering *l, const struct ad_op *op, uint64
     }
 }
 
-static bool find_cut(struct ad_lowering *l, int op, struct following *f)
+static bool find_cut(struct ad_step_lowering *l, int op, struct following *f)
 {
     struct ad_orders *o = &l->orders;
     struct ad_op_pieces *mine = &o->ops[op];
@@ -628,7 +629,7 @@ static bool find_cut(struct ad_lowering *l, int op, struct following *f)
     return true;
 }
 
-bool ad_pieces_cut(struct ad_lowering *l)
+bool ad_pieces_cut(struct ad_step_lowering *l)
 {
     struct following f = {.devices = 0};
     bool room = true;
@@ -637,7 +638,7 @@ bool ad_pieces_cut(struct ad_lowering *l)
         if (l->order >= AD_ORDER_PIECES)
             room = find_edges(l, i);
     }
-    if (l->parts > 1) {
+    if (l->input_chunks > 1) {
         find_steps(l);
         f.devices = UINT64_MAX >> (AD_MAX_DEVICES - l->ndevices);
     }
@@ -648,7 +649,7 @@ bool ad_pieces_cut(struct ad_lowering *l)
 
 /* --- memory --- */
 
-static bool init_op(struct ad_lowering *l, int op)
+static bool init_op(struct ad_step_lowering *l, int op)
 {
     struct ad_op_pieces *p = &l->orders.ops[op];
     size_t n = (size_t)l->ndevices;
@@ -681,7 +682,7 @@ static size_t key_room(const struct ad_graph *graph)
     return 3 * nreads + 4;
 }
 
-bool ad_pieces_init(struct ad_lowering *l)
+bool ad_pieces_init(struct ad_step_lowering *l)
 {
     struct ad_orders *o = &l->orders;
     size_t ends = (size_t)l->graph->nvalues * (size_t)l->ndevices;
@@ -696,7 +697,7 @@ bool ad_pieces_init(struct ad_lowering *l)
     return room;
 }
 
-void ad_pieces_fini(struct ad_lowering *l)
+void ad_pieces_fini(struct ad_step_lowering *l)
 {
     struct ad_op_pieces *ops = l->orders.ops;
     for (int i = 0; ops && i < l->nops; i++)

@@ -22,7 +22,7 @@
 
 #include "schedule/schedule.h"
 
-struct ad_lowering;
+struct ad_step_lowering;
 
 /* --- what is remembered --- */
 
@@ -101,7 +101,7 @@ struct ad_handed {
  * it, all begin where the band does. */
 struct ad_chunks {
     int count; /* of the chunks, but for the last one */
-    struct ad_region upto[AD_MAX_PARTS - 1];
+    struct ad_region upto[AD_MAX_CHUNKS - 1];
 };
 
 /* The edges and chunks of an op. */
@@ -116,7 +116,7 @@ struct ad_edged {
 /* Rows behind which a value that comes in parts can be read: more rows, later. */
 struct ad_steps {
     int count;
-    int32_t row[AD_MAX_PARTS - 1];
+    int32_t row[AD_MAX_CHUNKS - 1];
 };
 
 /* The rows of a band that need no message that is still on its way; empty: not known, or all. */
@@ -158,7 +158,7 @@ struct ad_cut {
  *   bounds of items: at which the pieces that read it begin; the next bound is their end
  *   bounds of pieces: at which the messages that it reads begin: pairs of input and message
  *   waits[piece]    for so many items, and edges */
-struct ad_links {
+struct ad_dependencies {
     int *block;
     size_t room;
     const int *waits;
@@ -169,16 +169,16 @@ struct ad_op_pieces {
     struct ad_memo edged_memo, cut_memo, links_memo;
     struct ad_edged edged_kept[AD_KEPT];
     struct ad_cut cut_kept[AD_KEPT];
-    struct ad_links links_kept[AD_KEPT];
-    const struct ad_edged *edged; /* of the assignment being lowered; NULL: no edges */
-    const struct ad_cut *cut;     /* likewise */
-    const struct ad_links *links; /* likewise */
+    struct ad_dependencies links_kept[AD_KEPT];
+    const struct ad_edged *edged;        /* of the assignment being lowered; NULL: no edges */
+    const struct ad_cut *cut;            /* likewise */
+    const struct ad_dependencies *links; /* likewise */
     uint64_t edged_stamp, cut_stamp;
 };
 
 /* Room for what is remembered of all ops. False without memory. */
-AD_MUST_CHECK bool ad_pieces_init(struct ad_lowering *l);
-void ad_pieces_fini(struct ad_lowering *l);
+AD_MUST_CHECK bool ad_pieces_init(struct ad_step_lowering *l);
+void ad_pieces_fini(struct ad_step_lowering *l);
 
 /* --- chunks.c --- */
 
@@ -188,7 +188,7 @@ void ad_chunks_cut(const struct ad_graph *graph, const struct ad_op *op, struct 
                    int n, struct ad_chunks *out);
 
 /* What of op's band the chunks of its readers on the same device take, whose edged is known. */
-void ad_chunks_hand(struct ad_lowering *l, int op, int device, struct ad_chunks *out);
+void ad_chunks_hand(struct ad_step_lowering *l, int op, int device, struct ad_chunks *out);
 
 /* How many chunks follow the first one that holds the piece. */
 int ad_chunks_ahead(const struct ad_chunks *chunks, struct ad_region piece);
@@ -197,16 +197,17 @@ struct ad_transfers;
 
 /* Cuts the messages of op's output that are more than half of what their sender computes into one
  * per chunk, of n. False without memory. */
-AD_MUST_CHECK bool ad_chunks_send(struct ad_lowering *l, int op, int n, struct ad_transfers *sends);
+AD_MUST_CHECK bool ad_chunks_send(struct ad_step_lowering *l, int op, int n,
+                                  struct ad_transfers *sends);
 
 /* --- pieces.c --- */
 
 /* Fills edged, cut and links of all ops for the assignment, whose messages are known. False without
  * memory. */
-AD_MUST_CHECK bool ad_pieces_cut(struct ad_lowering *l);
+AD_MUST_CHECK bool ad_pieces_cut(struct ad_step_lowering *l);
 
 /* What links are made of, before they are packed. */
-struct ad_link_parts {
+struct ad_dependency_lists {
     struct ad_ints waits;
     struct ad_ints item;                  /* by input: its first item */
     struct ad_ints first_target, targets; /* by item */
@@ -214,8 +215,8 @@ struct ad_link_parts {
 };
 
 /* links.c: op's links; its cut and those of the ops before it are there. */
-AD_MUST_CHECK bool ad_links_find(struct ad_lowering *l, int op);
-void ad_link_parts_fini(struct ad_link_parts *parts);
+AD_MUST_CHECK bool ad_links_find(struct ad_step_lowering *l, int op);
+void ad_dependency_lists_fini(struct ad_dependency_lists *parts);
 
 /* False without memory. */
 AD_MUST_CHECK static inline bool ad_ints_add(struct ad_ints *ints, int number)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void note_need(struct ad_lowering *l, int device, struct ad_region r, int op)
+static void note_need(struct ad_step_lowering *l, int device, struct ad_region r, int op)
 {
     if (ad_region_empty(r))
         return;
@@ -24,7 +24,7 @@ static void note_need(struct ad_lowering *l, int device, struct ad_region r, int
 }
 
 /* What is needed of a value, all of whose readers are routed. */
-static void gather_needs(struct ad_lowering *l, int value)
+static void gather_needs(struct ad_step_lowering *l, int value)
 {
     const struct ad_graph *graph = l->graph;
     size_t n = (size_t)l->ndevices;
@@ -43,7 +43,7 @@ static void gather_needs(struct ad_lowering *l, int value)
 }
 
 /* What `device` holds of a value because it computed it or was fed. */
-static struct ad_region held(struct ad_lowering *l, int value, int device)
+static struct ad_region held(struct ad_step_lowering *l, int value, int device)
 {
     const struct ad_value *v = &l->graph->values[value];
     if (v->producer >= 0)
@@ -51,7 +51,7 @@ static struct ad_region held(struct ad_lowering *l, int value, int device)
     return device == l->cluster->source ? ad_region_whole(v) : ad_region_none();
 }
 
-static bool add_transfer(struct ad_lowering *l, int value, int from, int to,
+static bool add_transfer(struct ad_step_lowering *l, int value, int from, int to,
                          struct ad_region region)
 {
     struct ad_transfers *into = l->into;
@@ -63,13 +63,13 @@ static bool add_transfer(struct ad_lowering *l, int value, int from, int to,
         .from = from,
         .to = to,
         .before = l->first_use[to],
-        .parts = 1,
+        .chunks = 1,
         .region = region,
     };
     return true;
 }
 
-static enum adaps_status nobody_computes(struct ad_lowering *l, int value, int to,
+static enum adaps_status nobody_computes(struct ad_step_lowering *l, int value, int to,
                                          struct ad_region box)
 {
     char text[96];
@@ -82,7 +82,7 @@ static enum adaps_status nobody_computes(struct ad_lowering *l, int value, int t
 
 /* The hull of several needs may hold a gap that nobody reads and nobody computes; only a piece that
  * some task or the network's output really reads must be there. */
-static bool really_read(struct ad_lowering *l, int value, int device, struct ad_region piece)
+static bool really_read(struct ad_step_lowering *l, int value, int device, struct ad_region piece)
 {
     const struct ad_graph *graph = l->graph;
     l->asked_readers = true;
@@ -103,7 +103,7 @@ static bool really_read(struct ad_lowering *l, int value, int device, struct ad_
 
 /* Cuts what `to` lacks of a value among the holders, the largest part first; equal parts go to the
  * lower index. */
-static enum adaps_status fetch(struct ad_lowering *l, int value, int to,
+static enum adaps_status fetch(struct ad_step_lowering *l, int value, int to,
                                struct ad_region_set *missing)
 {
     while (missing->count > 0) {
@@ -135,7 +135,7 @@ static enum adaps_status fetch(struct ad_lowering *l, int value, int to,
 }
 
 /* The parts that `device` needs and does not have itself; how many (at most 6). */
-static int lacks(struct ad_lowering *l, int value, int device, struct ad_region rest[6])
+static int lacks(struct ad_step_lowering *l, int value, int device, struct ad_region rest[6])
 {
     struct ad_region want = l->needed[device];
     return ad_region_empty(want) ? 0 : ad_region_subtract(want, held(l, value, device), rest);
@@ -143,7 +143,7 @@ static int lacks(struct ad_lowering *l, int value, int device, struct ad_region 
 
 /* With a hub: it fetches all that anybody lacks and it has not, and serves the others from that.
  * What it passes on leaves in front of the value's first reader. */
-static enum adaps_status fill_hub(struct ad_lowering *l, int value, int *first)
+static enum adaps_status fill_hub(struct ad_step_lowering *l, int value, int *first)
 {
     struct ad_region_set missing = {0};
     struct ad_region rest[6];
@@ -169,7 +169,8 @@ static enum adaps_status fill_hub(struct ad_lowering *l, int value, int *first)
 }
 
 /* One message from the hub; a relay unless it computed all of it. */
-static bool add_served(struct ad_lowering *l, int value, int to, struct ad_region box, int first)
+static bool add_served(struct ad_step_lowering *l, int value, int to, struct ad_region box,
+                       int first)
 {
     if (!add_transfer(l, value, l->hub, to, box))
         return false;
@@ -179,7 +180,7 @@ static bool add_served(struct ad_lowering *l, int value, int to, struct ad_regio
 }
 
 /* Sends `to` what it lacks of a value, of which the hub has `there`. */
-static enum adaps_status serve(struct ad_lowering *l, int value, int to,
+static enum adaps_status serve(struct ad_step_lowering *l, int value, int to,
                                const struct ad_region_set *there, int first)
 {
     struct ad_region rest[6];
@@ -208,7 +209,7 @@ static enum adaps_status serve(struct ad_lowering *l, int value, int to,
     return status;
 }
 
-static enum adaps_status route_hub(struct ad_lowering *l, int value)
+static enum adaps_status route_hub(struct ad_step_lowering *l, int value)
 {
     struct ad_region_set there = {0};
     size_t old = l->into->count;
@@ -227,7 +228,7 @@ static enum adaps_status route_hub(struct ad_lowering *l, int value)
 }
 
 /* Transfers of one value, all of whose readers are known. */
-static enum adaps_status route(struct ad_lowering *l, int value)
+static enum adaps_status route(struct ad_step_lowering *l, int value)
 {
     struct ad_region_set *missing = &l->missing;
     enum adaps_status status = ADAPS_OK;
@@ -247,7 +248,7 @@ static enum adaps_status route(struct ad_lowering *l, int value)
 }
 
 /* Shrinks what the devices compute of an op to what is read of it. */
-static void prune(struct ad_lowering *l, int op)
+static void prune(struct ad_step_lowering *l, int op)
 {
     for (int d = 0; d < l->ndevices; d++) {
         struct ad_region *r = ad_computed_at(l, op, d);
@@ -279,8 +280,8 @@ static int compare_transfers(const void *pa, const void *pb)
     const struct ad_transfer *a = pa, *b = pb;
     if (a->slot != b->slot)
         return a->slot < b->slot ? -1 : 1;
-    if (a->part != b->part)
-        return a->part < b->part ? -1 : 1;
+    if (a->chunk != b->chunk)
+        return a->chunk < b->chunk ? -1 : 1;
     if (a->before != b->before)
         return a->before < b->before ? -1 : 1;
     if (a->value != b->value)
@@ -293,7 +294,7 @@ static int compare_transfers(const void *pa, const void *pb)
 }
 
 /* Whether the readers of a value compute what they did when `key` was noted. */
-static bool readers_fit(const struct ad_lowering *l, int value, const uint64_t *key)
+static bool readers_fit(const struct ad_step_lowering *l, int value, const uint64_t *key)
 {
     for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++)
         if (*key++ != l->memo[l->readers[r].op].now->computed_stamp)
@@ -302,7 +303,7 @@ static bool readers_fit(const struct ad_lowering *l, int value, const uint64_t *
 }
 
 /* Notes it; the end of the key. */
-static uint64_t *note_readers(const struct ad_lowering *l, int value, uint64_t *key)
+static uint64_t *note_readers(const struct ad_step_lowering *l, int value, uint64_t *key)
 {
     for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++)
         *key++ = l->memo[l->readers[r].op].now->computed_stamp;
@@ -310,15 +311,16 @@ static uint64_t *note_readers(const struct ad_lowering *l, int value, uint64_t *
 }
 
 /* The kept answer for the op as it is assigned and read now; else the entry to put it into. */
-static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_region *assigned)
+static struct ad_routed *recall(struct ad_step_lowering *l, int op,
+                                const struct ad_region *assigned)
 {
     size_t n = (size_t)l->ndevices;
-    int value = l->graph->ops[op].output, chunks = l->early[op] ? l->chunks : 1;
+    int value = l->graph->ops[op].output, chunks = l->early[op] ? l->band_chunks : 1;
     struct ad_route_memo *memo = &l->memo[op];
     for (int i = 0; i < l->kept; i++) {
         struct ad_routed *r = &memo->kept[memo->recent.place[i]];
-        if (r->valid && r->hub == l->hub && r->chunks == chunks && r->encodings == l->encodings &&
-            readers_fit(l, value, r->readers) &&
+        if (r->valid && r->hub == l->hub && r->band_chunks == chunks &&
+            r->encodings == l->encodings && readers_fit(l, value, r->readers) &&
             !memcmp(r->assigned, assigned, n * sizeof *assigned)) {
             ad_recent_use(&memo->recent, memo->recent.place[i]);
             return r;
@@ -328,7 +330,7 @@ static struct ad_routed *recall(struct ad_lowering *l, int op, const struct ad_r
     ad_recent_use(&memo->recent, (int)(r - memo->kept));
     r->valid = false;
     r->hub = l->hub;
-    r->chunks = chunks;
+    r->band_chunks = chunks;
     r->encodings = l->encodings;
     memcpy(r->assigned, assigned, n * sizeof *assigned);
     memcpy(r->computed, assigned, n * sizeof *assigned);
@@ -347,7 +349,7 @@ static void sort_transfers(struct ad_transfers *t)
 }
 
 /* What the messages take. */
-static void time_messages(struct ad_lowering *l, struct ad_transfers *messages)
+static void time_messages(struct ad_step_lowering *l, struct ad_transfers *messages)
 {
     for (size_t t = 0; t < messages->count; t++) {
         struct ad_transfer *m = &messages->list[t];
@@ -369,8 +371,8 @@ static bool same_messages(const struct ad_transfers *a, const struct ad_transfer
         return false;
     for (size_t t = 0; t < a->count; t++) {
         const struct ad_transfer *x = &a->list[t], *y = &b->list[t];
-        if (x->from != y->from || x->to != y->to || x->value != y->value || x->part != y->part ||
-            x->parts != y->parts || x->encoding != y->encoding ||
+        if (x->from != y->from || x->to != y->to || x->value != y->value || x->chunk != y->chunk ||
+            x->chunks != y->chunks || x->encoding != y->encoding ||
             !ad_region_equal(x->region, y->region))
             return false;
     }
@@ -378,7 +380,7 @@ static bool same_messages(const struct ad_transfers *a, const struct ad_transfer
 }
 
 /* The stamps of a fresh answer: those of equal ones, or others. */
-static void stamp_route(struct ad_lowering *l, const struct ad_route_memo *memo,
+static void stamp_route(struct ad_step_lowering *l, const struct ad_route_memo *memo,
                         struct ad_routed *r)
 {
     size_t size = (size_t)l->ndevices * sizeof *r->computed;
@@ -395,7 +397,7 @@ static void stamp_route(struct ad_lowering *l, const struct ad_route_memo *memo,
     r->computed_stamp = r->computed_stamp ? r->computed_stamp : ++l->stamps;
 }
 
-static uint64_t stamp_inputs(struct ad_lowering *l, const struct ad_fed *f)
+static uint64_t stamp_inputs(struct ad_step_lowering *l, const struct ad_fed *f)
 {
     for (int i = 0; i < l->kept; i++)
         if (l->fed[i].valid && same_messages(&l->fed[i].sends, &f->sends))
@@ -403,7 +405,8 @@ static uint64_t stamp_inputs(struct ad_lowering *l, const struct ad_fed *f)
     return ++l->stamps;
 }
 
-static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_region *assigned)
+static enum adaps_status route_op(struct ad_step_lowering *l, int i,
+                                  const struct ad_region *assigned)
 {
     const struct ad_op *op = &l->graph->ops[i];
     struct ad_routed *r = recall(l, i, assigned);
@@ -419,7 +422,7 @@ static enum adaps_status route_op(struct ad_lowering *l, int i, const struct ad_
     if (status != ADAPS_OK)
         return status;
     prune(l, i);
-    if (!ad_chunks_send(l, i, r->chunks, &r->sends))
+    if (!ad_chunks_send(l, i, r->band_chunks, &r->sends))
         return ad_error_memory(l->err, "transfers", r->sends.count);
     sort_transfers(&r->sends);
     time_messages(l, &r->sends);
@@ -444,13 +447,13 @@ static bool append(struct ad_transfers *to, const struct ad_transfers *from)
 }
 
 /* Cuts the messages of inputs into parts of about as many rows. False without memory. */
-static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
+static bool cut_inputs(struct ad_step_lowering *l, struct ad_transfers *inputs)
 {
     size_t count = inputs->count;
     for (size_t t = 0; t < count; t++) {
         struct ad_transfer whole = inputs->list[t];
         int32_t rows = whole.region.h1 - whole.region.h0, at = whole.region.h0;
-        int parts = rows < l->parts ? rows : l->parts;
+        int parts = rows < l->input_chunks ? rows : l->input_chunks;
         for (int part = 0; part < parts; part++) {
             struct ad_transfer *m = &inputs->list[t];
             if (part > 0) {
@@ -459,8 +462,8 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
                 m = &inputs->list[inputs->count++];
             }
             *m = whole;
-            m->part = part;
-            m->parts = parts;
+            m->chunk = part;
+            m->chunks = parts;
             m->region.h0 = at;
             m->region.h1 = at = whole.region.h0 + rows * (part + 1) / parts;
         }
@@ -469,10 +472,10 @@ static bool cut_inputs(struct ad_lowering *l, struct ad_transfers *inputs)
 }
 
 /* Whether f is the answer for what is read of the inputs now. */
-static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
+static bool fits(const struct ad_step_lowering *l, const struct ad_fed *f)
 {
     const uint64_t *key = f->readers;
-    if (!f->valid || f->hub != l->hub || f->parts != l->parts || f->u8 != l->u8 ||
+    if (!f->valid || f->hub != l->hub || f->input_chunks != l->input_chunks || f->u8 != l->u8 ||
         f->encodings != l->encodings)
         return false;
     for (int i = 0; i < l->graph->ninputs; i++) {
@@ -485,7 +488,7 @@ static bool fits(const struct ad_lowering *l, const struct ad_fed *f)
 }
 
 /* The kept answer for the inputs; else the entry to put it into. */
-static struct ad_fed *recall_inputs(struct ad_lowering *l)
+static struct ad_fed *recall_inputs(struct ad_step_lowering *l)
 {
     int place = ad_recent_oldest(&l->recent_fed, l->kept);
     for (int i = 0; i < l->kept; i++)
@@ -497,7 +500,7 @@ static struct ad_fed *recall_inputs(struct ad_lowering *l)
         return f;
     f->valid = false;
     f->hub = l->hub;
-    f->parts = l->parts;
+    f->input_chunks = l->input_chunks;
     f->u8 = l->u8;
     f->encodings = l->encodings;
     uint64_t *key = f->readers;
@@ -506,7 +509,7 @@ static struct ad_fed *recall_inputs(struct ad_lowering *l)
     return f;
 }
 
-static enum adaps_status route_inputs(struct ad_lowering *l)
+static enum adaps_status route_inputs(struct ad_step_lowering *l)
 {
     struct ad_fed *f = l->inputs = recall_inputs(l);
     if (f->valid)
@@ -520,7 +523,7 @@ static enum adaps_status route_inputs(struct ad_lowering *l)
         if (status != ADAPS_OK)
             return status;
     }
-    if (l->parts > 1 && !cut_inputs(l, &f->sends))
+    if (l->input_chunks > 1 && !cut_inputs(l, &f->sends))
         return ad_error_memory(l->err, "transfers", f->sends.count);
     sort_transfers(&f->sends);
     time_messages(l, &f->sends);
@@ -530,7 +533,7 @@ static enum adaps_status route_inputs(struct ad_lowering *l)
 }
 
 /* All groups in the order of the slots; only a hub's relays are out of order then. */
-static enum adaps_status collect(struct ad_lowering *l)
+static enum adaps_status collect(struct ad_step_lowering *l)
 {
     l->all.count = 0;
     bool room = append(&l->all, &l->inputs->sends);
@@ -545,7 +548,8 @@ static enum adaps_status collect(struct ad_lowering *l)
     return ADAPS_OK;
 }
 
-enum adaps_status ad_lowering_route(struct ad_lowering *l, const struct ad_assignment *assignment)
+enum adaps_status ad_lowering_route(struct ad_step_lowering *l,
+                                    const struct ad_assignment *assignment)
 {
     l->hub = assignment->hub;
     l->early = assignment->early;

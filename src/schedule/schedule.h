@@ -10,7 +10,7 @@
 #include "fusion/region.h"
 #include "ir/picture.h"
 
-#define AD_MAX_PARTS 4
+#define AD_MAX_CHUNKS 4
 
 /* In which order a device takes its tasks. */
 enum ad_order {
@@ -31,18 +31,19 @@ enum ad_order {
  * early: by op; the rows of its output that others wait for are computed and sent first, the rest
  * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_U8); only
  * where ad_picture_any(). encoding: [from * ndevices + to], how what is no picture travels
- * (AD_ENCODING_LZ4: what may have many zeros, the rest as float32). parts: what goes to a device of
- * an input goes in this many messages, rows from the top, the first of all devices before the
- * second of any, and tasks begin with those that are there (0, 1: in one; at most AD_MAX_PARTS; in
- * the graph's order always in one). chunks: what a device sends of an early op that is more than
- * half of what it computes goes in this many messages, of rows from the top or, of one row, of
- * channels, each sent once it is computed, the first to all before the second to any (0, 1: in one;
- * at most AD_MAX_PARTS; only where pieces are ordered, AD_ORDER_PIECES and behind). */
+ * (AD_ENCODING_LZ4: what may have many zeros, the rest as float32). input_chunks: what goes to a
+ * device of an input goes in this many messages, rows from the top, the first of all devices before
+ * the second of any, and tasks begin with those that are there (0, 1: in one; at most
+ * AD_MAX_CHUNKS; in the graph's order always in one). band_chunks: what a device sends of an early
+ * op that is more than half of what it computes goes in this many messages, of rows from the top
+ * or, of one row, of channels, each sent once it is computed, the first to all before the second to
+ * any (0, 1: in one; at most AD_MAX_CHUNKS; only where pieces are ordered, AD_ORDER_PIECES and
+ * behind). */
 struct ad_assignment {
     int nops, ndevices;
     int hub;
     bool u8;
-    int parts, chunks;
+    int input_chunks, band_chunks;
     enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
     struct ad_region *region;
     bool *early;

@@ -16,7 +16,7 @@ struct scored {
 
 struct ad_scorer {
     struct scored *scored; /* [SCORED], by hash; the last of each place */
-    struct ad_lowering lowering;
+    struct ad_step_lowering lowering;
     struct ad_clocks clocks;
     struct ad_schedule schedule;
     int64_t *busy; /* by device */
@@ -61,7 +61,7 @@ void ad_scorer_free(struct ad_scorer *s)
 enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment *assignment,
                                 bool with_memory, const struct ad_schedule **out)
 {
-    struct ad_lowering *l = &s->lowering;
+    struct ad_step_lowering *l = &s->lowering;
     l->limit = INT64_MAX;
     enum adaps_status status = ad_lowering_run(l, assignment, &s->schedule);
     *out = &s->schedule;
@@ -76,7 +76,7 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
 static XXH128_hash_t hash_of(const struct ad_assignment *a)
 {
     size_t nops = (size_t)a->nops, count = nops * (size_t)a->ndevices;
-    const int32_t head[] = {a->hub, a->u8, a->parts, a->chunks, (int32_t)a->order};
+    const int32_t head[] = {a->hub, a->u8, a->input_chunks, a->band_chunks, (int32_t)a->order};
     size_t links = (size_t)a->ndevices * (size_t)a->ndevices;
     XXH64_hash_t seed =
         XXH3_64bits_withSeed(a->early, nops * sizeof *a->early, XXH3_64bits(head, sizeof head));
@@ -95,14 +95,14 @@ int64_t ad_scorer_work(const struct ad_scorer *s)
 
 int64_t ad_scorer_estimate(struct ad_scorer *s)
 {
-    struct ad_lowering *l = &s->lowering;
+    struct ad_step_lowering *l = &s->lowering;
     return l->hub >= 0 || l->order == AD_ORDER_GRAPH ? -1 : ad_lowering_estimate(l);
 }
 
 static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
                                     struct ad_limits limits, struct scored *out)
 {
-    struct ad_lowering *l = &s->lowering;
+    struct ad_step_lowering *l = &s->lowering;
     enum adaps_status status = ad_lowering_start(l, assignment);
     struct ad_forecast *f = &out->forecast;
     *out = (struct scored){.valid = true, .limit = limits.ns};

@@ -166,8 +166,8 @@ void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to)
     to->hub = from->hub;
     to->u8 = from->u8;
     to->order = from->order;
-    to->parts = from->parts;
-    to->chunks = from->chunks;
+    to->input_chunks = from->input_chunks;
+    to->band_chunks = from->band_chunks;
     to->encoding = from->encoding;
 }
 
@@ -406,8 +406,8 @@ void ad_layout_regions_again(struct ad_layout_memo *memo, const struct ad_graph 
     out->hub = layout->hub;
     out->u8 = layout->u8;
     out->order = layout->order;
-    out->parts = layout->parts;
-    out->chunks = layout->chunks;
+    out->input_chunks = layout->input_chunks;
+    out->band_chunks = layout->band_chunks;
     ad_assignment_encode(out, layout->encoding);
     for (int i = 0; i < layout->nops; i++)
         out->early[i] = layout->ops[i].early;

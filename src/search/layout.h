@@ -26,11 +26,11 @@ struct ad_op_layout {
 
 struct ad_layout {
     int nops, ndevices;
-    int hub;                   /* as in struct ad_assignment */
-    bool u8;                   /* likewise */
-    int parts, chunks;         /* likewise */
-    enum ad_order order;       /* likewise */
-    enum ad_encoding encoding; /* of all links */
+    int hub;                       /* as in struct ad_assignment */
+    bool u8;                       /* likewise */
+    int input_chunks, band_chunks; /* likewise */
+    enum ad_order order;           /* likewise */
+    enum ad_encoding encoding;     /* of all links */
     struct ad_op_layout *ops;
     int *cuts; /* [op * (ndevices + 1) + d]: device d has [cut d, cut d+1); ascending, 0 .. UNITS */
 };
@@ -62,7 +62,7 @@ AD_MUST_CHECK enum adaps_status ad_layout_init(struct ad_layout *out, int nops, 
 void ad_layout_fini(struct ad_layout *layout);
 void ad_layout_copy(const struct ad_layout *from, struct ad_layout *to); /* of the same size */
 
-/* All but the ops: hub, levels, parts, chunks, order, encoding. */
+/* All but the ops: hub, u8, input_chunks, band_chunks, order, encoding. */
 void ad_layout_copy_head(const struct ad_layout *from, struct ad_layout *to);
 
 static inline int ad_clamp(int x, int lo, int hi)

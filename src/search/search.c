@@ -156,7 +156,7 @@ static enum adaps_status put_off(const struct ad_search_problem *problem,
 {
     struct ad_assignment *a = &result->assignment;
     a->order = AD_ORDER_GRAPH;
-    a->parts = a->chunks = 0;
+    a->input_chunks = a->band_chunks = 0;
     memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
     ad_schedule_fini(&result->schedule);
     return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);

@@ -108,8 +108,8 @@ static struct adaps_plan *make_encoded(struct ad_graph *graph, int ndevices, str
     ck_assert_int_eq(ad_assignment_init(&result.assignment, graph->nops, ndevices, &err), ADAPS_OK);
     result.assignment.u8 = rng && ad_rng_below(rng, 2) == 0 && ad_picture_any(graph);
     result.assignment.order = rng ? (enum ad_order)ad_rng_below(rng, 4) : AD_ORDER_GRAPH;
-    result.assignment.parts = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
-    result.assignment.chunks = rng ? (int)ad_rng_below(rng, AD_MAX_PARTS + 1) : 0;
+    result.assignment.input_chunks = rng ? (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1) : 0;
+    result.assignment.band_chunks = rng ? (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1) : 0;
     for (int i = 0; i < ndevices * ndevices && rng && encoding != AD_ENCODING_F32; i++)
         result.assignment.encoding[i] = ad_rng_below(rng, 2) ? encoding : AD_ENCODING_F32;
     for (int i = 0; i < graph->nops; i++) {

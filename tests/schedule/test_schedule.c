@@ -298,7 +298,7 @@ START_TEST(chunks_leave_one_by_one)
     f.a.order = AD_ORDER_PIECES;
     f.a.early[1] = true;
     for (int chunks = 1; chunks <= 2; chunks++) {
-        f.a.chunks = chunks;
+        f.a.band_chunks = chunks;
         build();
         const struct ad_program *p = &f.s.programs[1];
         ck_assert_int_eq(p->ntasks, 2 * chunks);
@@ -313,7 +313,7 @@ START_TEST(chunks_leave_one_by_one)
         makespan[chunks - 1] = f.s.makespan_ns;
     }
     ck_assert_int_lt(makespan[1], makespan[0]);
-    f.a.chunks = AD_MAX_PARTS + 1;
+    f.a.band_chunks = AD_MAX_CHUNKS + 1;
     ck_assert_ptr_nonnull(strstr(refusal().message, "chunks"));
 }
 END_TEST

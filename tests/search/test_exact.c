@@ -449,8 +449,8 @@ START_TEST(no_layout_is_better)
                 random_op(&rng, &t, &layout, i);
             layout.u8 = t.u8 && ad_rng_below(&rng, 2);
             layout.order = (enum ad_order)ad_rng_below(&rng, AD_ORDERS);
-            layout.parts = (int)ad_rng_below(&rng, AD_MAX_PARTS + 1);
-            layout.chunks = (int)ad_rng_below(&rng, AD_MAX_PARTS + 1);
+            layout.input_chunks = (int)ad_rng_below(&rng, AD_MAX_CHUNKS + 1);
+            layout.band_chunks = (int)ad_rng_below(&rng, AD_MAX_CHUNKS + 1);
             layout.hub = (int)ad_rng_below(&rng, (uint32_t)p.cluster.ndevices + 1) - 1;
             if (p.problem.encodings && ad_rng_below(&rng, 2))
                 layout.encoding = ad_rng_below(&rng, 2) ? AD_ENCODING_F16 : AD_ENCODING_ZFP;
@@ -481,12 +481,12 @@ START_TEST(counted_by_hand)
     ck_assert(run_exhaustive(&p, &r));
     ck_assert_double_eq_tol(r.space_log10, log10(16 * 2 * 49), 1e-12);
     /* all that device 1 computes, it sends: early is in vain but with chunks, of three numbers; two
-     * orders, the second with its input in 1 to 4 parts, if it gets any, and three with chunks */
-    ck_assert_int_eq(r.visited, 15 * (5 + 3 * AD_MAX_PARTS * 3) + 2);
+     * orders, the second with its input in 1 to 4 chunks, if it gets any, and three with chunks */
+    ck_assert_int_eq(r.visited, 15 * (5 + 3 * AD_MAX_CHUNKS * 3) + 2);
     ad_search_result_fini(&r);
     p.problem.split_w = false;
     ck_assert(run_exhaustive(&p, &r));
-    ck_assert_int_eq(r.visited, 8 * (5 + 3 * AD_MAX_PARTS * 3) + 2);
+    ck_assert_int_eq(r.visited, 8 * (5 + 3 * AD_MAX_CHUNKS * 3) + 2);
     ad_search_result_fini(&r);
     ad_assignment_fini(&a);
     ad_fixture_fini(&p);
@@ -500,12 +500,12 @@ START_TEST(counted_by_hand)
         for (int l = 0; l <= 8; l++) {
             /* of k rows for device 0, the other takes at most half, or the other way round */
             int early = l < k ? 2 * (k - l) <= k : l > k && 2 * (l - k) <= 8 - k;
-            int parts = k < 8 ? AD_MAX_PARTS : 1;
+            int inputs = k < 8 ? AD_MAX_CHUNKS : 1;
             /* early in three of the orders, and in one whatever is taken */
-            layouts += 1 + early + parts * (1 + 2 * early + (l != k));
+            layouts += 1 + early + inputs * (1 + 2 * early + (l != k));
             /* with chunks where one of the early ones is sent for the most part, in three orders */
             int sent = (l != k) + (l < 8), large = (l != k && !early) + (l < 8);
-            layouts += parts * 3 * 3 * ((1 << sent) - (1 << (sent - large)));
+            layouts += inputs * 3 * 3 * ((1 << sent) - (1 << (sent - large)));
         }
     ck_assert_int_eq(r.visited, layouts);
     ad_search_result_fini(&r);

@@ -168,8 +168,8 @@ static void scramble(const struct ad_context *t, struct ad_layout *layout, struc
     int first = (int)ad_rng_below(rng, nops), count = 1 + (int)ad_rng_below(rng, nops);
     layout->hub = ad_rng_below(rng, 6) ? -1 : (int)ad_rng_below(rng, n);
     layout->u8 = t->u8 && ad_rng_below(rng, 2);
-    layout->parts = (int)ad_rng_below(rng, AD_MAX_PARTS + 1);
-    layout->chunks = (int)ad_rng_below(rng, AD_MAX_PARTS + 1);
+    layout->input_chunks = (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1);
+    layout->band_chunks = (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1);
     layout->order = (enum ad_order)ad_rng_below(rng, AD_ORDERS);
     layout->encoding = any_lossy[ad_rng_below(rng, 4)];
     for (int i = first; i < layout->nops && i < first + count; i++) {

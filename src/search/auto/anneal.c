@@ -138,20 +138,20 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     return status;
 }
 
-/* In how many parts inputs and bands travel: the best of all. */
-static enum adaps_status try_parts(struct anneal *a)
+/* In how many messages inputs and bands travel: the best of all. */
+static enum adaps_status try_chunks(struct anneal *a)
 {
     enum adaps_status status = ADAPS_OK;
     ad_layout_copy(&a->best->layout, &a->trial);
-    for (int parts = 1; parts <= AD_MAX_PARTS && status == ADAPS_OK; parts++) {
-        a->trial.parts = parts;
-        if (parts != a->best->layout.parts)
+    for (int chunks = 1; chunks <= AD_MAX_CHUNKS && status == ADAPS_OK; chunks++) {
+        a->trial.input_chunks = chunks;
+        if (chunks != a->best->layout.input_chunks)
             status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
     }
     ad_layout_copy(&a->best->layout, &a->trial);
-    for (int chunks = 1; chunks <= AD_MAX_PARTS && status == ADAPS_OK; chunks++) {
-        a->trial.chunks = chunks;
-        if (chunks != a->best->layout.chunks)
+    for (int chunks = 1; chunks <= AD_MAX_CHUNKS && status == ADAPS_OK; chunks++) {
+        a->trial.band_chunks = chunks;
+        if (chunks != a->best->layout.band_chunks)
             status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
     }
     return status;
@@ -176,7 +176,7 @@ enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
     for (int i = 0; i < FALLS && status == ADAPS_OK; i++, hot /= 2) {
         status = fall(&a, hot, each);
         if (status == ADAPS_OK)
-            status = try_parts(&a);
+            status = try_chunks(&a);
     }
     ad_critical_path_fini(&a.critical_path);
     ad_assignment_fini(&a.assignment);

@@ -374,9 +374,9 @@ static bool reorder(struct move *m)
 /* Bands in another number of messages. */
 static bool rechunk(struct move *m)
 {
-    int chunks = 1 + below(m, AD_MAX_PARTS);
-    bool changed = chunks != m->layout->chunks;
-    m->layout->chunks = chunks;
+    int chunks = 1 + below(m, AD_MAX_CHUNKS);
+    bool changed = chunks != m->layout->band_chunks;
+    m->layout->band_chunks = chunks;
     return changed;
 }
 

@@ -7,7 +7,7 @@
  * devices and all but the source have, whose boundaries are staggered, which ops are pinned, and
  * whether what others wait for is computed first; and for the whole network the op behind which
  * everything runs whole on one device, that device, whether feature vectors are split by output,
- * the order of the tasks, in how many parts inputs travel and in how many chunks bands.
+ * the order of the tasks, in how many messages inputs travel, and bands.
  *
  * How: a grid over templates that treat all heights alike (subset x pin pattern x merge op); then
  * from the best for each number of devices descent along each of the template's coordinates in
@@ -63,8 +63,8 @@ struct point {
     int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
                              reads it, but dense layers split by output */
     int order;            /* index into orders */
-    int parts;            /* in how many the inputs travel */
-    int chunks;           /* in how many messages bands go that others want most of */
+    int input_chunks;     /* in how many messages inputs travel */
+    int band_chunks;      /* likewise the bands of which others want most */
 };
 
 /* The best template of the grid with so many devices and this pattern. */
@@ -128,8 +128,8 @@ static void build(struct search *s, const struct point *point)
     const struct ad_graph *graph = t->problem->graph;
     double weight[AD_MAX_GROUPS][AD_MAX_DEVICES];
     s->layout.order = orders[point->order];
-    s->layout.parts = point->parts;
-    s->layout.chunks = point->chunks;
+    s->layout.input_chunks = point->input_chunks;
+    s->layout.band_chunks = point->band_chunks;
     for (int g = 0; g < s->patterns.ngroups; g++)
         weigh(s, &point->group[g], weight[g]);
     for (int i = 0; i < graph->nops; i++) {
@@ -195,7 +195,7 @@ static enum adaps_status probe(struct search *s, const struct point *point,
 /* Every op alike. */
 static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
 {
-    struct point point = {.merge = merge, .dense = dense, .parts = 1, .chunks = 1};
+    struct point point = {.merge = merge, .dense = dense, .input_chunks = 1, .band_chunks = 1};
     for (int g = 0; g < s->patterns.ngroups; g++)
         point.group[g] = (struct group){.devices = s->subsets[subset], .pattern = pattern};
     return point;
@@ -246,7 +246,8 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return memcmp(a->group, b->group, sizeof a->group) == 0 && a->merge == b->merge &&
            a->last_is_fastest == b->last_is_fastest && a->dense == b->dense &&
-           a->order == b->order && a->parts == b->parts && a->chunks == b->chunks;
+           a->order == b->order && a->input_chunks == b->input_chunks &&
+           a->band_chunks == b->band_chunks;
 }
 
 /* A template of a descent that began at `start`, if it is another and enough devices share it. */
@@ -263,7 +264,7 @@ static enum adaps_status visit(struct search *s, const struct point *start,
 static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
                                  bool *improved)
 {
-    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_PARTS, AD_MAX_PARTS};
+    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_CHUNKS, AD_MAX_CHUNKS};
     struct point start = s->at;
     enum adaps_status status = ADAPS_OK;
     for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
@@ -277,9 +278,9 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
         else if (coordinate == 3)
             point.order = v;
         else if (coordinate == 4)
-            point.parts = v + 1;
+            point.input_chunks = v + 1;
         else
-            point.chunks = v + 1;
+            point.band_chunks = v + 1;
         status = visit(s, &start, &point, best, improved);
     }
     return status;
@@ -477,7 +478,7 @@ static double space(const struct search *s)
 {
     const struct ad_context *t = s->context;
     double total = log10(s->nsubsets * LEANS) + log10(s->nmerges) + log10(2) +
-                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_PARTS);
+                   (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_CHUNKS);
     int last_turn = -1;
     for (int i = 0; i < t->problem->graph->nops; i++) {
         total += ad_context_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;

@@ -219,9 +219,9 @@ static enum adaps_status make_all(const struct ad_context *t, struct ad_choices 
 static double space(const struct ad_context *t, const struct ad_choices *choices, bool *large)
 {
     int n = t->problem->cluster->ndevices;
-    double sum =
-        log10(1 + (ad_choices_hubs(t) ? n : 0) +
-              (n > 1 ? 3 * AD_MAX_PARTS * AD_MAX_PARTS : 1)); /* orders, parts, chunks, hubs */
+    double sum = log10(1 + (ad_choices_hubs(t) ? n : 0) +
+                       (n > 1 ? 3 * AD_MAX_CHUNKS * AD_MAX_CHUNKS
+                              : 1)); /* orders, chunks of inputs and bands, hubs */
     if (t->u8 && n > 1)
         sum += log10(2);
     if (n > 1)

@@ -5,7 +5,7 @@
  * at every row, column or channel, devices without a share included, pinned or derived; or split
  * along h into a grid, for every `across`; or, one pixel, computed by each that reads it. For each
  * op: early or not. For all together: every order of tasks; no hub, or each device as the hub;
- * inputs in any number of parts, early ops in any number of chunks; pictures as bytes or not; one
+ * inputs and early ops in any number of chunks; pictures as bytes or not; one
  * encoding of all that links carry besides. Devices have their order: bands are never permuted. Not
  * in the space are intervals of several devices that overlap as they like (strategy adaps): here
  * what overlaps is what later ops read.
@@ -24,7 +24,8 @@
  * and then the order of what is ready without them. Chunks matter in these orders when one of the
  * early ops is sent by a device that sends more than half of what it computes. A hub
  * matters when there are messages, and three devices; then the order is the graph's. Bytes and
- * parts matter when there are messages of inputs, parts not in the order of the graph.
+ * chunks of inputs matter when there are messages of inputs, the latter not in the order of the
+ * graph.
  *
  * What is left is lowered and simulated as it is, so the answer is exact for every objective, cap
  * and memory limit. An instance is refused when it may have more than DEFAULT_LIMIT layouts, or
@@ -150,11 +151,11 @@ static int64_t count_inputs(const struct walk *w, const struct ad_schedule *sche
  * there. */
 static void try_order(struct walk *w, enum ad_order order, int count)
 {
-    /* Without early ops the later orders are that of what is ready, which takes no parts. */
+    /* Without early ops the later orders are that of what is ready, which cuts no ops. */
     uint64_t first = order > AD_ORDER_READY, end = order == AD_ORDER_READY ? 1 : 1ull << count;
     w->layout.order = order;
     for (uint64_t set = first; set < end && going_on(w); set++) {
-        if (w->layout.chunks > 1 && (set & w->large) == 0)
+        if (w->layout.band_chunks > 1 && (set & w->large) == 0)
             continue; /* as in one */
         for (int k = 0; k < count; k++)
             w->layout.ops[w->early[k]].early = set >> k & 1;
@@ -169,10 +170,10 @@ static void try_order(struct walk *w, enum ad_order order, int count)
 static void try_chunks(struct walk *w, enum ad_order order, int count, int all)
 {
     try_order(w, order, count);
-    for (w->layout.chunks = 2; w->layout.chunks <= AD_MAX_PARTS; w->layout.chunks++)
+    for (w->layout.band_chunks = 2; w->layout.band_chunks <= AD_MAX_CHUNKS; w->layout.band_chunks++)
         if (w->large != 0)
             try_order(w, order, all);
-    w->layout.chunks = 1;
+    w->layout.band_chunks = 1;
 }
 
 /* The layout through a hub or none, in all orders; how many messages there are, of them of inputs.
@@ -193,14 +194,14 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
     *inputs = count_inputs(w, schedule);
     *messages = schedule->messages;
     try_order(w, AD_ORDER_GRAPH, senders);
-    int parts = *inputs > 0 ? AD_MAX_PARTS : 1;
+    int chunks = *inputs > 0 ? AD_MAX_CHUNKS : 1;
     for (enum ad_order order = AD_ORDER_READY; order <= w->last && w->layout.hub < 0; order++)
-        for (w->layout.parts = 1; w->layout.parts <= parts; w->layout.parts++)
+        for (w->layout.input_chunks = 1; w->layout.input_chunks <= chunks; w->layout.input_chunks++)
             if (order == AD_ORDER_READY)
                 try_order(w, order, senders);
             else
                 try_chunks(w, order, order == AD_ORDER_CORES ? count : senders, all);
-    w->layout.parts = 1;
+    w->layout.input_chunks = 1;
 }
 
 static void try_hubs(struct walk *w, int64_t *inputs)
