@@ -28,7 +28,7 @@ struct ad_onnx_skeleton {
  * raw_data of more than AD_ONNX_STORED_BYTES; of several the last is the one that counts, as for
  * protobuf. Everything else is there as it was, but for fields of the number of `stored`. The
  * nesting is bounded (protobuf-c recurses); what is inside of other messages is not looked at.
- * ADAPS_EINPUT: malformed or truncated, nested too deep, an attribute with a second tensor behind
+ * ADAPS_EINPUT: malformed or truncated, nested too deep, an attribute with a second tensor after
  * one whose data stay in the file. On success the caller's (ad_onnx_skeleton_fini). */
 AD_MUST_CHECK enum adaps_status ad_onnx_skeleton_read(const struct ad_onnx_file *file,
                                                       struct ad_onnx_skeleton *out,
