@@ -1,7 +1,8 @@
 #include "cli/answer.h"
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "io/image.h"
-#include "cli/run_options.h"
+#include "report/json.h"
 #include "report/text.h"
 
 #include <math.h>
@@ -104,8 +105,8 @@ static json_t *top_json(const struct ad_graph *graph, const struct ad_tensor *te
         json_t *entry = json_pack("{s:I}", "index", (json_int_t)top[i]);
         if (entry && label_of(graph, top[i], label, sizeof label))
             json_object_set_new(entry, "label", ad_report_json_text(label));
-        if (entry &&
-            json_object_set_new(entry, "score", ad_json_real((double)tensor->data[top[i]])) != 0) {
+        if (entry && json_object_set_new(entry, "score",
+                                         ad_report_json_real((double)tensor->data[top[i]])) != 0) {
             json_decref(entry);
             entry = NULL;
         }
@@ -122,8 +123,8 @@ json_t *ad_answer_json(const struct ad_graph *graph, int output, const struct ad
         shape = ad_report_json_append(shape, json_integer((json_int_t)tensor->dims[i]));
     json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
                              ad_report_json_text(graph->values[graph->outputs[output]].name),
-                             "shape", shape, "min", ad_json_real(s.min), "max", ad_json_real(s.max),
-                             "mean", ad_json_real(s.mean));
+                             "shape", shape, "min", ad_report_json_real(s.min), "max",
+                             ad_report_json_real(s.max), "mean", ad_report_json_real(s.mean));
     if (root && is_vector(tensor) &&
         json_object_set_new(root, "top", top_json(graph, tensor)) != 0) {
         json_decref(root);

@@ -1,11 +1,9 @@
 /* adaps bench: the command line. */
 #include "cli/bench.h"
-#include "base/units.h"
 #include "cli/plan_options.h"
 #include "cli/run_options.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -49,8 +47,9 @@ static bool choose(const char *name, struct ad_bench_choice *out)
 }
 
 /* "a,b,c" or "all". */
-static int take_strategies(struct ad_bench_options *o, const char *text)
+static int take_strategies(const struct ad_command *command, const char *text, void *bench)
 {
+    struct ad_bench_options *o = bench;
     o->nstrategies = 0;
     if (strcmp(text, "all") == 0) {
         for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++)
@@ -64,92 +63,20 @@ static int take_strategies(struct ad_bench_options *o, const char *text)
         snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1),
                  p);
         if (o->nstrategies == MAX_STRATEGIES || known(o, name, &index))
-            return ad_cli_usage(&ad_command_bench, "--strategy %s: %s is there twice", text, name);
+            return ad_cli_usage(command, "--strategy %s: %s is there twice", text, name);
         if (!choose(name, &o->strategies[o->nstrategies]))
-            return ad_plan_usage_strategy(&ad_command_bench, name);
+            return ad_plan_usage_strategy(command, name);
         o->nstrategies++;
         p = p[length] ? p + length + 1 : NULL;
     }
     return ADAPS_OK;
 }
 
-enum {
-    OPTION_STRATEGY = 2048,
-    OPTION_REFERENCE,
-    OPTION_ROUNDS,
-    OPTION_SECONDS,
-    OPTION_RUNS,
-    OPTION_THREADS,
-    OPTION_COUNTERS,
-    OPTION_PUSHED,
-    OPTION_PREDICT,
-    OPTION_WALL,
-    OPTION_LOCAL,
-    OPTION_SPEED,
-    OPTION_DEADLINE,
-    OPTION_KEY,
-    OPTION_JSON,
-    OPTION_TSV
-};
-
-/* ADAPS_OK, or ADAPS_EUSAGE after a message. */
-static int take_option(struct command_line *line, int option)
+static int take_reference(const struct ad_command *command, const char *name, void *reference)
 {
-    struct ad_bench_options *o = &line->bench;
-    struct ad_bench_choice reference;
-    switch (option) {
-    case OPTION_STRATEGY:
-        return take_strategies(o, optarg);
-    case OPTION_REFERENCE:
-        line->reference = optarg;
-        return choose(optarg, &reference) ? ADAPS_OK
-                                          : ad_plan_usage_strategy(&ad_command_bench, optarg);
-    case OPTION_ROUNDS:
-        return ad_cli_number(&ad_command_bench, "rounds", optarg, 1, AD_BENCH_MOST_ROUNDS,
-                             &o->rounds);
-    case OPTION_RUNS:
-        return ad_cli_number(&ad_command_bench, "runs", optarg, 1, AD_BENCH_MOST_RUNS, &o->runs);
-    case OPTION_THREADS:
-        return ad_cli_number(&ad_command_bench, "threads", optarg, 1, 64, &o->threads);
-    case OPTION_SECONDS:
-        if (ad_target_parse_deadline(optarg, &o->seconds))
-            return ADAPS_OK;
-        return ad_cli_usage(&ad_command_bench, "--seconds '%s': a time above 0 expected", optarg);
-    case OPTION_COUNTERS:
-        o->counters = optarg;
-        return ADAPS_OK;
-    case OPTION_PUSHED:
-        o->when_pushed = optarg;
-        return ADAPS_OK;
-    case OPTION_PREDICT:
-        o->predict = true;
-        return ADAPS_OK;
-    case OPTION_WALL:
-        o->wall = true;
-        return ADAPS_OK;
-    case OPTION_LOCAL:
-        line->local = optarg;
-        return ADAPS_OK;
-    case OPTION_SPEED:
-        line->speed = optarg;
-        return ADAPS_OK;
-    case OPTION_DEADLINE:
-        if (ad_target_parse_deadline(optarg, &o->session.deadline_s))
-            return ADAPS_OK;
-        return ad_cli_usage(&ad_command_bench,
-                            "--deadline '%s': a time above 0 expected, like 10s or 500ms", optarg);
-    case OPTION_KEY:
-        o->session.key_file = optarg;
-        return ADAPS_OK;
-    case OPTION_JSON:
-        line->json = true;
-        return ADAPS_OK;
-    case OPTION_TSV:
-        line->tsv = true;
-        return ADAPS_OK;
-    default:
-        return ad_plan_option(&ad_command_bench, option, optarg, &o->passes);
-    }
+    struct ad_bench_choice choice;
+    *(const char **)reference = name;
+    return choose(name, &choice) ? ADAPS_OK : ad_plan_usage_strategy(command, name);
 }
 
 /* Which strategies the others are compared with, and that there is one to predict. */
@@ -157,9 +84,9 @@ static int check(struct command_line *line)
 {
     struct ad_bench_options *o = &line->bench;
     if (o->nstrategies == 0 && o->predict)
-        take_strategies(o, ad_strategies[0].name);
+        take_strategies(&ad_command_bench, ad_strategies[0].name, o);
     if (o->nstrategies == 0)
-        take_strategies(o, "all");
+        take_strategies(&ad_command_bench, "all", o);
     if (o->predict && o->nstrategies > 1)
         return ad_cli_usage(&ad_command_bench, "--predict looks at one --strategy, not %d",
                             o->nstrategies);
@@ -280,42 +207,22 @@ static int run_with(struct command_line *line, const struct ad_cli_config *confi
 
 static int run(int argc, char **argv)
 {
-    static const struct option longs[] = {AD_PLAN_LONGS,
-                                          {"strategy", required_argument, NULL, OPTION_STRATEGY},
-                                          {"reference", required_argument, NULL, OPTION_REFERENCE},
-                                          {"rounds", required_argument, NULL, OPTION_ROUNDS},
-                                          {"seconds", required_argument, NULL, OPTION_SECONDS},
-                                          {"runs", required_argument, NULL, OPTION_RUNS},
-                                          {"threads", required_argument, NULL, OPTION_THREADS},
-                                          {"counters", required_argument, NULL, OPTION_COUNTERS},
-                                          {"when-pushed", required_argument, NULL, OPTION_PUSHED},
-                                          {"predict", no_argument, NULL, OPTION_PREDICT},
-                                          {"wall", no_argument, NULL, OPTION_WALL},
-                                          {"local-agents", required_argument, NULL, OPTION_LOCAL},
-                                          {"speed", required_argument, NULL, OPTION_SPEED},
-                                          {"deadline", required_argument, NULL, OPTION_DEADLINE},
-                                          {"key", required_argument, NULL, OPTION_KEY},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {"tsv", no_argument, NULL, OPTION_TSV},
-                                          {0}};
-    struct command_line line = {.bench = {.passes = ad_plan_options()}};
+    struct command_line line = {.bench = {.passes = ad_plan_defaults()}};
     struct ad_cli_config config;
     struct adaps_error err = {0};
-    char **words = ad_calloc((size_t)argc + 1, sizeof *words); /* getopt changes their order */
-    int option, code = ADAPS_OK;
+    char **words = ad_calloc((size_t)argc + 1, sizeof *words); /* parsing changes their order */
+    struct ad_operands operands;
     if (!words) {
         ad_error_memory(&err, "command line", (size_t)argc * sizeof *words);
         return ad_cli_fail(&ad_command_bench, &err);
     }
     memcpy(words, argv, (size_t)argc * sizeof *words);
     line.bench.strategies = line.choices;
-    while (code == ADAPS_OK &&
-           (option = ad_cli_getopt(&ad_command_bench, argc, argv, AD_PLAN_SHORTS, longs)) != -1)
-        code = take_option(&line, option);
+    int code = ad_options_parse(&ad_command_bench, argc, argv, &line, &operands);
     if (code == ADAPS_OK)
         code = check(&line);
-    if (code == ADAPS_OK && argc - optind > 1)
-        code = ad_cli_usage(&ad_command_bench, "one MODEL expected, not %d", argc - optind);
+    if (code == ADAPS_OK && operands.count > 1)
+        code = ad_cli_usage(&ad_command_bench, "one MODEL expected, not %d", operands.count);
     if (code == ADAPS_OK && line.local && line.bench.passes.devices)
         code = ad_cli_usage(&ad_command_bench, "--local-agents and --devices exclude each other");
     if (code == ADAPS_OK && line.local && !getenv(WITHIN))
@@ -323,44 +230,58 @@ static int run(int argc, char **argv)
     else if (code == ADAPS_OK && ad_cli_config_load(&config, &err) != ADAPS_OK)
         code = ad_cli_fail(&ad_command_bench, &err);
     else if (code == ADAPS_OK) {
-        code = run_with(&line, &config, optind < argc ? argv[optind] : NULL);
+        code = run_with(&line, &config, operands.count ? operands.items[0] : NULL);
         ad_cli_config_fini(&config);
     }
     ad_free(words);
     return code;
 }
 
+#define BENCH struct command_line
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('d', "devices", "FILE", BENCH, bench.passes.devices,
+                "the devices and their agents (default: $ADAPS_DEVICES, adaps.conf)"),
+    AD_OPT_CALL("strategy", "A,B,...", BENCH, bench, take_strategies,
+                "strategies to compare (default: all but exhaustive); A+late computes\n"
+                "and sends nothing ahead, A+lossy may round messages, local is\n"
+                "one device without agents"),
+    AD_OPT_CALL("reference", "NAME", BENCH, reference, take_reference,
+                "ratios are relative to this one (default: edgeflow)"),
+    AD_OPT_INT64("rounds", "N", BENCH, bench.rounds, 1, AD_BENCH_MOST_ROUNDS,
+                 "how often each has its turn (default: 10)"),
+    AD_OPT_SECONDS("seconds", "S", BENCH, bench.seconds, 0, AD_MOST_SECONDS, "60s",
+                   "no round begins later than this; without --rounds, 1000 at most"),
+    AD_OPT_INT64("runs", "N", BENCH, bench.runs, 1, AD_BENCH_MOST_RUNS,
+                 "inferences of a turn that count, after one that does not\n"
+                 "(default: 5)"),
+    AD_OPT_TEXT(0, "counters", "COMMAND", BENCH, bench.counters,
+                "prints lines NAME UP DOWN: the bytes that links have carried"),
+    AD_OPT_TEXT(0, "when-pushed", "COMMAND", BENCH, bench.when_pushed,
+                "run before anything is measured: to slow links down, say"),
+    AD_OPT_FLAG(0, "predict", BENCH, bench.predict,
+                "one strategy (default: auto), traced: predicted, measured and\n"
+                "error of each device and link, and the step that errs most"),
+    AD_OPT_FLAG(0, "wall", BENCH, bench.wall,
+                "times from sending the input to having the answer, not the agents'"),
+    AD_OPT_TEXT(0, "local-agents", "N", BENCH, local,
+                "start agents on this machine for it (adaps-local(1))"),
+    AD_OPT_TEXT(0, "speed", "F,F,...", BENCH, speed, "their fractions of full speed"),
+    AD_OPT_INT64("threads", "N", BENCH, bench.threads, 1, 64,
+                 "compute threads of the single-device answer"),
+    AD_OPT_GROUP(ad_plan_option_rows, BENCH, bench.passes),
+    AD_OPT_GROUP(ad_session_option_rows, BENCH, bench.session),
+    AD_OPT_FLAG(0, "json", BENCH, json, "print JSON"),
+    AD_OPT_FLAG(0, "tsv", BENCH, tsv, "print a table of tabs"),
+    AD_OPT_END,
+};
+
 const struct ad_command ad_command_bench = {
     .name = "bench",
     .arguments = "[OPTIONS] [-d DEVICES] [MODEL.onnx]",
     .summary = "Measure strategies side by side on the same agents; hold predictions against it.",
-    .details =
-        "  -d, --devices FILE   the devices and their agents (default: $ADAPS_DEVICES, "
-        "adaps.conf)\n"
-        "  --strategy A,B,...   strategies to compare (default: all but exhaustive); A+late "
-        "computes\n"
-        "                       and sends nothing ahead, A+lossy may round messages, local is\n"
-        "                       one device without agents\n"
-        "  --reference NAME     ratios are relative to this one (default: edgeflow)\n"
-        "  --rounds N           how often each has its turn (default: 10)\n"
-        "  --seconds S          no round begins later than this; without --rounds, 1000 at most\n"
-        "  --runs N             inferences of a turn that count, after one that does not\n"
-        "                       (default: 5)\n"
-        "  --counters COMMAND   prints lines NAME UP DOWN: the bytes that links have carried\n"
-        "  --when-pushed COMMAND  run before anything is measured: to slow links down, say\n"
-        "  --predict            one strategy (default: auto), traced: predicted, measured and\n"
-        "                       error of each device and link, and the step that errs most\n"
-        "  --wall               times from sending the input to having the answer, not the "
-        "agents'\n"
-        "  --local-agents N     start agents on this machine for it (adaps-local(1))\n"
-        "  --speed F,F,...      their fractions of full speed\n"
-        "  --threads N          compute threads of the single-device answer\n" AD_PLAN_HELP
-        "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
-        "  --key FILE           this side's key pair (adaps-keygen(1))\n"
-        "  --json               print JSON\n"
-        "  --tsv                print a table of tabs\n"
+    .options = options_table,
+    .notes =
         "Every answer is compared with the single-device answer: exit status 1 when one differs "
-        "that\n"
-        "no plan rounds.\n",
+        "that\nno plan rounds.\n",
     .run = run,
 };

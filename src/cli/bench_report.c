@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "cli/bench.h"
 #include "cli/run_options.h"
+#include "report/json.h"
 #include "report/text.h"
 
 #include <math.h>

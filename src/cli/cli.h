@@ -3,17 +3,19 @@
 #define AD_CLI_CLI_H
 
 #include "base/error.h"
+#include "cli/options.h"
 
-#include <stdint.h>
+#include <jansson.h>
 #include <stdio.h>
 
 /* A sub-command: parses argv[1..], does its work, returns an exit code (enum adaps_status). Results
  * go to stdout, everything else to stderr. */
 struct ad_command {
     const char *name;
-    const char *arguments; /* usage line behind the name */
-    const char *summary;   /* one line */
-    const char *details;   /* option lines for --help */
+    const char *arguments;           /* of the usage line, after the name */
+    const char *summary;             /* one line */
+    const struct ad_option *options; /* table */
+    const char *notes;               /* the last lines of --help, or NULL */
     int (*run)(int argc, char **argv);
 };
 
@@ -21,12 +23,7 @@ extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_s
     ad_command_simulate, ad_command_agent, ad_command_push, ad_command_run, ad_command_verify,
     ad_command_profile, ad_command_bench, ad_command_status, ad_command_local, ad_command_keygen;
 
-/* getopt_long wrapper. Every command has --help (prints usage on stdout, exit 0). Returns the
- * option's value, -1 at the end, or '?' after printing "adaps NAME: ..." and the usage hint on
- * stderr. */
-struct option;
-int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const char *shorts,
-                  const struct option *longs);
+/* The text of --help. */
 void ad_cli_help(const struct ad_command *command, FILE *out);
 
 /* "adaps NAME: message" on stderr, without control characters (messages quote files of strangers);
@@ -35,6 +32,8 @@ int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err)
 
 /* Says on stderr which symbolic dimensions were assumed (ad_import_options); nothing for "". */
 void ad_cli_assumed(const struct ad_command *command, const char *assumed);
+
+/* "adaps NAME: message" on stderr, and where to read more. Returns ADAPS_EUSAGE. */
 int ad_cli_usage(const struct ad_command *command, const char *fmt, ...) AD_PRINTF(2, 3);
 
 /* adaps.conf of the current folder: keys model, devices, plan under no section; paths are relative
@@ -53,12 +52,12 @@ typedef enum adaps_status (*ad_cli_writer)(const void *self, FILE *out, struct a
 AD_MUST_CHECK enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write,
                                                   const void *self, struct adaps_error *err);
 
-/* The number of --OPTION TEXT, from least to most: ADAPS_OK, or ADAPS_EUSAGE after a message. */
-int ad_cli_number(const struct ad_command *command, const char *option, const char *text,
-                  int64_t least, int64_t most, int64_t *out);
-
 /* Finishes stdout: flushes and checks. Returns ADAPS_OK or reports "cannot write" and
  * ADAPS_EINTERNAL; use as the last act of every command that printed a result. */
 int ad_cli_close_stdout(const struct ad_command *command);
+
+/* Prints root and a newline, drops the reference. NULL (no memory) is ADAPS_EINTERNAL. Returns the
+ * exit code, having finished stdout. */
+int ad_cli_print_json(const struct ad_command *command, json_t *root);
 
 #endif

@@ -1,28 +1,21 @@
 /* What all sub-commands share: options, messages, adaps.conf. */
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/units.h"
 #include "cli/cli.h"
 #include "report/text.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <ini.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CONFIG_FILE "adaps.conf"
-#define OPTION_HELP 0x10000
-#define MAX_LONGS 40
-#define MAX_SHORTS 64
 
 void ad_cli_help(const struct ad_command *command, FILE *out)
 {
-    fprintf(out, "Usage: adaps %s%s%s\n%s\n", command->name, command->arguments[0] ? " " : "",
-            command->arguments, command->summary);
-    if (command->details && command->details[0])
-        fprintf(out, "\n%s", command->details);
-    fprintf(out, "  -h, --help           print this and exit\n\nThe manual: man adaps-%s\n",
+    fprintf(out, "Usage: adaps %s %s\n%s\n\n", command->name, command->arguments, command->summary);
+    ad_options_help(command, out);
+    fprintf(out, "%s\nThe manual: man adaps-%s\n", command->notes ? command->notes : "",
             command->name);
 }
 
@@ -83,50 +76,17 @@ int ad_cli_usage(const struct ad_command *command, const char *fmt, ...)
     return ADAPS_EUSAGE;
 }
 
-int ad_cli_number(const struct ad_command *command, const char *option, const char *text,
-                  int64_t least, int64_t most, int64_t *out)
+int ad_cli_print_json(const struct ad_command *command, json_t *root)
 {
-    if (ad_parse_int(text, least, most, out))
-        return ADAPS_OK;
-    return ad_cli_usage(command, "--%s %s: a number from %jd to %jd is wanted", option, text,
-                        (intmax_t)least, (intmax_t)most);
-}
-
-/* Says what is wrong with the option that getopt_long has just refused. */
-static void refuse_option(const struct ad_command *command, int result, char **argv)
-{
-    const char *word = argv[optind - 1];
-    if (result == ':')
-        ad_cli_usage(command, "option '%s' needs a value", word);
-    else if (optopt > 0 && optopt < 256)
-        ad_cli_usage(command, "unknown option '-%c'", optopt);
-    else if (optopt)
-        ad_cli_usage(command, "option '%s' takes no value", word);
-    else
-        ad_cli_usage(command, "unknown or ambiguous option '%s'", word);
-}
-
-int ad_cli_getopt(const struct ad_command *command, int argc, char **argv, const char *shorts,
-                  const struct option *longs)
-{
-    struct option all[MAX_LONGS];
-    char letters[MAX_SHORTS];
-    size_t n = 0;
-    for (; longs && longs[n].name && n + 2 < MAX_LONGS; n++)
-        all[n] = longs[n];
-    all[n++] = (struct option){"help", no_argument, NULL, OPTION_HELP};
-    all[n] = (struct option){0};
-    snprintf(letters, sizeof letters, ":%sh", shorts);
-    opterr = 0;
-    int result = getopt_long(argc, argv, letters, all, NULL);
-    if (result == OPTION_HELP || (result == 'h' && !strchr(shorts, 'h'))) {
-        ad_cli_help(command, stdout);
-        exit(ad_cli_close_stdout(command));
+    struct adaps_error err;
+    if (!root) {
+        ad_error_memory(&err, "JSON", 0);
+        return ad_cli_fail(command, &err);
     }
-    if (result != '?' && result != ':')
-        return result;
-    refuse_option(command, result, argv);
-    return '?';
+    json_dumpf(root, stdout, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(root);
+    return ad_cli_close_stdout(command);
 }
 
 /* Both libinih's stream and its handler's object: the handler is told no line numbers. */

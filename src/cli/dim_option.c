@@ -3,8 +3,9 @@
 
 #include <string.h>
 
-int ad_cli_dim(const struct ad_command *command, const char *text, struct ad_dim_bindings *dims)
+int ad_cli_take_dim(const struct ad_command *command, const char *text, void *bindings)
 {
+    struct ad_dim_bindings *dims = bindings;
     struct ad_dim_binding dim = {.name = text};
     const char *equals = strrchr(text, '=');
     if (!equals || equals == text || !ad_parse_int(equals + 1, 1, INT32_MAX, &dim.size))

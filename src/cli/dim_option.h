@@ -5,13 +5,11 @@
 #include "cli/cli.h"
 #include "import/import.h"
 
-#define AD_OPTION_DIM 1000 /* getopt's value */
-#define AD_DIM_HELP                                                                                \
-    "  --dim NAME=N         the size of a symbolic dimension of the model (default: 1); may be\n"  \
-    "                       repeated\n"
+#define AD_OPT_DIM(type, member)                                                                   \
+    AD_OPT_CALL("dim", "NAME=N", type, member, ad_cli_take_dim,                                    \
+                "the size of a symbolic dimension of the model (default: 1); may be\nrepeated")
 
-/* Adds "NAME=N", whose text is borrowed, to the bindings. ADAPS_OK, or ADAPS_EUSAGE after a
- * message. */
-int ad_cli_dim(const struct ad_command *command, const char *text, struct ad_dim_bindings *dims);
+/* Adds "NAME=N", whose text is borrowed, to a struct ad_dim_bindings. */
+int ad_cli_take_dim(const struct ad_command *command, const char *text, void *bindings);
 
 #endif

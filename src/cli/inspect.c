@@ -3,9 +3,12 @@
 #include "pipeline.h"
 #include "report/report.h"
 
-#include <getopt.h>
-
 enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_DOT };
+
+struct inspect_options {
+    struct ad_dim_bindings dims;
+    enum format format;
+};
 
 static int print_graph(const char *model, const struct ad_dim_bindings *dims, enum format format)
 {
@@ -29,47 +32,57 @@ static int print_graph(const char *model, const struct ad_dim_bindings *dims, en
     return ad_cli_close_stdout(&ad_command_inspect);
 }
 
+static int choose(const struct ad_command *command, enum format wanted, enum format *format)
+{
+    if (*format != FORMAT_TABLE && *format != wanted)
+        return ad_cli_usage(command, "--json or --dot, not both");
+    *format = wanted;
+    return ADAPS_OK;
+}
+
+static int take_json(const struct ad_command *command, const char *text, void *format)
+{
+    (void)text;
+    return choose(command, FORMAT_JSON, format);
+}
+
+static int take_dot(const struct ad_command *command, const char *text, void *format)
+{
+    (void)text;
+    return choose(command, FORMAT_DOT, format);
+}
+
 static int run(int argc, char **argv)
 {
-    static const struct option longs[] = {{"json", no_argument, NULL, 'j' + 256},
-                                          {"dot", no_argument, NULL, 'o' + 256},
-                                          {"dim", required_argument, NULL, AD_OPTION_DIM},
-                                          {0}};
-    struct ad_dim_bindings dims = {.count = 0};
-    enum format format = FORMAT_TABLE;
+    struct inspect_options options = {.format = FORMAT_TABLE};
+    struct ad_operands operands;
     struct ad_cli_config config;
     struct adaps_error err = {0};
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_inspect, argc, argv, "", longs)) != -1) {
-        if (option == '?')
-            return ADAPS_EUSAGE;
-        if (option == AD_OPTION_DIM) {
-            if (ad_cli_dim(&ad_command_inspect, optarg, &dims) != ADAPS_OK)
-                return ADAPS_EUSAGE;
-            continue;
-        }
-        enum format wanted = option == 'j' + 256 ? FORMAT_JSON : FORMAT_DOT;
-        if (format != FORMAT_TABLE && format != wanted)
-            return ad_cli_usage(&ad_command_inspect, "--json or --dot, not both");
-        format = wanted;
-    }
-    if (argc - optind > 1)
-        return ad_cli_usage(&ad_command_inspect, "one MODEL expected, not %d", argc - optind);
+    int code = ad_options_parse(&ad_command_inspect, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count > 1)
+        return ad_cli_usage(&ad_command_inspect, "one MODEL expected, not %d", operands.count);
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_inspect, &err);
-    const char *model = optind < argc ? argv[optind] : config.model;
-    int code = model
-                   ? print_graph(model, &dims, format)
-                   : ad_cli_usage(&ad_command_inspect, "no model: name one here or in adaps.conf");
+    const char *model = operands.count ? operands.items[0] : config.model;
+    code = model ? print_graph(model, &options.dims, options.format)
+                 : ad_cli_usage(&ad_command_inspect, "no model: name one here or in adaps.conf");
     ad_cli_config_fini(&config);
     return code;
 }
+
+static const struct ad_option options_table[] = {
+    AD_OPT_DIM(struct inspect_options, dims),
+    AD_OPT_CALL("json", NULL, struct inspect_options, format, take_json, "print JSON"),
+    AD_OPT_CALL("dot", NULL, struct inspect_options, format, take_dot, "print a Graphviz graph"),
+    AD_OPT_END,
+};
 
 const struct ad_command ad_command_inspect = {
     .name = "inspect",
     .arguments = "[--json | --dot] [--dim NAME=N] [MODEL.onnx]",
     .summary = "Show a model's operators, types, shapes, MACs, weights and sub-blocks.",
-    .details = AD_DIM_HELP "  --json               print JSON\n"
-                           "  --dot                print a Graphviz graph\n",
+    .options = options_table,
     .run = run,
 };

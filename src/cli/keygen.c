@@ -4,12 +4,12 @@
 #include "cli/cli.h"
 #include "wire/keys.h"
 
-#include <getopt.h>
 #include <string.h>
 
-static const struct option longs[] = {{"output", required_argument, NULL, 'o'},
-                                      {"force", no_argument, NULL, 'f'},
-                                      {NULL, 0, NULL, 0}};
+struct keygen_options {
+    const char *path; /* NULL: the default place */
+    bool force;
+};
 
 static enum adaps_status make_folder(const char *path, struct adaps_error *err)
 {
@@ -45,38 +45,33 @@ static enum adaps_status create(const char *path, bool force, struct ad_keys *ke
 static int run(int argc, char **argv)
 {
     const struct ad_command *self = &ad_command_keygen;
-    const char *path = NULL;
-    bool force = false;
+    struct keygen_options options = {0};
+    struct ad_operands operands;
     struct ad_keys keys;
     struct adaps_error err;
-    int option;
-    while ((option = ad_cli_getopt(self, argc, argv, "o:f", longs)) != -1) {
-        switch (option) {
-        case 'o':
-            path = optarg;
-            break;
-        case 'f':
-            force = true;
-            break;
-        default:
-            return ADAPS_EUSAGE;
-        }
-    }
-    if (optind < argc)
-        return ad_cli_usage(self, "unexpected argument '%s'", argv[optind]);
-    if (create(path, force, &keys, &err) != ADAPS_OK)
+    int code = ad_options_parse(self, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count > 0)
+        return ad_cli_usage(self, "unexpected argument '%s'", operands.items[0]);
+    if (create(options.path, options.force, &keys, &err) != ADAPS_OK)
         return ad_cli_fail(self, &err);
     printf("%s\n", keys.public);
     return ad_cli_close_stdout(self);
 }
 
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('o', "output", "FILE", struct keygen_options, path,
+                "where to write the pair; default: $XDG_CONFIG_HOME/adaps/key,\n"
+                "which controllers use by themselves"),
+    AD_OPT_FLAG('f', "force", struct keygen_options, force, "replace keys that are there already"),
+    AD_OPT_END,
+};
+
 const struct ad_command ad_command_keygen = {
     .name = "keygen",
     .arguments = "[-o FILE] [-f]",
     .summary = "Make a CURVE key pair and print its public key.",
-    .details =
-        "  -o, --output FILE  where to write the pair; default: $XDG_CONFIG_HOME/adaps/key,\n"
-        "                     which controllers use by themselves\n"
-        "  -f, --force        replace keys that are there already\n",
+    .options = options_table,
     .run = run,
 };

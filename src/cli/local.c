@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -28,7 +27,8 @@
 struct local_options {
     int count;
     double speeds[AD_MAX_DEVICES];
-    int threads;
+    const char *speed; /* the option, or NULL */
+    int threads;       /* of each agent; 0 = shares of the cores */
     const char *output, *cache;
     char **command; /* NULL-terminated, or NULL */
 };
@@ -399,7 +399,7 @@ static int parse_speeds(struct local_options *o, const char *text)
     return ADAPS_OK;
 }
 
-/* Splits argv at "--"; what is behind it is the command. */
+/* Splits argv at "--"; the command is what comes after it. */
 static int split_command(int argc, char **argv, char ***command)
 {
     for (int i = 1; i < argc; i++)
@@ -414,60 +414,54 @@ static int split_command(int argc, char **argv, char ***command)
 
 static int run_local(int argc, char **argv)
 {
-    static const struct option longs[] = {{"speed", required_argument, NULL, 's'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"cache", required_argument, NULL, 'c'},
-                                          {0}};
     struct local_options o = {0};
-    const char *speeds = NULL;
-    int64_t number, threads = 0;
-    int option;
+    struct ad_operands operands;
+    int64_t number;
     argc = split_command(argc, argv, &o.command);
-    while ((option = ad_cli_getopt(&ad_command_local, argc, argv, "o:", longs)) != -1) {
-        if (option == 's')
-            speeds = optarg;
-        else if (option == 'o')
-            o.output = optarg;
-        else if (option == 'c')
-            o.cache = optarg;
-        else if (option != 't')
-            return ADAPS_EUSAGE;
-        else if (!ad_parse_int(optarg, 1, 64, &threads))
-            return ad_cli_usage(&ad_command_local, "--threads '%s': a number from 1 to 64 expected",
-                                optarg);
-    }
-    if (argc - optind != 1 || !ad_parse_int(argv[optind], 1, AD_MAX_DEVICES, &number))
+    int code = ad_options_parse(&ad_command_local, argc, argv, &o, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count != 1 || !ad_parse_int(operands.items[0], 1, AD_MAX_DEVICES, &number))
         return ad_cli_usage(&ad_command_local,
-                            "one number of agents from 1 to %d expected (a command goes behind --)",
+                            "one number of agents from 1 to %d expected (a command goes after --)",
                             AD_MAX_DEVICES);
     if (o.command && !o.command[0])
-        return ad_cli_usage(&ad_command_local, "a command expected behind --");
+        return ad_cli_usage(&ad_command_local, "a command expected after --");
     o.count = (int)number;
     for (int i = 0; i < o.count; i++)
         o.speeds[i] = 1;
-    int code = speeds ? parse_speeds(&o, speeds) : ADAPS_OK;
+    if (o.speed)
+        code = parse_speeds(&o, o.speed);
     if (code != ADAPS_OK)
         return code;
     /* The tile engine's threads spin: together the agents must not have more than there are cores,
      * and each of them leaves one to its communication. */
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    o.threads = threads ? (int)threads : ad_machine_most_threads(cores / o.count);
+    if (o.threads == 0)
+        o.threads = ad_machine_most_threads(cores / o.count);
     if (o.threads > 64)
         o.threads = 64;
     return serve(&o);
 }
 
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('o', "output", "FILE", struct local_options, output,
+                "write the devices file here (default: on stdout)"),
+    AD_OPT_TEXT(0, "speed", "F,F,...", struct local_options, speed,
+                "fraction of full speed of each agent, from 0.001 to 1"),
+    AD_OPT_INT("threads", "N", struct local_options, threads, 1, 64,
+               "compute threads of each agent (default: cores / N - 1, at least 1)"),
+    AD_OPT_TEXT(0, "cache", "DIR", struct local_options, cache,
+                "keep the agents' caches here (default: a temporary folder)"),
+    AD_OPT_END,
+};
+
 const struct ad_command ad_command_local = {
     .name = "local",
     .arguments = "[OPTION...] N [-- COMMAND [ARGUMENT...]]",
     .summary = "Start N agents on this machine; end them when it ends.",
-    .details =
-        "  -o, --output FILE    write the devices file here (default: on stdout)\n"
-        "  --speed F,F,...      fraction of full speed of each agent, from 0.001 to 1\n"
-        "  --threads N          compute threads of each agent (default: cores / N - 1, at least "
-        "1)\n"
-        "  --cache DIR          keep the agents' caches here (default: a temporary folder)\n"
+    .options = options_table,
+    .notes =
         "With COMMAND: run it when the agents are ready, with $ADAPS_DEVICES naming the devices\n"
         "file; its exit status is that of adaps local.\n",
     .run = run_local,

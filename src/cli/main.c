@@ -67,6 +67,14 @@ static int refuse_command(const char *name)
     return ADAPS_EUSAGE;
 }
 
+static const struct ad_command *find_command(const char *name)
+{
+    for (size_t i = 0; i < NCOMMANDS; i++)
+        if (strcmp(name, commands[i]->name) == 0)
+            return commands[i];
+    return NULL;
+}
+
 static int close_stdout(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -90,8 +98,13 @@ int main(int argc, char **argv)
         printf("adaps %s\n", adaps_version());
         return close_stdout();
     }
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        if (strcmp(argv[1], commands[i]->name) == 0)
-            return commands[i]->run(argc - 1, argv + 1);
-    return refuse_command(argv[1]);
+    bool list = strcmp(argv[1], "--list-options") == 0 && argc == 3;
+    const char *name = list ? argv[2] : argv[1];
+    const struct ad_command *command = find_command(name);
+    if (!command)
+        return refuse_command(name);
+    if (!list)
+        return command->run(argc - 1, argv + 1);
+    ad_options_list(command, stdout);
+    return close_stdout();
 }

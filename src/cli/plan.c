@@ -3,10 +3,7 @@
 #include "cli/progress.h"
 #include "report/report.h"
 
-#include <getopt.h>
 #include <string.h>
-
-enum { OPTION_STRATEGY = 512, OPTION_JSON };
 
 struct plan_options {
     struct ad_pipeline_options passes;
@@ -16,25 +13,12 @@ struct plan_options {
     char assumed[AD_ASSUMED]; /* which symbolic dimensions became 1 */
 };
 
-/* ADAPS_OK, or ADAPS_EUSAGE after a message. */
-static int take_option(struct plan_options *options, int option)
+static int take_strategy(const struct ad_command *command, const char *name, void *strategy)
 {
-    switch (option) {
-    case 'o':
-        options->output = optarg;
-        return ADAPS_OK;
-    case OPTION_STRATEGY:
-        options->passes.strategy = optarg;
-        options->all = strcmp(optarg, "all") == 0;
-        return options->all || ad_strategy_find(optarg)
-                   ? ADAPS_OK
-                   : ad_plan_usage_strategy(&ad_command_plan, optarg);
-    case OPTION_JSON:
-        options->json = true;
-        return ADAPS_OK;
-    default:
-        return ad_plan_option(&ad_command_plan, option, optarg, &options->passes);
-    }
+    *(const char **)strategy = name;
+    return strcmp(name, "all") == 0 || ad_strategy_find(name)
+               ? ADAPS_OK
+               : ad_plan_usage_strategy(command, name);
 }
 
 static int compile(const struct plan_options *options)
@@ -105,41 +89,45 @@ static int run_with(struct plan_options *options, const struct ad_cli_config *co
 
 static int run(int argc, char **argv)
 {
-    static const struct option longs[] = {AD_PLAN_LONGS,
-                                          {"strategy", required_argument, NULL, OPTION_STRATEGY},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"json", no_argument, NULL, OPTION_JSON},
-                                          {0}};
-    struct plan_options options = {.passes = ad_plan_options()};
+    struct plan_options options = {.passes = ad_plan_defaults()};
     struct ad_cli_config config;
     struct adaps_error err = {0};
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_plan, argc, argv, AD_PLAN_SHORTS "o:", longs)) != -1)
-        if (take_option(&options, option) != ADAPS_OK)
-            return ADAPS_EUSAGE;
-    if (argc - optind > 1)
-        return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", argc - optind);
+    struct ad_operands operands;
+    int code = ad_options_parse(&ad_command_plan, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count > 1)
+        return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", operands.count);
+    options.all = options.passes.strategy && strcmp(options.passes.strategy, "all") == 0;
     if (options.all && options.output)
         return ad_cli_usage(&ad_command_plan,
                             "--strategy all writes no plan: -o wants one strategy");
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
-    int code = run_with(&options, &config, optind < argc ? argv[optind] : NULL);
+    code = run_with(&options, &config, operands.count ? operands.items[0] : NULL);
     ad_cli_config_fini(&config);
     return code;
 }
+
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('d', "devices", "FILE", struct plan_options, passes.devices,
+                "the devices and their links (default: from adaps.conf)"),
+    AD_OPT_TEXT('o', "output", "PLAN", struct plan_options, output, "write the plan here"),
+    AD_OPT_CALL("strategy", "NAME", struct plan_options, passes.strategy, take_strategy,
+                "auto (default), single, edgeflow, adaps, bbgrap,\n"
+                "modnn, coedge, deepslicing, deepthings, exhaustive;\n"
+                "all: compare them (but exhaustive)"),
+    AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
+    AD_OPT_FLAG(0, "json", struct plan_options, json, "print JSON"),
+    AD_OPT_END,
+};
 
 const struct ad_command ad_command_plan = {
     .name = "plan",
     .arguments = "[OPTIONS] [-d DEVICES] [-o PLAN] [MODEL.onnx]",
     .summary = "Choose which device computes what, and predict how long it takes.",
-    .details = "  -d, --devices FILE   the devices and their links (default: from adaps.conf)\n"
-               "  -o, --output PLAN    write the plan here\n"
-               "  --strategy NAME      auto (default), single, edgeflow, adaps, bbgrap,\n"
-               "                       modnn, coedge, deepslicing, deepthings, exhaustive;\n"
-               "                       all: compare them (but exhaustive)\n" AD_PLAN_HELP
-               "  --json               print JSON\n"
-               "Model and devices file are taken from adaps.conf of this folder when they are not "
-               "given.\n",
+    .options = options_table,
+    .notes = "Model and devices file are taken from adaps.conf of this folder when they are not "
+             "given.\n",
     .run = run,
 };

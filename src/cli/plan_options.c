@@ -1,14 +1,14 @@
 #include "cli/plan_options.h"
-#include "base/units.h"
+#include "cli/dim_option.h"
 
-#include <getopt.h>
 #include <string.h>
 
 #define DEFAULT_THRESHOLD 0.15
+#define MAX_TIME_S 1e6
 #define MAX_EFFORT INT64_C(1000000)
 #define MAX_EVALUATIONS INT64_C(1000000000000)
 
-struct ad_pipeline_options ad_plan_options(void)
+struct ad_pipeline_options ad_plan_defaults(void)
 {
     return (struct ad_pipeline_options){.bandwidth = -1,
                                         .latency = -1,
@@ -29,8 +29,7 @@ int ad_plan_usage_strategy(const struct ad_command *command, const char *name)
     return ad_cli_usage(command, "--strategy %s: there are %s", name, known);
 }
 
-static int take_objective(const struct ad_command *command, struct ad_pipeline_options *passes,
-                          const char *name)
+static int take_objective(const struct ad_command *command, const char *name, void *objective)
 {
     static const struct {
         const char *name;
@@ -40,24 +39,12 @@ static int take_objective(const struct ad_command *command, struct ad_pipeline_o
                  {"memory", AD_OBJECTIVE_MEMORY}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0) {
-            passes->objective = known[i].objective;
+            *(enum ad_objective *)objective = known[i].objective;
             return ADAPS_OK;
         }
     return ad_cli_usage(command, "--objective %s: %s; there are latency, traffic, memory", name,
                         strcmp(name, "throughput") == 0 ? "not available in this version"
                                                         : "unknown");
-}
-
-/* A time of 1 ns to 1e6 s. */
-static int take_time(const struct ad_command *command, int64_t *ns, const char *option,
-                     const char *text, const char *like)
-{
-    double seconds;
-    if (!ad_parse_time(text, &seconds) || seconds < 1e-9 || seconds > 1e6)
-        return ad_cli_usage(command, "--%s %s: a time above 0, such as %s, is wanted", option, text,
-                            like);
-    *ns = (int64_t)(seconds * 1e9);
-    return ADAPS_OK;
 }
 
 /* "h,w,c", each at most once, in any order. */
@@ -77,63 +64,68 @@ static bool parse_dims(const char *text, struct ad_pipeline_options *passes)
     }
 }
 
-int ad_plan_option(const struct ad_command *command, int option, const char *argument,
-                   struct ad_pipeline_options *passes)
+static int take_dims(const struct ad_command *command, const char *text, void *passes)
 {
-    int64_t seed = 0;
-    int code;
-    switch (option) {
-    case 'd':
-        passes->devices = argument;
+    if (parse_dims(text, passes))
         return ADAPS_OK;
-    case AD_OPTION_DIM:
-        return ad_cli_dim(command, argument, &passes->dims);
-    case AD_PLAN_OPTION_BW:
-        if (ad_parse_rate(argument, &passes->bandwidth))
-            return ADAPS_OK;
-        return ad_cli_usage(command, "--bw %s: a rate such as 100mbit is wanted", argument);
-    case AD_PLAN_OPTION_LATENCY:
-        if (ad_parse_time(argument, &passes->latency))
-            return ADAPS_OK;
-        return ad_cli_usage(command, "--latency %s: a time such as 0.3ms is wanted", argument);
-    case AD_PLAN_OPTION_THR:
-        if (ad_parse_double(argument, 0, 1, &passes->threshold))
-            return ADAPS_OK;
-        return ad_cli_usage(command, "--thr %s: a number from 0 to 1 is wanted", argument);
-    case AD_PLAN_OPTION_OBJECTIVE:
-        return take_objective(command, passes, argument);
-    case AD_PLAN_OPTION_CAP:
-        return take_time(command, &passes->latency_cap_ns, "latency-cap", argument, "20ms");
-    case AD_PLAN_OPTION_TIME:
-        return take_time(command, &passes->time_limit_ns, "time-limit", argument, "2s");
-    case AD_PLAN_OPTION_EVALS:
-        return ad_cli_number(command, "evaluations", argument, 1, MAX_EVALUATIONS,
-                             &passes->evaluations);
-    case AD_PLAN_OPTION_EFFORT:
-        return ad_cli_number(command, "effort", argument, 1, MAX_EFFORT, &passes->effort);
-    case AD_PLAN_OPTION_SEED:
-        code = ad_cli_number(command, "seed", argument, 0, INT64_MAX, &seed);
-        passes->seed = (uint64_t)seed;
-        return code;
-    case AD_PLAN_OPTION_DIMS:
-        if (parse_dims(argument, passes))
-            return ADAPS_OK;
-        return ad_cli_usage(command, "--dims %s: some of h,w,c are wanted", argument);
-    case AD_PLAN_OPTION_LATE:
-        passes->late = true;
-        return ADAPS_OK;
-    case AD_PLAN_OPTION_LOSSY:
-        passes->encodings |= AD_ENCODINGS_LOSSY;
-        return ADAPS_OK;
-    case AD_PLAN_OPTION_COMPRESS:
-        passes->encodings |= AD_ENCODING_BIT(AD_ENCODING_LZ4);
-        return ADAPS_OK;
-    case AD_PLAN_OPTION_INPUT:
-        passes->input_f32 = strcmp(argument, "f32") == 0;
-        if (passes->input_f32 || strcmp(argument, "u8") == 0)
-            return ADAPS_OK;
-        return ad_cli_usage(command, "--input %s: u8 or f32 is wanted", argument);
-    default: /* getopt has said what is wrong */
-        return ADAPS_EUSAGE;
-    }
+    return ad_cli_usage(command, "--dims %s: some of h,w,c are wanted", text);
 }
+
+static int take_input(const struct ad_command *command, const char *text, void *input_f32)
+{
+    *(bool *)input_f32 = strcmp(text, "f32") == 0;
+    if (*(bool *)input_f32 || strcmp(text, "u8") == 0)
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--input %s: u8 or f32 is wanted", text);
+}
+
+static int take_lossy(const struct ad_command *command, const char *text, void *encodings)
+{
+    (void)command;
+    (void)text;
+    *(unsigned *)encodings |= AD_ENCODINGS_LOSSY;
+    return ADAPS_OK;
+}
+
+static int take_compress(const struct ad_command *command, const char *text, void *encodings)
+{
+    (void)command;
+    (void)text;
+    *(unsigned *)encodings |= AD_ENCODING_BIT(AD_ENCODING_LZ4);
+    return ADAPS_OK;
+}
+
+#define PASSES struct ad_pipeline_options
+const struct ad_option ad_plan_option_rows[] = {
+    AD_OPT_DIM(PASSES, dims),
+    AD_OPT_RATE("bw", PASSES, bandwidth,
+                "bandwidth of every link, instead of the file's (100mbit, 12.5MB/s)"),
+    AD_OPT_TIME("latency", PASSES, latency, "0.3ms",
+                "latency of every link, instead of the file's (0.3ms)"),
+    AD_OPT_REAL("thr", "F", PASSES, threshold, 0, 1, "search window, 0 to 1 (default: 0.15)"),
+    AD_OPT_CALL("objective", "NAME", PASSES, objective, take_objective,
+                "what to make small: latency (default), traffic, memory"),
+    AD_OPT_NS("latency-cap", PASSES, latency_cap_ns, MAX_TIME_S, "20ms",
+              "the answer may take this long at most (traffic: by default as long\n"
+              "as the best single device takes)"),
+    AD_OPT_CALL_STRUCT("dims", "h,w,c", take_dims,
+                       "dimensions that may be split: height, width, channels"),
+    AD_OPT_CALL("input", "u8|f32", PASSES, input_f32, take_input,
+                "how pictures go to other devices: as the bytes that they are\n"
+                "(default) or as floats"),
+    AD_OPT_CALL("lossy", NULL, PASSES, encodings, take_lossy,
+                "links may round what they carry (f16, zfp) where that is\n"
+                "sooner: other bits than those of one device"),
+    AD_OPT_CALL("compress", NULL, PASSES, encodings, take_compress,
+                "links may compress what they carry (lz4, the same bits)"),
+    AD_OPT_FLAG(0, "late", PASSES, late, "compute and send nothing ahead, to see what that gains"),
+    AD_OPT_NS("time-limit", PASSES, time_limit_ns, MAX_TIME_S, "2s",
+              "how long auto improves its plan: plans may differ between runs"),
+    AD_OPT_INT64("effort", "N", PASSES, effort, 1, MAX_EFFORT,
+                 "so many times the layouts that auto tries by default"),
+    AD_OPT_INT64("evaluations", "N", PASSES, evaluations, 1, MAX_EVALUATIONS,
+                 "layouts that auto's improvement tries, and exhaustive's limit"),
+    AD_OPT_INT64("seed", "N", PASSES, seed, 0, INT64_MAX,
+                 "of random choices in the search (default: 0)"),
+    AD_OPT_END,
+};

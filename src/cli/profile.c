@@ -8,9 +8,9 @@
 #include "cost/board.h"
 #include "base/machine.h"
 #include "pipeline.h"
+#include "report/json.h"
 #include "report/text.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -29,17 +29,11 @@
 #define LINK_MOST_S 2     /* nor a pair of links, */
 #define MESSAGES_MOST_S 8 /* nor what messages take */
 
-enum {
-    OPTION_MODEL = 'm' + 256,
-    OPTION_BUDGET = 'b' + 256,
-    OPTION_NO_LINKS = 'n' + 256,
-    OPTION_LINKS_ONLY = 'o' + 256,
-    OPTION_AT_ONCE = 'a' + 256
-};
-
 struct profile {
-    struct ad_target_options options;
-    const char *output;
+    const char *devices_file;
+    const char *output; /* NULL: stdout */
+    struct ad_session_options session;
+    bool json;
     const char *models[MAX_MODELS];
     int nmodels;
     struct ad_dim_bindings dims;
@@ -150,12 +144,10 @@ static enum adaps_status measure_device(struct profile *p, int d, int turns,
                                         struct adaps_error *err)
 {
     struct ad_profile_device *out = &p->devices[d];
-    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
-                                         .key_file = p->options.key};
     struct ad_probe *probe;
     int64_t begin = ad_clock_ns();
     enum adaps_status status =
-        ad_probe_open(&p->cluster.devices[d], &session, &probe, &out->status, err);
+        ad_probe_open(&p->cluster.devices[d], &p->session, &probe, &out->status, err);
     if (status != ADAPS_OK)
         return status;
     int most = ad_machine_most_threads(out->status.cores);
@@ -228,8 +220,6 @@ static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *
  * is the devices', at its fastest. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
 {
-    struct ad_session_options session = {.deadline_s = p->options.deadline_s,
-                                         .key_file = p->options.key};
     struct ad_message_times messages[AD_MAX_DEVICES];
     const struct ad_device *devices = p->cluster.devices;
     int n = p->cluster.ndevices;
@@ -241,7 +231,7 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
         for (int b = a + 1; b < n && status == ADAPS_OK; b++) {
             struct ad_link_times times;
             progress(p, "messages between %s and %s", devices[a].name, devices[b].name);
-            status = ad_probe_links(&devices[a], &devices[b], &session, budget_s, &times, err);
+            status = ad_probe_links(&devices[a], &devices[b], &p->session, budget_s, &times, err);
             if (status != ADAPS_OK)
                 break;
             p->cluster.links[a * n + b] = times.there;
@@ -251,7 +241,7 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
         }
     progress(p, "what messages take of the processors");
     if (status == ADAPS_OK)
-        status = ad_probe_messages(&p->cluster, &session, fmin(MESSAGES_MOST_S, p->budget_s / 2),
+        status = ad_probe_messages(&p->cluster, &p->session, fmin(MESSAGES_MOST_S, p->budget_s / 2),
                                    messages, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         struct ad_profile_device *m = &p->devices[d];
@@ -412,8 +402,8 @@ static int print_json(const struct profile *p)
                           ad_report_json_text(p->cluster.devices[i % n].name), "bandwidth_mbit",
                           p->cluster.links[i].bandwidth * 8e-6, "latency_ms",
                           p->cluster.links[i].latency * 1e3, "measured", p->links));
-    return ad_json_print(&ad_command_profile,
-                         json_pack("{s:o, s:o}", "devices", devices, "links", links));
+    return ad_cli_print_json(&ad_command_profile,
+                             json_pack("{s:o, s:o}", "devices", devices, "links", links));
 }
 
 static enum adaps_status print_file(const void *self, FILE *out, struct adaps_error *err)
@@ -425,9 +415,9 @@ static enum adaps_status print_file(const void *self, FILE *out, struct adaps_er
 static int finish(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    if (p->output || !p->options.json)
+    if (p->output || !p->json)
         status = ad_cli_write_file(p->output ? p->output : "-", print_file, p, err);
-    if (status == ADAPS_OK && p->options.json)
+    if (status == ADAPS_OK && p->json)
         return print_json(p);
     if (status == ADAPS_OK && p->output)
         status = print_devices(p, err);
@@ -442,44 +432,19 @@ static int finish(struct profile *p, struct adaps_error *err)
 
 /* --- the command --- */
 
-static int take_option(struct profile *p, int option, const char *argument)
+static int take_model(const struct ad_command *command, const char *file, void *profile)
 {
-    switch (option) {
-    case 'o':
-        p->output = strcmp(argument, "-") == 0 ? NULL : argument;
-        return ADAPS_OK;
-    case OPTION_MODEL:
-        if (p->nmodels == MAX_MODELS)
-            return ad_cli_usage(&ad_command_profile, "more than %d models", MAX_MODELS);
-        p->models[p->nmodels++] = argument;
-        return ADAPS_OK;
-    case AD_OPTION_DIM:
-        return ad_cli_dim(&ad_command_profile, argument, &p->dims);
-    case OPTION_BUDGET:
-        if (!ad_target_parse_deadline(argument, &p->budget_s) || p->budget_s < LEAST_BUDGET_S ||
-            p->budget_s > MOST_BUDGET_S)
-            return ad_cli_usage(&ad_command_profile,
-                                "--budget '%s': a time from %gs to %ds expected", argument,
-                                LEAST_BUDGET_S, MOST_BUDGET_S);
-        return ADAPS_OK;
-    case OPTION_NO_LINKS:
-        p->links = false;
-        return ADAPS_OK;
-    case OPTION_LINKS_ONLY:
-        p->ops = false;
-        return ADAPS_OK;
-    case OPTION_AT_ONCE:
-        p->at_once = true;
-        return ADAPS_OK;
-    default:
-        return ad_target_option(&ad_command_profile, option, argument, &p->options);
-    }
+    struct profile *p = profile;
+    if (p->nmodels == MAX_MODELS)
+        return ad_cli_usage(command, "more than %d models", MAX_MODELS);
+    p->models[p->nmodels++] = file;
+    return ADAPS_OK;
 }
 
 static int profile_cluster(struct profile *p)
 {
     struct adaps_error err = {0};
-    if (ad_cluster_load(p->options.devices, &p->cluster, &err) != ADAPS_OK)
+    if (ad_cluster_load(p->devices_file, &p->cluster, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_profile, &err);
     p->started_ns = ad_clock_ns();
     int code =
@@ -494,42 +459,30 @@ static int profile_cluster(struct profile *p)
 
 static int run_profile(int argc, char **argv)
 {
-    static const struct option longs[] = {{"devices", required_argument, NULL, 'd'},
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"model", required_argument, NULL, OPTION_MODEL},
-                                          {"dim", required_argument, NULL, AD_OPTION_DIM},
-                                          {"budget", required_argument, NULL, OPTION_BUDGET},
-                                          {"no-links", no_argument, NULL, OPTION_NO_LINKS},
-                                          {"links-only", no_argument, NULL, OPTION_LINKS_ONLY},
-                                          {"at-once", no_argument, NULL, OPTION_AT_ONCE},
-                                          {"key", required_argument, NULL, 'k' + 256},
-                                          {"deadline", required_argument, NULL, 't' + 256},
-                                          {"json", no_argument, NULL, 'j' + 256},
-                                          {0}};
     struct ad_cli_config config = {0};
     struct adaps_error err = {0};
     struct profile *p = ad_calloc(1, sizeof *p);
-    int option, code = ADAPS_OK;
+    struct ad_operands operands;
     if (!p) {
         ad_error_memory(&err, "profile", sizeof *p);
         return ad_cli_fail(&ad_command_profile, &err);
     }
     p->budget_s = DEFAULT_BUDGET_S;
     p->ops = p->links = true;
-    while (code == ADAPS_OK &&
-           (option = ad_cli_getopt(&ad_command_profile, argc, argv, "d:o:", longs)) != -1)
-        code = take_option(p, option, optarg);
-    if (code == ADAPS_OK && optind != argc)
-        code = ad_cli_usage(&ad_command_profile, "unexpected argument '%s'", argv[optind]);
+    int code = ad_options_parse(&ad_command_profile, argc, argv, p, &operands);
+    if (p->output && strcmp(p->output, "-") == 0)
+        p->output = NULL;
+    if (code == ADAPS_OK && operands.count > 0)
+        code = ad_cli_usage(&ad_command_profile, "unexpected argument '%s'", operands.items[0]);
     if (code == ADAPS_OK && !p->ops && (!p->links || p->nmodels > 0))
         code = ad_cli_usage(&ad_command_profile, "--links-only and %s: choose one",
                             p->links ? "--model" : "--no-links");
-    if (code == ADAPS_OK && !p->options.devices) {
+    if (code == ADAPS_OK && !p->devices_file) {
         if (ad_cli_config_load(&config, &err) != ADAPS_OK)
             code = ad_cli_fail(&ad_command_profile, &err);
-        p->options.devices = config.devices;
+        p->devices_file = config.devices;
     }
-    if (code == ADAPS_OK && !p->options.devices)
+    if (code == ADAPS_OK && !p->devices_file)
         code = ad_cli_usage(&ad_command_profile,
                             "no devices file: give one with -d, or name one in adaps.conf");
     if (code == ADAPS_OK)
@@ -539,20 +492,29 @@ static int run_profile(int argc, char **argv)
     return code;
 }
 
+#define PROFILE struct profile
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('d', "devices", "FILE", PROFILE, devices_file,
+                "the devices file (default: the one that adaps.conf names)"),
+    AD_OPT_TEXT('o', "output", "FILE", PROFILE, output,
+                "write the measured devices file here (default: print it)"),
+    AD_OPT_CALL_STRUCT("model", "FILE", take_model,
+                       "time the operators of this network, too; may be repeated"),
+    AD_OPT_DIM(PROFILE, dims),
+    AD_OPT_SECONDS("budget", "TIME", PROFILE, budget_s, LEAST_BUDGET_S, MOST_BUDGET_S, NULL,
+                   "measure each device for this long at most (default: 40s)"),
+    AD_OPT_UNSET(0, "no-links", PROFILE, links, "leave the links as the devices file has them"),
+    AD_OPT_UNSET(0, "links-only", PROFILE, ops, "leave everything else as the devices file has it"),
+    AD_OPT_FLAG(0, "at-once", PROFILE, at_once, "measure all devices at the same time"),
+    AD_OPT_GROUP(ad_session_option_rows, PROFILE, session),
+    AD_OPT_FLAG(0, "json", PROFILE, json, "print what was measured as JSON"),
+    AD_OPT_END,
+};
+
 const struct ad_command ad_command_profile = {
     .name = "profile",
     .arguments = "[OPTION...]",
     .summary = "Measure agents and links, and write a devices file with what they do.",
-    .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
-               "  -o, --output FILE    write the measured devices file here (default: print it)\n"
-               "  --model FILE         time the operators of this network, too; may be "
-               "repeated\n" AD_DIM_HELP
-               "  --budget TIME        measure each device for this long at most (default: 40s)\n"
-               "  --no-links           leave the links as the devices file has them\n"
-               "  --links-only         leave everything else as the devices file has it\n"
-               "  --at-once            measure all devices at the same time\n"
-               "  --deadline TIME      give up on an answer after this long (default: 30s)\n"
-               "  --key FILE           this side's key pair (adaps-keygen(1))\n"
-               "  --json               print what was measured as JSON\n",
+    .options = options_table,
     .run = run_profile,
 };

@@ -4,12 +4,12 @@
 #include "base/units.h"
 #include "cli/local_run.h"
 #include "cli/answer.h"
-#include "cli/run_options.h"
+#include "cli/deployment.h"
+#include "report/json.h"
 #include "io/tensor_io.h"
 #include "report/report.h"
 #include "report/text.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,7 +17,7 @@
 #define DEFAULT_IN_FLIGHT 3 /* one computed, one begun by those who are done, one on its way */
 
 struct run_options {
-    struct ad_target_options target;
+    struct ad_run_options shared;
     const char *plan, *output;
     const char *trace; /* file, or NULL */
     char **inputs;
@@ -29,7 +29,7 @@ struct run_options {
 /* One command's work. */
 struct runner {
     const struct run_options *options;
-    struct ad_target target;
+    struct ad_deployment deployment;
     const struct ad_graph *graph;
     struct ad_alone alone;      /* --local */
     struct ad_session *session; /* otherwise; opened when the first input has been read */
@@ -86,24 +86,25 @@ static enum adaps_status init(struct runner *r, const struct run_options *option
 {
     memset(r, 0, sizeof *r);
     r->options = options;
-    enum adaps_status status = ad_target_init(&r->target, options->plan, &options->target, err);
+    enum adaps_status status =
+        ad_deployment_init(&r->deployment, options->plan, &options->shared, err);
     if (status != ADAPS_OK)
         return status;
-    r->graph = r->target.plan->graph;
+    r->graph = r->deployment.plan->graph;
     if (options->ninputs % r->graph->ninputs != 0)
         return ad_error_set(err, ADAPS_EUSAGE,
                             "the network has %d inputs: %d files are not a multiple of that",
                             r->graph->ninputs, options->ninputs);
     r->ninferences = options->ninputs / r->graph->ninputs;
-    size_t ndevices = (size_t)r->target.plan->cluster.ndevices;
+    size_t ndevices = (size_t)r->deployment.plan->cluster.ndevices;
     r->inputs = ad_calloc((size_t)r->graph->ninputs, sizeof *r->inputs);
     r->outputs = ad_calloc((size_t)r->graph->noutputs, sizeof *r->outputs);
     r->stats = ad_calloc(ndevices, sizeof *r->stats);
     r->sum = ad_calloc(ndevices, sizeof *r->sum);
     r->walls = ad_calloc((size_t)r->ninferences, sizeof *r->walls);
-    r->runs = options->target.json ? json_array() : NULL;
+    r->runs = options->shared.json ? json_array() : NULL;
     r->error = NAN;
-    if (!options->local && ad_plan_lossy(r->target.plan)) {
+    if (!options->local && ad_plan_lossy(r->deployment.plan)) {
         r->first = ad_calloc((size_t)r->graph->noutputs, sizeof *r->first);
         if (!r->first)
             return ad_error_memory(err, "run", (size_t)r->graph->noutputs);
@@ -142,7 +143,7 @@ static void fini(struct runner *r)
     ad_free(r->walls);
     ad_trace_fini(&r->trace);
     json_decref(r->runs);
-    ad_target_fini(&r->target);
+    ad_deployment_fini(&r->deployment);
 }
 
 /* The place where it runs, made ready once. */
@@ -152,12 +153,12 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
     if (o->local)
         return r->alone.engine
                    ? ADAPS_OK
-                   : ad_alone_init(&r->alone, r->target.plan, o->target.model, o->threads, err);
+                   : ad_alone_init(&r->alone, r->deployment.plan, o->shared.model, o->threads, err);
     if (r->session)
         return ADAPS_OK;
-    enum adaps_status status = ad_target_push(&r->target, err);
+    enum adaps_status status = ad_deployment_push(&r->deployment, err);
     if (status == ADAPS_OK)
-        status = ad_session_open(r->target.plan, &r->target.session, &r->session, err);
+        status = ad_session_open(r->deployment.plan, &r->deployment.session, &r->session, err);
     return status;
 }
 
@@ -186,7 +187,7 @@ static enum adaps_status take_answer(struct runner *r, int inference, struct ad_
             status = ad_alone_trace(&r->alone, &r->trace, err);
         return status;
     }
-    status = ad_trace_init(&r->trace, r->target.plan, err);
+    status = ad_trace_init(&r->trace, r->deployment.plan, err);
     stats->trace = &r->trace;
     return status == ADAPS_OK ? ad_session_run(r->session, r->inputs, r->outputs, stats, err)
                               : status;
@@ -198,7 +199,7 @@ static void add_up(struct runner *r, const struct ad_run_stats *stats)
     r->latency_ns += stats->latency_ns;
     r->wall_ns += stats->wall_ns;
     r->walls[r->done++] = (double)stats->wall_ns / 1e6;
-    for (int d = 0; d < r->target.plan->cluster.ndevices; d++) {
+    for (int d = 0; d < r->deployment.plan->cluster.ndevices; d++) {
         r->sum[d].compute_ns += r->stats[d].compute_ns;
         r->sum[d].wait_ns += r->stats[d].wait_ns;
         r->sum[d].total_ns += r->stats[d].total_ns;
@@ -212,7 +213,7 @@ static enum adaps_status deliver(struct runner *r, int inference, char **files, 
                                  struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    json_t *outputs = r->options->target.json ? json_array() : NULL;
+    json_t *outputs = r->options->shared.json ? json_array() : NULL;
     if (!r->options->output && !outputs && r->ninferences > 1) {
         char clean[256];
         printf("%s\n", ad_text_clean(files[0], clean, sizeof clean));
@@ -229,11 +230,11 @@ static enum adaps_status deliver(struct runner *r, int inference, char **files, 
         } else if (!outputs) {
             ad_answer_print(r->graph, k, &r->outputs[k], stdout);
         }
-        if (r->options->target.json)
+        if (r->options->shared.json)
             outputs = ad_report_json_append(outputs, answer);
     }
     fflush(stdout); /* a stream's reader wants each answer when it is there */
-    if (!r->options->target.json)
+    if (!r->options->shared.json)
         return status;
     json_t *inputs = json_array();
     for (int i = 0; i < r->graph->ninputs; i++)
@@ -314,7 +315,7 @@ static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
 static enum adaps_status find_error(struct runner *r, struct adaps_error *err)
 {
     enum adaps_status status =
-        ad_alone_init(&r->alone, r->target.plan, r->options->target.model, 0, err);
+        ad_alone_init(&r->alone, r->deployment.plan, r->options->shared.model, 0, err);
     if (status == ADAPS_OK)
         status = load(r, 0, err);
     if (status == ADAPS_OK)
@@ -334,7 +335,7 @@ static void tell_error(struct runner *r)
 {
     struct adaps_error why = {0};
     enum adaps_status status = find_error(r, &why);
-    if (r->options->target.json)
+    if (r->options->shared.json)
         return;
     if (status == ADAPS_OK)
         fprintf(stderr, "error: %.3g %% of the output's range, by rounded messages%s\n",
@@ -361,12 +362,12 @@ static enum adaps_status print_devices(const struct runner *r, struct adaps_erro
         {"device", false, true},  {"compute predicted", true, false}, {"measured", true, false},
         {"waiting", true, false}, {"sent predicted", true, false},    {"sent", true, false},
     };
-    const struct adaps_plan *plan = r->target.plan;
+    const struct adaps_plan *plan = r->deployment.plan;
     struct ad_table table;
     ad_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (int d = 0; d < plan->cluster.ndevices; d++) {
         char buf[5][32];
-        if (!ad_target_works(plan, d))
+        if (!ad_deployment_works(plan, d))
             continue;
         ad_table_cell(&table, "%s", plan->cluster.devices[d].name);
         ad_table_cell(&table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], buf[0], 32));
@@ -407,13 +408,14 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
     }
     enum adaps_status status = print_devices(r, err);
     double sent = 0, messages = 0;
-    for (int d = 0; d < r->target.plan->cluster.ndevices; d++) {
+    for (int d = 0; d < r->deployment.plan->cluster.ndevices; d++) {
         sent += (double)r->sum[d].bytes_sent / r->done;
         messages += (double)r->sum[d].messages_sent / r->done;
     }
-    fprintf(stderr, "latency: predicted %s, measured %s (%s with the way here and back)%s\n",
-            ad_format_ns((double)r->target.plan->schedule.makespan_ns, predicted, sizeof predicted),
-            measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
+    fprintf(
+        stderr, "latency: predicted %s, measured %s (%s with the way here and back)%s\n",
+        ad_format_ns((double)r->deployment.plan->schedule.makespan_ns, predicted, sizeof predicted),
+        measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
     fprintf(stderr, "exchanged per inference: %s in %.0f messages\n",
             ad_format_bytes(sent, bytes, sizeof bytes), messages);
     print_stream(r);
@@ -423,8 +425,8 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
 static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_error *err)
 {
     const struct runner *r = self;
-    return ad_report_measured_trace(r->options->local ? r->alone.plan : r->target.plan, &r->trace,
-                                    out, err);
+    return ad_report_measured_trace(r->options->local ? r->alone.plan : r->deployment.plan,
+                                    &r->trace, out, err);
 }
 
 /* Of this process: with --local what the network takes. */
@@ -436,7 +438,7 @@ static json_int_t peak_memory(void)
 
 static int print_json(struct runner *r)
 {
-    const struct adaps_plan *plan = r->target.plan;
+    const struct adaps_plan *plan = r->deployment.plan;
     json_t *devices = json_array();
     for (int d = 0; !r->options->local && d < plan->cluster.ndevices; d++)
         devices = ad_report_json_append(
@@ -455,7 +457,7 @@ static int print_json(struct runner *r)
         "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
         percentile(r, 1), "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
         ad_report_json_number(r->error), "devices", devices, "runs", r->runs);
-    return ad_json_print(&ad_command_run, root);
+    return ad_cli_print_json(&ad_command_run, root);
 }
 
 /* As ad_cli_fail(), but what the options got wrong says so as usage errors do. */
@@ -475,7 +477,7 @@ static int run_all(const struct run_options *options)
     ad_stats_sort(runner.walls, (size_t)runner.done);
     if (status == ADAPS_OK && options->trace)
         status = ad_cli_write_file(options->trace, print_trace, &runner, &err);
-    if (status == ADAPS_OK && !options->target.json)
+    if (status == ADAPS_OK && !options->shared.json)
         status = print_times(&runner, &err);
     if (status == ADAPS_OK && runner.first)
         tell_error(&runner);
@@ -483,75 +485,55 @@ static int run_all(const struct run_options *options)
     if (status != ADAPS_OK)
         code = fail(&err);
     else
-        code = options->target.json ? print_json(&runner) : ad_cli_close_stdout(&ad_command_run);
+        code = options->shared.json ? print_json(&runner) : ad_cli_close_stdout(&ad_command_run);
     fini(&runner);
     return code;
 }
 
 static int run_run(int argc, char **argv)
 {
-    enum { LOCAL = 512, RESIZE, THREADS, TRACE, IN_FLIGHT };
-    static const struct option longs[] = {AD_TARGET_LONGS,
-                                          {"output", required_argument, NULL, 'o'},
-                                          {"local", no_argument, NULL, LOCAL},
-                                          {"resize", no_argument, NULL, RESIZE},
-                                          {"threads", required_argument, NULL, THREADS},
-                                          {"trace", required_argument, NULL, TRACE},
-                                          {"in-flight", required_argument, NULL, IN_FLIGHT},
-                                          {0}};
     struct run_options options = {.in_flight = DEFAULT_IN_FLIGHT};
-    int64_t threads, in_flight;
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_run, argc, argv, AD_TARGET_SHORTS "o:", longs)) !=
-           -1) {
-        if (option == 'o')
-            options.output = optarg;
-        else if (option == LOCAL)
-            options.local = true;
-        else if (option == RESIZE)
-            options.resize = true;
-        else if (option == TRACE)
-            options.trace = optarg;
-        else if (option == THREADS && ad_parse_int(optarg, 1, 64, &threads))
-            options.threads = (int)threads;
-        else if (option == THREADS)
-            return ad_cli_usage(&ad_command_run, "--threads '%s': a number from 1 to 64 expected",
-                                optarg);
-        else if (option == IN_FLIGHT && ad_parse_int(optarg, 1, AD_FLIGHTS_MOST, &in_flight))
-            options.in_flight = (int)in_flight;
-        else if (option == IN_FLIGHT)
-            return ad_cli_usage(&ad_command_run, "--in-flight '%s': a number from 1 to %d expected",
-                                optarg, AD_FLIGHTS_MOST);
-        else if (ad_target_option(&ad_command_run, option, optarg, &options.target) != ADAPS_OK)
-            return ADAPS_EUSAGE;
-    }
-    if (argc - optind < 2)
+    struct ad_operands operands;
+    int code = ad_options_parse(&ad_command_run, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count < 2)
         return ad_cli_usage(&ad_command_run, "PLAN and at least one INPUT expected");
     if (options.threads && !options.local)
         return ad_cli_usage(&ad_command_run, "--threads goes with --local; agents have their own");
-    if (options.local && options.target.devices)
+    if (options.local && options.shared.devices)
         return ad_cli_usage(&ad_command_run, "--devices and --local exclude each other");
     if (options.trace && strcmp(options.trace, "-") == 0)
         return ad_cli_usage(&ad_command_run, "--trace -: the name of a file expected; the answers "
                                              "are on the standard output");
-    options.plan = argv[optind];
-    options.inputs = argv + optind + 1;
-    options.ninputs = argc - optind - 1;
+    options.plan = operands.items[0];
+    options.inputs = operands.items + 1;
+    options.ninputs = operands.count - 1;
     return run_all(&options);
 }
+
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('o', "output", "FILE", struct run_options, output,
+                "write the answer here (.png .jpg .jpeg .bmp .ppm .pgm .npy .pb);\n"
+                "for several inputs a folder, or a name with %d in it"),
+    AD_OPT_FLAG(0, "local", struct run_options, local,
+                "run in this process, on one device, without agents"),
+    AD_OPT_INT("threads", "N", struct run_options, threads, 1, 64, "compute threads of --local"),
+    AD_OPT_INT("in-flight", "N", struct run_options, in_flight, 1, AD_FLIGHTS_MOST,
+               "inferences of a stream at a time, 1 to 8 (default: 3)"),
+    AD_OPT_FLAG(0, "resize", struct run_options, resize,
+                "scale pictures to the size that the network takes"),
+    AD_OPT_TEXT(0, "trace", "FILE", struct run_options, trace,
+                "write the measured times of the last inference's steps, as a\n"
+                "Chrome trace (Perfetto)"),
+    AD_OPT_GROUP(ad_run_option_rows, struct run_options, shared),
+    AD_OPT_END,
+};
 
 const struct ad_command ad_command_run = {
     .name = "run",
     .arguments = "[OPTION...] PLAN INPUT...",
     .summary = "Run one inference or a stream of them, on the agents or in this process.",
-    .details =
-        "  -o, --output FILE    write the answer here (.png .jpg .jpeg .bmp .ppm .pgm .npy .pb);\n"
-        "                       for several inputs a folder, or a name with %d in it\n"
-        "  --local              run in this process, on one device, without agents\n"
-        "  --threads N          compute threads of --local\n"
-        "  --in-flight N        inferences of a stream at a time, 1 to 8 (default: 3)\n"
-        "  --resize             scale pictures to the size that the network takes\n"
-        "  --trace FILE         write the measured times of the last inference's steps, as a\n"
-        "                       Chrome trace (Perfetto)\n" AD_TARGET_HELP,
+    .options = options_table,
     .run = run_run,
 };

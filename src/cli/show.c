@@ -2,8 +2,6 @@
 #include "cli/cli.h"
 #include "report/report.h"
 
-#include <getopt.h>
-
 typedef enum adaps_status (*report_fn)(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err);
 
@@ -50,74 +48,65 @@ static int show(const struct show_options *options)
     return ad_cli_close_stdout(&ad_command_show);
 }
 
-/* One option into options; false after a message. */
-static bool take_option(struct show_options *options, int option)
+static int choose(const struct ad_command *command, report_fn wanted, report_fn *print)
 {
-    report_fn print = NULL;
-    switch (option) {
-    case 's' + 256:
-        options->svg = optarg;
-        return true;
-    case 't' + 256:
-        options->trace = optarg;
-        return true;
-    case 'h' + 256:
-        options->html = optarg;
-        return true;
-    case 'j' + 256:
-        print = ad_report_steps_json;
-        break;
-    case 'o' + 256:
-        print = ad_report_plan_dot;
-        break;
-    default:
-        return false;
-    }
-    if (options->print && options->print != print) {
-        ad_cli_usage(&ad_command_show, "--json or --dot, not both");
-        return false;
-    }
-    options->print = print;
-    return true;
+    if (*print && *print != wanted)
+        return ad_cli_usage(command, "--json or --dot, not both");
+    *print = wanted;
+    return ADAPS_OK;
+}
+
+static int take_json(const struct ad_command *command, const char *text, void *print)
+{
+    (void)text;
+    return choose(command, ad_report_steps_json, print);
+}
+
+static int take_dot(const struct ad_command *command, const char *text, void *print)
+{
+    (void)text;
+    return choose(command, ad_report_plan_dot, print);
 }
 
 static int run(int argc, char **argv)
 {
-    static const struct option longs[] = {
-        {"json", no_argument, NULL, 'j' + 256},       {"dot", no_argument, NULL, 'o' + 256},
-        {"svg", required_argument, NULL, 's' + 256},  {"trace", required_argument, NULL, 't' + 256},
-        {"html", required_argument, NULL, 'h' + 256}, {0}};
     struct show_options options = {0};
     struct ad_cli_config config;
     struct adaps_error err = {0};
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_show, argc, argv, "", longs)) != -1)
-        if (!take_option(&options, option))
-            return ADAPS_EUSAGE;
-    if (argc - optind > 1)
-        return ad_cli_usage(&ad_command_show, "one PLAN expected, not %d", argc - optind);
+    struct ad_operands operands;
+    int code = ad_options_parse(&ad_command_show, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count > 1)
+        return ad_cli_usage(&ad_command_show, "one PLAN expected, not %d", operands.count);
     if (!options.print && !options.svg && !options.trace && !options.html)
         options.print = ad_report_steps;
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_show, &err);
-    options.plan = optind < argc ? argv[optind] : config.plan;
-    int code = options.plan
-                   ? show(&options)
-                   : ad_cli_usage(&ad_command_show, "no plan: name one here or in adaps.conf");
+    options.plan = operands.count ? operands.items[0] : config.plan;
+    code = options.plan ? show(&options)
+                        : ad_cli_usage(&ad_command_show, "no plan: name one here or in adaps.conf");
     ad_cli_config_fini(&config);
     return code;
 }
+
+#define SHOW struct show_options
+static const struct ad_option options_table[] = {
+    AD_OPT_CALL("json", NULL, SHOW, print, take_json, "print JSON"),
+    AD_OPT_CALL("dot", NULL, SHOW, print, take_dot,
+                "print a Graphviz graph of the steps and messages"),
+    AD_OPT_TEXT(0, "svg", "FILE", SHOW, svg, "write the predicted timeline as a picture"),
+    AD_OPT_TEXT(0, "trace", "FILE", SHOW, trace, "write it as a Chrome trace (Perfetto)"),
+    AD_OPT_TEXT(0, "html", "FILE", SHOW, html, "write a page with the timeline and all steps"),
+    AD_OPT_END,
+};
 
 const struct ad_command ad_command_show = {
     .name = "show",
     .arguments = "[--json | --dot] [--svg FILE] [--trace FILE] [--html FILE] [PLAN]",
     .summary = "Show a plan: summary, and every device's steps with predicted times.",
-    .details = "  --json               print JSON\n"
-               "  --dot                print a Graphviz graph of the steps and messages\n"
-               "  --svg FILE           write the predicted timeline as a picture\n"
-               "  --trace FILE         write it as a Chrome trace (Perfetto)\n"
-               "  --html FILE          write a page with the timeline and all steps\n"
-               "A FILE of - is the standard output. With one of the last three alone, nothing else "
-               "is printed.\n",
+    .options = options_table,
+    .notes = "A FILE of - is the standard output. With one of the last three alone, nothing else "
+             "is printed.\n",
     .run = run,
 };

@@ -1,14 +1,20 @@
 /* adaps status: the agents of a devices file, asked all at once. */
 #include "base/units.h"
 #include "cli/run_options.h"
+#include "report/json.h"
 #include "report/text.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
 #define DEFAULT_DEADLINE_S 5
+
+struct status_options {
+    const char *devices;
+    struct ad_session_options session;
+    bool json;
+};
 
 struct question {
     const struct ad_device *device;
@@ -114,13 +120,11 @@ static int print_json(const struct question *questions, int count)
     json_t *agents = json_array();
     for (int i = 0; i < count; i++)
         agents = ad_report_json_append(agents, answer_json(&questions[i]));
-    return ad_json_print(&ad_command_status, json_pack("{s:o}", "agents", agents));
+    return ad_cli_print_json(&ad_command_status, json_pack("{s:o}", "agents", agents));
 }
 
-static int ask_cluster(const struct ad_cluster *cluster, const struct ad_target_options *options)
+static int ask_cluster(const struct ad_cluster *cluster, const struct status_options *options)
 {
-    struct ad_session_options session = {.deadline_s = options->deadline_s,
-                                         .key_file = options->key};
     struct adaps_error err = {0};
     struct question *questions = ad_calloc((size_t)cluster->ndevices, sizeof *questions);
     if (!questions) {
@@ -128,7 +132,8 @@ static int ask_cluster(const struct ad_cluster *cluster, const struct ad_target_
         return ad_cli_fail(&ad_command_status, &err);
     }
     for (int i = 0; i < cluster->ndevices; i++)
-        questions[i] = (struct question){.device = &cluster->devices[i], .options = &session};
+        questions[i] =
+            (struct question){.device = &cluster->devices[i], .options = &options->session};
     ask_all(questions, cluster->ndevices);
     int code = options->json ? print_json(questions, cluster->ndevices)
                              : print_table(questions, cluster->ndevices);
@@ -147,18 +152,13 @@ static int ask_cluster(const struct ad_cluster *cluster, const struct ad_target_
 
 static int run_status(int argc, char **argv)
 {
-    static const struct option longs[] = {{"devices", required_argument, NULL, 'd'},
-                                          {"key", required_argument, NULL, 'k' + 256},
-                                          {"deadline", required_argument, NULL, 't' + 256},
-                                          {"json", no_argument, NULL, 'j' + 256},
-                                          {0}};
-    struct ad_target_options options = {.deadline_s = DEFAULT_DEADLINE_S};
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_status, argc, argv, "d:", longs)) != -1)
-        if (ad_target_option(&ad_command_status, option, optarg, &options) != ADAPS_OK)
-            return ADAPS_EUSAGE;
-    if (optind != argc)
-        return ad_cli_usage(&ad_command_status, "unexpected argument '%s'", argv[optind]);
+    struct status_options options = {.session = {.deadline_s = DEFAULT_DEADLINE_S}};
+    struct ad_operands operands;
+    int code = ad_options_parse(&ad_command_status, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count > 0)
+        return ad_cli_usage(&ad_command_status, "unexpected argument '%s'", operands.items[0]);
 
     struct ad_cli_config config = {0};
     struct ad_cluster cluster;
@@ -168,7 +168,6 @@ static int run_status(int argc, char **argv)
             return ad_cli_fail(&ad_command_status, &err);
         options.devices = config.devices;
     }
-    int code;
     if (!options.devices) {
         code = ad_cli_usage(&ad_command_status,
                             "no devices file: give one with -d, or name one in adaps.conf");
@@ -182,13 +181,18 @@ static int run_status(int argc, char **argv)
     return code;
 }
 
+static const struct ad_option options_table[] = {
+    AD_OPT_TEXT('d', "devices", "FILE", struct status_options, devices,
+                "the devices file (default: the one that adaps.conf names)"),
+    AD_OPT_GROUP(ad_query_option_rows, struct status_options, session),
+    AD_OPT_FLAG(0, "json", struct status_options, json, "print the result as JSON"),
+    AD_OPT_END,
+};
+
 const struct ad_command ad_command_status = {
     .name = "status",
     .arguments = "[OPTION...]",
     .summary = "Show the agents: what they hold, load, temperature, round trip.",
-    .details = "  -d, --devices FILE   the devices file (default: the one that adaps.conf names)\n"
-               "  --deadline TIME      how long to wait for an agent (default: 5s)\n"
-               "  --key FILE           this side's key pair (adaps-keygen(1))\n"
-               "  --json               print the result as JSON\n",
+    .options = options_table,
     .run = run_status,
 };

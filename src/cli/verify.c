@@ -2,15 +2,15 @@
  * within a part of the output's range. */
 #include "base/units.h"
 #include "cli/local_run.h"
-#include "cli/run_options.h"
+#include "cli/deployment.h"
+#include "report/json.h"
 #include "io/tensor_io.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <string.h>
 
 struct verify_options {
-    struct ad_target_options target;
+    struct ad_run_options shared;
     const char *plan;
     char **inputs;
     int ninputs;
@@ -23,7 +23,7 @@ struct verify_options {
 
 struct verifier {
     const struct verify_options *options;
-    struct ad_target target;
+    struct ad_deployment deployment;
     const struct ad_graph *graph;
     struct ad_session *session;
     struct ad_tensor *inputs, *outputs; /* of the current inference */
@@ -56,11 +56,12 @@ static enum adaps_status init(struct verifier *v, const struct verify_options *o
 {
     memset(v, 0, sizeof *v);
     v->options = options;
-    enum adaps_status status = ad_target_init(&v->target, options->plan, &options->target, err);
+    enum adaps_status status =
+        ad_deployment_init(&v->deployment, options->plan, &options->shared, err);
     if (status != ADAPS_OK)
         return status;
-    v->graph = v->target.plan->graph;
-    v->lossy = ad_plan_lossy(v->target.plan);
+    v->graph = v->deployment.plan->graph;
+    v->lossy = ad_plan_lossy(v->deployment.plan);
     if (options->ninputs && options->ninputs != v->graph->ninputs)
         return ad_error_set(err, ADAPS_EUSAGE, "the network has %d inputs, not %d",
                             v->graph->ninputs, options->ninputs);
@@ -84,7 +85,7 @@ static void fini(struct verifier *v)
     ad_free(v->inputs);
     ad_free(v->outputs);
     ad_free(v->expected);
-    ad_target_fini(&v->target);
+    ad_deployment_fini(&v->deployment);
 }
 
 /* The single-device answers, before the agents are bothered: neither disturbs the other's clocks.
@@ -93,7 +94,7 @@ static enum adaps_status run_alone(struct verifier *v, struct adaps_error *err)
 {
     struct ad_alone alone;
     enum adaps_status status =
-        ad_alone_init(&alone, v->target.plan, v->options->target.model, 0, err);
+        ad_alone_init(&alone, v->deployment.plan, v->options->shared.model, 0, err);
     if (status != ADAPS_OK)
         return status;
     for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
@@ -124,9 +125,9 @@ static void compare(struct verifier *v, int64_t run, int output)
 
 static enum adaps_status run_agents(struct verifier *v, struct adaps_error *err)
 {
-    enum adaps_status status = ad_target_push(&v->target, err);
+    enum adaps_status status = ad_deployment_push(&v->deployment, err);
     if (status == ADAPS_OK)
-        status = ad_session_open(v->target.plan, &v->target.session, &v->session, err);
+        status = ad_session_open(v->deployment.plan, &v->deployment.session, &v->session, err);
     for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
         struct ad_run_stats stats = {0};
         status = load_inputs(v, k, err);
@@ -147,14 +148,15 @@ static int print(const struct verifier *v)
 {
     double latency_ns = (double)v->latency_ns / (double)v->options->runs;
     char predicted[32], measured[32];
-    if (v->options->target.json)
-        return ad_json_print(
-            &ad_command_verify,
-            json_pack("{s:I, s:I, s:o, s:o, s:b, s:f, s:f}", "elements",
-                      (json_int_t)v->total.elements, "differ", (json_int_t)v->total.differ,
-                      "max_abs_diff", ad_json_real(v->total.max_abs_diff), "error",
-                      ad_json_real(v->error), "lossy", v->lossy, "latency_ms", latency_ns / 1e6,
-                      "predicted_ms", (double)v->target.plan->schedule.makespan_ns / 1e6));
+    if (v->options->shared.json)
+        return ad_cli_print_json(&ad_command_verify,
+                                 json_pack("{s:I, s:I, s:o, s:o, s:b, s:f, s:f}", "elements",
+                                           (json_int_t)v->total.elements, "differ",
+                                           (json_int_t)v->total.differ, "max_abs_diff",
+                                           ad_report_json_real(v->total.max_abs_diff), "error",
+                                           ad_report_json_real(v->error), "lossy", v->lossy,
+                                           "latency_ms", latency_ns / 1e6, "predicted_ms",
+                                           (double)v->deployment.plan->schedule.makespan_ns / 1e6));
     printf("%zu of %zu elements differ, largest difference %g\n", v->total.differ,
            v->total.elements, v->total.max_abs_diff);
     if (v->lossy)
@@ -163,9 +165,10 @@ static int print(const struct verifier *v)
                v->error * 100, v->options->tolerance * 100);
     if (v->first[0] && !v->lossy)
         fprintf(stderr, "first: %s\n", v->first);
-    fprintf(stderr, "latency: predicted %s, measured %s\n",
-            ad_format_ns((double)v->target.plan->schedule.makespan_ns, predicted, sizeof predicted),
-            ad_format_ns(latency_ns, measured, sizeof measured));
+    fprintf(
+        stderr, "latency: predicted %s, measured %s\n",
+        ad_format_ns((double)v->deployment.plan->schedule.makespan_ns, predicted, sizeof predicted),
+        ad_format_ns(latency_ns, measured, sizeof measured));
     return ad_cli_close_stdout(&ad_command_verify);
 }
 
@@ -198,49 +201,37 @@ static int verify_all(const struct verify_options *options)
 
 static int run_verify(int argc, char **argv)
 {
-    enum { SEED = 512, RUNS, RESIZE, TOLERANCE };
-    static const struct option longs[] = {AD_TARGET_LONGS,
-                                          {"seed", required_argument, NULL, SEED},
-                                          {"runs", required_argument, NULL, RUNS},
-                                          {"resize", no_argument, NULL, RESIZE},
-                                          {"tolerance", required_argument, NULL, TOLERANCE},
-                                          {0}};
     struct verify_options options = {.seed = 1, .runs = 1, .tolerance = DEFAULT_TOLERANCE};
-    int option;
-    while ((option = ad_cli_getopt(&ad_command_verify, argc, argv, AD_TARGET_SHORTS, longs)) !=
-           -1) {
-        if (option == RESIZE)
-            options.resize = true;
-        else if (option == SEED && !ad_parse_int(optarg, 0, INT64_MAX / 2, &options.seed))
-            return ad_cli_usage(&ad_command_verify, "--seed '%s': a number from 0 expected",
-                                optarg);
-        else if (option == RUNS && !ad_parse_int(optarg, 1, 10000, &options.runs))
-            return ad_cli_usage(&ad_command_verify,
-                                "--runs '%s': a number from 1 to 10000 expected", optarg);
-        else if (option == TOLERANCE && !ad_parse_double(optarg, 0, 1, &options.tolerance))
-            return ad_cli_usage(&ad_command_verify, "--tolerance '%s': a part from 0 to 1 expected",
-                                optarg);
-        else if (option != SEED && option != RUNS && option != TOLERANCE &&
-                 ad_target_option(&ad_command_verify, option, optarg, &options.target) != ADAPS_OK)
-            return ADAPS_EUSAGE;
-    }
-    if (argc - optind < 1)
+    struct ad_operands operands;
+    int code = ad_options_parse(&ad_command_verify, argc, argv, &options, &operands);
+    if (code != ADAPS_OK)
+        return code;
+    if (operands.count < 1)
         return ad_cli_usage(&ad_command_verify, "PLAN expected");
-    options.plan = argv[optind];
-    options.inputs = argv + optind + 1;
-    options.ninputs = argc - optind - 1;
+    options.plan = operands.items[0];
+    options.inputs = operands.items + 1;
+    options.ninputs = operands.count - 1;
     return verify_all(&options);
 }
+
+#define VERIFY struct verify_options
+static const struct ad_option options_table[] = {
+    AD_OPT_INT64("seed", "N", VERIFY, seed, 0, INT64_MAX / 2,
+                 "seed of the random input that is used without INPUT (default: 1)"),
+    AD_OPT_INT64("runs", "N", VERIFY, runs, 1, 10000,
+                 "compare this many answers; random inputs differ (default: 1)"),
+    AD_OPT_REAL("tolerance", "F", VERIFY, tolerance, 0, 1,
+                "of a lossy plan: the error that is accepted, as a part of the\n"
+                "output's range (default: 0.01)"),
+    AD_OPT_FLAG(0, "resize", VERIFY, resize, "scale pictures to the size that the network takes"),
+    AD_OPT_GROUP(ad_run_option_rows, VERIFY, shared),
+    AD_OPT_END,
+};
 
 const struct ad_command ad_command_verify = {
     .name = "verify",
     .arguments = "[OPTION...] PLAN [INPUT...]",
     .summary = "Compare the agents' answer with the single-device answer, bit for bit.",
-    .details =
-        "  --seed N             seed of the random input that is used without INPUT (default: 1)\n"
-        "  --runs N             compare this many answers; random inputs differ (default: 1)\n"
-        "  --tolerance F        of a lossy plan: the error that is accepted, as a part of the\n"
-        "                       output's range (default: 0.01)\n"
-        "  --resize             scale pictures to the size that the network takes\n" AD_TARGET_HELP,
+    .options = options_table,
     .run = run_verify,
 };

@@ -1,6 +1,7 @@
 #include "report/json.h"
 #include "report/text.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,6 +42,11 @@ json_t *ad_report_json_dims(int rank, const int64_t *dims)
 json_t *ad_report_json_number(double value)
 {
     return isfinite(value) ? json_real(value) : json_null();
+}
+
+json_t *ad_report_json_real(double value)
+{
+    return json_real(isfinite(value) ? value : value < 0 ? -DBL_MAX : DBL_MAX);
 }
 
 json_t *ad_report_json_ms(int64_t ns)
