@@ -90,7 +90,7 @@ for kind in namespaces relay; do
         echo "# no $kind here: $(cat err)"
     fi
 done
-[ -n "$kinds" ] || exit 77
+[ -n "$kinds" ] || skip "neither kind of testbed can be had here"
 
 for kind in $kinds; do
     # Without their share of the processor: other tests run meanwhile.

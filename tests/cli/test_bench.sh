@@ -34,20 +34,14 @@ status 0 "all strategies" adaps bench -d local.conf --rounds 3 --runs 2 --tsv "$
 cp out all.tsv
 strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings"
 for strategy in $strategies; do
-    # shellcheck disable=SC2016
-    check "$strategy: six inferences, none differs, an interval around its ratios" awk -F '\t' -v s="$strategy" '
-        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-        $1 == s {
-            found = NF == 18 && $at["inferences"] == 6 && $at["differ"] == 0 && $at["latency_ms"] > 0 &&
-                $at["predicted_ms"] > 0 && $at["ratio_lo"] <= $at["ratio"] &&
-                $at["ratio"] <= $at["ratio_hi"] && $at["single_lo"] <= $at["single_hi"] &&
-                $at["sent_bytes"] == $at["planned_bytes"] && $at["wire_bytes"] == "-"
-        }
-        END { exit !found }' all.tsv
+    check "$strategy: six inferences, none differs, an interval around its ratios" test "$(rows all.tsv '
+        f("strategy") == "'$strategy'" && NF == 18 && f("inferences") == 6 && f("differ") == 0 &&
+        f("latency_ms") > 0 && f("predicted_ms") > 0 && f("ratio_lo") <= f("ratio") &&
+        f("ratio") <= f("ratio_hi") && f("single_lo") <= f("single_hi") &&
+        f("sent_bytes") == f("planned_bytes") && f("wire_bytes") == "-"')" = 1
 done
-# shellcheck disable=SC2016
-check "the reference is 1" awk -F '\t' '
-    $1 == "edgeflow" { good = $6 == 1 && $7 == 1 && $8 == 1 } END { exit !good }' all.tsv
+check "the reference is 1" test "$(rows all.tsv \
+    'f("strategy") == "edgeflow" && f("ratio") == 1 && f("ratio_lo") == 1 && f("ratio_hi") == 1')" = 1
 
 status 0 "JSON" adaps bench -d local.conf --strategy single,edgeflow --rounds 2 --runs 1 --json "$digits"
 for key in model reference rounds runs seed strategies strategy devices_used latency_ms predicted_ms \
@@ -62,12 +56,9 @@ says out "^edgeflow .* 1.000 .* 0\$" "the table"
 
 status 0 "nothing ahead, and no agents" adaps bench -d local.conf --strategy edgeflow,edgeflow+late,local --rounds 2 \
     --runs 1 --reference local --wall --tsv "$denoise"
-# shellcheck disable=SC2016
-check "each with its name, none differs" awk -F '\t' '
-    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
-    { names = names $1 " "; differ += $at["differ"]; count += $at["inferences"] }
-    $1 == "local" && ($at["sent_bytes"] != 0 || $at["ratio"] != 1) { differ++ }
-    END { exit !(names == "edgeflow edgeflow+late local " && differ == 0 && count == 6) }' out
+check "each with its name" test "$(field out strategy | tr '\n' ' ')" = "edgeflow edgeflow+late local "
+check "two inferences of each, none differs" test "$(rows out 'f("inferences") == 2 && f("differ") == 0')" = 3
+check "no agents" test "$(rows out 'f("strategy") == "local" && f("sent_bytes") == 0 && f("ratio") == 1')" = 1
 
 # What the links carried: counters that grow by 1000 at each look, a title, two links.
 cat >count <<'END'
@@ -78,9 +69,8 @@ echo "a $n 5"
 echo "b $n 7"
 END
 status 0 "counters" adaps bench -d local.conf --strategy single --rounds 1 --runs 4 --tsv --counters "sh count" "$digits"
-# shellcheck disable=SC2016
-check "2000 bytes in 4 inferences and those before them" awk -F '\t' '
-    NR == 2 { all = 2000 / $14; good = all > 4.5 && (all - int(all + 0.5)) ^ 2 < 1e-6 } END { exit !good }' out
+check "2000 bytes in 4 inferences and those before them" test "$(rows out \
+    '2000 / f("wire_bytes") > 4.5 && (2000 / f("wire_bytes") - int(2000 / f("wire_bytes") + 0.5)) ^ 2 < 1e-6')" = 1
 status 0 "a command before the measuring" \
     adaps bench -d local.conf --strategy single --rounds 1 --when-pushed "echo x >pushed" "$digits"
 check "it ran" test -s pushed
@@ -99,8 +89,7 @@ for key in strategy inferences latency clock_uncertainty_ms devices busy idle en
     says out "\"$key\":" "it has $key"
 done
 status 0 "a prediction as a table" adaps bench -d local.conf --predict --rounds 1 --tsv "$denoise"
-# shellcheck disable=SC2016
-check "six columns" awk -F '\t' 'NF != 6 { bad = 1 } END { exit bad || NR < 4 }' out
+check "six columns" test "$(rows out 'NF != 6')" = 0 -a "$(rows out)" -ge 3
 
 # One that has no plan is told; the others are measured.
 sed 's/^threads.*/&\nmemory = 1kB/' local.conf >tiny.conf
@@ -117,10 +106,10 @@ status 0 "overhead and memory" env ADAPS="$(command -v adaps)" sh "$runtime" -o 
     --runs 1 overhead memory
 status 0 "once more, of which one line stays" env ADAPS="$(command -v adaps)" sh "$runtime" -o . \
     --networks "$digits" memory
-# shellcheck disable=SC2016
-check "a ratio, and the peak above the weights" awk -F '\t' '
-    $1 == "overhead" { good += $4 > 0 && $5 <= $4 && $4 <= $6 }
-    $1 == "memory" { good += $4 > 1 && $6 > $5 }
-    END { exit !(NR == 3 && good == 2) }' runtime.tsv
+check "two lines" test "$(rows runtime.tsv)" = 2
+check "a ratio within its interval" test "$(rows runtime.tsv '
+    f("table") == "overhead" && f("value") > 0 && f("lower") <= f("value") && f("value") <= f("upper")')" = 1
+check "the peak above the weights" test "$(rows runtime.tsv '
+    f("table") == "memory" && f("value") > 1 && f("upper") > f("lower")')" = 1
 
 finish

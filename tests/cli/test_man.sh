@@ -5,10 +5,7 @@
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
-if ! command -v mandoc >/dev/null; then
-    echo "1..0 # SKIP mandoc is not installed"
-    exit 77
-fi
+command -v mandoc >/dev/null || skip "mandoc is not installed"
 
 # The page as a reader sees it, without overstrikes.
 shown() {

@@ -1,42 +1,20 @@
 #!/bin/sh
 # models/zoo: the list, parameter counts, equal bytes for equal seeds, errors.
-# $ZOO: the program (./models/zoo).
-set -u
-
-zoo=${ZOO:-./models/zoo}
-work=$(mktemp -d "${TMPDIR:-.}/test_zoo.XXXXXX") || exit 99
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-failures=0
-
-fail() {
-    echo "test_zoo: $*" >&2
-    failures=$((failures + 1))
-}
-
-# status EXPECTED ARGUMENTS...: runs zoo; its output is in out and err.
-status() {
-    expected=$1
-    shift
-    "$zoo" "$@" >"$work/out" 2>"$work/err"
-    code=$?
-    [ "$code" -eq "$expected" ] || fail "zoo $*: exit $code, expected $expected"
-}
+zoo=$(realpath "${ZOO:-./models/zoo}")
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
 
 names="lenet5 alexnet vgg16 vgg19 resnet50 mobilenetv2 inceptionv3 resnet101 densenet121 squeezenet
     yolov2 hardcorenas"
-status 0 --list
+status 0 "the list" "$zoo" --list
 for name in $names; do
-    grep -qx "$name" "$work/out" || fail "--list lacks $name"
+    says out "^$name$" "$name is in it"
 done
 
 # Parameters and multiply-accumulates of the published networks.
-status 0 --info
+status 0 "parameters and multiply-accumulates" "$zoo" --info
 while read -r name params macs; do
-    awk -v n="$name" -v p="$params" -v m="$macs" '
-        $1 == n { found = $2 == p && $3 == m } END { exit !found }' "$work/out" ||
-        fail "--info: $name does not have $params parameters and $macs MACs"
+    says out "^$name  *$params  *$macs\\( \\|$\\)" "$name has $params parameters and $macs MACs"
 done <<END
 lenet5 61706 416520
 alexnet 61100840 714188480
@@ -52,50 +30,46 @@ yolov2 50655389 14680167424
 hardcorenas 5513544 292756576
 END
 
-# Same seed, same bytes; another seed, others; the seed's default is 1.
-status 0 lenet5 -o "$work/a" --seed 7
-status 0 lenet5 -o "$work/b" --seed 7
-status 0 lenet5 -o "$work/c" --seed 8
-status 0 lenet5 -o "$work/d"
-status 0 lenet5 --output="$work/e" -s 1
-status 0 lenet5 -o -
-cmp -s "$work/a" "$work/b" || fail "the same seed gave other bytes"
-cmp -s "$work/a" "$work/c" && fail "another seed gave the same bytes"
-cmp -s "$work/d" "$work/e" || fail "the default seed is not 1"
-cmp -s "$work/d" "$work/out" || fail "standard output differs from the file"
+# The same seed gives the same bytes, another seed others; the default seed is 1.
+status 0 "seed 7" "$zoo" lenet5 -o a --seed 7
+status 0 "seed 7 again" "$zoo" lenet5 -o b --seed 7
+status 0 "seed 8" "$zoo" lenet5 -o c --seed 8
+status 0 "no seed" "$zoo" lenet5 -o d
+status 0 "seed 1" "$zoo" lenet5 --output=e -s 1
+status 0 "to standard output" "$zoo" lenet5 -o -
+check "standard output is like the file" cmp d out
+check "the same seed, the same bytes" cmp a b
+check "another seed, other bytes" sh -c '! cmp -s a c'
+check "the default seed is 1" cmp d e
 # Pinned: the file must be the same on every machine and after every change of the program.
-sum=$(cksum <"$work/d")
-[ "$sum" = "3688893472 248123" ] || fail "lenet5 of seed 1 changed: cksum $sum"
+check "lenet5 of seed 1 is as ever" test "$(cksum <d)" = "3688893472 248123"
 
 # Every parameter is there: 4 bytes each, and little else.
-size=$(wc -c <"$work/d")
-if [ "$size" -lt $((4 * 61706)) ] || [ "$size" -gt $((4 * 61706 + 4000)) ]; then
-    fail "lenet5 has $size bytes"
-fi
+size=$(wc -c <d)
+check "lenet5 has its parameters, and little else" test "$size" -ge $((4 * 61706)) -a "$size" -le $((4 * 61706 + 4000))
 
 # Folded batch normalisation: fewer nodes, another file.
-status 0 mobilenetv2 -o "$work/bn"
-status 0 mobilenetv2 -o "$work/nobn" --no-bn
-grep -q BatchNormalization "$work/bn" || fail "mobilenetv2 has no BatchNormalization"
-grep -q BatchNormalization "$work/nobn" && fail "--no-bn left a BatchNormalization"
+status 0 "mobilenetv2" "$zoo" mobilenetv2 -o bn
+status 0 "mobilenetv2, folded" "$zoo" mobilenetv2 -o nobn --no-bn
+check "with BatchNormalization" grep -q BatchNormalization bn
+check "without" sh -c '! grep -q BatchNormalization nobn'
 
-status 2 nosuchnet -o "$work/none"
-grep -q nosuchnet "$work/err" || fail "the unknown name is not in the message"
+status 2 "an unknown name" "$zoo" nosuchnet -o none
+says err nosuchnet "which is in the message"
 for name in $names; do
-    grep -qx "$name" "$work/err" || fail "the message on an unknown name lacks $name"
+    says err "^$name$" "as is $name"
 done
-[ ! -e "$work/none" ] || fail "an unknown name left a file"
-status 2
-status 2 lenet5 alexnet
-status 2 --nosuchoption
+check "and no file" test ! -e none
+status 2 "no network" "$zoo"
+status 2 "two networks" "$zoo" lenet5 alexnet
+status 2 "an unknown option" "$zoo" --nosuchoption
 for seed in -1 1x '' 18446744073709551616; do
-    status 2 lenet5 -o "$work/none" --seed "$seed"
+    status 2 "a seed '$seed'" "$zoo" lenet5 -o none --seed "$seed"
 done
-status 0 lenet5 -o "$work/max" --seed 18446744073709551615
-status 1 lenet5 -o "$work/no/such/folder"
+status 0 "the largest seed" "$zoo" lenet5 -o max --seed 18446744073709551615
+status 1 "no such folder" "$zoo" lenet5 -o no/such/folder
 if [ -c /dev/full ]; then
-    "$zoo" lenet5 -o - >/dev/full 2>"$work/err" && fail "a full disk went unnoticed"
-    grep -q 'standard output' "$work/err" || fail "a full disk is not reported"
+    status 1 "a full disk" sh -c '"$0" lenet5 -o - >/dev/full' "$zoo"
+    says err 'standard output' "is reported"
 fi
-
-[ "$failures" -eq 0 ]
+finish

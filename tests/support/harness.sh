@@ -1,5 +1,6 @@
-# Sourced by the shell tests of the command line. Sets adaps, src, work (a fresh folder, removed at the
-# end, and the current one), and counts failures; a test ends with `finish`.
+# Sourced by the shell tests. Sets adaps (the program), src (the source folder), build (the build folder)
+# and work (a fresh folder, which is the current one and is removed at the end), and counts failures. A test
+# ends with `finish`.
 set -u
 
 absolute() {
@@ -13,8 +14,9 @@ npydiff=$(absolute "${NPYDIFF:-./tests/support/npydiff}")
 [ -x "$adaps" ] || { echo "no program $adaps (ADAPS)"; exit 99; }
 src=$(cd "${srcdir:-.}" && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/adaps-test.XXXXXX") || exit 99
-export adaps npydiff src work TMPDIR="$work"
-PATH=$(dirname "$adaps"):$PATH
+build=$(dirname "$adaps")
+export adaps npydiff src build work TMPDIR="$work"
+PATH=$build:$PATH
 export PATH XDG_CONFIG_HOME="$work/config" XDG_CACHE_HOME="$work/cache" COLUMNS=200
 trap '[ -z "$local_pid" ] || kill "$local_pid"; wait; cd /; rm -rf "$work"' EXIT
 trap 'exit 130' INT
@@ -36,6 +38,25 @@ not_ok() {
         [ -s "$work/$file" ] && sed "s/^/# $file: /" "$work/$file"
     done
     return 0
+}
+
+# skip REASON: ends a test that cannot run here. With NO_SKIP in the environment that is a failure.
+skip() {
+    echo "1..0 # SKIP $*"
+    [ -n "${NO_SKIP-}" ] || exit 77
+    echo "Bail out! NO_SKIP is set"
+    exit 99
+}
+
+# need_python MODULE...: sets python to an interpreter that has the modules ($PYTHON, or Debian's), or skips.
+need_python() {
+    python=${PYTHON:-/usr/bin/python3}
+    PYTHONDONTWRITEBYTECODE=1
+    export python PYTHONDONTWRITEBYTECODE
+    for module in "$@"; do
+        "$python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$module'))" 2>"$work/err" ||
+            skip "$python has no module $module (Debian: python3-$module; ./bootstrap bench installs it)"
+    done
 }
 
 # status EXPECTED DESCRIPTION COMMAND...: runs it; its output is in $work/out and $work/err.
@@ -71,6 +92,48 @@ check() {
         not_ok "$description"
         sed "s/^/# it says: /" "$work/checked"
     fi
+}
+
+# Tables (TSV files with titles) are read by the names of their columns.
+
+# rows TABLE [CONDITION]: how many lines meet the condition of awk, in which f("TITLE") is a field of the line.
+rows() {
+    condition=$(printf '%s' "${2-1}" | tr '\n' ' ')
+    awk -F '\t' '
+        function f(title) {
+            if (title in at) return $at[title]
+            print "no column " title >"/dev/stderr"
+            exit bad = 1
+        }
+        NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        '"($condition)"' { n++ }
+        END { if (!bad) print n + 0 }' "$1"
+}
+
+# field TABLE COLUMN [TITLE=VALUE...]: that column of the lines whose fields have these values.
+field() {
+    table=$1
+    column=$2
+    shift 2
+    awk -F '\t' -v column="$column" -v wanted="$(printf '%s\t' "$@")" '
+        NR == 1 {
+            for (i = 1; i <= NF; i++) at[$i] = i
+            n = split(wanted, want, "\t") - 1
+            for (i = 1; i <= n; i++) {
+                title[i] = substr(want[i], 1, index(want[i], "=") - 1)
+                value[i] = substr(want[i], index(want[i], "=") + 1)
+                if (title[i] != "" && !(title[i] in at)) column = title[i]
+            }
+            if (!(column in at)) {
+                print "no column " column >"/dev/stderr"
+                exit 1
+            }
+            next
+        }
+        {
+            for (i = 1; i <= n; i++) if (title[i] != "" && $at[title[i]] "" != value[i]) next
+            print $at[column]
+        }' "$table"
 }
 
 # start_agents N [OPTION...]: adaps local in the background; its devices file is $work/local.conf, its
