@@ -1,79 +1,78 @@
 #!/bin/sh
 # adaps plan: strategies side by side, objectives, and what is refused.
-set -eu
-model=$srcdir/models/denoise.onnx
-devices=$srcdir/devices/local3.conf
-work=$(mktemp -d "${TMPDIR:-.}/adaps-compare-XXXXXX")
-trap 'rm -rf "$work"' EXIT
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
 
-fail() {
-    echo "test_compare: $*" >&2
-    exit 1
-}
-
-# Exit status $1 for the rest; output in $work/out, messages in $work/err.
-expect() {
-    want=$1
-    shift
-    code=0
-    "$ADAPS" plan -d "$devices" "$@" "$model" >"$work/out" 2>"$work/err" || code=$?
-    [ "$code" = "$want" ] || fail "plan $*: exit status $code, not $want: $(cat "$work/err")"
-}
-
+model=$src/models/denoise.onnx
+devices=$src/devices/local3.conf
 strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings"
 
-expect 0 --strategy all
-for s in $strategies; do
-    grep -q "^$s " "$work/out" || fail "no row for $s"
-done
-grep -q "^no plan at all can answer sooner than" "$work/out" || fail "no lower bound"
+# plan CODE OPTION...: its exit status.
+plan() {
+    wanted=$1
+    shift
+    status "$wanted" "plan $*" adaps plan -d "$devices" "$@" "$model"
+}
 
-expect 0 --strategy all --json
+# count PATTERN: the lines of $work/out that match.
+count() {
+    grep -c -e "$1" "$work/out"
+}
+
+plan 0 --strategy all
 for s in $strategies; do
-    grep -q "\"strategy\": \"$s\"" "$work/out" || fail "no object for $s"
+    says out "^$s " "a row for $s"
+done
+says out "^no plan at all can answer sooner than" "a lower bound"
+
+plan 0 --strategy all --json
+for s in $strategies; do
+    says out "\"strategy\": \"$s\"" "an object for $s"
 done
 for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound_ms; do
-    [ "$(grep -c "\"$key\":" "$work/out")" = 9 ] || fail "$key is not there for each strategy"
+    check "$key for each strategy" test "$(count "\"$key\":")" = 9
 done
-
-! grep -q exhaustive "$work/out" || fail "exhaustive is compared"
+check "exhaustive is not compared" test "$(count exhaustive)" = 0
 
 # With one strategy the same object alone, and the layouts.
-expect 0 --strategy modnn --json
+plan 0 --strategy modnn --json
 for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound_ms layouts; do
-    grep -q "^  \"$key\":" "$work/out" || fail "$key is not there for modnn"
+    says out "^  \"$key\":" "$key for modnn"
 done
 
 # A cap that nobody meets: each says so, and the answer is no.
-expect 1 --strategy all --latency-cap 1us --json
-[ "$(grep -c '"error":' "$work/out")" = 9 ] || fail "an error for each strategy is wanted"
-expect 1 --strategy edgeflow --latency-cap 1us
-grep -q "answers within 1.00 us: the soonest takes" "$work/err" || fail "$(cat "$work/err")"
+plan 1 --strategy all --latency-cap 1us --json
+check "an error for each strategy" test "$(count '"error":')" = 9
+plan 1 --strategy edgeflow --latency-cap 1us
+says err "answers within 1.00 us: the soonest takes" "the soonest is told"
 
-expect 0 --objective traffic
-grep -q "traffic made small, within" "$work/out" || fail "the objective is not told"
-expect 0 --objective memory
-grep -q "memory made small" "$work/out" || fail "the objective is not told"
+plan 0 --objective traffic
+says out "traffic made small, within" "the objective is told"
+plan 0 --objective memory
+says out "memory made small" "the objective is told"
 
-expect 2 --objective throughput
-grep -q "throughput: not available in this version" "$work/err" || fail "$(cat "$work/err")"
-expect 2 --objective speed
-expect 2 --latency-cap 0
-expect 2 --strategy best
-expect 2 --strategy all -o "$work/plan"
-[ ! -e "$work/plan" ] || fail "a plan was written"
+plan 2 --objective throughput
+says err "throughput: not available in this version" "which is said"
+plan 2 --objective speed
+plan 2 --latency-cap 0
+plan 2 --strategy best
+plan 2 --strategy all -o all.plan
+check "no plan is written" test ! -e all.plan
 
 # One medium for all links: with equal parts, many exchange at once, so the answer comes later; and
 # the plan file knows it.
 milliseconds() {
-    sed -n 's/^  "predicted_ms": \([0-9.]*\).*/\1/p' "$work/out"
+    sed -n 's/^  "predicted_ms": \([0-9.]*\).*/\1/p' out
 }
-expect 0 --strategy bbgrap --bw 100mbit --json
+plan 0 --strategy bbgrap --bw 100mbit --json
 switched=$(milliseconds)
-sed 's/^bandwidth/medium = shared\n&/' "$devices" >"$work/shared.conf"
-devices=$work/shared.conf
-expect 0 --strategy bbgrap --bw 100mbit --json -o "$work/plan"
+sed 's/^bandwidth/medium = shared\n&/' "$devices" >shared.conf
+devices=shared.conf
+plan 0 --strategy bbgrap --bw 100mbit --json -o shared.plan
 shared=$(milliseconds)
-echo "$switched $shared" | awk '{ exit !($1 > 0 && $2 > $1) }' || fail "$switched ms, shared $shared ms"
-"$ADAPS" simulate --json "$work/plan" >"$work/out"
-[ "$(milliseconds)" = "$shared" ] || fail "simulated: $(milliseconds) ms, planned $shared ms"
+check "a shared medium is slower: $shared ms, not $switched ms" \
+    awk "BEGIN { exit !($switched > 0 && $shared > $switched) }"
+status 0 "simulate its plan" adaps simulate --json shared.plan
+check "the same time" test "$(milliseconds)" = "$shared"
+
+finish

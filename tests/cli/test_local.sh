@@ -38,7 +38,7 @@ status 2 "more speeds than agents" adaps local 1 --speed 1,0.5
 status 2 "a speed above 1" adaps local 1 --speed 1.5
 status 2 "no speed" adaps local 2 --speed 1,
 status 2 "too many threads" adaps local 1 --threads 65
-status 2 "nothing behind --" adaps local 1 --
+status 2 "nothing after --" adaps local 1 --
 
 status 7 "the command's exit status" adaps local 1 -- sh -c 'exit 7'
 status 127 "a command that is not there" adaps local 1 -- ./no-such-command
@@ -51,7 +51,8 @@ no_folder_left
 
 status 0 "a file of its own" adaps local 2 --speed 1,0.25 --threads 1 -o own.conf -- \
     adaps status -d own.conf
-says out "local1.*idle.*0.25" "the agents are emulated at that speed"
+check "the agents are idle" test "$(cell out local1 state)" = idle
+check "and emulated at that speed" test "$(cell out local1 speed)" = 0.25
 check "the file tells the speed" grep -q '^speed *= 0.25' own.conf
 check "the file marks the loopback" grep -q '^; the loopback' own.conf
 check "the file names one source" test "$(grep -c '^source' own.conf)" = 1

@@ -41,7 +41,45 @@ for page in "$src"/man/*.[1-9]; do
     run_examples "$page"
 done
 
-# Every command has a page, and every option that --help tells is in it.
+# page_options SECTION PAGE: the options that the source of a page names, as LETTER NAME VALUE with "-" for
+# what is missing: in its synopsis (by the letter if there is one), or as the items of its lists.
+page_options() {
+    awk -v section="$1" '
+        function flush() {
+            if (name != "" || letter != "")
+                print (letter == "" ? "-" : letter), (name == "" ? "-" : name), (value == "" ? "-" : value)
+            letter = name = value = mode = glue = ""
+        }
+        { line = line $0 }
+        /\\$/ { sub(/\\$/, "", line); next }
+        {
+            words = split(line, word, " ")
+            line = ""
+        }
+        word[1] == ".Sh" { synopsis = word[2] == "SYNOPSIS" }
+        section == "synopsis" && !(synopsis && (word[1] == ".Op" || word[1] == ".Fl")) { next }
+        section == "items" && !(word[1] == ".It" && word[2] == "Fl") { next }
+        {
+            for (i = 1; i <= words; i++) {
+                w = word[i]
+                sub(/^\./, "", w)
+                if (w == "Fl") { flush(); mode = "name" }
+                else if (w == "Ar" || w == "Cm") { mode = mode == "" ? "" : "value" }
+                else if (w == "Op" || w == "It") flush()
+                else if (w == ",") { if (mode == "value") flush() }
+                else if (w == "|") glue = "|"
+                else if (w == "Ns") glue = "="
+                else if (w == "=") continue
+                else if (mode == "name" && w ~ /^-./) name = substr(w, 2)
+                else if (mode == "name") letter = w == "-" ? "" : w
+                else if (mode == "value") { value = value (value == "" ? "" : glue) w; glue = "" }
+            }
+            flush()
+        }' "$2" | sort -u
+}
+
+# Every command has a page, whose synopsis and items have the options of adaps --list-options, with their
+# values called the same, and no others.
 for command in $(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     page=
     for page in "$src/man/adaps-$command".[18]; do
@@ -52,11 +90,13 @@ for command in $(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
         not_ok "adaps $command has a manual page"
         continue
     fi
-    for option in $(adaps "$command" --help | sed -n 's/^  .*\(--[a-z][a-z-]*\).*/\1/p'); do
-        [ "$option" = --help ] && continue
-        shown "$page" >"$work/out"
-        says out "$option" "$(basename "$page"): $option"
-    done
+    adaps --list-options "$command" | grep -v "^help" >table
+    awk -F '\t' '{ print $2, $1, $3 }' table | sort >wanted
+    page_options items "$page" >found
+    check "adaps-$command: the options are those of the program" diff wanted found
+    awk -F '\t' '{ if ($2 != "-") $1 = "-"; print $2, $1, $3 }' table | sort >wanted
+    page_options synopsis "$page" >found
+    check "adaps-$command: so is its synopsis" diff wanted found
 done
 
 rm -f "$work/out" "$work/err"

@@ -82,6 +82,15 @@ says() {
     fi
 }
 
+# has FILE TEXT DESCRIPTION: $work/FILE contains the text.
+has() {
+    if grep -qF -e "$2" "$work/$1"; then
+        ok "$3"
+    else
+        not_ok "$3: no '$2' in $1"
+    fi
+}
+
 # check DESCRIPTION COMMAND...: the command succeeds. It may read $work/out and $work/err.
 check() {
     description=$1
@@ -134,6 +143,15 @@ field() {
             for (i = 1; i <= n; i++) if (title[i] != "" && $at[title[i]] "" != value[i]) next
             print $at[column]
         }' "$table"
+}
+
+# cell FILE ROW COLUMN: a cell of a table for people, by the first cell of its row and by its title. Cells
+# are separated by two spaces or more. The file may have other text and tables.
+cell() {
+    awk -F '  +' -v row="$2" -v column="$3" '
+        { sub(/^ +/, "") }
+        at && $1 == row { print $at; exit }
+        { for (i = 1; i <= NF; i++) if ($i == column) { at = i; break } }' "$1"
 }
 
 # start_agents N [OPTION...]: adaps local in the background; its devices file is $work/local.conf, its

@@ -1,0 +1,142 @@
+#!/bin/sh
+# The options of all commands: how they may be written, what is refused, --help, and completion by bash.
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
+
+digits=$src/models/digits.onnx
+devices=$src/devices/local2.conf
+
+# How they may be written.
+status 0 "long names" adaps plan --devices "$devices" --strategy single --output long.plan "$digits"
+says out "single" "the strategy is taken"
+status 0 "values after =" adaps plan --devices="$devices" --strategy=single --output=equals.plan "$digits"
+status 0 "letters" adaps plan -d "$devices" -oletter.plan "$digits"
+status 0 "options after operands" adaps plan "$digits" -d "$devices" -o after.plan
+for file in long equals letter after; do
+    check "$file.plan is there" test -s "$file.plan"
+done
+status 0 "a short form that fits one option" adaps plan -d "$devices" --str single --obj memory "$digits"
+says out "memory made small" "it is taken for that"
+status 2 "a short form of several" adaps plan -d "$devices" --la 1ms "$digits"
+says err "unknown or ambiguous option '--la'" "which is said"
+status 0 "a name that others begin with" adaps plan -d "$devices" --latency 1ms --dims h "$digits"
+status 0 "letters in one word" adaps keygen -fo some.key
+check "the last of them has the value" test -s some.key
+status 0 "the last value counts" adaps plan -d "$devices" --strategy auto --strategy single "$digits"
+says out "single" "of a text"
+status 3 "-- ends the options" adaps inspect -- --json
+says err "^adaps inspect: --json: No such file" "what comes after is a file"
+status 2 "an unknown name" adaps keygen --nothing
+says err "^adaps keygen: unknown or ambiguous option '--nothing'$" "it is named"
+says err "^Try 'adaps keygen --help'.$" "and where to read"
+status 2 "an unknown letter" adaps keygen -z
+says err "unknown option '-z'" "it is named"
+status 2 "a name without its value" adaps keygen --output
+says err "option '--output' needs a value" "it is named"
+status 2 "a letter without its value" adaps keygen -o
+says err "option '-o' needs a value" "it is named"
+status 2 "a value too many" adaps keygen --force=yes
+says err "option '--force=yes' takes no value" "it is named"
+
+# Values and their ranges.
+refused() { # refused COMMAND OPTION VALUE WANTED: the message about a value
+    status 2 "adaps $1 --$2 $3" adaps "$1" "--$2=$3" none
+    says err "^adaps $1: --$2 $3: $4 is wanted$" "$4 is wanted"
+}
+for number in 0 65 1.5 x '' 99999999999999999999; do
+    refused agent threads "$number" "a number from 1 to 64"
+done
+refused agent speed 1.5 "a number from 0.0001 to 1"
+refused agent speed nan "a number from 0.0001 to 1"
+refused agent cache-limit 0 "a size such as 4GiB"
+refused agent cache-limit big "a size such as 4GiB"
+refused agent ready-fd -1 "a number from 0 to 1048576"
+refused bench rounds 1001 "a number from 1 to 1000"
+refused bench seconds 0 "a time above 0, such as 60s,"
+refused bench threads 0 "a number from 1 to 64"
+refused bench thr 1.1 "a number from 0 to 1"
+refused bench deadline -1s "a time above 0, such as 10s,"
+refused plan bw 0mbit "a rate such as 100mbit"
+refused plan latency 3 "a time such as 0.3ms"
+refused plan latency-cap 0s "a time above 0, such as 20ms,"
+refused plan time-limit 2000000s "a time above 0, such as 2s,"
+refused plan seed -1 "a number from 0 to 9223372036854775807"
+refused plan input u16 "u8 or f32"
+refused profile budget 0.1 "a time from 0.2s to 600s"
+refused profile budget 11m "a time from 0.2s to 600s"
+refused run in-flight 9 "a number from 1 to 8"
+refused simulate bw fast "a rate such as 100mbit"
+refused status deadline soon "a time above 0, such as 10s,"
+refused verify tolerance 2 "a number from 0 to 1"
+refused verify runs 0 "a number from 1 to 10000"
+status 0 "the ends of ranges" adaps plan -d "$devices" --thr 0 --seed 9223372036854775807 --latency 0 "$digits"
+status 0 "and the other ends" adaps plan -d "$devices" --thr 1 --seed 0 --effort 1 "$digits"
+status 0 "the value of a shared option" adaps plan -d "$devices" --thr 0 --json "$digits"
+says out '"threshold": 0.0,' "it reaches the plan"
+
+# --help, and the same for programs.
+commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
+check "13 commands" test "$(echo "$commands" | wc -w)" = 13
+for command in $commands; do
+    status 0 "adaps $command --help" adaps "$command" --help
+    says out "^Usage: adaps $command" "it says how"
+    sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' out >help.names
+    cp out help
+    status 0 "adaps $command -h" adaps "$command" -h
+    check "is the same" cmp out help
+    status 0 "adaps --list-options $command" adaps --list-options "$command"
+    cut -f 1 out >list.names
+    check "the options of --help, in their order" cmp help.names list.names
+    awk -F '\t' 'NF != 4 || length($1) < 2 || length($2) != 1 || $3 == "" || $4 == ""' out >odd
+    check "four columns" test ! -s odd
+done
+status 2 "options of no command" adaps --list-options nothing
+status 2 "options of nobody" adaps --list-options
+status 5 "--help into a full disk" sh -c 'adaps plan --help >/dev/full'
+status 5 "--list-options into a full disk" sh -c 'adaps --list-options plan >/dev/full'
+
+# Completion: what bash offers for the last of some words, one on a line.
+if ! command -v bash >/dev/null; then
+    finish
+fi
+cat >complete <<'EOT'
+. "$src/data/adaps.bash-completion"
+complete -p adaps >&2
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_adaps "$1"
+printf '%s\n' "${COMPREPLY[@]}"
+EOT
+# completes DESCRIPTION OFFERED WORD...: the words offered, in alphabetical order, for adaps WORD...
+completes() {
+    description=$1
+    offered=$2
+    shift 2
+    got=$(bash --norc complete adaps "$@" 2>err | sort | tr '\n' ' ')
+    if [ "$got" = "${offered:+$offered }" ] || [ "$got" = "${offered:- }" ]; then
+        ok "$description"
+    else
+        not_ok "$description: '$got' instead of '$offered'"
+    fi
+}
+completes "commands" "plan profile push" p
+completes "the program's own options" "--help --version" --
+for command in $commands; do
+    completes "all options of $command" \
+        "$(adaps "$command" --help | grep -o -e '^  [^ ].*' | grep -o -e '^ *\(-., \)\{0,1\}--[a-z-]*' |
+            sed 's/.*--/--/' | sort | tr '\n' ' ' | sed 's/ $//')" "$command" --
+done
+completes "options that begin so" "--dim --dims" plan --di
+completes "after another option" "--json" plan --bw 10mbit --j
+completes "choices" "f32 u8" plan --input ''
+completes "choices after =" "f32 u8" plan --input =
+completes "a choice after =" "u8" plan --input = u
+mkdir folder
+touch first.plan folder/inside
+completes "files as operands" "first.plan" show fir
+completes "files after a letter" "first.plan" plan -d fir
+completes "files after a name" "first.plan folder" plan --output f
+completes "folders" "folder" local --cache f
+completes "nothing for a number" "" bench --rounds f
+completes "nothing for a command that is none" "" nothing --
+finish
