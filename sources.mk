@@ -13,8 +13,9 @@ onnx_sources = \
 	src/onnx/unpack.c
 
 ir_sources = \
-	src/ir/aliasing.c src/ir/aliasing.h src/ir/graph.c src/ir/graph.h src/ir/picture.c \
-	src/ir/picture.h src/ir/verify.c src/ir/weight.c src/ir/weight.h
+	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/graph.c \
+	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
+	src/ir/verify.c src/ir/weight.c src/ir/weight.h
 
 import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \

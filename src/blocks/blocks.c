@@ -1,39 +1,5 @@
 #include "blocks/blocks.h"
 
-int ad_op_type(const struct ad_op *op)
-{
-    switch (op->kind) {
-    case AD_OP_CONV: /* depthwise too */
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-    case AD_OP_SPACE_TO_DEPTH: /* not in Table 2: a row reads the rows of its blocks */
-        return 1;
-    case AD_OP_ADD:
-    case AD_OP_SUB:
-    case AD_OP_MUL:
-    case AD_OP_DIV:
-    case AD_OP_MIN:
-    case AD_OP_MAX:
-    case AD_OP_POW:
-    case AD_OP_PRELU:
-    case AD_OP_UNARY:
-    case AD_OP_LRN: /* not in Table 2: it reads across channels only, so rows map one to one */
-        return 2;
-    case AD_OP_GAP: /* the table's ReduceMean */
-    case AD_OP_FC:
-    case AD_OP_CONCAT:
-    case AD_OP_SOFTMAX: /* not in Table 2: aggregates over all channels or features */
-    case AD_OP_PERMUTE: /* Flatten and Transpose */
-    case AD_OP_RESHAPE:
-    case AD_OP_RESAMPLE: /* not in Table 2: these change dims */
-    case AD_OP_DEPTH_TO_SPACE:
-    case AD_OP_REDUCE:
-    case AD_OP_COUNT:
-        break;
-    }
-    return 3;
-}
-
 int ad_value_uses(const struct ad_graph *graph, int value)
 {
     int uses = 0;

@@ -3,12 +3,15 @@
 #ifndef AD_BLOCKS_BLOCKS_H
 #define AD_BLOCKS_BLOCKS_H
 
-#include "ir/graph.h"
+#include "ir/operators.h"
 
 /* Type 1: weights, padding or stride (space-to-depth too): an output depends on neighbouring
  * inputs. Type 2: elementwise (LRN too: it reads across channels only). Type 3: changes dims or
  * aggregates across them (Softmax, resizing, slices and padding too). */
-int ad_op_type(const struct ad_op *op);
+static inline int ad_op_type(const struct ad_op *op)
+{
+    return ad_operator_of(op->kind)->type;
+}
 
 /* A chain of ops, in order; ops of the range need not be neighbours in the graph's order. Entry is
  * the first op, exit the last. A block ends at an op whose output has several consumers (or is a

@@ -1,6 +1,7 @@
 /* The operators that every device is measured by, and graphs of single operators. */
 #include "cli/profile_internal.h"
 #include "ir/aliasing.h"
+#include "ir/operators.h"
 
 #include <math.h>
 #include <string.h>

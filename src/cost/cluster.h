@@ -5,20 +5,9 @@
 #include "base/error.h"
 #include "base/mem.h"
 #include "cost/encoding.h"
+#include "ir/operators.h"
 
 struct ad_shapes;
-
-/* Classes of operators that share a rate. */
-enum ad_cost_class {
-    AD_COST_CONV,    /* dense convolution */
-    AD_COST_GROUPED, /* grouped, not depthwise */
-    AD_COST_DEPTHWISE,
-    AD_COST_FC,
-    AD_COST_POOL,
-    AD_COST_ELEMENTWISE, /* arithmetic, activations, softmax, LRN */
-    AD_COST_COPY,        /* concat, reshape, permute, space-to-depth, pack, unpack */
-    AD_COST_CLASSES
-};
 
 /* One device's measured (or stated) numbers; times at full speed, all `threads` used. */
 struct ad_cost_table {

@@ -6,8 +6,7 @@
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return ad_cost_class_of_kind(op->kind, op->groups,
-                                 op->kind == AD_OP_CONV && ad_op_is_depthwise(graph, op));
+    return ad_cost_class_of_kind(op->kind, op->groups, ad_op_is_depthwise(graph, op));
 }
 
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
@@ -24,45 +23,35 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
                            .units = (double)out_elements,
                            .graph = graph,
                            .op = op};
-    double row = 0;
+    const struct ad_operator *row = ad_operator_of(op->kind);
+    double weights = op->weight >= 0 ? (double)graph->weights[op->weight].row_elements : 0;
     work.part.channels =
         weight_rows > 0 ? (double)weight_rows : (double)graph->values[op->output].box.c;
     work.part.pixels = (double)out_elements / work.part.channels;
-    switch (op->kind) {
-    case AD_OP_CONV:
-    case AD_OP_FC:
-        row = (double)graph->weights[op->weight].row_elements;
-        work.units *= row;
+    switch (row->measure) {
+    case AD_PER_OUTPUT:
+        work.units *= row->units;
         break;
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-        work.units *= (double)op->window.kh * op->window.kw;
+    case AD_PER_INPUT:
+        work.units = (double)in_elements * row->units;
         break;
-    case AD_OP_GAP:
-    case AD_OP_REDUCE:
-        work.units = (double)in_elements;
+    case AD_PER_TAP:
+        work.units *= row->units * (ad_op_has_window(op) ? (double)op->window.kh * op->window.kw
+                                                         : ad_resampling_taps(op));
         break;
-    case AD_OP_SOFTMAX:
-        work.units *= 8; /* an exponential and three passes */
+    case AD_PER_MAC:
+        work.units *= row->units * weights;
         break;
-    case AD_OP_LRN:
-        work.units *= 16 + op->lrn_size; /* a power and the window */
+    case AD_PER_LRN:
+        work.units *= row->units + op->lrn_size;
         break;
-    case AD_OP_RESAMPLE:
-        work.units *= ad_resampling_taps(op);
-        break;
-    case AD_OP_POW:
-        work.units *= AD_POW_UNITS;
-        break;
-    case AD_OP_UNARY:
-        work.units *= ad_function_units(op->function);
-        break;
-    default:
+    case AD_PER_FUNCTION:
+        work.units *= row->units * ad_function_units(op->function);
         break;
     }
-    if (op->function != AD_FN_NONE && op->kind != AD_OP_UNARY)
+    if (ad_function_follows(op->kind, op->function))
         work.behind = (double)out_elements * ad_function_units(op->function);
-    double elements = (double)out_elements + (double)in_elements + (double)weight_rows * row;
+    double elements = (double)out_elements + (double)in_elements + (double)weight_rows * weights;
     if (op->bias >= 0)
         elements += (double)weight_rows;
     if (op->aliased > 0) { /* the rest of a concatenation is there already */

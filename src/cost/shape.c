@@ -7,32 +7,6 @@
 
 #define LONGEST_S 1000 /* of an operator: more is a slip */
 
-static const char *const kinds[AD_OP_COUNT] = {
-    [AD_OP_CONV] = "conv",
-    [AD_OP_MAXPOOL] = "maxpool",
-    [AD_OP_AVGPOOL] = "avgpool",
-    [AD_OP_GAP] = "gap",
-    [AD_OP_FC] = "fc",
-    [AD_OP_ADD] = "add",
-    [AD_OP_MUL] = "mul",
-    [AD_OP_UNARY] = "unary",
-    [AD_OP_CONCAT] = "concat",
-    [AD_OP_SOFTMAX] = "softmax",
-    [AD_OP_LRN] = "lrn",
-    [AD_OP_PERMUTE] = "permute",
-    [AD_OP_RESHAPE] = "reshape",
-    [AD_OP_SUB] = "sub",
-    [AD_OP_DIV] = "div",
-    [AD_OP_SPACE_TO_DEPTH] = "space-to-depth",
-    [AD_OP_MIN] = "min",
-    [AD_OP_MAX] = "max",
-    [AD_OP_POW] = "pow",
-    [AD_OP_PRELU] = "prelu",
-    [AD_OP_RESAMPLE] = "resample",
-    [AD_OP_DEPTH_TO_SPACE] = "depth-to-space",
-    [AD_OP_REDUCE] = "reduce",
-};
-
 /* --- of an operator --- */
 
 static void take_window(const struct ad_window *w, struct ad_shape *out)
@@ -57,51 +31,44 @@ int ad_resampling_taps(const struct ad_op *op)
     }
 }
 
+/* Whether an operand of the op is repeated along some axis. */
+static bool repeats(const struct ad_graph *graph, const struct ad_op *op)
+{
+    int64_t elements = ad_box_elements(graph->values[op->output].box);
+    for (int k = 0; k < op->ninputs; k++)
+        if (ad_box_elements(graph->values[op->inputs[k]].box) != elements)
+            return true;
+    return false;
+}
+
+static int32_t detail_of(const struct ad_graph *graph, const struct ad_op *op)
+{
+    const struct ad_operator *row = ad_operator_of(op->kind);
+    if (row->elementwise)
+        return repeats(graph, op);
+    if (row->inputs == AD_VARIADIC)
+        return op->ninputs;
+    if (row->fields & AD_FIELD_LRN)
+        return op->lrn_size;
+    if (row->fields & AD_FIELD_BLOCK)
+        return op->block;
+    if (row->fields & AD_FIELD_BLOCKS)
+        return op->window.sw;
+    return row->fields & AD_FIELD_RESAMPLING ? ad_resampling_taps(op) : 0;
+}
+
 struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    struct ad_shape s = {.kind = (int32_t)op->kind, .function = (int32_t)op->function};
+    const struct ad_operator *row = ad_operator_of(op->kind);
+    struct ad_shape s = {
+        .kind = op->kind, .function = (int32_t)op->function, .detail = detail_of(graph, op)};
     struct ad_box in = graph->values[op->inputs[0]].box, out = graph->values[op->output].box;
-    switch (op->kind) {
-    case AD_OP_CONV:
+    if (row->fields & AD_FIELD_WINDOW)
         take_window(&op->window, &s);
+    if (row->fields & AD_FIELD_GROUPS)
         s.groups = op->groups;
-        break;
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-        take_window(&op->window, &s);
-        break;
-    case AD_OP_ADD:
-    case AD_OP_SUB:
-    case AD_OP_MUL:
-    case AD_OP_DIV:
-    case AD_OP_MIN:
-    case AD_OP_MAX:
-    case AD_OP_POW:
-    case AD_OP_PRELU:
-        for (int k = 0; k < op->ninputs; k++)
-            if (ad_box_elements(graph->values[op->inputs[k]].box) != ad_box_elements(out))
-                s.detail = 1;
+    if (row->inputs != 1)
         in = out;
-        break;
-    case AD_OP_CONCAT:
-        s.detail = op->ninputs;
-        in = out;
-        break;
-    case AD_OP_LRN:
-        s.detail = op->lrn_size;
-        break;
-    case AD_OP_SPACE_TO_DEPTH:
-        s.detail = op->block;
-        break;
-    case AD_OP_DEPTH_TO_SPACE:
-        s.detail = op->window.sw;
-        break;
-    case AD_OP_RESAMPLE:
-        s.detail = ad_resampling_taps(op);
-        break;
-    default:
-        break;
-    }
     s.n = (int32_t)out.n;
     s.ih = (int32_t)in.h;
     s.iw = (int32_t)in.w;
@@ -136,38 +103,32 @@ double ad_function_units(enum ad_function function)
 
 double ad_shape_units(const struct ad_shape *s)
 {
+    const struct ad_operator *row = ad_operator_of(s->kind);
     double out = (double)s->n * s->oh * s->ow * s->oc, taps = (double)s->kh * s->kw;
-    switch (s->kind) {
-    case AD_OP_CONV:
-        return out * taps * s->ic / (s->groups > 1 ? s->groups : 1);
-    case AD_OP_FC:
-    case AD_OP_GAP:
-        return out * s->ih * s->iw * (s->kind == AD_OP_FC ? s->ic : 1);
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-        return out * taps;
-    case AD_OP_SOFTMAX:
-        return out * 8;
-    case AD_OP_REDUCE:
-        return (double)s->n * s->ih * s->iw * s->ic;
-    case AD_OP_RESAMPLE:
-        return out * s->detail;
-    case AD_OP_LRN:
-        return out * (16.0 + s->detail);
-    case AD_OP_UNARY:
-        return out * ad_function_units((enum ad_function)s->function);
-    case AD_OP_POW:
-        return out * AD_POW_UNITS;
-    default:
-        return out;
+    switch (row->measure) {
+    case AD_PER_OUTPUT:
+        return out * row->units;
+    case AD_PER_INPUT:
+        return (double)s->n * s->ih * s->iw * s->ic * row->units;
+    case AD_PER_TAP:
+        return out * row->units * (s->kh ? taps : s->detail);
+    case AD_PER_MAC:
+        if (!s->kh)
+            taps = (double)s->ih * s->iw;
+        return out * row->units * taps * s->ic / (s->groups > 1 ? s->groups : 1);
+    case AD_PER_LRN:
+        return out * (row->units + s->detail);
+    case AD_PER_FUNCTION:
+        return out * row->units * ad_function_units((enum ad_function)s->function);
     }
+    return 0;
 }
 
 /* --- text --- */
 
 static bool has_window(const struct ad_shape *s)
 {
-    return s->kind == AD_OP_CONV || s->kind == AD_OP_MAXPOOL || s->kind == AD_OP_AVGPOOL;
+    return ad_kind_has(s->kind, AD_FIELD_WINDOW);
 }
 
 /* Appends; a text that is cut stays cut. */
@@ -190,7 +151,7 @@ static void append_pair(char *buf, size_t size, char sign, int32_t a, int32_t b)
 
 char *ad_shape_format(const struct ad_shape *s, char *buf, size_t size)
 {
-    snprintf(buf, size, "%s", (uint32_t)s->kind < AD_OP_COUNT ? kinds[s->kind] : "?");
+    snprintf(buf, size, "%s", ad_operator_of(s->kind)->short_name);
     if (has_window(s)) {
         append(buf, size, " %dx%d", s->kh, s->kw);
         append_pair(buf, size, '/', s->sh, s->sw);
@@ -302,7 +263,7 @@ static bool parse_word(const char *word, struct ad_shape *s)
 static int kind_of(const char *word)
 {
     for (int kind = 0; kind < AD_OP_COUNT; kind++)
-        if (strcmp(word, kinds[kind]) == 0)
+        if (strcmp(word, ad_operators[kind].short_name) == 0)
             return kind;
     return -1;
 }
@@ -322,17 +283,18 @@ bool ad_shape_parse(const char *text, struct ad_shape *out)
     }
     if (n < 4 || strcmp(words[n - 2], "->") != 0 || kind_of(words[0]) < 0)
         return false;
-    s.kind = kind_of(words[0]);
+    s.kind = (enum ad_op_kind)kind_of(words[0]);
     for (size_t i = 1; i + 3 < n; i++)
         if (!parse_word(words[i], &s))
             return false;
     if (!parse_box(words[n - 3], &s.ih, &s.iw, &s.ic) ||
         !parse_box(words[n - 1], &s.oh, &s.ow, &s.oc) || has_window(&s) != (s.kh > 0))
         return false;
-    if (s.kind == AD_OP_CONV && s.groups == 0)
+    bool grouped = ad_kind_has(s.kind, AD_FIELD_GROUPS);
+    if (grouped && s.groups == 0)
         s.groups = 1;
     *out = s;
-    return s.kind == AD_OP_CONV || s.groups == 0;
+    return grouped || s.groups == 0;
 }
 
 /* --- points --- */

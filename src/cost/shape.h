@@ -4,7 +4,7 @@
 #define AD_COST_SHAPE_H
 
 #include "cost/cluster.h"
-#include "ir/graph.h"
+#include "ir/operators.h"
 
 #define AD_SHAPE_TEXT 160     /* bytes of a shape's text */
 #define AD_SHAPE_POINTS 8     /* of one shape */
@@ -12,9 +12,10 @@
 #define AD_SHAPES_MAX 4096    /* of one table */
 
 /* What two operators must have in common to take the same time. Padding, alignment and values do
- * not count. All fields are of one type, without gaps: compared and hashed as bytes. */
+ * not count. All fields have 32 bits, without gaps: compared and hashed as bytes. */
 struct ad_shape {
-    int32_t kind, function;         /* enum ad_op_kind, enum ad_function */
+    enum ad_op_kind kind;
+    int32_t function;               /* enum ad_function */
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
     int32_t groups;                 /* convolutions; 0 elsewhere */
     int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH, DEPTH_TO_SPACE: block; RESAMPLE:
@@ -41,7 +42,6 @@ enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 /* Elementwise units per element: sigmoids take an exponential and a division, others do so in
  * double precision. */
 double ad_function_units(enum ad_function function);
-#define AD_POW_UNITS 40.0
 
 /* Elements of the input that one of a RESAMPLE's output is made of: 1, 4 or 16. */
 int ad_resampling_taps(const struct ad_op *op);

@@ -66,28 +66,9 @@ const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_
 
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise)
 {
-    switch (kind) {
-    case AD_OP_CONV:
-        if (groups <= 1)
-            return AD_COST_CONV;
+    if (ad_kind_has(kind, AD_FIELD_GROUPS) && groups > 1)
         return depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
-    case AD_OP_FC:
-        return AD_COST_FC;
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-    case AD_OP_GAP:
-    case AD_OP_REDUCE:
-        return AD_COST_POOL;
-    case AD_OP_CONCAT:
-    case AD_OP_RESHAPE:
-    case AD_OP_PERMUTE:
-    case AD_OP_SPACE_TO_DEPTH:
-    case AD_OP_RESAMPLE:
-    case AD_OP_DEPTH_TO_SPACE:
-        return AD_COST_COPY;
-    default:
-        return AD_COST_ELEMENTWISE;
-    }
+    return ad_operator_of(kind)->class;
 }
 
 enum ad_cost_class ad_shape_class(const struct ad_shape *s)
@@ -103,16 +84,17 @@ static double whole_pixels(const struct ad_shape *s)
 /* What makes shapes similar, such that a difference of 1 in any counts alike. */
 static void fill_features(const struct ad_shape *s, double out[FEATURES])
 {
-    double inputs = s->kind == AD_OP_FC ? (double)s->ih * s->iw * s->ic : s->ic;
-    bool pools = s->kind == AD_OP_GAP;
-    out[0] = 1.5 * log2(s->kh ? (double)s->kh * s->kw : pools ? (double)s->ih * s->iw : 1);
+    const struct ad_operator *row = ad_operator_of(s->kind);
+    bool maps = row->h == AD_REACH_ALL, dense = maps && row->measure == AD_PER_MAC;
+    double map = (double)s->ih * s->iw;
+    double inputs = dense ? map * s->ic : s->ic;
+    out[0] = 1.5 * log2(s->kh ? (double)s->kh * s->kw : maps && !dense ? map : 1);
     out[1] = log2(inputs / (s->groups > 1 ? s->groups : 1));
     out[2] = 0.7 * log2(s->oc);
     out[3] = 0.5 * log2(whole_pixels(s));
     out[4] = s->kh ? log2((double)s->sh * s->sw) : 0;
-    out[5] =
-        4.0 * s->kind + 2.0 * (s->kind == AD_OP_UNARY ? s->function : 0) +
-        1.0 * (ad_op_is_binary(&(struct ad_op){.kind = (enum ad_op_kind)s->kind}) ? s->detail : 0);
+    out[5] = 4.0 * s->kind + 2.0 * (row->activation ? s->function : 0) +
+             1.0 * (row->elementwise ? s->detail : 0);
 }
 
 static uint64_t hash(const struct ad_shape *s)
@@ -161,7 +143,7 @@ static bool is_sample(const struct entry *e)
 {
     if (e->time.points[e->time.npoints - 1].seconds <= AD_SHAPE_NO_TIME)
         return false; /* nor what was timed as a part of another */
-    return e->time.shape.function == AD_FN_NONE || e->time.shape.kind == AD_OP_UNARY;
+    return !ad_function_follows(e->time.shape.kind, (enum ad_function)e->time.shape.function);
 }
 
 static void sort_samples(struct ad_shapes *shapes)
@@ -280,7 +262,7 @@ static double seconds_at(const struct ad_shape_time *t, double pixels, double co
 /* The share of the channels that a slice costs: the narrowest are widened (exec/kernels/xnn.h). */
 static double channel_share(const struct ad_shape *s, double channels)
 {
-    bool dense = s->kind == AD_OP_FC || (s->kind == AD_OP_CONV && s->groups <= 1);
+    bool dense = ad_kind_has(s->kind, AD_FIELD_WEIGHT) && s->groups <= 1;
     if (dense && channels < 16)
         channels = 16;
     return channels < s->oc ? channels / s->oc : 1;

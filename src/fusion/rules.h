@@ -3,6 +3,7 @@
 #define AD_FUSION_RULES_H
 
 #include "fusion/region.h"
+#include "ir/operators.h"
 
 /* Whether other regions than the empty and the whole one exist for this value. */
 static inline bool ad_value_splits(const struct ad_value *value)
@@ -13,11 +14,6 @@ static inline bool ad_value_splits(const struct ad_value *value)
 /* Whether a part of the op's output can be computed alone. All other operators read everything and
  * compute everything. */
 bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op);
-
-static inline bool ad_op_has_window(const struct ad_op *op)
-{
-    return op->kind == AD_OP_CONV || op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_AVGPOOL;
-}
 
 /* One axis of a sliding window: output o reads the inputs o * stride - pad + j * dilation for
  * 0 <= j < taps that lie within [0, size). */

@@ -1,15 +1,17 @@
 #include "ir/aliasing.h"
 #include "base/mem.h"
+#include "ir/operators.h"
 
-/* Whether the op takes or makes the value as one row of floats, not as pixels at a distance. */
+/* Whether the op takes and makes whole values as one row of floats, not as pixels at a distance. */
 static bool wants_dense(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_value *out = &graph->values[op->output];
-    if (out->format != AD_NHWC || op->kind == AD_OP_FC)
+    if (out->format != AD_NHWC)
         return true;
-    if (op->kind == AD_OP_PERMUTE)
-        return !ad_op_shuffles_channels(graph, op);
-    return op->kind == AD_OP_RESHAPE && !ad_same_box(&graph->values[op->inputs[0]], out);
+    if (!ad_operator_of(op->kind)->rearranges)
+        return false;
+    return ad_kind_has(op->kind, AD_FIELD_VIEW) ? !ad_op_shuffles_channels(graph, op)
+                                                : !ad_same_box(&graph->values[op->inputs[0]], out);
 }
 
 void ad_alias_movable(const struct ad_graph *graph, bool *movable)
@@ -29,7 +31,7 @@ void ad_alias_movable(const struct ad_graph *graph, bool *movable)
 /* Whether the result is its inputs and nothing else. */
 static bool is_plain(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return op->kind == AD_OP_CONCAT && graph->values[op->output].format == AD_NHWC &&
+    return ad_operator_of(op->kind)->in_place && graph->values[op->output].format == AD_NHWC &&
            ad_op_is_bare(op);
 }
 

@@ -11,36 +11,6 @@ void ad_graph_free(struct ad_graph *graph)
     ad_free(graph);
 }
 
-const char *ad_op_kind_name(enum ad_op_kind kind)
-{
-    static const char *const names[AD_OP_COUNT] = {
-        [AD_OP_CONV] = "Conv",
-        [AD_OP_MAXPOOL] = "MaxPool",
-        [AD_OP_AVGPOOL] = "AveragePool",
-        [AD_OP_GAP] = "GlobalAveragePool",
-        [AD_OP_FC] = "FC",
-        [AD_OP_ADD] = "Add",
-        [AD_OP_MUL] = "Mul",
-        [AD_OP_UNARY] = "Unary",
-        [AD_OP_CONCAT] = "Concat",
-        [AD_OP_SOFTMAX] = "Softmax",
-        [AD_OP_LRN] = "LRN",
-        [AD_OP_PERMUTE] = "Permute",
-        [AD_OP_RESHAPE] = "Reshape",
-        [AD_OP_SUB] = "Sub",
-        [AD_OP_DIV] = "Div",
-        [AD_OP_SPACE_TO_DEPTH] = "SpaceToDepth",
-        [AD_OP_MIN] = "Min",
-        [AD_OP_MAX] = "Max",
-        [AD_OP_POW] = "Pow",
-        [AD_OP_PRELU] = "PRelu",
-        [AD_OP_RESAMPLE] = "Resample",
-        [AD_OP_DEPTH_TO_SPACE] = "DepthToSpace",
-        [AD_OP_REDUCE] = "Reduce",
-    };
-    return (unsigned)kind < AD_OP_COUNT ? names[kind] : "?";
-}
-
 const char *ad_function_name(enum ad_function function)
 {
     static const char *const names[AD_FN_COUNT] = {
@@ -70,42 +40,6 @@ const char *ad_function_name(enum ad_function function)
         [AD_FN_CEIL] = "Ceil",
     };
     return (unsigned)function < AD_FN_COUNT ? names[function] : "?";
-}
-
-bool ad_op_is_binary(const struct ad_op *op)
-{
-    switch (op->kind) {
-    case AD_OP_ADD:
-    case AD_OP_SUB:
-    case AD_OP_MUL:
-    case AD_OP_DIV:
-    case AD_OP_MIN:
-    case AD_OP_MAX:
-    case AD_OP_POW:
-    case AD_OP_PRELU:
-        return true;
-    default:
-        return false;
-    }
-}
-
-bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
-{
-    return op->kind == AD_OP_CONV && op->groups == graph->values[op->inputs[0]].box.c;
-}
-
-bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op)
-{
-    const struct ad_value *in = &graph->values[op->inputs[0]];
-    const struct ad_value *out = &graph->values[op->output];
-    const int64_t pixels[] = {in->box.n, in->box.h, in->box.w};
-    if (op->kind != AD_OP_PERMUTE || in->format != AD_NHWC || out->format != AD_NHWC ||
-        !ad_same_box(in, out) || op->view_rank < 4)
-        return false;
-    for (int i = 0; i < 3; i++)
-        if (op->perm[i] != i || op->view_dims[i] != pixels[i])
-            return false;
-    return true;
 }
 
 const char *ad_graph_metadata(const struct ad_graph *graph, const char *key)

@@ -250,21 +250,8 @@ static inline bool ad_op_is_bare(const struct ad_op *op)
     return op->function == AD_FN_NONE && op->clamp_min == -INFINITY && op->clamp_max == INFINITY;
 }
 
-/* "Conv", "MaxPool", ... for messages and tables. */
-const char *ad_op_kind_name(enum ad_op_kind kind);
-
-/* True for ADD, SUB, MUL, DIV, MIN, MAX, POW and PRELU. */
-bool ad_op_is_binary(const struct ad_op *op);
-
 /* "LeakyRelu", "HardSwish", ...; "" for AD_FN_NONE. */
 const char *ad_function_name(enum ad_function function);
-
-/* True for a convolution whose groups equal its input channels. */
-bool ad_op_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
-
-/* Whether a PERMUTE moves channels within their pixels only (ShuffleNet's shuffle): it needs all of
- * a pixel's channels, and nothing else. */
-bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *op);
 
 /* The value of a metadata key, or NULL. */
 const char *ad_graph_metadata(const struct ad_graph *graph, const char *key);

@@ -1,4 +1,5 @@
 /* Plan -> bytes. The message tree lives in one arena and borrows the plan's strings. */
+#include "ir/operators.h"
 #include "plan/internal.h"
 #include "plan/plan.pb-c.h"
 
@@ -47,13 +48,9 @@ static bool pack_region(struct ad_arena *arena, struct ad_region r, Adaps__Plan_
     return true;
 }
 
-/* Ops without a window (all zero) have none in the file either. */
 static bool pack_window(struct ad_arena *arena, const struct ad_window *w,
                         Adaps__Plan__Window **out)
 {
-    static const struct ad_window none;
-    if (memcmp(w, &none, sizeof none) == 0)
-        return true;
     Adaps__Plan__Window *m = new_message(arena, &adaps__plan__window__descriptor);
     if (!m)
         return false;
@@ -100,6 +97,39 @@ static bool pack_resampling(struct ad_arena *arena, const struct ad_resampling *
     return true;
 }
 
+/* The fields that only some kinds have; what is not set is not in the file. */
+static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
+{
+    uint32_t fields = ad_operator_of(op->kind)->fields;
+    if (fields & AD_FIELD_COUNT_PAD)
+        m->count_include_pad = op->count_include_pad;
+    if (fields & AD_FIELD_LRN) {
+        m->lrn_size = op->lrn_size;
+        m->lrn_alpha = op->lrn_alpha;
+        m->lrn_beta = op->lrn_beta;
+        m->lrn_bias = op->lrn_bias;
+    }
+    if (fields & AD_FIELD_ROWS) {
+        m->outer = op->outer;
+        m->inner = op->inner;
+    }
+    if (fields & AD_FIELD_REDUCTION)
+        m->reduction = (uint32_t)op->reduction;
+    if (fields & AD_FIELD_VIEW) {
+        m->n_view_dims = m->n_perm = (size_t)op->view_rank;
+        m->view_dims = (int64_t *)op->view_dims;
+        m->perm = (int32_t *)op->perm;
+    }
+    if (fields & AD_FIELD_BLOCK)
+        m->block = op->block;
+    if (fields & AD_FIELD_CHANNEL_MAJOR)
+        m->channel_major = op->channel_major;
+    if (fields & AD_FIELD_RESAMPLING && !pack_resampling(arena, &op->resampling, &m->resampling))
+        return false;
+    return !(fields & (AD_FIELD_WINDOW | AD_FIELD_BLOCKS)) ||
+           pack_window(arena, &op->window, &m->window);
+}
+
 static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
     m->kind = (uint32_t)op->kind;
@@ -111,27 +141,12 @@ static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan_
     m->weight = op->weight;
     m->bias = op->bias;
     m->groups = op->groups;
-    m->count_include_pad = op->count_include_pad;
-    m->clamp_min = op->clamp_min;
-    m->clamp_max = op->clamp_max;
-    m->lrn_size = op->lrn_size;
-    m->lrn_alpha = op->lrn_alpha;
-    m->lrn_beta = op->lrn_beta;
-    m->lrn_bias = op->lrn_bias;
-    m->outer = op->outer;
-    m->inner = op->inner;
-    m->n_view_dims = m->n_perm = (size_t)op->view_rank;
-    m->view_dims = (int64_t *)op->view_dims;
-    m->perm = (int32_t *)op->perm;
     m->function = (uint32_t)op->function;
     m->alpha = op->alpha;
     m->beta = op->beta;
-    m->block = op->block;
-    m->channel_major = op->channel_major;
-    m->reduction = (uint32_t)op->reduction;
-    if (op->kind == AD_OP_RESAMPLE && !pack_resampling(arena, &op->resampling, &m->resampling))
-        return false;
-    return pack_window(arena, &op->window, &m->window);
+    m->clamp_min = op->clamp_min;
+    m->clamp_max = op->clamp_max;
+    return pack_fields(arena, op, m);
 }
 
 static bool pack_value(struct ad_arena *arena, const struct ad_value *value, Adaps__Plan__Value *m)

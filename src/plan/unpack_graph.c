@@ -1,6 +1,7 @@
 /* The graph of a plan file: sizes are checked here, everything else by ad_graph_verify(). */
 #include "base/protobuf.h"
 #include "ir/aliasing.h"
+#include "ir/operators.h"
 #include "plan/unpack.h"
 
 #include <inttypes.h>
@@ -58,6 +59,41 @@ static struct ad_resampling resampling_of(const Adaps__Plan__Resampling *m)
     return r;
 }
 
+/* The fields that ops of the kind have; what else is in the file means nothing. */
+static void unpack_fields(const Adaps__Plan__Op *m, struct ad_op *op)
+{
+    uint32_t fields = (unsigned)op->kind < AD_OP_COUNT ? ad_operator_of(op->kind)->fields : 0;
+    if (fields & (AD_FIELD_WINDOW | AD_FIELD_BLOCKS))
+        op->window = window_of(m->window);
+    if (fields & AD_FIELD_COUNT_PAD)
+        op->count_include_pad = m->count_include_pad;
+    if (fields & AD_FIELD_LRN) {
+        op->lrn_size = m->lrn_size;
+        op->lrn_alpha = m->lrn_alpha;
+        op->lrn_beta = m->lrn_beta;
+        op->lrn_bias = m->lrn_bias;
+    }
+    if (fields & AD_FIELD_ROWS) {
+        op->outer = m->outer;
+        op->inner = m->inner;
+    }
+    if (fields & AD_FIELD_REDUCTION)
+        op->reduction = (enum ad_reduction)m->reduction;
+    if (fields & AD_FIELD_VIEW) {
+        op->view_rank = (int)m->n_view_dims;
+        for (size_t i = 0; i < m->n_view_dims; i++) {
+            op->view_dims[i] = m->view_dims[i];
+            op->perm[i] = m->perm[i];
+        }
+    }
+    if (fields & AD_FIELD_BLOCK)
+        op->block = m->block;
+    if (fields & AD_FIELD_CHANNEL_MAJOR)
+        op->channel_major = m->channel_major;
+    if (fields & AD_FIELD_RESAMPLING)
+        op->resampling = resampling_of(m->resampling);
+}
+
 static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op *m,
                                    struct ad_op *op, struct adaps_error *err)
 {
@@ -76,32 +112,16 @@ static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op
         .output = m->output,
         .weight = m->weight,
         .bias = m->bias,
-        .window = window_of(m->window),
         .groups = m->groups,
-        .count_include_pad = m->count_include_pad,
-        .clamp_min = m->clamp_min,
-        .clamp_max = m->clamp_max,
-        .lrn_size = m->lrn_size,
-        .lrn_alpha = m->lrn_alpha,
-        .lrn_beta = m->lrn_beta,
-        .lrn_bias = m->lrn_bias,
-        .outer = m->outer,
-        .inner = m->inner,
-        .view_rank = (int)m->n_view_dims,
         .function = (enum ad_function)m->function,
         .alpha = m->alpha,
         .beta = m->beta,
-        .block = m->block,
-        .channel_major = m->channel_major,
-        .resampling = resampling_of(m->resampling),
-        .reduction = (enum ad_reduction)m->reduction,
+        .clamp_min = m->clamp_min,
+        .clamp_max = m->clamp_max,
     };
     if (!op->name || !op->type || !op->inputs)
         return ad_error_memory(err, "plan", strlen(m->name));
-    for (size_t i = 0; i < m->n_view_dims; i++) {
-        op->view_dims[i] = m->view_dims[i];
-        op->perm[i] = m->perm[i];
-    }
+    unpack_fields(m, op);
     return ADAPS_OK;
 }
 

@@ -1,5 +1,6 @@
 /* adaps inspect: the graph as it was understood. */
 #include "base/units.h"
+#include "ir/operators.h"
 #include "report/figures.h"
 #include "report/json.h"
 #include "report/report.h"

@@ -1,4 +1,5 @@
 #include "support/import_checks.h"
+#include "ir/operators.h"
 #include "support/reference.h"
 
 #include <check.h>

@@ -2,6 +2,7 @@
  * a graph under construction. */
 #include "support/random_graph.h"
 #include "ir/aliasing.h"
+#include "ir/operators.h"
 
 #include <math.h>
 #include <stdio.h>
