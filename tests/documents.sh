@@ -1,11 +1,13 @@
 #!/bin/sh
-# What documents say of the repository is so: the paths that they name exist, HACKING.md and the folders'
-# READMEs are short, NEWS names the versions of the headers, and the table of folders in
+# What documents say of the repository is so: the paths that they and comments name exist, HACKING.md and the
+# folders' READMEs are short, NEWS names the versions of the headers, and the table of folders in
 # docs/ARCHITECTURE.md is that of tests/layering.sh.
 set -eu
 root=${srcdir:-.}
 bad=0
 checked=0
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
 
 complain() {
     echo "documents: $*" >&2
@@ -37,6 +39,37 @@ for document in "$root"/*.md $(find "$root"/bench "$root"/devices "$root"/docs "
             complain "$document: there is no $path"
     done
 done
+
+# Words in comments that look like files of ours, with the file whose comment it is. Fields like in.h are none.
+named_files() {
+    find "$root/src" "$root/tests" "$root/bench" "$root/fuzz" "$root/models" -name '*.[ch]' \
+        -not -name '*.pb-c.*' | sort | xargs awk '
+        FNR == 1 { inside = 0 }
+        {
+            for (line = $0; line != ""; line = substr(line, i + 2)) {
+                if (!inside && !(i = index(line, "/*"))) break
+                if (!inside) line = substr(line, i + 2)
+                inside = !(i = index(line, "*/"))
+                n = split(inside ? line : substr(line, 1, i - 1), word, /[^A-Za-z0-9_\/.-]+/)
+                for (k = 1; k <= n; k++) {
+                    sub(/\.$/, "", word[k])
+                    if (word[k] ~ /^[a-z][a-z0-9_\/-]*\.(c|h|proto|md)$/ && word[k] !~ /^(box|in|out)\./)
+                        print FILENAME, word[k]
+                }
+                if (inside) break
+            }
+        }' | sort -u
+}
+ours=" $(find "$root/src" "$root/tests" "$root/bench" "$root/fuzz" "$root/models" "$root/docs" -name '*.[ch]' -o \
+    -name '*.proto' -o -name '*.md' | sed 's|.*/||' | tr '\n' ' ') "
+named_files >"$list"
+while read -r file word; do
+    checked=$((checked + 1))
+    case $word in
+        */*) there "$root" "$word" || there "$root/src" "$word" || complain "$file: there is no $word" ;;
+        *) case $ours in *" $word "*) ;; *) complain "$file: there is no $word" ;; esac ;;
+    esac
+done <"$list"
 
 size=$(wc -c <"$root/HACKING.md")
 [ "$size" -le 10240 ] || complain "HACKING.md has $size bytes, more than 10240"
@@ -70,11 +103,10 @@ table | while read -r folder needs; do
     row=$(grep -F "| \`$folder/\` |" "$root/docs/ARCHITECTURE.md" | awk -F'|' '{ gsub(/^ +| +$/, "", $4); print $4 }')
     [ "$row" = "$needs" ] && grep -qF "| \`$folder/\` |" "$root/docs/ARCHITECTURE.md" ||
         echo "docs/ARCHITECTURE.md: $folder/ needs '$row', but in tests/layering.sh '$needs'"
-done >"${TMPDIR:-/tmp}/documents.$$"
+done >"$list"
 while read -r line; do
     complain "$line"
-done <"${TMPDIR:-/tmp}/documents.$$"
-rm -f "${TMPDIR:-/tmp}/documents.$$"
+done <"$list"
 [ "$(table | wc -l)" -gt 15 ] || complain "no table in tests/layering.sh"
 
 echo "documents: $checked paths, $bad wrong"
