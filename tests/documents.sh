@@ -25,8 +25,8 @@ named_paths() {
 
 # there BASE PATH: a file, a folder, a pattern of files, or a program whose source is there.
 there() {
-    for file in "$1"/$2; do
-        [ ! -e "$file" ] || return 0
+    for match in "$1"/$2; do
+        [ ! -e "$match" ] || return 0
     done
     [ -e "$1/$(echo "$2" | tr - _).c" ]
 }

@@ -163,7 +163,7 @@ struct ad_node {
 
 typedef enum adaps_status ad_import_fn(struct ad_node *node, struct adaps_error *err);
 
-/* --- import_value.c --- */
+/* --- value.c --- */
 
 /* "PATH: node 'NAME' (OpType): ..."; "PATH: ..." when node->type is NULL (no node). */
 enum adaps_status ad_node_fail(const struct ad_node *node, struct adaps_error *err, const char *fmt,
@@ -274,7 +274,7 @@ AD_MUST_CHECK enum adaps_status ad_draft_transpose(struct ad_node *node, int val
                                                    const int32_t *perm, int *out,
                                                    struct adaps_error *err);
 
-/* --- import_names.c --- */
+/* --- names.c --- */
 
 /* NULL when there is none. */
 struct ad_name *ad_names_find(const struct ad_names *names, const char *key);
@@ -300,32 +300,31 @@ AD_MUST_CHECK enum adaps_status ad_draft_node(struct ad_draft *draft, const Onnx
 const Onnx__GraphProto *ad_if_branch(const Onnx__NodeProto *proto, bool taken);
 
 /* --- operators, by file --- */
-ad_import_fn ad_import_if; /* import_if.c */
+ad_import_fn ad_import_if; /* if.c */
 ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_batchnorm,
-    ad_import_lrn; /* import_conv.c */
-ad_import_fn ad_import_maxpool, ad_import_averagepool, ad_import_gap,
-    ad_import_pad;                             /* import_pool.c */
-ad_import_fn ad_import_gemm, ad_import_matmul; /* import_gemm.c */
+    ad_import_lrn;                                                                   /* conv.c */
+ad_import_fn ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad; /* pool.c */
+ad_import_fn ad_import_gemm, ad_import_matmul;                                       /* gemm.c */
 ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arithmetic,
-    ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* import_elementwise.c */
+    ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
     ad_import_softmax, ad_import_space_to_depth, ad_import_depth_to_space,
-    ad_import_tile; /* import_shape.c */
+    ad_import_tile; /* shape.c */
 ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, ad_import_gather,
-    ad_import_cast, ad_import_slice; /* import_constant.c */
+    ad_import_cast, ad_import_slice; /* constant.c */
 
 ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
-    ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero; /* import_fold.c */
-ad_import_fn ad_import_split, ad_import_expand, ad_import_resize;      /* import_resample.c */
+    ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero; /* fold.c */
+ad_import_fn ad_import_split, ad_import_expand, ad_import_resize;      /* resample.c */
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax, ad_import_lp_norm,
-    ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* import_reduce.c */
+    ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* reduce.c */
 
 /* Orders of the dims of a map: ONNX dim i of the result is dim [i] of what is transposed. */
 extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RANK];
 
-/* --- import_last.c --- */
+/* --- channels_last.c --- */
 
 /* Of the ops from `first` on, all of this node, those that read a value with channels last compute
  * one with channels first, which is transposed behind them. */
@@ -356,7 +355,7 @@ AD_MUST_CHECK enum adaps_status ad_draft_gather(struct ad_node *node, int value,
 AD_MUST_CHECK enum adaps_status ad_draft_pad(struct ad_node *node, const char *mode, float value,
                                              const int64_t *pads, struct adaps_error *err);
 
-/* The same of constants (import_constant.c): a slice; input 0 stretched, as output 0. */
+/* The same of constants (constant.c): a slice; input 0 stretched, as output 0. */
 AD_MUST_CHECK enum adaps_status ad_fold_slice(struct ad_node *node, int value,
                                               const struct ad_slicing *slice, int *out,
                                               struct adaps_error *err);
@@ -376,7 +375,7 @@ AD_MUST_CHECK enum adaps_status ad_fold_tensor(struct ad_node *node, int rank, c
                                                bool is_float, struct ad_onnx_tensor *out,
                                                struct adaps_error *err);
 
-/* Folding used by the above (import_constant.c): all inputs are constants. */
+/* Folding used by the above (constant.c): all inputs are constants. */
 AD_MUST_CHECK enum adaps_status ad_fold_concat(struct ad_node *node, int axis,
                                                struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_fold_transpose(struct ad_node *node, int value,

@@ -1,5 +1,5 @@
-/* The control thread of the agent: agent.c (life), agent_store.c (what needs no session),
- * agent_session.c (sessions), agent_profile.c (timing operators). */
+/* The control thread of the agent: agent.c (life), store.c (what needs no session),
+ * session.c (sessions), answer_profile.c (timing operators). */
 #ifndef AD_EXEC_AGENT_INTERNAL_H
 #define AD_EXEC_AGENT_INTERNAL_H
 

@@ -3,7 +3,7 @@
  * Starts from whatever is best of all other strategies, so it is never predicted slower than any of
  * them; then anneals on the simulated clock (anneal.c, moves.c). One device alone is a valley that
  * no single move leads out of, and others are deep: what is annealed are the best layouts in which
- * devices share the work, of several kinds (templates.c, starts.h), the more promising for longer;
+ * devices share the work, of several kinds (templates.c, elite.h), the more promising for longer;
  * what the same search finds for the better half of the devices is one of them, and another is that
  * with more devices (join.c). The random moves come from the problem's seed, and what they take is
  * bounded by work, not by time, so the same input gives the same plan anywhere, unless a time limit

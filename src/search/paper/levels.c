@@ -1,11 +1,11 @@
-/* A sharper relaxation of the paper's problem than that of paper_bound.c, by devices instead of
+/* A sharper relaxation of the paper's problem than that of bound.c, by devices instead of
  * sides.
  *
  * Times of a layer fall on levels: the times of all allowed sizes of all devices. t_comp rises from
  * the balanced one by the step of each level that some device reaches. Let every device pay for the
  * levels that it reaches, with shares >= 0 that add up to the step: then all devices together pay
  * at most what t_comp really rises, and depend on each other no longer. Each is a programme over
- * its intervals (paper_pairs.c), with limits of sizes, floors and whole rows as they are. The sum
+ * its intervals (pairs.c), with limits of sizes, floors and whole rows as they are. The sum
  * of their costs and of the balanced t_comps is a lower bound. Linear shares are the relaxation by
  * sides; here each level may have its own, which matters where a device's next row is a large step.
  *

@@ -96,7 +96,7 @@ AD_MUST_CHECK enum adaps_status ad_paper_result_init(struct ad_paper_result *out
                                                      const struct ad_paper_model *m,
                                                      struct adaps_error *err);
 
-/* The relaxation (paper_bound.c). A side is the start (2 * device) or the end (2 * device + 1) of a
+/* The relaxation (bound.c). A side is the start (2 * device) or the end (2 * device + 1) of a
  * device throughout the chain; its positions are those of its window. */
 struct ad_paper_bound {
     const struct ad_paper_model *model;
@@ -130,7 +130,7 @@ AD_MUST_CHECK enum adaps_status ad_paper_bound_init(struct ad_paper_bound *out,
                                                     struct adaps_error *err);
 void ad_paper_bound_fini(struct ad_paper_bound *bound);
 
-/* The sharper relaxation by devices (paper_levels.c): raises *bound, which is to be a bound
+/* The sharper relaxation by devices (levels.c): raises *bound, which is to be a bound
  * already, and improves *best. Does nothing where it would take too long. */
 AD_MUST_CHECK enum adaps_status ad_paper_levels(const struct ad_paper_model *m,
                                                 struct ad_paper_result *best, double *bound,
@@ -143,13 +143,13 @@ double ad_paper_direction(double *mean, double *square, double gradient, double 
 void ad_paper_onto_simplex(double *x, int n);
 
 /* From the layout `start` to a local optimum, at most `rounds` times over all layers; kept in *best
- * when it is better (paper_polish.c). */
+ * when it is better (polish.c). */
 AD_MUST_CHECK enum adaps_status ad_paper_polish(const struct ad_paper_model *m,
                                                 const struct ad_paper_interval *start,
                                                 struct ad_paper_result *best, int rounds,
                                                 struct adaps_error *err);
 
-/* The tree of 4.5 with alpha-beta (paper_tree.c); improves *best. */
+/* The tree of 4.5 with alpha-beta (tree.c); improves *best. */
 AD_MUST_CHECK enum adaps_status ad_paper_tree(const struct ad_paper_model *m,
                                               const struct ad_paper_bound *bound,
                                               struct ad_paper_result *best,

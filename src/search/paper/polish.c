@@ -1,7 +1,7 @@
 /* Local improvement of a layout of the paper's problem.
  *
  * Once t_comp of every layer is given, it only limits sizes, and devices depend on each other no
- * longer: each device's best intervals throughout the chain follow exactly (paper_pairs.c).
+ * longer: each device's best intervals throughout the chain follow exactly (pairs.c).
  *
  * So the search is one over times: with the costs of all intervals forwards up to a layer and
  * backwards behind it, the best time of this layer, all devices free to move everywhere, is found

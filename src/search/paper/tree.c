@@ -2,7 +2,7 @@
  * growing overlap with the device before, ends in order of growing size. Depth first.
  *
  * A node's bound is the cost of what is fixed plus the larger of
- *   the relaxation's cost-to-go of every side from where it stands (paper_bound.c), and
+ *   the relaxation's cost-to-go of every side from where it stands (bound.c), and
  *   t_comp of what is fixed, or of the balanced sizes where that is more, and the relaxation's cost
  *   of the layers behind.
  * Costs that only grow with the size (or the overlap) end a row of siblings at once (4.5.4).
