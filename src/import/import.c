@@ -37,12 +37,13 @@ static enum adaps_status refuse_integers(struct ad_node *node, const struct ad_n
 }
 
 /* Every attribute is one that some version of the operator has. */
-static enum adaps_status check_attributes(const struct ad_node *node, const struct ad_operator *row,
+static enum adaps_status check_attributes(const struct ad_node *node,
+                                          const struct ad_onnx_operator *row,
                                           struct adaps_error *err)
 {
     for (size_t i = 0; i < node->proto->n_attribute; i++) {
         const char *name = node->proto->attribute[i]->name;
-        if (!name || !ad_operator_has(row, name))
+        if (!name || !ad_onnx_operator_has(row, name))
             return ad_node_fail(node, err, "no version of the operator has an attribute '%s'",
                                 name ? name : "");
     }
@@ -50,7 +51,7 @@ static enum adaps_status check_attributes(const struct ad_node *node, const stru
 }
 
 /* The inputs that ONNX wants to be of one type are of one float type. */
-static enum adaps_status check_types(const struct ad_node *node, const struct ad_operator *row,
+static enum adaps_status check_types(const struct ad_node *node, const struct ad_onnx_operator *row,
                                      const int32_t *types, struct adaps_error *err)
 {
     int first = -1;
@@ -71,10 +72,10 @@ static enum adaps_status check_types(const struct ad_node *node, const struct ad
 }
 
 /* Gives the node's outputs their type, but for those that have one. */
-static void set_types(const struct ad_node *node, const struct ad_operator *row,
+static void set_types(const struct ad_node *node, const struct ad_onnx_operator *row,
                       const int32_t *types)
 {
-    int32_t type = ad_operator_result(row, node->proto, types, node->ninputs);
+    int32_t type = ad_onnx_operator_result(row, node->proto, types, node->ninputs);
     for (size_t k = 0; k < node->proto->n_output; k++) {
         const char *key = node->proto->output[k];
         struct ad_name *name = *key ? ad_names_find(&node->draft->names, key) : NULL;
@@ -125,7 +126,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
         snprintf(name, size, "%s_%d", proto->op_type, index);
         node.name = name;
     }
-    const struct ad_operator *row = ad_operator_of(proto->op_type);
+    const struct ad_onnx_operator *row = ad_onnx_operator_of(proto->op_type);
     if (!row)
         return is_quantised(proto->op_type)
                    ? ad_node_fail(&node, err,

@@ -6,7 +6,7 @@
 
 #define ALL (~0u) /* of as many inputs as there are */
 
-static const struct ad_operator operators[] = {
+static const struct ad_onnx_operator operators[] = {
     {"Abs", ad_import_function, 6, "consumed_inputs", 0, AD_RESULT_FIRST},
     {"Add", ad_import_arithmetic, 6, "axis broadcast consumed_inputs", 0x3, AD_RESULT_FIRST},
     {"And", ad_import_comparison, 7, "axis broadcast", 0, AD_RESULT_BOOL},
@@ -125,10 +125,10 @@ static const struct ad_operator operators[] = {
 
 static int compare_rows(const void *key, const void *row)
 {
-    return strcmp(key, ((const struct ad_operator *)row)->type);
+    return strcmp(key, ((const struct ad_onnx_operator *)row)->type);
 }
 
-const struct ad_operator *ad_operator_of(const char *type)
+const struct ad_onnx_operator *ad_onnx_operator_of(const char *type)
 {
     return bsearch(type, operators, sizeof operators / sizeof *operators, sizeof *operators,
                    compare_rows);
@@ -136,13 +136,13 @@ const struct ad_operator *ad_operator_of(const char *type)
 
 bool ad_ir_operator_known(const char *op_type)
 {
-    return ad_operator_of(op_type) != NULL;
+    return ad_onnx_operator_of(op_type) != NULL;
 }
 
-bool ad_operator_has(const struct ad_operator *operator, const char * attribute)
+bool ad_onnx_operator_has(const struct ad_onnx_operator *row, const char *attribute)
 {
     size_t length = strlen(attribute);
-    for (const char *at = operator->attributes; *at;) {
+    for (const char *at = row->attributes; *at;) {
         size_t n = strcspn(at, " ");
         if (n == length && memcmp(at, attribute, n) == 0)
             return true;
@@ -151,11 +151,11 @@ bool ad_operator_has(const struct ad_operator *operator, const char * attribute)
     return false;
 }
 
-int32_t ad_operator_result(const struct ad_operator *operator, const Onnx__NodeProto * node,
-                           const int32_t *inputs, int ninputs)
+int32_t ad_onnx_operator_result(const struct ad_onnx_operator *row, const Onnx__NodeProto *node,
+                                const int32_t *inputs, int ninputs)
 {
     int64_t to;
-    switch (operator->result) {
+    switch (row->result) {
     case AD_RESULT_FIRST:
         return ninputs > 0 ? inputs[0] : 0;
     case AD_RESULT_SECOND:

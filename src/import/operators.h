@@ -14,7 +14,7 @@ enum ad_result {
     AD_RESULT_STATED
 };
 
-struct ad_operator {
+struct ad_onnx_operator {
     const char *type;
     ad_import_fn *import;
     int since;              /* the first opset in which the operator is what `import` reads */
@@ -24,14 +24,14 @@ struct ad_operator {
 };
 
 /* NULL: not supported. */
-const struct ad_operator *ad_operator_of(const char *type);
+const struct ad_onnx_operator *ad_onnx_operator_of(const char *type);
 
 /* Whether any version of the operator has an attribute of this name. */
-bool ad_operator_has(const struct ad_operator *operator, const char * attribute);
+bool ad_onnx_operator_has(const struct ad_onnx_operator *row, const char *attribute);
 
 /* The element type (TensorProto.DataType) of a node's outputs, 0 when it is not known. inputs: the
  * types of its inputs, 0 likewise. */
-int32_t ad_operator_result(const struct ad_operator *operator, const Onnx__NodeProto * node,
-                           const int32_t *inputs, int ninputs);
+int32_t ad_onnx_operator_result(const struct ad_onnx_operator *row, const Onnx__NodeProto *node,
+                                const int32_t *inputs, int ninputs);
 
 #endif
