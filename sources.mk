@@ -81,7 +81,7 @@ search_bound_sources = \
 plan_sources = \
 	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
 	src/plan/plan.h src/plan/slices.c src/plan/tasks.c src/plan/unpack.c src/plan/unpack.h \
-	src/plan/unpack_graph.c
+	src/plan/unpack_graph.c src/plan/weight_source.c src/plan/weight_source.h
 
 wire_sources = \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/keys.c \
@@ -105,7 +105,8 @@ exec_kernels_sources = \
 
 exec_engine_sources = \
 	src/exec/engine/buffers.c src/exec/engine/concat.c src/exec/engine/engine.c \
-	src/exec/engine/engine.h src/exec/engine/inprocess.c src/exec/engine/internal.h \
+	src/exec/engine/engine.h src/exec/engine/internal.h src/exec/engine/local_run.c \
+	src/exec/engine/local_run.h \
 	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/residual.c \
 	src/exec/engine/task.c src/exec/engine/task_conv.c src/exec/engine/task_xnn.c \
 	src/exec/engine/throttle.c src/exec/engine/throttle.h src/exec/engine/timestamps.c \
@@ -142,7 +143,7 @@ cli_sources = \
 	src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h \
 	src/cli/dim_option.c src/cli/dim_option.h src/cli/inspect.c src/cli/keygen.c src/cli/local.c \
-	src/cli/local_run.c src/cli/local_run.h src/cli/main.c src/cli/options.c src/cli/options.h src/cli/plan.c src/cli/plan_options.c \
+	src/cli/main.c src/cli/options.c src/cli/options.h src/cli/plan.c src/cli/plan_options.c \
 	src/cli/plan_options.h src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_options.c src/cli/run_options.h src/cli/show.c \

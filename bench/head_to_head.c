@@ -107,7 +107,7 @@ static void make_tensors(struct comparison *c)
 static void start_engine(struct comparison *c)
 {
     struct ad_engine_options options = {.threads = c->threads};
-    struct ad_weight_source weights = ad_weights_of_plan(c->plan);
+    struct ad_weight_source weights = ad_weights_of_graph(c->plan->graph);
     struct adaps_error err;
     if (ad_engine_new(c->plan, &options, &weights, &c->engine, &err) != ADAPS_OK)
         fail("", &err);

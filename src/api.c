@@ -57,23 +57,7 @@ enum adaps_status adaps_plan_load(const char *path, struct adaps_plan **out,
 {
     if (!path || !out)
         return ad_error_set(err, ADAPS_EUSAGE, "a path and a place for the plan are required");
-    void *data;
-    size_t size;
-    enum adaps_status status = ad_file_read(path, AD_PLAN_MAX_BYTES, &data, &size, err);
-    if (status != ADAPS_OK)
-        return status;
-    struct adaps_plan *plan = NULL;
-    status = ad_plan_unpack(data, size, path, &plan, err);
-    ad_free(data);
-    if (status != ADAPS_OK)
-        return status;
-    plan->plan_path = ad_strdup(path);
-    if (!plan->plan_path) {
-        adaps_plan_free(plan);
-        return ad_error_memory(err, path, strlen(path) + 1);
-    }
-    *out = plan;
-    return ADAPS_OK;
+    return ad_plan_load(path, out, err);
 }
 
 enum adaps_status adaps_plan_save(const struct adaps_plan *plan, const char *path,

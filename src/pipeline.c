@@ -9,12 +9,9 @@
  *   plan/     the chosen schedule with all that it takes to run it
  */
 #include "pipeline.h"
-#include "base/file.h"
 
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
                                     struct ad_graph **graph, struct ad_blocks *blocks,
@@ -159,71 +156,4 @@ void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison)
     ad_comparison_free(comparison->items, comparison->count);
     ad_cluster_fini(&comparison->cluster);
     *comparison = (struct ad_pipeline_comparison){0};
-}
-
-static enum adaps_status attach_from(struct adaps_plan *plan, const char *model,
-                                     struct adaps_error *err)
-{
-    struct ad_onnx_model *file = NULL;
-    struct ad_graph *graph = NULL;
-    const struct ad_import_options import = {.like = plan->graph};
-    enum adaps_status status = ad_onnx_load(model, &file, err);
-    if (status == ADAPS_OK)
-        status = ad_ir_import(file, &import, &graph, err);
-    if (status == ADAPS_OK) {
-        status = ad_plan_attach_weights(plan, graph, err);
-        if (status != ADAPS_OK)
-            ad_error_prefix(err, "%s: ", model);
-    }
-    ad_graph_free(graph);
-    ad_onnx_free(file);
-    return status;
-}
-
-/* Where the model may be: the path that the plan names, then a file of that name beside the plan,
- * then in the current folder. NULL without memory. */
-static char *candidate(const struct adaps_plan *plan, int place)
-{
-    const char *slash = strrchr(plan->model_path, '/');
-    const char *base = slash ? slash + 1 : plan->model_path;
-    const char *beside = plan->plan_path ? plan->plan_path : "";
-    if (place == 0)
-        return ad_file_relative_to(beside, plan->model_path);
-    return place == 1 ? ad_file_relative_to(beside, base) : ad_strdup(base);
-}
-
-#define PLACES 3
-#define MESSAGE_BYTES sizeof((struct adaps_error *)0)->message
-
-enum adaps_status ad_pipeline_weights(struct adaps_plan *plan, const char *model,
-                                      struct adaps_error *err)
-{
-    if (model)
-        return attach_from(plan, model, err);
-    char tried[PLACES * (MESSAGE_BYTES + 2)] = "";
-    char *paths[PLACES] = {NULL};
-    enum adaps_status status = ADAPS_EINPUT;
-    for (int i = 0; i < PLACES && status == ADAPS_EINPUT; i++) {
-        paths[i] = candidate(plan, i);
-        if (!paths[i]) {
-            status = ad_error_memory(err, "path of the model", PATH_MAX);
-            break;
-        }
-        bool again = false;
-        for (int k = 0; k < i; k++)
-            again = again || strcmp(paths[k], paths[i]) == 0;
-        if (again)
-            continue;
-        struct adaps_error why = {0};
-        status = attach_from(plan, paths[i], &why);
-        size_t n = strlen(tried);
-        snprintf(tried + n, sizeof tried - n, "%s%s", n ? "; " : "", why.message);
-        if (status != ADAPS_OK && status != ADAPS_EINPUT && err)
-            *err = why;
-    }
-    for (int i = 0; i < PLACES; i++)
-        ad_free(paths[i]);
-    if (status == ADAPS_EINPUT)
-        return ad_error_set(err, status, "the plan's model cannot be read: %s", tried);
-    return status;
 }

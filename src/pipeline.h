@@ -25,7 +25,7 @@ struct ad_pipeline_options {
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
 };
 
-/* Model and devices in, plan out. The plan's weights are attached: it keeps the model
+/* Model and devices in, plan out. Its graph has its weights attached: it keeps the model
  * file open. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                                     struct adaps_plan **out,
@@ -49,10 +49,5 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model,
                                                   struct ad_graph **graph, struct ad_blocks *blocks,
                                                   struct ad_digest *model_digest,
                                                   struct adaps_error *err);
-
-/* Reads the plan's model again (or `model` when not NULL) and attaches its weights; symbolic
- * dimensions are those of the plan. */
-AD_MUST_CHECK enum adaps_status ad_pipeline_weights(struct adaps_plan *plan, const char *model,
-                                                    struct adaps_error *err);
 
 #endif

@@ -83,7 +83,7 @@ for folder in $above; do
             complain "$file: only exec/kernels/ may use XNNPACK"
         fi
         # Only cli/ and the public interface, which are not in the table, may call the pipeline.
-        if grep -q '^#include "pipeline.h"' "$file"; then
+        if grep -qE '^#include "(pipeline|model_weights)\.h"' "$file"; then
             complain "$file: only cli/ and the public interface may call the pipeline"
         fi
     done

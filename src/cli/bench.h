@@ -4,9 +4,9 @@
 #define AD_CLI_BENCH_H
 
 #include "base/stats.h"
-#include "cli/local_run.h"
 #include "cli/cli.h"
 #include "control/session.h"
+#include "model_weights.h"
 #include "pipeline.h"
 #include "report/predict.h"
 
@@ -59,7 +59,7 @@ struct ad_bench {
     struct ad_bench_entry *entries;      /* by strategy */
     size_t rounds, room;                 /* done, and what there is room for */
     char first_difference[200];          /* "" when no element differs */
-    struct ad_alone alone;               /* the single-device answer; kept for "local" */
+    struct ad_local_run *local;          /* the single-device answer; kept for "local" */
     struct ad_tensor *inputs, *expected; /* [input set * ninputs + i], [... * noutputs + i] */
     int ninputs, noutputs;
     void (*progress)(void *self, const char *what, size_t round); /* may be NULL */

@@ -39,17 +39,15 @@ static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *
             *err = why;
         return status;
     }
-    if (entry->choice->local) {
-        ad_graph_drop_weights(entry->plan->graph);
+    if (entry->choice->local)
         return ADAPS_OK;
-    }
     size_t n = (size_t)entry->plan->cluster.ndevices;
     struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
     if (!reports)
         return ad_error_memory(err, "push", n * sizeof *reports);
-    status = ad_push(entry->plan, &bench->options->session, NULL, reports, err);
+    const struct ad_weight_source weights = ad_weights_of_graph(entry->plan->graph);
+    status = ad_push(entry->plan, &bench->options->session, &weights, reports, err);
     ad_free(reports);
-    ad_graph_drop_weights(entry->plan->graph);
     return status == ADAPS_OK ? status : blame(entry, err);
 }
 
@@ -110,8 +108,8 @@ static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error
     bench->expected = ad_calloc(nout, sizeof *bench->expected);
     if (!bench->inputs || !bench->expected)
         return ad_error_memory(err, "answers", (nin + nout) * sizeof *bench->inputs);
-    enum adaps_status status = ad_alone_init(&bench->alone, plan, bench->options->passes.model,
-                                             (int)bench->options->threads, err);
+    enum adaps_status status = ad_model_local_run(plan, bench->options->passes.model,
+                                                  (int)bench->options->threads, &bench->local, err);
     if (status != ADAPS_OK)
         return status;
     for (int k = 0; k < AD_BENCH_INPUTS && status == ADAPS_OK; k++) {
@@ -120,14 +118,16 @@ static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error
             status = ad_tensor_io_random(graph, i, bench->options->passes.seed + (uint64_t)k,
                                          &inputs[i], err);
         if (status == ADAPS_OK)
-            status = ad_alone_run(&bench->alone, inputs, &bench->expected[k * graph->noutputs],
-                                  NULL, err);
+            status = ad_local_run_infer(bench->local, inputs, &bench->expected[k * graph->noutputs],
+                                        err);
     }
     bool again = false;
     for (int i = 0; i < bench->options->nstrategies; i++)
         again = again || bench->options->strategies[i].local;
-    if (!again)
-        ad_alone_fini(&bench->alone);
+    if (!again) {
+        ad_local_run_free(bench->local);
+        bench->local = NULL;
+    }
     return status;
 }
 
@@ -191,7 +191,10 @@ static enum adaps_status answer(struct turn *t, const struct ad_tensor *inputs,
     int64_t begin = ad_clock_ns(), ns;
     enum adaps_status status;
     if (t->entry->choice->local) {
-        status = ad_alone_run(&t->bench->alone, inputs, t->outputs, &ns, err);
+        int64_t start, end;
+        status = ad_local_run_infer(t->bench->local, inputs, t->outputs, err);
+        ad_local_run_times(t->bench->local, &start, &end);
+        ns = end - start;
     } else {
         status = ad_session_run(t->session, inputs, t->outputs, stats, err);
         ns = t->bench->options->wall ? ad_clock_ns() - begin : stats->latency_ns;
@@ -331,7 +334,7 @@ void ad_bench_fini(struct ad_bench *bench)
         ad_tensor_fini(&bench->inputs[i]);
     for (int i = 0; bench->expected && i < AD_BENCH_INPUTS * bench->noutputs; i++)
         ad_tensor_fini(&bench->expected[i]);
-    ad_alone_fini(&bench->alone);
+    ad_local_run_free(bench->local);
     ad_free(bench->entries);
     ad_free(bench->inputs);
     ad_free(bench->expected);

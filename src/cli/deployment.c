@@ -2,40 +2,24 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
-#include "pipeline.h"
+#include "model_weights.h"
 
 #include <string.h>
 #include <unistd.h>
 
 /* The agents of another devices file for the plan's devices, by name. */
-static enum adaps_status replace_addresses(struct adaps_plan *plan, const char *path,
+static enum adaps_status replace_addresses(struct adaps_plan **plan, const char *path,
                                            struct adaps_error *err)
 {
-    struct ad_cluster other;
-    enum adaps_status status = ad_cluster_load(path, &other, err);
+    struct ad_cluster cluster;
+    enum adaps_status status = ad_cluster_load(path, &cluster, err);
     if (status != ADAPS_OK)
         return status;
-    for (int d = 0; d < plan->cluster.ndevices; d++) {
-        struct ad_device *device = &plan->cluster.devices[d];
-        int found = ad_cluster_find(&other, device->name);
-        if (found < 0 && ad_deployment_works(plan, d)) {
-            status = ad_error_set(err, ADAPS_EINPUT,
-                                  "%s: there is no device '%s', which the plan gives work to", path,
-                                  device->name);
-            break;
-        }
-        if (found < 0)
-            continue;
-        memcpy(device->address, other.devices[found].address, sizeof device->address);
-        memcpy(device->key, other.devices[found].key, sizeof device->key);
-    }
-    ad_cluster_fini(&other);
+    status = ad_plan_readdress(*plan, &cluster, plan, err);
     if (status != ADAPS_OK)
-        return status;
-    /* The addresses are part of what the plan's digest covers. */
-    char strategy[sizeof plan->strategy];
-    memcpy(strategy, plan->strategy, sizeof strategy);
-    return ad_plan_describe(plan, strategy, plan->threshold, err);
+        ad_error_prefix(err, "%s: ", path);
+    ad_cluster_fini(&cluster);
+    return status;
 }
 
 /* One line on a terminal, after the first second. */
@@ -55,19 +39,13 @@ static void show_progress(void *self, const char *what, uint64_t done, uint64_t 
     deployment->progress_shown = true;
 }
 
-static enum adaps_status attach(void *self, struct adaps_plan *plan, struct adaps_error *err)
-{
-    const struct ad_deployment *deployment = self;
-    return ad_pipeline_weights(plan, deployment->model, err);
-}
-
 enum adaps_status ad_deployment_init(struct ad_deployment *deployment, const char *plan_path,
                                      const struct ad_run_options *options, struct adaps_error *err)
 {
     memset(deployment, 0, sizeof *deployment);
     enum adaps_status status = adaps_plan_load(plan_path, &deployment->plan, err);
     if (status == ADAPS_OK && options->devices)
-        status = replace_addresses(deployment->plan, options->devices, err);
+        status = replace_addresses(&deployment->plan, options->devices, err);
     if (status != ADAPS_OK) {
         ad_deployment_fini(deployment);
         return status;
@@ -87,10 +65,13 @@ enum adaps_status ad_deployment_init(struct ad_deployment *deployment, const cha
 
 enum adaps_status ad_deployment_push(struct ad_deployment *deployment, struct adaps_error *err)
 {
-    struct ad_weight_loader loader = {attach, deployment};
+    struct ad_model_weights weights;
+    ad_model_weights_init(&weights, deployment->plan, deployment->model);
+    const struct ad_weight_source source = ad_model_weights_source(&weights);
     deployment->started_ns = ad_clock_ns();
     enum adaps_status status =
-        ad_push(deployment->plan, &deployment->session, &loader, deployment->reports, err);
+        ad_push(deployment->plan, &deployment->session, &source, deployment->reports, err);
+    ad_model_weights_fini(&weights);
     if (deployment->progress_shown)
         fputs("\r\033[K", stderr);
     deployment->progress_shown = false;

@@ -2,11 +2,11 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/units.h"
-#include "cli/local_run.h"
 #include "cli/answer.h"
 #include "cli/deployment.h"
 #include "report/json.h"
 #include "io/tensor_io.h"
+#include "model_weights.h"
 #include "report/report.h"
 #include "report/text.h"
 
@@ -31,7 +31,7 @@ struct runner {
     const struct run_options *options;
     struct ad_deployment deployment;
     const struct ad_graph *graph;
-    struct ad_alone alone;      /* --local */
+    struct ad_local_run *local; /* --local */
     struct ad_session *session; /* otherwise; opened when the first input has been read */
     struct ad_answer_names names;
     struct ad_tensor *inputs, *outputs;  /* of the current inference */
@@ -135,7 +135,7 @@ static void fini(struct runner *r)
     for (int i = 0; r->first && i < r->graph->noutputs; i++)
         ad_tensor_fini(&r->first[i]);
     ad_free(r->first);
-    ad_alone_fini(&r->alone);
+    ad_local_run_free(r->local);
     ad_free(r->inputs);
     ad_free(r->outputs);
     ad_free(r->stats);
@@ -151,9 +151,9 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
 {
     const struct run_options *o = r->options;
     if (o->local)
-        return r->alone.engine
-                   ? ADAPS_OK
-                   : ad_alone_init(&r->alone, r->deployment.plan, o->shared.model, o->threads, err);
+        return r->local ? ADAPS_OK
+                        : ad_model_local_run(r->deployment.plan, o->shared.model, o->threads,
+                                             &r->local, err);
     if (r->session)
         return ADAPS_OK;
     enum adaps_status status = ad_deployment_push(&r->deployment, err);
@@ -181,10 +181,12 @@ static enum adaps_status take_answer(struct runner *r, int inference, struct ad_
         return ad_session_finish(r->session, r->outputs, stats, err);
     enum adaps_status status = ADAPS_OK;
     if (r->options->local) {
-        status = ad_alone_run(&r->alone, r->inputs, r->outputs, &stats->latency_ns, err);
-        stats->wall_ns = stats->latency_ns;
+        int64_t start, end;
+        status = ad_local_run_infer(r->local, r->inputs, r->outputs, err);
+        ad_local_run_times(r->local, &start, &end);
+        stats->latency_ns = stats->wall_ns = end - start;
         if (status == ADAPS_OK && traced(r, inference))
-            status = ad_alone_trace(&r->alone, &r->trace, err);
+            status = ad_trace_of_local_run(r->local, &r->trace, err);
         return status;
     }
     status = ad_trace_init(&r->trace, r->deployment.plan, err);
@@ -315,11 +317,11 @@ static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
 static enum adaps_status find_error(struct runner *r, struct adaps_error *err)
 {
     enum adaps_status status =
-        ad_alone_init(&r->alone, r->deployment.plan, r->options->shared.model, 0, err);
+        ad_model_local_run(r->deployment.plan, r->options->shared.model, 0, &r->local, err);
     if (status == ADAPS_OK)
         status = load(r, 0, err);
     if (status == ADAPS_OK)
-        status = ad_alone_run(&r->alone, r->inputs, r->outputs, NULL, err);
+        status = ad_local_run_infer(r->local, r->inputs, r->outputs, err);
     for (int i = 0; status == ADAPS_OK && i < r->graph->noutputs; i++) {
         const struct ad_tensor *exact = &r->outputs[i];
         struct ad_difference d = ad_tensor_compare(exact->data, r->first[i].data, exact->count);
@@ -425,7 +427,7 @@ static enum adaps_status print_times(const struct runner *r, struct adaps_error 
 static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_error *err)
 {
     const struct runner *r = self;
-    return ad_report_measured_trace(r->options->local ? r->alone.plan : r->deployment.plan,
+    return ad_report_measured_trace(r->local ? ad_local_run_plan(r->local) : r->deployment.plan,
                                     &r->trace, out, err);
 }
 

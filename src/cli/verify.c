@@ -1,10 +1,10 @@
 /* adaps verify: the agents' answer against the single-device answer, bit for bit; of a lossy plan,
  * within a part of the output's range. */
 #include "base/units.h"
-#include "cli/local_run.h"
 #include "cli/deployment.h"
 #include "report/json.h"
 #include "io/tensor_io.h"
+#include "model_weights.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,20 +90,20 @@ static void fini(struct verifier *v)
 
 /* The single-device answers, before the agents are bothered: neither disturbs the other's clocks.
  */
-static enum adaps_status run_alone(struct verifier *v, struct adaps_error *err)
+static enum adaps_status run_local(struct verifier *v, struct adaps_error *err)
 {
-    struct ad_alone alone;
+    struct ad_local_run *local = NULL;
     enum adaps_status status =
-        ad_alone_init(&alone, v->deployment.plan, v->options->shared.model, 0, err);
+        ad_model_local_run(v->deployment.plan, v->options->shared.model, 0, &local, err);
     if (status != ADAPS_OK)
         return status;
     for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
         status = load_inputs(v, k, err);
         if (status == ADAPS_OK)
             status =
-                ad_alone_run(&alone, v->inputs, &v->expected[k * v->graph->noutputs], NULL, err);
+                ad_local_run_infer(local, v->inputs, &v->expected[k * v->graph->noutputs], err);
     }
-    ad_alone_fini(&alone);
+    ad_local_run_free(local);
     return status;
 }
 
@@ -183,7 +183,7 @@ static int verify_all(const struct verify_options *options)
     struct adaps_error err = {0};
     enum adaps_status status = init(&verifier, options, &err);
     if (status == ADAPS_OK)
-        status = run_alone(&verifier, &err);
+        status = run_local(&verifier, &err);
     if (status == ADAPS_OK)
         status = run_agents(&verifier, &err);
     int code;

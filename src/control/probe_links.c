@@ -71,7 +71,7 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
 
 /* Runs a plan of so many pings again and again. out: [device * QUANTITIES + quantity], the medians.
  */
-static enum adaps_status time_plan(struct adaps_plan *plan,
+static enum adaps_status time_plan(const struct adaps_plan *plan,
                                    const struct ad_session_options *options, int pings,
                                    double budget_s, double *out, struct adaps_error *err)
 {

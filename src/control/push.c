@@ -1,7 +1,6 @@
 /* Plans and weights to the agents: only what they lack, one agent after the other (agents that
  * share a cache then get every blob once). */
 #include "base/clock.h"
-#include "ir/weight.h"
 #include "control/remote.h"
 #include "control/session.h"
 
@@ -12,15 +11,14 @@
 #define PIECES_UNDER_WAY 4
 
 struct push {
-    struct adaps_plan *plan;
+    const struct adaps_plan *plan;
     const struct ad_session_options *options;
-    const struct ad_weight_loader *weights;
+    const struct ad_weight_source *weights;
     int64_t deadline_ns;
     void *context;
     struct ad_keys keys;
     void *plan_bytes;
     size_t plan_size;
-    struct ad_digest plan_digest;
     uint64_t done, total; /* progress: bytes needed by all devices, already there or sent */
 };
 
@@ -29,15 +27,6 @@ static void progress(struct push *push, uint64_t more)
     push->done += more;
     if (push->options->progress)
         push->options->progress(push->options->progress_self, "push", push->done, push->total);
-}
-
-static enum adaps_status get_weights(struct push *push, struct adaps_error *err)
-{
-    if (ad_weights_attached(push->plan->graph))
-        return ADAPS_OK;
-    if (!push->weights || !push->weights->attach)
-        return ad_error_set(err, ADAPS_EUSAGE, "agents lack weights, and the plan has none");
-    return push->weights->attach(push->weights->self, push->plan, err);
 }
 
 /* Asks which slices the agent lacks; *body is its MISSING, the caller's. */
@@ -127,7 +116,7 @@ static enum adaps_status send_blob(struct push *push, struct ad_remote *remote,
     uint8_t *piece = ad_realloc(NULL, PIECE_BYTES, 1);
     if (!piece)
         return ad_error_memory(err, "push", PIECE_BYTES);
-    enum adaps_status status = ad_blob_init(&data, push->plan, slice, err);
+    enum adaps_status status = ad_blob_init(&data, push->plan, push->weights, slice, err);
     if (status == ADAPS_OK)
         status = send_pieces(push, remote, slice, &data, piece, err);
     ad_blob_fini(&data);
@@ -139,8 +128,9 @@ static enum adaps_status send_plan(struct push *push, struct ad_remote *remote,
                                    struct ad_push_report *report, struct adaps_error *err)
 {
     Adaps__Wire__Plan body = ADAPS__WIRE__PLAN__INIT;
-    body.digest.data = push->plan_digest.bytes;
-    body.digest.len = AD_DIGEST_BYTES;
+    struct ad_digest digest = push->plan->digest;
+    body.digest.data = digest.bytes;
+    body.digest.len = sizeof digest.bytes;
     enum adaps_status status = ad_remote_send(remote, AD_FRAME_PLAN, 0, &body.base,
                                               push->plan_bytes, push->plan_size, err);
     if (status == ADAPS_OK)
@@ -168,8 +158,8 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
         lacking += ad_slice_bytes(push->plan, &slices->items[missing->indices[i]]);
     progress(push,
              report->weight_bytes_needed > lacking ? report->weight_bytes_needed - lacking : 0);
-    if (missing->n_indices > 0)
-        status = get_weights(push, err);
+    if (missing->n_indices > 0 && !push->weights)
+        status = ad_error_set(err, ADAPS_EUSAGE, "agents lack weights, and the plan has none");
     for (size_t i = 0; i < missing->n_indices && status == ADAPS_OK; i++) {
         const struct ad_slice *slice = &slices->items[missing->indices[i]];
         status = send_blob(push, remote, slice, err);
@@ -201,8 +191,8 @@ static enum adaps_status push_device(struct push *push, int device, struct ad_pu
     return status;
 }
 
-enum adaps_status ad_push(struct adaps_plan *plan, const struct ad_session_options *options,
-                          const struct ad_weight_loader *weights, struct ad_push_report *reports,
+enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session_options *options,
+                          const struct ad_weight_source *weights, struct ad_push_report *reports,
                           struct adaps_error *err)
 {
     struct push push = {.plan = plan,
@@ -216,7 +206,6 @@ enum adaps_status ad_push(struct adaps_plan *plan, const struct ad_session_optio
         status = ad_plan_pack(plan, &push.plan_bytes, &push.plan_size, err);
     if (status != ADAPS_OK)
         return status;
-    push.plan_digest = ad_digest_of(push.plan_bytes, push.plan_size);
     push.context = zmq_ctx_new();
     if (!push.context)
         status = ad_error_memory(err, "ZeroMQ context", 0);

@@ -139,13 +139,13 @@ static size_t list_peers(struct ad_session *session, int device, struct meeting 
 }
 
 static enum adaps_status send_open(struct ad_session *session, struct ad_remote *remote,
-                                   const struct ad_digest *digest, struct adaps_error *err)
+                                   struct adaps_error *err)
 {
     Adaps__Wire__Open open = ADAPS__WIRE__OPEN__INIT;
     Adaps__Wire__Peer items[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
-    struct ad_digest copy = *digest;
-    open.plan.data = copy.bytes;
-    open.plan.len = sizeof copy.bytes;
+    struct ad_digest digest = session->plan->digest;
+    open.plan.data = digest.bytes;
+    open.plan.len = sizeof digest.bytes;
     open.device = remote->device;
     open.deadline_ms = (uint32_t)(session->deadline_ns / 1000000);
     open.n_peers = list_peers(session, remote->device, NULL, items, list);
@@ -196,8 +196,7 @@ static enum adaps_status send_connect(struct ad_session *session, struct ad_remo
     return ad_remote_send(remote, AD_FRAME_CONNECT, 0, &connect.base, NULL, 0, err);
 }
 
-static enum adaps_status meet(struct ad_session *session, const struct ad_digest *digest,
-                              struct adaps_error *err)
+static enum adaps_status meet(struct ad_session *session, struct adaps_error *err)
 {
     size_t n = (size_t)session->plan->cluster.ndevices;
     struct meeting *meetings = ad_calloc(n * n, sizeof *meetings);
@@ -205,7 +204,7 @@ static enum adaps_status meet(struct ad_session *session, const struct ad_digest
     if (!meetings)
         return ad_error_memory(err, "endpoints", n * n * sizeof *meetings);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = send_open(session, &session->remotes[i], digest, err);
+        status = send_open(session, &session->remotes[i], err);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
         status = take_opened(session, &session->remotes[i], meetings, err);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
@@ -222,8 +221,6 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
                                   struct adaps_error *err)
 {
     struct ad_keys keys;
-    void *bytes = NULL;
-    size_t size;
     struct ad_session *session = ad_calloc(1, sizeof *session);
     if (!session)
         return ad_error_memory(err, "session", sizeof *session);
@@ -241,20 +238,16 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     if (status == ADAPS_OK)
         status = end_bytes(plan, plan->graph->outputs, plan->graph->noutputs, "outputs",
                            &session->output_bytes, err);
-    if (status == ADAPS_OK)
-        status = ad_plan_pack(plan, &bytes, &size, err);
     if (status == ADAPS_OK && !(session->context = zmq_ctx_new()))
         status = ad_error_memory(err, "ZeroMQ context", 0);
     if (status == ADAPS_OK)
         status = init_remotes(session, &keys, err);
     if (status == ADAPS_OK) {
-        struct ad_digest digest = ad_digest_of(bytes, size);
         do
             randombytes_buf(&session->id, sizeof session->id);
         while (session->id == 0);
-        status = meet(session, &digest, err);
+        status = meet(session, err);
     }
-    ad_free(bytes);
     if (status != ADAPS_OK) {
         ad_session_close(session);
         return status;

@@ -5,6 +5,7 @@
 
 #include "wire/frame.h"
 #include "control/trace.h"
+#include "plan/weight_source.h"
 
 struct ad_session_options {
     double deadline_s; /* for each inference, and for each answer outside of inferences; 0 = 30 */
@@ -23,16 +24,12 @@ struct ad_push_report {
 };
 
 /* Sends every agent the plan and the slices it lacks. `reports` has plan->cluster.ndevices entries.
- * Devices whose program is empty are not contacted. Weight data is asked for through `weights` only
- * when something is missing (it reads the model file): NULL is allowed if the plan has its weights
- * attached. ADAPS_EAGENT names the agent; ADAPS_EINPUT: the model file cannot be read. */
-struct ad_weight_loader {
-    enum adaps_status (*attach)(void *self, struct adaps_plan *plan, struct adaps_error *err);
-    void *self;
-};
-AD_MUST_CHECK enum adaps_status ad_push(struct adaps_plan *plan,
+ * Devices whose program is empty are not contacted. `weights` is read only when something is
+ * missing; NULL for a plan without weights. ADAPS_EAGENT names the agent; ADAPS_EINPUT: the model
+ * file cannot be read. */
+AD_MUST_CHECK enum adaps_status ad_push(const struct adaps_plan *plan,
                                         const struct ad_session_options *options,
-                                        const struct ad_weight_loader *weights,
+                                        const struct ad_weight_source *weights,
                                         struct ad_push_report *reports, struct adaps_error *err);
 
 struct ad_session;

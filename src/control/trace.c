@@ -2,6 +2,7 @@
 #include "control/trace.h"
 #include "base/clock.h"
 #include "control/session_internal.h"
+#include "exec/engine/local_run.h"
 
 #include <inttypes.h>
 
@@ -35,6 +36,29 @@ void ad_trace_fini(struct ad_trace *trace)
         ad_free(trace->devices[d].steps);
     ad_free(trace->devices);
     *trace = (struct ad_trace){0};
+}
+
+enum adaps_status ad_trace_of_local_run(const struct ad_local_run *run, struct ad_trace *out,
+                                        struct adaps_error *err)
+{
+    int64_t begin, end;
+    enum adaps_status status = ad_trace_init(out, ad_local_run_plan(run), err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_local_run_times(run, &begin, &end);
+    for (int d = 0; d < out->ndevices; d++) {
+        struct ad_device_trace *device = &out->devices[d];
+        device->end_ns = end - begin;
+        for (int i = 0; i < device->nsteps; i++) {
+            struct ad_step_times *step = &device->steps[i];
+            ad_local_run_step_times(run, d, i, &step->start_ns, &step->end_ns);
+            step->start_ns -= begin;
+            step->end_ns -= begin;
+            step->mark_ns = step->end_ns;
+            step->left_ns = AD_TRACE_UNKNOWN;
+        }
+    }
+    return ADAPS_OK;
 }
 
 /* --- clocks --- */

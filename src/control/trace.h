@@ -33,4 +33,10 @@ AD_MUST_CHECK enum adaps_status ad_trace_init(struct ad_trace *out, const struct
                                               struct adaps_error *err);
 void ad_trace_fini(struct ad_trace *trace);
 
+/* That of the latest inference of a local run; *out is the caller's (ad_trace_fini). */
+struct ad_local_run;
+AD_MUST_CHECK enum adaps_status ad_trace_of_local_run(const struct ad_local_run *run,
+                                                      struct ad_trace *out,
+                                                      struct adaps_error *err);
+
 #endif

@@ -31,4 +31,7 @@ AD_MUST_CHECK enum adaps_status ad_slices_find(const struct ad_graph *graph,
  */
 struct adaps_plan *ad_plan_alloc(int ndevices);
 
+/* The last step of making a plan: its digest, once, of everything else in it. */
+AD_MUST_CHECK enum adaps_status ad_plan_seal(struct adaps_plan *plan, struct adaps_error *err);
+
 #endif

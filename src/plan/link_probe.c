@@ -213,8 +213,9 @@ static enum adaps_status finish(struct adaps_plan *plan, int32_t rows, enum adap
     plan->model_path = ad_strdup("pings");
     if (status == ADAPS_OK && (!plan->graph || !plan->model_path))
         status = ad_error_memory(err, "pings", sizeof *plan);
+    snprintf(plan->strategy, sizeof plan->strategy, "pings");
     if (status == ADAPS_OK)
-        status = ad_plan_describe(plan, "pings", 0, err);
+        status = ad_plan_seal(plan, err);
     if (status == ADAPS_OK)
         *out = plan;
     else

@@ -1,5 +1,6 @@
-/* Plans in memory: made from a search result, made for one device, given their weights. */
+/* Plans in memory: made from a schedule, from another plan, from a file. */
 #include "plan/internal.h"
+#include "base/file.h"
 #include "ir/weight.h"
 
 #include <limits.h>
@@ -35,8 +36,7 @@ void adaps_plan_free(struct adaps_plan *plan)
     ad_free(plan);
 }
 
-/* plan->digest from what the plan says now. */
-static enum adaps_status update_digest(struct adaps_plan *plan, struct adaps_error *err)
+enum adaps_status ad_plan_seal(struct adaps_plan *plan, struct adaps_error *err)
 {
     void *data;
     size_t size;
@@ -169,7 +169,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     if (status == ADAPS_OK)
         status = find_best_single(graph, cluster, provenance->u8, plan, err);
     if (status == ADAPS_OK)
-        status = update_digest(plan, err);
+        status = ad_plan_seal(plan, err);
     if (status != ADAPS_OK) {
         for (int d = 0; d < ndevices; d++)
             ad_free(plan->slices[d].items);
@@ -183,14 +183,6 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     memset(schedule, 0, sizeof *schedule);
     *out = plan;
     return ADAPS_OK;
-}
-
-enum adaps_status ad_plan_describe(struct adaps_plan *plan, const char *strategy, double threshold,
-                                   struct adaps_error *err)
-{
-    snprintf(plan->strategy, sizeof plan->strategy, "%s", strategy);
-    plan->threshold = threshold;
-    return update_digest(plan, err);
 }
 
 /* A cluster of the source device alone, without address and memory limit: this process. */
@@ -239,7 +231,8 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
         single->model_digest = plan->model_digest;
         single->single_device = 0;
         single->single_ns = single->schedule.makespan_ns;
-        status = ad_plan_describe(single, "single", 0, err);
+        snprintf(single->strategy, sizeof single->strategy, "single");
+        status = ad_plan_seal(single, err);
     }
     if (status != ADAPS_OK) {
         adaps_plan_free(single);
@@ -249,26 +242,72 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     return ADAPS_OK;
 }
 
-enum adaps_status ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from,
-                                         struct adaps_error *err)
+/* Where the devices of these names are. */
+static enum adaps_status take_addresses(const struct adaps_plan *plan,
+                                        const struct ad_cluster *from, struct ad_cluster *to,
+                                        struct adaps_error *err)
 {
-    struct ad_graph *to = plan->graph;
-    if (from->nweights != to->nweights)
-        return ad_error_set(err, ADAPS_EINPUT,
-                            "the model has %d weight tensors, the plan was made for %d: it is not "
-                            "the model that was planned",
-                            from->nweights, to->nweights);
-    for (int i = 0; i < to->nweights; i++) {
-        const struct ad_weight *a = &from->weights[i], *b = &to->weights[i];
-        if (a->rows != b->rows || a->row_elements != b->row_elements || !ad_weight_attached(a) ||
-            !ad_digest_equal(&a->digest, &b->digest))
+    for (int d = 0; d < to->ndevices; d++) {
+        struct ad_device *device = &to->devices[d];
+        int found = ad_cluster_find(from, device->name);
+        if (found < 0 && plan->schedule.programs[d].nsteps > 0)
             return ad_error_set(err, ADAPS_EINPUT,
-                                "the model's weight '%s' differs from the plan's '%s': it is not "
-                                "the model that was planned",
-                                a->name, b->name);
+                                "there is no device '%s', which the plan gives work to",
+                                device->name);
+        if (found < 0)
+            continue;
+        memcpy(device->address, from->devices[found].address, sizeof device->address);
+        memcpy(device->key, from->devices[found].key, sizeof device->key);
     }
-    for (int i = 0; i < to->nweights; i++)
-        ad_weight_move(&from->weights[i], &to->weights[i]);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_readdress(struct adaps_plan *plan, const struct ad_cluster *cluster,
+                                    struct adaps_plan **out, struct adaps_error *err)
+{
+    struct ad_cluster addressed;
+    enum adaps_status status = ad_cluster_copy(&plan->cluster, &addressed, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct adaps_plan *other = ad_calloc(1, sizeof *other);
+    if (!other)
+        status = ad_error_memory(err, "plan", sizeof *other);
+    if (status == ADAPS_OK)
+        status = take_addresses(plan, cluster, &addressed, err);
+    if (status == ADAPS_OK) {
+        *other = *plan; /* all but the cluster is borrowed until nothing can fail */
+        other->cluster = addressed;
+        status = ad_plan_seal(other, err);
+    }
+    if (status != ADAPS_OK) {
+        ad_free(other);
+        ad_cluster_fini(&addressed);
+        return status;
+    }
+    ad_cluster_fini(&plan->cluster);
+    ad_free(plan);
+    *out = other;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_plan_load(const char *path, struct adaps_plan **out, struct adaps_error *err)
+{
+    void *data;
+    size_t size;
+    struct adaps_plan *plan = NULL;
+    enum adaps_status status = ad_file_read(path, AD_PLAN_MAX_BYTES, &data, &size, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_plan_unpack(data, size, path, &plan, err);
+    ad_free(data);
+    if (status != ADAPS_OK)
+        return status;
+    plan->plan_path = ad_strdup(path);
+    if (!plan->plan_path) {
+        adaps_plan_free(plan);
+        return ad_error_memory(err, path, strlen(path) + 1);
+    }
+    *out = plan;
     return ADAPS_OK;
 }
 

@@ -23,8 +23,11 @@ struct ad_slices {
     int count;
 };
 
+/* Immutable: nobody writes to a plan that was made or loaded, so that it always is what its digest
+ * says. What needs other addresses is another plan (ad_plan_readdress()). */
 struct adaps_plan {
-    struct ad_graph *graph; /* without its weights' numbers, unless just compiled */
+    struct ad_graph *graph; /* with its weights attached when the plan was just compiled, else not:
+                               then their numbers come from elsewhere (plan/weight_source.h) */
     struct ad_cluster cluster;
     struct ad_schedule schedule;
     struct ad_slices *slices; /* by device; no duplicates; in order of weight, row0 */
@@ -64,11 +67,6 @@ AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_c
                                              const struct ad_provenance *provenance,
                                              struct adaps_plan **out, struct adaps_error *err);
 
-/* Says how the plan was found: the name of the strategy and its window (ADaPS eq 3). The digest
- * changes with it. */
-AD_MUST_CHECK enum adaps_status ad_plan_describe(struct adaps_plan *plan, const char *strategy,
-                                                 double threshold, struct adaps_error *err);
-
 /* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the
  * same bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the
  * format. */
@@ -81,8 +79,20 @@ AD_MUST_CHECK enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void
 AD_MUST_CHECK enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what,
                                                struct adaps_plan **out, struct adaps_error *err);
 
+/* Reads a plan file; the plan knows its path. */
+AD_MUST_CHECK enum adaps_status ad_plan_load(const char *path, struct adaps_plan **out,
+                                             struct adaps_error *err);
+
+/* The same plan for other agents: its devices have the addresses and keys of the devices of the
+ * same names in `cluster`; one that is not there keeps its own. Takes over plan, on success only.
+ * ADAPS_EINPUT names a device that has work but is not in the cluster. */
+AD_MUST_CHECK enum adaps_status ad_plan_readdress(struct adaps_plan *plan,
+                                                  const struct ad_cluster *cluster,
+                                                  struct adaps_plan **out, struct adaps_error *err);
+
 /* A plan for one device alone that computes the whole graph of `plan` (the reference answer):
- * device 0 of a cluster of one. Shares nothing with `plan`. */
+ * device 0 of a cluster of one. Its weights have the numbers (indices) that they have in `plan`,
+ * none are attached. Shares nothing with `plan`. */
 AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
                                                struct adaps_plan **out, struct adaps_error *err);
 
@@ -133,32 +143,10 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
-/* Moves the weights' numbers, or where to get them, from `from` (freshly imported from the model
- * file) into the plan's graph after checking that the digests agree. ADAPS_EINPUT: the model is not
- * the one that was planned.
- */
-AD_MUST_CHECK enum adaps_status
-ad_plan_attach_weights(struct adaps_plan *plan, struct ad_graph *from, struct adaps_error *err);
-
 /* Whether some message is rounded: the answer is not that of one device alone. */
 bool ad_plan_lossy(const struct adaps_plan *plan);
 
 /* The bytes of a slice's blob. */
 uint64_t ad_slice_bytes(const struct adaps_plan *plan, const struct ad_slice *slice);
-
-/* Reads a slice's blob from its beginning to its end, in pieces; requires attached weights. */
-struct ad_blob {
-    const struct ad_weight *weight;
-    int64_t row, row1; /* the next, and the end */
-    float *rows;       /* some of them: bytes [at, filled) are next */
-    size_t at, filled;
-};
-AD_MUST_CHECK enum adaps_status ad_blob_init(struct ad_blob *blob, const struct adaps_plan *plan,
-                                             const struct ad_slice *slice, struct adaps_error *err);
-
-/* The next `size` bytes, of which there must be so many. Errors as ad_weight_read(). */
-AD_MUST_CHECK enum adaps_status ad_blob_read(struct ad_blob *blob, void *to, size_t size,
-                                             struct adaps_error *err);
-void ad_blob_fini(struct ad_blob *blob);
 
 #endif

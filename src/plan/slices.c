@@ -1,9 +1,7 @@
 /* Which rows of which weights a device needs. */
 #include "plan/internal.h"
-#include "ir/weight.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int compare_slices(const void *a, const void *b)
 {
@@ -65,55 +63,4 @@ uint64_t ad_slice_bytes(const struct adaps_plan *plan, const struct ad_slice *sl
 {
     uint64_t row = (uint64_t)plan->graph->weights[slice->weight].row_elements;
     return (uint64_t)(slice->row1 - slice->row0) * row * sizeof(float);
-}
-
-/* --- blobs --- */
-
-static int64_t rows_at_a_time(const struct ad_blob *blob)
-{
-    int64_t most = ad_weight_rows_at_a_time(blob->weight), left = blob->row1 - blob->row;
-    return most < left ? most : left;
-}
-
-enum adaps_status ad_blob_init(struct ad_blob *blob, const struct adaps_plan *plan,
-                               const struct ad_slice *slice, struct adaps_error *err)
-{
-    *blob = (struct ad_blob){
-        .weight = &plan->graph->weights[slice->weight], .row = slice->row0, .row1 = slice->row1};
-    size_t bytes =
-        (size_t)rows_at_a_time(blob) * (size_t)blob->weight->row_elements * sizeof *blob->rows;
-    blob->rows = ad_alloc_aligned(bytes);
-    return blob->rows ? ADAPS_OK : ad_error_memory(err, blob->weight->name, bytes);
-}
-
-static enum adaps_status fill(struct ad_blob *blob, struct adaps_error *err)
-{
-    int64_t rows = rows_at_a_time(blob);
-    enum adaps_status status =
-        ad_weight_read(blob->weight, blob->row, blob->row + rows, blob->rows, err);
-    blob->row += rows;
-    blob->at = 0;
-    blob->filled = (size_t)(rows * blob->weight->row_elements) * sizeof *blob->rows;
-    return status;
-}
-
-enum adaps_status ad_blob_read(struct ad_blob *blob, void *to, size_t size, struct adaps_error *err)
-{
-    char *next = to;
-    while (size > 0) {
-        enum adaps_status status = blob->at < blob->filled ? ADAPS_OK : fill(blob, err);
-        if (status != ADAPS_OK)
-            return status;
-        size_t n = blob->filled - blob->at < size ? blob->filled - blob->at : size;
-        memcpy(next, (const char *)blob->rows + blob->at, n);
-        next += n;
-        blob->at += n;
-        size -= n;
-    }
-    return ADAPS_OK;
-}
-
-void ad_blob_fini(struct ad_blob *blob)
-{
-    ad_free(blob->rows);
 }

@@ -48,7 +48,7 @@ static struct adaps_plan *pushed_heavy_plan(int n)
 {
     struct adaps_plan *plan = ad_testbed_heavy_plan(n, 24, 112, 64);
     ck_assert_int_gt(plan->schedule.messages, 0);
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     return plan;
 }
@@ -145,7 +145,7 @@ START_TEST(killed_agent)
         struct adaps_plan *part = victim == 2 ? plan : NULL;
         if (!part) { /* a plan for those that are left */
             part = ad_testbed_heavy_plan(victim + 1, 24, 112, 64);
-            ad_testbed_address(&testbed, part);
+            ad_testbed_address(&testbed, &part);
             ad_testbed_push(part);
         }
         char name[64];
@@ -193,7 +193,7 @@ START_TEST(stopped_agent)
     kill(testbed.pid[1], SIGCONT);
     /* it finds its controller gone, and is free again; the other one has been all the time */
     struct adaps_plan *small = ad_fixture_banded(2);
-    ad_testbed_address(&testbed, small);
+    ad_testbed_address(&testbed, &small);
     ad_testbed_push(small);
     session = NULL;
     for (int64_t limit = ad_clock_ns() + 30000000000; !session && ad_clock_ns() < limit;)
@@ -361,7 +361,7 @@ START_TEST(garbage_on_the_ports)
     struct ad_agent_status status;
     struct adaps_error err;
     struct ad_rng rng = {5};
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan, 60);
     void *context = zmq_ctx_new();

@@ -40,13 +40,14 @@ static struct ad_session *open_session(const struct adaps_plan *plan)
     return session;
 }
 
-static void push_and_run(struct adaps_plan *plan, int runs)
+/* Makes *plan one of the testbed's addresses. */
+static void push_and_run(struct adaps_plan **plan, int runs)
 {
     ad_testbed_address(&testbed, plan);
-    ad_testbed_push(plan);
-    struct ad_session *session = open_session(plan);
+    ad_testbed_push(*plan);
+    struct ad_session *session = open_session(*plan);
     for (int i = 0; i < runs; i++)
-        ad_testbed_check_run(session, plan, (uint64_t)i + 1);
+        ad_testbed_check_run(session, *plan, (uint64_t)i + 1);
     ad_session_close(session);
 }
 
@@ -54,7 +55,7 @@ START_TEST(random_networks)
 {
     for (uint64_t seed = 0; seed < 24; seed++) {
         struct adaps_plan *plan = ad_fixture_plan(seed);
-        push_and_run(plan, 2);
+        push_and_run(&plan, 2);
         adaps_plan_free(plan);
     }
 }
@@ -65,7 +66,7 @@ START_TEST(bands_on_two_to_four)
     for (int n = 2; n <= 4; n++) {
         struct adaps_plan *plan = ad_fixture_banded(n);
         ck_assert_int_gt(plan->schedule.messages, 0);
-        push_and_run(plan, 12);
+        push_and_run(&plan, 12);
         adaps_plan_free(plan);
     }
 }
@@ -99,7 +100,7 @@ START_TEST(statistics)
     struct ad_run_stats stats = {.devices = devices};
     struct ad_tensor output;
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     struct ad_tensor *inputs = ad_testbed_inputs(plan, 1);
@@ -167,7 +168,7 @@ START_TEST(several_in_flight)
     struct adaps_plan *plan = lenet_plan(3);
     struct adaps_error err = {0};
     struct ad_tensor output;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     ck_assert_int_eq(ad_session_finish(session, &output, NULL, &err), ADAPS_EUSAGE);
@@ -217,7 +218,7 @@ START_TEST(weights_travel_once)
 {
     struct adaps_plan *plan = ad_fixture_banded(3);
     struct stat st;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ck_assert_uint_gt(ad_testbed_push(plan), 0);
     ck_assert_uint_eq(ad_testbed_push(plan), 0);
     /* one blob gone: exactly this one is sent */
@@ -244,7 +245,7 @@ START_TEST(large_weights)
     ck_assert_int_eq(ad_build_finish(&b, &graph, NULL), ADAPS_OK);
     ad_fixture_cluster(&cluster, 2);
     struct adaps_plan *plan = ad_fixture_make(graph, &cluster, "edgeflow");
-    push_and_run(plan, 1);
+    push_and_run(&plan, 1);
     adaps_plan_free(plan);
 }
 END_TEST
@@ -254,7 +255,7 @@ START_TEST(damaged_cache)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_session *session;
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     const char *path = some_file("cache1/blobs");
     FILE *file = fopen(path, "r+");
@@ -268,7 +269,7 @@ START_TEST(damaged_cache)
                   err.message);
     ck_assert_int_ne(access(path, F_OK), 0);
     ck_assert_uint_gt(ad_testbed_push(plan), 0);
-    push_and_run(plan, 1);
+    push_and_run(&plan, 1);
     adaps_plan_free(plan);
 }
 END_TEST
@@ -278,11 +279,11 @@ START_TEST(plan_not_pushed)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_session *session;
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ck_assert_int_eq(ad_session_open(plan, &usual, &session, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent 'dev0'") && strstr(err.message, "push it first"), "%s",
                   err.message);
-    push_and_run(plan, 1); /* the agents are free */
+    push_and_run(&plan, 1); /* the agents are free */
     adaps_plan_free(plan);
 }
 END_TEST
@@ -295,15 +296,16 @@ START_TEST(cache_limit)
     ad_testbed_init(&testbed);
     ad_testbed_start(&testbed, 2, &small);
     struct adaps_plan *big = ad_testbed_heavy_plan(2, 2, 16, 64);
-    ad_testbed_address(&testbed, big);
-    ck_assert_int_eq(ad_push(big, &usual, NULL, reports, &err), ADAPS_EINPUT);
+    ad_testbed_address(&testbed, &big);
+    const struct ad_weight_source weights = ad_weights_of_graph(big->graph);
+    ck_assert_int_eq(ad_push(big, &usual, &weights, reports, &err), ADAPS_EINPUT);
     ck_assert_msg(strstr(err.message, "--cache-limit"), "%s", err.message);
     adaps_plan_free(big);
     /* many that fit one by one: the older ones go */
     for (int i = 0; i < 6; i++) {
         struct adaps_plan *plan = ad_testbed_heavy_plan(2, 3, 16, 16 - i);
         struct ad_agent_status status;
-        push_and_run(plan, 1);
+        push_and_run(&plan, 1);
         ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err),
                          ADAPS_OK);
         ck_assert_uint_le(status.cache_bytes, 40000);
@@ -320,7 +322,7 @@ START_TEST(wrong_shapes)
     struct adaps_plan *plan = ad_fixture_banded(2);
     struct ad_tensor wrong, output;
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
     int64_t dims[4] = {1, 8, 32, 23};
@@ -363,7 +365,7 @@ START_TEST(garbage_plans)
     struct ad_rng rng = {77};
     void *data;
     size_t size;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ck_assert_int_eq(ad_plan_pack(plan, &data, &size, &err), ADAPS_OK);
     uint8_t *bytes = data;
     for (int i = 0; i < 20; i++) {
@@ -378,7 +380,7 @@ START_TEST(garbage_plans)
     ck_assert_int_eq(send_raw_plan(&plan->cluster.devices[0], data, size / 2, &err), ADAPS_EINPUT);
     ck_assert_int_eq(send_raw_plan(&plan->cluster.devices[0], data, size, &err), ADAPS_OK);
     ad_free(data);
-    push_and_run(plan, 1);
+    push_and_run(&plan, 1);
     adaps_plan_free(plan);
 }
 END_TEST
@@ -389,7 +391,7 @@ START_TEST(one_session_at_a_time)
     struct ad_session *second;
     struct ad_agent_status status;
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *first = open_session(plan);
     ck_assert_int_eq(ad_session_open(plan, &usual, &second, &err), ADAPS_EAGENT);
@@ -414,7 +416,7 @@ START_TEST(nobody_there)
     struct ad_session *session;
     struct ad_session_options quick = {.deadline_s = 3};
     struct adaps_error err;
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     ad_testbed_kill(&testbed, 1);
     ck_assert_int_eq(ad_session_open(plan, &quick, &session, &err), ADAPS_EAGENT);
@@ -436,7 +438,7 @@ START_TEST(public_sessions)
     struct adaps_error err;
     struct ad_tensor *inputs = ad_testbed_inputs(plan, 4);
     float a[10], b[10];
-    ad_testbed_address(&testbed, plan);
+    ad_testbed_address(&testbed, &plan);
     enum adaps_status status = adaps_session_open(plan, NULL, false, 60, &agents, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     status = adaps_session_open(plan, NULL, true, 0, &local, &err);
@@ -462,6 +464,34 @@ START_TEST(public_sessions)
 END_TEST
 
 /* --- who may listen and connect --- */
+
+/* A plan for two agents that should have these keys. */
+static struct adaps_plan *keyed_plan(const char *first, const char *second)
+{
+    const char *keys[] = {first, second};
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    struct ad_cluster cluster;
+    ad_testbed_address(&testbed, &plan);
+    ck_assert_int_eq(ad_cluster_copy(&plan->cluster, &cluster, NULL), ADAPS_OK);
+    for (int d = 0; d < 2; d++)
+        snprintf(cluster.devices[d].key, sizeof cluster.devices[d].key, "%.*s", AD_KEY_BYTES - 1,
+                 keys[d]);
+    ck_assert_int_eq(ad_plan_readdress(plan, &cluster, &plan, NULL), ADAPS_OK);
+    ad_cluster_fini(&cluster);
+    return plan;
+}
+
+static void push_fails(const char *first, const char *second, const struct ad_session_options *with,
+                       enum adaps_status status, const char *words)
+{
+    struct ad_push_report reports[2];
+    struct adaps_error err;
+    struct adaps_plan *plan = keyed_plan(first, second);
+    const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
+    ck_assert_int_eq(ad_push(plan, with, &weights, reports, &err), status);
+    ck_assert_msg(strstr(err.message, words), "%s", err.message);
+    adaps_plan_free(plan);
+}
 
 START_TEST(agents_want_keys)
 {
@@ -510,13 +540,11 @@ START_TEST(keys)
     struct ad_agent_options options = {
         .speed = 1, .threads = 1, .key_file = agent_file, .allow_file = allow_file};
     ad_testbed_start(&testbed, 2, &options);
-    struct adaps_plan *plan = ad_fixture_banded(2);
-    ad_testbed_address(&testbed, plan);
-    for (int d = 0; d < 2; d++)
-        memcpy(plan->cluster.devices[d].key, agent.public, AD_KEY_BYTES);
+    struct adaps_plan *plan = keyed_plan(agent.public, agent.public);
+    const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
 
     struct ad_session_options with = {.deadline_s = 60, .key_file = friend_file};
-    enum adaps_status status = ad_push(plan, &with, NULL, reports, &err);
+    enum adaps_status status = ad_push(plan, &with, &weights, reports, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     status = ad_session_open(plan, &with, &session, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
@@ -525,27 +553,20 @@ START_TEST(keys)
 
     /* while the session is open: others are refused, and at once */
     with.key_file = stranger_file;
-    ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EAGENT);
+    ck_assert_int_eq(ad_push(plan, &with, &weights, reports, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "does not admit"), "%s", err.message);
     /* an agent that is not who it should be */
     with.key_file = friend_file;
-    memcpy(plan->cluster.devices[1].key, stranger.public, AD_KEY_BYTES);
     with.deadline_s = 3;
-    ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EAGENT);
-    ck_assert_msg(strstr(err.message, "agent 'dev1'"), "%s", err.message);
+    push_fails(agent.public, stranger.public, &with, ADAPS_EAGENT, "agent 'dev1'");
     /* no keys at all */
-    memset(plan->cluster.devices[0].key, 0, AD_KEY_BYTES);
     with.deadline_s = 60;
-    ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EAGENT);
-    ck_assert_msg(strstr(err.message, "it wants keys"), "%s", err.message);
+    push_fails("", stranger.public, &with, ADAPS_EAGENT, "it wants keys");
     /* none of our own */
     setenv("XDG_CONFIG_HOME", testbed.dir, 1);
-    memcpy(plan->cluster.devices[0].key, agent.public, AD_KEY_BYTES);
     with.key_file = NULL;
-    ck_assert_int_eq(ad_push(plan, &with, NULL, reports, &err), ADAPS_EUSAGE);
-    ck_assert_msg(strstr(err.message, "adaps keygen"), "%s", err.message);
+    push_fails(agent.public, stranger.public, &with, ADAPS_EUSAGE, "adaps keygen");
 
-    memcpy(plan->cluster.devices[1].key, agent.public, AD_KEY_BYTES);
     ad_testbed_check_run(session, plan, 9);
     ad_session_close(session);
     adaps_plan_free(plan);

@@ -26,13 +26,13 @@ static void stop_bed(void)
     ad_testbed_fini(&testbed);
 }
 
-static struct ad_session *open_session(struct adaps_plan *plan)
+static struct ad_session *open_session(struct adaps_plan **plan)
 {
     struct ad_session *session = NULL;
     struct adaps_error err = {0};
     ad_testbed_address(&testbed, plan);
-    ad_testbed_push(plan);
-    enum adaps_status status = ad_session_open(plan, &usual, &session, &err);
+    ad_testbed_push(*plan);
+    enum adaps_status status = ad_session_open(*plan, &usual, &session, &err);
     ck_assert_msg(status == ADAPS_OK, "open: %s", err.message);
     return session;
 }
@@ -181,7 +181,7 @@ static void check_json(const struct adaps_plan *plan, const struct ad_trace *tra
 START_TEST(every_step_is_there)
 {
     struct adaps_plan *plan = _i == 0 ? ad_fixture_banded(3) : ad_testbed_heavy_plan(3, 4, 64, 16);
-    struct ad_session *session = open_session(plan);
+    struct ad_session *session = open_session(&plan);
     struct adaps_error err;
     for (int k = 0; k < 5; k++) {
         struct ad_trace trace;
@@ -201,7 +201,7 @@ END_TEST
 START_TEST(only_what_was_asked_for)
 {
     struct adaps_plan *plan = ad_fixture_banded(2);
-    struct ad_session *session = open_session(plan);
+    struct ad_session *session = open_session(&plan);
     struct ad_trace trace;
     struct adaps_error err;
     ck_assert_int_eq(ad_trace_init(&trace, plan, &err), ADAPS_OK);

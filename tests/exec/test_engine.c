@@ -1,6 +1,7 @@
 /* The engine against the naive interpreter, and split over devices against whole, bit for bit. */
 #include "exec/engine/internal.h"
 #include "fusion/fused.h"
+#include "support/plan_fixture.h"
 #include "support/random_graph.h"
 #include "support/reference.h"
 #include "support/run_suite.h"
@@ -159,8 +160,8 @@ static void run_plan(const struct adaps_plan *plan, int threads, const struct ad
                      struct ad_tensor *outputs)
 {
     struct adaps_error err = {0};
-    ck_assert_msg(ad_exec_in_process(plan, threads, inputs, outputs, &err) == ADAPS_OK, "%s",
-                  err.message);
+    ck_assert_msg(ad_fixture_infer(plan, plan->graph, threads, inputs, outputs, &err) == ADAPS_OK,
+                  "%s", err.message);
 }
 
 static void check_close(const struct ad_tensor *got, const struct ad_tensor *want, uint64_t seed)
@@ -405,7 +406,7 @@ END_TEST
 
 static struct ad_engine *new_engine(struct adaps_plan *plan, struct ad_engine_options options)
 {
-    struct ad_weight_source weights = ad_weights_of_plan(plan);
+    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
     struct ad_engine *engine = NULL;
     struct adaps_error err = {0};
     ck_assert_msg(ad_engine_new(plan, &options, &weights, &engine, &err) == ADAPS_OK, "%s",
@@ -664,7 +665,8 @@ START_TEST(test_deadlock_is_named)
             changed = 1;
         }
     ck_assert_int_eq(changed, 1);
-    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINTERNAL);
+    ck_assert_int_eq(ad_fixture_infer(plan, plan->graph, 1, inputs, outputs, &err),
+                     ADAPS_EINTERNAL);
     ck_assert_msg(strstr(err.message, "deadlock: device dev") != NULL, "%s", err.message);
     free_tensors(inputs, plan->graph->ninputs);
     adaps_plan_free(plan);
@@ -675,7 +677,7 @@ START_TEST(test_bad_requests)
 {
     struct ad_random_graph_options o = {.ops = 4};
     struct adaps_plan *plan = make_plan(random_graph(3, &o), 1, NULL);
-    struct ad_weight_source weights = ad_weights_of_plan(plan);
+    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
     struct ad_engine_options options = {.device = 1};
     struct ad_engine *engine;
     struct ad_tensor inputs[4], outputs[4];
@@ -683,11 +685,12 @@ START_TEST(test_bad_requests)
     ck_assert_int_eq(ad_engine_new(plan, &options, &weights, &engine, &err), ADAPS_EUSAGE);
     random_inputs(plan->graph, 1, inputs);
     inputs[0].count--;
-    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_fixture_infer(plan, plan->graph, 1, inputs, outputs, &err), ADAPS_EINPUT);
     ck_assert_msg(strstr(err.message, "elements, expected") != NULL, "%s", err.message);
     inputs[0].count++;
     ad_graph_drop_weights(plan->graph);
-    ck_assert_int_eq(ad_exec_in_process(plan, 1, inputs, outputs, &err), ADAPS_EINTERNAL);
+    ck_assert_int_eq(ad_fixture_infer(plan, plan->graph, 1, inputs, outputs, &err),
+                     ADAPS_EINTERNAL);
     ck_assert_msg(strstr(err.message, "is not attached") != NULL, "%s", err.message);
     free_tensors(inputs, plan->graph->ninputs);
     adaps_plan_free(plan);
@@ -700,7 +703,7 @@ START_TEST(test_allocation_failures)
     struct ad_random_graph_options o = {.ops = 8, .max_hw = 8, .max_c = 6};
     struct ad_rng rng = {2};
     struct adaps_plan *plan = make_plan(random_graph(7, &o), 2, &rng);
-    struct ad_weight_source weights = ad_weights_of_plan(plan);
+    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
     enum adaps_status status = ADAPS_EINTERNAL;
     ad_engine_free(new_engine(plan, (struct ad_engine_options){0}));
     long n = 1;

@@ -154,7 +154,8 @@ static void run_split(const struct ad_graph *graph, const struct ad_tensor *inpu
         ad_fixture_cluster(&cluster, n);
         struct adaps_plan *plan = ad_fixture_make(copy, &cluster, n == 1 ? "single" : "edgeflow");
         struct ad_tensor *to = n == 1 ? &one : &split;
-        ck_assert_msg(ad_exec_in_process(plan, 1, inputs, to, &err) == ADAPS_OK, "%s", err.message);
+        ck_assert_msg(ad_fixture_infer(plan, plan->graph, 1, inputs, to, &err) == ADAPS_OK, "%s",
+                      err.message);
         for (size_t i = 0; i < want->count; i++)
             assert_near(to->data[i], (double)want->data[i]);
         if (n > 1) {
@@ -314,7 +315,7 @@ START_TEST(weights_once)
     ck_assert_int_eq(graph->nweights, 1);
     ad_fixture_cluster(&cluster, 1);
     struct adaps_plan *plan = ad_fixture_make(graph, &cluster, "single");
-    struct ad_weight_source weights = ad_weights_of_plan(plan);
+    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
     struct ad_engine_options options = {.device = 0, .threads = 1};
     ck_assert_msg(ad_engine_new(plan, &options, &weights, &engine, &err) == ADAPS_OK, "%s",
                   err.message);

@@ -79,7 +79,7 @@ static enum adaps_status run_planned(const struct ad_graph *graph, int ndevices,
     struct ad_cluster cluster;
     ad_fixture_cluster(&cluster, ndevices);
     struct adaps_plan *plan = ad_fixture_make(copy_graph(graph), &cluster, strategy);
-    enum adaps_status status = ad_exec_in_process(plan, 1, inputs, outputs, err);
+    enum adaps_status status = ad_fixture_infer(plan, plan->graph, 1, inputs, outputs, err);
     adaps_plan_free(plan);
     return status;
 }

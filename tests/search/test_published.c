@@ -2,6 +2,7 @@
  * device alone; EdgeFlow's linear programme against enumeration. */
 #include "exec/engine/engine.h"
 #include "fusion/fused.h"
+#include "support/plan_fixture.h"
 #include "support/run_suite.h"
 #include "search/published/edgeflow.h"
 #include "support/search_fixture.h"
@@ -61,18 +62,18 @@ static void free_tensors(struct ad_tensor *tensors, int n)
 
 /* Runs the plan and the whole graph on one device of the plan's own; both must agree in every bit.
  */
-static void check_bits(const struct adaps_plan *plan, struct ad_graph *again, const char *what,
-                       uint64_t seed)
+static void check_bits(const struct adaps_plan *plan, const struct ad_graph *again,
+                       const char *what, uint64_t seed)
 {
     struct ad_tensor inputs[4], split[16], whole[16];
     struct adaps_plan *single = NULL;
     struct adaps_error err = {0};
     ck_assert_msg(ad_plan_single(plan, &single, &err) == ADAPS_OK, "%s", err.message);
-    ck_assert_msg(ad_plan_attach_weights(single, again, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_msg(ad_plan_check_weights(single, again, &err) == ADAPS_OK, "%s", err.message);
     random_inputs(plan->graph, seed, inputs);
-    ck_assert_msg(ad_exec_in_process(plan, 1, inputs, split, &err) == ADAPS_OK, "%s, seed %ju: %s",
-                  what, (uintmax_t)seed, err.message);
-    ck_assert_msg(ad_exec_in_process(single, 1, inputs, whole, &err) == ADAPS_OK, "%s",
+    ck_assert_msg(ad_fixture_infer(plan, plan->graph, 1, inputs, split, &err) == ADAPS_OK,
+                  "%s, seed %ju: %s", what, (uintmax_t)seed, err.message);
+    ck_assert_msg(ad_fixture_infer(single, again, 1, inputs, whole, &err) == ADAPS_OK, "%s",
                   err.message);
     for (int i = 0; i < plan->graph->noutputs; i++) {
         struct ad_difference d = ad_tensor_compare(split[i].data, whole[i].data, whole[i].count);

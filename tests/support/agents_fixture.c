@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
-#include "exec/engine/engine.h"
+#include "exec/engine/local_run.h"
 #include "ir/picture.h"
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
@@ -119,12 +119,17 @@ void ad_testbed_kill(struct ad_testbed *testbed, int agent)
     testbed->pid[agent] = 0;
 }
 
-void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan *plan)
+void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan **plan)
 {
-    ck_assert_int_le(plan->cluster.ndevices, testbed->n);
-    for (int d = 0; d < plan->cluster.ndevices; d++)
-        snprintf(plan->cluster.devices[d].address, sizeof plan->cluster.devices[d].address, "%s",
+    struct ad_cluster cluster;
+    struct adaps_error err = {0};
+    ck_assert_int_eq(ad_cluster_copy(&(*plan)->cluster, &cluster, NULL), ADAPS_OK);
+    ck_assert_int_le(cluster.ndevices, testbed->n);
+    for (int d = 0; d < cluster.ndevices; d++)
+        snprintf(cluster.devices[d].address, sizeof cluster.devices[d].address, "%s",
                  testbed->address[d]);
+    ck_assert_msg(ad_plan_readdress(*plan, &cluster, plan, &err) == ADAPS_OK, "%s", err.message);
+    ad_cluster_fini(&cluster);
 }
 
 int64_t ad_testbed_cpu_ns(const struct ad_testbed *testbed, int agent)
@@ -144,13 +149,14 @@ void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t 
         nanosleep(&little, NULL); /* looks again; nothing depends on the length */
 }
 
-uint64_t ad_testbed_push(struct adaps_plan *plan)
+uint64_t ad_testbed_push(const struct adaps_plan *plan)
 {
     struct ad_push_report reports[AD_MAX_DEVICES];
     struct ad_session_options options = {.deadline_s = 60};
     struct adaps_error err = {0};
     uint64_t sent = 0;
-    enum adaps_status status = ad_push(plan, &options, NULL, reports, &err);
+    const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
+    enum adaps_status status = ad_push(plan, &options, &weights, reports, &err);
     ck_assert_msg(status == ADAPS_OK, "push: %s", err.message);
     for (int d = 0; d < plan->cluster.ndevices; d++)
         sent += reports[d].weight_bytes_sent;
@@ -182,19 +188,17 @@ struct ad_tensor *ad_testbed_inputs(const struct adaps_plan *plan, uint64_t seed
 struct ad_tensor *ad_testbed_reference(const struct adaps_plan *plan,
                                        const struct ad_tensor *inputs)
 {
-    struct adaps_plan *single;
+    struct ad_local_run *run = NULL;
     struct adaps_error err = {0};
-    struct ad_graph *graph = plan->graph;
+    const struct ad_graph *graph = plan->graph;
+    const struct ad_weight_source weights = ad_weights_of_graph(graph);
     struct ad_tensor *outputs = ad_calloc((size_t)graph->noutputs, sizeof *outputs);
     ck_assert_ptr_nonnull(outputs);
-    ck_assert_msg(ad_plan_single(plan, &single, &err) == ADAPS_OK, "%s", err.message);
-    for (int i = 0; i < graph->nweights; i++)
-        single->graph->weights[i].data = graph->weights[i].data;
-    enum adaps_status status = ad_exec_in_process(single, 1, inputs, outputs, &err);
+    enum adaps_status status = ad_local_run_single(plan, 1, &weights, &run, &err);
+    if (status == ADAPS_OK)
+        status = ad_local_run_infer(run, inputs, outputs, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
-    for (int i = 0; i < graph->nweights; i++)
-        single->graph->weights[i].data = NULL;
-    adaps_plan_free(single);
+    ad_local_run_free(run);
     return outputs;
 }
 

@@ -30,8 +30,8 @@ void ad_testbed_fini(struct ad_testbed *testbed);
 /* Kills an agent and waits for its end. */
 void ad_testbed_kill(struct ad_testbed *testbed, int agent);
 
-/* Gives the plan's devices the agents' addresses. */
-void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan *plan);
+/* Makes *plan one whose devices have the agents' addresses. */
+void ad_testbed_address(const struct ad_testbed *testbed, struct adaps_plan **plan);
 
 /* The path of a file of the testbed: static buffer, good until the next call. */
 const char *ad_testbed_path(const struct ad_testbed *testbed, const char *name);
@@ -44,7 +44,7 @@ void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t 
                            int64_t more);
 
 /* Push of a plan with attached weights; the total of weight bytes sent. */
-uint64_t ad_testbed_push(struct adaps_plan *plan);
+uint64_t ad_testbed_push(const struct adaps_plan *plan);
 
 /* Random input tensors of a plan (pictures, where it takes any, of an even seed), and what one
  * device alone answers; the caller's. */

@@ -70,6 +70,19 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
     return plan;
 }
 
+enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct ad_graph *weights,
+                                   int threads, const struct ad_tensor *inputs,
+                                   struct ad_tensor *outputs, struct adaps_error *err)
+{
+    struct ad_local_run *run = NULL;
+    const struct ad_weight_source source = ad_weights_of_graph(weights);
+    enum adaps_status status = ad_local_run_new(plan, threads, &source, &run, err);
+    if (status == ADAPS_OK)
+        status = ad_local_run_infer(run, inputs, outputs, err);
+    ad_local_run_free(run);
+    return status;
+}
+
 struct adaps_plan *ad_fixture_plan(uint64_t seed)
 {
     static const char *const strategies[] = {"edgeflow", "deepthings", "auto", "single"};

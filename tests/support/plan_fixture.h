@@ -2,7 +2,7 @@
 #ifndef TESTS_PLAN_FIXTURE_H
 #define TESTS_PLAN_FIXTURE_H
 
-#include "plan/plan.h"
+#include "exec/engine/local_run.h"
 
 /* ndevices devices dev0, dev1, ... of unequal speed, dev0 the source; 100 MB/s links, 10 us
  * latency; no memory limits. */
@@ -17,6 +17,12 @@ struct adaps_plan *ad_fixture_plan(uint64_t seed);
 
 /* A plan that certainly has messages: a chain of convolutions in bands on `ndevices` devices. */
 struct adaps_plan *ad_fixture_banded(int ndevices);
+
+/* One inference of all devices of a plan in this process (exec/engine/local_run.h), with the
+ * weights of a graph. */
+enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct ad_graph *weights,
+                                   int threads, const struct ad_tensor *inputs,
+                                   struct ad_tensor *outputs, struct adaps_error *err);
 
 /* Takes over the graph. */
 struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cluster,

@@ -126,10 +126,11 @@ struct bench {
     double feed[MAX_PASSES], fetch[MAX_PASSES];
 };
 
-static enum adaps_status make_weights(void *self, const struct ad_slice *slice, int64_t r0,
-                                      int64_t r1, float *to, struct adaps_error *err)
+static enum adaps_status make_weights(const struct ad_weight_source *source,
+                                      const struct ad_slice *slice, int64_t r0, int64_t r1,
+                                      float *to, struct adaps_error *err)
 {
-    const struct bench *b = self;
+    const struct bench *b = source->self;
     (void)err;
     size_t count = (size_t)(r1 - r0) * (size_t)b->plan->graph->weights[slice->weight].row_elements;
     for (size_t i = 0, n; i < count; i += n) {

@@ -32,10 +32,11 @@ void ad_worker_unload(struct ad_worker *worker)
 }
 
 /* ad_weight_source: a slice out of the cache, mapped while the engine is made. */
-static enum adaps_status read_slice(void *self, const struct ad_slice *slice, int64_t r0,
-                                    int64_t r1, float *to, struct adaps_error *err)
+static enum adaps_status read_slice(const struct ad_weight_source *source,
+                                    const struct ad_slice *slice, int64_t r0, int64_t r1, float *to,
+                                    struct adaps_error *err)
 {
-    struct ad_worker *worker = self;
+    struct ad_worker *worker = source->self;
     const struct ad_slices *slices = &worker->plan->slices[worker->device];
     size_t row = (size_t)worker->plan->graph->weights[slice->weight].row_elements;
     for (int i = 0; i < slices->count; i++) {

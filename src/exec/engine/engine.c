@@ -32,20 +32,6 @@ struct ad_engine {
     size_t arena_bytes, weight_bytes;
 };
 
-/* --- weights of a plan --- */
-
-static enum adaps_status read_attached(void *self, const struct ad_slice *slice, int64_t r0,
-                                       int64_t r1, float *to, struct adaps_error *err)
-{
-    const struct adaps_plan *plan = self;
-    return ad_weight_read(&plan->graph->weights[slice->weight], r0, r1, to, err);
-}
-
-struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan)
-{
-    return (struct ad_weight_source){read_attached, (void *)(uintptr_t)plan};
-}
-
 /* --- creation --- */
 
 static enum adaps_status allocate_tables(struct ad_engine *e, struct adaps_error *err)

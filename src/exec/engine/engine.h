@@ -8,21 +8,9 @@
 #define AD_EXEC_ENGINE_ENGINE_H
 
 #include "exec/kernels/span.h"
-#include "plan/plan.h"
+#include "plan/weight_source.h"
 
 #include <stdatomic.h>
-
-/* Where an engine gets its weights while it is made: `read` copies rows [r0, r1) of slice->weight,
- * which the slice has, to `to`. The engine keeps what it packs of them and nothing else. */
-struct ad_weight_source {
-    enum adaps_status (*read)(void *self, const struct ad_slice *slice, int64_t r0, int64_t r1,
-                              float *to, struct adaps_error *err);
-    void *self;
-};
-
-/* The weights that are attached to a plan, which must outlive the source. ADAPS_EINTERNAL names one
- * that is not attached; ADAPS_EINPUT: the model's file could not be read. */
-struct ad_weight_source ad_weights_of_plan(const struct adaps_plan *plan);
 
 /* Moves messages between devices. send copies or sends before it returns. recv blocks until the
  * message with this tag from this peer is there, and fills the spans of that of its forms (1 or 2,
@@ -53,7 +41,8 @@ struct ad_engine_options {
 struct ad_engine;
 
 /* Creates operators (packing weights, one at a time; dense layers in parts), plans memory,
- * allocates. plan must outlive the engine. ADAPS_EINPUT when XNNPACK refuses an operator (named).
+ * allocates. plan must outlive the engine; weights are read here only. ADAPS_EINPUT when XNNPACK
+ * refuses an operator (named).
  */
 AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                               const struct ad_engine_options *options,
@@ -79,14 +68,5 @@ void ad_engine_times(const struct ad_engine *engine, int i, int64_t *start_ns, i
 
 size_t ad_engine_arena_bytes(const struct ad_engine *engine);
 size_t ad_engine_weight_bytes(const struct ad_engine *engine);
-
-/* All devices of a plan in this process, cooperatively in one thread (messages queue in memory):
- * the plan's answer without a network, for tests, --local and simulation on real tiles. inputs and
- * outputs: graph->ninputs / noutputs tensors; outputs are initialised here, the caller's to free.
- * threads as above. Requires attached weights. */
-AD_MUST_CHECK enum adaps_status ad_exec_in_process(const struct adaps_plan *plan, int threads,
-                                                   const struct ad_tensor *inputs,
-                                                   struct ad_tensor *outputs,
-                                                   struct adaps_error *err);
 
 #endif

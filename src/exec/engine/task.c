@@ -135,7 +135,7 @@ enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64
                             (long long)r1, w->name);
     memset(to + (r1 - r0) * w->row_elements, 0,
            (size_t)((rows - (r1 - r0)) * w->row_elements) * sizeof *to);
-    return build->weights->read(build->weights->self, slice, r0, r1, to, err);
+    return build->weights->read(build->weights, slice, r0, r1, to, err);
 }
 
 enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_op *op, int64_t r0,
