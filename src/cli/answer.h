@@ -8,27 +8,25 @@
 #include <jansson.h>
 #include <stdio.h>
 
-/* Prints output `output`: the five best classes when it is a vector (with the labels of the model's
- * metadata key adaps.labels, separated by commas), else one line of shape, least, greatest and
- * mean. */
+/* Prints one of the outputs: of a vector the five largest elements, with the labels of the
+ * model's metadata key adaps.labels (separated by commas); else a line with shape, least, greatest
+ * and mean element. */
 void ad_answer_print(const struct ad_graph *graph, int output, const struct ad_tensor *tensor,
                      FILE *out);
 
 /* {"name","shape","min","max","mean"} and, for a vector, "top":[{"index","label"?,"score"}]. */
 json_t *ad_answer_json(const struct ad_graph *graph, int output, const struct ad_tensor *tensor);
 
-/* Where answers go (-o). With one inference and no % in it: a file. With a %d (or %03d): the number
- * of the inference, from 0. A folder: the name of the input in it, with the input's ending when
- * that is a picture's and the output is a picture, else .npy. The outputs of a network behind the
- * first one get
- * "-1", "-2", ... before the ending. */
+/* Where answers go (-o). One inference, and no % in it: a file. With %d (or %03d): a name for each
+ * inference, numbered from 0. A folder: a file named after each input, with the input's ending when
+ * both are pictures, else .npy. Outputs after the first get "-1", "-2", ... before the ending. */
 struct ad_answer_names {
     const char *pattern;
     int ninferences;
     bool folder;
     const char *percent; /* in pattern, or NULL */
     int digits;
-    const char *rest; /* behind the %d */
+    const char *rest; /* after the %d */
 };
 
 /* ADAPS_EUSAGE: several inferences would go to one file, or a % that is not %d. */

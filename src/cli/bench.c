@@ -16,7 +16,7 @@ struct command_line {
     struct ad_bench_options bench;
     struct ad_bench_choice choices[MAX_STRATEGIES];
     const char *reference;
-    const char *local, *speed; /* agents of our own */
+    const char *local, *speed; /* of agents that bench starts */
     bool json, tsv;
 };
 
@@ -79,7 +79,8 @@ static int take_reference(const struct ad_command *command, const char *name, vo
     return choose(name, &choice) ? ADAPS_OK : ad_plan_usage_strategy(command, name);
 }
 
-/* Which strategies the others are compared with, and that there is one to predict. */
+/* Defaults, the strategies that others are compared with, and options that exclude each other.
+ * ADAPS_OK, or ADAPS_EUSAGE after a message. */
 static int check(struct command_line *line)
 {
     struct ad_bench_options *o = &line->bench;
@@ -160,7 +161,7 @@ static int bench(const struct command_line *line)
     return code == ADAPS_OK && differ ? ADAPS_NO : code;
 }
 
-/* Tells the command within adaps local that these are its agents. */
+/* Set in the environment of the bench that runs within adaps local, with agents of its own. */
 #define WITHIN "ADAPS_BENCH_WITHIN_LOCAL"
 
 /* The same command again, within adaps local. */

@@ -14,12 +14,12 @@
 #define AD_BENCH_MOST_ROUNDS 1000
 #define AD_BENCH_MOST_RUNS 1000 /* of a round */
 
-/* One of what is compared: a strategy's plan; that with nothing ahead, "NAME+late"; that with
- * messages that may be rounded, "NAME+lossy"; or "local", one
- * device in this process, without agents. */
+/* An entry of the comparison: a strategy's plan; the same with nothing ahead, "NAME+late"; with
+ * messages that may be rounded, "NAME+lossy"; or "local", one device in this process, without
+ * agents. */
 struct ad_bench_choice {
     char name[40];
-    const char *strategy; /* of the table */
+    const char *strategy; /* in ad_strategies */
     bool late, lossy, local;
 };
 
@@ -31,16 +31,16 @@ struct ad_bench_options {
     int single;    /* index of the best device alone, -1: it is not measured */
     struct ad_session_options session;
     int64_t rounds;          /* at most; 0 = as many as fit into seconds */
-    double seconds;          /* rounds begin until then; 0 = no limit */
+    double seconds;          /* no round begins later; 0 = no limit */
     int64_t runs;            /* inferences per strategy and round that count */
     int64_t threads;         /* of the single-device answer; 0 = the plan's */
     const char *counters;    /* command that prints what the links have carried, or NULL */
     const char *when_pushed; /* command to run before anything is measured, or NULL */
     bool predict;            /* trace the inferences */
-    bool wall;               /* times are this side's: input sent until answer there */
+    bool wall; /* times from sending the input to having the answer, by this side's clock */
 };
 
-/* What one strategy came to. */
+/* What was measured of an entry. */
 struct ad_bench_entry {
     const struct ad_bench_choice *choice;
     struct adaps_plan *plan; /* NULL: it has none, error says why */
@@ -77,7 +77,7 @@ void ad_bench_fini(struct ad_bench *bench);
 double ad_bench_latency_ms(const struct ad_bench *bench, int entry);
 
 /* Time of one strategy over another's: median over the rounds, 95 % interval. NANs when one of them
- * has no plan. Without memory NANs, too. */
+ * has no plan, or without memory. */
 struct ad_interval ad_bench_ratio(const struct ad_bench *bench, int entry, int to);
 
 /* Devices that compute something. */

@@ -1,9 +1,9 @@
 /* Plans, answers and times for adaps bench.
  *
- * Agents run one plan at a time, so the strategies take turns: in every round each one has a
- * session of its own with some inferences that do not count and `runs` that do. Every second round
- * goes the other way round (A B C, C B A, ...): what drifts hits all alike, and of every pair one
- * is now first, now second. */
+ * Agents run one plan at a time, so the strategies take turns: in every round each has a session of
+ * its own, with some inferences that do not count and `runs` that do. Every second round goes
+ * through the strategies in reverse order (A B C, C B A, ...), so that drift affects all alike and
+ * each of a pair is first as often as second. */
 #include "base/clock.h"
 #include "cli/bench.h"
 #include "io/tensor_io.h"
@@ -19,7 +19,7 @@ static enum adaps_status blame(const struct ad_bench_entry *entry, struct adaps_
     return ad_error_prefix(err, "strategy %s: ", entry->choice->name);
 }
 
-/* Plans and pushes; then the weights are the agents', who would not all fit here otherwise. */
+/* Plans and pushes. Then only the agents keep the weights: those of all plans need not fit here. */
 static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *entry,
                                  struct adaps_error *err)
 {
@@ -95,7 +95,8 @@ static const struct adaps_plan *any_plan(const struct ad_bench *bench)
     return bench->entries[i].plan;
 }
 
-/* What one device answers, before the agents are measured: neither disturbs the other. */
+/* Computes the single-device answers before the agents are measured, so that neither slows the
+ * other down. */
 static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error *err)
 {
     const struct adaps_plan *plan = any_plan(bench);
@@ -184,7 +185,7 @@ struct turn {
     double sum_ms; /* of what counts */
 };
 
-/* One answer, by the agents or here. *ms: what it took. */
+/* One inference, by the agents or in this process. *ms: the time that it took. */
 static enum adaps_status answer(struct turn *t, const struct ad_tensor *inputs,
                                 struct ad_run_stats *stats, double *ms, struct adaps_error *err)
 {
@@ -236,8 +237,8 @@ static enum adaps_status infer(struct turn *t, int64_t number, bool counts, stru
     return ADAPS_OK;
 }
 
-/* The first inferences of a turn do not count, for so long: engines have just been built, and
- * commands been run. Of MobileNetV2 the second one takes a tenth longer than the sixth. */
+/* The first inferences of a turn do not count, for this long: engines have just been built, and
+ * commands run. (The second inference of MobileNetV2 takes a tenth longer than the sixth.) */
 #define WARM_NS 60000000
 
 static enum adaps_status infer_all(struct turn *t, struct adaps_error *err)

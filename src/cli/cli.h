@@ -26,8 +26,8 @@ extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_s
 /* The text of --help. */
 void ad_cli_help(const struct ad_command *command, FILE *out);
 
-/* "adaps NAME: message" on stderr, without control characters (messages quote files of strangers);
- * returns the status as exit code. */
+/* "adaps NAME: message" on stderr, without control characters (messages quote files that are not
+ * trusted); returns the status as exit code. */
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err);
 
 /* Says on stderr which symbolic dimensions were assumed (ad_import_options); nothing for "". */
@@ -46,8 +46,8 @@ AD_MUST_CHECK enum adaps_status ad_cli_config_load(struct ad_cli_config *config,
                                                    struct adaps_error *err);
 void ad_cli_config_fini(struct ad_cli_config *config);
 
-/* What `write` writes, into memory and from there to the file ("-" = stdout, at once), so that a
- * failure leaves no half file. ADAPS_EINPUT names the file. */
+/* Writes a file by `write`, through memory, so that a failure leaves no half-written file. "-" is
+ * stdout, written at once. ADAPS_EINPUT names the file. */
 typedef enum adaps_status (*ad_cli_writer)(const void *self, FILE *out, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write,
                                                   const void *self, struct adaps_error *err);

@@ -1,4 +1,4 @@
-/* What all sub-commands share: options, messages, adaps.conf. */
+/* What all sub-commands share: messages, files, adaps.conf. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
@@ -89,7 +89,7 @@ int ad_cli_print_json(const struct ad_command *command, json_t *root)
     return ad_cli_close_stdout(command);
 }
 
-/* Both libinih's stream and its handler's object: the handler is told no line numbers. */
+/* The stream that libinih reads and the user data of its handler, which is told no line numbers. */
 struct config_reader {
     FILE *file;
     struct ad_cli_config *config;

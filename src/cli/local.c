@@ -1,8 +1,8 @@
 /* adaps local: a cluster on this machine for as long as the command lives.
  *
- * Every agent is this program again (adaps agent) on a loopback port of its own choice. They die
- * with this process, however it ends: on the usual ways it ends them and waits for them, otherwise
- * the kernel kills them (PR_SET_PDEATHSIG). */
+ * Each agent is this program again (adaps agent), on a loopback port that it chooses. The agents
+ * end with this process: it ends them and waits for them, or, when it is killed, the kernel ends
+ * them (PR_SET_PDEATHSIG). */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -100,8 +100,8 @@ static int count_running(const struct local *l)
     return running;
 }
 
-/* Sleeps until something happened to us, a child or at `fd` (-1: none), or that time; true: at fd.
- */
+/* Waits for a signal, for the end of a child, for input at `fd` (-1: none), or until that time.
+ * Whether there is input. */
 static bool sleep_until(struct local *l, int fd, int64_t until)
 {
     struct pollfd items[2] = {[1] = {.fd = fd, .events = POLLIN}};
@@ -115,7 +115,7 @@ static int64_t in_seconds(int seconds)
     return ad_clock_ns() + (int64_t)seconds * 1000000000;
 }
 
-/* In the child: its own process group, so that a terminal's Ctrl-C reaches only us and we end it.
+/* In the child: a process group of its own, so that Ctrl-C reaches only the parent, which ends it.
  */
 static _Noreturn void exec_agent(const struct local *l, int index, int ready, pid_t parent)
 {
@@ -159,7 +159,7 @@ static enum adaps_status start_agent(struct local *l, int index, struct adaps_er
     return ad_error_set(err, ADAPS_EINTERNAL, "%s: fork: %s", agent->name, strerror(errno));
 }
 
-/* Takes what an agent tells; true when its endpoint is complete or it will never be. */
+/* Reads what an agent tells of its endpoint. Whether that is complete, or will never be. */
 static bool hear(struct local_agent *agent)
 {
     size_t room = sizeof agent->endpoint - 1 - agent->told;
@@ -179,7 +179,7 @@ static bool hear(struct local_agent *agent)
     return true;
 }
 
-/* Until every agent has told where it listens. */
+/* Waits until every agent has told where it listens. */
 static enum adaps_status await_ready(struct local *l, struct adaps_error *err)
 {
     int64_t until = in_seconds(START_SECONDS);
@@ -197,7 +197,7 @@ static enum adaps_status await_ready(struct local *l, struct adaps_error *err)
                                     START_SECONDS);
         }
         if (!agent->endpoint[0]) {
-            /* It is about to end: let it be said how. */
+            /* wait for its end, so that it is reported */
             while (agent->pid > 0 && ad_clock_ns() < until)
                 sleep_until(l, -1, until);
             return ad_error_set(err, ADAPS_EAGENT, "%s: did not start", agent->name);
@@ -229,8 +229,7 @@ static char *devices_text(const struct local *l, size_t *size)
     return NULL;
 }
 
-/* The file of -o, or one in the temporary folder; on stdout too when nobody else can learn of it.
- */
+/* Writes the file of -o, or one in the temporary folder; without a command also to stdout. */
 static enum adaps_status write_devices(struct local *l, struct adaps_error *err)
 {
     size_t size;
@@ -243,7 +242,7 @@ static enum adaps_status write_devices(struct local *l, struct adaps_error *err)
         fputs(text, stdout);
         if (ad_cli_close_stdout(&ad_command_local) != ADAPS_OK)
             status = ad_error_set(err, ADAPS_EINTERNAL, "the devices file is lost");
-        fclose(stdout); /* a reader of a pipe then knows that this is all */
+        fclose(stdout); /* so that a reader at a pipe sees the end */
     }
     free(text);
     return status;
@@ -305,7 +304,7 @@ static enum adaps_status start(struct local *l, struct adaps_error *err)
     return status;
 }
 
-/* Until the command has ended, a signal ends us, or nobody is left. */
+/* Waits until the command has ended, a signal has come, or no agent is left. */
 static void stay(struct local *l)
 {
     while (!l->signals.stop && !l->command_ended && (l->command || count_running(l) > 0))
@@ -434,8 +433,8 @@ static int run_local(int argc, char **argv)
         code = parse_speeds(&o, o.speed);
     if (code != ADAPS_OK)
         return code;
-    /* The tile engine's threads spin: together the agents must not have more than there are cores,
-     * and each of them leaves one to its communication. */
+    /* Compute threads spin while they wait. All agents together must not have more of them than
+     * there are cores, and each agent leaves one core to its communication. */
     int cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
     if (o.threads == 0)
         o.threads = ad_machine_most_threads(cores / o.count);

@@ -49,7 +49,7 @@ static size_t distance(const char *a, const char *b)
 
 static int refuse_command(const char *name)
 {
-    size_t best = 3; /* more letters apart than this is no slip */
+    size_t best = 3; /* a typing error has fewer letters wrong */
     const char *meant = NULL;
     for (size_t i = 0; i < NCOMMANDS; i++) {
         size_t d = distance(name, commands[i]->name);

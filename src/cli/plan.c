@@ -47,7 +47,7 @@ static int compile(const struct plan_options *options)
     return ad_cli_close_stdout(&ad_command_plan);
 }
 
-/* All strategies; "no" when none has a plan. */
+/* Compares all strategies. ADAPS_NO when none has a plan. */
 static int compare(const struct plan_options *options)
 {
     struct adaps_error err = {0};

@@ -1,4 +1,4 @@
-/* adaps profile: what the devices of a cluster really do, as a devices file. */
+/* adaps profile: measures the devices and links of a cluster, and writes a devices file. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/units.h"
@@ -23,11 +23,11 @@
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
 #define TURNS 8           /* of each device */
-#define SAMPLES_PART 0.8  /* of their time; the rest is for what is measured once */
-#define SAMPLES_MOST_S 24 /* more than this does not make the samples better, */
-#define MODEL_MOST_S 12   /* nor a network's operators, */
+#define SAMPLES_PART 0.8  /* of the samples' time; the rest is for what is measured once */
+#define SAMPLES_MOST_S 24 /* more time does not make the samples better, */
+#define MODEL_MOST_S 12   /* nor the operators of a network, */
 #define LINK_MOST_S 2     /* nor a pair of links, */
-#define MESSAGES_MOST_S 8 /* nor what messages take */
+#define MESSAGES_MOST_S 8 /* nor what messages take of the processors */
 
 struct profile {
     const char *devices_file;
@@ -95,7 +95,7 @@ static void note_time(char *buf, size_t size)
     strftime(buf, size, "%Y-%m-%d %H:%M UTC", &utc);
 }
 
-/* All operators once, in one of several turns; what is measured only once in the first of them. */
+/* One turn: all operators once; in the first turn also what is measured only once. */
 static enum adaps_status measure_ops(struct profile *p, int d, int turns, struct ad_probe *probe,
                                      struct adaps_error *err)
 {
@@ -151,9 +151,9 @@ static enum adaps_status measure_device(struct profile *p, int d, int turns,
     if (status != ADAPS_OK)
         return status;
     int most = ad_machine_most_threads(out->status.cores);
-    if (out->status.threads > 0) /* the agent was told so */
+    if (out->status.threads > 0) /* by its own --threads */
         out->threads = out->status.threads;
-    else if (out->threads > most) /* it takes no more */
+    else if (out->threads > most) /* which is the most that it takes */
         out->threads = most;
     if (p->ops)
         status = measure_ops(p, d, turns, probe, err);
@@ -180,9 +180,9 @@ static void *measure_beside_others(void *self)
     return NULL;
 }
 
-/* Machines get quicker and slower by the second, by others on their host or by their heat: each has
- * several turns, so that one is no slower than another by the moment. A turn that would take it
- * beyond its budget is left out. */
+/* A machine's speed changes by the second, with its heat and with the load of its host. So each
+ * device is measured in several turns, between those of the others. A turn that would exceed a
+ * device's budget is left out. */
 static enum adaps_status measure_in_turn(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -216,8 +216,8 @@ static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *
     return status;
 }
 
-/* Every pair, one after the other; then all exchange messages at once. What copying a message takes
- * is the devices', at its fastest. */
+/* Measures each pair of devices in turn, then all of them exchanging messages at once. A device
+ * copies messages at the best rate that any of its pairs showed. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
 {
     struct ad_message_times messages[AD_MAX_DEVICES];
@@ -249,7 +249,7 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
             m->table.memory_bw = fmin(m->table.memory_bw, m->copy_bw);
         m->message_s = messages[d].message_s;
         m->byte_s = messages[d].byte_s;
-        double speed = p->ops ? 1 : devices[d].speed; /* the table is of full speed */
+        double speed = p->ops ? 1 : devices[d].speed; /* the table is for full speed */
         m->table.message_s = m->message_s * speed;
         m->table.message_bw = m->byte_s > 1e-15 ? 1 / (m->byte_s * speed) : 0;
     }
@@ -274,7 +274,7 @@ static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 
 /* --- results --- */
 
-/* Median of the pace on the shapes that both have, against the first device. */
+/* Speed relative to the first device: the median over the shapes that both have. */
 static double relative_speed(const struct profile *p, int d)
 {
     const struct ad_shapes *made = p->devices[0].made;

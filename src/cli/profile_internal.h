@@ -7,19 +7,19 @@
 
 #include <stdio.h>
 
-/* One graph with an operator of each shape; ops[i] is of the i-th. Weights have no data. */
+/* One graph with an operator for each shape; ops[i] has the i-th. Weights have no data. */
 AD_MUST_CHECK enum adaps_status ad_profile_graph(const char *const *shapes, int count,
                                                  struct ad_graph **out, struct adaps_error *err);
 
 /* The shapes by which classes are measured, ended by NULL. */
 extern const char *const ad_profile_samples[];
 
-/* What is known of one shape: times of its first rows, by rows. */
+/* Times of one shape, by the number of its output's rows that were computed. */
 struct ad_timed_point {
     int32_t rows;
-    double seconds; /* of the quickest turn that has ended; 0: of none */
-    double sum;     /* in this turn, of */
-    int count;      /* so many operators */
+    double seconds; /* the least of all finished turns; 0: none yet */
+    double sum;     /* in this turn, added up */
+    int count;      /* operators in the sum */
     bool sample;    /* timed among the samples; what is timed in a network replaces it */
 };
 struct ad_timed_shape {
@@ -34,7 +34,7 @@ struct ad_timed_ends {
     bool sample; /* as of points */
 };
 
-/* A network, timed: what a pass takes, and how far passes differ. */
+/* What was timed of a network: a pass, and how far passes differ. */
 struct ad_timed_model {
     const char *name;
     double pass_s, spread, feed_s, fetch_s;
@@ -43,7 +43,7 @@ struct ad_timed_model {
 
 struct ad_profile_device {
     struct ad_agent_status status;
-    bool timed;  /* operators were; else everything but links is as it was told */
+    bool timed;  /* operators were timed; else all but the links is as the devices file has it */
     int threads; /* that the operators were timed with */
     struct ad_timed_shape *shapes;
     size_t count, room;
@@ -52,15 +52,15 @@ struct ad_profile_device {
     int nmodels;
     bool sampling;                     /* the samples are being timed */
     double speed;                      /* as measured, of an agent that emulates a slower device */
-    double seconds, turn_s;            /* that measuring took, and its last turn */
+    double seconds, turn_s;            /* that measuring took so far, and its last turn */
     double cold_bw;                    /* weights out of memory, bytes per second; 0 = not seen */
     double copy_bw;                    /* of messages to others, bytes per second; 0 = not seen */
-    double message_s;                  /* what messages take besides copying: each, */
+    double message_s;                  /* processor time of a message besides copying it, */
     double byte_s;                     /* and per byte */
     struct ad_encoding_rates encoding; /* as measured */
     double slice_bytes; /* packed weights of a slice that still run at full rate; 0 = not seen */
     struct ad_cost_table table;       /* filled in the end */
-    double residual[AD_COST_CLASSES]; /* of interpolating each sample from the others, median */
+    double residual[AD_COST_CLASSES]; /* median error of interpolating a sample from the others */
     int samples[AD_COST_CLASSES];
     struct ad_shapes *made; /* owned; table.shapes */
     char when[40];          /* UTC */
@@ -72,7 +72,7 @@ AD_MUST_CHECK enum adaps_status ad_profile_classes(struct ad_probe *probe, doubl
                                                    struct ad_profile_device *device,
                                                    struct adaps_error *err);
 
-/* Tile, cold weights, slices. */
+/* Measures the tile, weights that are not in a cache, and slices. */
 AD_MUST_CHECK enum adaps_status ad_profile_caches(struct ad_probe *probe, double budget_s,
                                                   struct ad_profile_device *device,
                                                   struct adaps_error *err);
@@ -84,8 +84,8 @@ AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
                                                  struct ad_timed_model *model,
                                                  struct adaps_error *err);
 
-/* Ends a turn, in which all was timed once: of an operator's times in all turns the least counts,
- * as noise only adds. */
+/* Ends a turn, in which everything was timed once. Of an operator's times in all turns the least
+ * counts, since noise only adds. */
 void ad_profile_end_turn(struct ad_profile_device *device);
 
 /* Rates, constant, shapes and residuals from all that was timed. */

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A chunk of a network whose weights do not take more goes to the agent at a time; of a layer whose
- * weights take more, only some output channels are timed. */
+/* A network goes to the agent in chunks whose weights take at most this much. Of a layer with
+ * larger weights only some output channels are timed. */
 #define CHUNK_BYTES ((uint64_t)512 << 20)
 #define LAYER_BYTES ((uint64_t)128 << 20)
-/* And not more than these parts of the free memory, of which an agent lends half (a chunk's values
- * need room, too); a chunk holds three of the largest layers. */
+/* And at most these parts of the free memory, of which an agent lends half, for the chunk's values,
+ * too. A chunk holds three of the largest layers. */
 #define CHUNK_PART 8
 #define LAYER_PART 24
 
@@ -93,7 +93,7 @@ static enum adaps_status note(struct ad_profile_device *device, const struct ad_
     while (k < s->npoints && s->points[k].rows != rows)
         k++;
     if (k == AD_SHAPE_POINTS)
-        return ADAPS_OK; /* enough is known */
+        return ADAPS_OK; /* there are enough */
     struct ad_timed_point *point = &s->points[k];
     if (k == s->npoints || (point->sample && !device->sampling))
         *point = (struct ad_timed_point){.rows = rows, .sample = device->sampling};
@@ -169,7 +169,7 @@ static int chunk_end(const struct ad_graph *graph, int first,
 static void note_ends(const struct ad_graph *graph, const int *values, int n, double seconds,
                       bool sample, struct ad_timed_ends *ends)
 {
-    if (sample && !ends->sample && ends->elements > 0) /* a network's count more */
+    if (sample && !ends->sample && ends->elements > 0) /* those of a network replace them */
         return;
     if (ends->sample && !sample)
         *ends = (struct ad_timed_ends){0};
@@ -228,7 +228,7 @@ static enum adaps_status run_tasks(struct ad_probe *probe, const char *const *sh
 
 #define WIDEST 33
 
-/* Pixels of a tile: the number by which steps in the time of 2, 3, ... pixels explain most of it.
+/* Finds the pixels of a tile: the width of steps that explains the times of 2, 3, ... pixels best.
  */
 static enum adaps_status find_tile(struct ad_probe *probe, double budget_s,
                                    struct ad_profile_device *device, struct adaps_error *err)
@@ -251,7 +251,7 @@ static enum adaps_status find_tile(struct ad_probe *probe, double budget_s,
         }
         double b = (n * sxy - sx * sy) / (n * sxx - sx * sx), a = (sy - b * sx) / n;
         double residual = syy - a * sy - b * sxy;
-        if (residual < best * 0.8) { /* no step without need */
+        if (residual < best * 0.8) { /* a larger step must explain clearly more */
             best = residual;
             device->table.tile = tile;
         }
@@ -259,8 +259,8 @@ static enum adaps_status find_tile(struct ad_probe *probe, double budget_s,
     return ADAPS_OK;
 }
 
-/* Weights of 1 MB right behind themselves, and after 16 MB of others; and a layer of 9.4 MB of
- * weights in slices of its channels. */
+/* Times weights of 1 MB that were just used, and the same after 16 MB of others; and a layer with
+ * 9.4 MB of weights in slices of its channels. */
 static enum adaps_status find_slices(struct ad_probe *probe, double budget_s,
                                      struct ad_profile_device *device, struct adaps_error *err)
 {
@@ -354,7 +354,7 @@ static enum adaps_status make_shapes(const struct ad_profile_device *device, siz
     return status;
 }
 
-/* How far each shape is from what the others of its class say of it. */
+/* How far each shape's time is from what the others of its class predict. */
 static enum adaps_status find_residuals(struct ad_profile_device *device, struct adaps_error *err)
 {
     double *errors = ad_calloc(device->count, sizeof *errors);

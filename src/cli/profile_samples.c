@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Kernels, channels, strides and sizes of the usual networks, such that others lie between them.
- * Weights from a kilobyte to beyond every L2 cache; all of it takes about 2.5 billion
+/* Kernels, channels, strides and sizes of usual networks, chosen so that others lie between them.
+ * Weights from a kilobyte to more than any L2 cache holds. In total about 2.5 billion
  * multiply-accumulates and 60 MB. */
 const char *const ad_profile_samples[] = {
     "conv 3x3 56x56x64 -> 56x56x64",
@@ -90,7 +90,7 @@ static int add_value(struct maker *m, int64_t n, int64_t h, int64_t w, int64_t c
     return (int)m->values++;
 }
 
-/* An input of the graph: one that is there, or a new one. */
+/* An input of the graph with this shape, an existing one or a new one. */
 static int find_input(struct maker *m, int64_t n, int64_t h, int64_t w, int64_t c, bool plain)
 {
     struct ad_box box = {n, h, w, c};
@@ -109,13 +109,13 @@ static int add_weight(struct maker *m, int64_t rows, int64_t elements)
     return (int)m->weights++;
 }
 
-/* Padding on both sides, the more behind, that gives `out` from `in`. */
+/* Padding that gives `out` from `in`, where odd with more after than before. */
 static void pad(int32_t in, int32_t out, int32_t kernel, int32_t stride, int32_t dilation,
-                int32_t *before, int32_t *behind)
+                int32_t *before, int32_t *after)
 {
     int32_t all = (out - 1) * stride + dilation * (kernel - 1) + 1 - in;
     *before = all > 0 ? all / 2 : 0;
-    *behind = all > 0 ? all - *before : 0;
+    *after = all > 0 ? all - *before : 0;
 }
 
 static struct ad_window window_of(const struct ad_shape *s)
@@ -179,7 +179,7 @@ static void add_op(struct maker *m, const struct ad_shape *s, int index)
     double units = ad_shape_units(s) / ((double)s->n * s->oh * s->ow * s->oc);
     op->weight = add_weight(m, s->oc, (int64_t)units);
     op->bias = add_weight(m, s->oc, 1);
-    op->clamp_min = 0; /* as most have it */
+    op->clamp_min = 0; /* a ReLU, as most have */
 }
 
 enum adaps_status ad_profile_graph(const char *const *shapes, int count, struct ad_graph **out,

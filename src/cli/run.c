@@ -14,7 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define DEFAULT_IN_FLIGHT 3 /* one computed, one begun by those who are done, one on its way */
+/* One being computed, one begun by devices that are done with it, one on its way. */
+#define DEFAULT_IN_FLIGHT 3
 
 struct run_options {
     struct ad_run_options shared;
@@ -146,7 +147,7 @@ static void fini(struct runner *r)
     ad_deployment_fini(&r->deployment);
 }
 
-/* The place where it runs, made ready once. */
+/* Makes ready, once, what the inferences run on. */
 static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
 {
     const struct run_options *o = r->options;
@@ -167,7 +168,7 @@ static bool traced(const struct runner *r, int inference)
     return r->options->trace && inference + 1 == r->ninferences;
 }
 
-/* Whether it runs on agents with others; what is traced runs alone. */
+/* Whether an inference may be in flight with others. A traced one runs alone. */
 static bool streams(const struct runner *r, int inference)
 {
     return !r->options->local && !traced(r, inference);
@@ -292,8 +293,8 @@ static enum adaps_status finish(struct runner *r, int inference, struct adaps_er
     return status;
 }
 
-/* All inferences in the order of their inputs, several in flight. What cannot begin does not keep
- * the answers of those before it. */
+/* Runs all inferences in the order of their inputs, several in flight. When one cannot begin, those
+ * before it still deliver their answers. */
 static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK, begun = ADAPS_OK;
@@ -303,7 +304,7 @@ static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
         while (begun == ADAPS_OK && next < r->ninferences &&
                (next == i || (next - i < r->options->in_flight && streams(r, next))))
             begun = begin(r, next++, &why);
-        if (begun != ADAPS_OK && i + 1 == next) { /* this is it */
+        if (begun != ADAPS_OK && i + 1 == next) { /* the one that could not begin */
             *err = why;
             return begun;
         }
@@ -332,7 +333,8 @@ static enum adaps_status find_error(struct runner *r, struct adaps_error *err)
     return status;
 }
 
-/* A model that is not there is no reason to fail: the answers are. */
+/* Prints that error. That it is not known, as when the model is gone, does not fail the run: the
+ * answers are there. */
 static void tell_error(struct runner *r)
 {
     struct adaps_error why = {0};
@@ -346,7 +348,7 @@ static void tell_error(struct runner *r)
         fprintf(stderr, "error by rounded messages: not known: %s\n", why.message);
 }
 
-/* The p-th part of the sorted wall times, ms. */
+/* The p-quantile of the sorted wall times, ms. */
 static double percentile(const struct runner *r, double p)
 {
     int i = (int)ceil(p * r->done) - 1;
@@ -396,7 +398,7 @@ static void print_stream(const struct runner *r)
             percentile(r, 0.99), percentile(r, 1));
 }
 
-/* What it took, on stderr: the result alone is on stdout. */
+/* Prints the times, on stderr: stdout has the answers only. */
 static enum adaps_status print_times(const struct runner *r, struct adaps_error *err)
 {
     char measured[32], predicted[32], wall[32], bytes[32], of[48] = "";
@@ -431,7 +433,7 @@ static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_e
                                     &r->trace, out, err);
 }
 
-/* Of this process: with --local what the network takes. */
+/* Of this process: with --local, what the network takes. */
 static json_int_t peak_memory(void)
 {
     struct rusage usage;

@@ -1,4 +1,4 @@
-/* adaps simulate: the clocks of a plan, also for links other than those it was made for. */
+/* adaps simulate: a plan on simulated clocks, also with other links than it was made for. */
 #include "cli/cli.h"
 #include "report/report.h"
 

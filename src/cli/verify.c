@@ -88,7 +88,7 @@ static void fini(struct verifier *v)
     ad_deployment_fini(&v->deployment);
 }
 
-/* The single-device answers, before the agents are bothered: neither disturbs the other's clocks.
+/* Computes the single-device answers before the agents run, so that neither slows the other down.
  */
 static enum adaps_status run_local(struct verifier *v, struct adaps_error *err)
 {

@@ -48,7 +48,7 @@ static enum adaps_status scale(struct ad_image *image, const struct ad_image_sha
     return ADAPS_OK;
 }
 
-/* The size from the picture's header against what is wanted, before anything is decoded. */
+/* Checks the size in the picture's header before anything is decoded. */
 static enum adaps_status check_size(const char *path, int width, int height,
                                     const struct ad_image_shape *wanted, struct adaps_error *err)
 {
@@ -95,7 +95,7 @@ static enum adaps_status parse_stb(const uint8_t *data, size_t size, const char 
     if (!out->pixels)
         return ad_error_set(err, ADAPS_EINPUT, "%s: a damaged picture: %s", path,
                             stbi_failure_reason());
-    /* The decoder read the header again: believe what it decoded. */
+    /* the decoder has read the header again: what it decoded counts */
     return check_size(path, out->width, out->height, wanted, err);
 }
 
@@ -187,7 +187,7 @@ static void sink_write(void *context, void *data, int size)
     sink->size = wanted;
 }
 
-/* Binary PPM has three channels: grey is written thrice. */
+/* Binary PPM has three channels: grey is written three times. */
 static int write_ppm(struct sink *sink, const struct ad_image *image)
 {
     char header[64];

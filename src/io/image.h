@@ -10,7 +10,7 @@ struct ad_image {
     uint8_t *pixels; /* owned */
 };
 
-/* What is wanted of a picture. */
+/* What a picture must be, or is converted to. */
 struct ad_image_shape {
     int width, height, channels; /* channels: 1 or 3 */
     bool resize;                 /* scale to width x height instead of refusing other sizes */

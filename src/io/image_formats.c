@@ -38,8 +38,8 @@ static bool huffman_tables_ok(const uint8_t *p, size_t size)
     return true;
 }
 
-/* Before the first scan the segments are walked by their lengths; behind it every pair of bytes
- * that a decoder could take for a table is checked. */
+/* Before the first scan, segments are walked by their lengths; after it, every pair of bytes that a
+ * decoder could take for a table is checked. */
 static const char *jpeg_defect(const uint8_t *data, size_t size)
 {
     static const char bad_table[] = "a Huffman table with too many codes";
@@ -100,7 +100,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* The next number behind white space and comments; -1 when there is none or it is too large. */
+/* The next number after white space and comments; -1 when there is none or it is too large. */
 static int next_number(const uint8_t **p, const uint8_t *end)
 {
     while (*p < end && (is_space(**p) || **p == '#')) {

@@ -5,10 +5,10 @@
 
 #include "io/image.h"
 
-/* What a decoder of untrusted bytes would do wrong with this file, or NULL. JPEG: Huffman tables of
- * more than 256 codes, which stb writes past its arrays. BMP: pixels cut short, which it reads as
- * black. Anything but these two and PNG, by their first bytes: "unknown format" (stb would look for
- * a JPEG behind leading 0xff bytes, where the check did not look). */
+/* Why a decoder must not get this file, or NULL. JPEG: Huffman tables of more than 256 codes, which
+ * stb writes past its arrays. BMP: pixels cut short, which it reads as black. Anything but these
+ * two and PNG, by their first bytes: "unknown format" (stb would look for a JPEG after leading 0xff
+ * bytes, where the check did not look). */
 const char *ad_image_defect(const uint8_t *data, size_t size);
 
 /* Binary PGM (P5) and PPM (P6) with at most 255 levels, which are scaled to 0..255. */

@@ -239,7 +239,7 @@ static void convert(const struct header *h, const unsigned char *p, struct ad_te
     }
 }
 
-/* Where the dictionary and the data are; the data starts behind the dictionary. */
+/* Where the dictionary and the data are; the data starts after the dictionary. */
 static enum adaps_status find_header(const unsigned char *bytes, size_t size, const char *path,
                                      size_t *start, size_t *length, struct adaps_error *err)
 {

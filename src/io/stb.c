@@ -1,4 +1,5 @@
-/* The one place where stb's codecs are compiled. Their warnings are not ours to mend. */
+/* The one place where stb's codecs are compiled, without warnings: the code is not part of adaps.
+ */
 #include "base/mem.h"
 
 #include <assert.h>

@@ -1,11 +1,11 @@
-/* Use of the links, and the critical chain: walked backwards from the result, always to the step
+/* Use of the links, and the critical path: walked backwards from the result, always to the step
  * that the current one had to wait for. */
 #include "report/simulation.h"
 
 #include <stdlib.h>
 
-/* A walk in progress. For finding who held a port, the messages by when they left the sender's (on
- * a shared medium: the medium), and by when the receiver's. */
+/* A walk in progress. To find the message that held a port, it has all messages by when they left
+ * the sender's port (or the shared medium), and by when they left the receiver's. */
 struct walk {
     const struct adaps_plan *plan;
     const struct ad_messages *messages;
@@ -42,7 +42,7 @@ static int compare_ends(const void *a, const void *b)
  * NULL. */
 static const struct ad_message *port_holder(const struct walk *walk, const struct ad_message *m)
 {
-    bool queued = m->end_ns > left_ns(m, false); /* in front of its receiver's port */
+    bool queued = m->end_ns > left_ns(m, false); /* it waited for its receiver's port */
     const struct ad_message **list = queued ? walk->by_end : walk->by_left;
     int64_t at = queued ? m->end_ns - m->wire_ns : m->start_ns;
     size_t lo = 0, hi = walk->messages->count;
@@ -62,26 +62,26 @@ static const struct ad_message *port_holder(const struct walk *walk, const struc
     return NULL;
 }
 
-static bool add(struct walk *walk, struct ad_critical link)
+static bool add(struct walk *walk, struct ad_critical part)
 {
     struct ad_simulation *out = walk->out;
-    const struct ad_program *p = &walk->plan->schedule.programs[link.device];
-    if (!ad_grow(&out->chain, out->nchain, &walk->room, sizeof *out->chain))
+    const struct ad_program *p = &walk->plan->schedule.programs[part.device];
+    if (!ad_grow(&out->path, out->npath, &walk->room, sizeof *out->path))
         return false;
-    out->chain[out->nchain++] = link;
-    if (p->steps[link.step].kind == AD_STEP_COMPUTE)
-        out->compute_ns += link.end_ns - link.start_ns;
+    out->path[out->npath++] = part;
+    if (p->steps[part.step].kind == AD_STEP_COMPUTE)
+        out->compute_ns += part.end_ns - part.start_ns;
     else
-        out->transfer_ns += link.end_ns - link.start_ns;
+        out->transfer_ns += part.end_ns - part.start_ns;
     return true;
 }
 
-/* Adds a message and those that held its ports before; returns the earliest, before whose SEND the
- * walk goes on. NULL without memory. */
+/* Adds a message and those that held its ports before it. Returns the earliest of them; the walk
+ * goes on from the step before its SEND. NULL without memory. */
 static const struct ad_message *walk_messages(struct walk *walk, const struct ad_message *m)
 {
     for (;;) {
-        int64_t start_ns = m->end_ns - m->wire_ns; /* from when its receiver's port is free */
+        int64_t start_ns = m->end_ns - m->wire_ns; /* since its receiver's port was free */
         if (!add(walk, (struct ad_critical){m->from, m->send_step, start_ns, m->end_ns}))
             return NULL;
         const struct ad_message *holder = port_holder(walk, m);
@@ -96,7 +96,7 @@ static bool walk_back(struct walk *walk)
     const struct ad_schedule *schedule = &walk->plan->schedule;
     int device = walk->plan->cluster.source;
     int step = schedule->programs[device].nsteps - 1;
-    /* verified plans have no cycle; times that a stranger made up must not make one either */
+    /* a verified plan has no cycle, but the times in a plan file may be anything */
     size_t left = 2 * walk->messages->count;
     for (int d = 0; d < schedule->ndevices; d++)
         left += (size_t)schedule->programs[d].nsteps;
@@ -117,11 +117,11 @@ static bool walk_back(struct walk *walk)
         }
         step--;
     }
-    struct ad_critical *chain = walk->out->chain;
-    for (size_t i = 0, n = walk->out->nchain; i < n / 2; i++) {
-        struct ad_critical swap = chain[i];
-        chain[i] = chain[n - 1 - i];
-        chain[n - 1 - i] = swap;
+    struct ad_critical *path = walk->out->path;
+    for (size_t i = 0, n = walk->out->npath; i < n / 2; i++) {
+        struct ad_critical swap = path[i];
+        path[i] = path[n - 1 - i];
+        path[n - 1 - i] = swap;
     }
     return true;
 }
@@ -178,7 +178,7 @@ enum adaps_status ad_simulation_init(struct ad_simulation *out, const struct ada
 
 void ad_simulation_fini(struct ad_simulation *simulation)
 {
-    ad_free(simulation->chain);
+    ad_free(simulation->path);
     ad_free(simulation->links);
     *simulation = (struct ad_simulation){0};
 }

@@ -45,7 +45,7 @@ char *ad_figures_region(const struct ad_value *value, struct ad_region region, c
     return buf;
 }
 
-/* The part of an op that a region of its output is. */
+/* The part of an op's output that a region is. */
 static double part(const struct ad_graph *graph, const struct ad_op *op, struct ad_region region)
 {
     struct ad_region whole = ad_region_whole(&graph->values[op->output]);

@@ -33,7 +33,7 @@ struct ad_link_figures {
     int64_t bytes, messages;
 };
 
-/* All that is not nothing, by from, to, encoding; *links is the caller's (ad_free). */
+/* All pairs with traffic, by from, to, encoding; *links is the caller's (ad_free). */
 AD_MUST_CHECK enum adaps_status ad_figures_links(const struct adaps_plan *plan,
                                                  struct ad_link_figures **links, size_t *count,
                                                  struct adaps_error *err);

@@ -20,7 +20,7 @@ static void head(const struct adaps_plan *plan, FILE *out)
     fputs("</h1>\n", out);
 }
 
-/* One row of the summary: text may come from a stranger. */
+/* One row of the summary. The text may be anything: it is cleaned. */
 static void fact(FILE *out, const char *name, const char *text)
 {
     fprintf(out, "<tr><th class=\"t\">%s</th><td class=\"t\">", name);

@@ -102,8 +102,8 @@ static int compare_sends(const void *a, const void *b)
     return (x->send_step > y->send_step) - (x->send_step < y->send_step);
 }
 
-/* What nobody waited for is there some time after it was handed over and after what went the same
- * way before it, not before it had left, and at the latest at its end. */
+/* A message that nobody waited for arrives after it was handed over, after those before it on the
+ * same way, after it had left, and at its end at the latest. */
 static void guess_ends(const struct ad_messages *messages, struct ad_message **order,
                        const struct adaps_plan *plan, const struct ad_trace *trace)
 {
@@ -126,9 +126,9 @@ static void guess_ends(const struct ad_messages *messages, struct ad_message **o
     }
 }
 
-/* Messages leave their sender (on a shared medium: use it) one after the other in this order, each
- * when it has been handed over and has a port for as long as the plan says, if it and those behind
- * it were not there sooner. by_ns: room for a number of each. */
+/* Messages leave their sender, or use the shared medium, one after the other in this order. Each
+ * starts when it has been handed over and has a port, and has it for as long as the plan says,
+ * unless it or one after it arrived sooner. by_ns: room for a number of each message. */
 static void pass_uplinks(const struct ad_messages *messages, struct ad_message *const *order,
                          bool shared, int64_t *by_ns)
 {
@@ -147,7 +147,7 @@ static void pass_uplinks(const struct ad_messages *messages, struct ad_message *
     }
 }
 
-/* And they come to their receiver in the order of their ends. */
+/* They reach their receiver in the order of their ends. */
 static void pass_downlinks(const struct ad_messages *messages, struct ad_message *const *order)
 {
     int64_t came[AD_MAX_DEVICES];

@@ -12,7 +12,7 @@ struct ad_message {
     int64_t bytes;
     int64_t start_ns, end_ns; /* from its first byte on the uplink to its last on the downlink */
     int64_t wire_ns; /* on the uplink for so long from its start, on the downlink up to its end */
-    bool timed;      /* measured: somebody waited for it, so that its end is known */
+    bool timed;      /* measured: its receiver waited for it, so its end is known */
 };
 
 struct ad_messages {
@@ -25,16 +25,16 @@ AD_MUST_CHECK enum adaps_status
 ad_messages_init(struct ad_messages *out, const struct adaps_plan *plan, struct adaps_error *err);
 void ad_messages_fini(struct ad_messages *messages);
 
-/* Replaces predicted by measured times: a message ends when it is there, and starts when it has
- * been handed over and those before it have left the uplink, as long as the plan says after their
- * start. Where nobody waited for it, only bounds of its end are known: it is taken to need what the
- * plan says. */
+/* Replaces predicted by measured times. A message ends when it has arrived. It starts when it has
+ * been handed over and those before it have left the uplink, each as long after its start as the
+ * plan says. When its receiver did not wait for it, only bounds of its end are known; then it is
+ * taken to need as long as the plan says. */
 AD_MUST_CHECK enum adaps_status ad_messages_measure(struct ad_messages *messages,
                                                     const struct adaps_plan *plan,
                                                     const struct ad_trace *trace,
                                                     struct adaps_error *err);
 
-/* Predicted times, to be compared with those: here, too, messages end when they are there, latency
+/* Makes predicted times comparable with those: messages end when they have arrived, latency
  * included. */
 void ad_messages_arrive(struct ad_messages *messages, const struct adaps_plan *plan);
 

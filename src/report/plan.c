@@ -34,7 +34,8 @@ static void print_bound(const struct adaps_plan *plan, FILE *out)
                 ad_format_ns((double)plan->lower_bound_ns, time, sizeof time));
 }
 
-/* What of the latency is neither computing nor messages, where the source's table knows it. */
+/* The part of the latency that is neither computing nor messages, where the source's table knows
+ * it. */
 static void print_ends(const struct adaps_plan *plan, FILE *out)
 {
     const struct ad_device *source = &plan->cluster.devices[plan->cluster.source];
@@ -59,7 +60,7 @@ static void print_search(const struct adaps_plan *plan, FILE *out)
             space, plan->visited, plan->search_s, plan->threshold);
 }
 
-/* Text in lines of at most `width` columns, each after the first behind `indent` spaces. */
+/* Text in lines of at most `width` columns; all but the first begin with `indent` spaces. */
 static void print_wrapped(FILE *out, const char *text, size_t indent, size_t width)
 {
     size_t column = indent;
@@ -135,7 +136,7 @@ static void device_row(const struct adaps_plan *plan, const struct ad_figures *f
     ad_table_cell(table, "%s", ad_format_bytes((double)own->received_bytes, text, sizeof text));
 }
 
-/* What links carry in which encoding, if there is any but float32 and pictures as bytes. */
+/* What links carry in which encoding, if in any but float32 and u8. */
 static enum adaps_status print_links(const struct adaps_plan *plan, FILE *out,
                                      struct adaps_error *err)
 {

@@ -75,7 +75,7 @@ static json_t *layouts_json(const struct adaps_plan *plan)
     return list;
 }
 
-/* How inputs travel: "u8" when any message of them is of levels. */
+/* How inputs travel: "u8" when any message of them is encoded so. */
 static const char *input_encoding(const struct adaps_plan *plan)
 {
     for (int d = 0; d < plan->cluster.ndevices; d++)

@@ -16,7 +16,7 @@ enum { BUSY, END, PER_DEVICE };
 
 /* One number, predicted and measured. */
 struct pair {
-    double predicted, measured; /* ns; measured NAN: nobody knows */
+    double predicted, measured; /* ns; measured is NAN when it is not known */
 };
 
 struct device_pairs {
@@ -94,7 +94,7 @@ static void add_device(struct ad_predict *p, const struct ad_trace *trace, int d
         p->uncertainty_ns = device->uncertainty_ns;
 }
 
-/* What the source does before its first step and behind its last. */
+/* What the source does before its first step and after its last. */
 static void add_ends(struct ad_predict *p, const struct ad_device_trace *source)
 {
     bool steps = source->nsteps > 0;
@@ -129,7 +129,7 @@ enum adaps_status ad_predict_add(struct ad_predict *p, const struct ad_trace *tr
 
 /* --- what the runs say together --- */
 
-/* The median of the runs that know; NAN when none does. Sorts them. */
+/* The median of the runs in which it is known; NAN when there is none. Sorts them. */
 static double measured(struct ad_predict *p, size_t quantity)
 {
     double *values = &p->values[quantity * p->room];
@@ -469,7 +469,7 @@ static void tsv_line(FILE *out, const char *kind, const char *name, const char *
     fprintf(out, "%s\t%s\t%s\t%.6f\t", kind, name, step, pair.predicted / 1e6);
     if (isnan(pair.measured))
         fputs("-\t-\n", out);
-    else if (pair.measured == 0) /* of nothing there is no percentage */
+    else if (pair.measured == 0) /* there is no percentage of nothing */
         fputs("0.000000\t-\n", out);
     else
         fprintf(out, "%.6f\t%.2f\n", pair.measured / 1e6, error_percent(pair));

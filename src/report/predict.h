@@ -6,11 +6,11 @@
 
 #include <stdio.h>
 
-/* Traces of one plan. Of everything the median over the inferences is compared. */
+/* Traces of inferences of one plan. What is compared is the median over the inferences. */
 struct ad_predict {
     const struct adaps_plan *plan;
     size_t room, runs;
-    double *values;         /* [quantity * room + run], ns; NAN where a run does not know */
+    double *values;         /* [quantity * room + run], ns; NAN where it is not known */
     size_t *first;          /* by device: the quantity that is its first step's */
     int64_t uncertainty_ns; /* of a device's clock, the largest */
 };
@@ -21,7 +21,7 @@ AD_MUST_CHECK enum adaps_status ad_predict_init(struct ad_predict *out,
                                                 struct adaps_error *err);
 void ad_predict_fini(struct ad_predict *predict);
 
-/* Takes what is needed of a trace; room is left. */
+/* Adds a trace, for which there must be room. Only its times are kept. */
 AD_MUST_CHECK enum adaps_status
 ad_predict_add(struct ad_predict *predict, const struct ad_trace *trace, struct adaps_error *err);
 

@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define SHOWN_STEPS 12 /* of the critical chain; the JSON has all */
+#define SHOWN_STEPS 12 /* of the critical path; the JSON has all */
 
 /* Of the makespan, in percent. */
 static double percent(const struct adaps_plan *plan, int64_t ns)
@@ -96,10 +96,9 @@ static int compare_starts(const void *a, const void *b)
     return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
 }
 
-/* The longest steps of the chain, in time order. Reorders the chain. */
-static enum adaps_status print_chain(const struct adaps_plan *plan,
-                                     struct ad_simulation *simulation, FILE *out,
-                                     struct adaps_error *err)
+/* The longest steps of the critical path, in time order. Reorders the path. */
+static enum adaps_status print_path(const struct adaps_plan *plan, struct ad_simulation *simulation,
+                                    FILE *out, struct adaps_error *err)
 {
     static const struct ad_column columns[] = {
         {"at", true, false},
@@ -107,15 +106,15 @@ static enum adaps_status print_chain(const struct adaps_plan *plan,
         {"device", false, true},
         {"step", false, true},
     };
-    size_t shown = simulation->nchain < SHOWN_STEPS ? simulation->nchain : SHOWN_STEPS;
-    if (simulation->nchain > 0) {
-        qsort(simulation->chain, simulation->nchain, sizeof *simulation->chain, compare_durations);
-        qsort(simulation->chain, shown, sizeof *simulation->chain, compare_starts);
+    size_t shown = simulation->npath < SHOWN_STEPS ? simulation->npath : SHOWN_STEPS;
+    if (simulation->npath > 0) {
+        qsort(simulation->path, simulation->npath, sizeof *simulation->path, compare_durations);
+        qsort(simulation->path, shown, sizeof *simulation->path, compare_starts);
     }
     struct ad_table table;
     ad_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
-        const struct ad_critical *c = &simulation->chain[i];
+        const struct ad_critical *c = &simulation->path[i];
         char text[512];
         ad_table_cell(&table, "%s", ad_format_ns((double)c->start_ns, text, sizeof text));
         ad_table_cell(&table, "%s",
@@ -125,8 +124,8 @@ static enum adaps_status print_chain(const struct adaps_plan *plan,
     }
     enum adaps_status status = ad_table_print(&table, out, err);
     ad_table_fini(&table);
-    if (status == ADAPS_OK && shown < simulation->nchain)
-        fprintf(out, "and %zu shorter ones\n", simulation->nchain - shown);
+    if (status == ADAPS_OK && shown < simulation->npath)
+        fprintf(out, "and %zu shorter ones\n", simulation->npath - shown);
     return status;
 }
 
@@ -159,10 +158,10 @@ enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,
         status = print_links(plan, &simulation, out, err);
     }
     if (status == ADAPS_OK) {
-        fprintf(out, "\ncritical chain: %s of computing and %s of transfers\n",
+        fprintf(out, "\ncritical path: %s of computing and %s of transfers\n",
                 ad_format_ns((double)simulation.compute_ns, compute, sizeof compute),
                 ad_format_ns((double)simulation.transfer_ns, transfer, sizeof transfer));
-        status = print_chain(plan, &simulation, out, err);
+        status = print_path(plan, &simulation, out, err);
     }
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
@@ -197,11 +196,11 @@ static json_t *links_json(const struct adaps_plan *plan, const struct ad_simulat
     return list;
 }
 
-static json_t *chain_json(const struct adaps_plan *plan, const struct ad_simulation *simulation)
+static json_t *path_json(const struct adaps_plan *plan, const struct ad_simulation *simulation)
 {
     json_t *list = json_array();
-    for (size_t i = 0; i < simulation->nchain; i++) {
-        const struct ad_critical *c = &simulation->chain[i];
+    for (size_t i = 0; i < simulation->npath; i++) {
+        const struct ad_critical *c = &simulation->path[i];
         char text[512];
         list = ad_report_json_append(
             list, json_pack("{so si so so ss}", "device",
@@ -225,7 +224,7 @@ enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE 
         "{so so so so so so}", "predicted_ms", ad_report_json_ms(plan->schedule.makespan_ns),
         "critical_compute_ms", ad_report_json_ms(simulation.compute_ns), "critical_transfer_ms",
         ad_report_json_ms(simulation.transfer_ns), "devices", devices_json(plan, &figures), "links",
-        links_json(plan, &simulation), "critical", chain_json(plan, &simulation));
+        links_json(plan, &simulation), "critical", path_json(plan, &simulation));
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
     return ad_report_json_print(root, out, err);

@@ -1,11 +1,11 @@
-/* What the simulated clocks say beyond the steps' times: use of devices and links, and the chain of
- * steps that the latency consists of. */
+/* What the simulated clocks say beyond the steps' times: the use of devices and links, and the
+ * critical path, the steps and messages that the latency consists of. */
 #ifndef AD_REPORT_SIMULATION_H
 #define AD_REPORT_SIMULATION_H
 
 #include "report/messages.h"
 
-/* One link of the critical chain: the interval in which this step held everything up. */
+/* A part of the critical path: the interval in which everything waited for this step. */
 struct ad_critical {
     int device, step;
     int64_t start_ns, end_ns;
@@ -17,12 +17,11 @@ struct ad_link_use {
 };
 
 struct ad_simulation {
-    struct ad_critical *chain; /* in time order, gapless unless messages wait for arrival */
-    size_t nchain;
+    struct ad_critical *path; /* in time order, gapless unless messages wait for arrival */
+    size_t npath;
     struct ad_link_use *links; /* pairs with traffic, by from, to */
     size_t nlinks;
-    int64_t compute_ns,
-        transfer_ns; /* of the chain; the rest of the makespan is latency and gaps */
+    int64_t compute_ns, transfer_ns; /* of the path; the rest of the makespan is latency and gaps */
 };
 
 AD_MUST_CHECK enum adaps_status ad_simulation_init(struct ad_simulation *out,

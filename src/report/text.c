@@ -152,7 +152,7 @@ void ad_table_cell(struct ad_table *table, const char *fmt, ...)
     table->cells[table->ncells++] = copy;
 }
 
-/* Takes what the line is too long by from the widest columns that may shrink. */
+/* Shortens the widest columns that may shrink until the line fits. */
 static void shrink(const struct ad_table *table, size_t *widths, size_t limit)
 {
     size_t total = 0;

@@ -1,5 +1,5 @@
 /* Text for people: made safe for terminals and for XML, and laid out in columns. Names come from
- * model files and plans of strangers, so anything may be in them. */
+ * model files and plans that are not trusted, so they may contain anything. */
 #ifndef AD_REPORT_TEXT_H
 #define AD_REPORT_TEXT_H
 
@@ -34,7 +34,7 @@ struct ad_column {
     bool shrink; /* may be cut when the line is too long; "..." shows it */
 };
 
-/* A table that is filled cell by cell, row by row. A failure for want of memory is told by
+/* A table that is filled cell by cell, row by row. A lack of memory is reported by
  * ad_table_print(). */
 struct ad_table {
     const struct ad_column *columns; /* borrowed */

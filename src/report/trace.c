@@ -50,7 +50,7 @@ static bool add_steps(json_t *events, const struct adaps_plan *plan, const struc
             const struct ad_step_times *times = &trace->devices[device].steps[i];
             start = times->start_ns;
             end = compute ? times->end_ns : times->mark_ns;
-            start = start > 0 ? start : 0; /* waiting for what has not begun */
+            start = start > 0 ? start : 0; /* it waited before the inference began */
             end = end > start ? end : start;
         }
         if (step->kind == AD_STEP_SEND || (!compute && end == start))
@@ -68,8 +68,9 @@ static json_t *us(int64_t ns)
     return ns == AD_TRACE_UNKNOWN ? json_null() : json_real((double)ns / 1e3);
 }
 
-/* handed_us, left_us: when the sender's program gave it away (to be sent in its turn), and its
- * kernel had it; arrival_by_us: the receiver had it then, or asked for it and it was there. */
+/* handed_us: when the sender's program handed it over, to be sent in its turn. left_us: when the
+ * sender's kernel had it. arrival_by_us: when the receiver had it, or asked for it and found it
+ * there. */
 static json_t *message_args(const struct ad_message *m, const struct ad_trace *trace)
 {
     if (!trace)
@@ -100,7 +101,7 @@ static bool add_messages(json_t *events, const struct adaps_plan *plan,
     return true;
 }
 
-/* How each device's clock was brought to the source's. */
+/* How each device's clock relates to the source's. */
 static json_t *clocks_json(const struct adaps_plan *plan, const struct ad_trace *trace)
 {
     json_t *list = json_array();

@@ -535,16 +535,16 @@ START_TEST(inspect)
 }
 END_TEST
 
-/* The chain's steps follow each other, end with the result, and explain the latency. */
-START_TEST(critical_chain)
+/* The critical path's steps follow each other, end with the result, and explain the latency. */
+START_TEST(critical_path)
 {
     struct adaps_plan *plan = ad_fixture_plan((uint64_t)_i);
     struct ad_simulation s;
     ck_assert_int_eq(ad_simulation_init(&s, plan, NULL), ADAPS_OK);
     int64_t last = 0, bytes = 0, messages = 0;
-    for (size_t i = 0; i < s.nchain; i++) {
-        ck_assert_int_ge(s.chain[i].start_ns, last);
-        last = s.chain[i].end_ns;
+    for (size_t i = 0; i < s.npath; i++) {
+        ck_assert_int_ge(s.path[i].start_ns, last);
+        last = s.path[i].end_ns;
     }
     ck_assert_int_le(last, plan->schedule.makespan_ns);
     ck_assert_int_le(s.compute_ns + s.transfer_ns, plan->schedule.makespan_ns);
@@ -573,7 +573,7 @@ START_TEST(critical_chain)
 END_TEST
 
 /* Everything sent to a second device that does all the work: transfer, compute, transfer. */
-START_TEST(critical_chain_of_an_offload)
+START_TEST(critical_path_of_an_offload)
 {
     struct ad_builder b;
     struct ad_cluster cluster;
@@ -590,11 +590,11 @@ START_TEST(critical_chain_of_an_offload)
     ck_assert_int_eq(plan->single_device, 1);
     struct ad_simulation s;
     ck_assert_int_eq(ad_simulation_init(&s, plan, NULL), ADAPS_OK);
-    ck_assert_uint_eq(s.nchain, 3);
-    ck_assert_int_eq(s.chain[0].device, 0);
-    ck_assert_int_eq(s.chain[1].device, 1);
-    ck_assert_int_eq(s.chain[2].device, 1);
-    ck_assert_int_eq(s.chain[1].start_ns, s.chain[0].end_ns + 10000); /* the latency */
+    ck_assert_uint_eq(s.npath, 3);
+    ck_assert_int_eq(s.path[0].device, 0);
+    ck_assert_int_eq(s.path[1].device, 1);
+    ck_assert_int_eq(s.path[2].device, 1);
+    ck_assert_int_eq(s.path[1].start_ns, s.path[0].end_ns + 10000); /* the latency */
     ck_assert_int_eq(s.compute_ns, plan->schedule.busy_ns[1]);
     ck_assert_int_eq(s.transfer_ns, 2 * 10240); /* 1024 bytes each way at 100 MB/s */
     char text[128];
@@ -662,8 +662,8 @@ int main(void)
     tcase_add_loop_test(c, pictures, 0, 16);
     tcase_add_loop_test(c, graphs, 0, 16);
     tcase_add_loop_test(c, inspect, 0, 16);
-    tcase_add_loop_test(c, critical_chain, 0, 32);
-    tcase_add_test(c, critical_chain_of_an_offload);
+    tcase_add_loop_test(c, critical_path, 0, 32);
+    tcase_add_test(c, critical_path_of_an_offload);
     tcase_add_test(c, step_lines);
     tcase_add_test(c, writing_fails);
     suite_add_tcase(suite, c);
