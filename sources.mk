@@ -48,10 +48,10 @@ schedule_sources = \
 	src/schedule/simulate.c src/schedule/verify.c
 
 search_sources = \
-	src/search/compare.c src/search/compare.h src/search/encodings.c src/search/encodings.h \
-	src/search/eval.c src/search/eval.h src/search/join.c src/search/join.h src/search/layout.c \
-	src/search/layout.h src/search/search.c src/search/search.h src/search/strategies.h \
-	src/search/subset.c src/search/subset.h
+	src/search/context.c src/search/context.h src/search/eval.c src/search/eval.h \
+	src/search/layout.c src/search/layout.h src/search/layout_memo.c src/search/layout_memo.h \
+	src/search/layout_regions.c src/search/layout_regions.h src/search/problem.c \
+	src/search/problem.h src/search/result.c src/search/result.h
 
 search_paper_sources = \
 	src/search/paper/adaps.c src/search/paper/adaps.h src/search/paper/bound.c \
@@ -63,20 +63,30 @@ search_published_sources = \
 	src/search/published/bbgrap.c src/search/published/coedge.c \
 	src/search/published/deepslicing.c src/search/published/deepthings.c \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
-	src/search/published/edgeflow_lp.c src/search/published/modnn.c src/search/published/single.c
+	src/search/published/edgeflow_lp.c src/search/published/modnn.c \
+	src/search/published/published.h src/search/published/single.c
 
 search_auto_sources = \
 	src/search/auto/anneal.c src/search/auto/anneal.h src/search/auto/auto.c \
-	src/search/auto/critical_path.c src/search/auto/critical_path.h src/search/auto/elite.c \
-	src/search/auto/elite.h src/search/auto/moves.c src/search/auto/moves.h \
-	src/search/auto/patterns.c src/search/auto/patterns.h src/search/auto/templates.c
+	src/search/auto/auto.h src/search/auto/critical_path.c src/search/auto/critical_path.h \
+	src/search/auto/elite.c src/search/auto/elite.h src/search/auto/join.c \
+	src/search/auto/join.h src/search/auto/moves.c src/search/auto/moves.h \
+	src/search/auto/patterns.c src/search/auto/patterns.h src/search/auto/subset.c \
+	src/search/auto/subset.h src/search/auto/templates.c src/search/auto/templates.h
 
 search_exact_sources = \
-	src/search/exact/choices.c src/search/exact/exhaustive.c src/search/exact/exhaustive.h
+	src/search/exact/choices.c src/search/exact/choices.h src/search/exact/exhaustive.c \
+	src/search/exact/exhaustive.h
 
 search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/bound_links.c \
 	src/search/bound/bound_links.h
+
+search_strategies_sources = \
+	src/search/strategies/compare.c src/search/strategies/compare.h \
+	src/search/strategies/link_encodings.c src/search/strategies/link_encodings.h \
+	src/search/strategies/search.c src/search/strategies/search.h \
+	src/search/strategies/table.c
 
 plan_sources = \
 	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \

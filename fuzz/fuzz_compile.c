@@ -5,7 +5,7 @@
 #include "cost/board.h"
 #include "import/import.h"
 #include "plan/plan.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 #define COMPILE_MAX_OPS 40       /* larger graphs take too long for fuzzing */
 #define COMPILE_MAX_ELEMENTS 1e8 /* of a value */

@@ -10,7 +10,7 @@
 #include "wire/frame.h"
 #include "wire/wire.pb-c.h"
 #include "plan/plan.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>

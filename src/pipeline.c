@@ -50,7 +50,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .split_c = options->split_c,
         .input_f32 = options->input_f32,
         .encodings = options->encodings,
-        .late = options->late,
+        .in_order = options->late,
         .objective = options->objective,
         .latency_cap_ns = options->latency_cap_ns,
         .seed = options->seed,

@@ -4,7 +4,7 @@
 
 #include "import/import.h"
 #include "plan/plan.h"
-#include "search/compare.h"
+#include "search/strategies/compare.h"
 
 struct ad_pipeline_options {
     const char *model;           /* ONNX file */
@@ -17,10 +17,10 @@ struct ad_pipeline_options {
     double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     bool input_f32;     /* pictures travel as float32 */
-    unsigned encodings; /* that links may have besides float32 (search/search.h) */
-    bool late;          /* nothing is computed or sent ahead (search/search.h) */
+    unsigned encodings; /* that links may have besides float32 (search/problem.h) */
+    bool late;          /* nothing is computed or sent ahead (search/problem.h) */
     enum ad_objective objective;
-    int64_t latency_cap_ns; /* 0 = the objective's default (search/search.h) */
+    int64_t latency_cap_ns; /* 0 = the objective's default (search/problem.h) */
     uint64_t seed;          /* what the search may take, as in struct ad_search_problem */
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
 };

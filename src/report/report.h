@@ -5,7 +5,7 @@
 #define AD_REPORT_REPORT_H
 
 #include "control/trace.h"
-#include "search/compare.h"
+#include "search/strategies/compare.h"
 
 #include <stdio.h>
 

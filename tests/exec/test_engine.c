@@ -5,7 +5,7 @@
 #include "support/random_graph.h"
 #include "support/reference.h"
 #include "support/run_suite.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 #include <check.h>
 #include <malloc.h>

@@ -3,7 +3,7 @@
 #include "plan/plan.pb-c.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 #include <check.h>
 #include <math.h>

@@ -12,7 +12,6 @@
 #include "support/run_suite.h"
 #include "search/bound/bound.h"
 #include "search/exact/exhaustive.h"
-#include "search/strategies.h"
 #include "support/search_fixture.h"
 
 #include <check.h>

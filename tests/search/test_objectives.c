@@ -5,7 +5,7 @@
 #include "plan/plan.h"
 #include "support/run_suite.h"
 #include "search/bound/bound.h"
-#include "search/compare.h"
+#include "search/strategies/compare.h"
 #include "support/search_fixture.h"
 
 #include <check.h>

@@ -2,7 +2,7 @@
  * strategies adaps and exhaustive. */
 #include "support/run_suite.h"
 #include "support/search_fixture.h"
-#include "search/layout.h"
+#include "search/context.h"
 #include "search/paper/model.h"
 
 #include <check.h>

@@ -1,6 +1,7 @@
 /* Strategies: all valid, auto never behind, the same every time, memory limits hard. */
 #include "support/run_suite.h"
 #include "search/auto/patterns.h"
+#include "search/layout_regions.h"
 #include "support/search_fixture.h"
 
 #include <check.h>
@@ -256,7 +257,7 @@ START_TEST(scores_are_schedules)
             const struct ad_schedule *score;
             struct ad_forecast forecast;
             scramble(&context, &layout, &rng);
-            ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
+            ad_layout_regions(p.graph, p.cluster.source, &layout, NULL, exchange, &a);
             for (int i = 0; i < a.ndevices * a.ndevices; i++)
                 if (ad_rng_below(&rng, 3) == 0)
                     a.encoding[i] = any_lossy[ad_rng_below(&rng, 4)];

@@ -1,6 +1,6 @@
 #include "support/dp_oracle.h"
 #include "fusion/fused.h"
-#include "search/layout.h"
+#include "search/context.h"
 
 #include <check.h>
 #include <math.h>

@@ -15,7 +15,7 @@
 #ifndef TESTS_DP_ORACLE_H
 #define TESTS_DP_ORACLE_H
 
-#include "search/search.h"
+#include "search/problem.h"
 
 struct ad_dp_answer {
     int64_t makespan_ns;

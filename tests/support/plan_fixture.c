@@ -1,6 +1,6 @@
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define TESTS_SEARCH_FIXTURE_H
 
 #include "support/random_graph.h"
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 struct problem {
     struct ad_graph *graph;

@@ -19,7 +19,7 @@
 struct anneal {
     struct ad_eval *eval;
     struct ad_best *best;
-    const struct ad_elite_pool *starts;
+    const struct ad_elite_pool *pool;
     struct ad_layout now, trial;
     struct ad_score score; /* of now */
     int64_t estimate;      /* likewise, or -1 */
@@ -31,7 +31,7 @@ struct anneal {
 static double energy(const struct anneal *a, const struct ad_score *score)
 {
     return a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY ? (double)score->makespan_ns
-                                                                        : (double)score->first;
+                                                                        : (double)score->objective;
 }
 
 /* Uniform in [0, 1). */
@@ -45,7 +45,7 @@ static bool accepts(struct anneal *a, const struct ad_score *score, double allow
 {
     if (ad_score_better(score, &a->score))
         return true;
-    if (score->excess > a->score.excess || score->late > a->score.late)
+    if (score->excess_bytes > a->score.excess_bytes || score->over_cap_ns > a->score.over_cap_ns)
         return false;
     return energy(a, score) - energy(a, &a->score) <= allowed;
 }
@@ -77,7 +77,7 @@ static bool draw_trial(struct anneal *a)
 {
     for (int i = 0; i < IDLE_MOVES; i++) {
         ad_layout_copy(&a->now, &a->trial);
-        if (!ad_move(a->eval->context, &a->critical_path, a->starts, &a->rng, &a->trial))
+        if (!ad_move(a->eval->context, &a->critical_path, a->pool, &a->rng, &a->trial))
             continue;
         ad_eval_assign(a->eval, &a->trial);
         if (!ad_assignment_same(&a->eval->scratch, &a->assignment))
@@ -125,13 +125,13 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     status = ad_eval_score(a->eval, &a->now, a->best, &a->score);
     if (status == ADAPS_OK)
         status = note_now(a);
-    double spent = 0, all = (double)budget.evaluations * AD_GUESSES;
+    double spent = 0, all = (double)budget.evaluations * AD_ESTIMATES;
     double part = all > 0 && budget.work > 0 ? 0 : 1;
     int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
     while (part < 1 && status == ADAPS_OK && (deadline <= 0 || ad_clock_ns() < deadline)) {
-        int64_t guessed = a->eval->guessed;
+        int64_t before = a->eval->estimated;
         status = step(a, hot * pow(COLD / HOT, part) * energy(a, &a->best->score));
-        spent += a->eval->guessed > guessed ? 1 : AD_GUESSES;
+        spent += a->eval->estimated > before ? 1 : AD_ESTIMATES;
         int64_t done = ad_scorer_work(a->eval->scorer) - work + ++moves * a->now.nops;
         part = fmax(spent / all, (double)done / (double)budget.work);
     }
@@ -158,11 +158,11 @@ static enum adaps_status try_chunks(struct anneal *a)
 }
 
 enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
-                            const struct ad_elite_pool *starts, uint64_t seed,
+                            const struct ad_elite_pool *pool, uint64_t seed,
                             struct ad_budget budget)
 {
     const struct ad_search_problem *p = eval->context->problem;
-    struct anneal a = {.eval = eval, .best = best, .starts = starts, .rng = {seed}};
+    struct anneal a = {.eval = eval, .best = best, .pool = pool, .rng = {seed}};
     int nops = p->graph->nops, n = p->cluster->ndevices;
     if (n == 1 || nops == 0)
         return ADAPS_OK;

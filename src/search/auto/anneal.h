@@ -11,10 +11,10 @@ struct ad_budget {
 };
 
 /* Anneals from *best (which must be valid) until the budget is spent; what is better goes into
- * *best (and eval's bests). starts: nullable; whose layouts it may take parts from (*best may be
+ * *best (and eval's bests). pool: nullable; whose layouts it may take parts from (*best may be
  * one of them). The same seed gives the same moves. Ends early when the time is up. */
 AD_MUST_CHECK enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
-                                          const struct ad_elite_pool *starts, uint64_t seed,
+                                          const struct ad_elite_pool *pool, uint64_t seed,
                                           struct ad_budget budget);
 
 #endif

@@ -3,7 +3,7 @@
 #ifndef AD_SEARCH_AUTO_CRITICAL_PATH_H
 #define AD_SEARCH_AUTO_CRITICAL_PATH_H
 
-#include "search/layout.h"
+#include "search/context.h"
 
 /* A critical op, and the device that computes it there. */
 struct ad_critical_op {

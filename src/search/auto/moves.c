@@ -15,7 +15,7 @@ struct move {
     struct ad_rng *rng;
     struct ad_layout *layout;
     const struct ad_critical_path *critical_path;
-    const struct ad_elite_pool *starts;
+    const struct ad_elite_pool *pool;
     struct run run;
     int device; /* that is critical in the run, or -1 */
 };
@@ -383,9 +383,9 @@ static bool rechunk(struct move *m)
 /* The run, or all before its end or behind its beginning, as another start has it. */
 static bool adopt(struct move *m)
 {
-    if (!m->starts)
+    if (!m->pool)
         return false;
-    const struct ad_layout *from = &m->starts->best[below(m, m->starts->count)].layout;
+    const struct ad_layout *from = &m->pool->best[below(m, m->pool->count)].layout;
     int which = below(m, 4), first = which == 0 ? 0 : m->run.first,
         end = which == 1 ? m->layout->nops : m->run.end;
     size_t width = (size_t)m->layout->ndevices + 1, count = (size_t)(end - first);
@@ -396,7 +396,7 @@ static bool adopt(struct move *m)
 }
 
 bool ad_move(const struct ad_context *context, const struct ad_critical_path *critical_path,
-             const struct ad_elite_pool *starts, struct ad_rng *rng, struct ad_layout *layout)
+             const struct ad_elite_pool *pool, struct ad_rng *rng, struct ad_layout *layout)
 {
     static const struct {
         bool (*change)(struct move *m);
@@ -408,7 +408,7 @@ bool ad_move(const struct ad_context *context, const struct ad_critical_path *cr
                      .rng = rng,
                      .layout = layout,
                      .critical_path = critical_path,
-                     .starts = starts};
+                     .pool = pool};
     bool changed = false;
     int total = 0;
     draw_run(&m);

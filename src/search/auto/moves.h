@@ -6,9 +6,9 @@
 #include "search/auto/critical_path.h"
 #include "search/auto/elite.h"
 
-/* Changes the layout a little; false when the move drawn has nothing to change there. starts:
+/* Changes the layout a little; false when the move drawn has nothing to change there. pool:
  * nullable; from whose layouts it may take over parts. */
 bool ad_move(const struct ad_context *context, const struct ad_critical_path *critical_path,
-             const struct ad_elite_pool *starts, struct ad_rng *rng, struct ad_layout *layout);
+             const struct ad_elite_pool *pool, struct ad_rng *rng, struct ad_layout *layout);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef AD_SEARCH_AUTO_PATTERNS_H
 #define AD_SEARCH_AUTO_PATTERNS_H
 
-#include "search/layout.h"
+#include "search/context.h"
 
 enum ad_pattern {
     AD_PIN_ALL,     /* every op exchanges */

@@ -17,10 +17,9 @@
  * columns as long as the clock gets better. The idea of fusing layers to save exchanges is that of
  * fused-layer tiling (DeepThings and others); which layers to fuse is searched here instead of
  * given. */
+#include "search/auto/templates.h"
 #include "search/auto/patterns.h"
-#include "search/auto/elite.h"
-#include "search/strategies.h"
-#include "search/subset.h"
+#include "search/auto/subset.h"
 
 #include <math.h>
 #include <string.h>
@@ -77,6 +76,7 @@ struct kind {
 
 struct search {
     struct ad_eval *eval;
+    struct ad_elite_pool *pool;
     const struct ad_context *context;
     struct ad_best *best;
     struct ad_layout layout; /* being built */
@@ -409,8 +409,8 @@ static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *b
         status = descend_all(s, nth > 0, best);
     if (status == ADAPS_OK)
         status = toggle_all(s, best);
-    if (status == ADAPS_OK && s->eval->starts)
-        ad_elite_pool_offer(s->eval->starts, k * DESCENTS + nth, &best->layout, &best->score);
+    if (status == ADAPS_OK)
+        ad_elite_pool_offer(s->pool, k * DESCENTS + nth, &best->layout, &best->score);
     if (status == ADAPS_OK && ad_score_better(&best->score, &s->best->score))
         ad_best_copy(best, s->best);
     return status;
@@ -490,9 +490,10 @@ static double space(const struct search *s)
     return total;
 }
 
-enum adaps_status ad_templates_search(struct ad_eval *eval, struct ad_best *best)
+enum adaps_status ad_templates_search(struct ad_eval *eval, struct ad_elite_pool *pool,
+                                      struct ad_best *best)
 {
-    struct search s = {.eval = eval, .context = eval->context, .best = best};
+    struct search s = {.eval = eval, .pool = pool, .context = eval->context, .best = best};
     enum adaps_status status = prepare(&s);
     if (status == ADAPS_OK)
         status = grid(&s);

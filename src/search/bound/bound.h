@@ -2,7 +2,7 @@
 #ifndef AD_SEARCH_BOUND_BOUND_H
 #define AD_SEARCH_BOUND_BOUND_H
 
-#include "search/search.h"
+#include "search/problem.h"
 
 /* *ns: no assignment for this graph and cluster has a smaller makespan (with inputs as float32 only
  * if the problem says so). Counted are the work that must be done at least once, on devices that

@@ -2,7 +2,7 @@
 #ifndef AD_SEARCH_BOUND_BOUND_LINKS_H
 #define AD_SEARCH_BOUND_BOUND_LINKS_H
 
-#include "search/search.h"
+#include "search/problem.h"
 
 #define AD_BOUND_STEPS 48         /* of improving weights */
 #define AD_BOUND_MOST_SECONDS 1e6 /* the simulator cuts longer tasks and messages off */

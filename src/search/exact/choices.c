@@ -1,5 +1,6 @@
 /* The choices of each op for the strategy exhaustive: all cuts, each way of sharing once. */
-#include "search/exact/exhaustive.h"
+#include "search/exact/choices.h"
+#include "search/layout_regions.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -70,7 +71,7 @@ static bool add(struct maker *m)
         out->cuts[k * (n + 1) + d] = ad_layout_cuts(&m->layout, m->op)[d];
     }
     ad_layout_regions(m->context->problem->graph, m->context->problem->cluster->source, &m->layout,
-                      m->exchange, &m->rows);
+                      NULL, m->exchange, &m->rows);
     for (size_t d = 0; d < n; d++) {
         if (!ad_grow(&out->regions, k * n + d, &m->region_room, sizeof *out->regions))
             return false;

@@ -34,7 +34,8 @@
  * enumeration under the same limit, so it is never behind. */
 #include "search/exact/exhaustive.h"
 #include "base/clock.h"
-#include "search/strategies.h"
+#include "search/exact/choices.h"
+#include "search/layout_regions.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -182,7 +183,7 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
 {
     const struct ad_search_problem *p = problem_of(w);
     const struct ad_schedule *schedule;
-    ad_layout_regions(p->graph, p->cluster->source, &w->layout, w->exchange, &w->rows);
+    ad_layout_regions(p->graph, p->cluster->source, &w->layout, NULL, w->exchange, &w->rows);
     w->status = ad_scorer_run(w->eval->scorer, &w->rows, false, &schedule);
     if (w->status != ADAPS_OK)
         return;
@@ -250,8 +251,8 @@ static bool derive(struct walk *w, int op)
     size_t n = (size_t)w->layout.ndevices;
     enum ad_dim dim = ad_context_bands(w->eval->context, op);
     w->layout.ops[op] = (struct ad_op_layout){.dim = dim != AD_DIM_WHOLE ? dim : AD_DIM_EACH};
-    ad_layout_regions(problem_of(w)->graph, problem_of(w)->cluster->source, &w->layout, w->exchange,
-                      &w->rows);
+    ad_layout_regions(problem_of(w)->graph, problem_of(w)->cluster->source, &w->layout, NULL,
+                      w->exchange, &w->rows);
     const struct ad_region *mine = ad_assigned(&w->rows, op, 0);
     bool new = dim == AD_DIM_WHOLE || !w->exchange[op];
     for (size_t k = 0; new &&k < choices->count; k++)
@@ -337,7 +338,7 @@ enum adaps_status ad_exhaustive_search(struct ad_eval *eval, struct ad_best *bes
         return ad_error_set(eval->err, ADAPS_NO,
                             "strategy exhaustive: the time limit ended it after %" PRId64
                             " of up to 10^%.1f layouts",
-                            eval->visited, eval->space_log10);
+                            ad_eval_visited(eval), eval->space_log10);
     if (status != ADAPS_OK || few)
         return status;
     return ad_error_set(eval->err, ADAPS_NO,

@@ -1,37 +1,18 @@
-/* What each op of a small instance may look like; for exhaustive.c. Internal to search/. */
+/* Strategy `exhaustive` (exhaustive.c). */
 #ifndef AD_SEARCH_EXACT_EXHAUSTIVE_H
 #define AD_SEARCH_EXACT_EXHAUSTIVE_H
 
 #include "search/eval.h"
 
-/* The layouts of one op that do not depend on its readers, one for each way of giving regions of
- * its output to the devices. */
-struct ad_choices {
-    size_t count;
-    bool derivable; /* may besides be computed as its readers need it: derived, or AD_DIM_EACH */
-    struct ad_op_layout *ops;  /* [choice] */
-    int *cuts;                 /* [choice * (ndevices + 1) + d] */
-    struct ad_region *regions; /* [choice * ndevices + d] */
-};
+/* ADAPS_NO where there are too many layouts. */
+ad_search_fn ad_exhaustive_search;
 
-/* The choices of all ops, caller's to free, and log10 of an upper bound of how many layouts they
- * make: with hubs, orders and early sends, which turn out to be fewer. *out is NULL when there are
- * clearly more than `limit`; then the bound is cruder. ADAPS_EINTERNAL without memory. */
-AD_MUST_CHECK enum adaps_status ad_choices_make(const struct ad_context *context, int64_t limit,
-                                                struct ad_choices **out, double *space_log10,
-                                                struct adaps_error *err);
-void ad_choices_free(struct ad_choices *choices, int nops);
-
-/* Whether a hub can be of use: with three devices or more. Of two, it fetches and serves the same
- * messages as without, but some may be received earlier in a program, which makes nothing sooner.
- */
-static inline bool ad_choices_hubs(const struct ad_context *context)
-{
-    return context->problem->cluster->ndevices > 2;
-}
+/* The same where there are few enough layouts, else nothing; ends at the problem's deadline with
+ * the best so far. *best may hold a layout already. */
+AD_MUST_CHECK enum adaps_status ad_exhaustive_if_small(struct ad_eval *eval, struct ad_best *best);
 
 /* Tries all layouts with orders up to `last` (AD_ORDER_CORES: all), if there are few enough: *few.
- * Ends at the problem's deadline. *space_log10 as above. */
+ * Ends at the problem's deadline. *space_log10: log10 of an upper bound of how many there are. */
 AD_MUST_CHECK enum adaps_status ad_exhaustive_orders(struct ad_eval *eval, struct ad_best *best,
                                                      enum ad_order last, double *space_log10,
                                                      bool *few);

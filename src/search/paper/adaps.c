@@ -30,7 +30,6 @@
 #include "base/units.h"
 #include "fusion/fused.h"
 #include "search/paper/paper.h"
-#include "search/strategies.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -299,14 +298,14 @@ static enum adaps_status plan(struct planner *p, struct ad_eval *eval)
     for (int b = 0; b < problem->blocks->nblocks && status == ADAPS_OK; b++)
         status = plan_block(p, &problem->blocks->blocks[b]);
     if (status == ADAPS_OK)
-        status = ad_eval_finish_assignment(eval, "adaps", p->result);
+        status = ad_search_result_build(eval, "adaps", p->result);
     if (status == ADAPS_OK)
         certify(p);
     return status;
 }
 
-enum adaps_status ad_adaps_run(const struct ad_search_problem *problem,
-                               struct ad_search_result *result, struct adaps_error *err)
+enum adaps_status ad_adaps_plan(const struct ad_search_problem *problem,
+                                struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_context context;
     struct ad_eval eval;

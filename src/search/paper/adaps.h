@@ -1,13 +1,13 @@
-/* Strategy `adaps` (adaps.c): an assignment with overlaps, not a layout, so it stands beside the
- * functions of strategies.h. Internal to search/. */
+/* Strategy `adaps` (adaps.c). Its answer is an assignment with overlaps, not a layout, so it makes
+ * the whole result itself. */
 #ifndef AD_SEARCH_PAPER_ADAPS_H
 #define AD_SEARCH_PAPER_ADAPS_H
 
-#include "search/search.h"
+#include "search/result.h"
 
-/* As ad_strategy.run. Sets bound and gap. */
-AD_MUST_CHECK enum adaps_status ad_adaps_run(const struct ad_search_problem *problem,
-                                             struct ad_search_result *result,
-                                             struct adaps_error *err);
+/* As ad_strategy.plan (search/strategies/search.h). Sets bound and gap. */
+AD_MUST_CHECK enum adaps_status ad_adaps_plan(const struct ad_search_problem *problem,
+                                              struct ad_search_result *result,
+                                              struct adaps_error *err);
 
 #endif

@@ -7,7 +7,7 @@
  * Interpreted: which dimension comes first (rows: a band's halo is contiguous); channels are
  * divided where the map is a single pixel or a feature vector. A layer with fewer rows than devices
  * leaves some empty. What cannot be divided runs on the source. */
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
 {

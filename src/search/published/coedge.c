@@ -11,7 +11,7 @@
  * layer by layer, so that small maps at the end do not cost the help on the large ones. The master
  * is the source; what has no rows to divide (the classifier) runs there. */
 #include "fusion/rules.h"
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 /* Rows (columns) of input that one part reads of its neighbour; at least 1. */
 static int32_t halo(const struct ad_op *op, enum ad_dim dim)

@@ -12,7 +12,7 @@
  * neither columns nor rows to slice runs there. With rows as the only allowed dimension, rows are
  * sliced. */
 #include "fusion/rules.h"
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
  * the run cannot. The fused range ends at the last place where all paths of the network meet, where
  * everything before can be divided along rows or columns, and the maps so far hold at least as many
  * bytes as the weights so far. The gateway is the source. */
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 /* The columns of the grid: the largest divisor of n up to its root, if both dimensions may be
  * split.

@@ -21,7 +21,7 @@
  * - With columns as the only allowed dimension, columns take the place of rows. */
 #include "fusion/rules.h"
 #include "search/published/edgeflow.h"
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 #include <math.h>
 

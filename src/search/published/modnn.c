@@ -9,7 +9,7 @@
  * keeps what it computed: only what others lack goes through the group owner, not whole maps. The
  * clustering of sparse fully connected weights has no meaning for dense ones: parts are contiguous.
  * What cannot be divided runs on the group owner. */
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 static enum ad_dim longer_edge(const struct ad_context *t, int op)
 {

@@ -3,7 +3,7 @@
  * Every device is tried. The clock includes the way of the input from the source to the device and
  * of the result back, so the source wins ties of speed. A device that has too little memory loses
  * to any that has enough. */
-#include "search/strategies.h"
+#include "search/published/published.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "search/encodings.h"
+#include "search/strategies/link_encodings.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,45 +20,6 @@ struct encoder {
     struct link *links;
     int nlinks;
 };
-
-enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem)
-{
-    enum ad_encoding best = AD_ENCODING_F32;
-    for (unsigned e = 0; e < AD_ENCODINGS; e++)
-        if ((problem->encodings & AD_ENCODING_BIT(e)) &&
-            ad_encoding_density((enum ad_encoding)e) < ad_encoding_density(best))
-            best = (enum ad_encoding)e;
-    return best;
-}
-
-/* Of a float on every link in turn. */
-static double seconds_on_links(const struct ad_cluster *cluster, enum ad_encoding encoding)
-{
-    enum { FLOATS = 1 << 20 };
-    double sum = 0;
-    for (int from = 0; from < cluster->ndevices; from++)
-        for (int to = 0; to < cluster->ndevices; to++)
-            if (from != to)
-                sum += ad_encoding_density(encoding) * FLOATS /
-                           cluster->links[from * cluster->ndevices + to].bandwidth +
-                       ad_cost_encode_seconds(&cluster->devices[from], encoding, false,
-                                              FLOATS * sizeof(float)) +
-                       ad_cost_encode_seconds(&cluster->devices[to], encoding, true,
-                                              FLOATS * sizeof(float));
-    return sum / FLOATS;
-}
-
-enum ad_encoding ad_search_quickest(const struct ad_search_problem *problem)
-{
-    enum ad_encoding best = ad_search_encoding(problem);
-    for (unsigned e = 0; e < AD_ENCODINGS && problem->objective != AD_OBJECTIVE_TRAFFIC; e++)
-        if ((problem->encodings & AD_ENCODING_BIT(e)) &&
-            ad_encoding_density((enum ad_encoding)e) < ad_encoding_density(AD_ENCODING_F32) &&
-            seconds_on_links(problem->cluster, (enum ad_encoding)e) <
-                seconds_on_links(problem->cluster, best))
-            best = (enum ad_encoding)e;
-    return best;
-}
 
 static int compare_links(const void *pa, const void *pb)
 {

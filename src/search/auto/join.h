@@ -1,6 +1,6 @@
 /* More devices for a layout of few. Internal to search/. */
-#ifndef AD_SEARCH_JOIN_H
-#define AD_SEARCH_JOIN_H
+#ifndef AD_SEARCH_AUTO_JOIN_H
+#define AD_SEARCH_AUTO_JOIN_H
 
 #include "search/eval.h"
 

@@ -1,8 +1,8 @@
 /* The last step of every strategy: which links carry which encoding. */
-#ifndef AD_SEARCH_ENCODINGS_H
-#define AD_SEARCH_ENCODINGS_H
+#ifndef AD_SEARCH_STRATEGIES_LINK_ENCODINGS_H
+#define AD_SEARCH_STRATEGIES_LINK_ENCODINGS_H
 
-#include "search/search.h"
+#include "search/result.h"
 
 /* Gives the links of a result, regions and order being fixed, the encodings that the problem
  * allows, where they pay, and builds its schedule anew. Under the objective traffic: all links the

@@ -1,7 +1,7 @@
 /* A layout in which half of the devices share all of the work is a valley: a device more is worth
  * it only with a thin band of all layers up to where it stops, and every single step to there is
  * for the worse. So these layouts are tried as a whole. */
-#include "search/join.h"
+#include "search/auto/join.h"
 
 #define SHARES 5
 
@@ -57,16 +57,11 @@ static enum adaps_status try_joined(struct ad_eval *eval, const struct ad_layout
                                     const struct ad_score *before, struct ad_best *best)
 {
     struct ad_score score;
-    struct ad_best none = {.valid = true, .score = {.excess = INT64_MIN}}; /* nothing is better */
-    enum adaps_status status = ad_eval_score(eval, layout, &none, &score);
+    enum adaps_status status = ad_eval_score(eval, layout, NULL, &score);
     if (status != ADAPS_OK || (score.makespan_ns == before->makespan_ns &&
                                score.messages == before->messages && score.bytes == before->bytes))
         return status;
-    if (best->valid && !ad_score_better(&score, &best->score))
-        return status;
-    ad_layout_copy(layout, &best->layout);
-    best->score = score;
-    best->valid = true;
+    ad_best_offer(best, layout, &score);
     return status;
 }
 

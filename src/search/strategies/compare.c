@@ -1,4 +1,4 @@
-#include "search/compare.h"
+#include "search/strategies/compare.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* All strategies on one problem, side by side. */
-#ifndef AD_SEARCH_COMPARE_H
-#define AD_SEARCH_COMPARE_H
+#ifndef AD_SEARCH_STRATEGIES_COMPARE_H
+#define AD_SEARCH_STRATEGIES_COMPARE_H
 
-#include "search/search.h"
+#include "search/strategies/search.h"
 
 /* What one strategy came to. When it has no feasible plan, error says why and the rest is 0. */
 struct ad_comparison {

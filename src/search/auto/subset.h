@@ -1,0 +1,28 @@
+/* The better half of a cluster: the source and the fastest others. */
+#ifndef AD_SEARCH_AUTO_SUBSET_H
+#define AD_SEARCH_AUTO_SUBSET_H
+
+#include "search/context.h"
+
+struct ad_subset {
+    struct ad_cluster cluster;
+    int old[AD_MAX_DEVICES]; /* the k-th device's index in the whole cluster, ascending */
+};
+
+/* How many of so many devices are in it; 1: there is no such subset worth a search. */
+static inline int ad_subset_devices(int all)
+{
+    return all < 3 ? 1 : (all + 1) / 2;
+}
+
+/* The first n devices of the context's order. Free with ad_subset_fini(), also after a failure. */
+AD_MUST_CHECK enum adaps_status ad_subset_init(struct ad_subset *out,
+                                               const struct ad_context *context, int n,
+                                               struct adaps_error *err);
+void ad_subset_fini(struct ad_subset *subset);
+
+/* The same layout in the whole cluster, where all other devices have nothing. */
+void ad_subset_widen(const struct ad_subset *subset, const struct ad_layout *from,
+                     struct ad_layout *to);
+
+#endif

@@ -1,0 +1,149 @@
+#include "search/context.h"
+#include "fusion/fused.h"
+
+#include <math.h>
+
+static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
+{
+    const struct ad_value *value = &graph->values[op->output];
+    int32_t n = ad_dim_extent(value, dim);
+    if (n < 2)
+        return false;
+    struct ad_region half = ad_region_allow(graph, op, ad_dim_slab(value, dim, 0, n / 2));
+    return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
+}
+
+static void survey_ops(struct ad_context *t)
+{
+    const struct ad_search_problem *p = t->problem;
+    const struct ad_graph *graph = p->graph;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_box *box = &graph->values[op->output].box;
+        bool dense = box->h == 1 && box->w == 1;
+        t->can[i][AD_DIM_WHOLE] = true;
+        t->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
+        t->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
+        t->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
+        t->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
+        t->dense[i] = t->can[i][AD_DIM_C];
+    }
+    ad_blocks_cuts(graph, t->cut);
+    for (int i = 0; i < graph->nops; i++) {
+        t->segment[i] = t->nsegments;
+        t->nsegments += t->cut[i] || i + 1 == graph->nops;
+    }
+}
+
+static bool alike(const struct ad_graph *graph, const struct ad_op *a, const struct ad_op *b)
+{
+    const struct ad_value *values = graph->values;
+    bool same = a->kind == b->kind && a->ninputs == b->ninputs &&
+                ad_same_box(&values[a->output], &values[b->output]);
+    for (int k = 0; k < a->ninputs && same; k++)
+        same = ad_same_box(&values[a->inputs[k]], &values[b->inputs[k]]);
+    return same;
+}
+
+static void survey_alike(struct ad_context *t)
+{
+    const struct ad_graph *graph = t->problem->graph;
+    for (int i = 0; i < graph->nops; i++) {
+        int k = 0;
+        while (k < i && (t->alike[k] != k || !alike(graph, &graph->ops[k], &graph->ops[i])))
+            k++;
+        t->alike[i] = k;
+    }
+}
+
+static void survey_devices(struct ad_context *t)
+{
+    const struct ad_cluster *cluster = t->problem->cluster;
+    t->fastest = cluster->source;
+    for (int d = 0; d < cluster->ndevices; d++) {
+        t->speed[d] = cluster->devices[d].table.rate[AD_COST_CONV] * cluster->devices[d].speed;
+        t->order[d] = d;
+    }
+    for (int d = 0; d < cluster->ndevices; d++)
+        if (t->speed[d] > t->speed[t->fastest])
+            t->fastest = d;
+    for (int i = 1; i < cluster->ndevices; i++) /* by insertion: stable */
+        for (int k = i; k > 0; k--) {
+            int a = t->order[k - 1], b = t->order[k];
+            if (a == cluster->source || (b != cluster->source && t->speed[a] >= t->speed[b]))
+                break;
+            t->order[k - 1] = b;
+            t->order[k] = a;
+        }
+}
+
+enum adaps_status ad_context_init(struct ad_context *out, const struct ad_search_problem *problem,
+                                  struct adaps_error *err)
+{
+    size_t n = (size_t)problem->graph->nops;
+    *out = (struct ad_context){.problem = problem};
+    out->can = ad_calloc(n, sizeof *out->can);
+    out->dense = ad_calloc(n, sizeof *out->dense);
+    out->cut = ad_calloc(n, sizeof *out->cut);
+    out->segment = ad_calloc(n, sizeof *out->segment);
+    out->alike = ad_calloc(n, sizeof *out->alike);
+    if (!out->can || !out->dense || !out->cut || !out->segment || !out->alike) {
+        ad_context_fini(out);
+        return ad_error_memory(err, "search", n);
+    }
+    out->u8 = ad_search_u8(problem);
+    out->encoding = ad_search_quickest(problem);
+    survey_ops(out);
+    survey_alike(out);
+    survey_devices(out);
+    return ADAPS_OK;
+}
+
+void ad_context_fini(struct ad_context *context)
+{
+    ad_free(context->can);
+    ad_free(context->dense);
+    ad_free(context->cut);
+    ad_free(context->segment);
+    ad_free(context->alike);
+    *context = (struct ad_context){0};
+}
+
+void ad_context_weights(const struct ad_context *context, const bool *use, double *weight)
+{
+    for (int d = 0; d < context->problem->cluster->ndevices; d++)
+        weight[d] = use[d] ? context->speed[d] : 0;
+}
+
+enum ad_dim ad_context_bands(const struct ad_context *context, int op)
+{
+    if (context->can[op][AD_DIM_H])
+        return AD_DIM_H;
+    return context->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
+}
+
+/* log10 of the ways to place `cuts` cuts, in order, among rows 0..size. */
+static double log10_cuts(int64_t size, int cuts)
+{
+    double n = (double)size + cuts, k = cuts;
+    return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(10);
+}
+
+double ad_context_space(const struct ad_context *context)
+{
+    const struct ad_graph *graph = context->problem->graph;
+    int n = context->problem->cluster->ndevices;
+    double total = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_value *value = &graph->values[graph->ops[i].output];
+        double ways = log10(n + context->can[i][AD_DIM_EACH]); /* log10(10^a + 10^b) as it grows */
+        for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C; dim++)
+            if (context->can[i][dim]) {
+                double more = log10_cuts(ad_dim_extent(value, dim), n - 1) + log10(2);
+                double large = fmax(ways, more), small = fmin(ways, more);
+                ways = large + log10(1 + pow(10, small - large));
+            }
+        total += ways;
+    }
+    return total;
+}

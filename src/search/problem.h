@@ -1,0 +1,54 @@
+/* The problem of a search: what is to be planned, for which devices, and what the search may use
+ * and spend. */
+#ifndef AD_SEARCH_PROBLEM_H
+#define AD_SEARCH_PROBLEM_H
+
+#include "blocks/blocks.h"
+#include "schedule/schedule.h"
+
+/* What a strategy minimises when it has a choice: the simulated latency, the bytes moved, or the
+ * memory of the device that needs most. The others break ties. */
+enum ad_objective { AD_OBJECTIVE_LATENCY, AD_OBJECTIVE_TRAFFIC, AD_OBJECTIVE_MEMORY };
+
+struct ad_search_problem {
+    const struct ad_graph *graph;
+    const struct ad_blocks *blocks;
+    const struct ad_cluster *cluster;
+    double threshold;               /* ADaPS eq 3, 0..1 */
+    bool split_h, split_w, split_c; /* --dims */
+    bool input_f32;     /* inputs that may be pictures travel as float32, not as bytes */
+    unsigned encodings; /* AD_ENCODING_BIT()s that all other values may travel in, too */
+    bool in_order;      /* nothing is computed or sent early: the layout that is found runs in the
+                           graph's order */
+    enum ad_objective objective;
+    int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, except under the objective
+                               traffic: there the best single device's latency, if one device has
+                               the memory */
+    /* What the search may spend. The same seed and evaluations give the same plan. A time limit
+     * ends the improvement at a wall time; if it is the only limit, the improvement goes on until
+     * then, and plans may differ from run to run. */
+    uint64_t seed;         /* of random choices */
+    int64_t evaluations;   /* layouts that auto's improvement may evaluate, and the largest number
+                              of layouts that are enumerated; 0 = the default of each */
+    int64_t effort;        /* multiple of auto's default number of evaluations; 0 = 1 */
+    int64_t time_limit_ns; /* of auto's improvement, from the start of the search; 0 = none */
+    int64_t deadline_ns;   /* the same as a time of ad_clock_ns(), for one of the searches of a run;
+                              set by ad_search_run() */
+};
+
+/* Whether inputs may travel as bytes. */
+static inline bool ad_search_u8(const struct ad_search_problem *problem)
+{
+    return !problem->input_f32 && ad_picture_any(problem->graph);
+}
+
+/* The allowed encoding with the fewest bytes. */
+enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem);
+
+/* The encoding that all links have while layouts are searched: among the allowed ones with fewer
+ * bytes than float32, if there are any, the one that takes messages to the next device soonest,
+ * encoding and decoding included, in the mean over all pairs of devices. Under the objective
+ * traffic it is the one with the fewest bytes. */
+enum ad_encoding ad_search_quickest(const struct ad_search_problem *problem);
+
+#endif

@@ -1,0 +1,35 @@
+/* What a search returns, and how the best layout of a search becomes that. */
+#ifndef AD_SEARCH_RESULT_H
+#define AD_SEARCH_RESULT_H
+
+#include "search/eval.h"
+
+struct ad_search_result {
+    struct ad_assignment assignment;
+    struct ad_schedule schedule;
+    int64_t visited;    /* candidate assignments evaluated */
+    double space_log10; /* log10 of the size of the space the strategy chooses from */
+    double seconds;     /* spent */
+    bool u8;            /* pictures may travel as bytes: a single device is timed with that, too */
+    int64_t lower_bound_ns; /* no plan at all answers sooner (search/bound/bound.h) */
+    double bound, gap; /* of strategy adaps: a lower bound of the paper's score (eq 11, ns) within
+                          the window, and (score - bound) / score; NAN for others */
+    char note[256];    /* the objective and its cap; the devices left out and what they would cost;
+                          the certificate of strategy adaps */
+};
+void ad_search_result_fini(struct ad_search_result *result);
+
+/* Builds the schedule of result->assignment and checks it. ADAPS_NO when it needs more memory than
+ * a device has: names every such device, what it needs and has, and the smallest memory seen; or
+ * when it takes longer than the cap. strategy: its name, for messages. */
+AD_MUST_CHECK enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strategy,
+                                                       struct ad_search_result *result);
+
+/* Runs a search function on the problem and fills result from the best layout: assignment,
+ * schedule, visited, space and note. ADAPS_NO as above. */
+AD_MUST_CHECK enum adaps_status ad_search_layouts(const struct ad_search_problem *problem,
+                                                  const char *strategy, ad_search_fn *search,
+                                                  struct ad_search_result *result,
+                                                  struct adaps_error *err);
+
+#endif

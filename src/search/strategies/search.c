@@ -1,0 +1,135 @@
+/* What all strategies share around their search functions. */
+#include "search/strategies/search.h"
+#include "base/clock.h"
+#include "search/bound/bound.h"
+#include "search/published/published.h"
+#include "search/strategies/link_encodings.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The best single device's latency, 0 when none has the memory. */
+static enum adaps_status single_latency(const struct ad_search_problem *problem, int64_t *ns,
+                                        struct adaps_error *err)
+{
+    struct ad_search_problem latency = *problem;
+    struct ad_search_result single = {0};
+    struct adaps_error why = {0};
+    latency.objective = AD_OBJECTIVE_LATENCY;
+    latency.latency_cap_ns = 0;
+    enum adaps_status status =
+        ad_search_layouts(&latency, "single", ad_single_search, &single, &why);
+    *ns = status == ADAPS_OK ? single.schedule.makespan_ns : 0;
+    ad_search_result_fini(&single);
+    if (status == ADAPS_NO)
+        return ADAPS_OK;
+    if (status != ADAPS_OK && err)
+        *err = why;
+    return status;
+}
+
+/* The same layout, with nothing computed or sent ahead. */
+static enum adaps_status without_lookahead(const struct ad_search_problem *problem,
+                                           struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_assignment *a = &result->assignment;
+    a->order = AD_ORDER_GRAPH;
+    a->input_chunks = a->band_chunks = 0;
+    memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
+    ad_schedule_fini(&result->schedule);
+    return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
+}
+
+/* By ad_clock_ns(), 0 = none. */
+static int64_t deadline_of(const struct ad_search_problem *problem)
+{
+    int64_t deadline;
+    if (problem->time_limit_ns <= 0)
+        return 0;
+    if (__builtin_add_overflow(ad_clock_ns(), problem->time_limit_ns, &deadline))
+        return INT64_MAX;
+    return deadline;
+}
+
+/* A layout that is looked for with these encodings, within the time limit, and then gets those of
+ * the problem. */
+static enum adaps_status lay_out(const struct ad_strategy *strategy,
+                                 const struct ad_search_problem *problem, unsigned encodings,
+                                 struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_problem searched = *problem;
+    searched.encodings = encodings;
+    searched.deadline_ns = deadline_of(problem);
+    enum adaps_status status = strategy->search ? ad_search_layouts(&searched, strategy->name,
+                                                                    strategy->search, result, err)
+                                                : strategy->plan(&searched, result, err);
+    if (status == ADAPS_OK && problem->in_order)
+        status = without_lookahead(problem, result, err);
+    return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
+}
+
+/* The same search with other encodings: its layout instead, if that is better. */
+static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
+                                       const struct ad_search_problem *problem, unsigned encodings,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_result again = {.bound = NAN, .gap = NAN, .u8 = result->u8};
+    enum adaps_status status = lay_out(strategy, problem, encodings, &again, err);
+    int64_t visited = result->visited + again.visited;
+    if (status == ADAPS_OK && again.schedule.makespan_ns < result->schedule.makespan_ns) {
+        struct ad_search_result other = *result;
+        *result = again;
+        again = other;
+    }
+    result->visited = visited;
+    ad_search_result_fini(&again);
+    return status;
+}
+
+#define MAX_TRIALS 3
+
+/* The sets of encodings that a layout is looked for with, the problem's first. Those of a lossy
+ * search of auto are several: so its answer is never predicted later than that of an exact plan,
+ * nor with zfp later than without. */
+static int list_trials(const struct ad_strategy *strategy, const struct ad_search_problem *problem,
+                       unsigned trials[MAX_TRIALS])
+{
+    unsigned half = problem->encodings & AD_ENCODING_BIT(AD_ENCODING_F16);
+    int n = 0;
+    trials[n++] = problem->encodings;
+    if (strategy != &ad_strategies[0] || !(problem->encodings & AD_ENCODINGS_LOSSY) ||
+        problem->objective != AD_OBJECTIVE_LATENCY)
+        return n;
+    trials[n++] = 0;
+    if (half && ad_search_quickest(problem) != AD_ENCODING_F16)
+        trials[n++] = half;
+    return n;
+}
+
+enum adaps_status ad_search_run(const struct ad_strategy *strategy,
+                                const struct ad_search_problem *problem,
+                                struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_problem capped = *problem;
+    unsigned trials[MAX_TRIALS];
+    int ntrials = list_trials(strategy, problem, trials);
+    memset(result, 0, sizeof *result);
+    result->bound = result->gap = NAN;
+    result->u8 = ad_search_u8(problem);
+    int64_t start = ad_clock_ns();
+    if (problem->time_limit_ns > ntrials)
+        capped.time_limit_ns /= ntrials;
+    enum adaps_status status = ADAPS_OK;
+    if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
+        status = single_latency(problem, &capped.latency_cap_ns, err);
+    if (status == ADAPS_OK)
+        status = lay_out(strategy, &capped, trials[0], result, err);
+    for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
+        status = lay_out_again(strategy, &capped, trials[i], result, err);
+    result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
+    if (status == ADAPS_OK)
+        status = ad_search_bound(problem, &result->lower_bound_ns, err);
+    if (status != ADAPS_OK)
+        ad_search_result_fini(result);
+    return status;
+}

@@ -1,0 +1,51 @@
+/* The table of strategies. */
+#include "search/auto/auto.h"
+#include "search/exact/exhaustive.h"
+#include "search/paper/adaps.h"
+#include "search/published/published.h"
+#include "search/strategies/search.h"
+
+#include <string.h>
+
+const struct ad_strategy ad_strategies[] = {
+    {.name = "auto",
+     .summary = "the best plan found: all others, then local improvement",
+     .plan = ad_auto_plan},
+    {.name = "single",
+     .summary = "everything on the one device that answers soonest",
+     .search = ad_single_search},
+    {.name = "edgeflow",
+     .summary = "bands by a linear programme per layer, rows exchanged at every layer",
+     .search = ad_edgeflow_search},
+    {.name = "adaps",
+     .summary = "the paper's search: its score (eqs 1-12) in its window, with a certificate",
+     .plan = ad_adaps_plan},
+    {.name = "bbgrap",
+     .summary = "equal bands, rows exchanged at every layer",
+     .search = ad_bbgrap_search},
+    {.name = "modnn",
+     .summary = "bands by speed along the longer edge, exchanged through the source",
+     .search = ad_modnn_search},
+    {.name = "coedge",
+     .summary = "bands by speed without the slowest, exchanged through the source",
+     .search = ad_coedge_search},
+    {.name = "deepslicing",
+     .summary = "columns by speed, exchanged behind groups of layers",
+     .search = ad_deepslicing_search},
+    {.name = "deepthings",
+     .summary = "the early layers as a grid of fused tiles, the rest on the source",
+     .search = ad_deepthings_search},
+    {.name = "exhaustive",
+     .summary = "every layout of a small instance; refuses larger ones",
+     .search = ad_exhaustive_search,
+     .small = true},
+    {.name = NULL},
+};
+
+const struct ad_strategy *ad_strategy_find(const char *name)
+{
+    for (const struct ad_strategy *s = ad_strategies; s->name; s++)
+        if (strcmp(s->name, name) == 0)
+            return s;
+    return NULL;
+}
