@@ -34,13 +34,13 @@ for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound
 done
 check "exhaustive is not compared" test "$(count exhaustive)" = 0
 
-# With one strategy the same object alone, and the layouts.
+# One strategy: its object alone, with the layouts.
 plan 0 --strategy modnn --json
 for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound_ms layouts; do
     says out "^  \"$key\":" "$key for modnn"
 done
 
-# A cap that nobody meets: each says so, and the answer is no.
+# A cap that no strategy meets: each says so, and the exit status is 1.
 plan 1 --strategy all --latency-cap 1us --json
 check "an error for each strategy" test "$(count '"error":')" = 9
 plan 1 --strategy edgeflow --latency-cap 1us
@@ -59,8 +59,8 @@ plan 2 --strategy best
 plan 2 --strategy all -o all.plan
 check "no plan is written" test ! -e all.plan
 
-# One medium for all links: with equal parts, many exchange at once, so the answer comes later; and
-# the plan file knows it.
+# One medium for all links: with equal bands, many devices exchange at once, so the answer comes later.
+# The plan file says that the medium is shared.
 milliseconds() {
     sed -n 's/^  "predicted_ms": \([0-9.]*\).*/\1/p' out
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# adaps local: its command line, the devices file, and that no agent stays behind however it ends.
+# adaps local: its command line, the devices file, and that no agent is left, however it ends.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
@@ -78,7 +78,7 @@ for signal in TERM INT HUP; do
     no_folder_left
 done
 
-# An agent that dies is told by name; when all have died, it ends.
+# An agent that dies is reported by name; when all have died, adaps local ends.
 start_agents 2
 kill -9 "$(agent_pid local1)"
 kill -9 "$(agent_pid local0)"
@@ -86,10 +86,10 @@ wait "$local_pid"
 check "no agent is left: exit 4" test $? = 4
 local_pid=
 cp local.err err
-says err "agent local1 was killed by signal 9" "local1's death is told"
-says err "agent local0 was killed by signal 9" "local0's death is told"
+says err "agent local1 was killed by signal 9" "local1's death is reported"
+says err "agent local0 was killed by signal 9" "local0's death is reported"
 
-# Killed itself: the kernel kills the agents. They hold the pipe's end; it is at its end when they died.
+# Killed: the kernel kills the agents. They hold the pipe open, so its end shows that they have died.
 mkfifo held
 adaps local 2 -o killed.conf 2>held &
 local_pid=$!

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every manual page is clean for mandoc, and every example in it runs and ends as it says: lines that
-# begin with "$ " in the page as it is shown, each run by sh in a folder like a checkout; "# exit status
-# N" behind a line tells N. One page after the other, each in a folder of its own.
+# Every manual page passes mandoc's checks, its options are those of the program, and its examples run. An
+# example is a line that begins with "$ " in the page as it is shown; sh runs it in a folder like a checkout,
+# one for each page. Its exit status is 0, or N where the line ends with "# exit status N".
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 

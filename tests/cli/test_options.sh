@@ -99,9 +99,11 @@ status 5 "--list-options into a full disk" sh -c 'adaps --list-options plan >/de
 if ! command -v bash >/dev/null; then
     finish
 fi
+# shellcheck disable=SC2016
+status 0 "the completion is read by bash" bash --norc -c '. "$src/data/adaps.bash-completion" && complete -p adaps'
+says out "-F _adaps adaps$" "it is that of adaps"
 cat >complete <<'EOT'
 . "$src/data/adaps.bash-completion"
-complete -p adaps >&2
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
 _adaps "$1"

@@ -59,7 +59,7 @@ static void near(double a, double b)
     ck_assert_msg(fabs(a - b) <= 1e-9 * (fabs(a) + fabs(b)) + 1e-12, "%.17g is not %.17g", a, b);
 }
 
-/* Names as nobody should have them. */
+/* Hostile names. */
 #define NASTY "a<b>&\"c'\\\x1b[31m\x80\xc3(\xe2\x82\xac\n"
 #define NASTY_CLEAN "a<b>&\"c'\\?[31m?\?(\xe2\x82\xac?"
 
