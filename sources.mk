@@ -116,8 +116,8 @@ exec_kernels_sources = \
 exec_engine_sources = \
 	src/exec/engine/buffers.c src/exec/engine/concat.c src/exec/engine/engine.c \
 	src/exec/engine/engine.h src/exec/engine/internal.h src/exec/engine/local_run.c \
-	src/exec/engine/local_run.h \
-	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/residual.c \
+	src/exec/engine/local_run.h src/exec/engine/memory.c src/exec/engine/memory.h \
+	src/exec/engine/operators.c src/exec/engine/residual.c \
 	src/exec/engine/task.c src/exec/engine/task_conv.c src/exec/engine/task_xnn.c \
 	src/exec/engine/throttle.c src/exec/engine/throttle.h src/exec/engine/timestamps.c \
 	src/exec/engine/timestamps.h

@@ -370,7 +370,7 @@ static enum adaps_status find_residuals(struct ad_profile_device *device, struct
             if ((int)ad_shape_class(s) != class)
                 continue;
             device->samples[class]++;
-            if (s->function != AD_FN_NONE && s->kind != AD_OP_UNARY)
+            if (ad_function_follows(s->kind, (enum ad_function)s->function))
                 continue;
             status = make_shapes(device, i, &others, err);
             if (status != ADAPS_OK)
@@ -404,7 +404,7 @@ enum adaps_status ad_profile_table(struct ad_profile_device *device, struct adap
             continue;
         units[ad_shape_class(s)] += ad_shape_units(s);
         seconds[ad_shape_class(s)] += t;
-        if (s->kind == AD_OP_UNARY && s->function == AD_FN_NONE) {
+        if (ad_operator_of(s->kind)->activation && s->function == AD_FN_NONE) { /* a copy */
             bytes += 8 * ad_shape_units(s);
             copying += t;
         }

@@ -134,7 +134,7 @@ static struct ad_window window_of(const struct ad_shape *s)
 static void add_operands(struct maker *m, const struct ad_shape *s, struct ad_op *op, bool plain)
 {
     op->ninputs = 1;
-    if (s->kind == AD_OP_CONCAT) {
+    if (ad_operator_of(s->kind)->inputs == AD_VARIADIC) {
         op->ninputs = s->detail;
         for (int k = 0; k < op->ninputs; k++)
             op->inputs[k] = find_input(m, s->n, s->oh, s->ow, s->oc / s->detail, false);
@@ -150,10 +150,13 @@ static void add_operands(struct maker *m, const struct ad_shape *s, struct ad_op
 static void add_op(struct maker *m, const struct ad_shape *s, int index)
 {
     struct ad_op *op = &m->graph->ops[index];
-    bool plain = s->kind == AD_OP_FC || s->kind == AD_OP_SOFTMAX;
-    *op = (struct ad_op){.kind = (enum ad_op_kind)s->kind,
-                         .name = ad_op_kind_name((enum ad_op_kind)s->kind),
-                         .type = ad_op_kind_name((enum ad_op_kind)s->kind),
+    const struct ad_operator *row = ad_operator_of(s->kind);
+    bool weighted = row->fields & AD_FIELD_WEIGHT;
+    bool dense = weighted && !s->kh, rows = row->fields == AD_FIELD_ROWS && row->inputs == 1;
+    bool plain = dense || (rows && s->ih * s->iw == 1);
+    *op = (struct ad_op){.kind = s->kind,
+                         .name = row->name,
+                         .type = row->name,
                          .inputs = op->inputs,
                          .weight = -1,
                          .bias = -1,
@@ -170,11 +173,11 @@ static void add_op(struct maker *m, const struct ad_shape *s, int index)
                          .lrn_bias = 1,
                          .outer = s->n,
                          .inner = s->oc,
-                         .block = s->kind == AD_OP_SPACE_TO_DEPTH ? s->detail : 0};
+                         .block = s->detail};
     add_operands(m, s, op, plain);
     op->output = add_value(m, s->n, s->oh, s->ow, s->oc, plain);
     m->graph->values[op->output].producer = index;
-    if (s->kind != AD_OP_CONV && s->kind != AD_OP_FC)
+    if (!weighted)
         return;
     double units = ad_shape_units(s) / ((double)s->n * s->oh * s->ow * s->oc);
     op->weight = add_weight(m, s->oc, (int64_t)units);

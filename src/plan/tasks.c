@@ -1,5 +1,6 @@
 /* Plans that are a list of tasks on one device, to be timed: never searched, nor written to a file.
  */
+#include "ir/operators.h"
 #include "plan/internal.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ static bool go_together(const struct ad_graph *graph, const struct ad_task *task
 {
     const struct ad_op *op = &graph->ops[add->op];
     int value = graph->ops[task->op].output;
-    return op->kind == AD_OP_ADD && (op->inputs[0] == value) != (op->inputs[1] == value) &&
+    return ad_operator_of(op->kind)->residual &&
+           (op->inputs[0] == value) != (op->inputs[1] == value) &&
            ad_region_equal(task->region, add->region);
 }
 

@@ -106,7 +106,7 @@ static bool many_zeros(const struct ad_graph *graph, int value)
         return false;
     if (op->clamp_min == 0)
         return true;
-    bool picks = op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_CONCAT || op->kind == AD_OP_RESHAPE;
+    bool picks = ad_operator_of(op->kind)->keeps_zeros;
     for (int k = 0; k < op->ninputs && picks; k++)
         picks = many_zeros(graph, op->inputs[k]);
     return picks;

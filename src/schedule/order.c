@@ -39,7 +39,8 @@ static void survey_additions(struct ad_step_lowering *l)
     for (int i = 0; i < l->nops; i++)
         l->orders.added[i] = -1;
     for (int i = 0; i < l->nops; i++)
-        for (int k = 0; graph->ops[i].kind == AD_OP_ADD && k < graph->ops[i].ninputs; k++) {
+        for (int k = 0; ad_operator_of(graph->ops[i].kind)->residual && k < graph->ops[i].ninputs;
+             k++) {
             int producer = graph->values[graph->ops[i].inputs[k]].producer;
             if (producer >= 0)
                 l->orders.added[producer] = i;

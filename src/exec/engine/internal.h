@@ -1,5 +1,5 @@
-/* What the files of the engine share: buffers.c (where values lie), task.c and task_xnn.c
- * (what a task does), engine.c (doing it). */
+/* What the files of the engine share: buffers.c (where values lie), task.c, operators.c,
+ * task_conv.c and task_xnn.c (what a task does), engine.c (doing it). */
 #ifndef AD_EXEC_ENGINE_INTERNAL_H
 #define AD_EXEC_ENGINE_INTERNAL_H
 
@@ -11,6 +11,7 @@
 #include "exec/kernels/reduce.h"
 #include "exec/kernels/resample.h"
 #include "exec/engine/throttle.h"
+#include "ir/operators.h"
 
 /* --- buffers --- */
 
@@ -160,6 +161,23 @@ struct ad_build {
     size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
 };
 
+/* How ops of a kind are computed (operators.c). */
+enum ad_xnn_operator { AD_XNN_NONE, AD_XNN_CONV, AD_XNN_FC, AD_XNN_GAP, AD_XNN_SOFTMAX };
+struct ad_kernel {
+    /* Appends the actions of a task whose region is not empty; NULL: XNNPACK's, or our kernels for
+     * convolutions. */
+    enum adaps_status (*build)(const struct ad_build *build, const struct ad_task *task,
+                               struct adaps_error *err);
+    enum ad_xnn_operator xnn;
+    bool clamps; /* these actions clamp */
+    enum ad_elementwise_kind binary;
+};
+const struct ad_kernel *ad_kernel_of(enum ad_op_kind kind);
+
+/* The region of input k that a task reads, and the one that it writes. */
+struct ad_view ad_task_input(const struct ad_build *build, const struct ad_task *task, int k);
+struct ad_view ad_task_output(const struct ad_build *build, const struct ad_task *task);
+
 /* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
 AD_MUST_CHECK enum adaps_status
 ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
@@ -211,6 +229,15 @@ AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *b
 
 AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
                                                struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_actions_elementwise(struct ad_actions *actions,
+                                                       struct ad_elementwise e,
+                                                       struct adaps_error *err);
+
+/* The op's function and clamp; `to` and `from` may be one. */
+AD_MUST_CHECK enum adaps_status
+ad_actions_activation(struct ad_actions *actions, const struct ad_op *op, const struct ad_view *to,
+                      const struct ad_view *from, struct adaps_error *err);
 
 /* Adds a copy between views of one shape; dimensions of 1 of `from` are repeated. */
 AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,

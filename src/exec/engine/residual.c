@@ -13,8 +13,8 @@ static bool is_pair(const struct ad_graph *graph, const struct ad_task *conv,
 {
     const struct ad_op *first = &graph->ops[conv->op], *second = &graph->ops[add->op];
     const struct ad_value *sum = &graph->values[second->output];
-    if (!may_add(graph, first) || second->kind != AD_OP_ADD || ad_region_empty(conv->region) ||
-        !ad_region_equal(conv->region, add->region))
+    if (!may_add(graph, first) || !ad_operator_of(second->kind)->residual ||
+        ad_region_empty(conv->region) || !ad_region_equal(conv->region, add->region))
         return false;
     int a = second->inputs[0], b = second->inputs[1];
     return (a == first->output) != (b == first->output) && ad_same_shape(&graph->values[a], sum) &&

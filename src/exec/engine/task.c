@@ -4,7 +4,6 @@
  * which must not change a bit. */
 #include "exec/engine/internal.h"
 #include "exec/kernels/l2.h"
-#include "fusion/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -20,8 +19,8 @@ enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action ac
     return ADAPS_OK;
 }
 
-static enum adaps_status append_elementwise(struct ad_actions *actions, struct ad_elementwise e,
-                                            struct adaps_error *err)
+enum adaps_status ad_actions_elementwise(struct ad_actions *actions, struct ad_elementwise e,
+                                         struct adaps_error *err)
 {
     return ad_actions_add(actions,
                           (struct ad_action){.kind = AD_ACTION_ELEMENTWISE, .elementwise = e}, err);
@@ -30,14 +29,8 @@ static enum adaps_status append_elementwise(struct ad_actions *actions, struct a
 enum adaps_status ad_actions_copy(struct ad_actions *actions, const struct ad_view *to,
                                   const struct ad_view *from, struct adaps_error *err)
 {
-    return append_elementwise(actions, ad_elementwise_views(AD_ELEMENTWISE_COPY, to, from, NULL),
-                              err);
-}
-
-/* Whether the op's function is a pass of its own behind what computes the op. */
-static bool function_follows(const struct ad_op *op)
-{
-    return op->function != AD_FN_NONE && op->kind != AD_OP_UNARY;
+    return ad_actions_elementwise(actions,
+                                  ad_elementwise_views(AD_ELEMENTWISE_COPY, to, from, NULL), err);
 }
 
 static enum ad_elementwise_kind function_kind(enum ad_function function)
@@ -53,10 +46,9 @@ static enum ad_elementwise_kind function_kind(enum ad_function function)
     return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
 }
 
-/* The op's function and clamp; `to` and `from` may be one. */
-static enum adaps_status append_activation(struct ad_actions *actions, const struct ad_op *op,
-                                           const struct ad_view *to, const struct ad_view *from,
-                                           struct adaps_error *err)
+enum adaps_status ad_actions_activation(struct ad_actions *actions, const struct ad_op *op,
+                                        const struct ad_view *to, const struct ad_view *from,
+                                        struct adaps_error *err)
 {
     struct ad_elementwise e = ad_elementwise_views(function_kind(op->function), to, from, NULL);
     e.function = op->function;
@@ -64,7 +56,7 @@ static enum adaps_status append_activation(struct ad_actions *actions, const str
     e.beta = op->beta;
     e.clamp_min = op->clamp_min;
     e.clamp_max = op->clamp_max;
-    return append_elementwise(actions, e, err);
+    return ad_actions_elementwise(actions, e, err);
 }
 
 enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpool *pool,
@@ -221,342 +213,20 @@ size_t ad_task_slice_bytes(struct pthreadpool *pool)
     return ad_l2_bytes(pool) / 2;
 }
 
-/* --- our kernels --- */
+/* --- one task --- */
 
-static struct ad_view input_view(const struct ad_build *build, const struct ad_task *task, int k)
+struct ad_view ad_task_input(const struct ad_build *build, const struct ad_task *task, int k)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     return ad_buffer_view(&build->buffers[op->inputs[k]],
                           ad_need(build->plan->graph, op, k, task->region));
 }
 
-static struct ad_view output_view(const struct ad_build *build, const struct ad_task *task)
+struct ad_view ad_task_output(const struct ad_build *build, const struct ad_task *task)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     return ad_buffer_view(&build->buffers[op->output], task->region);
 }
-
-static enum adaps_status build_pooling(const struct ad_build *build, const struct ad_task *task,
-                                       struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    struct ad_region need = ad_need(graph, op, 0, task->region);
-    struct ad_box whole = graph->values[op->inputs[0]].box;
-    struct ad_pooling p = {
-        .average = op->kind == AD_OP_AVGPOOL,
-        .count_include_pad = op->count_include_pad,
-        .window = op->window,
-        .in = input_view(build, task, 0),
-        .out = output_view(build, task),
-        .in_h0 = need.h0,
-        .in_w0 = need.w0,
-        .h0 = task->region.h0,
-        .w0 = task->region.w0,
-        .size_h = whole.h,
-        .size_w = whole.w,
-        .clamp_min = function_follows(op) ? -INFINITY : op->clamp_min,
-        .clamp_max = function_follows(op) ? INFINITY : op->clamp_max,
-    };
-    return ad_actions_add(build->actions,
-                          (struct ad_action){.kind = AD_ACTION_POOLING, .pooling = p}, err);
-}
-
-static enum adaps_status build_lrn(const struct ad_build *build, const struct ad_task *task,
-                                   struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    struct ad_lrn l = {
-        .in = input_view(build, task, 0),
-        .out = output_view(build, task),
-        .in_c0 = ad_need(graph, op, 0, task->region).c0,
-        .c0 = task->region.c0,
-        .channels = graph->values[op->output].box.c,
-        .size = op->lrn_size,
-        .alpha = op->lrn_alpha,
-        .beta = op->lrn_beta,
-        .bias = op->lrn_bias,
-    };
-    return ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_LRN, .lrn = l}, err);
-}
-
-static enum adaps_status build_resample(const struct ad_build *build, const struct ad_task *task,
-                                        struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    struct ad_region need = ad_need(graph, op, 0, task->region), out = task->region;
-    struct ad_box size = graph->values[op->inputs[0]].box;
-    struct ad_resample r = {.how = op->resampling,
-                            .out = output_view(build, task),
-                            .in_h0 = need.h0,
-                            .in_w0 = need.w0,
-                            .in_c0 = need.c0,
-                            .h0 = out.h0,
-                            .w0 = out.w0,
-                            .c0 = out.c0,
-                            .size = {size.h, size.w, size.c}};
-    if (!ad_region_empty(need)) /* else all is fill, and nothing is read */
-        r.in = input_view(build, task, 0);
-    enum adaps_status status = ad_resample_init(&r, err);
-    if (status == ADAPS_OK)
-        status = ad_actions_add(build->actions,
-                                (struct ad_action){.kind = AD_ACTION_RESAMPLE, .resample = r}, err);
-    if (status != ADAPS_OK)
-        ad_resample_fini(&r);
-    return status;
-}
-
-static enum adaps_status build_reduce(const struct ad_build *build, const struct ad_task *task,
-                                      struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    struct ad_reduce r = {.how = op->reduction};
-    if (graph->values[op->output].format == AD_NHWC) {
-        r.in = input_view(build, task, 0);
-        r.out = output_view(build, task);
-    } else { /* whole, hence dense */
-        r.in = ad_matrix_view(build->buffers[op->inputs[0]].data, op->outer, op->inner, op->inner);
-        r.out = ad_matrix_view(build->buffers[op->output].data, op->outer, 1, 1);
-    }
-    return ad_actions_add(build->actions, (struct ad_action){.kind = AD_ACTION_REDUCE, .reduce = r},
-                          err);
-}
-
-/* Strides of an operand of ONNX dims, dense, broadcast from the right to the result's rank. */
-static void broadcast_strides(const struct ad_value *v, int rank, int64_t *stride)
-{
-    int64_t step = 1;
-    for (int i = v->rank - 1; i >= 0; i--) {
-        stride[i + rank - v->rank] = v->dims[i] == 1 ? 0 : step;
-        step *= v->dims[i];
-    }
-}
-
-static enum ad_elementwise_kind binary_kind(const struct ad_op *op)
-{
-    switch (op->kind) {
-    case AD_OP_ADD:
-        return AD_ELEMENTWISE_ADD;
-    case AD_OP_SUB:
-        return AD_ELEMENTWISE_SUB;
-    case AD_OP_MUL:
-        return AD_ELEMENTWISE_MUL;
-    case AD_OP_MIN:
-        return AD_ELEMENTWISE_MIN;
-    case AD_OP_MAX:
-        return AD_ELEMENTWISE_MAX;
-    case AD_OP_POW:
-        return AD_ELEMENTWISE_POW;
-    case AD_OP_PRELU:
-        return AD_ELEMENTWISE_PRELU;
-    default:
-        return AD_ELEMENTWISE_DIV;
-    }
-}
-
-static enum adaps_status build_binary(const struct ad_build *build, const struct ad_task *task,
-                                      struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_value *out = &graph->values[op->output];
-    const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
-    enum ad_elementwise_kind kind = binary_kind(op);
-    struct ad_elementwise e;
-    if (out->format == AD_NHWC || (ad_same_box(a, out) && ad_same_box(b, out))) {
-        struct ad_view to = output_view(build, task);
-        struct ad_view x = input_view(build, task, 0), y = input_view(build, task, 1);
-        e = ad_elementwise_views(kind, &to, &x, &y);
-    } else { /* numpy broadcasting of whole dense values */
-        e = (struct ad_elementwise){.kind = kind,
-                                    .rank = out->rank,
-                                    .clamp_min = -INFINITY,
-                                    .clamp_max = INFINITY,
-                                    .out = build->buffers[op->output].data,
-                                    .a = build->buffers[op->inputs[0]].data,
-                                    .b = build->buffers[op->inputs[1]].data};
-        memcpy(e.count, out->dims, sizeof e.count);
-        broadcast_strides(out, out->rank, e.stride[0]);
-        broadcast_strides(a, out->rank, e.stride[1]);
-        broadcast_strides(b, out->rank, e.stride[2]);
-        ad_elementwise_simplify(&e);
-    }
-    if (!function_follows(op)) {
-        e.clamp_min = op->clamp_min;
-        e.clamp_max = op->clamp_max;
-    }
-    return append_elementwise(build->actions, e, err);
-}
-
-static enum adaps_status build_concat(const struct ad_build *build, const struct ad_task *task,
-                                      struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    bool plain = graph->values[op->output].format == AD_PLAIN;
-    const struct ad_buffer *out = &build->buffers[op->output];
-    enum adaps_status status = ADAPS_OK;
-    int64_t offset = 0;
-    for (int k = 0; k < op->ninputs && status == ADAPS_OK; k++) {
-        struct ad_region need = ad_need(graph, op, k, task->region), part = task->region;
-        struct ad_box box = graph->values[op->inputs[k]].box;
-        int64_t size = plain ? ad_box_elements(box) / op->outer : box.c;
-        struct ad_view from, to;
-        if (plain) {
-            from = ad_matrix_view(build->buffers[op->inputs[k]].data, op->outer, size, size);
-            to = ad_matrix_view(out->data + offset, op->outer, size, op->inner);
-        } else if (!ad_region_empty(need)) {
-            part.c0 = (int32_t)(need.c0 + offset);
-            part.c1 = (int32_t)(need.c1 + offset);
-            from = ad_buffer_view(&build->buffers[op->inputs[k]], need);
-            to = ad_buffer_view(out, part);
-        }
-        if (!ad_region_empty(need) && from.data != to.data) /* else it lies there */
-            status = ad_actions_copy(build->actions, &to, &from, err);
-        offset += size;
-    }
-    return status;
-}
-
-static enum adaps_status build_reshape(const struct ad_build *build, const struct ad_task *task,
-                                       struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_value *in = &graph->values[op->inputs[0]], *out = &graph->values[op->output];
-    struct ad_view from = input_view(build, task, 0), to = output_view(build, task);
-    if (!ad_same_box(in, out)) { /* both whole, hence dense */
-        int64_t n = ad_box_elements(out->box);
-        from = ad_matrix_view(from.data, 1, n, n);
-        to = ad_matrix_view(to.data, 1, n, n);
-    }
-    return ad_actions_copy(build->actions, &to, &from, err);
-}
-
-/* Channels within their pixels, of a part of the pixels. */
-static enum adaps_status build_shuffle(const struct ad_build *build, const struct ad_task *task,
-                                       struct adaps_error *err)
-{
-    const struct ad_op *op = &build->plan->graph->ops[task->op];
-    struct ad_view in = input_view(build, task, 0), out = output_view(build, task);
-    struct ad_elementwise e =
-        ad_elementwise_permute(out.data, in.data, op->view_rank, op->view_dims, op->perm, false);
-    const int64_t count[] = {out.n, out.h, out.w};
-    const int64_t strides[2][3] = {{out.sn, out.sh, out.sw}, {in.sn, in.sh, in.sw}};
-    memcpy(e.count, count, sizeof count);
-    for (int k = 0; k < 2; k++)
-        memcpy(e.stride[k], strides[k], sizeof strides[k]);
-    ad_elementwise_simplify(&e);
-    return append_elementwise(build->actions, e, err);
-}
-
-static enum adaps_status build_permute(const struct ad_build *build, const struct ad_op *op,
-                                       struct adaps_error *err)
-{
-    return append_elementwise(build->actions,
-                              ad_elementwise_permute(build->buffers[op->output].data,
-                                                     build->buffers[op->inputs[0]].data,
-                                                     op->view_rank, op->view_dims, op->perm, true),
-                              err);
-}
-
-/* The channels of the input that stand at row i and column j of a block: first and end of them, for
- * the output's channels c0:c1, and the output channel of channel 0. `step` is between two. */
-static void block_channels(const struct ad_op *op, int64_t channels, int64_t place,
-                           struct ad_region out, int64_t step, int64_t *first, int64_t *end,
-                           int64_t *zero)
-{
-    *zero = op->channel_major ? place : place * channels;
-    int64_t lo = out.c0 - *zero, hi = out.c1 - *zero;
-    *first = lo <= 0 ? 0 : (lo + step - 1) / step;
-    *end = hi <= 0 ? 0 : (hi + step - 1) / step;
-    if (*end > channels)
-        *end = channels;
-}
-
-/* A copy for each place in a block. */
-static enum adaps_status build_space_to_depth(const struct ad_build *build,
-                                              const struct ad_task *task, struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_buffer *from = &build->buffers[op->inputs[0]];
-    struct ad_region out = task->region;
-    int64_t channels = graph->values[op->inputs[0]].box.c, b = op->block;
-    int64_t step = op->channel_major ? b * b : 1;
-    struct ad_view to = output_view(build, task);
-    enum adaps_status status = ADAPS_OK;
-    for (int64_t place = 0; place < b * b && status == ADAPS_OK; place++) {
-        int64_t first, end, zero;
-        block_channels(op, channels, place, out, step, &first, &end, &zero);
-        if (first >= end)
-            continue;
-        struct ad_region corner = {(int32_t)(out.h0 * b + place / b),
-                                   0,
-                                   (int32_t)(out.w0 * b + place % b),
-                                   0,
-                                   (int32_t)first,
-                                   (int32_t)end};
-        corner.h1 = corner.h0 + 1;
-        corner.w1 = corner.w0 + 1;
-        struct ad_view in = ad_buffer_view(from, corner);
-        struct ad_elementwise e = {
-            .kind = AD_ELEMENTWISE_COPY,
-            .rank = 4,
-            .count = {to.n, to.h, to.w, end - first},
-            .stride = {{to.sn, to.sh, to.sw, step}, {in.sn, b * in.sh, b * in.sw, 1}},
-            .out = to.data + zero + first * step - out.c0,
-            .a = in.data};
-        ad_elementwise_simplify(&e);
-        status = append_elementwise(build->actions, e, err);
-    }
-    return status;
-}
-
-/* Outputs of [lo, hi) that are place `i` of their block: the first, and how many there are. */
-static int64_t at_place(int64_t lo, int64_t hi, int64_t block, int64_t crop, int64_t i,
-                        int64_t *first)
-{
-    *first = lo + ((i - lo - crop) % block + block) % block;
-    return *first < hi ? (hi - 1 - *first) / block + 1 : 0;
-}
-
-/* A copy for each place in a block. */
-static enum adaps_status build_depth_to_space(const struct ad_build *build,
-                                              const struct ad_task *task, struct adaps_error *err)
-{
-    const struct ad_graph *graph = build->plan->graph;
-    const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_window *w = &op->window;
-    struct ad_region r = task->region, need = ad_need(graph, op, 0, r);
-    int64_t channels = graph->values[op->output].box.c, all = (int64_t)w->sh * w->sw;
-    struct ad_view to = output_view(build, task), from = input_view(build, task, 0);
-    enum adaps_status status = ADAPS_OK;
-    for (int64_t place = 0; place < all && status == ADAPS_OK; place++) {
-        int64_t y, x, rows = at_place(r.h0, r.h1, w->sh, w->pt, place / w->sw, &y);
-        int64_t columns = at_place(r.w0, r.w1, w->sw, w->pl, place % w->sw, &x);
-        if (rows == 0 || columns == 0)
-            continue;
-        int64_t c = op->channel_major ? r.c0 * all + place : place * channels + r.c0;
-        struct ad_elementwise e = {
-            .kind = AD_ELEMENTWISE_COPY,
-            .rank = 4,
-            .count = {to.n, rows, columns, to.c},
-            .stride = {{to.sn, w->sh * to.sh, w->sw * to.sw, 1},
-                       {from.sn, from.sh, from.sw, op->channel_major ? all : 1}},
-            .out = to.data + (y - r.h0) * to.sh + (x - r.w0) * to.sw,
-            .a = from.data + ((y + w->pt) / w->sh - need.h0) * from.sh +
-                 ((x + w->pl) / w->sw - need.w0) * from.sw + (c - need.c0)};
-        ad_elementwise_simplify(&e);
-        status = append_elementwise(build->actions, e, err);
-    }
-    return status;
-}
-
-/* --- one task --- */
 
 /* *clamped: whether these actions clamp already. */
 static enum adaps_status build_kind(const struct ad_build *build, const struct ad_task *task,
@@ -564,67 +234,22 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
                                     struct adaps_error *err)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
-    struct ad_view in, out;
-    *clamped = false;
+    const struct ad_kernel *kernel = ad_kernel_of(op->kind);
     bool ours = ad_task_is_ours(build->plan->graph, op);
     bool depthwise = ad_task_is_depthwise(build->plan->graph, op);
+    *clamped = kernel->clamps;
+    if (kernel->build)
+        return kernel->build(build, task, err);
+    *clamped = kernel->clamps && !ad_function_follows(op->kind, op->function);
     if (ours || depthwise) {
         static const struct ad_view nothing;
-        *clamped = !function_follows(op);
-        out = output_view(build, task);
+        struct ad_view out = ad_task_output(build, task);
         float lo = *clamped ? op->clamp_min : -INFINITY, hi = *clamped ? op->clamp_max : INFINITY;
         return ours ? ad_task_build_conv(build, task, &out, &nothing, lo, hi, err)
                     : ad_task_build_depthwise(build, task, lo, hi, err);
     }
-    switch (op->kind) {
-    case AD_OP_CONV:
-    case AD_OP_FC:
-    case AD_OP_GAP:
-        /* XNNPACK takes no empty range */
-        *clamped = !function_follows(op) && op->clamp_min < op->clamp_max;
-        return ad_task_build_xnn(build, task, scratch, *clamped, err);
-    case AD_OP_SOFTMAX:
-        return ad_task_build_xnn(build, task, scratch, false, err);
-    case AD_OP_MAXPOOL:
-    case AD_OP_AVGPOOL:
-        *clamped = true;
-        return build_pooling(build, task, err);
-    case AD_OP_ADD:
-    case AD_OP_SUB:
-    case AD_OP_MUL:
-    case AD_OP_DIV:
-    case AD_OP_MIN:
-    case AD_OP_MAX:
-    case AD_OP_POW:
-    case AD_OP_PRELU:
-        *clamped = true;
-        return build_binary(build, task, err);
-    case AD_OP_UNARY:
-        *clamped = true;
-        in = input_view(build, task, 0);
-        out = output_view(build, task);
-        return append_activation(build->actions, op, &out, &in, err);
-    case AD_OP_CONCAT:
-        return build_concat(build, task, err);
-    case AD_OP_LRN:
-        return build_lrn(build, task, err);
-    case AD_OP_PERMUTE:
-        return ad_op_shuffles_channels(build->plan->graph, op) ? build_shuffle(build, task, err)
-                                                               : build_permute(build, op, err);
-    case AD_OP_RESHAPE:
-        return build_reshape(build, task, err);
-    case AD_OP_SPACE_TO_DEPTH:
-        return build_space_to_depth(build, task, err);
-    case AD_OP_RESAMPLE:
-        return build_resample(build, task, err);
-    case AD_OP_REDUCE:
-        return build_reduce(build, task, err);
-    case AD_OP_DEPTH_TO_SPACE:
-        return build_depth_to_space(build, task, err);
-    case AD_OP_COUNT:
-        break;
-    }
-    return ad_error_set(err, ADAPS_EINTERNAL, "no kernel for kind %d", (int)op->kind);
+    *clamped = *clamped && op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
+    return ad_task_build_xnn(build, task, scratch, *clamped, err);
 }
 
 enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_task *task,
@@ -636,9 +261,10 @@ enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_ta
         return ADAPS_OK;
     enum adaps_status status = build_kind(build, task, scratch, &clamped, err);
     bool limits = op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
-    if (status == ADAPS_OK && (function_follows(op) || (limits && !clamped))) {
-        struct ad_view out = output_view(build, task);
-        status = append_activation(build->actions, op, &out, &out, err);
+    if (status == ADAPS_OK &&
+        (ad_function_follows(op->kind, op->function) || (limits && !clamped))) {
+        struct ad_view out = ad_task_output(build, task);
+        status = ad_actions_activation(build->actions, op, &out, &out, err);
     }
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
@@ -650,14 +276,14 @@ enum adaps_status ad_task_build_residual(const struct ad_build *build, const str
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[add->op];
-    bool follows = function_follows(op);
+    bool follows = ad_function_follows(op->kind, op->function);
     int other = op->inputs[0] == graph->ops[conv->op].output ? 1 : 0;
-    struct ad_view out = output_view(build, add), operand = input_view(build, add, other);
+    struct ad_view out = ad_task_output(build, add), operand = ad_task_input(build, add, other);
     enum adaps_status status =
         ad_task_build_conv(build, conv, &out, &operand, follows ? -INFINITY : op->clamp_min,
                            follows ? INFINITY : op->clamp_max, err);
     if (status == ADAPS_OK && follows)
-        status = append_activation(build->actions, op, &out, &out, err);
+        status = ad_actions_activation(build->actions, op, &out, &out, err);
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
     return status;

@@ -15,7 +15,7 @@ static int64_t group_outputs(const struct ad_graph *graph, const struct ad_op *o
 
 bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return op->kind == AD_OP_CONV && (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS &&
+    return ad_op_is_conv(op) && (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS &&
            ad_conv_groups_able(op->groups, group_inputs(graph, op), group_outputs(graph, op));
 }
 
@@ -132,7 +132,7 @@ static bool is_fast(int64_t taps)
 bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
 {
     int64_t taps = (int64_t)op->window.kh * op->window.kw;
-    return op->kind == AD_OP_CONV && op->groups > 1 && taps <= AD_DEPTHWISE_TAPS &&
+    return ad_op_is_conv(op) && op->groups > 1 && taps <= AD_DEPTHWISE_TAPS &&
            op->groups == graph->values[op->inputs[0]].box.c &&
            (!is_fast(taps) || graph->values[op->output].box.c != op->groups);
 }

@@ -137,7 +137,8 @@ static void build(struct search *s, const struct point *point)
         const struct group *group = &point->group[s->patterns.group[i]];
         bool before = i <= s->merges[point->merge];
         enum ad_dim dim = before ? ad_context_bands(t, i) : AD_DIM_WHOLE;
-        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && graph->ops[i].kind != AD_OP_FC && before)
+        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && !ad_op_is_dense(&graph->ops[i]) &&
+            before)
             dim = AD_DIM_EACH;
         else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && group->devices > 1)
             dim = AD_DIM_C;
