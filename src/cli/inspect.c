@@ -3,28 +3,26 @@
 #include "pipeline.h"
 #include "report/report.h"
 
-enum format { FORMAT_TABLE, FORMAT_JSON, FORMAT_DOT };
-
 struct inspect_options {
     struct ad_dim_bindings dims;
-    enum format format;
+    bool json, dot; /* else a table */
 };
 
-static int print_graph(const char *model, const struct ad_dim_bindings *dims, enum format format)
+static int print_graph(const char *model, const struct inspect_options *options)
 {
     struct adaps_error err = {0};
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest digest;
     char assumed[AD_ASSUMED] = "";
-    const struct ad_import_options import = {.dims = dims, .assumed = assumed};
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = assumed};
     enum adaps_status status = ad_pipeline_front(model, &import, &graph, &blocks, &digest, &err);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_inspect, &err);
     ad_cli_assumed(&ad_command_inspect, assumed);
-    status = format == FORMAT_JSON  ? ad_report_inspect_json(graph, &blocks, stdout, &err)
-             : format == FORMAT_DOT ? ad_report_inspect_dot(graph, &blocks, stdout, &err)
-                                    : ad_report_inspect(graph, &blocks, stdout, &err);
+    status = options->json  ? ad_report_inspect_json(graph, &blocks, stdout, &err)
+             : options->dot ? ad_report_inspect_dot(graph, &blocks, stdout, &err)
+                            : ad_report_inspect(graph, &blocks, stdout, &err);
     ad_blocks_fini(&blocks);
     ad_graph_free(graph);
     if (status != ADAPS_OK)
@@ -32,41 +30,23 @@ static int print_graph(const char *model, const struct ad_dim_bindings *dims, en
     return ad_cli_close_stdout(&ad_command_inspect);
 }
 
-static int choose(const struct ad_command *command, enum format wanted, enum format *format)
-{
-    if (*format != FORMAT_TABLE && *format != wanted)
-        return ad_cli_usage(command, "--json or --dot, not both");
-    *format = wanted;
-    return ADAPS_OK;
-}
-
-static int take_json(const struct ad_command *command, const char *text, void *format)
-{
-    (void)text;
-    return choose(command, FORMAT_JSON, format);
-}
-
-static int take_dot(const struct ad_command *command, const char *text, void *format)
-{
-    (void)text;
-    return choose(command, FORMAT_DOT, format);
-}
-
 static int run(int argc, char **argv)
 {
-    struct inspect_options options = {.format = FORMAT_TABLE};
+    struct inspect_options options = {0};
     struct ad_operands operands;
     struct ad_cli_config config;
     struct adaps_error err = {0};
     int code = ad_options_parse(&ad_command_inspect, argc, argv, &options, &operands);
     if (code != ADAPS_OK)
         return code;
+    if (options.json && options.dot)
+        return ad_cli_usage(&ad_command_inspect, "--json or --dot, not both");
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_inspect, "one MODEL expected, not %d", operands.count);
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_inspect, &err);
     const char *model = operands.count ? operands.items[0] : config.model;
-    code = model ? print_graph(model, &options.dims, options.format)
+    code = model ? print_graph(model, &options)
                  : ad_cli_usage(&ad_command_inspect, "no model: name one here or in adaps.conf");
     ad_cli_config_fini(&config);
     return code;
@@ -74,8 +54,8 @@ static int run(int argc, char **argv)
 
 static const struct ad_option options_table[] = {
     AD_OPT_DIM(struct inspect_options, dims),
-    AD_OPT_CALL("json", NULL, struct inspect_options, format, take_json, "print JSON"),
-    AD_OPT_CALL("dot", NULL, struct inspect_options, format, take_dot, "print a Graphviz graph"),
+    AD_OPT_FLAG(0, "json", struct inspect_options, json, "print JSON"),
+    AD_OPT_FLAG(0, "dot", struct inspect_options, dot, "print a Graphviz graph"),
     AD_OPT_END,
 };
 

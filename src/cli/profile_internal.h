@@ -1,5 +1,6 @@
 /* What the files of adaps profile share: profile.c (the command), profile_samples.c (what is timed
- * on every device), profile_ops.c (timing), profile_write.c (the devices file). */
+ * on every device), profile_ops.c (timing), profile_write.c (the devices
+ * file), profile_report.c (what is printed beside it). */
 #ifndef AD_CLI_PROFILE_INTERNAL_H
 #define AD_CLI_PROFILE_INTERNAL_H
 
@@ -97,5 +98,15 @@ AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *devic
 AD_MUST_CHECK enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
                                                  const struct ad_profile_device *devices,
                                                  bool links, FILE *out, struct adaps_error *err);
+
+/* Tables of devices and links on stdout. */
+AD_MUST_CHECK enum adaps_status ad_profile_print(const struct ad_cluster *cluster,
+                                                 const struct ad_profile_device *devices,
+                                                 struct adaps_error *err);
+
+/* The same as JSON; links: whether they were measured. Returns the exit code, having finished
+ * stdout. */
+int ad_profile_print_json(const struct ad_cluster *cluster, const struct ad_profile_device *devices,
+                          bool links_measured);
 
 #endif

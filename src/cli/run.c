@@ -1,71 +1,19 @@
 /* adaps run: inferences on the agents, or in this process alone. */
 #include "base/clock.h"
 #include "base/stats.h"
-#include "base/units.h"
-#include "cli/answer.h"
-#include "cli/deployment.h"
-#include "report/json.h"
+#include "cli/run_internal.h"
 #include "io/tensor_io.h"
 #include "model_weights.h"
-#include "report/report.h"
+#include "report/json.h"
 #include "report/text.h"
 
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 /* One being computed, one begun by devices that are done with it, one on its way. */
 #define DEFAULT_IN_FLIGHT 3
 
-struct run_options {
-    struct ad_run_options shared;
-    const char *plan, *output;
-    const char *trace; /* file, or NULL */
-    char **inputs;
-    int ninputs, threads;
-    int in_flight; /* inferences at a time, on agents */
-    bool local, resize;
-};
-
-/* One command's work. */
-struct runner {
-    const struct run_options *options;
-    struct ad_deployment deployment;
-    const struct ad_graph *graph;
-    struct ad_local_run *local; /* --local */
-    struct ad_session *session; /* otherwise; opened when the first input has been read */
-    struct ad_answer_names names;
-    struct ad_tensor *inputs, *outputs;  /* of the current inference */
-    struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
-    int64_t latency_ns, wall_ns;         /* added up */
-    double *walls;                       /* by inference, ms */
-    int64_t begin_ns, end_ns;            /* of all inferences */
-    struct ad_trace trace;               /* of the last inference */
-    struct ad_tensor *first;             /* of a lossy plan: the first answer */
-    double error;                        /* and how far it is from the exact one; NAN: not known */
-    int ninferences, done;
-    json_t *runs;
-};
-
-static double mean_ms(const struct runner *r, int64_t ns)
-{
-    return r->done ? (double)ns / r->done / 1e6 : 0;
-}
-
-/* Bytes that a device's program sends, by the plan. */
-static double planned_bytes(const struct adaps_plan *plan, int device)
-{
-    const struct ad_program *program = &plan->schedule.programs[device];
-    double bytes = 0;
-    for (int i = 0; i < program->nsteps; i++) {
-        const struct ad_step *step = &program->steps[i];
-        if (step->kind == AD_STEP_SEND)
-            bytes += (double)ad_step_bytes(plan->graph, step);
-    }
-    return bytes;
-}
-
-static enum adaps_status open_names(struct runner *r, struct adaps_error *err)
+static enum adaps_status open_names(struct ad_runner *r, struct adaps_error *err)
 {
     if (!r->options->output)
         return ADAPS_OK;
@@ -82,7 +30,7 @@ static enum adaps_status open_names(struct runner *r, struct adaps_error *err)
     return status;
 }
 
-static enum adaps_status init(struct runner *r, const struct run_options *options,
+static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *options,
                               struct adaps_error *err)
 {
     memset(r, 0, sizeof *r);
@@ -115,20 +63,20 @@ static enum adaps_status init(struct runner *r, const struct run_options *option
     return open_names(r, err);
 }
 
-static void clear_inputs(struct runner *r)
+static void clear_inputs(struct ad_runner *r)
 {
     for (int i = 0; r->inputs && i < r->graph->ninputs; i++)
         ad_tensor_fini(&r->inputs[i]);
 }
 
-static void clear_tensors(struct runner *r)
+static void clear_tensors(struct ad_runner *r)
 {
     clear_inputs(r);
     for (int i = 0; r->outputs && i < r->graph->noutputs; i++)
         ad_tensor_fini(&r->outputs[i]);
 }
 
-static void fini(struct runner *r)
+static void fini(struct ad_runner *r)
 {
     if (r->session)
         ad_session_close(r->session);
@@ -148,9 +96,9 @@ static void fini(struct runner *r)
 }
 
 /* Makes ready, once, what the inferences run on. */
-static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
+static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err)
 {
-    const struct run_options *o = r->options;
+    const struct ad_run_command *o = r->options;
     if (o->local)
         return r->local ? ADAPS_OK
                         : ad_model_local_run(r->deployment.plan, o->shared.model, o->threads,
@@ -163,19 +111,19 @@ static enum adaps_status open_place(struct runner *r, struct adaps_error *err)
     return status;
 }
 
-static bool traced(const struct runner *r, int inference)
+static bool traced(const struct ad_runner *r, int inference)
 {
     return r->options->trace && inference + 1 == r->ninferences;
 }
 
 /* Whether an inference may be in flight with others. A traced one runs alone. */
-static bool streams(const struct runner *r, int inference)
+static bool streams(const struct ad_runner *r, int inference)
 {
     return !r->options->local && !traced(r, inference);
 }
 
 /* The answer and its times: of the oldest in flight, or of one that runs now. */
-static enum adaps_status take_answer(struct runner *r, int inference, struct ad_run_stats *stats,
+static enum adaps_status take_answer(struct ad_runner *r, int inference, struct ad_run_stats *stats,
                                      struct adaps_error *err)
 {
     if (streams(r, inference))
@@ -196,7 +144,7 @@ static enum adaps_status take_answer(struct runner *r, int inference, struct ad_
                               : status;
 }
 
-static void add_up(struct runner *r, const struct ad_run_stats *stats)
+static void add_up(struct ad_runner *r, const struct ad_run_stats *stats)
 {
     r->end_ns = ad_clock_ns();
     r->latency_ns += stats->latency_ns;
@@ -212,8 +160,8 @@ static void add_up(struct runner *r, const struct ad_run_stats *stats)
 }
 
 /* Writes the files, or prints; keeps what --json will say. */
-static enum adaps_status deliver(struct runner *r, int inference, char **files, int64_t latency_ns,
-                                 struct adaps_error *err)
+static enum adaps_status deliver(struct ad_runner *r, int inference, char **files,
+                                 int64_t latency_ns, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     json_t *outputs = r->options->shared.json ? json_array() : NULL;
@@ -248,12 +196,12 @@ static enum adaps_status deliver(struct runner *r, int inference, char **files, 
     return status;
 }
 
-static char **files_of(const struct runner *r, int inference)
+static char **files_of(const struct ad_runner *r, int inference)
 {
     return r->options->inputs + (size_t)inference * (size_t)r->graph->ninputs;
 }
 
-static enum adaps_status load(struct runner *r, int inference, struct adaps_error *err)
+static enum adaps_status load(struct ad_runner *r, int inference, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; status == ADAPS_OK && i < r->graph->ninputs; i++)
@@ -263,7 +211,7 @@ static enum adaps_status load(struct runner *r, int inference, struct adaps_erro
 }
 
 /* Reads the inputs of an inference, and sends them. */
-static enum adaps_status begin(struct runner *r, int inference, struct adaps_error *err)
+static enum adaps_status begin(struct ad_runner *r, int inference, struct adaps_error *err)
 {
     enum adaps_status status = load(r, inference, err);
     if (status == ADAPS_OK)
@@ -277,7 +225,7 @@ static enum adaps_status begin(struct runner *r, int inference, struct adaps_err
     return status;
 }
 
-static enum adaps_status finish(struct runner *r, int inference, struct adaps_error *err)
+static enum adaps_status finish(struct ad_runner *r, int inference, struct adaps_error *err)
 {
     struct ad_run_stats stats = {.devices = r->stats};
     enum adaps_status status = take_answer(r, inference, &stats, err);
@@ -295,7 +243,7 @@ static enum adaps_status finish(struct runner *r, int inference, struct adaps_er
 
 /* Runs all inferences in the order of their inputs, several in flight. When one cannot begin, those
  * before it still deliver their answers. */
-static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
+static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK, begun = ADAPS_OK;
     struct adaps_error why = {0};
@@ -315,7 +263,7 @@ static enum adaps_status infer_all(struct runner *r, struct adaps_error *err)
 
 /* The first answer of a lossy plan against the exact one, of one device in this process: the
  * largest difference as a part of the output's range. */
-static enum adaps_status find_error(struct runner *r, struct adaps_error *err)
+static enum adaps_status find_error(struct ad_runner *r, struct adaps_error *err)
 {
     enum adaps_status status =
         ad_model_local_run(r->deployment.plan, r->options->shared.model, 0, &r->local, err);
@@ -335,7 +283,7 @@ static enum adaps_status find_error(struct runner *r, struct adaps_error *err)
 
 /* Prints that error. That it is not known, as when the model is gone, does not fail the run: the
  * answers are there. */
-static void tell_error(struct runner *r)
+static void tell_error(struct ad_runner *r)
 {
     struct adaps_error why = {0};
     enum adaps_status status = find_error(r, &why);
@@ -348,122 +296,6 @@ static void tell_error(struct runner *r)
         fprintf(stderr, "error by rounded messages: not known: %s\n", why.message);
 }
 
-/* The p-quantile of the sorted wall times, ms. */
-static double percentile(const struct runner *r, double p)
-{
-    int i = (int)ceil(p * r->done) - 1;
-    return r->walls[i < 0 ? 0 : i];
-}
-
-static double throughput(const struct runner *r)
-{
-    return r->end_ns > r->begin_ns ? r->done * 1e9 / (double)(r->end_ns - r->begin_ns) : 0;
-}
-
-static enum adaps_status print_devices(const struct runner *r, struct adaps_error *err)
-{
-    static const struct ad_column columns[] = {
-        {"device", false, true},  {"compute predicted", true, false}, {"measured", true, false},
-        {"waiting", true, false}, {"sent predicted", true, false},    {"sent", true, false},
-    };
-    const struct adaps_plan *plan = r->deployment.plan;
-    struct ad_table table;
-    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (int d = 0; d < plan->cluster.ndevices; d++) {
-        char buf[5][32];
-        if (!ad_deployment_works(plan, d))
-            continue;
-        ad_table_cell(&table, "%s", plan->cluster.devices[d].name);
-        ad_table_cell(&table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], buf[0], 32));
-        ad_table_cell(&table, "%s",
-                      ad_format_ns((double)r->sum[d].compute_ns / r->done, buf[1], 32));
-        ad_table_cell(&table, "%s", ad_format_ns((double)r->sum[d].wait_ns / r->done, buf[2], 32));
-        ad_table_cell(&table, "%s", ad_format_bytes(planned_bytes(plan, d), buf[3], 32));
-        ad_table_cell(&table, "%s",
-                      ad_format_bytes((double)r->sum[d].bytes_sent / r->done, buf[4], 32));
-    }
-    enum adaps_status status = ad_table_print(&table, stderr, err);
-    ad_table_fini(&table);
-    return status;
-}
-
-static void print_stream(const struct runner *r)
-{
-    if (r->done < 2)
-        return;
-    fprintf(stderr,
-            "stream: %.4g inferences/s, %d in flight; from input to answer: median %.4g ms, ",
-            throughput(r), r->options->local ? 1 : r->options->in_flight, percentile(r, 0.5));
-    fprintf(stderr, "90 %% %.4g ms, 99 %% %.4g ms, longest %.4g ms\n", percentile(r, 0.9),
-            percentile(r, 0.99), percentile(r, 1));
-}
-
-/* Prints the times, on stderr: stdout has the answers only. */
-static enum adaps_status print_times(const struct runner *r, struct adaps_error *err)
-{
-    char measured[32], predicted[32], wall[32], bytes[32], of[48] = "";
-    ad_format_ns((double)r->latency_ns / r->done, measured, sizeof measured);
-    if (r->done > 1)
-        snprintf(of, sizeof of, ", mean of %d inferences", r->done);
-    if (r->options->local) {
-        fprintf(stderr, "latency: measured %s in this process%s\n", measured, of);
-        print_stream(r);
-        return ADAPS_OK;
-    }
-    enum adaps_status status = print_devices(r, err);
-    double sent = 0, messages = 0;
-    for (int d = 0; d < r->deployment.plan->cluster.ndevices; d++) {
-        sent += (double)r->sum[d].bytes_sent / r->done;
-        messages += (double)r->sum[d].messages_sent / r->done;
-    }
-    fprintf(
-        stderr, "latency: predicted %s, measured %s (%s with the way here and back)%s\n",
-        ad_format_ns((double)r->deployment.plan->schedule.makespan_ns, predicted, sizeof predicted),
-        measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
-    fprintf(stderr, "exchanged per inference: %s in %.0f messages\n",
-            ad_format_bytes(sent, bytes, sizeof bytes), messages);
-    print_stream(r);
-    return status;
-}
-
-static enum adaps_status print_trace(const void *self, FILE *out, struct adaps_error *err)
-{
-    const struct runner *r = self;
-    return ad_report_measured_trace(r->local ? ad_local_run_plan(r->local) : r->deployment.plan,
-                                    &r->trace, out, err);
-}
-
-/* Of this process: with --local, what the network takes. */
-static json_int_t peak_memory(void)
-{
-    struct rusage usage;
-    return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
-}
-
-static int print_json(struct runner *r)
-{
-    const struct adaps_plan *plan = r->deployment.plan;
-    json_t *devices = json_array();
-    for (int d = 0; !r->options->local && d < plan->cluster.ndevices; d++)
-        devices = ad_report_json_append(
-            devices,
-            json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
-                      ad_report_json_text(plan->cluster.devices[d].name), "predicted_compute_ms",
-                      (double)plan->schedule.busy_ns[d] / 1e6, "compute_ms",
-                      mean_ms(r, r->sum[d].compute_ns), "wait_ms", mean_ms(r, r->sum[d].wait_ns),
-                      "total_ms", mean_ms(r, r->sum[d].total_ns), "predicted_bytes",
-                      planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
-                      "messages", (double)r->sum[d].messages_sent / r->done));
-    json_t *root = json_pack(
-        "{s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:O}", "predicted_ms",
-        (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
-        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r), "wall_percentiles_ms",
-        "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
-        percentile(r, 1), "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
-        ad_report_json_number(r->error), "devices", devices, "runs", r->runs);
-    return ad_cli_print_json(&ad_command_run, root);
-}
-
 /* As ad_cli_fail(), but what the options got wrong says so as usage errors do. */
 static int fail(const struct adaps_error *err)
 {
@@ -471,32 +303,33 @@ static int fail(const struct adaps_error *err)
                                        : ad_cli_fail(&ad_command_run, err);
 }
 
-static int run_all(const struct run_options *options)
+static int run_all(const struct ad_run_command *options)
 {
-    struct runner runner;
+    struct ad_runner runner;
     struct adaps_error err = {0};
     enum adaps_status status = init(&runner, options, &err);
     if (status == ADAPS_OK)
         status = infer_all(&runner, &err);
     ad_stats_sort(runner.walls, (size_t)runner.done);
     if (status == ADAPS_OK && options->trace)
-        status = ad_cli_write_file(options->trace, print_trace, &runner, &err);
+        status = ad_cli_write_file(options->trace, ad_run_print_trace, &runner, &err);
     if (status == ADAPS_OK && !options->shared.json)
-        status = print_times(&runner, &err);
+        status = ad_run_print_times(&runner, &err);
     if (status == ADAPS_OK && runner.first)
         tell_error(&runner);
     int code;
     if (status != ADAPS_OK)
         code = fail(&err);
     else
-        code = options->shared.json ? print_json(&runner) : ad_cli_close_stdout(&ad_command_run);
+        code = options->shared.json ? ad_run_print_json(&runner)
+                                    : ad_cli_close_stdout(&ad_command_run);
     fini(&runner);
     return code;
 }
 
 static int run_run(int argc, char **argv)
 {
-    struct run_options options = {.in_flight = DEFAULT_IN_FLIGHT};
+    struct ad_run_command options = {.in_flight = DEFAULT_IN_FLIGHT};
     struct ad_operands operands;
     int code = ad_options_parse(&ad_command_run, argc, argv, &options, &operands);
     if (code != ADAPS_OK)
@@ -517,20 +350,20 @@ static int run_run(int argc, char **argv)
 }
 
 static const struct ad_option options_table[] = {
-    AD_OPT_TEXT('o', "output", "FILE", struct run_options, output,
+    AD_OPT_TEXT('o', "output", "FILE", struct ad_run_command, output,
                 "write the answer here (.png .jpg .jpeg .bmp .ppm .pgm .npy .pb);\n"
                 "for several inputs a folder, or a name with %d in it"),
-    AD_OPT_FLAG(0, "local", struct run_options, local,
+    AD_OPT_FLAG(0, "local", struct ad_run_command, local,
                 "run in this process, on one device, without agents"),
-    AD_OPT_INT("threads", "N", struct run_options, threads, 1, 64, "compute threads of --local"),
-    AD_OPT_INT("in-flight", "N", struct run_options, in_flight, 1, AD_FLIGHTS_MOST,
+    AD_OPT_INT("threads", "N", struct ad_run_command, threads, 1, 64, "compute threads of --local"),
+    AD_OPT_INT("in-flight", "N", struct ad_run_command, in_flight, 1, AD_FLIGHTS_MOST,
                "inferences of a stream at a time, 1 to 8 (default: 3)"),
-    AD_OPT_FLAG(0, "resize", struct run_options, resize,
+    AD_OPT_FLAG(0, "resize", struct ad_run_command, resize,
                 "scale pictures to the size that the network takes"),
-    AD_OPT_TEXT(0, "trace", "FILE", struct run_options, trace,
+    AD_OPT_TEXT(0, "trace", "FILE", struct ad_run_command, trace,
                 "write the measured times of the last inference's steps, as a\n"
                 "Chrome trace (Perfetto)"),
-    AD_OPT_GROUP(ad_run_option_rows, struct run_options, shared),
+    AD_OPT_GROUP(ad_run_option_rows, struct ad_run_command, shared),
     AD_OPT_END,
 };
 

@@ -7,7 +7,7 @@ typedef enum adaps_status (*report_fn)(const struct adaps_plan *plan, FILE *out,
 
 struct show_options {
     const char *plan;
-    report_fn print;                /* to stdout; NULL when files were asked for only */
+    bool json, dot;                 /* print that instead of tables */
     const char *svg, *trace, *html; /* files, "-" = stdout; NULL = none */
 };
 
@@ -40,32 +40,17 @@ static int show(const struct show_options *options)
         status = write_report(plan, ad_report_trace, options->trace, &err);
     if (status == ADAPS_OK)
         status = write_report(plan, ad_report_html, options->html, &err);
-    if (status == ADAPS_OK && options->print)
-        status = options->print(plan, stdout, &err);
+    bool files = options->svg || options->trace || options->html;
+    if (status == ADAPS_OK && options->json)
+        status = ad_report_steps_json(plan, stdout, &err);
+    else if (status == ADAPS_OK && options->dot)
+        status = ad_report_plan_dot(plan, stdout, &err);
+    else if (status == ADAPS_OK && !files)
+        status = ad_report_steps(plan, stdout, &err);
     adaps_plan_free(plan);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_show, &err);
     return ad_cli_close_stdout(&ad_command_show);
-}
-
-static int choose(const struct ad_command *command, report_fn wanted, report_fn *print)
-{
-    if (*print && *print != wanted)
-        return ad_cli_usage(command, "--json or --dot, not both");
-    *print = wanted;
-    return ADAPS_OK;
-}
-
-static int take_json(const struct ad_command *command, const char *text, void *print)
-{
-    (void)text;
-    return choose(command, ad_report_steps_json, print);
-}
-
-static int take_dot(const struct ad_command *command, const char *text, void *print)
-{
-    (void)text;
-    return choose(command, ad_report_plan_dot, print);
 }
 
 static int run(int argc, char **argv)
@@ -77,10 +62,10 @@ static int run(int argc, char **argv)
     int code = ad_options_parse(&ad_command_show, argc, argv, &options, &operands);
     if (code != ADAPS_OK)
         return code;
+    if (options.json && options.dot)
+        return ad_cli_usage(&ad_command_show, "--json or --dot, not both");
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_show, "one PLAN expected, not %d", operands.count);
-    if (!options.print && !options.svg && !options.trace && !options.html)
-        options.print = ad_report_steps;
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_show, &err);
     options.plan = operands.count ? operands.items[0] : config.plan;
@@ -92,9 +77,8 @@ static int run(int argc, char **argv)
 
 #define SHOW struct show_options
 static const struct ad_option options_table[] = {
-    AD_OPT_CALL("json", NULL, SHOW, print, take_json, "print JSON"),
-    AD_OPT_CALL("dot", NULL, SHOW, print, take_dot,
-                "print a Graphviz graph of the steps and messages"),
+    AD_OPT_FLAG(0, "json", SHOW, json, "print JSON"),
+    AD_OPT_FLAG(0, "dot", SHOW, dot, "print a Graphviz graph of the steps and messages"),
     AD_OPT_TEXT(0, "svg", "FILE", SHOW, svg, "write the predicted timeline as a picture"),
     AD_OPT_TEXT(0, "trace", "FILE", SHOW, trace, "write it as a Chrome trace (Perfetto)"),
     AD_OPT_TEXT(0, "html", "FILE", SHOW, html, "write a page with the timeline and all steps"),

@@ -1,0 +1,50 @@
+/* What run.c (inferences) and run_report.c (what is printed about them) share. */
+#ifndef AD_CLI_RUN_INTERNAL_H
+#define AD_CLI_RUN_INTERNAL_H
+
+#include "cli/answer.h"
+#include "cli/deployment.h"
+
+/* What the command line says. */
+struct ad_run_command {
+    struct ad_run_options shared;
+    const char *plan, *output;
+    const char *trace; /* file, or NULL */
+    char **inputs;
+    int ninputs, threads;
+    int in_flight; /* inferences at a time, on agents */
+    bool local, resize;
+};
+
+/* The work of one command. */
+struct ad_runner {
+    const struct ad_run_command *options;
+    struct ad_deployment deployment;
+    const struct ad_graph *graph;
+    struct ad_local_run *local; /* --local */
+    struct ad_session *session; /* otherwise; opened when the first input has been read */
+    struct ad_answer_names names;
+    struct ad_tensor *inputs, *outputs;  /* of the current inference */
+    struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
+    int64_t latency_ns, wall_ns;         /* added up */
+    double *walls;                       /* by inference, ms */
+    int64_t begin_ns, end_ns;            /* of all inferences */
+    struct ad_trace trace;               /* of the last inference */
+    struct ad_tensor *first;             /* of a lossy plan: the first answer */
+    double error;                        /* and how far it is from the exact one; NAN: not known */
+    int ninferences, done;
+    json_t *runs;
+};
+
+/* Prints the times, on stderr: stdout has the answers only. */
+AD_MUST_CHECK enum adaps_status ad_run_print_times(const struct ad_runner *r,
+                                                   struct adaps_error *err);
+
+/* Writes the trace of the last inference; an ad_cli_writer of a struct ad_runner. */
+AD_MUST_CHECK enum adaps_status ad_run_print_trace(const void *self, FILE *out,
+                                                   struct adaps_error *err);
+
+/* Prints answers and times as JSON. Returns the exit code, having finished stdout. */
+int ad_run_print_json(const struct ad_runner *r);
+
+#endif

@@ -1,0 +1,143 @@
+/* What adaps run prints beside the answers: times, bytes, JSON. */
+#include "base/units.h"
+#include "cli/run_internal.h"
+#include "exec/engine/local_run.h"
+#include "report/json.h"
+#include "report/report.h"
+#include "report/text.h"
+
+#include <math.h>
+#include <sys/resource.h>
+
+static double mean_ms(const struct ad_runner *r, int64_t ns)
+{
+    return r->done ? (double)ns / r->done / 1e6 : 0;
+}
+
+/* Bytes that a device's program sends, by the plan. */
+static double planned_bytes(const struct adaps_plan *plan, int device)
+{
+    const struct ad_program *program = &plan->schedule.programs[device];
+    double bytes = 0;
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind == AD_STEP_SEND)
+            bytes += (double)ad_step_bytes(plan->graph, step);
+    }
+    return bytes;
+}
+
+/* The p-quantile of the sorted wall times, ms. */
+static double percentile(const struct ad_runner *r, double p)
+{
+    int i = (int)ceil(p * r->done) - 1;
+    return r->walls[i < 0 ? 0 : i];
+}
+
+static double throughput(const struct ad_runner *r)
+{
+    return r->end_ns > r->begin_ns ? r->done * 1e9 / (double)(r->end_ns - r->begin_ns) : 0;
+}
+
+static enum adaps_status print_devices(const struct ad_runner *r, struct adaps_error *err)
+{
+    static const struct ad_column columns[] = {
+        {"device", false, true},  {"compute predicted", true, false}, {"measured", true, false},
+        {"waiting", true, false}, {"sent predicted", true, false},    {"sent", true, false},
+    };
+    const struct adaps_plan *plan = r->deployment.plan;
+    struct ad_table table;
+    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        char buf[5][32];
+        if (!ad_deployment_works(plan, d))
+            continue;
+        ad_table_cell(&table, "%s", plan->cluster.devices[d].name);
+        ad_table_cell(&table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], buf[0], 32));
+        ad_table_cell(&table, "%s",
+                      ad_format_ns((double)r->sum[d].compute_ns / r->done, buf[1], 32));
+        ad_table_cell(&table, "%s", ad_format_ns((double)r->sum[d].wait_ns / r->done, buf[2], 32));
+        ad_table_cell(&table, "%s", ad_format_bytes(planned_bytes(plan, d), buf[3], 32));
+        ad_table_cell(&table, "%s",
+                      ad_format_bytes((double)r->sum[d].bytes_sent / r->done, buf[4], 32));
+    }
+    enum adaps_status status = ad_table_print(&table, stderr, err);
+    ad_table_fini(&table);
+    return status;
+}
+
+static void print_stream(const struct ad_runner *r)
+{
+    if (r->done < 2)
+        return;
+    fprintf(stderr,
+            "stream: %.4g inferences/s, %d in flight; from input to answer: median %.4g ms, ",
+            throughput(r), r->options->local ? 1 : r->options->in_flight, percentile(r, 0.5));
+    fprintf(stderr, "90 %% %.4g ms, 99 %% %.4g ms, longest %.4g ms\n", percentile(r, 0.9),
+            percentile(r, 0.99), percentile(r, 1));
+}
+
+enum adaps_status ad_run_print_times(const struct ad_runner *r, struct adaps_error *err)
+{
+    char measured[32], predicted[32], wall[32], bytes[32], of[48] = "";
+    ad_format_ns((double)r->latency_ns / r->done, measured, sizeof measured);
+    if (r->done > 1)
+        snprintf(of, sizeof of, ", mean of %d inferences", r->done);
+    if (r->options->local) {
+        fprintf(stderr, "latency: measured %s in this process%s\n", measured, of);
+        print_stream(r);
+        return ADAPS_OK;
+    }
+    enum adaps_status status = print_devices(r, err);
+    double sent = 0, messages = 0;
+    for (int d = 0; d < r->deployment.plan->cluster.ndevices; d++) {
+        sent += (double)r->sum[d].bytes_sent / r->done;
+        messages += (double)r->sum[d].messages_sent / r->done;
+    }
+    fprintf(
+        stderr, "latency: predicted %s, measured %s (%s with the way here and back)%s\n",
+        ad_format_ns((double)r->deployment.plan->schedule.makespan_ns, predicted, sizeof predicted),
+        measured, ad_format_ns((double)r->wall_ns / r->done, wall, sizeof wall), of);
+    fprintf(stderr, "exchanged per inference: %s in %.0f messages\n",
+            ad_format_bytes(sent, bytes, sizeof bytes), messages);
+    print_stream(r);
+    return status;
+}
+
+enum adaps_status ad_run_print_trace(const void *self, FILE *out, struct adaps_error *err)
+{
+    const struct ad_runner *r = self;
+    return ad_report_measured_trace(r->local ? ad_local_run_plan(r->local) : r->deployment.plan,
+                                    &r->trace, out, err);
+}
+
+/* Of this process: with --local, what the network takes. */
+static json_int_t peak_memory(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (json_int_t)usage.ru_maxrss * 1024 : 0;
+}
+
+int ad_run_print_json(const struct ad_runner *r)
+{
+    const struct adaps_plan *plan = r->deployment.plan;
+    json_t *devices = json_array();
+    for (int d = 0; !r->options->local && d < plan->cluster.ndevices; d++)
+        devices = ad_report_json_append(
+            devices,
+            json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
+                      ad_report_json_text(plan->cluster.devices[d].name), "predicted_compute_ms",
+                      (double)plan->schedule.busy_ns[d] / 1e6, "compute_ms",
+                      mean_ms(r, r->sum[d].compute_ns), "wait_ms", mean_ms(r, r->sum[d].wait_ns),
+                      "total_ms", mean_ms(r, r->sum[d].total_ns), "predicted_bytes",
+                      planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
+                      "messages", (double)r->sum[d].messages_sent / r->done));
+    json_t *root = json_pack(
+        "{s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:O}", "predicted_ms",
+        (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
+        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r), "wall_percentiles_ms",
+        "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
+        percentile(r, 1), "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
+        ad_report_json_number(r->error), "devices", devices, "runs", r->runs);
+    return ad_cli_print_json(&ad_command_run, root);
+}
