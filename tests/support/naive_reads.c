@@ -94,9 +94,20 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
         return in->format == AD_NHWC && out->format == AD_NHWC && op->view_rank == 5 &&
                op->perm[3] == 4 && op->view_dims[0] == in->box.n && op->view_dims[1] == in->box.h &&
                op->view_dims[2] == in->box.w;
-    default:
+    case AD_OP_CONV:
+    case AD_OP_MAXPOOL:
+    case AD_OP_AVGPOOL:
+    case AD_OP_GAP:
+    case AD_OP_FC:
+    case AD_OP_LRN:
+    case AD_OP_SPACE_TO_DEPTH:
+    case AD_OP_DEPTH_TO_SPACE:
+    case AD_OP_RESAMPLE:
         return true;
+    case AD_OP_COUNT:
+        break;
     }
+    return false;
 }
 
 static void read_elementwise(const struct reader *r, int h, int w, int c)
@@ -240,7 +251,8 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
     case AD_OP_RESAMPLE:
         read_resampled(&r, h, w, c);
         break;
-    default:
+    case AD_OP_FC:
+    case AD_OP_COUNT:
         read_everything(&r);
     }
 }

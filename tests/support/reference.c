@@ -151,12 +151,12 @@ static double pool_at(const struct run *r, const struct ad_op *op, const float *
 }
 
 static double gap_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
-                     int64_t c)
+                     int64_t h, int64_t w, int64_t c)
 {
     const struct ad_box *in = &input_of(r, op, 0)->box;
     double sum = 0;
-    for (int64_t h = 0; h < in->h; h++)
-        for (int64_t w = 0; w < in->w; w++)
+    for (h = 0; h < in->h; h++)
+        for (w = 0; w < in->w; w++)
             sum += (double)x[at(in, n, h, w, c)];
     return sum / (double)(in->h * in->w);
 }
@@ -175,48 +175,68 @@ static double lrn_at(const struct run *r, const struct ad_op *op, const float *x
 }
 
 static double fc_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
-                    int64_t o)
+                    int64_t h, int64_t w, int64_t o)
 {
-    const float *w = r->weights[op->weight];
+    (void)h, (void)w;
+    const float *weight = r->weights[op->weight];
     int64_t columns = r->graph->weights[op->weight].row_elements;
     double sum = op->bias < 0 ? 0 : (double)r->weights[op->bias][o];
     for (int64_t i = 0; i < columns; i++)
-        sum += (double)x[n * columns + i] * (double)w[o * columns + i];
+        sum += (double)x[n * columns + i] * (double)weight[o * columns + i];
     return sum;
 }
 
-/* Kinds that compute one element of an NHWC (or n x c) result from input 0. */
+static double same_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                      int64_t h, int64_t w, int64_t c)
+{
+    return (double)x[at(&r->graph->values[op->output].box, n, h, w, c)];
+}
+
+static double add(double p, double q)
+{
+    return p + q;
+}
+
+static double sub(double p, double q)
+{
+    return p - q;
+}
+
+static double mul(double p, double q)
+{
+    return p * q;
+}
+
+static double quotient(double p, double q)
+{
+    return p / q;
+}
+
+static double prelu(double p, double q)
+{
+    return p < 0 ? p * q : p;
+}
+
+/* How a kind is computed: as a whole, or one element of an NHWC (or n x c) result from input 0, or
+ * one element from one of each operand. */
+struct interpreter {
+    void (*whole)(const struct run *r, const struct ad_op *op, float *y);
+    double (*at)(const struct run *r, const struct ad_op *op, const float *x, int64_t n, int64_t h,
+                 int64_t w, int64_t c);
+    double (*of_two)(double p, double q);
+};
+static const struct interpreter *interpreter_of(enum ad_op_kind kind);
+
 static void run_by_element(const struct run *r, const struct ad_op *op, float *y)
 {
     const struct ad_box *b = &r->graph->values[op->output].box;
+    const struct interpreter *kind = interpreter_of(op->kind);
     const float *x = data_of(r, op->inputs[0]);
     for (int64_t n = 0; n < b->n; n++)
         for (int64_t h = 0; h < b->h; h++)
             for (int64_t w = 0; w < b->w; w++)
-                for (int64_t c = 0; c < b->c; c++) {
-                    double v = 0;
-                    switch (op->kind) {
-                    case AD_OP_CONV:
-                        v = conv_at(r, op, x, n, h, w, c);
-                        break;
-                    case AD_OP_MAXPOOL:
-                    case AD_OP_AVGPOOL:
-                        v = pool_at(r, op, x, n, h, w, c);
-                        break;
-                    case AD_OP_GAP:
-                        v = gap_at(r, op, x, n, c);
-                        break;
-                    case AD_OP_LRN:
-                        v = lrn_at(r, op, x, n, h, w, c);
-                        break;
-                    case AD_OP_FC:
-                        v = fc_at(r, op, x, n, c);
-                        break;
-                    default: /* UNARY */
-                        v = (double)x[at(b, n, h, w, c)];
-                    }
-                    y[at(b, n, h, w, c)] = activated(op, v);
-                }
+                for (int64_t c = 0; c < b->c; c++)
+                    y[at(b, n, h, w, c)] = activated(op, kind->at(r, op, x, n, h, w, c));
 }
 
 /* The element of operand k at the result's multi-index (in dims, ONNX order for PLAIN). */
@@ -230,28 +250,6 @@ static int64_t operand_index(const struct ad_value *v, const struct ad_value *ou
     for (int i = 0; i < v->rank; i++)
         offset = offset * v->dims[i] + (v->dims[i] == 1 ? 0 : index[i + out->rank - v->rank]);
     return offset;
-}
-
-static double binary_of(enum ad_op_kind kind, double p, double q)
-{
-    switch (kind) {
-    case AD_OP_ADD:
-        return p + q;
-    case AD_OP_SUB:
-        return p - q;
-    case AD_OP_MUL:
-        return p * q;
-    case AD_OP_MIN:
-        return fmin(p, q);
-    case AD_OP_MAX:
-        return fmax(p, q);
-    case AD_OP_POW:
-        return pow(p, q);
-    case AD_OP_PRELU:
-        return p < 0 ? p * q : p;
-    default:
-        return p / q;
-    }
 }
 
 static void run_elementwise(const struct run *r, const struct ad_op *op, float *y)
@@ -268,7 +266,7 @@ static void run_elementwise(const struct run *r, const struct ad_op *op, float *
         }
         double p = (double)a[operand_index(input_of(r, op, 0), out, index)];
         double q = (double)b[operand_index(input_of(r, op, 1), out, index)];
-        y[k] = activated(op, binary_of(op->kind, p, q));
+        y[k] = activated(op, interpreter_of(op->kind)->of_two(p, q));
     }
 }
 
@@ -427,47 +425,58 @@ static void run_resample(const struct run *r, const struct ad_op *op, float *y)
     }
 }
 
+static void run_reshape(const struct run *r, const struct ad_op *op, float *y)
+{
+    memcpy(y, data_of(r, op->inputs[0]),
+           (size_t)elements(&r->graph->values[op->output]) * sizeof *y);
+}
+
+static const struct interpreter interpreters[AD_OP_COUNT] = {
+    [AD_OP_CONV] = {.at = conv_at},
+    [AD_OP_MAXPOOL] = {.at = pool_at},
+    [AD_OP_AVGPOOL] = {.at = pool_at},
+    [AD_OP_GAP] = {.at = gap_at},
+    [AD_OP_FC] = {.at = fc_at},
+    [AD_OP_LRN] = {.at = lrn_at},
+    [AD_OP_UNARY] = {.at = same_at},
+    [AD_OP_ADD] = {.of_two = add},
+    [AD_OP_SUB] = {.of_two = sub},
+    [AD_OP_MUL] = {.of_two = mul},
+    [AD_OP_DIV] = {.of_two = quotient},
+    [AD_OP_MIN] = {.of_two = fmin},
+    [AD_OP_MAX] = {.of_two = fmax},
+    [AD_OP_POW] = {.of_two = pow},
+    [AD_OP_PRELU] = {.of_two = prelu},
+    [AD_OP_CONCAT] = {.whole = run_concat},
+    [AD_OP_SOFTMAX] = {.whole = run_softmax},
+    [AD_OP_PERMUTE] = {.whole = run_permute},
+    [AD_OP_RESHAPE] = {.whole = run_reshape},
+    [AD_OP_SPACE_TO_DEPTH] = {.whole = run_space_to_depth},
+    [AD_OP_DEPTH_TO_SPACE] = {.whole = run_depth_to_space},
+    [AD_OP_RESAMPLE] = {.whole = run_resample},
+    [AD_OP_REDUCE] = {.whole = run_reduce},
+};
+
+static const struct interpreter *interpreter_of(enum ad_op_kind kind)
+{
+    return &interpreters[kind];
+}
+
+bool ad_reference_has(enum ad_op_kind kind)
+{
+    const struct interpreter *i = interpreter_of(kind);
+    return (i->whole != NULL) + (i->at != NULL) + (i->of_two != NULL) == 1;
+}
+
 static void run_op(const struct run *r, const struct ad_op *op, float *y)
 {
-    switch (op->kind) {
-    case AD_OP_ADD:
-    case AD_OP_SUB:
-    case AD_OP_MUL:
-    case AD_OP_DIV:
-    case AD_OP_MIN:
-    case AD_OP_MAX:
-    case AD_OP_POW:
-    case AD_OP_PRELU:
-        run_elementwise(r, op, y);
-        break;
-    case AD_OP_CONCAT:
-        run_concat(r, op, y);
-        break;
-    case AD_OP_SOFTMAX:
-        run_softmax(r, op, y);
-        break;
-    case AD_OP_PERMUTE:
-        run_permute(r, op, y);
-        break;
-    case AD_OP_RESHAPE:
-        memcpy(y, data_of(r, op->inputs[0]),
-               (size_t)elements(&r->graph->values[op->output]) * sizeof *y);
-        break;
-    case AD_OP_SPACE_TO_DEPTH:
-        run_space_to_depth(r, op, y);
-        break;
-    case AD_OP_RESAMPLE:
-        run_resample(r, op, y);
-        break;
-    case AD_OP_REDUCE:
-        run_reduce(r, op, y);
-        break;
-    case AD_OP_DEPTH_TO_SPACE:
-        run_depth_to_space(r, op, y);
-        break;
-    default:
+    const struct interpreter *i = interpreter_of(op->kind);
+    if (i->whole)
+        i->whole(r, op, y);
+    else if (i->at)
         run_by_element(r, op, y);
-    }
+    else
+        run_elementwise(r, op, y);
 }
 
 /* Between ONNX order and memory order. */

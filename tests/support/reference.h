@@ -13,4 +13,7 @@ AD_MUST_CHECK enum adaps_status ad_reference_run(const struct ad_graph *graph,
                                                  struct ad_tensor *outputs,
                                                  struct adaps_error *err);
 
+/* Whether it knows how to compute a kind. */
+bool ad_reference_has(enum ad_op_kind kind);
+
 #endif

@@ -25,21 +25,11 @@
 
 #include <math.h>
 
+/* Kinds that change dims without keeping rows in some order next to each other. */
 static bool aggregates(const struct ad_graph *graph, const struct ad_op *op)
 {
-    if (ad_op_shuffles_channels(graph, op))
-        return false;
-    switch (op->kind) {
-    case AD_OP_FC:
-    case AD_OP_SOFTMAX:
-    case AD_OP_GAP:
-    case AD_OP_RESHAPE:
-    case AD_OP_PERMUTE:
-    case AD_OP_REDUCE:
-        return true;
-    default:
-        return false;
-    }
+    const struct ad_operator *row = ad_operator_of(op->kind);
+    return row->type == 3 && row->c != AD_REACH_OTHER && !ad_op_shuffles_channels(graph, op);
 }
 
 struct flow {
