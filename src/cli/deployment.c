@@ -29,10 +29,10 @@ static void show_progress(void *self, const char *what, uint64_t done, uint64_t 
     if (!isatty(STDERR_FILENO) || ad_clock_ns() - deployment->started_ns < 1000000000)
         return;
     char a[32], b[32];
-    double part = total ? (double)done / (double)total : 1;
-    int filled = (int)(part * 30);
+    double share = total ? (double)done / (double)total : 1;
+    int filled = (int)(share * 30);
     fprintf(stderr, "\r%-8s [%.*s%*s] %3.0f %%  %s of %s\033[K", what, filled,
-            "##############################", 30 - filled, "", part * 100,
+            "##############################", 30 - filled, "", share * 100,
             ad_format_bytes((double)done, a, sizeof a),
             ad_format_bytes((double)total, b, sizeof b));
     fflush(stderr);

@@ -23,7 +23,7 @@
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
 #define TURNS 8           /* of each device */
-#define SAMPLES_PART 0.8  /* of the samples' time; the rest is for what is measured once */
+#define SAMPLES_SHARE 0.8 /* of the samples' time; the rest is for what is measured once */
 #define SAMPLES_MOST_S 24 /* more time does not make the samples better, */
 #define MODEL_MOST_S 12   /* nor the operators of a network, */
 #define LINK_MOST_S 2     /* nor a pair of links, */
@@ -106,9 +106,9 @@ static enum adaps_status measure_ops(struct profile *p, int d, int turns, struct
     double samples_s = fmin((double)SAMPLES_MOST_S / turns, p->nmodels ? budget_s * 0.3 : budget_s);
     int64_t begin = ad_clock_ns();
     progress(p, "%s: operators of every class", name);
-    enum adaps_status status = ad_profile_classes(probe, samples_s * SAMPLES_PART, out, err);
+    enum adaps_status status = ad_profile_classes(probe, samples_s * SAMPLES_SHARE, out, err);
     if (status == ADAPS_OK && first)
-        status = ad_profile_caches(probe, samples_s * turns * (1 - SAMPLES_PART), out, err);
+        status = ad_profile_caches(probe, samples_s * turns * (1 - SAMPLES_SHARE), out, err);
     for (int i = 0; i < p->nmodels && status == ADAPS_OK; i++) {
         struct ad_timed_model model = {.name = base_name(p->models[i])};
         progress(p, "%s: operators of %s", name, model.name);

@@ -11,16 +11,16 @@
  * larger weights only some output channels are timed. */
 #define CHUNK_BYTES ((uint64_t)512 << 20)
 #define LAYER_BYTES ((uint64_t)128 << 20)
-/* And at most these parts of the free memory, of which an agent lends half, for the chunk's values,
+/* And at most the free memory divided by this: an agent lends half of it, for the chunk's values,
  * too. A chunk holds three of the largest layers. */
-#define CHUNK_PART 8
-#define LAYER_PART 24
+#define CHUNK_SHARE 8
+#define LAYER_SHARE 24
 
-/* Whole operators and bands, as parts of the rows; and how the time is shared among them. */
+/* Whole operators and bands, as shares of the rows; and how the time is shared among them. */
 static const struct {
     double rows, budget;
-} parts[] = {{1, 0.4}, {0.5, 0.2}, {0.25, 0.2}, {0.1, 0.2}};
-#define PARTS (int)(sizeof parts / sizeof *parts)
+} bands[] = {{1, 0.4}, {0.5, 0.2}, {0.25, 0.2}, {0.1, 0.2}};
+#define BANDS (int)(sizeof bands / sizeof *bands)
 
 void ad_profile_device_fini(struct ad_profile_device *device)
 {
@@ -42,7 +42,7 @@ static uint64_t weight_bytes(const struct ad_graph *graph, const struct ad_op *o
 
 static uint64_t layer_limit(const struct ad_profile_device *device)
 {
-    uint64_t limit = device->status.memory_available / LAYER_PART;
+    uint64_t limit = device->status.memory_available / LAYER_SHARE;
     return limit < LAYER_BYTES ? limit : LAYER_BYTES;
 }
 
@@ -119,7 +119,7 @@ void ad_profile_end_turn(struct ad_profile_device *device)
 }
 
 /* Times ops [first, end) in bands of `share`. */
-static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph *graph, int first,
+static enum adaps_status time_band(struct ad_probe *probe, const struct ad_graph *graph, int first,
                                    int end, double share, double budget_s,
                                    struct ad_profile_device *device, struct ad_probe_times *times,
                                    struct adaps_error *err)
@@ -154,7 +154,7 @@ static enum adaps_status time_part(struct ad_probe *probe, const struct ad_graph
 static int chunk_end(const struct ad_graph *graph, int first,
                      const struct ad_profile_device *device)
 {
-    uint64_t bytes = 0, limit = device->status.memory_available / CHUNK_PART;
+    uint64_t bytes = 0, limit = device->status.memory_available / CHUNK_SHARE;
     int i = first;
     limit = limit < CHUNK_BYTES ? limit : CHUNK_BYTES;
     for (; i < graph->nops; i++) {
@@ -188,10 +188,10 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
         chunks++;
     for (int first = 0; first < graph->nops && status == ADAPS_OK;) {
         int end = chunk_end(graph, first, device);
-        for (int p = 0; p < PARTS && status == ADAPS_OK; p++) {
+        for (int p = 0; p < BANDS && status == ADAPS_OK; p++) {
             struct ad_probe_times times;
-            status = time_part(probe, graph, first, end, parts[p].rows,
-                               budget_s * parts[p].budget / chunks, device, &times, err);
+            status = time_band(probe, graph, first, end, bands[p].rows,
+                               budget_s * bands[p].budget / chunks, device, &times, err);
             if (p > 0 || status != ADAPS_OK)
                 continue;
             model->pass_s += times.pass_s;

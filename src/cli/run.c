@@ -262,7 +262,7 @@ static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
 }
 
 /* The first answer of a lossy plan against the exact one, of one device in this process: the
- * largest difference as a part of the output's range. */
+ * largest difference as a fraction of the output's range. */
 static enum adaps_status find_error(struct ad_runner *r, struct adaps_error *err)
 {
     enum adaps_status status =

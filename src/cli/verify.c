@@ -1,5 +1,5 @@
 /* adaps verify: the agents' answer against the single-device answer, bit for bit; of a lossy plan,
- * within a part of the output's range. */
+ * within a fraction of the output's range. */
 #include "base/units.h"
 #include "cli/deployment.h"
 #include "report/json.h"
@@ -30,7 +30,7 @@ struct verifier {
     struct ad_tensor *expected;         /* [run * noutputs + output] */
     struct ad_difference total;
     bool lossy;
-    double error;    /* of all outputs: the largest difference as a part of the output's range */
+    double error; /* of all outputs: the largest difference as a fraction of the output's range */
     char first[160]; /* where the first element differs, "" when none does */
     int64_t latency_ns;
 };
@@ -221,7 +221,7 @@ static const struct ad_option options_table[] = {
     AD_OPT_INT64("runs", "N", VERIFY, runs, 1, 10000,
                  "compare this many answers; random inputs differ (default: 1)"),
     AD_OPT_REAL("tolerance", "F", VERIFY, tolerance, 0, 1,
-                "of a lossy plan: the error that is accepted, as a part of the\n"
+                "of a lossy plan: the error that is accepted, as a fraction of the\n"
                 "output's range (default: 0.01)"),
     AD_OPT_FLAG(0, "resize", VERIFY, resize, "scale pictures to the size that the network takes"),
     AD_OPT_GROUP(ad_run_option_rows, VERIFY, shared),

@@ -45,8 +45,8 @@ char *ad_figures_region(const struct ad_value *value, struct ad_region region, c
     return buf;
 }
 
-/* The part of an op's output that a region is. */
-static double part(const struct ad_graph *graph, const struct ad_op *op, struct ad_region region)
+/* The share of an op's output that a region is. */
+static double share(const struct ad_graph *graph, const struct ad_op *op, struct ad_region region)
 {
     struct ad_region whole = ad_region_whole(&graph->values[op->output]);
     return (double)ad_region_elements(region) / (double)ad_region_elements(whole);
@@ -60,7 +60,7 @@ static void device_figures(const struct adaps_plan *plan, int device, struct ad_
     double macs = 0;
     for (int i = 0; i < program->ntasks; i++) {
         const struct ad_op *op = &graph->ops[program->tasks[i].op];
-        macs += (double)ad_cost_macs(graph, op) * part(graph, op, program->tasks[i].region);
+        macs += (double)ad_cost_macs(graph, op) * share(graph, op, program->tasks[i].region);
         *elements += (double)ad_region_elements(program->tasks[i].region);
     }
     out->macs = (int64_t)(macs + 0.5);

@@ -1,4 +1,4 @@
-/* The prediction held against measurements: the plan's clocks beside traced inferences. */
+/* The prediction compared with measurements: the plan's clocks with traced inferences. */
 #ifndef AD_REPORT_PREDICT_H
 #define AD_REPORT_PREDICT_H
 

@@ -89,6 +89,7 @@ for command in $commands; do
     check "the options of --help, in their order" cmp help.names list.names
     awk -F '\t' 'NF != 4 || length($1) < 2 || length($2) != 1 || $3 == "" || $4 == ""' out >odd
     check "four columns" test ! -s odd
+    check "no name and no letter twice" test -z "$(awk -F '\t' '{ print $1; if ($2 != "-") print $2 }' out | sort | uniq -d)"
 done
 status 2 "options of no command" adaps --list-options nothing
 status 2 "options of nobody" adaps --list-options
