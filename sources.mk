@@ -36,9 +36,10 @@ cost_sources = \
 	src/cost/shapes.c
 
 fusion_sources = \
-	src/fusion/depth_to_space.c src/fusion/fused.c src/fusion/fused.h src/fusion/need.c \
-	src/fusion/region.c src/fusion/region.h src/fusion/resample.c src/fusion/resample.h \
-	src/fusion/rules.h src/fusion/set.c src/fusion/space_to_depth.c src/fusion/tile.c
+	src/fusion/depth_to_space.c src/fusion/fused.c src/fusion/fused.h src/fusion/operands.c \
+	src/fusion/reads.c src/fusion/reads.h src/fusion/region.c src/fusion/region.h \
+	src/fusion/resample.c src/fusion/resample.h src/fusion/rules.c src/fusion/rules.h \
+	src/fusion/set.c src/fusion/space_to_depth.c src/fusion/window.c
 
 schedule_sources = \
 	src/schedule/aliasing.c src/schedule/aliasing.h src/schedule/chunks.c src/schedule/clocks.h \
@@ -79,8 +80,9 @@ search_exact_sources = \
 	src/search/exact/exhaustive.h
 
 search_bound_sources = \
-	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/bound_links.c \
-	src/search/bound/bound_links.h
+	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \
+	src/search/bound/cut.h src/search/bound/links.c src/search/bound/links.h \
+	src/search/bound/work.c src/search/bound/work.h
 
 search_strategies_sources = \
 	src/search/strategies/compare.c src/search/strategies/compare.h \

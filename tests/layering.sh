@@ -22,7 +22,7 @@ search              ir blocks cost fusion schedule
 search/published    fusion search
 search/paper        fusion search
 search/exact        search
-search/auto         cost search search/published search/paper search/exact
+search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
 search/strategies   search search/published search/paper search/exact search/auto search/bound
 control             ir plan wire exec/engine

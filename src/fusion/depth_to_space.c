@@ -5,6 +5,8 @@
  * enough. */
 #include "fusion/rules.h"
 
+#include <string.h>
+
 struct run {
     int32_t lo, hi; /* half-open */
 };
@@ -36,9 +38,10 @@ static struct run inputs(const struct blocks *b, int32_t lo, int32_t hi)
     return (struct run){(lo + b->crop) / b->block, (hi - 1 + b->crop) / b->block + 1};
 }
 
-struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
+struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const struct ad_op *op, int k,
                                         struct ad_region out)
 {
+    (void)k;
     struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
     struct run i = places(&rows, out.h0, out.h1), j = places(&columns, out.w0, out.w1);
     struct run h = inputs(&rows, out.h0, out.h1), w = inputs(&columns, out.w0, out.w1);
@@ -50,18 +53,14 @@ struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const stru
     return (struct ad_region){h.lo, h.hi, w.lo, w.hi, first * c + out.c0, last * c + out.c1};
 }
 
-static int32_t floor_div(int32_t a, int32_t b)
-{
-    return a >= 0 ? a / b : -((-a + b - 1) / b);
-}
-
 /* Outputs made of inputs [lo, hi): all of them, or those of one block at places `part`. */
 static struct run outputs(const struct blocks *b, int32_t lo, int32_t hi, const struct run *part)
 {
     struct run r = {lo * b->block - b->crop, hi * b->block - b->crop};
     if (part) {
-        int32_t least = -floor_div(part->lo - b->crop, b->block); /* the first that is not cut */
-        int32_t most = floor_div(b->size + b->crop - part->hi, b->block);
+        int32_t least =
+            (int32_t)-ad_floor_div(part->lo - b->crop, b->block); /* the first that is not cut */
+        int32_t most = (int32_t)ad_floor_div(b->size + b->crop - part->hi, b->block);
         lo = lo < least ? least : lo;
         if (lo >= hi || lo > most)
             return (struct run){0, 0};
@@ -79,7 +78,8 @@ static struct run channels(const struct ad_graph *graph, const struct ad_op *op,
     int32_t c = (int32_t)graph->values[op->output].box.c, all = op->window.sh * op->window.sw;
     struct run r;
     if (op->channel_major)
-        r = (struct run){-floor_div(first - have.c0, all), floor_div(have.c1 - 1 - last, all) + 1};
+        r = (struct run){(int32_t)ad_ceil_div(have.c0 - first, all),
+                         (int32_t)ad_floor_div(have.c1 - 1 - last, all) + 1};
     else
         r = (struct run){have.c0 - first * c, have.c1 - last * c};
     r.lo = r.lo < 0 ? 0 : r.lo;
@@ -104,8 +104,9 @@ static bool nth_interval(int32_t block, int32_t k, struct run *out)
 /* Rows and columns of outputs run over blocks, and read all their places, or lie in one. Where all
  * channels are there nothing but the first is to be tried. */
 struct ad_region ad_yield_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
-                                         struct ad_region have)
+                                         const struct ad_region *given)
 {
+    struct ad_region have = ad_region_present(graph, op, given, 0);
     struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
     struct ad_region best = ad_region_none();
     bool all = have.c0 == 0 && have.c1 == graph->values[op->inputs[0]].box.c;
@@ -123,4 +124,54 @@ struct ad_region ad_yield_depth_to_space(const struct ad_graph *graph, const str
                 best = out;
         }
     return best;
+}
+
+/* --- marks --- */
+
+/* Whether a marked output stands at a place of its block. */
+static bool has_place(const struct blocks *b, int32_t place, const uint8_t *out)
+{
+    for (int32_t i = 0; i < b->size; i++)
+        if (out[i] && (i + b->crop) % b->block == place)
+            return true;
+    return false;
+}
+
+/* Marks the inputs whose blocks have an output at every place that any block has one at. */
+static void mark_full_blocks(const struct blocks *b, const uint8_t *out, int64_t size, uint8_t *in)
+{
+    bool any = false;
+    memset(in, 1, (size_t)size);
+    for (int32_t place = 0; place < b->block; place++) {
+        if (!has_place(b, place, out))
+            continue;
+        any = true;
+        for (int64_t i = 0; i < size; i++) {
+            int64_t at = i * b->block + place - b->crop;
+            in[i] &= at >= 0 && at < b->size && out[at];
+        }
+    }
+    if (!any)
+        memset(in, 0, (size_t)size);
+}
+
+/* What is read is a product where blocks are full. */
+void ad_mark_depth_to_space(const struct ad_graph *graph, const struct ad_op *op,
+                            const struct ad_marks *out, struct ad_marks *in)
+{
+    struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
+    const struct ad_box *from = &ad_op_input(graph, op, 0)->box;
+    int64_t channels = ad_op_output(graph, op)->box.c, all = (int64_t)rows.block * columns.block;
+    mark_full_blocks(&rows, out->along[AD_ALONG_H], from->h, in->along[AD_ALONG_H]);
+    mark_full_blocks(&columns, out->along[AD_ALONG_W], from->w, in->along[AD_ALONG_W]);
+    memset(in->along[AD_ALONG_C], 0, (size_t)from->c);
+    for (int32_t place = 0; place < all; place++) {
+        if (!has_place(&rows, place / columns.block, out->along[AD_ALONG_H]) ||
+            !has_place(&columns, place % columns.block, out->along[AD_ALONG_W]))
+            continue;
+        for (int64_t c = 0; c < channels; c++)
+            if (out->along[AD_ALONG_C][c])
+                in->along[AD_ALONG_C][op->channel_major ? c * all + place : place * channels + c] =
+                    1;
+    }
 }

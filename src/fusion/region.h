@@ -19,6 +19,14 @@ struct ad_region {
     int32_t h0, h1, w0, w1, c0, c1;
 };
 
+/* The axes of a box. */
+enum { AD_ALONG_H, AD_ALONG_W, AD_ALONG_C, AD_ALONG };
+
+static inline int64_t ad_box_along(const struct ad_box *box, int along)
+{
+    return along == AD_ALONG_H ? box->h : along == AD_ALONG_W ? box->w : box->c;
+}
+
 static inline bool ad_region_empty(struct ad_region r)
 {
     return r.h0 >= r.h1 || r.w0 >= r.w1 || r.c0 >= r.c1;

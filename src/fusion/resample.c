@@ -4,12 +4,6 @@
 #include "fusion/resample.h"
 #include "fusion/rules.h"
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    int64_t q = a / b;
-    return q - (a % b < 0);
-}
-
 /* The element that output i stands at, or for LINEAR and CUBIC the one before it. It may lie
  * outside. */
 static int64_t element_of(const struct ad_resampling *r, int axis, int64_t i)
@@ -18,13 +12,13 @@ static int64_t element_of(const struct ad_resampling *r, int axis, int64_t i)
     int64_t at = p->step * i + p->start;
     switch (r->method) {
     case AD_METHOD_CEIL:
-        return -floor_div(-at, p->unit);
+        return -ad_floor_div(-at, p->unit);
     case AD_METHOD_ROUND_DOWN:
-        return -floor_div(p->unit - 2 * at, 2 * p->unit);
+        return -ad_floor_div(p->unit - 2 * at, 2 * p->unit);
     case AD_METHOD_ROUND_UP:
-        return floor_div(2 * at + p->unit, 2 * p->unit);
+        return ad_floor_div(2 * at + p->unit, 2 * p->unit);
     default:
-        return floor_div(at, p->unit);
+        return ad_floor_div(at, p->unit);
     }
 }
 
@@ -155,25 +149,17 @@ void ad_resample_yield(const struct ad_resampling *r, int axis, struct ad_resamp
 
 static struct ad_resampled along(const struct ad_graph *graph, const struct ad_op *op, int axis)
 {
-    const struct ad_box *in = &graph->values[op->inputs[0]].box;
-    const struct ad_box *out = &graph->values[op->output].box;
-    switch (axis) {
-    case AD_ALONG_H:
-        return (struct ad_resampled){in->h, out->h};
-    case AD_ALONG_W:
-        return (struct ad_resampled){in->w, out->w};
-    default:
-        return (struct ad_resampled){in->c, out->c};
-    }
+    return (struct ad_resampled){ad_box_along(&ad_op_input(graph, op, 0)->box, axis),
+                                 ad_box_along(&ad_op_output(graph, op)->box, axis)};
 }
 
-struct ad_region ad_need_resample(const struct ad_graph *graph, const struct ad_op *op,
+struct ad_region ad_need_resample(const struct ad_graph *graph, const struct ad_op *op, int k,
                                   struct ad_region out)
 {
+    const struct ad_box *in = &ad_op_input(graph, op, k)->box;
     int64_t lo[3] = {out.h0, out.w0, out.c0}, hi[3] = {out.h1, out.w1, out.c1};
     for (int axis = 0; axis < 3; axis++)
-        if (!ad_resample_need(&op->resampling, axis, along(graph, op, axis).size, &lo[axis],
-                              &hi[axis]))
+        if (!ad_resample_need(&op->resampling, axis, ad_box_along(in, axis), &lo[axis], &hi[axis]))
             return ad_region_none();
     return (struct ad_region){(int32_t)lo[0], (int32_t)hi[0], (int32_t)lo[1],
                               (int32_t)hi[1], (int32_t)lo[2], (int32_t)hi[2]};
@@ -189,9 +175,10 @@ static void set_axis(struct ad_region *r, int axis, int32_t first, int32_t end)
 /* As with windows: rows, columns and channels that are all there, or along one axis only outputs
  * that take nothing. */
 struct ad_region ad_yield_resample(const struct ad_graph *graph, const struct ad_op *op,
-                                   struct ad_region have)
+                                   const struct ad_region *given)
 {
     const struct ad_resampling *r = &op->resampling;
+    struct ad_region have = ad_region_present(graph, op, given, 0);
     struct ad_region best = ad_region_none(), inside = best;
     int32_t lo[3] = {have.h0, have.w0, have.c0}, hi[3] = {have.h1, have.w1, have.c1}, first, end;
     for (int axis = 0; axis < 3; axis++) {

@@ -1,12 +1,11 @@
 /* Resampling (enum ad_op_kind RESAMPLE): which elements of the input an output takes, and how much
- * of each. All of it is integer arithmetic but the weights, which are of basic arithmetic in double
- * precision: the same on every machine. */
+ * of each. Axes are AD_ALONG_H, _W and _C, as in ad_resampling.axis. All of it is integer
+ * arithmetic but the weights, which are of basic arithmetic in double precision: the same on every
+ * machine. */
 #ifndef AD_FUSION_RESAMPLE_H
 #define AD_FUSION_RESAMPLE_H
 
 #include "fusion/region.h"
-
-enum { AD_ALONG_H, AD_ALONG_W, AD_ALONG_C }; /* indices of ad_resampling.axis */
 
 /* What output i takes along one axis: `count` elements of the input, in ascending order (one at an
  * edge may be there several times). 0 outside of the input: the output is `fill`. */

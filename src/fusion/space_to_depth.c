@@ -3,6 +3,8 @@
  * input rows from h0 * block + i0 to (h1 - 1) * block + i1 - 1; columns likewise. */
 #include "fusion/rules.h"
 
+#include <string.h>
+
 enum digit { BLOCK_ROW, BLOCK_COLUMN, CHANNEL };
 
 struct digits {
@@ -40,9 +42,10 @@ static void digit_ranges(const struct digits *d, int64_t lo, int64_t hi, struct 
     }
 }
 
-struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
+struct ad_region ad_need_space_to_depth(const struct ad_graph *graph, const struct ad_op *op, int k,
                                         struct ad_region out)
 {
+    (void)k;
     struct digits digits = digits_of(graph, op);
     struct range r[3];
     int32_t b = op->block;
@@ -87,10 +90,11 @@ static void consider(const struct ad_op *op, const struct digits *d, struct ad_r
 
 /* An interval of channels that runs over a change of a digit reads all values of the lower ones, so
  * that it may as well begin and end with them: a range of one digit, with single ones before it and
- * whole ones behind it, is all there is to try. */
+ * whole ones after it, is all there is to try. */
 struct ad_region ad_yield_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
-                                         struct ad_region have)
+                                         const struct ad_region *given)
 {
+    struct ad_region have = ad_region_present(graph, op, given, 0);
     struct digits d = digits_of(graph, op);
     struct ad_region best = ad_region_none();
     if (ad_region_empty(have))
@@ -109,4 +113,47 @@ struct ad_region ad_yield_space_to_depth(const struct ad_graph *graph, const str
                 consider(op, &d, have, (struct range[]){{i, i + 1}, {j, end}, c}, &best);
     }
     return best;
+}
+
+/* --- marks --- */
+
+/* Digit `which` of an output channel. */
+static int64_t digit_of(const struct digits *d, enum digit which, int64_t channel)
+{
+    int64_t rest = channel, digit = 0;
+    for (int k = 2; k >= 0; k--) {
+        digit = d->meaning[k] == which ? rest % d->radix[k] : digit;
+        rest /= d->radix[k];
+    }
+    return digit;
+}
+
+/* The rows (columns) that the marked outputs and block rows (columns) stand for. */
+static void mark_places(const uint8_t *out, const uint8_t *used, int32_t block, int64_t size,
+                        uint8_t *in)
+{
+    for (int64_t i = 0; i < size; i++)
+        in[i] = out[i / block] & used[i % block];
+}
+
+/* What is read is a product for those channels that are read at all places of a block which any of
+ * them is read at. */
+void ad_mark_space_to_depth(const struct ad_graph *graph, const struct ad_op *op,
+                            const struct ad_marks *out, struct ad_marks *in)
+{
+    struct digits d = digits_of(graph, op);
+    const struct ad_box *from = &ad_op_input(graph, op, 0)->box;
+    const uint8_t *marks = out->along[AD_ALONG_C];
+    int64_t channels = ad_op_output(graph, op)->box.c;
+    uint8_t rows[AD_MAX_BLOCK] = {0}, columns[AD_MAX_BLOCK] = {0};
+    for (int64_t k = 0; k < channels; k++) {
+        rows[digit_of(&d, BLOCK_ROW, k)] |= marks[k];
+        columns[digit_of(&d, BLOCK_COLUMN, k)] |= marks[k];
+    }
+    mark_places(out->along[AD_ALONG_H], rows, op->block, from->h, in->along[AD_ALONG_H]);
+    mark_places(out->along[AD_ALONG_W], columns, op->block, from->w, in->along[AD_ALONG_W]);
+    memset(in->along[AD_ALONG_C], 1, (size_t)from->c);
+    for (int64_t k = 0; k < channels; k++)
+        if (rows[digit_of(&d, BLOCK_ROW, k)] && columns[digit_of(&d, BLOCK_COLUMN, k)])
+            in->along[AD_ALONG_C][digit_of(&d, CHANNEL, k)] &= marks[k];
 }

@@ -250,6 +250,23 @@ static void quick_others(struct problem *p, struct ad_rng *rng)
         p->cluster.devices[d].speed *= d == p->cluster.source ? 1 : 1000;
 }
 
+/* One who does not know some kind of operator, or none at all, gets a lower bound. */
+static void less_knowledge_is_lower(const struct problem *p, int64_t bound)
+{
+    int64_t without;
+    uint64_t kinds = 0;
+    for (int i = 0; i < p->graph->nops; i++) {
+        kinds |= AD_BOUND_KIND(p->graph->ops[i].kind);
+        ck_assert_int_eq(ad_search_bound_without(&p->problem, AD_BOUND_KIND(p->graph->ops[i].kind),
+                                                 &without, NULL),
+                         ADAPS_OK);
+        ck_assert_msg(without <= bound, "without %s: %" PRId64 " ns, with it %" PRId64,
+                      p->graph->ops[i].type, without, bound);
+    }
+    ck_assert_int_eq(ad_search_bound_without(&p->problem, kinds, &without, NULL), ADAPS_OK);
+    ck_assert_int_le(without, bound);
+}
+
 /* Links from hopeless to free of charge, near and far, and such that bytes count: the bound is
  * below the best of all layouts, and now and then close to it. */
 START_TEST(bound_is_below_exhaustive)
@@ -277,6 +294,7 @@ START_TEST(bound_is_below_exhaustive)
             compared++;
             shared += split;
             close += split && all.lower_bound_ns > all.schedule.makespan_ns * 3 / 4;
+            less_knowledge_is_lower(&p, all.lower_bound_ns);
             ad_search_result_fini(&all);
         }
         ad_fixture_fini(&p);

@@ -1,20 +1,10 @@
 #include "search/auto/patterns.h"
 #include "cost/cost.h"
-
-static bool has_window(const struct ad_op *op)
-{
-    return op->kind == AD_OP_CONV || op->kind == AD_OP_MAXPOOL || op->kind == AD_OP_AVGPOOL;
-}
-
-/* A window of several pixels. */
-static bool has_halo(const struct ad_op *op)
-{
-    return has_window(op) && (op->window.kh > 1 || op->window.kw > 1);
-}
+#include "fusion/rules.h"
 
 bool ad_pattern_pins(const struct ad_patterns *p, enum ad_pattern pattern, int op)
 {
-    bool window = has_window(&p->context->problem->graph->ops[op]);
+    bool window = ad_op_has_window(&p->context->problem->graph->ops[op]);
     switch (pattern) {
     case AD_PIN_ALL:
         return true;
@@ -44,7 +34,7 @@ bool ad_pattern_pins(const struct ad_patterns *p, enum ad_pattern pattern, int o
 int ad_pattern_side(const struct ad_patterns *p, enum ad_stagger stagger, int op)
 {
     const struct ad_op *what = &p->context->problem->graph->ops[op];
-    bool wide = what->kind == AD_OP_CONV && has_halo(what);
+    bool wide = ad_op_is_conv(what) && ad_op_has_halo(what);
     switch (stagger) {
     case AD_STAGGER_SEGMENTS:
         return p->context->segment[op] % 2 ? -1 : 1;
@@ -65,13 +55,13 @@ static void find_thin(struct ad_patterns *p)
     for (int i = 0; i < graph->nops; i++) {
         const struct ad_op *op = &graph->ops[i];
         const struct ad_box *box = &graph->values[op->output].box;
-        p->windows[i] = windows += has_window(op);
-        for (int k = 0; k < op->ninputs && has_halo(op); k++)
+        p->windows[i] = windows += ad_op_has_window(op);
+        for (int k = 0; k < op->ninputs && ad_op_has_halo(op); k++)
             if (graph->values[op->inputs[k]].producer >= 0)
                 p->read[graph->values[op->inputs[k]].producer] = true;
-        if (has_halo(op) && thinnest >= 0)
+        if (ad_op_has_halo(op) && thinnest >= 0)
             p->thinnest[thinnest] = true;
-        if (has_halo(op) || box->w * box->c <= least) {
+        if (ad_op_has_halo(op) || box->w * box->c <= least) {
             thinnest = i;
             least = box->w * box->c;
         }

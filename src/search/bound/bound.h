@@ -14,4 +14,12 @@
 AD_MUST_CHECK enum adaps_status ad_search_bound(const struct ad_search_problem *problem,
                                                 int64_t *ns, struct adaps_error *err);
 
+/* The same for one who knows nothing of some kinds of operators but what their outputs cost: not
+ * what they read, nor whether they can be split. It is no higher, up to how well weights are found.
+ * unknown: AD_BOUND_KIND()s. */
+#define AD_BOUND_KIND(kind) ((uint64_t)1 << (kind))
+AD_MUST_CHECK enum adaps_status ad_search_bound_without(const struct ad_search_problem *problem,
+                                                        uint64_t unknown, int64_t *ns,
+                                                        struct adaps_error *err);
+
 #endif

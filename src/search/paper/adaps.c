@@ -94,27 +94,16 @@ static struct ad_paper_layer layer_of(const struct planner *p, int index, enum a
 {
     const struct ad_op *op = &p->graph->ops[index];
     const struct ad_box *box = &p->graph->values[op->output].box;
-    const struct ad_window *w = &op->window;
+    struct ad_axis axis = ad_op_axis(p->graph, op, dim == AD_DIM_H ? AD_ALONG_H : AD_ALONG_W);
     int64_t rows = extent_of(box, dim);
-    struct ad_paper_layer layer = {
+    return (struct ad_paper_layer){
         .out_size = (int)rows,
-        .kernel = 1,
-        .stride = 1,
+        .kernel = (int)(axis.dilation * (axis.taps - 1) + 1),
+        .stride = (int)axis.stride,
+        .pad = (int)axis.pad,
         .work = whole_ns(p, op) / (double)rows,
         .bytes = (double)(ad_box_elements(*box) / rows) * sizeof(float),
     };
-    if (op->kind == AD_OP_SPACE_TO_DEPTH) {
-        layer.kernel = layer.stride = op->block;
-    } else if (ad_op_has_window(op) && dim == AD_DIM_H) {
-        layer.kernel = w->dh * (w->kh - 1) + 1;
-        layer.stride = w->sh;
-        layer.pad = w->pt;
-    } else if (ad_op_has_window(op)) {
-        layer.kernel = w->dw * (w->kw - 1) + 1;
-        layer.stride = w->sw;
-        layer.pad = w->pl;
-    }
-    return layer;
 }
 
 static bool same_layers(const struct ad_paper_layer *a, const struct ad_paper_layer *b, int n)

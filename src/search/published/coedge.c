@@ -14,15 +14,14 @@
 #include "search/published/published.h"
 
 /* Rows (columns) of input that one part reads of its neighbour; at least 1. */
-static int32_t halo(const struct ad_op *op, enum ad_dim dim)
+static int32_t halo(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
 {
-    const struct ad_window *w = &op->window;
     if (!ad_op_has_window(op))
         return 1;
-    int32_t reach = dim == AD_DIM_H ? (w->kh - 1) * w->dh : (w->kw - 1) * w->dw;
-    int32_t pad = dim == AD_DIM_H ? w->pt : w->pl;
-    int32_t rows = reach - pad > pad ? reach - pad : pad;
-    return rows > 1 ? rows : 1;
+    struct ad_axis axis = ad_op_axis(graph, op, dim == AD_DIM_H ? AD_ALONG_H : AD_ALONG_W);
+    int64_t reach = (axis.taps - 1) * axis.dilation;
+    int64_t rows = reach - axis.pad > axis.pad ? reach - axis.pad : axis.pad;
+    return rows > 1 ? (int32_t)rows : 1;
 }
 
 /* Cuts among as many devices, from the fastest, as get at least `least` rows each. */
@@ -62,7 +61,7 @@ enum adaps_status ad_coedge_search(struct ad_eval *eval, struct ad_best *best)
         enum ad_dim dim = ad_context_bands(t, i);
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = layout.hub};
         if (dim != AD_DIM_WHOLE)
-            divide(t, ad_dim_extent(&p->graph->values[op->output], dim), halo(op, dim),
+            divide(t, ad_dim_extent(&p->graph->values[op->output], dim), halo(p->graph, op, dim),
                    ad_layout_cuts(&layout, i));
     }
     if (status == ADAPS_OK)

@@ -49,7 +49,6 @@ static bool relate(const struct ad_graph *graph, const struct ad_op *op, int k, 
                    struct ad_edgeflow_input *in)
 {
     const struct ad_value *value = &graph->values[op->inputs[k]];
-    const struct ad_window *w = &op->window;
     int32_t size = ad_dim_extent(value, dim);
     *in = (struct ad_edgeflow_input){.stride = 1};
     in->row_bytes =
@@ -57,10 +56,10 @@ static bool relate(const struct ad_graph *graph, const struct ad_op *op, int k, 
     if (value->constant >= 0 || value->producer < 0)
         return false;
     if (ad_op_has_window(op)) {
-        double reach = dim == AD_DIM_H ? (w->kh - 1.0) * w->dh : (w->kw - 1.0) * w->dw;
-        in->stride = dim == AD_DIM_H ? w->sh : w->sw;
-        in->lead = dim == AD_DIM_H ? w->pt : w->pl;
-        in->tail = reach + 1 - in->stride - in->lead;
+        struct ad_axis axis = ad_op_axis(graph, op, dim == AD_DIM_H ? AD_ALONG_H : AD_ALONG_W);
+        in->stride = (double)axis.stride;
+        in->lead = (double)axis.pad;
+        in->tail = (double)((axis.taps - 1) * axis.dilation + 1 - axis.stride - axis.pad);
         return true;
     }
     return size == ad_dim_extent(&graph->values[op->output], dim);

@@ -24,120 +24,11 @@
  *
  * which is a smallest cut of a graph (x and 1 - z are sides of nodes, all terms are arcs), so a
  * flow in it, found by Dinic's algorithm, is a bound for any y. The y are improved as in step 3. */
-#include "search/bound/bound_links.h"
-#include "fusion/rules.h"
+#include "search/bound/links.h"
+#include "search/bound/cut.h"
 
 #include <math.h>
 #include <string.h>
-
-/* --- the smallest cut of a graph, by Dinic's algorithm --- */
-
-enum { HERE, AWAY, FIRST_NODE }; /* the ends */
-
-struct arc {
-    int to, next;
-    double capacity, room;
-};
-
-struct net {
-    struct arc *arcs; /* in pairs, there and back */
-    size_t narcs, room;
-    int nnodes;
-    int *first, *next, *level, *queue; /* by node */
-};
-
-static bool add_arc(struct net *net, int from, int to, double capacity)
-{
-    for (int back = 0; back < 2; back++) {
-        int node = back ? to : from;
-        if (!ad_grow(&net->arcs, net->narcs, &net->room, sizeof *net->arcs))
-            return false;
-        net->arcs[net->narcs] =
-            (struct arc){back ? from : to, net->first[node], back ? 0 : capacity, 0};
-        net->first[node] = (int)net->narcs++;
-    }
-    return true;
-}
-
-/* Distances from HERE where there is room; whether it reaches AWAY. */
-static bool find_levels(struct net *net, double least)
-{
-    int head = 0, tail = 0;
-    memset(net->level, -1, (size_t)net->nnodes * sizeof *net->level);
-    net->level[HERE] = 0;
-    net->queue[tail++] = HERE;
-    while (head < tail) {
-        int at = net->queue[head++];
-        for (int i = net->first[at]; i >= 0; i = net->arcs[i].next) {
-            const struct arc *arc = &net->arcs[i];
-            if (arc->room > least && net->level[arc->to] < 0) {
-                net->level[arc->to] = net->level[at] + 1;
-                net->queue[tail++] = arc->to;
-            }
-        }
-    }
-    return net->level[AWAY] >= 0;
-}
-
-/* Sends what one path, of these arcs, lets through; its first full arc. */
-static int send(struct net *net, const int *path, int length, double *sum)
-{
-    int full = 0;
-    for (int i = 1; i < length; i++)
-        if (net->arcs[path[i]].room < net->arcs[path[full]].room)
-            full = i;
-    double amount = net->arcs[path[full]].room;
-    for (int i = 0; i < length; i++) {
-        net->arcs[path[i]].room -= amount;
-        net->arcs[path[i] ^ 1].room += amount;
-    }
-    *sum += amount;
-    return full;
-}
-
-/* Flow along levels until none is left. */
-static double block(struct net *net, double least)
-{
-    int *path = net->queue, length = 0, at = HERE;
-    double sum = 0;
-    memcpy(net->next, net->first, (size_t)net->nnodes * sizeof *net->next);
-    for (;;) {
-        int *i = &net->next[at];
-        while (*i >= 0 &&
-               !(net->arcs[*i].room > least && net->level[net->arcs[*i].to] == net->level[at] + 1))
-            *i = net->arcs[*i].next;
-        if (*i >= 0) {
-            path[length++] = *i;
-            at = net->arcs[*i].to;
-        } else if (length > 0) {
-            at = net->arcs[path[--length] ^ 1].to;
-            net->next[at] = net->arcs[net->next[at]].next;
-        } else {
-            return sum;
-        }
-        if (at == AWAY) {
-            length = send(net, path, length, &sum);
-            at = net->arcs[path[length] ^ 1].to;
-        }
-    }
-}
-
-/* A flow: never more than the smallest cut, and the same up to roundings; then level is >= 0 on
- * HERE's side of it. Every path must have a finite arc. */
-static double smallest_cut(struct net *net)
-{
-    double sum = 0, least = 0;
-    for (size_t i = 0; i < net->narcs; i++) {
-        net->arcs[i].room = net->arcs[i].capacity;
-        least += isfinite(net->arcs[i].capacity) ? net->arcs[i].capacity : 0;
-    }
-    least *= 1e-13;
-    while (find_levels(net, least))
-        sum += block(net, least);
-    return sum;
-}
-
-/* --- the problem --- */
 
 struct item {
     int op;          /* -1: an input of the network */
@@ -153,12 +44,12 @@ struct links {
     int *count;           /* by value */
     struct item *items;
     int nitems;
-    struct net net;
+    struct ad_cut_net net;
     double y[AD_MAX_DEVICES + 2], load[AD_MAX_DEVICES + 2]; /* of devices, uplink, downlink; or of
                                                                devices and the medium */
 };
 
-/* Nodes of an item, each on HERE's side of the cut if
+/* Nodes of an item, each on AD_CUT_HERE's side of the cut if
  *   HAS     the source computes it,
  *   FREE    the others do not,
  *   WANTS   the source needs it,
@@ -167,7 +58,7 @@ enum { HAS, FREE, WANTS, SPARES, NODES };
 
 static int node_of(int item, int which)
 {
-    return FIRST_NODE + item * NODES + which;
+    return AD_CUT_FIRST_NODE + item * NODES + which;
 }
 
 static bool shared(const struct links *l)
@@ -188,68 +79,32 @@ static bool is_output(const struct ad_graph *graph, int value)
     return false;
 }
 
-/* Whether any share of the marked outputs reads at least that share of the marked inputs along an
- * axis. What windows read are intervals, so by Hall's theorem it does if every run of outputs does:
- * at each end of a run, the worst start is known. */
-static bool axis_keeps_share(const struct ad_axis *a, const uint8_t *out, const uint8_t *in)
-{
-    int64_t outputs = ad_bound_count(out, a->outputs), inputs = ad_bound_count(in, a->size);
-    int64_t index = 0, lo = 0, hi = 0, before_lo = 0, before_hi = 0, worst = INT64_MIN;
-    if (a->dilation > 1 && a->taps > 1) /* not intervals; a tap at the output's place is enough */
-        return a->stride == 1 && a->size == a->outputs && a->pad % a->dilation == 0 &&
-               a->pad / a->dilation < a->taps && memcmp(in, out, (size_t)a->size) == 0;
-    for (int64_t o = 0; o < a->outputs; o++) {
-        int64_t start = o * a->stride - a->pad;
-        if (!out[o])
-            continue;
-        for (; lo < start && lo < a->size; lo++)
-            before_lo += in[lo];
-        for (; hi < start + a->taps && hi < a->size; hi++)
-            before_hi += in[hi];
-        int64_t from = before_lo * outputs - index * inputs;
-        worst = from > worst ? from : worst;
-        index++;
-        if (before_hi * outputs - index * inputs < worst)
-            return false;
-    }
-    return true;
-}
-
-/* Whether any share of what is read of op's output takes at least that share of what is read of a
- * value. */
-static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, int value)
+/* Whether any share of what is read of op's output takes at least that share of what is read of
+ * input k. */
+static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, int k,
+                        const struct ad_reads *reads)
 {
     const struct ad_graph *graph = w->problem->graph;
-    const struct ad_box *box = &graph->values[value].box;
-    ad_bound_mark(w, op, value);
-    if (memcmp(w->marks, w->rows[value], (size_t)box->h) != 0 ||
-        memcmp(w->marks + box->h, w->columns[value], (size_t)box->w) != 0 ||
-        (w->channels[value] &&
-         memcmp(w->marks + box->h + box->w, w->channels[value], (size_t)box->c) != 0))
-        return false; /* another reader reads more */
-    if (op->kind == AD_OP_RESAMPLE || op->kind == AD_OP_DEPTH_TO_SPACE ||
-        w->depth[op->output] != graph->values[op->output].box.c)
+    const struct ad_box *box = &graph->values[op->inputs[k]].box;
+    const struct ad_marks *out = &w->read[op->output], *in = &w->read[op->inputs[k]];
+    struct ad_marks marks = w->marks;
+    if (w->depth[op->output] != graph->values[op->output].box.c)
         return false;
-    if (!ad_op_has_window(op))
-        return true;
-    struct ad_axis h = ad_axis_h(graph, op), width = ad_axis_w(graph, op);
-    return axis_keeps_share(&h, w->rows[op->output], w->rows[value]) &&
-           axis_keeps_share(&width, w->columns[op->output], w->columns[value]);
-}
-
-/* Whether any part of the output takes all channels of the input at its place. */
-static bool reads_all_channels(const struct ad_graph *graph, const struct ad_op *op)
-{
-    return op->kind == AD_OP_FC || (op->kind == AD_OP_CONV && op->groups == 1) ||
-           op->kind == AD_OP_SOFTMAX || op->kind == AD_OP_PERMUTE || op->kind == AD_OP_REDUCE ||
-           !ad_op_splits(graph, op);
+    ad_reads_mark(graph, op, k, reads, out, &marks);
+    for (int axis = 0; axis < AD_ALONG; axis++)
+        if (memcmp(marks.along[axis], in->along[axis], (size_t)ad_box_along(box, axis)) != 0)
+            return false; /* another reader reads more */
+    return ad_reads_keep_share(graph, op, k, reads, out, in);
 }
 
 /* A concat along channels is one item per operand; any other value is one. */
-static int parts_of(const struct ad_graph *graph, const struct ad_value *value)
+static int parts_of(const struct ad_bound_work *w, const struct ad_value *value)
 {
-    const struct ad_op *op = value->producer >= 0 ? &graph->ops[value->producer] : NULL;
-    return op && op->kind == AD_OP_CONCAT && ad_op_splits(graph, op) ? op->ninputs : 1;
+    const struct ad_op *op = value->producer >= 0 ? &w->problem->graph->ops[value->producer] : NULL;
+    if (!op || op->ninputs == 0)
+        return 1;
+    struct ad_reads reads = ad_bound_reads(w, op, 0);
+    return reads.along[AD_ALONG_C] == AD_READS_STRETCH ? op->ninputs : 1;
 }
 
 /* The best bandwidth of the source's links. */
@@ -271,7 +126,7 @@ static void add_items(struct links *l, int value)
     const struct ad_value *v = &graph->values[value];
     int op = v->producer;
     l->first_item[value] = l->nitems;
-    l->count[value] = v->constant < 0 && l->w->pixels[value] > 0 ? parts_of(graph, v) : 0;
+    l->count[value] = v->constant < 0 && l->w->pixels[value] > 0 ? parts_of(l->w, v) : 0;
     bool bytes = op < 0 && ad_search_u8(problem) && ad_picture_fit(graph, value);
     enum ad_encoding least = bytes ? AD_ENCODING_U8 : ad_search_encoding(problem);
     for (int j = 0; j < l->count[value]; j++) {
@@ -290,35 +145,39 @@ static void add_items(struct links *l, int value)
 
 static bool add_node_arcs(struct links *l, int i)
 {
-    struct net *net = &l->net;
+    struct ad_cut_net *net = &l->net;
     struct item *item = &l->items[i];
     int has = node_of(i, HAS), free = node_of(i, FREE), wants = node_of(i, WANTS);
     int spares = node_of(i, SPARES);
     item->arc = net->narcs;
     if (item->op < 0)
-        return add_arc(net, HERE, spares, 0);
+        return ad_cut_arc(net, AD_CUT_HERE, spares, 0);
     bool output = is_output(l->w->problem->graph, l->w->problem->graph->ops[item->op].output);
-    return add_arc(net, HERE, free, 0) && add_arc(net, has, AWAY, 0) &&
-           add_arc(net, wants, has, 0) && add_arc(net, free, spares, 0) &&
-           add_arc(net, free, has, INFINITY) && (!output || add_arc(net, HERE, wants, INFINITY));
+    return ad_cut_arc(net, AD_CUT_HERE, free, 0) && ad_cut_arc(net, has, AD_CUT_AWAY, 0) &&
+           ad_cut_arc(net, wants, has, 0) && ad_cut_arc(net, free, spares, 0) &&
+           ad_cut_arc(net, free, has, INFINITY) &&
+           (!output || ad_cut_arc(net, AD_CUT_HERE, wants, INFINITY));
 }
 
 /* Item i is made of item `of`. */
 static bool add_reading(struct links *l, int i, int of)
 {
-    return add_arc(&l->net, node_of(of, SPARES), node_of(i, FREE), INFINITY) &&
-           (l->items[of].op < 0 || add_arc(&l->net, node_of(i, HAS), node_of(of, WANTS), INFINITY));
+    return ad_cut_arc(&l->net, node_of(of, SPARES), node_of(i, FREE), INFINITY) &&
+           (l->items[of].op < 0 ||
+            ad_cut_arc(&l->net, node_of(i, HAS), node_of(of, WANTS), INFINITY));
 }
 
 static bool add_readings(struct links *l, int i, int part)
 {
     const struct ad_graph *graph = l->w->problem->graph;
     const struct ad_op *op = &graph->ops[l->items[i].op];
-    bool all = l->count[op->output] == 1 && reads_all_channels(graph, op);
+    bool whole = l->count[op->output] == 1;
     for (int k = 0; k < op->ninputs; k++) {
         int v = op->inputs[k];
-        if ((l->count[op->output] > 1 && k != part) || (l->count[v] > 1 && !all) ||
-            l->count[v] == 0 || !keeps_share(l->w, op, v))
+        struct ad_reads reads = ad_bound_reads(l->w, op, k);
+        bool all = whole && reads.along[AD_ALONG_C] == AD_READS_ALL;
+        if ((!whole && k != part) || (l->count[v] > 1 && !all) || l->count[v] == 0 ||
+            !keeps_share(l->w, op, k, &reads))
             continue;
         for (int j = 0; j < l->count[v]; j++)
             if (!add_reading(l, i, l->first_item[v] + j))
@@ -329,16 +188,8 @@ static bool add_readings(struct links *l, int i, int part)
 
 static bool make_net(struct links *l)
 {
-    struct net *net = &l->net;
-    net->nnodes = node_of(l->nitems, 0);
-    size_t nodes = (size_t)net->nnodes;
-    net->first = ad_calloc(nodes, sizeof *net->first);
-    net->next = ad_calloc(nodes, sizeof *net->next);
-    net->level = ad_calloc(nodes, sizeof *net->level);
-    net->queue = ad_calloc(nodes, sizeof *net->queue);
-    if (!net->first || !net->next || !net->level || !net->queue)
+    if (!ad_cut_init(&l->net, node_of(l->nitems, 0)))
         return false;
-    memset(net->first, -1, nodes * sizeof *net->first);
     for (int i = 0; i < l->nitems; i++)
         if (!add_node_arcs(l, i))
             return false;
@@ -371,11 +222,7 @@ static void fini(struct links *l)
     ad_free(l->first_item);
     ad_free(l->count);
     ad_free(l->items);
-    ad_free(l->net.arcs);
-    ad_free(l->net.first);
-    ad_free(l->net.next);
-    ad_free(l->net.level);
-    ad_free(l->net.queue);
+    ad_cut_fini(&l->net);
 }
 
 /* --- the dual value --- */
@@ -399,7 +246,7 @@ static void set_capacities(struct links *l)
 {
     for (int i = 0; i < l->nitems; i++) {
         const struct item *item = &l->items[i];
-        struct arc *arc = &l->net.arcs[item->arc];
+        struct ad_cut_arc *arc = &l->net.arcs[item->arc];
         double up = item->up * l->y[link_of(l, true)];
         if (item->op < 0) {
             arc[0].capacity = up;
@@ -473,7 +320,7 @@ static double dual(struct links *l)
 {
     double sum = begin_loads(l);
     set_capacities(l);
-    sum += smallest_cut(&l->net);
+    sum += ad_cut_smallest(&l->net);
     add_loads(l);
     return sum;
 }
