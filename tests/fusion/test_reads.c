@@ -183,15 +183,41 @@ START_TEST(test_shares)
 }
 END_TEST
 
-/* Every kind has rules and says how it reads. */
+/* How far a reading reaches, in the words of the operator table. */
+static bool agrees(enum ad_reading reading, enum ad_reach reach, bool grows)
+{
+    switch (reading) {
+    case AD_READS_OWN:
+    case AD_READS_SINGLE:
+        return reach == AD_REACH_SAME;
+    case AD_READS_NEAR:
+    case AD_READS_WINDOW:
+        return reach == AD_REACH_NEAR;
+    case AD_READS_ALL:
+    case AD_READS_GROUP:
+        return reach == (grows ? AD_REACH_WHOLE : AD_REACH_ALL);
+    case AD_READS_SAMPLE:
+    case AD_READS_STRETCH:
+    case AD_READS_BLOCK:
+        return reach == AD_REACH_OTHER;
+    case AD_READS_ANY:
+        break;
+    }
+    return false;
+}
+
+/* Every kind has rules, which say how it reads, as the operator table does. */
 START_TEST(test_all_kinds)
 {
     for (int kind = 0; kind < AD_OP_COUNT; kind++) {
         const struct ad_region_rule *rule = ad_region_rule((enum ad_op_kind)kind);
-        ck_assert_msg(rule->need && rule->yield, "%s", ad_op_kind_name((enum ad_op_kind)kind));
+        const struct ad_operator *row = ad_operator_of((enum ad_op_kind)kind);
+        const enum ad_reach reach[AD_ALONG] = {row->h, row->w, row->c};
+        ck_assert_msg(rule->need && rule->yield, "%s", row->name);
         for (int axis = 0; axis < AD_ALONG; axis++) {
-            ck_assert_msg(rule->reads[axis] != AD_READS_ANY, "%s",
-                          ad_op_kind_name((enum ad_op_kind)kind));
+            bool grows = reach[axis] == AD_REACH_WHOLE && rule->allow;
+            ck_assert_msg(agrees(rule->reads[axis], reach[axis], grows), "%s, axis %d", row->name,
+                          axis);
             ck_assert_int_eq(rule->reads[axis] == AD_READS_BLOCK, rule->mark != NULL);
         }
     }
