@@ -42,11 +42,17 @@ fusion_sources = \
 	src/fusion/set.c src/fusion/space_to_depth.c src/fusion/window.c
 
 schedule_sources = \
-	src/schedule/aliasing.c src/schedule/aliasing.h src/schedule/chunks.c src/schedule/clocks.h \
-	src/schedule/estimate.c src/schedule/internal.h src/schedule/links.c src/schedule/lower.c \
-	src/schedule/lowering.h src/schedule/memory.c src/schedule/order.c src/schedule/pieces.c \
-	src/schedule/pieces.h src/schedule/route.c src/schedule/schedule.h src/schedule/score.c \
-	src/schedule/simulate.c src/schedule/verify.c
+	src/schedule/aliasing.c src/schedule/aliasing.h src/schedule/arrivals.c src/schedule/arrivals.h \
+	src/schedule/chunks.c src/schedule/chunks.h src/schedule/clocks.h src/schedule/context.c \
+	src/schedule/context.h src/schedule/cut.c src/schedule/cut.h src/schedule/dependencies.c \
+	src/schedule/dependencies.h src/schedule/edges.c src/schedule/edges.h src/schedule/emit.c \
+	src/schedule/emit.h src/schedule/estimate.c src/schedule/estimate.h src/schedule/graph_order.c \
+	src/schedule/graph_order.h src/schedule/internal.h src/schedule/ints.h src/schedule/lower.c \
+	src/schedule/lowering.h src/schedule/memo.c src/schedule/memo.h src/schedule/memory.c \
+	src/schedule/order.c src/schedule/order.h src/schedule/pieces.c src/schedule/pieces.h \
+	src/schedule/router.c src/schedule/router.h src/schedule/routes.c src/schedule/routes.h \
+	src/schedule/schedule.c src/schedule/schedule.h src/schedule/score.c src/schedule/simulate.c \
+	src/schedule/transfers.c src/schedule/transfers.h src/schedule/verify.c
 
 search_sources = \
 	src/search/context.c src/search/context.h src/search/eval.c src/search/eval.h \

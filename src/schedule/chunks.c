@@ -1,8 +1,4 @@
-/* Chunks: bands that are sent whole, or nearly, in several messages (struct ad_assignment), so that
- * the first is on its way while the rest is computed; and the parts of the bands before them that
- * the first ones take. */
-#include "schedule/lowering.h"
-#include "fusion/fused.h"
+#include "schedule/chunks.h"
 
 /* The band up to `end`, of its rows or its channels. */
 static struct ad_region prefix(struct ad_region band, bool channels, int32_t end)
@@ -23,10 +19,8 @@ static struct ad_region without(struct ad_region band, bool channels, int32_t en
     return band;
 }
 
-/* One more prefix of the band, unless it is no longer than the last one or what it cuts may not be
- * computed apart. */
-static void add_prefix(const struct ad_graph *graph, const struct ad_op *op, struct ad_region band,
-                       bool channels, int32_t end, struct ad_chunks *out)
+void ad_chunks_add(const struct ad_graph *graph, const struct ad_op *op, struct ad_region band,
+                   bool channels, int32_t end, struct ad_chunks *out)
 {
     int32_t begin = channels ? band.c0 : band.h0, last = channels ? band.c1 : band.h1;
     if (out->count > 0) {
@@ -50,41 +44,7 @@ void ad_chunks_cut(const struct ad_graph *graph, const struct ad_op *op, struct 
     int32_t begin = channels ? band.c0 : band.h0, size = (channels ? band.c1 : band.h1) - begin;
     *out = (struct ad_chunks){.count = 0};
     for (int c = 1; c < n && c < AD_MAX_CHUNKS; c++)
-        add_prefix(graph, op, band, channels, begin + (int32_t)((int64_t)size * c / n), out);
-}
-
-/* What `reader` takes of op's band for the first c + 1 chunks of its own; empty: nothing. */
-static struct ad_region taken(struct ad_step_lowering *l, int op, int reader, int device, int c)
-{
-    const struct ad_op *what = &l->graph->ops[reader];
-    const struct ad_chunks *theirs = &l->orders.ops[reader].edged->chunks[device];
-    struct ad_region all = ad_region_none();
-    for (int k = 0; k < what->ninputs; k++)
-        if (what->inputs[k] == l->graph->ops[op].output)
-            all = ad_region_hull(all, ad_need(l->graph, what, k, theirs->upto[c]));
-    return ad_region_intersect(all, *ad_computed_at(l, op, device));
-}
-
-void ad_chunks_hand(struct ad_step_lowering *l, int op, int device, struct ad_chunks *out)
-{
-    int v = l->graph->ops[op].output;
-    struct ad_region band = *ad_computed_at(l, op, device);
-    *out = (struct ad_chunks){.count = 0};
-    for (int c = 0; c < AD_MAX_CHUNKS - 1; c++) {
-        struct ad_region all = ad_region_none();
-        for (int r = l->first_reader[v]; r < l->first_reader[v + 1]; r++) {
-            const struct ad_edged *theirs = l->orders.ops[l->readers[r].op].edged;
-            if (theirs && theirs->chunks[device].count > c)
-                all = ad_region_hull(all, taken(l, op, l->readers[r].op, device, c));
-        }
-        all = ad_region_empty(all) ? all : ad_region_allow(l->graph, &l->graph->ops[op], all);
-        if (ad_region_empty(all))
-            return;
-        if (all.h1 < band.h1)
-            add_prefix(l->graph, &l->graph->ops[op], band, false, all.h1, out);
-        else if (all.c1 < band.c1)
-            add_prefix(l->graph, &l->graph->ops[op], band, true, all.c1, out);
-    }
+        ad_chunks_add(graph, op, band, channels, begin + (int32_t)((int64_t)size * c / n), out);
 }
 
 int ad_chunks_ahead(const struct ad_chunks *chunks, struct ad_region piece)
@@ -98,9 +58,9 @@ int ad_chunks_ahead(const struct ad_chunks *chunks, struct ad_region piece)
 /* Where message t of the list meets the chunks, one message for each of them. */
 static bool cut_message(struct ad_transfers *sends, size_t t, const struct ad_chunks *chunks)
 {
-    struct ad_transfer whole = sends->list[t];
+    struct ad_transfer whole = sends->list[t], *m = &sends->list[t];
     struct ad_region rest[6];
-    int parts = 0;
+    int count = 0;
     for (int c = 0; c <= chunks->count; c++) {
         struct ad_region box = whole.region;
         if (c < chunks->count)
@@ -110,30 +70,50 @@ static bool cut_message(struct ad_transfers *sends, size_t t, const struct ad_ch
         box = c > 0 ? rest[0] : box;
         if (ad_region_empty(box))
             continue;
-        if (parts > 0) {
-            if (!ad_grow(&sends->list, sends->count, &sends->room, sizeof *sends->list))
-                return false;
-            t = sends->count++;
-        }
-        sends->list[t] = whole;
-        sends->list[t].region = box;
-        sends->list[t].chunk = c;
-        sends->list[t].chunks = chunks->count + 1;
-        parts++;
+        if (count++ > 0)
+            m = ad_transfers_add(sends);
+        if (!m)
+            return false;
+        *m = whole;
+        m->region = box;
+        m->chunk = c;
+        m->chunks = chunks->count + 1;
     }
     return true;
 }
 
-bool ad_chunks_send(struct ad_step_lowering *l, int op, int n, struct ad_transfers *sends)
+bool ad_chunks_send(const struct ad_graph *graph, const struct ad_op *op,
+                    const struct ad_region *bands, int n, struct ad_transfers *sends)
 {
     for (size_t t = 0, count = sends->count; t < count && n > 1; t++) {
-        struct ad_region band = *ad_computed_at(l, op, sends->list[t].from);
+        struct ad_region band = bands[sends->list[t].from];
         struct ad_chunks chunks;
         if (2 * ad_region_elements(sends->list[t].region) <= ad_region_elements(band))
             continue; /* goes ahead as an edge */
-        ad_chunks_cut(l->graph, &l->graph->ops[op], band, n, &chunks);
+        ad_chunks_cut(graph, op, band, n, &chunks);
         if (chunks.count > 0 && !cut_message(sends, t, &chunks))
             return false;
+    }
+    return true;
+}
+
+bool ad_chunks_feed(int n, struct ad_transfers *inputs)
+{
+    for (size_t t = 0, count = inputs->count; t < count && n > 1; t++) {
+        struct ad_transfer whole = inputs->list[t], *m = &inputs->list[t];
+        int32_t rows = whole.region.h1 - whole.region.h0, at = whole.region.h0;
+        int chunks = rows < n ? rows : n;
+        for (int c = 0; c < chunks; c++) {
+            if (c > 0)
+                m = ad_transfers_add(inputs);
+            if (!m)
+                return false;
+            *m = whole;
+            m->chunk = c;
+            m->chunks = chunks;
+            m->region.h0 = at;
+            m->region.h1 = at = whole.region.h0 + rows * (c + 1) / chunks;
+        }
     }
     return true;
 }

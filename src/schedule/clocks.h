@@ -12,7 +12,7 @@ struct ad_time {
 };
 
 /* A step (struct ad_step) as far as the clocks are concerned. */
-struct ad_beat {
+struct ad_timed_step {
     int32_t tag;     /* 0: it computes; > 0: sends this message; < 0: waits for message -tag */
     int32_t peer;    /* sending: to whom */
     int64_t ns;      /* computing; sending: copying and encoding; waiting: decoding */
@@ -21,8 +21,8 @@ struct ad_beat {
 };
 
 /* A device's program: the steps in their order. */
-struct ad_beats {
-    struct ad_beat *list;
+struct ad_timed_program {
+    struct ad_timed_step *list;
     size_t count, room;
     int64_t work_ns; /* computing, in all */
 };
@@ -101,7 +101,7 @@ int64_t ad_clocks_overlapped_ns(const struct ad_cluster *cluster, int device, in
  * once it is sure to take longer; then *makespan_ns is INT64_MAX. */
 AD_MUST_CHECK enum adaps_status
 ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
-              const struct ad_beats *beats, size_t ntags, struct ad_program *steps,
+              const struct ad_timed_program *timed, size_t ntags, struct ad_program *steps,
               int64_t limit_ns, int64_t *busy_ns, int64_t *makespan_ns, struct adaps_error *err);
 
 static inline struct ad_time *ad_clocks_time(struct ad_clocks *c, const struct ad_task *task,

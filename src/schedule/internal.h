@@ -16,6 +16,12 @@ static inline bool ad_value_constant(const struct ad_graph *graph, int value)
     return graph->values[value].constant >= 0;
 }
 
+/* ADAPS_EINTERNAL unless its numbers and regions are allowed. */
+AD_MUST_CHECK enum adaps_status ad_assignment_check(const struct ad_graph *graph,
+                                                    const struct ad_cluster *cluster,
+                                                    const struct ad_assignment *assignment,
+                                                    struct adaps_error *err);
+
 /* Fills schedule->memory: weights (the hull of the rows that a device's tasks take of each) and the
  * peak over the steps of the buffers alive at a time, each the hull of what is computed, received
  * or fed of its value, and of those that lie in it (schedule/aliasing.h). What alignment and

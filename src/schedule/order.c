@@ -1,172 +1,189 @@
-/* Tasks out of graph order: list scheduling. While a device waits for rows of one branch it
- * computes another, and what other devices wait for comes first; which when is decided on clocks
- * like the simulator's. What is taken are pieces of the ops' bands (pieces.h).
- *
- * A piece is open once its device has computed what it reads and the messages that it reads are
- * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only behind the boundaries. The
+/* A piece is open once its device has computed what it reads and the messages that it reads are
+ * sent; with AD_ORDER_EDGES, of an op cut into pieces, the rest only after the boundaries. The
  * device whose next piece can start soonest takes it; of several that can start then, a boundary,
  * then the one for the first chunks, then that with the longest way to the end. But an addition to
  * what was just computed goes first: engines do the two at once (exec/engine/residual.c). RECVs
- * stand in front of the first piece that reads the message, SENDs behind the last piece of what is
- * sent.
+ * stand before the first piece that reads the message, SENDs after the last piece of what is sent.
  *
- * No cyclic wait can arise: the programs are the record of a run in which every RECV stood behind
+ * No cyclic wait can arise: the programs are the record of a run in which every RECV stood after
  * its SEND. The clocks here are an estimate (SENDs of several devices over one link are taken in
  * the order of their pieces); the simulator has the last word about times. */
-#include "schedule/lowering.h"
+#include "schedule/order.h"
+#include "schedule/cut.h"
 
 #include <string.h>
 
 /* --- what does not change between runs --- */
 
 /* How long the way from each op to the end is. */
-static void survey_ranks(struct ad_step_lowering *l)
+static void rank_ops(struct ad_task_order *o)
 {
-    struct ad_orders *o = &l->orders;
-    for (int i = l->nops - 1; i >= 0; i--) {
-        int v = l->graph->ops[i].output, source = l->cluster->source;
-        int64_t behind = 0;
-        for (int r = l->first_reader[v]; r < l->first_reader[v + 1]; r++)
-            behind = o->rank[l->readers[r].op] > behind ? o->rank[l->readers[r].op] : behind;
-        struct ad_task all = {i, ad_region_whole(&l->graph->values[v])};
-        o->rank[i] = behind + ad_clocks_task_ns(l->clocks, l->graph, l->cluster, source, &all);
+    const struct ad_lowering_context *c = o->c;
+    for (int i = c->nops - 1; i >= 0; i--) {
+        int v = c->graph->ops[i].output, source = c->cluster->source;
+        int64_t rest = 0;
+        for (int r = c->first_reader[v]; r < c->first_reader[v + 1]; r++)
+            rest = o->rank[c->readers[r].op] > rest ? o->rank[c->readers[r].op] : rest;
+        struct ad_task all = {i, ad_region_whole(&c->graph->values[v])};
+        o->rank[i] = rest + ad_clocks_task_ns(c->clocks, c->graph, c->cluster, source, &all);
     }
 }
 
-static void survey_additions(struct ad_step_lowering *l)
+static void find_additions(struct ad_task_order *o)
 {
-    const struct ad_graph *graph = l->graph;
-    for (int i = 0; i < l->nops; i++)
-        l->orders.added[i] = -1;
-    for (int i = 0; i < l->nops; i++)
+    const struct ad_lowering_context *c = o->c;
+    const struct ad_graph *graph = c->graph;
+    for (int i = 0; i < c->nops; i++)
+        o->added[i] = -1;
+    for (int i = 0; i < c->nops; i++)
         for (int k = 0; ad_operator_of(graph->ops[i].kind)->residual && k < graph->ops[i].ninputs;
              k++) {
             int producer = graph->values[graph->ops[i].inputs[k]].producer;
             if (producer >= 0)
-                l->orders.added[producer] = i;
+                o->added[producer] = i;
         }
 }
 
-static bool survey(struct ad_step_lowering *l)
+static bool prepare(struct ad_task_order *o)
 {
-    struct ad_orders *o = &l->orders;
-    const struct ad_graph *graph = l->graph;
-    size_t n = (size_t)l->ndevices, nops = (size_t)graph->nops;
-    o->rank = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->rank);
-    o->now = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->now);
-    o->added = ad_arena_alloc(&l->arena, nops + 1, sizeof *o->added);
-    o->open = ad_arena_alloc(&l->arena, n, sizeof *o->open);
-    if (!o->rank || !o->now || !o->added || !o->open)
+    struct ad_lowering_context *c = o->c;
+    size_t n = (size_t)c->ndevices, nops = (size_t)c->nops;
+    o->rank = ad_arena_alloc(&c->arena, nops + 1, sizeof *o->rank);
+    o->ops = ad_arena_alloc(&c->arena, nops + 1, sizeof *o->ops);
+    o->added = ad_arena_alloc(&c->arena, nops + 1, sizeof *o->added);
+    o->open = ad_arena_alloc(&c->arena, n, sizeof *o->open);
+    if (!o->rank || !o->ops || !o->added || !o->open)
         return false;
-    survey_ranks(l);
-    survey_additions(l);
-    o->surveyed = ad_pieces_init(l);
-    return o->surveyed;
+    rank_ops(o);
+    find_additions(o);
+    o->prepared = ad_pieces_init(&o->pieces, c, o->routes);
+    return o->prepared;
 }
 
-void ad_lowering_order_fini(struct ad_step_lowering *l)
+void ad_task_order_init(struct ad_task_order *out, struct ad_lowering_context *c,
+                        struct ad_routes *routes, struct ad_emitter *emitter)
 {
-    struct ad_orders *o = &l->orders;
-    ad_pieces_fini(l);
-    for (int d = 0; o->open && d < l->ndevices; d++)
+    *out = (struct ad_task_order){.c = c, .routes = routes, .emitter = emitter};
+}
+
+void ad_task_order_fini(struct ad_task_order *o)
+{
+    ad_pieces_fini(&o->pieces);
+    for (int d = 0; o->open && d < o->c->ndevices; d++)
         ad_ints_fini(&o->open[d]);
     ad_ints_fini(&o->left);
-    ad_dependency_lists_fini(&o->link_parts);
-    ad_free(o->pieces);
+    ad_free(o->list);
+    *o = (struct ad_task_order){0};
 }
 
 /* --- the start of a run --- */
 
 /* There is room: for each device, for all its pieces. */
-static void open_piece(struct ad_orders *o, int piece)
+static void open_piece(struct ad_task_order *o, int piece)
 {
-    int device = o->pieces[piece].piece->device;
+    int device = o->list[piece].piece->device;
     struct ad_ints *open = &o->open[device];
     open->list[open->count++] = piece;
     o->changed |= UINT64_C(1) << device;
 }
 
 /* Room for so many pieces and messages. */
-static bool make_room(struct ad_orders *o, int ndevices, size_t npieces, size_t nmessages)
+static bool make_room(struct ad_task_order *o, size_t npieces, size_t nmessages)
 {
-    while (o->pieces_room < npieces)
-        if (!ad_grow(&o->pieces, o->pieces_room, &o->pieces_room, sizeof *o->pieces))
+    while (o->room < npieces)
+        if (!ad_grow(&o->list, o->room, &o->room, sizeof *o->list))
             return false;
-    while (o->left.room < nmessages)
-        if (!ad_grow(&o->left.list, o->left.room, &o->left.room, sizeof *o->left.list))
-            return false;
-    for (int d = 0; d < ndevices; d++)
-        while (o->open[d].room < npieces)
-            if (!ad_grow(&o->open[d].list, o->open[d].room, &o->open[d].room, sizeof(int)))
-                return false;
-    return true;
+    bool room = ad_ints_reserve(&o->left, nmessages);
+    for (int d = 0; d < o->c->ndevices && room; d++)
+        room = ad_ints_reserve(&o->open[d], npieces);
+    return room;
 }
 
-/* The pieces and messages of all ops as they are before anything is done. */
-bool ad_lowering_prepare_order(struct ad_step_lowering *l)
+static void reset(struct ad_task_order *o)
 {
-    struct ad_orders *o = &l->orders;
-    size_t n = (size_t)l->ndevices, npieces = 0;
-    if ((!o->surveyed && !survey(l)) || !ad_pieces_cut(l))
-        return false;
-    for (int i = 0; i < l->nops; i++)
-        npieces += o->ops[i].cut->count;
-    if (!make_room(o, l->ndevices, npieces, l->all.count))
-        return false;
+    const struct ad_lowering_context *c = o->c;
     memset(o->clock, 0, sizeof o->clock);
-    o->clock[l->cluster->source] = l->clocks->feed_ns;
+    o->clock[c->cluster->source] = c->clocks->feed_ns;
     memset(&o->ports, 0, sizeof o->ports);
     memset(o->rest, 0, sizeof o->rest);
     memset(o->latest, 0, sizeof o->latest);
-    memset(l->last, -1, n * n * sizeof *l->last);
-    for (size_t d = 0; d < n; d++) {
+    for (int d = 0; d < c->ndevices; d++) {
         o->open[d].count = 0;
         o->start[d] = INT64_MAX;
     }
     o->changed = 0;
+    o->over = false;
+}
+
+/* The pieces and messages of all ops as they are before anything is done. */
+static bool begin(struct ad_task_order *o)
+{
+    size_t npieces = 0;
+    if ((!o->prepared && !prepare(o)) || !ad_cut_ops(&o->pieces))
+        return false;
+    for (int i = 0; i < o->c->nops; i++)
+        npieces += o->pieces.ops[i].cut->count;
+    if (!make_room(o, npieces, o->routes->all.count))
+        return false;
+    reset(o);
     int piece = 0;
-    for (int i = 0; i < l->nops; i++) {
-        const struct ad_cut *cut = o->ops[i].cut;
-        const struct ad_dependencies *links = o->ops[i].links;
-        const int *waits = links->waits;
-        o->now[i] = (struct ad_op_now){cut, links->block, piece, l->first_message[i]};
+    for (int i = 0; i < o->c->nops; i++) {
+        const struct ad_cut *cut = o->pieces.ops[i].cut;
+        const struct ad_dependencies *dependencies = o->pieces.ops[i].dependencies;
+        const int *waits = dependencies->waits;
+        int first_message = o->routes->first_message[i];
+        o->ops[i] = (struct ad_op_state){cut, dependencies->block, piece, first_message};
         for (size_t q = 0; q < cut->count; q++, piece++) {
-            o->pieces[piece] = (struct ad_taking){&cut->list[q], 0, waits[q]};
+            o->list[piece] = (struct ad_piece_state){&cut->list[q], 0, waits[q]};
             int64_t *rest = &o->rest[cut->list[q].device];
             *rest = ad_clocks_plus(*rest, cut->list[q].ns);
             if (waits[q] == 0)
                 open_piece(o, piece);
         }
         if (cut->unfinished.count > 0)
-            memcpy(&o->left.list[l->first_message[i]], cut->unfinished.list,
+            memcpy(&o->left.list[first_message], cut->unfinished.list,
                    cut->unfinished.count * sizeof(int));
     }
     return true;
 }
 
+/* Room for the programs: every piece is a task. False without memory. */
+static bool reserve(struct ad_task_order *o)
+{
+    int ntasks[AD_MAX_DEVICES];
+    if (!o->emitter->schedule)
+        return true;
+    for (int d = 0; d < o->c->ndevices; d++) {
+        ntasks[d] = 0;
+        for (int i = 0; i < o->c->nops; i++)
+            ntasks[d] += o->ops[i].cut->first[d + 1] - o->ops[i].cut->first[d];
+    }
+    return ad_emitter_reserve(o->emitter, ntasks);
+}
+
 /* --- the run --- */
 
 /* An edge is done: the rest of its band waits for one less. */
-static void release_rest(struct ad_orders *o, int op, int device)
+static void release_rest(struct ad_task_order *o, int op, int device)
 {
-    const struct ad_cut *cut = o->now[op].cut;
-    int first = o->now[op].first_piece;
+    const struct ad_cut *cut = o->ops[op].cut;
+    int first = o->ops[op].first_piece;
     for (int q = cut->first[device]; q < cut->first[device + 1]; q++)
-        if (!cut->list[q].edge && --o->pieces[first + q].waits == 0)
+        if (!cut->list[q].edge && --o->list[first + q].waits == 0)
             open_piece(o, first + q);
 }
 
 /* An item of a value (struct ad_dependencies) is there, or on its way: one less to wait for, for
  * all pieces that read it. */
-static void arrive(struct ad_step_lowering *l, int value, int item, int64_t when)
+static void arrive(struct ad_task_order *o, int value, int item, int64_t when)
 {
-    struct ad_orders *o = &l->orders;
-    for (int r = l->first_reader[value]; r < l->first_reader[value + 1]; r++) {
-        const struct ad_op_now *reader = &o->now[l->readers[r].op];
-        const int *links = reader->links, *bounds = &links[links[l->readers[r].input] + item];
+    const struct ad_lowering_context *c = o->c;
+    for (int r = c->first_reader[value]; r < c->first_reader[value + 1]; r++) {
+        const struct ad_op_state *reader = &o->ops[c->readers[r].op];
+        const int *block = reader->block, *bounds = &block[block[c->readers[r].input] + item];
         for (int i = bounds[0]; i < bounds[1]; i++) {
-            int q = reader->first_piece + links[i];
-            struct ad_taking *piece = &o->pieces[q];
+            int q = reader->first_piece + block[i];
+            struct ad_piece_state *piece = &o->list[q];
             piece->ready = when > piece->ready ? when : piece->ready;
             if (--piece->waits == 0)
                 open_piece(o, q);
@@ -174,67 +191,64 @@ static void arrive(struct ad_step_lowering *l, int value, int item, int64_t when
     }
 }
 
-/* A message goes onto the wire; it follows the one before it between the same two devices. */
-static void send(struct ad_step_lowering *l, int t)
+/* A message goes onto the wire. */
+static void send(struct ad_task_order *o, int t)
 {
-    struct ad_orders *o = &l->orders;
-    struct ad_transfer *m = &l->all.list[t];
-    size_t pair = (size_t)m->from * (size_t)l->ndevices + (size_t)m->to;
-    int producer = l->graph->values[m->value].producer;
-    ad_lowering_emit_message(l, (size_t)t, AD_STEP_SEND);
-    m->sent = true;
-    m->previous = l->last[pair];
-    l->last[pair] = t;
-    struct ad_passage passage = ad_ports_pass(&o->ports, l->cluster->shared_medium, m->from, m->to,
+    const struct ad_lowering_context *c = o->c;
+    const struct ad_transfer *m = &o->routes->all.list[t];
+    size_t pair = ad_lowering_at(c, m->from, m->to);
+    int producer = c->graph->values[m->value].producer;
+    ad_emitter_queue(o->emitter, (size_t)t);
+    ad_emit_send(o->emitter, (size_t)t);
+    struct ad_passage passage = ad_ports_pass(&o->ports, c->cluster->shared_medium, m->from, m->to,
                                               o->clock[m->from], m->wire_ns);
     o->clock[m->from] += m->sending_ns;
     int item =
-        producer < 0 ? t : (int)o->now[producer].cut->count + t - o->now[producer].first_message;
-    arrive(l, m->value, item, passage.end + l->clocks->latency[pair]);
+        producer < 0 ? t : (int)o->ops[producer].cut->count + t - o->ops[producer].first_message;
+    arrive(o, m->value, item, passage.end + c->clocks->latency[pair]);
 }
 
-static void send_input(struct ad_step_lowering *l, int value)
+static void send_input(struct ad_task_order *o, int value)
 {
-    for (size_t t = 0; t < l->inputs->sends.count; t++)
-        if (l->inputs->sends.list[t].value == value)
-            send(l, (int)t);
+    for (size_t t = 0; t < o->routes->inputs->sends.count; t++)
+        if (o->routes->inputs->sends.list[t].value == value)
+            send(o, (int)t);
 }
 
 /* The messages that a piece reads. */
-static void receive(struct ad_step_lowering *l, int op, int piece)
+static void receive(struct ad_task_order *o, int op, int piece)
 {
-    const struct ad_op *what = &l->graph->ops[op];
-    const int *links = l->orders.now[op].links, *bounds = &links[links[what->ninputs] + piece];
+    const struct ad_op *what = &o->c->graph->ops[op];
+    const int *block = o->ops[op].block, *bounds = &block[block[what->ninputs] + piece];
     for (int i = bounds[0]; i < bounds[1]; i += 2) {
-        int producer = l->graph->values[what->inputs[links[i]]].producer;
-        int first = producer < 0 ? 0 : l->orders.now[producer].first_message;
-        ad_lowering_emit_receive(l, (size_t)(first + links[i + 1]));
+        int producer = o->c->graph->values[what->inputs[block[i]]].producer;
+        int first = producer < 0 ? 0 : o->ops[producer].first_message;
+        ad_emit_receive(o->emitter, (size_t)(first + block[i + 1]));
     }
 }
 
 /* Takes piece q, and sends the messages that are complete then. */
-static void run_piece(struct ad_step_lowering *l, int q, int64_t start)
+static void run_piece(struct ad_task_order *o, int q, int64_t start)
 {
-    struct ad_orders *o = &l->orders;
-    const struct ad_piece *piece = o->pieces[q].piece;
-    const struct ad_op_now *now = &o->now[piece->op];
+    const struct ad_piece *piece = o->list[q].piece;
+    const struct ad_op_state *now = &o->ops[piece->op];
     const struct ad_cut *cut = now->cut;
     int mine = q - now->first_piece;
-    receive(l, piece->op, mine);
-    ad_lowering_emit_task(l, piece->op, piece->device, &piece->region, piece->ns);
+    receive(o, piece->op, mine);
+    ad_emit_task(o->emitter, piece->op, piece->device, &piece->region, piece->ns);
     o->clock[piece->device] = start + piece->ns;
     o->latest[piece->device] = piece;
-    if (l->order == AD_ORDER_EDGES && piece->edge)
+    if (o->c->order == AD_ORDER_EDGES && piece->edge)
         release_rest(o, piece->op, piece->device);
-    arrive(l, l->graph->ops[piece->op].output, mine, o->clock[piece->device]);
+    arrive(o, o->c->graph->ops[piece->op].output, mine, o->clock[piece->device]);
     for (int i = piece->first_sent; i < piece->first_sent + piece->nsent; i++) {
         int t = now->first_message + cut->sent.list[i];
         if (--o->left.list[t] == 0)
-            send(l, t);
+            send(o, t);
     }
 }
 
-static bool goes_before(const struct ad_orders *o, const struct ad_piece *a,
+static bool goes_before(const struct ad_task_order *o, const struct ad_piece *a,
                         const struct ad_piece *b)
 {
     if (a->edge != b->edge)
@@ -247,7 +261,7 @@ static bool goes_before(const struct ad_orders *o, const struct ad_piece *a,
 }
 
 /* Whether a piece adds to all that the one before it computed. */
-static bool adds_to(const struct ad_orders *o, const struct ad_piece *piece,
+static bool adds_to(const struct ad_task_order *o, const struct ad_piece *piece,
                     const struct ad_piece *before)
 {
     return before && o->added[before->op] == piece->op &&
@@ -255,14 +269,14 @@ static bool adds_to(const struct ad_orders *o, const struct ad_piece *piece,
 }
 
 /* Which of its open pieces a device should take next, and when that can start. */
-static void choose(struct ad_orders *o, int device)
+static void choose(struct ad_task_order *o, int device)
 {
     const int *open = o->open[device].list;
     int count = (int)o->open[device].count;
     int64_t clock = o->clock[device], start = INT64_MAX;
     const struct ad_piece *best = NULL;
     for (int k = 0; k < count; k++) {
-        const struct ad_taking *piece = &o->pieces[open[k]];
+        const struct ad_piece_state *piece = &o->list[open[k]];
         int64_t ready = piece->ready > clock ? piece->ready : clock;
         if (ready == clock && adds_to(o, piece->piece, o->latest[device])) {
             start = ready;
@@ -279,37 +293,41 @@ static void choose(struct ad_orders *o, int device)
 }
 
 /* Runs the piece that can start soonest; false when none is open, or beyond the limit. */
-static bool advance(struct ad_step_lowering *l)
+static bool advance(struct ad_task_order *o, int64_t limit_ns)
 {
-    struct ad_orders *o = &l->orders;
     int device = 0;
     for (; o->changed; o->changed &= o->changed - 1)
         choose(o, __builtin_ctzll(o->changed));
     int64_t soonest = o->start[0];
-    for (int d = 1; d < l->ndevices; d++) {
+    for (int d = 1; d < o->c->ndevices; d++) {
         device = o->start[d] < soonest ? d : device;
         soonest = o->start[d] < soonest ? o->start[d] : soonest;
     }
     struct ad_ints *open = &o->open[device];
     if (open->count == 0)
         return false;
-    l->over = ad_clocks_plus(soonest, o->rest[device]) > l->limit;
-    if (l->over)
+    o->over = ad_clocks_plus(soonest, o->rest[device]) > limit_ns;
+    if (o->over)
         return false;
     int place = o->best[device], piece = open->list[place];
-    o->rest[device] -= o->pieces[piece].piece->ns;
+    o->rest[device] -= o->list[piece].piece->ns;
     open->list[place] = open->list[--open->count];
     o->changed |= UINT64_C(1) << device;
-    run_piece(l, piece, soonest);
+    run_piece(o, piece, soonest);
     return true;
 }
 
-void ad_lowering_order(struct ad_step_lowering *l)
+bool ad_task_order_run(struct ad_task_order *o, int64_t limit_ns)
 {
-    for (int i = 0; i < l->graph->ninputs; i++)
-        send_input(l, l->graph->inputs[i]);
-    while (advance(l))
+    if (!begin(o) || !reserve(o))
+        return false;
+    for (int i = 0; i < o->c->graph->ninputs; i++)
+        send_input(o, o->c->graph->inputs[i]);
+    while (advance(o, limit_ns))
         continue;
-    for (size_t t = 0; t < l->all.count && !l->over; t++) /* outputs, and what nobody reads */
-        ad_lowering_emit_receive(l, t);
+    const struct ad_transfers *all = &o->routes->all;
+    for (size_t t = 0; t < all->count && !o->over; t++)
+        if (!all->list[t].received) /* outputs, and what nobody reads */
+            ad_emit_receive(o->emitter, t);
+    return true;
 }

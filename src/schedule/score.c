@@ -29,7 +29,8 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     *out = NULL;
     if (!s)
         return ad_error_memory(err, "scorer", sizeof *s);
-    enum adaps_status status = ad_lowering_init(&s->lowering, graph, cluster, true, err);
+    enum adaps_status status =
+        ad_lowering_init(&s->lowering, graph, cluster, &s->clocks, true, err);
     if (status == ADAPS_OK && !ad_clocks_init(&s->clocks, graph, cluster, true))
         status = ad_error_memory(err, "scorer", (size_t)graph->nops);
     s->busy = ad_calloc((size_t)cluster->ndevices, sizeof *s->busy);
@@ -38,7 +39,6 @@ enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cl
     s->scored = ad_calloc(SCORED, sizeof *s->scored);
     if (status == ADAPS_OK && !s->scored)
         status = ad_error_memory(err, "scorer", SCORED * sizeof *s->scored);
-    s->lowering.clocks = &s->clocks;
     if (status == ADAPS_OK)
         *out = s;
     else
@@ -62,14 +62,15 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
                                 bool with_memory, const struct ad_schedule **out)
 {
     struct ad_step_lowering *l = &s->lowering;
-    l->limit = INT64_MAX;
+    const struct ad_lowering_context *c = &l->context;
     enum adaps_status status = ad_lowering_run(l, assignment, &s->schedule);
     *out = &s->schedule;
     if (status == ADAPS_OK && with_memory)
-        status = ad_schedule_memory(l->graph, l->cluster->source, &s->schedule, l->err);
+        status = ad_schedule_memory(c->graph, c->cluster->source, &s->schedule, c->err);
     if (status == ADAPS_OK)
-        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, s->schedule.programs,
-                               INT64_MAX, s->schedule.busy_ns, &s->schedule.makespan_ns, l->err);
+        status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count,
+                               s->schedule.programs, INT64_MAX, s->schedule.busy_ns,
+                               &s->schedule.makespan_ns, c->err);
     return status;
 }
 
@@ -90,19 +91,20 @@ static XXH128_hash_t hash_of(const struct ad_assignment *a)
 
 int64_t ad_scorer_work(const struct ad_scorer *s)
 {
-    return s->lowering.work;
+    return s->lowering.context.work;
 }
 
 int64_t ad_scorer_estimate(struct ad_scorer *s)
 {
-    struct ad_step_lowering *l = &s->lowering;
-    return l->hub >= 0 || l->order == AD_ORDER_GRAPH ? -1 : ad_lowering_estimate(l);
+    const struct ad_lowering_context *c = &s->lowering.context;
+    return c->hub >= 0 || c->order == AD_ORDER_GRAPH ? -1 : ad_estimate_run(&s->lowering.estimate);
 }
 
 static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignment *assignment,
                                     struct ad_limits limits, struct scored *out)
 {
     struct ad_step_lowering *l = &s->lowering;
+    const struct ad_lowering_context *c = &l->context;
     enum adaps_status status = ad_lowering_start(l, assignment);
     struct ad_forecast *f = &out->forecast;
     *out = (struct scored){.valid = true, .limit = limits.ns};
@@ -116,16 +118,15 @@ static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignm
             return ADAPS_OK;
         }
     }
-    l->limit = limits.ns;
-    status = ad_lowering_finish(l, NULL);
-    f->bytes = l->bytes;
-    f->messages = (int64_t)l->all.count;
+    status = ad_lowering_finish(l, limits.ns, NULL);
+    f->bytes = l->emitter.bytes;
+    f->messages = (int64_t)l->routes.all.count;
     if (status == ADAPS_OK && !l->over)
-        status = ad_clocks_run(&s->clocks, l->cluster, l->beats, l->all.count, NULL, limits.ns,
-                               s->busy, &f->makespan_ns, l->err);
+        status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count, NULL,
+                               limits.ns, s->busy, &f->makespan_ns, c->err);
     f->over = l->over || f->makespan_ns == INT64_MAX;
-    for (int d = 0; d < l->ndevices; d++)
-        f->computing |= (uint64_t)(l->ntasks[d] > 0) << d;
+    for (int d = 0; d < c->ndevices; d++)
+        f->computing |= (uint64_t)(l->emitter.ntasks[d] > 0) << d;
     return status;
 }
 

@@ -15,7 +15,7 @@
 
 struct machine {
     const struct ad_cluster *cluster;
-    const struct ad_beats *beats;
+    const struct ad_timed_program *timed;
     struct ad_program *steps; /* nullable */
     const int64_t *latency;
     int64_t *arrival; /* by tag; -1 = not sent yet */
@@ -26,7 +26,7 @@ struct machine {
     struct ad_ports ports;
     /* Of the SEND that the device has come to: when it is ready (-1: at none), and may leave. */
     int64_t ready[AD_MAX_DEVICES], leave[AD_MAX_DEVICES];
-    size_t at[AD_MAX_DEVICES]; /* beat */
+    size_t at[AD_MAX_DEVICES]; /* the step that comes next */
 };
 
 int64_t ad_clocks_ns(double seconds)
@@ -127,28 +127,28 @@ static void note_times(struct machine *m, int device, int64_t start, int64_t end
 /* Runs a device up to its next SEND, a RECV that must wait for one, or its end. */
 static void advance(struct machine *m, int device)
 {
-    const struct ad_beats *beats = &m->beats[device];
+    const struct ad_timed_program *program = &m->timed[device];
     m->ready[device] = -1;
-    for (; m->at[device] < beats->count; m->at[device]++) {
-        const struct ad_beat *beat = &beats->list[m->at[device]];
+    for (; m->at[device] < program->count; m->at[device]++) {
+        const struct ad_timed_step *step = &program->list[m->at[device]];
         int64_t start = m->clock[device];
-        if (beat->tag > 0) {
-            m->ready[device] = ad_clocks_plus(start, beat->ns);
+        if (step->tag > 0) {
+            m->ready[device] = ad_clocks_plus(start, step->ns);
             m->leave[device] = later(m->ready[device], m->ports.up[device]);
             return;
         }
-        if (beat->tag < 0) {
-            if (m->arrival[-beat->tag] < 0)
+        if (step->tag < 0) {
+            if (m->arrival[-step->tag] < 0)
                 return;
             start =
-                ad_clocks_plus(start, beat->overlapped_ns); /* it came while others were computed */
-            m->clock[device] = ad_clocks_plus(later(start, m->arrival[-beat->tag]), beat->ns);
+                ad_clocks_plus(start, step->overlapped_ns); /* it came while others were computed */
+            m->clock[device] = ad_clocks_plus(later(start, m->arrival[-step->tag]), step->ns);
             /* all of its work is for the result */
-            int64_t rest = beats->work_ns - m->busy[device];
+            int64_t rest = program->work_ns - m->busy[device];
             m->over = m->over || ad_clocks_plus(m->clock[device], rest) > m->limit;
         } else {
-            m->clock[device] = ad_clocks_plus(start, beat->ns);
-            m->busy[device] = ad_clocks_plus(m->busy[device], beat->ns);
+            m->clock[device] = ad_clocks_plus(start, step->ns);
+            m->busy[device] = ad_clocks_plus(m->busy[device], step->ns);
         }
         note_times(m, device, start, m->clock[device]);
     }
@@ -156,18 +156,18 @@ static void advance(struct machine *m, int device)
 
 static void send(struct machine *m, int device)
 {
-    const struct ad_beat *beat = &m->beats[device].list[m->at[device]];
-    size_t pair = (size_t)device * (size_t)m->cluster->ndevices + (size_t)beat->peer;
+    const struct ad_timed_step *step = &m->timed[device].list[m->at[device]];
+    size_t pair = (size_t)device * (size_t)m->cluster->ndevices + (size_t)step->peer;
     m->clock[device] = m->ready[device];
     struct ad_passage passage = ad_ports_pass(&m->ports, m->cluster->shared_medium, device,
-                                              beat->peer, m->clock[device], beat->wire_ns);
+                                              step->peer, m->clock[device], step->wire_ns);
     note_times(m, device, passage.start, passage.end);
-    m->arrival[beat->tag] = ad_clocks_plus(passage.end, m->latency[pair]);
-    m->clock[device] = ad_clocks_plus(m->clock[device], beat->overlapped_ns);
+    m->arrival[step->tag] = ad_clocks_plus(passage.end, m->latency[pair]);
+    m->clock[device] = ad_clocks_plus(m->clock[device], step->overlapped_ns);
     m->at[device]++;
     advance(m, device);
-    if (m->ready[beat->peer] < 0)
-        advance(m, beat->peer);
+    if (m->ready[step->peer] < 0)
+        advance(m, step->peer);
 }
 
 static enum adaps_status run(struct machine *m, struct adaps_error *err)
@@ -187,7 +187,7 @@ static enum adaps_status run(struct machine *m, struct adaps_error *err)
     if (m->over)
         return ADAPS_OK;
     for (int d = 0; d < n; d++)
-        if (m->at[d] < m->beats[d].count)
+        if (m->at[d] < m->timed[d].count)
             return ad_error_set(err, ADAPS_EINTERNAL,
                                 "schedule: %s waits at step %zu for a message that is never sent",
                                 m->cluster->devices[d].name, m->at[d]);
@@ -254,12 +254,12 @@ void ad_clocks_fini(struct ad_clocks *clocks)
 }
 
 enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
-                                const struct ad_beats *beats, size_t ntags,
+                                const struct ad_timed_program *timed, size_t ntags,
                                 struct ad_program *steps, int64_t limit_ns, int64_t *busy_ns,
                                 int64_t *makespan_ns, struct adaps_error *err)
 {
     struct machine m = {.cluster = cluster,
-                        .beats = beats,
+                        .timed = timed,
                         .steps = steps,
                         .latency = clocks->latency,
                         .busy = busy_ns,
@@ -276,30 +276,30 @@ enum adaps_status ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluste
     return status;
 }
 
-/* The beat of a step. */
-static struct ad_beat beat_of(struct ad_clocks *clocks, const struct ad_graph *graph,
-                              const struct ad_cluster *cluster, int device,
-                              const struct ad_program *p, const struct ad_step *step)
+/* What the clocks need of a step. */
+static struct ad_timed_step time_step(struct ad_clocks *clocks, const struct ad_graph *graph,
+                                      const struct ad_cluster *cluster, int device,
+                                      const struct ad_program *p, const struct ad_step *step)
 {
-    struct ad_beat beat = {.tag = 0};
+    struct ad_timed_step out = {.tag = 0};
     for (int t = 0; step->kind == AD_STEP_COMPUTE && t < step->ntasks; t++)
-        beat.ns = ad_clocks_plus(beat.ns, ad_clocks_task_ns(clocks, graph, cluster, device,
-                                                            &p->tasks[step->first_task + t]));
-    if (step->kind != AD_STEP_COMPUTE)
-        beat.overlapped_ns = ad_clocks_overlapped_ns(cluster, device, ad_step_bytes(graph, step));
-    int64_t floats =
-        step->kind == AD_STEP_COMPUTE ? 0 : ad_region_bytes(graph, step->value, step->region);
+        out.ns = ad_clocks_plus(out.ns, ad_clocks_task_ns(clocks, graph, cluster, device,
+                                                          &p->tasks[step->first_task + t]));
+    if (step->kind == AD_STEP_COMPUTE)
+        return out;
+    int64_t bytes = ad_step_bytes(graph, step);
+    int64_t floats = ad_region_bytes(graph, step->value, step->region);
+    out.overlapped_ns = ad_clocks_overlapped_ns(cluster, device, bytes);
     if (step->kind == AD_STEP_RECV) {
-        beat.tag = -(int32_t)step->tag;
-        beat.ns = ad_clocks_decode_ns(cluster, device, step->encoding, floats);
+        out.tag = -(int32_t)step->tag;
+        out.ns = ad_clocks_decode_ns(cluster, device, step->encoding, floats);
+    } else {
+        out.tag = (int32_t)step->tag;
+        out.peer = step->peer;
+        out.ns = ad_clocks_copy_ns(cluster, device, step->encoding, floats);
+        out.wire_ns = ad_schedule_wire_ns(cluster, device, step->peer, bytes);
     }
-    if (step->kind == AD_STEP_SEND) {
-        beat.tag = (int32_t)step->tag;
-        beat.peer = step->peer;
-        beat.ns = ad_clocks_copy_ns(cluster, device, step->encoding, floats);
-        beat.wire_ns = ad_schedule_wire_ns(cluster, device, step->peer, ad_step_bytes(graph, step));
-    }
-    return beat;
+    return out;
 }
 
 enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
@@ -307,7 +307,7 @@ enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                        struct ad_schedule *schedule, struct adaps_error *err)
 {
     struct ad_clocks clocks;
-    struct ad_beats beats[AD_MAX_DEVICES] = {{.list = NULL}};
+    struct ad_timed_program timed[AD_MAX_DEVICES] = {{.list = NULL}};
     size_t ntags;
     if (schedule->ndevices != cluster->ndevices || schedule->ndevices > AD_MAX_DEVICES)
         return ad_error_set(err, ADAPS_EINTERNAL, "schedule: %d programs for %d devices",
@@ -319,18 +319,18 @@ enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
     bool room = true;
     for (int d = 0; d < schedule->ndevices && room; d++) {
         const struct ad_program *p = &schedule->programs[d];
-        beats[d].list = ad_calloc((size_t)p->nsteps, sizeof *beats[d].list);
-        room = beats[d].list != NULL;
-        for (; room && beats[d].count < (size_t)p->nsteps; beats[d].count++)
-            beats[d].list[beats[d].count] =
-                beat_of(&clocks, graph, cluster, d, p, &p->steps[beats[d].count]);
+        timed[d].list = ad_calloc((size_t)p->nsteps, sizeof *timed[d].list);
+        room = timed[d].list != NULL;
+        for (; room && timed[d].count < (size_t)p->nsteps; timed[d].count++)
+            timed[d].list[timed[d].count] =
+                time_step(&clocks, graph, cluster, d, p, &p->steps[timed[d].count]);
     }
     enum adaps_status status =
-        room ? ad_clocks_run(&clocks, cluster, beats, ntags, schedule->programs, INT64_MAX,
+        room ? ad_clocks_run(&clocks, cluster, timed, ntags, schedule->programs, INT64_MAX,
                              schedule->busy_ns, &schedule->makespan_ns, err)
              : ad_error_memory(err, "simulation", ntags);
     for (int d = 0; d < schedule->ndevices; d++)
-        ad_free(beats[d].list);
+        ad_free(timed[d].list);
     ad_clocks_fini(&clocks);
     return status;
 }
