@@ -28,7 +28,7 @@ static int *count_uses(const struct ad_graph *graph)
 }
 
 /* The op that op i continues the chain of, or -1 when a block starts at i: where several
- * activations come together, at the network's inputs, and behind a value that goes several ways. */
+ * activations come together, at the network's inputs, and after a value with several readers. */
 static int continues(const struct ad_graph *graph, const int *uses, int i)
 {
     const struct ad_op *op = &graph->ops[i];
@@ -93,7 +93,7 @@ void ad_blocks_fini(struct ad_blocks *blocks)
 
 void ad_blocks_cuts(const struct ad_graph *graph, bool *cut)
 {
-    /* The first op whose output is wanted by an op behind i or by the user; -1 stands for the
+    /* The first op whose output is wanted by an op after i or by the user; -1 stands for the
      * network's inputs. Everything meets in op i when that is i itself. */
     int first = graph->nops;
     for (int k = 0; k < graph->noutputs; k++) {

@@ -145,8 +145,8 @@ static enum adaps_status set_device(struct file *file, const struct ad_ini_entry
     return status;
 }
 
-/* The threads of a device whose board says how many its rates are of: by default those. The rates
- * are taken to grow with threads up to the board's. */
+/* The threads of a device whose board says how many its rates are of: by default that many. The
+ * rates are taken to grow with threads up to the board's. */
 static void take_threads(struct file *file, int section, struct ad_device *device)
 {
     struct ad_cost_table *table = &device->table;
@@ -238,7 +238,7 @@ static enum adaps_status load_devices(struct file *file, struct adaps_error *err
     return status;
 }
 
-/* key is the entry's, or what of it is in front of "_back". */
+/* key: that of the entry, without "_back" if it ends so. */
 static enum adaps_status set_link(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                                   const char *key, struct ad_link *link, struct adaps_error *err)
 {
@@ -276,8 +276,8 @@ static enum adaps_status set_common(const struct ad_ini *ini, const struct ad_in
     return ADAPS_OK;
 }
 
-/* An entry of [link A B]: of both directions, or of that from B to A. What is said of that alone
- * counts wherever it stands. */
+/* An entry of [link A B]: of both directions, or of that from B to A. What is said of one direction
+ * alone counts wherever it stands. */
 static enum adaps_status set_pair(const struct ad_ini *ini, const struct ad_ini_entry *entry,
                                   bool backward, struct ad_link *there, struct ad_link *back,
                                   struct adaps_error *err)

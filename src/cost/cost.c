@@ -50,7 +50,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
         break;
     }
     if (ad_function_follows(op->kind, op->function))
-        work.behind = (double)out_elements * ad_function_units(op->function);
+        work.after = (double)out_elements * ad_function_units(op->function);
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * weights;
     if (op->bias >= 0)
         elements += (double)weight_rows;
@@ -63,7 +63,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     return work;
 }
 
-/* By measured shapes; < 0: they say nothing. */
+/* The time by measured shapes; < 0: they say nothing of the class. */
 static double measured_seconds(const struct ad_device *device, const struct ad_work *work)
 {
     const struct ad_cost_table *table = &device->table;
@@ -74,8 +74,8 @@ static double measured_seconds(const struct ad_device *device, const struct ad_w
     if (seconds < 0)
         return seconds;
     seconds = table->constant_s + fmax(seconds - table->constant_s, 0) / device->speed;
-    if (!exact && work->behind > 0)
-        seconds += work->behind / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
+    if (!exact && work->after > 0)
+        seconds += work->after / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
     return seconds;
 }
 
@@ -92,8 +92,8 @@ double ad_cost_seconds(const struct ad_device *device, const struct ad_work *wor
     double compute = work->units / (table->rate[work->class] * device->speed);
     double memory = work->bytes / (table->memory_bw * device->speed);
     double seconds = table->constant_s + fmax(compute, memory);
-    if (work->behind > 0)
-        seconds += work->behind / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
+    if (work->after > 0)
+        seconds += work->after / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
     return seconds;
 }
 

@@ -13,9 +13,9 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op);
 /* What computing a part of an op takes. */
 struct ad_work {
     enum ad_cost_class class;
-    double units;  /* MACs, or elements (pool: window taps x outputs) */
-    double bytes;  /* input + weights + output bytes touched */
-    double behind; /* elementwise units of a fused function, which passes over the output */
+    double units; /* MACs, or elements (pool: window taps x outputs) */
+    double bytes; /* input + weights + output bytes touched */
+    double after; /* elementwise units of a fused function, a pass over the output afterwards */
     const struct ad_graph *graph; /* borrowed; op NULL: only the above is known */
     const struct ad_op *op;
     struct ad_shape_part part;
@@ -28,14 +28,14 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
 /* Whether two devices take the same time for any op. */
 bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 
-/* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), and behind /
- * (elementwise rate * speed). Where the table has measured shapes, the time of the very shape, else
- * one interpolated from those of its class, if there are any, and behind. Nothing for
+/* Seconds: constant + max(units / (rate * speed), bytes / (memory_bw * speed)), plus after /
+ * (elementwise rate * speed). Where the table has measured shapes: the time of this very shape, or
+ * one interpolated from the shapes of its class, if there are any, plus the same for `after`. 0 for
  * concatenations that copy nothing. */
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work);
 
-/* What the source takes to put all network inputs in before its first step, and to take the outputs
- * out behind its last. */
+/* Seconds that the source takes to put all network inputs in before its first step, and to take the
+ * outputs out after its last. */
 double ad_cost_feed_seconds(const struct ad_graph *graph, const struct ad_device *source);
 double ad_cost_fetch_seconds(const struct ad_graph *graph, const struct ad_device *source);
 

@@ -3,7 +3,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* By encoding. share: of the memory's bandwidth, where nothing was measured. */
+/* By encoding. share: the part of the memory's bandwidth that is assumed where nothing was
+ * measured. */
 static const struct {
     const char *name;
     bool lossy;

@@ -34,10 +34,11 @@ const char *ad_encoding_name(enum ad_encoding encoding);
 /* Whether the receiver may get other bits than the sender has. */
 bool ad_encoding_lossy(enum ad_encoding encoding);
 
-/* Bytes on the wire of so many elements; of LZ4, which nobody knows before, those of float32. */
+/* Bytes on the wire of so many elements. For LZ4, where they are known only afterwards, those of
+ * float32. */
 int64_t ad_encoding_bytes(enum ad_encoding encoding, int64_t elements);
 
-/* No message has fewer bytes for each of its elements; one of many elements hardly more. */
+/* The fewest bytes per element of any message; one of many elements takes hardly more. */
 double ad_encoding_density(enum ad_encoding encoding);
 
 /* Encoding and decoding, each in bytes of float32 per second at full speed; 0: as fast as

@@ -11,8 +11,8 @@
 #define MAX_KEYS 4096     /* of a section: measured shapes */
 #define MAX_LINE_BYTES (INI_MAX_LINE - 2)
 
-/* libinih asks for one line after the other; since its handler is told no line numbers, reports no
- * empty section and cuts long section names, the reader keeps an eye on lines and sections. */
+/* libinih asks for one line after the other. Its handler gets no line numbers, no empty sections
+ * and only the beginning of long section names, so the reader keeps track of lines and sections. */
 struct reader {
     struct ad_ini *ini;
     const char *text, *end;

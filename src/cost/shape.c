@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LONGEST_S 1000 /* of an operator: more is a slip */
+#define LONGEST_S 1000 /* seconds of an operator: more is a mistake in the file */
 
 /* --- of an operator --- */
 

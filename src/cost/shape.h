@@ -1,5 +1,5 @@
-/* Measured times of single operators, in a cost table: exact for their shape, and what times of
- * other shapes of their class are interpolated from. */
+/* Measured times of single operators, in a cost table. They are exact for their own shape; the
+ * times of other shapes of the class are interpolated from them. */
 #ifndef AD_COST_SHAPE_H
 #define AD_COST_SHAPE_H
 
@@ -8,7 +8,7 @@
 
 #define AD_SHAPE_TEXT 160     /* bytes of a shape's text */
 #define AD_SHAPE_POINTS 8     /* of one shape */
-#define AD_SHAPE_NO_TIME 1e-8 /* seconds: the time is in that of the operator before it */
+#define AD_SHAPE_NO_TIME 1e-8 /* seconds: its time is part of that of the operator before it */
 #define AD_SHAPES_MAX 4096    /* of one table */
 
 /* What two operators must have in common to take the same time. Padding, alignment and values do
@@ -39,11 +39,11 @@ bool ad_shape_parse(const char *text, struct ad_shape *out);
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
-/* Elementwise units per element: sigmoids take an exponential and a division, others do so in
+/* Elementwise units per element. Sigmoids take an exponential and a division; others take these in
  * double precision. */
 double ad_function_units(enum ad_function function);
 
-/* Elements of the input that one of a RESAMPLE's output is made of: 1, 4 or 16. */
+/* How many elements of the input an element of a RESAMPLE's output is made of: 1, 4 or 16. */
 int ad_resampling_taps(const struct ad_op *op);
 
 /* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
@@ -79,8 +79,8 @@ struct ad_shapes *ad_shapes_ref(const struct ad_shapes *shapes); /* NULL gives N
 void ad_shapes_unref(const struct ad_shapes *shapes);            /* NULL is fine */
 
 /* Adds a valid time, or replaces that of the same shape. ADAPS_EINPUT: too many. Times are put in
- * order: more rows never take less, nor more per row (what is computed in bands is never quicker
- * than its share of the whole, which is what lower bounds on latency build on). */
+ * order: more rows never take less, nor more per row (a band is never quicker than its
+ * share of the whole; lower bounds on latency rely on that). */
 AD_MUST_CHECK enum adaps_status
 ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_time *time, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struct adaps_error *err);
@@ -88,7 +88,7 @@ AD_MUST_CHECK enum adaps_status ad_shapes_finish(struct ad_shapes *shapes, struc
 size_t ad_shapes_count(const struct ad_shapes *shapes); /* NULL has none */
 const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_t i);
 
-/* Whether two tables say the same in the same order: that of two devices of one board does. */
+/* Whether two tables say the same in the same order, as those of two devices of one board do. */
 bool ad_shapes_same(const struct ad_shapes *a, const struct ad_shapes *b);
 const struct ad_shape_time *ad_shapes_find(const struct ad_shapes *shapes,
                                            const struct ad_shape *shape);

@@ -81,7 +81,7 @@ static double whole_pixels(const struct ad_shape *s)
     return (double)s->n * s->oh * s->ow;
 }
 
-/* What makes shapes similar, such that a difference of 1 in any counts alike. */
+/* What makes shapes similar, scaled so that a difference of 1 weighs the same in each feature. */
 static void fill_features(const struct ad_shape *s, double out[FEATURES])
 {
     const struct ad_operator *row = ad_operator_of(s->kind);
@@ -138,11 +138,11 @@ enum adaps_status ad_shapes_add(struct ad_shapes *shapes, const struct ad_shape_
     return ADAPS_OK;
 }
 
-/* Functions that follow an operator are no part of what others are interpolated from. */
+/* Whether other shapes are interpolated from this one: not when its time includes a function. */
 static bool is_sample(const struct entry *e)
 {
     if (e->time.points[e->time.npoints - 1].seconds <= AD_SHAPE_NO_TIME)
-        return false; /* nor what was timed as a part of another */
+        return false; /* it was timed as a part of another */
     return !ad_function_follows(e->time.shape.kind, (enum ad_function)e->time.shape.function);
 }
 
@@ -234,8 +234,8 @@ static double tiled(double pixels, int tile)
     return tile > 1 ? ceil(pixels / tile - 1e-9) * tile : pixels;
 }
 
-/* Time of the first pixels of a measured shape, all channels: piecewise linear through its points;
- * in front of the first along the line of the first two, behind the last in proportion. */
+/* Time of the first pixels of a measured shape, all channels: piecewise linear through its points,
+ * before the first along the line through the first two, after the last in proportion. */
 static double seconds_at(const struct ad_shape_time *t, double pixels, double constant, int tile)
 {
     const struct ad_shape_point *p = t->points;
@@ -259,7 +259,8 @@ static double seconds_at(const struct ad_shape_time *t, double pixels, double co
     return x1 > x0 ? t0 + (t1 - t0) * (x - x0) / (x1 - x0) : t1;
 }
 
-/* The share of the channels that a slice costs: the narrowest are widened (exec/kernels/xnn.h). */
+/* The share of the time that a slice of the channels costs. The narrowest are widened
+ * (exec/kernels/xnn.h). */
 static double channel_share(const struct ad_shape *s, double channels)
 {
     bool dense = ad_kind_has(s->kind, AD_FIELD_WEIGHT) && s->groups <= 1;
@@ -274,7 +275,7 @@ static double exact_seconds(const struct entry *e, struct ad_shape_part part, do
     const struct ad_shape *s = &e->time.shape;
     double whole = whole_pixels(s);
     double all = seconds_at(&e->time, part.pixels, constant, tile);
-    if (part.pixels < whole) /* half a tile is no bargain: see ad_shapes_add() */
+    if (part.pixels < whole) /* a part never takes less than its share: see ad_shapes_add() */
         all = fmax(all, seconds_at(&e->time, whole, constant, tile) * part.pixels / whole);
     double base = fmin(constant, all);
     return base + (all - base) * channel_share(s, part.channels);

@@ -1,9 +1,9 @@
 /* Values whose channels come last, N x H x W x C, as TensorFlow's exporters and layers that work on
- * the last dimension write them. What is computed of Transpose(x), where x has its channels first,
- * is computed of x instead, and transposed behind that. So a Transpose moves down until another one
- * takes it back, or to an operator that needs the dims in this order, where it moves nothing: maps
- * lie in memory with their channels last. In between there are feature maps as everywhere else,
- * which windows, normalisations and fusions know and which can be split. */
+ * the last dimension write them. An operator on Transpose(x), where x has its channels first, is
+ * replaced by the operator on x and a Transpose after it. So a Transpose moves down until another
+ * one undoes it, or until an operator needs the dims in this order; there it moves nothing, as maps
+ * lie in memory with their channels last. In between are ordinary feature maps, which windows,
+ * normalisations and fusions know and which can be split. */
 #include "import/window.h"
 
 #include <string.h>
@@ -186,7 +186,7 @@ static enum adaps_status turn(struct ad_node *node, size_t *at, struct adaps_err
     status = ad_draft_op(node, AD_D_TRANSPOSE, 1, &turned, 4, d->values[result].dims, &back, err);
     if (status != ADAPS_OK)
         return status;
-    back->output = result; /* instead of the value that came with it, which nobody reads */
+    back->output = result; /* instead of the value that came with it, which has no reader */
     back->type = "Transpose";
     memcpy(back->perm, ad_channels_last, sizeof back->perm);
     d->values[result].producer = back;

@@ -177,7 +177,7 @@ static enum adaps_status transposed_length(struct ad_node *node, struct ad_windo
     return ADAPS_OK;
 }
 
-/* All attributes; w->lo becomes what is cropped, whatever it was called. */
+/* All attributes; w->lo becomes what is cropped, by whichever attribute it is given. */
 static enum adaps_status transposed_window(struct ad_node *node, const struct ad_draft_value *in,
                                            struct ad_window3 *w, int64_t out[AD_AXES],
                                            struct adaps_error *err)
@@ -265,7 +265,7 @@ enum adaps_status ad_import_batchnorm(struct ad_node *node, struct adaps_error *
         return status;
     if (training != 0)
         return ad_node_fail(node, err, "training_mode is not supported");
-    if (spatial != 1 && ad_node_input(node, 1)->rank != 1) /* MXNet says so of channels, too */
+    if (spatial != 1 && ad_node_input(node, 1)->rank != 1) /* MXNet sets it for channels as well */
         return ad_node_fail(node, err, "normalisation per element (spatial 0) is not supported");
     const struct ad_draft_value *in = ad_node_input(node, 0);
     int rank = in->rank;

@@ -66,7 +66,7 @@ enum adaps_status ad_import_clip(struct ad_node *node, struct adaps_error *err)
         return status;
     if (isnan(lo) || isnan(hi))
         return ad_node_fail(node, err, "a bound is not a number");
-    return clamp(node, lo < hi ? lo : hi, hi, err); /* ONNX: max wins where they cross */
+    return clamp(node, lo < hi ? lo : hi, hi, err); /* ONNX: where they cross, max counts */
 }
 
 /* Functions of one operand and their parameters' defaults. */

@@ -1,5 +1,5 @@
-/* What exporters write to compute shapes, for constants; comparisons and Where also of what is
- * computed at run time, where a truth value is 1 or 0. */
+/* The operators that exporters write to compute shapes, on constants. Comparisons and Where also
+ * work on values computed at run time, where a truth value is 1 or 0. */
 #include "import/internal.h"
 
 #include <float.h>
@@ -211,8 +211,8 @@ static enum adaps_status float_condition(struct ad_node *node, int *out, struct 
     return ad_draft_constant(node, &t, out, err);
 }
 
-/* max(min(x, mask), min(y, -mask)), mask infinite: of each pair one is minus infinity, but for what
- * is not chosen and not a number. */
+/* max(min(x, mask), min(y, -mask)) with an infinite mask: the operand that is not chosen becomes
+ * minus infinity, unless it is NaN. */
 static enum adaps_status select_computed(struct ad_node *node, struct adaps_error *err)
 {
     int c, mask, half, signs[2], chosen[2];

@@ -1,4 +1,4 @@
-/* What exporters write as several ops, found in a draft and replaced by the one that it stands for:
+/* What exporters write as several ops, found in a draft and replaced by the one op that it means:
  *
  * - clamp(x + c, 0, m) / m, and with a product by 1 / m: HardSigmoid
  * - x * HardSigmoid(x), x * clamp(x + c, 0, m) / m in either order: HardSwish
@@ -9,7 +9,7 @@
  *   channels, when it moves the elements as that does
  * - x / (alpha * mean of x^2 over a window of channels + k)^beta, channels as a depth: LRN
  *
- * The last op of an idiom becomes the new one; the others are left to those who still read them.
+ * The last op of an idiom becomes the new one; the others stay for the ops that still read them.
  */
 #include "import/internal.h"
 
@@ -30,7 +30,7 @@ static const struct ad_draft_op *made_by(const struct search *s, int v, enum ad_
     return op && op->kind == kind && s->uses[v] == 1 ? op : NULL;
 }
 
-/* Whether v is a constant of one float. One that cannot be read is reported by who needs it. */
+/* Whether v is a constant of one float. If it cannot be read, the op that needs it reports that. */
 static bool is_scalar(const struct search *s, int v, double *number)
 {
     const struct ad_onnx_tensor *t;

@@ -1,5 +1,5 @@
 /* If: the branch that a constant condition takes, in the node's place. Its names are known while it
- * is imported, beside those around it. */
+ * is imported, as well as those around it. */
 #include "import/internal.h"
 
 #include <string.h>

@@ -19,7 +19,7 @@ static bool is_quantised(const char *type)
     return false;
 }
 
-/* Casts make floats of integers, and shapes know no type. */
+/* Cast converts integers; Shape and Size do not look at the elements. */
 static bool reads_integers(const char *type)
 {
     return strcmp(type, "Cast") == 0 || strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0;
@@ -50,7 +50,7 @@ static enum adaps_status check_attributes(const struct ad_node *node,
     return ADAPS_OK;
 }
 
-/* The inputs that ONNX wants to be of one type are of one float type. */
+/* Checks that inputs which ONNX requires to be of one type are of one float type. */
 static enum adaps_status check_types(const struct ad_node *node, const struct ad_onnx_operator *row,
                                      const int32_t *types, struct adaps_error *err)
 {
@@ -230,7 +230,7 @@ static void draft_fini(struct ad_draft *d)
     ad_arena_fini(&d->arena);
 }
 
-/* Sizes that nobody gave may be why a model does not fit together. */
+/* An import may fail because of a size that was assumed: the message says which were. */
 static void suggest_dims(const struct ad_draft *d, struct adaps_error *err)
 {
     if (!err || !*d->assumed)

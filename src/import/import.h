@@ -13,7 +13,7 @@ struct ad_binding {
 };
 
 /* The size of a symbolic dimension of the network's inputs, by its name in the file; a dimension
- * without size and name is called INPUT:AXIS, "data:0" say. */
+ * without size and name is called INPUT:AXIS, for example "data:0". */
 struct ad_dim_binding {
     const char *name;
     size_t length; /* of the name, which need not end there */

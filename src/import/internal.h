@@ -1,6 +1,6 @@
-/* Inside of the importer. An ONNX graph becomes a "draft": operators with ONNX semantics on values
- * with ONNX dims, without memory formats. simplify.c rewrites the draft; lower.c turns it into an
- * ad_graph, choosing formats and rearranging weights.
+/* The inside of the importer. An ONNX graph becomes a "draft": operators with ONNX semantics on
+ * values with ONNX dims, without memory formats. simplify.c rewrites the draft; lower.c turns it
+ * into an ad_graph, choosing formats and rearranging weights.
  *
  * Everything lives in the draft's arena except the data of constants. */
 #ifndef AD_IMPORT_INTERNAL_H
@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-/* A constant. Its data are decoded when somebody asks for them (ad_draft_tensor); what becomes a
+/* A constant. Its data are decoded when they are first asked for (ad_draft_tensor); what becomes a
  * weight may stay in the file. Values with other dims may share it. */
 struct ad_const {
     const Onnx__TensorProto *proto;     /* NULL: given or computed on import */
@@ -215,8 +215,8 @@ AD_MUST_CHECK enum adaps_status ad_draft_tensor(struct ad_draft *draft, int valu
                                                 const struct ad_onnx_tensor **out,
                                                 struct adaps_error *err);
 
-/* Gives up the decoded data of the node's large inputs, which are still in the file: once, so that
- * nobody decodes the same again and again. */
+/* Frees the decoded data of the node's large inputs, which are still in the file. Each only once,
+ * so that none is decoded again and again. */
 void ad_node_drop(struct ad_node *node);
 
 /* Input k as a constant tensor of integers or floats; else an error naming `what`. */
@@ -327,7 +327,7 @@ extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RAN
 /* --- channels_last.c --- */
 
 /* Of the ops from `first` on, all of this node, those that read a value with channels last compute
- * one with channels first, which is transposed behind them. */
+ * one with channels first, which is transposed after them. */
 AD_MUST_CHECK enum adaps_status ad_node_turn(struct ad_node *node, size_t first,
                                              struct adaps_error *err);
 /* Inputs that are pictures with channels last are such values from the beginning. */
@@ -405,7 +405,7 @@ bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_val
 /* --- idioms.c, simplify.c, lower.c --- */
 
 /* Requires a complete draft; preserves what the outputs compute. What exporters write as several
- * ops becomes the one that it stands for: activations made of arithmetic, space-to-depth made of
+ * ops becomes the one op that they mean: activations made of arithmetic, space-to-depth made of
  * reshapes and transposes. `uses` is by value: how many ops read it, and outputs; it is the same
  * afterwards, though what was replaced is read no more. */
 void ad_draft_idioms(struct ad_draft *draft, const int *uses);

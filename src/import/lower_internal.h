@@ -49,7 +49,7 @@ struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft
 int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to);
 /* The mean over the map, as `out` or, when that is -1, as what the draft's op makes. */
 bool ad_lower_gap(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in, int out);
-/* Without what is fused behind it. */
+/* The op without its fused activation. */
 struct ad_draft_op ad_lower_bare(const struct ad_draft_op *op);
 
 /* --- lower_depth.c: of rank 5; false with the error filled --- */

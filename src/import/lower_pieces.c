@@ -19,7 +19,7 @@ static struct transposed transposed_axis(int64_t k, int64_t s, int64_t d, int64_
     t.lead = t.taps - 1 - skipped;
     t.crop = crop - skipped * s;
     t.blocks = (out + t.crop + s - 1) / s;
-    int64_t least = in + t.lead - t.taps + 1; /* without padding behind */
+    int64_t least = in + t.lead - t.taps + 1; /* without padding at the end */
     t.blocks = t.blocks < least ? least : t.blocks;
     return t;
 }
@@ -27,7 +27,7 @@ static struct transposed transposed_axis(int64_t k, int64_t s, int64_t d, int64_
 /* The axes of a transposed convolution, with the weights that all depths share. */
 struct blocks {
     struct transposed d, h, w;
-    bool major; /* groups want their outputs together; else pixels do */
+    bool major; /* the outputs of a group lie together; else those of a place in the block */
     int weight, bias;
 };
 
@@ -63,7 +63,7 @@ static bool add_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op
 }
 
 /* Block by block of depths: the input's depths that reach it, a transposed convolution of the maps,
- * and the depths of the blocks in a row, cropped. */
+ * and the depths of all blocks put together and cropped. */
 static bool blocks_of_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                             const struct blocks *b, int from)
 {
@@ -173,8 +173,8 @@ static bool positions_move(const struct ad_draft_lowering *l, const struct ad_dr
            p->step != p->unit;
 }
 
-/* Dim i of `from`, PLAIN, which has these dims: seen as the columns of a map of as many rows as
- * there are elements before it, and of channels behind it. */
+/* Dim i of `from`, PLAIN, which has these dims: seen as the columns of a map whose rows are the
+ * dims before it, and whose channels are the dims after it. */
 static int resample_dim(struct ad_draft_lowering *l, const struct ad_draft_op *op, int from,
                         int rank, int64_t *dims, int i, bool last, int to)
 {

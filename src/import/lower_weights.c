@@ -1,4 +1,4 @@
-/* Parameters in the order in which the graph's operators want them. */
+/* Parameters in the order in which the graph's operators read them. */
 #include "import/lower_internal.h"
 
 #include <string.h>
@@ -41,7 +41,8 @@ static const float *floats_of(struct ad_draft_lowering *l, int value)
     return ad_draft_tensor(l->draft, value, &t, l->err) == ADAPS_OK ? t->f : NULL;
 }
 
-/* A weight made of a constant of the draft: now when that is in memory, else when it is wanted. */
+/* A weight made of a constant of the draft: at once when that is in memory, else when it is first
+ * read. */
 static int lower_recipe(struct ad_draft_lowering *l, int value, struct ad_recipe *recipe)
 {
     const struct ad_draft_value *v = &l->draft->values[value];

@@ -1,4 +1,4 @@
-/* Who makes which name of an ONNX graph, and in which order the nodes can be imported. */
+/* Which node makes which name of an ONNX graph, and in which order the nodes can be imported. */
 #include "import/internal.h"
 
 #include <inttypes.h>
@@ -118,7 +118,7 @@ static enum adaps_status add_initializers(struct ad_draft *d, struct adaps_error
     return ADAPS_OK;
 }
 
-/* Puts "'name'" behind a list, once; what does not fit is left out. */
+/* Appends "'name'" to a list unless it is in it; what does not fit is left out. */
 static void list_name(char *list, size_t size, const char *name)
 {
     char quoted[128];
@@ -417,7 +417,7 @@ static bool find_captures(struct captures *c, const struct ad_draft *d, const On
     return ok;
 }
 
-/* Inputs, and what is captured behind them. */
+/* The inputs of a node, followed by what it captures. */
 static size_t count_reads(const struct ordering *o, int node)
 {
     return o->draft->proto->node[node]->n_input + o->captures[node].count;

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Where a pool reads nothing but its own pixel it is no operator at all. */
+/* A pool that reads nothing but its own pixel does nothing: it is left out. */
 static bool is_identity_window(const struct ad_window3 *w)
 {
     for (int i = 0; i < AD_AXES; i++)
@@ -67,8 +67,8 @@ static enum adaps_status import_pool(struct ad_node *node, int source, enum ad_d
     status = ad_window_complete(node, in, &extra, ceil_mode != 0, &w, out, err);
     for (int i = 0; i < AD_AXES; i++)
         own_pads = own_pads || w.lo[i] || w.hi[i];
-    /* Padding of a Pad node counts in an average: taken over where own padding counts, too, or
-     * where there is none. */
+    /* The padding of a Pad node counts in an average. It is taken over where the pool's own
+     * padding counts, too, or where there is none. */
     if (status == ADAPS_OK && kind == AD_D_AVGPOOL && !ceil_mode && (count_pad || !own_pads)) {
         ad_node_take_pad(node, &source, &extra);
         if (source != map && !pads_fit(&w, &extra)) {

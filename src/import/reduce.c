@@ -70,7 +70,7 @@ static enum adaps_status reduce_rows(struct ad_node *node, enum ad_reduction how
     int n = 0;
     int64_t kept[AD_MAX_RANK], inner = 1;
     bool channels = in.rank == 4 && mask == 2;
-    for (int last = 0; last < 2; last++) /* what stays, then what goes */
+    for (int last = 0; last < 2; last++) /* the dims that stay, then those that are reduced */
         for (int i = 0; i < in.rank; i++)
             if ((int)(mask >> i & 1) == last)
                 perm[n++] = i;
@@ -119,13 +119,13 @@ enum adaps_status ad_draft_reduce(struct ad_node *node, enum ad_reduction how, u
 
 /* --- Reduce* --- */
 
-/* Before, the reduction, and behind it. */
+/* The function before, the reduction, and the function after it. */
 static const struct reduction_row {
     const char *type;
     enum ad_function before;
     bool square;
     enum ad_reduction how;
-    enum ad_function behind;
+    enum ad_function after;
 } reductions[] = {
     {"ReduceMean", AD_FN_NONE, false, AD_REDUCE_MEAN, AD_FN_NONE},
     {"ReduceSum", AD_FN_NONE, false, AD_REDUCE_SUM, AD_FN_NONE},
@@ -221,8 +221,8 @@ enum adaps_status ad_import_reduce(struct ad_node *node, struct adaps_error *err
         status = ad_draft_binary(node, AD_D_MUL, value, value, &value, err);
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, row->how, mask, value, &value, err);
-    if (status == ADAPS_OK && row->behind != AD_FN_NONE)
-        status = unary(node, row->behind, value, &value, err);
+    if (status == ADAPS_OK && row->after != AD_FN_NONE)
+        status = unary(node, row->after, value, &value, err);
     return status == ADAPS_OK ? finish(node, value, mask, keep, err) : status;
 }
 
@@ -340,7 +340,7 @@ static enum adaps_status normalise(struct ad_node *node, unsigned mask, float ep
                : status;
 }
 
-/* Input, scale and, with `least` of 2 perhaps without it, bias. */
+/* Input, scale and bias, which may be left out when `least` is 2. */
 static enum adaps_status read_normal(struct ad_node *node, int least, float *epsilon,
                                      struct adaps_error *err)
 {

@@ -263,8 +263,7 @@ static int64_t divisor_of(int64_t a, int64_t b)
     return a < 0 ? -a : a;
 }
 
-/* The scale as p / q: what makes `out` of `in` when that is it, in float's precision, else exactly
- * the float. */
+/* The scale as p / q: out / in when the two agree in float's precision, else exactly the float. */
 static bool ratio_of(float scale, int64_t in, int64_t out, int64_t *p, int64_t *q)
 {
     int exponent;
@@ -371,7 +370,7 @@ static enum adaps_status read_resize(struct ad_node *node, struct resize *r,
     return ADAPS_OK;
 }
 
-/* Of the scales or sizes of some dims those of all: of the others scale 1. */
+/* The scales or sizes of all dims from those of some: the others have scale 1. */
 static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draft_value *in,
                                       const float **scales, const int64_t **sizes, size_t *count,
                                       struct adaps_error *err)
@@ -408,7 +407,7 @@ static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draf
     return status;
 }
 
-/* Whether there is an input k that is not empty: exporters write absent scales so, too. */
+/* Whether there is an input k that is not empty: exporters write absent scales as empty ones. */
 static bool given(const struct ad_node *node, int k)
 {
     return ad_node_has(node, k) && ad_node_input(node, k)->elements > 0;

@@ -19,7 +19,7 @@ enum adaps_status ad_import_dropout(struct ad_node *node, struct adaps_error *er
     const struct ad_onnx_tensor *training, *ratio;
     enum adaps_status status = ad_node_arity(node, 1, 3, err);
     if (status == ADAPS_OK && ad_node_has(node, 2)) {
-        bool drops = true; /* PyTorch's Swin trains on with nothing to drop */
+        bool drops = true; /* PyTorch's Swin is exported in training mode with nothing to drop */
         status = ad_node_ints(node, 2, "training_mode", &training, err);
         if (status == ADAPS_OK && ad_node_has(node, 1)) {
             status = ad_node_floats(node, 1, "ratio", &ratio, err);

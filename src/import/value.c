@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DROP_ELEMENTS ((size_t)1 << 16) /* of a constant that is worth to be read again */
+#define DROP_ELEMENTS                                                                              \
+    ((size_t)1 << 16) /* so large a constant is dropped, and read again when needed */
 
 enum adaps_status ad_node_fail(const struct ad_node *node, struct adaps_error *err, const char *fmt,
                                ...)

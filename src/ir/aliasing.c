@@ -42,8 +42,8 @@ static struct ad_alias result_of(const struct ad_op *op, const struct ad_alias *
     return (struct ad_alias){out->root >= 0 ? out->root : op->output, out->shift};
 }
 
-/* The result of a concatenation whose inputs all lie in a row in one value already (a longer
- * concatenation) lies there, too. */
+/* When all inputs of a concatenation already lie in one value, one after the other (they are parts
+ * of a longer concatenation), its result lies in that value, too. */
 static void join(const struct ad_graph *graph, const struct ad_op *op, struct ad_alias *aliases)
 {
     struct ad_alias first = aliases[op->inputs[0]];

@@ -1,6 +1,6 @@
-/* Concatenations without copies: inputs lie where they belong in the result, and what makes them
- * writes there. The rule is here alone: the engine's buffers and the memory of a schedule follow it
- * per device (schedule/aliasing.h), what concatenations cost in general (ad_alias_mark()). */
+/* Concatenations without copies: an input lies where it belongs in the result, and its producer
+ * writes it there. The rule is here alone: the engine's buffers and the memory of a schedule follow
+ * it per device (schedule/aliasing.h), what concatenations cost in general (ad_alias_mark()). */
 #ifndef AD_IR_ALIASING_H
 #define AD_IR_ALIASING_H
 
@@ -17,13 +17,13 @@ struct ad_alias {
 void ad_alias_movable(const struct ad_graph *graph, bool *movable);
 
 /* Places all values. movable: by value. joins: by op, whether a concatenation may have its inputs
- * in its result (those of flat tensors, or with an activation, have not in any case); NULL: all. An
- * input of several lies in the last of them, and the result of one whose inputs lie in a row in a
- * longer one lies there, too. A root has no root. */
+ * in its result; NULL: all may. (Those of flat tensors and those with an activation never do.) An
+ * input of several concatenations lies in the last of them. The result of a concatenation whose
+ * inputs are neighbours in a longer one lies in that, too. A root has no root. */
 void ad_alias_place(const struct ad_graph *graph, const bool *joins, const bool *movable,
                     struct ad_alias *aliases);
 
-/* Sets `placed` of the graph's ops. Once, when the graph is complete. */
+/* Sets `aliased` of the graph's ops. To be called once, when the graph is complete. */
 AD_MUST_CHECK enum adaps_status ad_alias_mark(struct ad_graph *graph, struct adaps_error *err);
 
 #endif

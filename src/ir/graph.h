@@ -2,7 +2,7 @@
  *
  * Ops are in topological order; every value has one producer (an op, a graph input, or a constant).
  * Batch normalisation, identities, dropout and constants are gone; activations are fused: a
- * function and a clamp behind it.
+ * function, and a clamp after it.
  *
  * Every value has its ONNX dims and a physical box n x h x w x c, in which it lies in memory:
  *
@@ -101,7 +101,8 @@ enum ad_reduction {
 /* RESAMPLE: along h, w and c (in this order) output i stands at (step * i + start) / unit of the
  * input. LINEAR and CUBIC mix the 2 or 4 elements around it, the others take one. Outside of the
  * input there is `fill` (FILL), the element at the edge (REPEAT; always with LINEAR and CUBIC,
- * which leave channels in place), or what is as far inside (REFLECT, at most size - 1 outside). */
+ * which leave channels in place), or the element as far inside the edge as this one is outside
+ * (REFLECT, at most size - 1). */
 enum ad_method {
     AD_METHOD_FLOOR,
     AD_METHOD_CEIL,
@@ -169,12 +170,12 @@ struct ad_op {
     bool count_include_pad;
     enum ad_function function;  /* fused activation, of any kind of op, */
     float alpha, beta;          /* its parameters, 0 when it has none, */
-    float clamp_min, clamp_max; /* and limits behind it; -INFINITY, INFINITY when none */
+    float clamp_min, clamp_max; /* and the limits after it; -INFINITY, INFINITY when none */
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
     int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values */
-    int64_t aliased;      /* CONCAT: channels of the output whose inputs lie there, which takes no
-                            copying (ad_alias_mark()); follows from the rest of the graph */
+    int64_t aliased;      /* CONCAT: channels of the output whose inputs lie in it from the start,
+                            and are not copied (ad_alias_mark()); follows from the graph */
     enum ad_reduction reduction;
     int view_rank; /* PERMUTE: the input's elements seen as view_dims, in memory order */
     int64_t view_dims[AD_MAX_RANK];
@@ -195,8 +196,7 @@ struct ad_op {
 
 /* Broadcasting of binary ops: when both operands and the result are AD_NHWC, each dimension
  * of an operand's box equals the result's or is 1. Otherwise all three are AD_PLAIN and the ONNX
- * dims
- * (<= 6 after merging) broadcast numpy-style from the right. */
+ * dims (<= 6 after merging) broadcast numpy-style from the right. */
 
 struct ad_graph {
     struct ad_arena arena; /* owns names, arrays and ops; not the weights' numbers */
@@ -224,7 +224,7 @@ static inline int64_t ad_box_elements(struct ad_box box)
     return box.n * box.h * box.w * box.c;
 }
 
-/* Of so many values together: of all inputs, say. */
+/* The elements of n values together, such as all inputs. */
 static inline int64_t ad_values_elements(const struct ad_graph *graph, const int *values, int n)
 {
     int64_t elements = 0;
@@ -244,7 +244,7 @@ static inline bool ad_same_shape(const struct ad_value *a, const struct ad_value
     return a->format == b->format && ad_same_box(a, b);
 }
 
-/* Whether the op has neither a function nor clamps behind it. */
+/* Whether the op has neither a function nor clamps. */
 static inline bool ad_op_is_bare(const struct ad_op *op)
 {
     return op->function == AD_FN_NONE && op->clamp_min == -INFINITY && op->clamp_max == INFINITY;

@@ -87,7 +87,7 @@ bool ad_picture_all(const struct ad_graph *graph)
     return graph->ninputs > 0 && ad_picture_of_inputs(graph, levels) == graph->ninputs;
 }
 
-/* Four of a channel's floats; not 0: one of them is no level. */
+/* Looks at four floats of a channel; not 0: one of them is no level. */
 static uint32_t encode_four(const float level[256], float scale, const float *data, uint8_t *bytes)
 {
     typedef float v4 __attribute__((vector_size(16)));

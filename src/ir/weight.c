@@ -141,7 +141,7 @@ enum adaps_status ad_weight_digest(const struct ad_weight *weight, int64_t r0, i
         *out = ad_digest_of(weight->data + r0 * weight->row_elements, (size_t)(r1 - r0) * row);
         return ADAPS_OK;
     }
-    /* half of what may be: the next digest's buffer need not fit where this one was */
+    /* half of the limit: the next digest's buffer need not fit where this one was */
     int64_t step = (ad_weight_rows_at_a_time(weight) + 1) / 2;
     step = step < r1 - r0 ? step : r1 - r0;
     float *rows = ad_alloc_aligned((size_t)step * row);

@@ -1,5 +1,5 @@
-/* The numbers of a weight: in memory, or made from the model's file each time when somebody asks
- * for some of its rows. Networks are hundreds of megabytes, of which nobody needs all at a time. */
+/* The numbers of a weight: in memory, or made from the model's file each time some of its rows are
+ * asked for. Networks have hundreds of megabytes of weights, which are never needed all at once. */
 #ifndef AD_IR_WEIGHT_H
 #define AD_IR_WEIGHT_H
 
@@ -52,7 +52,7 @@ AD_MUST_CHECK enum adaps_status ad_weight_digest(const struct ad_weight *weight,
 bool ad_weight_attached(const struct ad_weight *weight);
 bool ad_weights_attached(const struct ad_graph *graph);
 
-/* Hands the numbers of one weight to another of the same shape, which loses its own. */
+/* Moves the numbers of one weight to another of the same shape, which loses its own. */
 void ad_weight_move(struct ad_weight *from, struct ad_weight *to);
 
 #endif

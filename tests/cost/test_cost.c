@@ -85,18 +85,18 @@ START_TEST(work)
     w = ad_cost_work(graph, find(AD_OP_ADD, 0), 256, 512, 0);
     ck_assert_double_eq(w.units, 256);
     ck_assert_double_eq(w.bytes, 4.0 * 768);
-    ck_assert_double_eq(w.behind, 0);
+    ck_assert_double_eq(w.after, 0);
     /* Fused functions are a pass behind it; alone they are the work. */
     struct ad_op fused = *conv, alone = {.kind = AD_OP_UNARY, .weight = -1, .bias = -1};
     fused.function = AD_FN_HARD_SWISH;
     w = ad_cost_work(graph, &fused, 128, 160, 4);
     ck_assert_double_eq(w.units, 128 * 36);
-    ck_assert_double_eq(w.behind, 128);
+    ck_assert_double_eq(w.after, 128);
     alone.function = AD_FN_SIGMOID;
     w = ad_cost_work(graph, &alone, 128, 128, 0);
     ck_assert_int_eq(w.class, AD_COST_ELEMENTWISE);
     ck_assert_double_gt(w.units, 128);
-    ck_assert_double_eq(w.behind, 0);
+    ck_assert_double_eq(w.after, 0);
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(seconds)
     device.table.rate[AD_COST_ELEMENTWISE] = 1e8;
     struct ad_work computes = {.class = AD_COST_CONV, .units = 4e6, .bytes = 100};
     struct ad_work moves = {.class = AD_COST_CONV, .units = 10, .bytes = 3e6};
-    struct ad_work activates = {.class = AD_COST_CONV, .units = 4e6, .bytes = 100, .behind = 1e5};
+    struct ad_work activates = {.class = AD_COST_CONV, .units = 4e6, .bytes = 100, .after = 1e5};
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &computes), 1e-6 + 4e-3, 1e-12);
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &moves), 1e-6 + 6e-3, 1e-12);
     ck_assert_double_eq_tol(ad_cost_seconds(&device, &activates), 1e-6 + 6e-3, 1e-12);
