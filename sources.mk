@@ -98,7 +98,7 @@ search_strategies_sources = \
 
 plan_sources = \
 	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
-	src/plan/plan.h src/plan/slices.c src/plan/tasks.c src/plan/unpack.c src/plan/unpack.h \
+	src/plan/plan.h src/plan/slices.c src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c src/plan/unpack.c src/plan/unpack.h \
 	src/plan/unpack_graph.c src/plan/weight_source.c src/plan/weight_source.h
 
 wire_sources = \
@@ -139,7 +139,7 @@ exec_agent_sources = \
 	src/exec/agent/store.c src/exec/agent/worker.c src/exec/agent/worker.h
 
 control_sources = \
-	src/control/describe.c src/control/describe.h src/control/post_mortem.c src/control/probe.c \
+	src/control/post_mortem.c src/control/probe.c \
 	src/control/probe.h src/control/probe_links.c src/control/push.c src/control/query.c \
 	src/control/remote.c src/control/remote.h src/control/run.c src/control/session.c \
 	src/control/session.h src/control/session_internal.h src/control/trace.c src/control/trace.h

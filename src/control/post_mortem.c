@@ -1,7 +1,7 @@
 /* After a failure: who is to blame, and where everybody was. */
 #include "base/clock.h"
-#include "control/describe.h"
 #include "control/session_internal.h"
+#include "plan/step_text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,6 +1,5 @@
 /* Inferences on the agents, one or several at a time, watched by pings. */
 #include "base/clock.h"
-#include "control/describe.h"
 #include "control/session_internal.h"
 
 #include <stdio.h>

@@ -24,27 +24,6 @@ const char *ad_figures_base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-char *ad_figures_region(const struct ad_value *value, struct ad_region region, char *buf,
-                        size_t size)
-{
-    struct ad_region whole = ad_region_whole(value);
-    const struct {
-        const char *name;
-        int32_t lo, hi, whole_lo, whole_hi;
-    } axes[] = {
-        {"rows", region.h0, region.h1, whole.h0, whole.h1},
-        {"columns", region.w0, region.w1, whole.w0, whole.w1},
-        {"channels", region.c0, region.c1, whole.c0, whole.c1},
-    };
-    size_t n = 0;
-    snprintf(buf, size, ad_region_empty(region) ? "none" : "all");
-    for (int i = 0; i < 3 && !ad_region_empty(region) && n < size; i++)
-        if (axes[i].lo != axes[i].whole_lo || axes[i].hi != axes[i].whole_hi)
-            n += (size_t)snprintf(buf + n, size - n, "%s%s %d:%d", n ? ", " : "", axes[i].name,
-                                  axes[i].lo, axes[i].hi);
-    return buf;
-}
-
 /* The share of an op's output that a region is. */
 static double share(const struct ad_graph *graph, const struct ad_op *op, struct ad_region region)
 {

@@ -41,11 +41,6 @@ AD_MUST_CHECK enum adaps_status ad_figures_links(const struct adaps_plan *plan,
 /* float32 bytes of the parameters of an op: weight and bias. */
 int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op);
 
-/* "rows 0:28", "channels 0:2048", "rows 0:28, columns 0:14"; "all" for the whole value, "none" when
- * empty. Returns buf. */
-char *ad_figures_region(const struct ad_value *value, struct ad_region region, char *buf,
-                        size_t size);
-
 /* The last part of a path, or the whole when there is no folder. Borrowed. */
 const char *ad_figures_base_name(const char *path);
 

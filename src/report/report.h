@@ -66,7 +66,7 @@ AD_MUST_CHECK enum adaps_status ad_report_simulation(const struct adaps_plan *pl
 AD_MUST_CHECK enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE *out,
                                                           struct adaps_error *err);
 
-/* One line that says what a step is: "RECV conv3_2 rows 28:29 from pi4-a", for messages. */
+/* ad_step_text() (plan/step_text.h), made safe for terminals. Returns buf. */
 char *ad_report_step(const struct adaps_plan *plan, int device, int step, char *buf, size_t size);
 
 #endif

@@ -1,61 +1,15 @@
 /* adaps show: every device's program, step by step. */
 #include "base/units.h"
-#include "report/figures.h"
+#include "plan/step_text.h"
 #include "report/report.h"
 #include "report/text.h"
 
 #include <inttypes.h>
 
-static const char *const kind_names[] = {"COMPUTE", "SEND", "RECV"};
-
-/* What a step works on: "conv1", "conv1 .. relu3 (5 ops)", or a value's name. */
-static void step_subject(const struct adaps_plan *plan, const struct ad_program *program,
-                         const struct ad_step *step, char *buf, size_t size)
-{
-    char first[160], last[160];
-    const struct ad_graph *graph = plan->graph;
-    if (step->kind != AD_STEP_COMPUTE) {
-        ad_text_clean(graph->values[step->value].name, buf, size);
-        return;
-    }
-    const struct ad_task *tasks = &program->tasks[step->first_task];
-    ad_text_clean(graph->ops[tasks[0].op].name, first, sizeof first);
-    ad_text_clean(graph->ops[tasks[step->ntasks - 1].op].name, last, sizeof last);
-    if (step->ntasks == 1)
-        snprintf(buf, size, "%s", first);
-    else
-        snprintf(buf, size, "%s .. %s (%d ops)", first, last, step->ntasks);
-}
-
-/* The region that it sends, receives, or computes last. */
-static void step_region(const struct adaps_plan *plan, const struct ad_program *program,
-                        const struct ad_step *step, char *buf, size_t size)
-{
-    int value = step->value;
-    struct ad_region region = step->region;
-    if (step->kind == AD_STEP_COMPUTE) {
-        const struct ad_task *task = &program->tasks[step->first_task + step->ntasks - 1];
-        value = plan->graph->ops[task->op].output;
-        region = task->region;
-    }
-    ad_figures_region(&plan->graph->values[value], region, buf, size);
-}
-
 char *ad_report_step(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
-    const struct ad_step *s = &program->steps[step];
-    char subject[384], region[96], peer[64] = "";
-    step_subject(plan, program, s, subject, sizeof subject);
-    step_region(plan, program, s, region, sizeof region);
-    if (s->kind != AD_STEP_COMPUTE)
-        ad_text_clean(plan->cluster.devices[s->peer].name, peer, sizeof peer);
-    snprintf(buf, size, "%s %s %s%s%s", kind_names[s->kind], subject, region,
-             s->kind == AD_STEP_SEND   ? " to "
-             : s->kind == AD_STEP_RECV ? " from "
-                                       : "",
-             peer);
-    return buf;
+    char text[512];
+    return ad_text_clean(ad_step_text(plan, device, step, text, sizeof text), buf, size);
 }
 
 static const struct ad_column step_columns[] = {
@@ -65,15 +19,12 @@ static const struct ad_column step_columns[] = {
 
 static void step_row(const struct adaps_plan *plan, int device, int index, struct ad_table *table)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
-    const struct ad_step *step = &program->steps[index];
+    const struct ad_step *step = &plan->schedule.programs[device].steps[index];
     char text[384];
     ad_table_cell(table, "%d", index);
-    ad_table_cell(table, "%s", kind_names[step->kind]);
-    step_subject(plan, program, step, text, sizeof text);
-    ad_table_cell(table, "%s", text);
-    step_region(plan, program, step, text, sizeof text);
-    ad_table_cell(table, "%s", text);
+    ad_table_cell(table, "%s", ad_step_kind_name(step->kind));
+    ad_table_cell(table, "%s", ad_step_subject(plan, device, index, text, sizeof text));
+    ad_table_cell(table, "%s", ad_step_region(plan, device, index, text, sizeof text));
     if (step->kind == AD_STEP_COMPUTE) {
         ad_table_cell(table, "-");
         ad_table_cell(table, "-");

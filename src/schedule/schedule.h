@@ -79,6 +79,9 @@ enum ad_step_kind {
     AD_STEP_RECV     /* region of value from peer */
 };
 
+/* "COMPUTE", "SEND" or "RECV"; "unknown kind" of anything else. */
+const char *ad_step_kind_name(enum ad_step_kind kind);
+
 struct ad_step {
     enum ad_step_kind kind;
     int first_task, ntasks;

@@ -27,20 +27,32 @@ struct check {
     struct adaps_error *err;
 };
 
-/* "device 1, step 7 (RECV conv1): " and the rule. */
+const char *ad_step_kind_name(enum ad_step_kind kind)
+{
+    switch (kind) {
+    case AD_STEP_COMPUTE:
+        return "COMPUTE";
+    case AD_STEP_SEND:
+        return "SEND";
+    case AD_STEP_RECV:
+        return "RECV";
+    }
+    return "unknown kind";
+}
+
+/* "device 1, step 7 (RECV): " and the rule. */
 static enum adaps_status refuse(struct check *c, int device, int step, const char *rule, ...)
     AD_PRINTF(4, 5);
 static enum adaps_status refuse(struct check *c, int device, int step, const char *rule, ...)
 {
-    static const char *const kinds[] = {"COMPUTE", "SEND", "RECV"};
     char text[512];
     va_list ap;
     va_start(ap, rule);
     vsnprintf(text, sizeof text, rule, ap);
     va_end(ap);
-    unsigned kind = (unsigned)c->schedule->programs[device].steps[step].kind;
+    enum ad_step_kind kind = c->schedule->programs[device].steps[step].kind;
     return ad_error_set(c->err, ADAPS_EINPUT, "device %d, step %d (%s): %s", device, step,
-                        kind < 3 ? kinds[kind] : "unknown kind", text);
+                        ad_step_kind_name(kind), text);
 }
 
 static struct ad_region_set *have(struct check *c, int device, int value)
