@@ -45,7 +45,8 @@ struct adaps_plan_options {
     double bandwidth;     /* bytes per second on every link, instead of the devices file's */
     double latency;       /* seconds on every link; used when has_latency */
     bool has_latency;     /* a latency of 0 is a value */
-    double threshold;     /* search window 0..1 (ADaPS eq 3), default 0.15 */
+    double threshold;     /* search window 0..1 (ADaPS eq 3); 0 without has_threshold: 0.15 */
+    bool has_threshold;   /* a threshold of 0 is a value */
 };
 
 /* Compiles. On ADAPS_OK *out is the caller's, to be freed with adaps_plan_free().

@@ -99,6 +99,16 @@ START_TEST(links_are_overridden)
 }
 END_TEST
 
+START_TEST(a_threshold_of_zero_is_a_value)
+{
+    struct adaps_plan_options options = {.model = model, .devices = devices, .has_threshold = true};
+    struct adaps_plan *plan;
+    ck_assert_int_eq(adaps_plan_compile(&options, &plan, NULL), ADAPS_OK);
+    ck_assert_double_eq(plan->threshold, 0);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 START_TEST(wrong_calls)
 {
     struct adaps_plan *plan = NULL;
@@ -116,6 +126,9 @@ START_TEST(wrong_calls)
          ADAPS_EUSAGE,
          "latency"},
         {{.model = model, .devices = devices, .threshold = 2}, ADAPS_EUSAGE, "threshold"},
+        {{.model = model, .devices = devices, .has_threshold = true, .threshold = -1},
+         ADAPS_EUSAGE,
+         "threshold"},
         {{.model = model, .devices = devices, .strategy = "best"}, ADAPS_EUSAGE, "'best'"},
         {{.model = "none.onnx", .devices = devices}, ADAPS_EINPUT, "none.onnx"},
         {{.model = model, .devices = "none.conf"}, ADAPS_EINPUT, "none.conf"},
@@ -277,6 +290,7 @@ int main(void)
     tcase_add_checked_fixture(c, prepare, clean_up);
     tcase_add_test(c, compiles);
     tcase_add_test(c, links_are_overridden);
+    tcase_add_test(c, a_threshold_of_zero_is_a_value);
     tcase_add_test(c, wrong_calls);
     tcase_add_test(c, finds_the_model);
     tcase_add_test(c, symbolic_dimensions);
