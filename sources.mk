@@ -98,8 +98,9 @@ search_strategies_sources = \
 
 plan_sources = \
 	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
-	src/plan/plan.h src/plan/slices.c src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c src/plan/unpack.c src/plan/unpack.h \
-	src/plan/unpack_graph.c src/plan/weight_source.c src/plan/weight_source.h
+	src/plan/plan.h src/plan/slices.c src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c \
+	src/plan/unpack.c src/plan/unpack.h src/plan/unpack_graph.c src/plan/weight_source.c \
+	src/plan/weight_source.h
 
 wire_sources = \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/keys.c \
@@ -122,27 +123,28 @@ exec_kernels_sources = \
 	src/exec/kernels/xnn.c src/exec/kernels/xnn.h
 
 exec_engine_sources = \
-	src/exec/engine/buffers.c src/exec/engine/concat.c src/exec/engine/engine.c \
-	src/exec/engine/engine.h src/exec/engine/internal.h src/exec/engine/local_run.c \
-	src/exec/engine/local_run.h src/exec/engine/memory.c src/exec/engine/memory.h \
-	src/exec/engine/operators.c src/exec/engine/residual.c \
-	src/exec/engine/task.c src/exec/engine/task_conv.c src/exec/engine/task_xnn.c \
-	src/exec/engine/throttle.c src/exec/engine/throttle.h src/exec/engine/timestamps.c \
-	src/exec/engine/timestamps.h
+	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/buffers.c \
+	src/exec/engine/concat.c src/exec/engine/engine.c src/exec/engine/engine.h \
+	src/exec/engine/internal.h src/exec/engine/local_run.c src/exec/engine/local_run.h \
+	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/operands.c \
+	src/exec/engine/operators.c src/exec/engine/residual.c src/exec/engine/task.c \
+	src/exec/engine/task_conv.c src/exec/engine/task_xnn.c src/exec/engine/throttle.c \
+	src/exec/engine/throttle.h src/exec/engine/timestamps.c src/exec/engine/timestamps.h
 
 exec_agent_sources = \
-	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer_profile.c \
-	src/exec/agent/cache.c src/exec/agent/cache.h src/exec/agent/internal.h \
-	src/exec/agent/links.c src/exec/agent/links.h src/exec/agent/outgoing.c \
-	src/exec/agent/outgoing.h src/exec/agent/profile.c src/exec/agent/profile.h \
-	src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h src/exec/agent/session.c \
-	src/exec/agent/store.c src/exec/agent/worker.c src/exec/agent/worker.h
+	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer.c src/exec/agent/answer.h \
+	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
+	src/exec/agent/internal.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
+	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
+	src/exec/agent/session.c src/exec/agent/store.c src/exec/agent/worker.c \
+	src/exec/agent/worker.h
 
 control_sources = \
-	src/control/post_mortem.c src/control/probe.c \
-	src/control/probe.h src/control/probe_links.c src/control/push.c src/control/query.c \
-	src/control/remote.c src/control/remote.h src/control/run.c src/control/session.c \
-	src/control/session.h src/control/session_internal.h src/control/trace.c src/control/trace.h
+	src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
+	src/control/push.c src/control/query.c src/control/remote.c src/control/remote.h \
+	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
+	src/control/trace.c src/control/trace.h
 
 report_sources = \
 	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \

@@ -5,10 +5,11 @@
 #include "fuzz.h"
 #include "wire/wire.h"
 
-/* A message of this frame type; free it with ad_message_fini(). */
-static inline void body_message(int type, const void *data, size_t size, struct ad_message *out)
+/* A message of this frame type; free it with ad_wire_message_fini(). */
+static inline void body_message(int type, const void *data, size_t size,
+                                struct ad_wire_message *out)
 {
-    ad_message_init(out);
+    ad_wire_message_init(out);
     out->frame.type = (uint16_t)type;
     FUZZ_CHECK(zmq_msg_init_size(&out->body, size) == 0, "no memory for %zu bytes", size);
     if (size)
@@ -21,11 +22,11 @@ static inline ProtobufCMessage *body_read(int type, const ProtobufCMessageDescri
                                           const void *data, size_t size)
 {
     struct adaps_error err = {0};
-    struct ad_message message;
+    struct ad_wire_message message;
     ProtobufCMessage *body = NULL;
     body_message(type, data, size, &message);
-    enum adaps_status status = ad_message_body(&message, descriptor, &body, &err);
-    ad_message_fini(&message);
+    enum adaps_status status = ad_wire_message_body(&message, descriptor, &body, &err);
+    ad_wire_message_fini(&message);
     fuzz_check_answer(status, ADAPS_EAGENT, &err);
     return status == ADAPS_OK ? body : NULL;
 }

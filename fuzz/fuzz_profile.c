@@ -71,14 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t *packed = ad_calloc(bytes, 1);
     FUZZ_CHECK(packed, "no memory for %zu bytes", bytes);
     adaps__wire__profile__pack(&request, packed);
-    struct ad_message message;
+    struct ad_wire_message message;
     struct ad_job job = {.kind = AD_JOB_PROFILE};
     body_message(AD_FRAME_PROFILE, packed, bytes, &message);
     status = ad_agent_take_profile(&message, &job, &err);
     FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
     fuzz_accepted += profile_run(job.tasks);
     adaps_plan_free(job.tasks);
-    ad_message_fini(&message);
+    ad_wire_message_fini(&message);
     ad_free(packed);
     return 0;
 }

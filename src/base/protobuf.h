@@ -21,6 +21,13 @@ enum ad_protobuf_result ad_protobuf_unpack(const ProtobufCMessageDescriptor *typ
                                            size_t size, size_t budget, ProtobufCMessage **out);
 void ad_protobuf_free(ProtobufCMessage *message); /* NULL is fine */
 
+/* For the fields of a message that is only packed: protobuf-c has no const there, though packing
+ * only reads. The one place where const is dropped for it. */
+static inline void *ad_protobuf_borrow(const void *data)
+{
+    return (void *)(uintptr_t)data;
+}
+
 /* size * factor + base, at most SIZE_MAX. */
 size_t ad_protobuf_budget(size_t size, size_t factor, size_t base);
 

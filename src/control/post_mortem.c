@@ -32,8 +32,8 @@ static void take_aborted(struct ad_remote *remote, uint32_t inference, struct ad
             ad_remote_error(&remote->message, &outcome->step, &outcome->err);
             outcome->reply = AD_REPLY_FAILED;
         } else if (type == AD_FRAME_ABORTED &&
-                   ad_message_body(&remote->message, &adaps__wire__where__descriptor, &body,
-                                   NULL) == ADAPS_OK) {
+                   ad_wire_message_body(&remote->message, &adaps__wire__where__descriptor, &body,
+                                        NULL) == ADAPS_OK) {
             const Adaps__Wire__Where *where = (const Adaps__Wire__Where *)body;
             outcome->step = where->step;
             outcome->reply = where->finished ? AD_REPLY_DONE : AD_REPLY_ABORTED;

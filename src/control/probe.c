@@ -153,8 +153,8 @@ static enum adaps_status take_times(struct ad_probe *probe, int ntasks, double *
                                     struct ad_probe_times *out, struct adaps_error *err)
 {
     ProtobufCMessage *body;
-    enum adaps_status status =
-        ad_message_body(&probe->remote.message, &adaps__wire__profiled__descriptor, &body, err);
+    enum adaps_status status = ad_wire_message_body(&probe->remote.message,
+                                                    &adaps__wire__profiled__descriptor, &body, err);
     if (status == ADAPS_OK) {
         status = ad_probe_take((const Adaps__Wire__Profiled *)body, ntasks, seconds, out, err);
         ad_protobuf_free(body);

@@ -55,7 +55,7 @@ static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote
         status = ad_remote_await(remote, AD_FRAME_MISSING, deadline, AD_WAIT_PLAIN, err);
     if (status != ADAPS_OK)
         goto out;
-    status = ad_message_body(&remote->message, &adaps__wire__missing__descriptor, &body, err);
+    status = ad_wire_message_body(&remote->message, &adaps__wire__missing__descriptor, &body, err);
     if (status != ADAPS_OK) {
         ad_remote_blame(remote, err);
         goto out;

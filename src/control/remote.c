@@ -33,7 +33,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
     snprintf(remote->name, sizeof remote->name, "%s", device->name);
     snprintf(remote->address, sizeof remote->address, "%s", device->address);
     snprintf(remote->key, sizeof remote->key, "%s", device->key);
-    ad_message_init(&remote->message);
+    ad_wire_message_init(&remote->message);
     if (!*device->address)
         return ad_error_set(err, ADAPS_EUSAGE, "device '%s' has no address in the devices file",
                             device->name);
@@ -61,7 +61,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
 
 void ad_remote_fini(struct ad_remote *remote)
 {
-    ad_message_fini(&remote->message);
+    ad_wire_message_fini(&remote->message);
     ad_socket_close_monitored(remote->socket, remote->monitor, 0);
     remote->socket = remote->monitor = NULL;
 }
@@ -118,7 +118,7 @@ enum adaps_status ad_remote_send(struct ad_remote *remote, int type, uint32_t in
                              .inference = inference,
                              .tag = ++remote->requests};
     enum adaps_status status =
-        ad_message_send(remote->socket, NULL, &frame, body, raw, raw_size, err);
+        ad_wire_message_send(remote->socket, NULL, &frame, body, raw, raw_size, err);
     return status == ADAPS_OK ? status : ad_remote_blame(remote, err);
 }
 
@@ -133,7 +133,7 @@ void ad_remote_ping(struct ad_remote *remote, int64_t now)
         lose(remote, cause);
     } else if (now - remote->last_ping_ns >= AD_PING_NS) {
         struct ad_frame frame = {.type = AD_FRAME_PING, .session = remote->session};
-        if (ad_message_send(remote->socket, NULL, &frame, NULL, NULL, 0, NULL) != ADAPS_OK)
+        if (ad_wire_message_send(remote->socket, NULL, &frame, NULL, NULL, 0, NULL) != ADAPS_OK)
             return;
         remote->last_ping_ns = now;
         if (!remote->ping_ns)
@@ -145,7 +145,8 @@ static void take_pong(struct ad_remote *remote)
 {
     ProtobufCMessage *body;
     remote->ping_ns = 0;
-    if (ad_message_body(&remote->message, &adaps__wire__where__descriptor, &body, NULL) != ADAPS_OK)
+    if (ad_wire_message_body(&remote->message, &adaps__wire__where__descriptor, &body, NULL) !=
+        ADAPS_OK)
         return;
     const Adaps__Wire__Where *where = (const Adaps__Wire__Where *)body;
     remote->inference = where->inference;
@@ -157,7 +158,8 @@ static void take_pong(struct ad_remote *remote)
 enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err)
 {
     for (;;) {
-        enum adaps_status status = ad_message_recv(remote->socket, false, &remote->message, err);
+        enum adaps_status status =
+            ad_wire_message_recv(remote->socket, false, &remote->message, err);
         if (status == ADAPS_NO) {
             watch(remote);
             return ADAPS_NO;
@@ -191,12 +193,12 @@ void ad_remotes_sleep(struct ad_remote *remotes, int n, int64_t until)
     zmq_poll(items, count, ms); /* interrupted: the caller looks again */
 }
 
-enum adaps_status ad_remote_error(const struct ad_message *message, int *step,
+enum adaps_status ad_remote_error(struct ad_wire_message *message, int *step,
                                   struct adaps_error *err)
 {
     ProtobufCMessage *body;
     enum adaps_status status =
-        ad_message_body(message, &adaps__wire__error__descriptor, &body, err);
+        ad_wire_message_body(message, &adaps__wire__error__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Error *error = (const Adaps__Wire__Error *)body;
@@ -268,7 +270,7 @@ enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_t deadline,
                                  AD_WAIT_PLAIN, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_message_body(&remote->message, &adaps__wire__welcome__descriptor, &body, err);
+    status = ad_wire_message_body(&remote->message, &adaps__wire__welcome__descriptor, &body, err);
     if (status != ADAPS_OK)
         return ad_remote_blame(remote, err);
     *out = (Adaps__Wire__Welcome *)body;

@@ -29,7 +29,7 @@ struct ad_remote {
     uint32_t inference; /* of the latest PONG, and where it was: */
     int step;
     bool finished;
-    struct ad_message message; /* the latest received */
+    struct ad_wire_message message; /* the latest received */
 };
 
 /* Starts connecting to the address of the device. ADAPS_EUSAGE: no address, or keys that do not go
@@ -72,7 +72,7 @@ AD_MUST_CHECK enum adaps_status ad_remote_await(struct ad_remote *remote, int ty
                                                 struct adaps_error *err);
 
 /* The error that an ERROR message carries; *step when not NULL. */
-enum adaps_status ad_remote_error(const struct ad_message *message, int *step,
+enum adaps_status ad_remote_error(struct ad_wire_message *message, int *step,
                                   struct adaps_error *err);
 
 /* HELLO and the WELCOME, which is the caller's (ad_body_free): connects. */

@@ -87,11 +87,11 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
                              .session = session->id,
                              .inference = session->inference,
                              .tag = ++source->requests};
-    status = ad_message_send_raw(source->socket, NULL, &frame, &run.base, &raw, err);
+    status = ad_wire_message_send_raw(source->socket, NULL, &frame, &run.base, &raw, err);
     return status == ADAPS_OK ? status : ad_remote_blame(source, err);
 }
 
-static enum adaps_status take_outputs(struct ad_session *session, struct ad_message *message,
+static enum adaps_status take_outputs(struct ad_session *session, struct ad_wire_message *message,
                                       struct ad_tensor *outputs, struct adaps_error *err)
 {
     const struct ad_graph *graph = session->plan->graph;
@@ -116,7 +116,7 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
     struct ad_remote *remote = &session->remotes[index];
     ProtobufCMessage *body;
     enum adaps_status status =
-        ad_message_body(&remote->message, &adaps__wire__done__descriptor, &body, err);
+        ad_wire_message_body(&remote->message, &adaps__wire__done__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Done *done = (const Adaps__Wire__Done *)body;
@@ -150,7 +150,7 @@ static enum adaps_status take_answer(struct ad_session *session, int index,
                                      struct ad_flight *flight, struct adaps_error *err)
 {
     struct ad_outcome *outcome = &flight->outcomes[index];
-    const struct ad_message *message = &session->remotes[index].message;
+    struct ad_wire_message *message = &session->remotes[index].message;
     int type = message->frame.type;
     if (outcome->reply != AD_REPLY_NONE)
         return ad_error_set(err, ADAPS_EAGENT, "it answered twice");

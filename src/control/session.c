@@ -99,16 +99,6 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
     return ADAPS_OK;
 }
 
-/* Whom a device exchanges messages with. */
-static void find_peers(const struct adaps_plan *plan, int device, bool peers[AD_MAX_DEVICES])
-{
-    const struct ad_program *program = &plan->schedule.programs[device];
-    memset(peers, 0, AD_MAX_DEVICES * sizeof *peers);
-    for (int i = 0; i < program->nsteps; i++)
-        if (program->steps[i].kind != AD_STEP_COMPUTE)
-            peers[program->steps[i].peer] = true;
-}
-
 /* An endpoint of another agent as seen by its peers: its host in the devices file, its new port. */
 struct meeting {
     char text[AD_ENDPOINT_BYTES];
@@ -118,12 +108,11 @@ struct meeting {
 static size_t list_peers(struct ad_session *session, int device, struct meeting *meetings,
                          Adaps__Wire__Peer *items, Adaps__Wire__Peer **list)
 {
-    bool peers[AD_MAX_DEVICES];
+    const struct ad_peers peers = ad_plan_peers(session->plan, device);
     size_t n = 0;
     int ndevices = session->plan->cluster.ndevices;
-    find_peers(session->plan, device, peers);
     for (int p = 0; p < ndevices; p++) {
-        struct ad_remote *remote = peers[p] ? remote_of(session, p) : NULL;
+        struct ad_remote *remote = peers.any[p] ? remote_of(session, p) : NULL;
         if (!remote)
             continue;
         adaps__wire__peer__init(&items[n]);
@@ -166,7 +155,8 @@ static enum adaps_status take_opened(struct ad_session *session, struct ad_remot
     if (status == ADAPS_OK)
         status = ad_endpoint_parse(remote->address, &endpoint, err);
     if (status == ADAPS_OK)
-        status = ad_message_body(&remote->message, &adaps__wire__opened__descriptor, &body, err);
+        status =
+            ad_wire_message_body(&remote->message, &adaps__wire__opened__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Opened *opened = (const Adaps__Wire__Opened *)body;

@@ -76,7 +76,7 @@ static enum adaps_status ask_clock(struct ad_session *session, struct ad_remote 
     if (status != ADAPS_OK)
         return status;
     out->answered_ns = ad_clock_ns();
-    status = ad_message_body(&remote->message, &adaps__wire__time__descriptor, &body, err);
+    status = ad_wire_message_body(&remote->message, &adaps__wire__time__descriptor, &body, err);
     if (status != ADAPS_OK)
         return ad_remote_blame(remote, err);
     out->clock_ns = ((const Adaps__Wire__Time *)body)->clock_ns;
@@ -197,7 +197,7 @@ static enum adaps_status fetch(struct ad_session *session, struct ad_remote *rem
                                  AD_WAIT_PING, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_message_body(&remote->message, &adaps__wire__trace__descriptor, &body, err);
+    status = ad_wire_message_body(&remote->message, &adaps__wire__trace__descriptor, &body, err);
     if (status == ADAPS_OK) {
         status = ad_trace_take(session->plan, remote->device, (const Adaps__Wire__Trace *)body, out,
                                err);

@@ -1,6 +1,7 @@
 /* Plan -> bytes. The message tree lives in one arena and borrows the plan's strings. */
 #include "ir/operators.h"
 #include "plan/internal.h"
+#include "base/protobuf.h"
 #include "plan/plan.pb-c.h"
 
 #include <string.h>
@@ -30,7 +31,7 @@ static void *new_message(struct ad_arena *arena, const ProtobufCMessageDescripto
 
 static ProtobufCBinaryData digest_bytes(const struct ad_digest *digest)
 {
-    return (ProtobufCBinaryData){sizeof digest->bytes, (uint8_t *)digest->bytes};
+    return (ProtobufCBinaryData){sizeof digest->bytes, ad_protobuf_borrow(digest->bytes)};
 }
 
 static bool pack_region(struct ad_arena *arena, struct ad_region r, Adaps__Plan__Region **out)
@@ -117,8 +118,8 @@ static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__P
         m->reduction = (uint32_t)op->reduction;
     if (fields & AD_FIELD_VIEW) {
         m->n_view_dims = m->n_perm = (size_t)op->view_rank;
-        m->view_dims = (int64_t *)op->view_dims;
-        m->perm = (int32_t *)op->perm;
+        m->view_dims = ad_protobuf_borrow(op->view_dims);
+        m->perm = ad_protobuf_borrow(op->perm);
     }
     if (fields & AD_FIELD_BLOCK)
         m->block = op->block;
@@ -133,8 +134,8 @@ static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__P
 static bool pack_op(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
     m->kind = (uint32_t)op->kind;
-    m->name = (char *)op->name;
-    m->type = (char *)op->type;
+    m->name = ad_protobuf_borrow(op->name);
+    m->type = ad_protobuf_borrow(op->type);
     m->n_inputs = (size_t)op->ninputs;
     m->inputs = op->inputs;
     m->output = op->output;
@@ -158,9 +159,9 @@ static bool pack_value(struct ad_arena *arena, const struct ad_value *value, Ada
     box[1] = value->box.h;
     box[2] = value->box.w;
     box[3] = value->box.c;
-    m->name = (char *)value->name;
+    m->name = ad_protobuf_borrow(value->name);
     m->n_dims = (size_t)value->rank;
-    m->dims = (int64_t *)value->dims;
+    m->dims = ad_protobuf_borrow(value->dims);
     m->format = (uint32_t)value->format;
     m->n_box = 4;
     m->box = box;
@@ -177,8 +178,8 @@ static bool pack_metadata(struct ad_arena *arena, const char **pairs, Adaps__Pla
     m->n_metadata = n;
     m->metadata = new_list(arena, &adaps__plan__graph__metadata_entry__descriptor, n);
     for (size_t i = 0; m->metadata && i < n; i++) {
-        m->metadata[i]->key = (char *)pairs[2 * i];
-        m->metadata[i]->value = (char *)pairs[2 * i + 1];
+        m->metadata[i]->key = ad_protobuf_borrow(pairs[2 * i]);
+        m->metadata[i]->value = ad_protobuf_borrow(pairs[2 * i + 1]);
     }
     return m->metadata != NULL;
 }
@@ -189,7 +190,7 @@ static bool pack_graph(struct ad_arena *arena, const struct ad_graph *graph,
     Adaps__Plan__Graph *m = new_message(arena, &adaps__plan__graph__descriptor);
     if (!m)
         return false;
-    m->name = (char *)(graph->name ? graph->name : "");
+    m->name = ad_protobuf_borrow(graph->name ? graph->name : "");
     m->n_ops = (size_t)graph->nops;
     m->ops = new_list(arena, &adaps__plan__op__descriptor, m->n_ops);
     m->n_values = (size_t)graph->nvalues;
@@ -205,7 +206,7 @@ static bool pack_graph(struct ad_arena *arena, const struct ad_graph *graph,
         if (!pack_value(arena, &graph->values[i], m->values[i]))
             return false;
     for (int i = 0; i < graph->nweights; i++) {
-        m->weights[i]->name = (char *)graph->weights[i].name;
+        m->weights[i]->name = ad_protobuf_borrow(graph->weights[i].name);
         m->weights[i]->rows = graph->weights[i].rows;
         m->weights[i]->row_elements = graph->weights[i].row_elements;
         m->weights[i]->digest = digest_bytes(&graph->weights[i].digest);
@@ -259,10 +260,10 @@ static bool pack_encodings(struct ad_arena *arena, const struct ad_encoding_rate
 static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
                         Adaps__Plan__Device *m)
 {
-    m->name = (char *)device->name;
-    m->board = (char *)device->board;
-    m->address = (char *)device->address;
-    m->key = (char *)device->key;
+    m->name = ad_protobuf_borrow(device->name);
+    m->board = ad_protobuf_borrow(device->board);
+    m->address = ad_protobuf_borrow(device->address);
+    m->key = ad_protobuf_borrow(device->key);
     m->speed = device->speed;
     m->memory = device->memory;
     m->threads = device->threads;
@@ -270,14 +271,14 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     if (!m->table)
         return false;
     m->table->n_rate = AD_COST_CLASSES;
-    m->table->rate = (double *)device->table.rate;
+    m->table->rate = ad_protobuf_borrow(device->table.rate);
     m->table->constant_s = device->table.constant_s;
     m->table->memory_bw = device->table.memory_bw;
     m->table->message_s = device->table.message_s;
     m->table->message_bw = device->table.message_bw;
     m->table->feed_rate = device->table.feed_rate;
     m->table->fetch_rate = device->table.fetch_rate;
-    m->table->source = (char *)device->table.source;
+    m->table->source = ad_protobuf_borrow(device->table.source);
     m->table->tile = device->table.tile;
     return pack_encodings(arena, &device->table.encoding, m->table) &&
            pack_shapes(arena, device->table.shapes, m->table);
@@ -362,7 +363,7 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
 {
     m->model_path = plan->model_path;
     m->model_digest = digest_bytes(&plan->model_digest);
-    m->strategy = (char *)plan->strategy;
+    m->strategy = ad_protobuf_borrow(plan->strategy);
     m->threshold = plan->threshold;
     m->predicted_ns = plan->schedule.makespan_ns;
     m->single_ns = plan->single_ns;
@@ -372,7 +373,7 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     m->visited = plan->visited;
     m->space_log10 = plan->space_log10;
     m->search_s = plan->search_s;
-    m->note = (char *)plan->note;
+    m->note = ad_protobuf_borrow(plan->note);
     m->lower_bound_ns = plan->lower_bound_ns;
     m->n_programs = (size_t)plan->cluster.ndevices;
     m->programs = new_list(arena, &adaps__plan__program__descriptor, m->n_programs);

@@ -311,6 +311,20 @@ enum adaps_status ad_plan_load(const char *path, struct adaps_plan **out, struct
     return ADAPS_OK;
 }
 
+struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device)
+{
+    const struct ad_program *program = &plan->schedule.programs[device];
+    struct ad_peers peers = {0};
+    for (int i = 0; i < program->nsteps; i++) {
+        const struct ad_step *step = &program->steps[i];
+        if (step->kind == AD_STEP_COMPUTE)
+            continue;
+        peers.any[step->peer] = true;
+        peers.sent_to[step->peer] |= step->kind == AD_STEP_SEND;
+    }
+    return peers;
+}
+
 bool ad_plan_lossy(const struct adaps_plan *plan)
 {
     for (int d = 0; d < plan->cluster.ndevices; d++)

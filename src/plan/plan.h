@@ -143,6 +143,12 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
+/* Whom a device exchanges messages with, by device; whom it sends some. */
+struct ad_peers {
+    bool any[AD_MAX_DEVICES], sent_to[AD_MAX_DEVICES];
+};
+struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device);
+
 /* Whether some message is rounded: the answer is not that of one device alone. */
 bool ad_plan_lossy(const struct adaps_plan *plan);
 

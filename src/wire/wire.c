@@ -9,7 +9,7 @@
 #define BODY_FACTOR 12
 #define BODY_BASE ((size_t)1 << 20)
 
-void ad_message_init(struct ad_message *message)
+void ad_wire_message_init(struct ad_wire_message *message)
 {
     memset(message, 0, sizeof *message);
     message->fd = -1;
@@ -18,7 +18,7 @@ void ad_message_init(struct ad_message *message)
     zmq_msg_init(&message->raw);
 }
 
-void ad_message_fini(struct ad_message *message)
+void ad_wire_message_fini(struct ad_wire_message *message)
 {
     zmq_msg_close(&message->route);
     zmq_msg_close(&message->body);
@@ -41,9 +41,9 @@ static bool send_part(void *socket, zmq_msg_t *part, bool more)
     return true;
 }
 
-enum adaps_status ad_message_send_raw(void *socket, const zmq_msg_t *route, struct ad_frame *frame,
-                                      const ProtobufCMessage *body, zmq_msg_t *raw,
-                                      struct adaps_error *err)
+enum adaps_status ad_wire_message_send_raw(void *socket, zmq_msg_t *route, struct ad_frame *frame,
+                                           const ProtobufCMessage *body, zmq_msg_t *raw,
+                                           struct adaps_error *err)
 {
     zmq_msg_t id, head, part;
     size_t body_size = body ? protobuf_c_message_get_packed_size(body) : 0;
@@ -62,7 +62,7 @@ enum adaps_status ad_message_send_raw(void *socket, const zmq_msg_t *route, stru
 
     zmq_msg_init(&id);
     bool have_head = zmq_msg_init_size(&head, AD_FRAME_BYTES) == 0;
-    bool good = have_head && (!route || zmq_msg_copy(&id, (zmq_msg_t *)route) == 0);
+    bool good = have_head && (!route || zmq_msg_copy(&id, route) == 0);
     if (have_head)
         ad_frame_encode(frame, zmq_msg_data(&head));
     good = good && (!route || send_part(socket, &id, true));
@@ -79,17 +79,17 @@ enum adaps_status ad_message_send_raw(void *socket, const zmq_msg_t *route, stru
     return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
 }
 
-enum adaps_status ad_message_send(void *socket, const zmq_msg_t *route, struct ad_frame *frame,
-                                  const ProtobufCMessage *body, const void *raw, size_t raw_size,
-                                  struct adaps_error *err)
+enum adaps_status ad_wire_message_send(void *socket, zmq_msg_t *route, struct ad_frame *frame,
+                                       const ProtobufCMessage *body, const void *raw,
+                                       size_t raw_size, struct adaps_error *err)
 {
     zmq_msg_t part;
     if (!raw)
-        return ad_message_send_raw(socket, route, frame, body, NULL, err);
+        return ad_wire_message_send_raw(socket, route, frame, body, NULL, err);
     if (zmq_msg_init_size(&part, raw_size) != 0)
         return no_memory(err, raw_size);
     memcpy(zmq_msg_data(&part), raw, raw_size);
-    return ad_message_send_raw(socket, route, frame, body, &part, err);
+    return ad_wire_message_send_raw(socket, route, frame, body, &part, err);
 }
 
 /* Receives a part into *part (initialised); *more says whether another follows. */
@@ -103,7 +103,7 @@ static bool recv_part(void *socket, zmq_msg_t *part, int flags, bool *more)
     return n >= 0;
 }
 
-static enum adaps_status recv_parts(void *socket, zmq_msg_t *head, struct ad_message *out,
+static enum adaps_status recv_parts(void *socket, zmq_msg_t *head, struct ad_wire_message *out,
                                     bool more, struct adaps_error *err)
 {
     if (!more)
@@ -129,14 +129,14 @@ static enum adaps_status recv_parts(void *socket, zmq_msg_t *head, struct ad_mes
     return ad_frame_check(&out->frame, (uint64_t)body_size + raw_size, sum, err);
 }
 
-enum adaps_status ad_message_recv(void *socket, bool router, struct ad_message *out,
-                                  struct adaps_error *err)
+enum adaps_status ad_wire_message_recv(void *socket, bool router, struct ad_wire_message *out,
+                                       struct adaps_error *err)
 {
     zmq_msg_t head;
     bool more = true;
     enum adaps_status status;
-    ad_message_fini(out);
-    ad_message_init(out);
+    ad_wire_message_fini(out);
+    ad_wire_message_init(out);
     zmq_msg_init(&head);
     if (router && !recv_part(socket, &out->route, ZMQ_DONTWAIT, &more))
         status = ADAPS_NO;
@@ -150,11 +150,11 @@ enum adaps_status ad_message_recv(void *socket, bool router, struct ad_message *
     return status;
 }
 
-enum adaps_status ad_message_body(const struct ad_message *message,
-                                  const ProtobufCMessageDescriptor *type, ProtobufCMessage **out,
-                                  struct adaps_error *err)
+enum adaps_status ad_wire_message_body(struct ad_wire_message *message,
+                                       const ProtobufCMessageDescriptor *type,
+                                       ProtobufCMessage **out, struct adaps_error *err)
 {
-    zmq_msg_t *body = (zmq_msg_t *)&message->body;
+    zmq_msg_t *body = &message->body;
     size_t size = zmq_msg_size(body);
     enum ad_protobuf_result result = ad_protobuf_unpack(
         type, zmq_msg_data(body), size, ad_protobuf_budget(size, BODY_FACTOR, BODY_BASE), out);

@@ -16,43 +16,45 @@
 #define AD_PROFILE_MAX_TASKS 20000
 #define AD_PROFILE_MAX_S 120
 
-/* Initialised by ad_message_init or a successful receive; empty parts have size 0. */
-struct ad_message {
+/* Initialised by ad_wire_message_init or a successful receive; empty parts have size 0. */
+struct ad_wire_message {
     zmq_msg_t route; /* ROUTER sockets only */
     struct ad_frame frame;
     zmq_msg_t body, raw;
     int fd; /* of the connection it came by, -1 when unknown */
 };
 
-void ad_message_init(struct ad_message *message);
-void ad_message_fini(struct ad_message *message);
+void ad_wire_message_init(struct ad_wire_message *message);
+void ad_wire_message_fini(struct ad_wire_message *message);
 
 /* Sends head, body (NULL = empty) and raw (NULL = none; else size bytes, copied). route is NULL on
  * DEALER sockets. frame's length and checksum are filled in. Blocks never: the queue is unbounded.
  * ADAPS_EINTERNAL without memory. */
-AD_MUST_CHECK enum adaps_status ad_message_send(void *socket, const zmq_msg_t *route,
-                                                struct ad_frame *frame,
-                                                const ProtobufCMessage *body, const void *raw,
-                                                size_t raw_size, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_wire_message_send(void *socket, zmq_msg_t *route,
+                                                     struct ad_frame *frame,
+                                                     const ProtobufCMessage *body, const void *raw,
+                                                     size_t raw_size, struct adaps_error *err);
 
 /* The same with a raw part that is already a ZeroMQ message; it is consumed, also on failure. */
-AD_MUST_CHECK enum adaps_status ad_message_send_raw(void *socket, const zmq_msg_t *route,
-                                                    struct ad_frame *frame,
-                                                    const ProtobufCMessage *body, zmq_msg_t *raw,
-                                                    struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_wire_message_send_raw(void *socket, zmq_msg_t *route,
+                                                         struct ad_frame *frame,
+                                                         const ProtobufCMessage *body,
+                                                         zmq_msg_t *raw, struct adaps_error *err);
 
 /* Takes one message without waiting. `out` must be initialised; what it held is released. ADAPS_NO:
  * none there. ADAPS_EAGENT: one was there and is not a valid control message (number and sizes of
  * parts, head, length, checksum); it is consumed, and out->route is set when the socket is a
  * ROUTER. */
-AD_MUST_CHECK enum adaps_status ad_message_recv(void *socket, bool router, struct ad_message *out,
-                                                struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_wire_message_recv(void *socket, bool router,
+                                                     struct ad_wire_message *out,
+                                                     struct adaps_error *err);
 
 /* The body as a protobuf message, or ADAPS_EAGENT naming the frame type. Free with
  * ad_protobuf_free(). */
-AD_MUST_CHECK enum adaps_status ad_message_body(const struct ad_message *message,
-                                                const ProtobufCMessageDescriptor *type,
-                                                ProtobufCMessage **out, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_wire_message_body(struct ad_wire_message *message,
+                                                     const ProtobufCMessageDescriptor *type,
+                                                     ProtobufCMessage **out,
+                                                     struct adaps_error *err);
 
 /* A digest out of a bytes field; false when it has another size. */
 bool ad_wire_digest(ProtobufCBinaryData data, struct ad_digest *out);

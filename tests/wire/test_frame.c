@@ -359,17 +359,17 @@ static void wire_down(struct wire *w)
     zmq_ctx_term(w->context);
 }
 
-static enum adaps_status next(struct wire *w, struct ad_message *m, struct adaps_error *err)
+static enum adaps_status next(struct wire *w, struct ad_wire_message *m, struct adaps_error *err)
 {
     zmq_pollitem_t item = {.socket = w->router, .events = ZMQ_POLLIN};
     ck_assert_int_eq(zmq_poll(&item, 1, 5000), 1);
-    return ad_message_recv(w->router, true, m, err);
+    return ad_wire_message_recv(w->router, true, m, err);
 }
 
 START_TEST(control_messages)
 {
     struct wire w;
-    struct ad_message m;
+    struct ad_wire_message m;
     struct adaps_error err;
     Adaps__Wire__Error body = ADAPS__WIRE__ERROR__INIT;
     ProtobufCMessage *back;
@@ -377,25 +377,28 @@ START_TEST(control_messages)
     body.message = "it broke";
     body.step = -1;
     wire_up(&w);
-    ad_message_init(&m);
-    ck_assert_int_eq(ad_message_recv(w.router, true, &m, &err), ADAPS_NO);
+    ad_wire_message_init(&m);
+    ck_assert_int_eq(ad_wire_message_recv(w.router, true, &m, &err), ADAPS_NO);
     struct ad_frame frame = {.type = AD_FRAME_ERROR, .session = 9, .tag = 3};
-    ck_assert_int_eq(ad_message_send(w.dealer, NULL, &frame, &body.base, "raw", 3, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_wire_message_send(w.dealer, NULL, &frame, &body.base, "raw", 3, &err),
+                     ADAPS_OK);
     ck_assert_int_eq(next(&w, &m, &err), ADAPS_OK);
     ck_assert_int_eq(m.frame.type, AD_FRAME_ERROR);
     ck_assert_uint_eq(m.frame.session, 9);
     ck_assert_uint_eq(zmq_msg_size(&m.raw), 3);
     ck_assert_mem_eq(zmq_msg_data(&m.raw), "raw", 3);
-    ck_assert_int_eq(ad_message_body(&m, &adaps__wire__error__descriptor, &back, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_wire_message_body(&m, &adaps__wire__error__descriptor, &back, &err),
+                     ADAPS_OK);
     ck_assert_str_eq(((Adaps__Wire__Error *)back)->message, "it broke");
     ad_protobuf_free(back);
     /* and back to where it came from */
-    ck_assert_int_eq(ad_message_send(w.router, &m.route, &frame, NULL, NULL, 0, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_wire_message_send(w.router, &m.route, &frame, NULL, NULL, 0, &err),
+                     ADAPS_OK);
     zmq_pollitem_t item = {.socket = w.dealer, .events = ZMQ_POLLIN};
     ck_assert_int_eq(zmq_poll(&item, 1, 5000), 1);
-    ck_assert_int_eq(ad_message_recv(w.dealer, false, &m, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_wire_message_recv(w.dealer, false, &m, &err), ADAPS_OK);
     ck_assert_uint_eq(zmq_msg_size(&m.body), 0);
-    ad_message_fini(&m);
+    ad_wire_message_fini(&m);
     wire_down(&w);
 }
 END_TEST
@@ -403,12 +406,12 @@ END_TEST
 START_TEST(broken_control_messages)
 {
     struct wire w;
-    struct ad_message m;
+    struct ad_wire_message m;
     struct adaps_error err;
     uint8_t head[AD_FRAME_BYTES];
     struct ad_frame frame = {.type = AD_FRAME_HELLO};
     wire_up(&w);
-    ad_message_init(&m);
+    ad_wire_message_init(&m);
     frame.length = 2;
     frame.checksum = ad_frame_checksum(0, "xy", 2);
     ad_frame_encode(&frame, head);
@@ -438,10 +441,10 @@ START_TEST(broken_control_messages)
     zmq_send(w.dealer, torn, 2, 0);
     ck_assert_int_eq(next(&w, &m, &err), ADAPS_OK);
     ProtobufCMessage *body;
-    ck_assert_int_eq(ad_message_body(&m, &adaps__wire__have__descriptor, &body, &err),
+    ck_assert_int_eq(ad_wire_message_body(&m, &adaps__wire__have__descriptor, &body, &err),
                      ADAPS_EAGENT);
     ck_assert_ptr_nonnull(strstr(err.message, "HELLO message is malformed"));
-    ad_message_fini(&m);
+    ad_wire_message_fini(&m);
     wire_down(&w);
 }
 END_TEST

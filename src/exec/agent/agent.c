@@ -23,26 +23,6 @@
 #define HEARTBEAT_MS 2000
 #define HEARTBEAT_TIMEOUT_MS 10000
 
-bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
-                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size)
-{
-    struct ad_frame frame = {.type = (uint16_t)type,
-                             .session = request->session,
-                             .inference = request->inference,
-                             .tag = request->tag};
-    return ad_message_send(agent->router, route, &frame, body, raw, raw_size, NULL) == ADAPS_OK;
-}
-
-bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
-                           const struct ad_frame *request, const struct adaps_error *err, int step)
-{
-    Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
-    error.status = err->status;
-    error.message = (char *)err->message;
-    error.step = step;
-    return ad_agent_answer(agent, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
-}
-
 /* --- the loop --- */
 
 static void take_events(struct ad_agent *agent)
@@ -55,7 +35,7 @@ static void take_events(struct ad_agent *agent)
             ad_agent_end_session(agent, "its controller is gone");
 }
 
-static void take_message(struct ad_agent *agent, const struct ad_message *message)
+static void take_message(struct ad_agent *agent, struct ad_wire_message *message)
 {
     struct adaps_error err;
     enum adaps_status status;
@@ -76,16 +56,16 @@ static void take_message(struct ad_agent *agent, const struct ad_message *messag
         break;
     }
     if (status != ADAPS_OK)
-        ad_agent_answer_error(agent, &message->route, &message->frame, &err, -1);
+        ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
 }
 
 /* Handles what has come in, at most a few messages, so that the worker gets its turn. */
-static void take_messages(struct ad_agent *agent, struct ad_message *message)
+static void take_messages(struct ad_agent *agent, struct ad_wire_message *message)
 {
     static const struct ad_frame nothing;
     for (int i = 0; i < 16; i++) {
         struct adaps_error err;
-        enum adaps_status status = ad_message_recv(agent->router, true, message, &err);
+        enum adaps_status status = ad_wire_message_recv(agent->router, true, message, &err);
         if (status == ADAPS_NO)
             return;
         /* The end of an earlier connection was reported before what a later one sent; taken after
@@ -95,19 +75,19 @@ static void take_messages(struct ad_agent *agent, struct ad_message *message)
         if (status == ADAPS_OK)
             take_message(agent, message);
         else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it */
-            ad_agent_answer_error(agent, &message->route, &nothing, &err, -1);
+            ad_answer_error(agent->router, &message->route, &nothing, &err, -1);
     }
 }
 
 static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adaps_error *err)
 {
-    struct ad_message message;
+    struct ad_wire_message message;
     enum adaps_status status = ADAPS_OK;
     zmq_pollitem_t items[4] = {{.socket = agent->router, .events = ZMQ_POLLIN},
                                {.socket = agent->monitor, .events = ZMQ_POLLIN},
                                {.fd = agent->worker.done_fd, .events = ZMQ_POLLIN},
                                {.fd = signal_fd, .events = ZMQ_POLLIN}};
-    ad_message_init(&message);
+    ad_wire_message_init(&message);
     for (;;) {
         int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
         long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
@@ -124,7 +104,7 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
         if (items[2].revents)
             ad_agent_worker_done(agent);
     }
-    ad_message_fini(&message);
+    ad_wire_message_fini(&message);
     return status;
 }
 

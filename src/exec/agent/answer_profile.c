@@ -20,7 +20,7 @@ static enum adaps_status take_parts(const Adaps__Wire__Profile *m, struct ad_tas
     return ADAPS_OK;
 }
 
-enum adaps_status ad_agent_take_profile(const struct ad_message *message, struct ad_job *job,
+enum adaps_status ad_agent_take_profile(struct ad_wire_message *message, struct ad_job *job,
                                         struct adaps_error *err)
 {
     ProtobufCMessage *body;
@@ -28,7 +28,7 @@ enum adaps_status ad_agent_take_profile(const struct ad_message *message, struct
     struct ad_task *tasks = NULL;
     struct adaps_plan *plan = NULL;
     enum adaps_status status =
-        ad_message_body(message, &adaps__wire__profile__descriptor, &body, err);
+        ad_wire_message_body(message, &adaps__wire__profile__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Profile *m = (const Adaps__Wire__Profile *)body;
@@ -56,7 +56,7 @@ enum adaps_status ad_agent_take_profile(const struct ad_message *message, struct
     return status;
 }
 
-bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to)
+bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to)
 {
     struct ad_profile_times *times = &agent->worker.result.times;
     const struct adaps_plan *tasks = agent->worker.job.tasks;
@@ -73,7 +73,7 @@ bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to
     m.n_encode = m.n_decode = AD_ENCODINGS;
     m.encode = times->encoding.encode;
     m.decode = times->encoding.decode;
-    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
+    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
 }
 
 void ad_agent_drop_profile(struct ad_agent *agent)

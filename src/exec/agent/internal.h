@@ -1,20 +1,15 @@
-/* The control thread of the agent: agent.c (life), store.c (what needs no session),
- * session.c (sessions), answer_profile.c (timing operators). */
+/* What the files of the agent's control thread share. agent.c (its life and its loop) calls
+ * session.c (sessions) and store.c (what needs no session); session.c calls answer_profile.c
+ * (timing operators); all of them answer by answer.h. */
 #ifndef AD_EXEC_AGENT_INTERNAL_H
 #define AD_EXEC_AGENT_INTERNAL_H
 
 #include "exec/agent/agent.h"
+#include "exec/agent/answer.h"
 #include "exec/agent/worker.h"
 #include "wire/socket.h"
 #include "wire/wire.h"
 #include "wire/zap.h"
-
-/* A request that the worker has to answer. */
-struct ad_pending {
-    zmq_msg_t route;
-    struct ad_frame frame;
-    bool set;
-};
 
 /* An inference that waits for the worker. */
 struct ad_queued_run {
@@ -55,26 +50,20 @@ struct ad_agent {
     uint64_t inferences;
 };
 
-/* Sends an answer to the request with that head. False: whoever asked is gone. */
-bool ad_agent_answer(struct ad_agent *agent, const zmq_msg_t *route, const struct ad_frame *request,
-                     int type, const ProtobufCMessage *body, const void *raw, size_t raw_size);
-bool ad_agent_answer_error(struct ad_agent *agent, const zmq_msg_t *route,
-                           const struct ad_frame *request, const struct adaps_error *err, int step);
-
 /* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
 AD_MUST_CHECK enum adaps_status
-ad_agent_store(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
+ad_agent_store(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
 
 /* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
-AD_MUST_CHECK enum adaps_status ad_agent_take_profile(const struct ad_message *message,
+AD_MUST_CHECK enum adaps_status ad_agent_take_profile(struct ad_wire_message *message,
                                                       struct ad_job *job, struct adaps_error *err);
-bool ad_agent_answer_profile(struct ad_agent *agent, const struct ad_pending *to);
+bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to);
 void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
 
 /* OPEN, CONNECT, RUN, TRACE, PROFILE, ABORT, CLOSE, PING, CLOCK; later answers come from
  * ad_agent_worker_done(). */
 AD_MUST_CHECK enum adaps_status
-ad_agent_serve(struct ad_agent *agent, const struct ad_message *message, struct adaps_error *err);
+ad_agent_serve(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
 void ad_agent_worker_done(struct ad_agent *agent);
 
 /* Ends the session, because `why`, as soon as the worker lets go. */

@@ -19,31 +19,6 @@
 /* The controller pings ten times a second during inferences. */
 #define SILENCE_NS ((int64_t)3000000000)
 
-static void pend(struct ad_pending *pending, const struct ad_message *message)
-{
-    if (!pending->set)
-        zmq_msg_init(&pending->route);
-    zmq_msg_copy(&pending->route, (zmq_msg_t *)&message->route);
-    pending->frame = message->frame;
-    pending->set = true;
-}
-
-static void settle(struct ad_pending *pending)
-{
-    if (pending->set)
-        zmq_msg_close(&pending->route);
-    pending->set = false;
-}
-
-static void hand_over(struct ad_pending *from, struct ad_pending *to)
-{
-    zmq_msg_init(&to->route);
-    zmq_msg_move(&to->route, &from->route);
-    to->frame = from->frame;
-    to->set = true;
-    settle(from);
-}
-
 static int64_t after_ms(uint32_t ms)
 {
     return ad_clock_ns() + (int64_t)ms * 1000000;
@@ -60,7 +35,7 @@ static void drop_queue(struct ad_agent_session *session)
     for (; session->queued > 0; session->queued--) {
         struct ad_queued_run *run = &session->queue[session->first];
         session->first = (session->first + 1) % AD_FLIGHTS_MOST;
-        settle(&run->to);
+        ad_pending_clear(&run->to);
         zmq_msg_close(&run->inputs);
     }
 }
@@ -68,9 +43,9 @@ static void drop_queue(struct ad_agent_session *session)
 void ad_agent_free_session(struct ad_agent *agent)
 {
     drop_queue(&agent->session);
-    settle(&agent->session.job);
-    settle(&agent->session.abort);
-    settle(&agent->session.close);
+    ad_pending_clear(&agent->session.job);
+    ad_pending_clear(&agent->session.abort);
+    ad_pending_clear(&agent->session.close);
     memset(&agent->session, 0, sizeof agent->session);
 }
 
@@ -87,8 +62,8 @@ static void begin_end(struct ad_agent *agent)
     if (session->ending)
         return;
     session->ending = true;
-    settle(&session->job);
-    settle(&session->abort);
+    ad_pending_clear(&session->job);
+    ad_pending_clear(&session->abort);
     if (agent->worker.busy)
         ad_worker_cancel(&agent->worker);
     else
@@ -133,7 +108,7 @@ static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peer
 }
 
 /* Whether a session may begin. */
-static enum adaps_status check_idle(const struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status check_idle(const struct ad_agent *agent, struct ad_wire_message *message,
                                     struct adaps_error *err)
 {
     if (agent->session.open || agent->worker.busy)
@@ -144,19 +119,19 @@ static enum adaps_status check_idle(const struct ad_agent *agent, const struct a
 }
 
 /* The session of a message begins; the worker is to be given its first job. */
-static void begin_session(struct ad_agent *agent, const struct ad_message *message,
+static void begin_session(struct ad_agent *agent, struct ad_wire_message *message,
                           enum ad_job_kind kind)
 {
     agent->session.open = true;
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
     agent->session.heard_ns = ad_clock_ns();
-    pend(&agent->session.job, message);
+    ad_pending_set(&agent->session.job, message);
     agent->worker.job.kind = kind;
     agent->worker.job.session = message->frame.session;
 }
 
-static enum adaps_status profile_session(struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status profile_session(struct ad_agent *agent, struct ad_wire_message *message,
                                          struct adaps_error *err)
 {
     enum adaps_status status = check_idle(agent, message, err);
@@ -169,7 +144,7 @@ static enum adaps_status profile_session(struct ad_agent *agent, const struct ad
     return ADAPS_OK;
 }
 
-static enum adaps_status open_session(struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status open_session(struct ad_agent *agent, struct ad_wire_message *message,
                                       struct adaps_error *err)
 {
     ProtobufCMessage *body;
@@ -177,7 +152,7 @@ static enum adaps_status open_session(struct ad_agent *agent, const struct ad_me
     enum adaps_status status = check_idle(agent, message, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_message_body(message, &adaps__wire__open__descriptor, &body, err);
+    status = ad_wire_message_body(message, &adaps__wire__open__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
@@ -194,7 +169,7 @@ static enum adaps_status open_session(struct ad_agent *agent, const struct ad_me
     return status;
 }
 
-static enum adaps_status connect_session(struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status connect_session(struct ad_agent *agent, struct ad_wire_message *message,
                                          struct adaps_error *err)
 {
     ProtobufCMessage *body;
@@ -202,13 +177,13 @@ static enum adaps_status connect_session(struct ad_agent *agent, const struct ad
     if (agent->worker.busy || agent->session.ready)
         return ad_error_set(err, ADAPS_EAGENT, "CONNECT at the wrong time");
     enum adaps_status status =
-        ad_message_body(message, &adaps__wire__connect__descriptor, &body, err);
+        ad_wire_message_body(message, &adaps__wire__connect__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Connect *connect = (const Adaps__Wire__Connect *)body;
     status = take_peers(job, connect->peers, connect->n_peers, err);
     if (status == ADAPS_OK) {
-        pend(&agent->session.job, message);
+        ad_pending_set(&agent->session.job, message);
         job->kind = AD_JOB_JOIN;
         job->deadline_ns = after_ms(connect->deadline_ms);
         ad_worker_post(&agent->worker);
@@ -225,7 +200,7 @@ static void start_run(struct ad_agent *agent)
     struct ad_queued_run *run = &session->queue[session->first];
     session->first = (session->first + 1) % AD_FLIGHTS_MOST;
     session->queued--;
-    hand_over(&run->to, &session->job);
+    ad_pending_move(&run->to, &session->job);
     session->inference = session->job.frame.inference;
     session->traced = false;
     size_t bytes = zmq_msg_size(&run->inputs);
@@ -248,7 +223,7 @@ static bool inputs_fit(const struct ad_worker *worker, size_t bytes)
            (worker->pictures && bytes == worker->inputs.bytes / sizeof(float));
 }
 
-static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *message,
+static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_message *message,
                                      struct adaps_error *err)
 {
     ProtobufCMessage *body;
@@ -263,14 +238,15 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
     if (!inputs_fit(worker, zmq_msg_size(&message->raw)))
         return ad_error_set(err, ADAPS_EINPUT, "inputs of %zu bytes, the plan wants %zu here",
                             zmq_msg_size(&message->raw), worker->inputs.bytes);
-    enum adaps_status status = ad_message_body(message, &adaps__wire__run__descriptor, &body, err);
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__run__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Run *request = (const Adaps__Wire__Run *)body;
     struct ad_queued_run *run =
         &session->queue[(session->first + session->queued) % AD_FLIGHTS_MOST];
     *run = (struct ad_queued_run){.deadline_ms = request->deadline_ms, .trace = request->trace};
-    pend(&run->to, message);
+    ad_pending_set(&run->to, message);
     zmq_msg_init(&run->inputs);
     zmq_msg_move(&run->inputs, &message->raw);
     session->queued++;
@@ -281,7 +257,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_message *
 }
 
 /* The times of the latest inference. */
-static enum adaps_status answer_trace(struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status answer_trace(struct ad_agent *agent, struct ad_wire_message *message,
                                       struct adaps_error *err)
 {
     const struct ad_worker *worker = &agent->worker;
@@ -308,29 +284,30 @@ static enum adaps_status answer_trace(struct ad_agent *agent, const struct ad_me
         trace.mark[i] -= begin;
         trace.left[i] = trace.left[i] ? trace.left[i] - begin : -1;
     }
-    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL, 0);
+    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL,
+              0);
     ad_free(times);
     return ADAPS_OK;
 }
 
-static void answer_clock(struct ad_agent *agent, const struct ad_message *message)
+static void answer_clock(struct ad_agent *agent, struct ad_wire_message *message)
 {
     Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
     time.clock_ns = ad_clock_ns();
-    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
+    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
 }
 
-static bool answer_where(struct ad_agent *agent, const zmq_msg_t *route,
-                         const struct ad_frame *request, int type, int step, bool finished)
+static bool answer_where(struct ad_agent *agent, zmq_msg_t *route, const struct ad_frame *request,
+                         int type, int step, bool finished)
 {
     Adaps__Wire__Where where = ADAPS__WIRE__WHERE__INIT;
     where.inference = agent->session.inference;
     where.step = step;
     where.finished = finished;
-    return ad_agent_answer(agent, route, request, type, &where.base, NULL, 0);
+    return ad_answer(agent->router, route, request, type, &where.base, NULL, 0);
 }
 
-enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message *message,
+enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message *message,
                                  struct adaps_error *err)
 {
     struct ad_agent_session *session = &agent->session;
@@ -353,7 +330,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
     if (type == AD_FRAME_PROFILE)
         return profile_session(agent, message, err);
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
-        ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
+        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
         return ADAPS_OK;
     }
     if (!ours)
@@ -362,19 +339,19 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
     case AD_FRAME_CONNECT:
         return connect_session(agent, message, err);
     case AD_FRAME_RUN:
-        return run_session(agent, (struct ad_message *)message, err);
+        return run_session(agent, message, err);
     case AD_FRAME_TRACE:
         return answer_trace(agent, message, err);
     case AD_FRAME_ABORT:
         if (running(agent)) {
-            pend(&session->abort, message);
+            ad_pending_set(&session->abort, message);
             ad_worker_cancel(&agent->worker);
         } else {
             answer_where(agent, &message->route, &message->frame, AD_FRAME_ABORTED, 0, true);
         }
         return ADAPS_OK;
     default: /* CLOSE */
-        pend(&session->close, message);
+        ad_pending_set(&session->close, message);
         begin_end(agent);
         return ADAPS_OK;
     }
@@ -382,11 +359,11 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, const struct ad_message
 
 /* --- the worker's results --- */
 
-static bool answer_opened(struct ad_agent *agent, const struct ad_pending *to)
+static bool answer_opened(struct ad_agent *agent, struct ad_pending *to)
 {
     Adaps__Wire__Opened opened = ADAPS__WIRE__OPENED__INIT;
     Adaps__Wire__Port ports[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
-    const struct ad_links *links = &agent->worker.links;
+    const struct ad_peer_links *links = &agent->worker.links;
     for (int i = 0; i < links->count; i++) {
         if (!links->items[i].listens)
             continue;
@@ -397,10 +374,10 @@ static bool answer_opened(struct ad_agent *agent, const struct ad_pending *to)
         list[n] = &ports[n];
     }
     opened.ports = list;
-    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
+    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
 }
 
-static bool answer_done(struct ad_agent *agent, const struct ad_pending *to)
+static bool answer_done(struct ad_agent *agent, struct ad_pending *to)
 {
     const struct ad_job_result *result = &agent->worker.result;
     Adaps__Wire__Done done = ADAPS__WIRE__DONE__INIT;
@@ -411,33 +388,33 @@ static bool answer_done(struct ad_agent *agent, const struct ad_pending *to)
     done.bytes_sent = result->bytes_sent;
     done.messages_sent = result->messages_sent;
     agent->inferences++;
-    return ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
-                           agent->worker.outputs.data, agent->worker.outputs.bytes);
+    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
+                     agent->worker.outputs.data, agent->worker.outputs.bytes);
 }
 
 static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
 {
     struct ad_agent_session *session = &agent->session;
     const struct ad_job_result *result = &agent->worker.result;
-    const struct ad_pending *to = &session->job;
+    struct ad_pending *to = &session->job;
     bool good = result->status == ADAPS_OK, heard;
     if (session->abort.set)
         heard = answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
                              result->step, good);
     else if (!good)
-        heard = ad_agent_answer_error(agent, &to->route, &to->frame, &result->err, result->step);
+        heard = ad_answer_error(agent->router, &to->route, &to->frame, &result->err, result->step);
     else if (kind == AD_JOB_LOAD)
         heard = answer_opened(agent, to);
     else if (kind == AD_JOB_PROFILE)
         heard = ad_agent_answer_profile(agent, to);
     else if (kind == AD_JOB_JOIN)
-        heard = ad_agent_answer(agent, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
+        heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     else
         heard = answer_done(agent, to);
     session->traced = kind == AD_JOB_RUN && good && !session->abort.set && agent->worker.job.trace;
     session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
-    settle(&session->abort);
-    settle(&session->job);
+    ad_pending_clear(&session->abort);
+    ad_pending_clear(&session->job);
     if (kind == AD_JOB_PROFILE || (kind == AD_JOB_LOAD && !good))
         ad_agent_free_session(agent);
     else if (!heard)
@@ -452,8 +429,8 @@ void ad_agent_worker_done(struct ad_agent *agent)
         return;
     if (kind == AD_JOB_CLOSE) {
         if (session->close.set)
-            ad_agent_answer(agent, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
-                            NULL, NULL, 0);
+            ad_answer(agent->router, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
+                      NULL, NULL, 0);
         ad_agent_free_session(agent);
     } else if (session->ending) {
         ad_agent_drop_profile(agent);

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-static enum adaps_status hello(struct ad_agent *agent, const struct ad_message *message)
+static enum adaps_status hello(struct ad_agent *agent, struct ad_wire_message *message)
 {
     struct ad_machine machine;
     Adaps__Wire__Welcome welcome = ADAPS__WIRE__WELCOME__INIT;
     struct ad_cache_stats stats = ad_cache_count(&agent->cache);
     ad_machine_look(&machine);
     welcome.name = agent->name;
-    welcome.version = (char *)adaps_version();
+    welcome.version = ad_protobuf_borrow(adaps_version());
     welcome.machine = machine.kind;
     welcome.cores = machine.cores;
     welcome.threads = agent->options->threads;
@@ -29,8 +29,8 @@ static enum adaps_status hello(struct ad_agent *agent, const struct ad_message *
     welcome.busy = agent->session.open;
     welcome.inferences = agent->inferences;
     welcome.uptime_ns = ad_clock_ns() - agent->start_ns;
-    ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base, NULL,
-                    0);
+    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
+              NULL, 0);
     return ADAPS_OK;
 }
 
@@ -67,13 +67,14 @@ static enum adaps_status make_room(struct ad_agent *agent, uint64_t needed, uint
     return ad_cache_make_room(&agent->cache, needed, more, NULL, err);
 }
 
-static enum adaps_status have(struct ad_agent *agent, const struct ad_message *message,
+static enum adaps_status have(struct ad_agent *agent, struct ad_wire_message *message,
                               struct adaps_error *err)
 {
     ProtobufCMessage *body;
     Adaps__Wire__Missing missing = ADAPS__WIRE__MISSING__INIT;
     uint64_t needed = 0, lacking = 0;
-    enum adaps_status status = ad_message_body(message, &adaps__wire__have__descriptor, &body, err);
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__have__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Have *list = (const Adaps__Wire__Have *)body;
@@ -92,20 +93,21 @@ static enum adaps_status have(struct ad_agent *agent, const struct ad_message *m
     if (status == ADAPS_OK && lacking > 0)
         status = make_room(agent, needed, lacking, err);
     if (status == ADAPS_OK)
-        ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_MISSING, &missing.base,
-                        NULL, 0);
+        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_MISSING, &missing.base,
+                  NULL, 0);
 out:
     ad_free(missing.indices);
     ad_protobuf_free(body);
     return status;
 }
 
-static enum adaps_status blob(struct ad_agent *agent, struct ad_message *message,
+static enum adaps_status blob(struct ad_agent *agent, struct ad_wire_message *message,
                               struct adaps_error *err)
 {
     ProtobufCMessage *body;
     struct ad_digest digest;
-    enum adaps_status status = ad_message_body(message, &adaps__wire__blob__descriptor, &body, err);
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__blob__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Blob *piece = (const Adaps__Wire__Blob *)body;
@@ -119,11 +121,11 @@ static enum adaps_status blob(struct ad_agent *agent, struct ad_message *message
                               zmq_msg_data(&message->raw), zmq_msg_size(&message->raw), err);
     ad_protobuf_free(body);
     if (status == ADAPS_OK)
-        ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_STORED, NULL, NULL, 0);
+        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_STORED, NULL, NULL, 0);
     return status;
 }
 
-static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_message *message,
+static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_wire_message *message,
                                    struct adaps_error *err)
 {
     ProtobufCMessage *body;
@@ -131,7 +133,8 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_message *me
     struct adaps_plan *checked = NULL;
     const void *data = zmq_msg_data(&message->raw);
     size_t size = zmq_msg_size(&message->raw);
-    enum adaps_status status = ad_message_body(message, &adaps__wire__plan__descriptor, &body, err);
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__plan__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     found = ad_digest_of(data, size);
@@ -147,25 +150,24 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_message *me
         status = ad_cache_put_plan(&agent->cache, &digest, data, size, err);
     ad_protobuf_free(body);
     if (status == ADAPS_OK)
-        ad_agent_answer(agent, &message->route, &message->frame, AD_FRAME_PLANNED, NULL, NULL, 0);
+        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_PLANNED, NULL, NULL, 0);
     return status;
 }
 
-enum adaps_status ad_agent_store(struct ad_agent *agent, const struct ad_message *message,
+enum adaps_status ad_agent_store(struct ad_agent *agent, struct ad_wire_message *message,
                                  struct adaps_error *err)
 {
-    struct ad_message *m = (struct ad_message *)message; /* zmq_msg_data wants it so */
-    switch (m->frame.type) {
+    switch (message->frame.type) {
     case AD_FRAME_HELLO:
-        return hello(agent, m);
+        return hello(agent, message);
     case AD_FRAME_HAVE:
-        return have(agent, m, err);
+        return have(agent, message, err);
     case AD_FRAME_BLOB:
-        return blob(agent, m, err);
+        return blob(agent, message, err);
     case AD_FRAME_PLAN:
-        return keep_plan(agent, m, err);
+        return keep_plan(agent, message, err);
     default:
         return ad_error_set(err, ADAPS_EAGENT, "a %s message is no request",
-                            ad_frame_type_name(m->frame.type));
+                            ad_frame_type_name(message->frame.type));
     }
 }

@@ -143,17 +143,17 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
         }
         worker->loaded = job->plan;
     }
-    ad_links_close(&worker->links);
-    worker->links = (struct ad_links){.context = worker->context,
-                                      .plan = worker->plan,
-                                      .device = worker->device,
-                                      .session = job->session,
-                                      .cancel = &worker->cancel,
-                                      .wake_fd = worker->wake_fd};
-    status =
-        ad_links_open(&worker->links, worker->host, worker->keys, job->peers, job->npeers, err);
+    ad_peer_links_close(&worker->links);
+    worker->links = (struct ad_peer_links){.context = worker->context,
+                                           .plan = worker->plan,
+                                           .device = worker->device,
+                                           .session = job->session,
+                                           .cancel = &worker->cancel,
+                                           .wake_fd = worker->wake_fd};
+    status = ad_peer_links_open(&worker->links, worker->host, worker->keys, job->peers, job->npeers,
+                                err);
     if (status != ADAPS_OK)
-        ad_links_close(&worker->links);
+        ad_peer_links_close(&worker->links);
     return status;
 }
 
@@ -187,12 +187,12 @@ static enum adaps_status run(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct ad_program *program = &worker->plan->schedule.programs[worker->device];
     struct ad_job_result *result = &worker->result;
-    struct ad_links *links = &worker->links;
-    struct ad_transport transport = ad_links_transport(links);
+    struct ad_peer_links *links = &worker->links;
+    struct ad_transport transport = ad_peer_links_transport(links);
     int64_t begin = ad_clock_ns(), first = 0, last = 0;
     links->inference = worker->job.inference;
     links->deadline_ns = worker->job.deadline_ns;
-    enum adaps_status status = ad_links_begin(links, worker->job.trace, err);
+    enum adaps_status status = ad_peer_links_begin(links, worker->job.trace, err);
     if (status != ADAPS_OK)
         return status;
     feed(worker);
@@ -259,7 +259,7 @@ static void work(struct ad_worker *worker)
     case AD_JOB_JOIN:
         worker->links.deadline_ns = job->deadline_ns;
         result->status =
-            ad_links_join(&worker->links, worker->keys, job->peers, job->npeers, &result->err);
+            ad_peer_links_join(&worker->links, worker->keys, job->peers, job->npeers, &result->err);
         break;
     case AD_JOB_RUN:
         result->status = run(worker, &result->err);
@@ -268,7 +268,7 @@ static void work(struct ad_worker *worker)
         result->status = profile(worker, &result->err);
         break;
     default:
-        ad_links_close(&worker->links);
+        ad_peer_links_close(&worker->links);
         break;
     }
 }

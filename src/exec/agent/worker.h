@@ -8,7 +8,7 @@
 
 #include "base/priority.h"
 #include "exec/agent/cache.h"
-#include "exec/agent/links.h"
+#include "exec/agent/peer_links.h"
 #include "exec/agent/profile.h"
 
 #include <pthread.h>
@@ -68,7 +68,7 @@ struct ad_worker {
     struct ad_job job;
     struct ad_job_result result;
     struct ad_ends inputs, outputs;
-    struct ad_links links;
+    struct ad_peer_links links;
     bool busy;   /* the control thread's view */
     int done_fd; /* readable when a job is done: then call ad_worker_finish() */
 

@@ -1,15 +1,13 @@
-/* What the files of the engine share: buffers.c (where values lie), task.c, operators.c,
- * task_conv.c and task_xnn.c (what a task does), engine.c (doing it). */
+/* What the files of the engine share. engine.c (the program, step by step) calls task.c (the
+ * actions of one task), which calls operators.c, task_conv.c and task_xnn.c; these take views and
+ * weights from operands.c and add to the list of actions.h. buffers.c says where values lie,
+ * concat.c and residual.c what needs no copy. */
 #ifndef AD_EXEC_ENGINE_INTERNAL_H
 #define AD_EXEC_ENGINE_INTERNAL_H
 
-#include "exec/kernels/conv.h"
-#include "exec/kernels/depthwise.h"
+#include "exec/engine/actions.h"
 #include "exec/engine/engine.h"
 #include "exec/kernels/packed.h"
-#include "exec/kernels/kernels.h"
-#include "exec/kernels/reduce.h"
-#include "exec/kernels/resample.h"
 #include "exec/engine/throttle.h"
 #include "ir/operators.h"
 
@@ -86,37 +84,6 @@ static inline struct ad_view ad_matrix_view(float *data, int64_t rows, int64_t c
                             .sh = rows * stride,
                             .sw = stride};
 }
-
-enum ad_action_kind {
-    AD_ACTION_XNN,
-    AD_ACTION_ELEMENTWISE,
-    AD_ACTION_POOLING,
-    AD_ACTION_LRN,
-    AD_ACTION_CONV,
-    AD_ACTION_DEPTHWISE,
-    AD_ACTION_RESAMPLE,
-    AD_ACTION_REDUCE
-};
-
-struct ad_action {
-    enum ad_action_kind kind;
-    union {
-        struct xnn_operator *xnn;
-        struct ad_elementwise elementwise;
-        struct ad_pooling pooling;
-        struct ad_lrn lrn;
-        struct ad_conv conv; /* owns a part of its packed weights (exec/kernels/packed.h) */
-        struct ad_depthwise depthwise; /* likewise */
-        struct ad_resample resample;
-        struct ad_reduce reduce;
-    };
-};
-
-/* What the actions of a program are made from. */
-struct ad_actions {
-    struct ad_action *items;
-    size_t count, room;
-};
 
 /* The packed weights of an op's tasks so far, for its other tasks and for those of other ops that
  * take the same weights in the same way: rows [r0, r1) of each. */
@@ -227,24 +194,6 @@ AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *b
                                                         const struct ad_task *task, float clamp_min,
                                                         float clamp_max, struct adaps_error *err);
 
-AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
-                                               struct adaps_error *err);
-
-AD_MUST_CHECK enum adaps_status ad_actions_elementwise(struct ad_actions *actions,
-                                                       struct ad_elementwise e,
-                                                       struct adaps_error *err);
-
-/* The op's function and clamp; `to` and `from` may be one. */
-AD_MUST_CHECK enum adaps_status
-ad_actions_activation(struct ad_actions *actions, const struct ad_op *op, const struct ad_view *to,
-                      const struct ad_view *from, struct adaps_error *err);
-
-/* Adds a copy between views of one shape; dimensions of 1 of `from` are repeated. */
-AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,
-                                                const struct ad_view *to,
-                                                const struct ad_view *from,
-                                                struct adaps_error *err);
-
 /* Rows [r0, r1) of a weight from the device's slices, followed by zero rows up to `rows`, to `to`.
  */
 AD_MUST_CHECK enum adaps_status ad_task_weight(const struct ad_build *build, int weight, int64_t r0,
@@ -256,10 +205,5 @@ AD_MUST_CHECK enum adaps_status ad_task_weights(const struct ad_build *build,
                                                 const struct ad_op *op, int64_t r0, int64_t r1,
                                                 int64_t rows, float **kernel, float **bias,
                                                 struct adaps_error *err);
-
-AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,
-                                              struct pthreadpool *pool, struct adaps_error *err);
-
-void ad_action_free(struct ad_action *action);
 
 #endif

@@ -1,4 +1,4 @@
-#include "exec/agent/links.h"
+#include "exec/agent/peer_links.h"
 #include "base/clock.h"
 #include "wire/endpoint.h"
 #include "wire/socket.h"
@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <zmq.h>
 
-static enum adaps_status fail(const struct ad_data_link *link, struct adaps_error *err,
+static enum adaps_status fail(const struct ad_peer_link *link, struct adaps_error *err,
                               const char *what)
 {
     return ad_error_set(err, ADAPS_EAGENT, "'%s': %s", link->peer.name, what);
@@ -41,7 +41,7 @@ static size_t message_limit(const struct adaps_plan *plan, int device, int peer)
     return (size_t)largest + CURVE_BYTES;
 }
 
-static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *link,
+static enum adaps_status open_link(struct ad_peer_links *links, struct ad_peer_link *link,
                                    const char *host, const struct ad_keys *keys,
                                    struct adaps_error *err)
 {
@@ -70,32 +70,26 @@ static enum adaps_status open_link(struct ad_links *links, struct ad_data_link *
     return status;
 }
 
-enum adaps_status ad_links_open(struct ad_links *links, const char *host,
-                                const struct ad_keys *keys, const struct ad_peer *peers, int npeers,
-                                struct adaps_error *err)
+enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *host,
+                                     const struct ad_keys *keys, const struct ad_peer *peers,
+                                     int npeers, struct adaps_error *err)
 {
-    const struct ad_program *program = &links->plan->schedule.programs[links->device];
-    bool needed[AD_MAX_DEVICES] = {false}, sent_to[AD_MAX_DEVICES] = {false};
+    const struct ad_peers needed = ad_plan_peers(links->plan, links->device);
     links->count = links->nlanes = 0;
     links->items = ad_calloc(AD_MAX_DEVICES, sizeof *links->items);
     if (!links->items)
         return ad_error_memory(err, "links", AD_MAX_DEVICES * sizeof *links->items);
-    for (int i = 0; i < program->nsteps; i++)
-        if (program->steps[i].kind != AD_STEP_COMPUTE) {
-            needed[program->steps[i].peer] = true;
-            sent_to[program->steps[i].peer] |= program->steps[i].kind == AD_STEP_SEND;
-        }
     for (int d = 0; d < AD_MAX_DEVICES; d++) {
-        if (!needed[d])
+        if (!needed.any[d])
             continue;
         const struct ad_peer *peer = find_peer(peers, npeers, d);
         if (!peer)
             return ad_error_set(err, ADAPS_EINPUT, "the session does not name device %d", d);
-        struct ad_data_link *link = &links->items[links->count++];
+        struct ad_peer_link *link = &links->items[links->count++];
         link->peer = *peer;
         link->listens = links->device < d;
         link->fd = -1;
-        link->lane = sent_to[d] ? links->nlanes++ : -1;
+        link->lane = needed.sent_to[d] ? links->nlanes++ : -1;
         enum adaps_status status = open_link(links, link, host, keys, err);
         if (status != ADAPS_OK)
             return status;
@@ -103,7 +97,7 @@ enum adaps_status ad_links_open(struct ad_links *links, const char *host,
     return ADAPS_OK;
 }
 
-void ad_links_close(struct ad_links *links)
+void ad_peer_links_close(struct ad_peer_links *links)
 {
     ad_send_scheduler_free(links->scheduler);
     links->scheduler = NULL;
@@ -116,7 +110,8 @@ void ad_links_close(struct ad_links *links)
     links->count = 0;
 }
 
-enum adaps_status ad_links_begin(struct ad_links *links, bool trace, struct adaps_error *err)
+enum adaps_status ad_peer_links_begin(struct ad_peer_links *links, bool trace,
+                                      struct adaps_error *err)
 {
     int nsteps = links->plan->schedule.programs[links->device].nsteps;
     links->bytes_sent = links->messages_sent = 0;
@@ -128,8 +123,8 @@ enum adaps_status ad_links_begin(struct ad_links *links, bool trace, struct adap
 }
 
 /* Whether the wait is over for another reason than a message. */
-static enum adaps_status check_wait(const struct ad_links *links, const struct ad_data_link *link,
-                                    struct adaps_error *err)
+static enum adaps_status check_wait(const struct ad_peer_links *links,
+                                    const struct ad_peer_link *link, struct adaps_error *err)
 {
     if (*links->cancel)
         return ad_error_set(err, ADAPS_EAGENT, "aborted");
@@ -140,7 +135,7 @@ static enum adaps_status check_wait(const struct ad_links *links, const struct a
     return ADAPS_OK;
 }
 
-static void watch(struct ad_data_link *link)
+static void watch(struct ad_peer_link *link)
 {
     uint16_t event;
     uint32_t value;
@@ -150,7 +145,7 @@ static void watch(struct ad_data_link *link)
 }
 
 /* Sleeps until a message from the peer, an event of its connection, an abort, or the deadline. */
-static void sleep_for(const struct ad_links *links, struct ad_data_link *link)
+static void sleep_for(const struct ad_peer_links *links, struct ad_peer_link *link)
 {
     zmq_pollitem_t items[4] = {{.fd = link->zmq_fd, .events = ZMQ_POLLIN},
                                {.socket = link->monitor, .events = ZMQ_POLLIN},
@@ -169,7 +164,7 @@ static void sleep_for(const struct ad_links *links, struct ad_data_link *link)
 }
 
 /* A part of a message, if it is there; else -1. */
-static int take_part(struct ad_links *links, struct ad_data_link *link, zmq_msg_t *part)
+static int take_part(struct ad_peer_links *links, struct ad_peer_link *link, zmq_msg_t *part)
 {
     ad_send_scheduler_lock(links->scheduler);
     int n = zmq_msg_recv(part, link->socket, ZMQ_DONTWAIT);
@@ -179,7 +174,7 @@ static int take_part(struct ad_links *links, struct ad_data_link *link, zmq_msg_
     return n;
 }
 
-static void skip(struct ad_links *links, struct ad_data_link *link)
+static void skip(struct ad_peer_links *links, struct ad_peer_link *link)
 {
     ad_send_scheduler_lock(links->scheduler);
     ad_socket_skip(link->socket);
@@ -187,7 +182,7 @@ static void skip(struct ad_links *links, struct ad_data_link *link)
 }
 
 /* The head of the next message from a peer; its payload, if *more, is still to be received. */
-static enum adaps_status recv_head(struct ad_links *links, struct ad_data_link *link,
+static enum adaps_status recv_head(struct ad_peer_links *links, struct ad_peer_link *link,
                                    struct ad_frame *frame, bool *more, struct adaps_error *err)
 {
     zmq_msg_t head;
@@ -221,7 +216,7 @@ out:
     return status;
 }
 
-static enum adaps_status send_join(const struct ad_links *links, struct ad_data_link *link,
+static enum adaps_status send_join(const struct ad_peer_links *links, struct ad_peer_link *link,
                                    struct adaps_error *err)
 {
     uint8_t head[AD_FRAME_BYTES];
@@ -233,7 +228,7 @@ static enum adaps_status send_join(const struct ad_links *links, struct ad_data_
     return ADAPS_OK;
 }
 
-static enum adaps_status connect_link(struct ad_data_link *link, const struct ad_keys *keys,
+static enum adaps_status connect_link(struct ad_peer_link *link, const struct ad_keys *keys,
                                       const struct ad_peer *peer, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -247,7 +242,7 @@ static enum adaps_status connect_link(struct ad_data_link *link, const struct ad
 }
 
 /* Waits for the peer's JOIN; the listening side answers with its own. */
-static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *link,
+static enum adaps_status join_link(struct ad_peer_links *links, struct ad_peer_link *link,
                                    struct adaps_error *err)
 {
     struct ad_frame frame;
@@ -266,14 +261,14 @@ static enum adaps_status join_link(struct ad_links *links, struct ad_data_link *
 }
 
 /* With a lane for each peer that messages are sent to, if there are several. */
-static enum adaps_status make_pacer(struct ad_links *links, struct adaps_error *err)
+static enum adaps_status make_pacer(struct ad_peer_links *links, struct adaps_error *err)
 {
     const struct ad_cluster *cluster = &links->plan->cluster;
     struct ad_lane lanes[AD_MAX_DEVICES];
     if (links->nlanes < 2)
         return ADAPS_OK;
     for (int i = 0; i < links->count; i++) {
-        const struct ad_data_link *link = &links->items[i];
+        const struct ad_peer_link *link = &links->items[i];
         const struct ad_link *planned =
             &cluster->links[links->device * cluster->ndevices + link->peer.device];
         if (link->lane >= 0)
@@ -282,12 +277,13 @@ static enum adaps_status make_pacer(struct ad_links *links, struct adaps_error *
     return ad_send_scheduler_new(lanes, links->nlanes, &links->scheduler, err);
 }
 
-enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
-                                const struct ad_peer *peers, int npeers, struct adaps_error *err)
+enum adaps_status ad_peer_links_join(struct ad_peer_links *links, const struct ad_keys *keys,
+                                     const struct ad_peer *peers, int npeers,
+                                     struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < links->count && status == ADAPS_OK; i++) {
-        struct ad_data_link *link = &links->items[i];
+        struct ad_peer_link *link = &links->items[i];
         if (link->listens)
             continue;
         status = connect_link(link, keys, find_peer(peers, npeers, link->peer.device), err);
@@ -301,7 +297,7 @@ enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *ke
 
 /* --- transport --- */
 
-static struct ad_data_link *link_to(struct ad_links *links, int device)
+static struct ad_peer_link *link_to(struct ad_peer_links *links, int device)
 {
     for (int i = 0; i < links->count; i++)
         if (links->items[i].peer.device == device)
@@ -312,8 +308,8 @@ static struct ad_data_link *link_to(struct ad_links *links, int device)
 static enum adaps_status links_send(void *self, const struct ad_step *step,
                                     const struct ad_span_list *spans, struct adaps_error *err)
 {
-    struct ad_links *links = self;
-    struct ad_data_link *link = link_to(links, step->peer);
+    struct ad_peer_links *links = self;
+    struct ad_peer_link *link = link_to(links, step->peer);
     uint8_t head[AD_FRAME_BYTES];
     zmq_msg_t payload;
     size_t size = ad_spans_bytes(spans);
@@ -350,7 +346,7 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
 }
 
 /* The payload into its place: directly when it is one run. */
-static enum adaps_status recv_payload(struct ad_data_link *link, const struct ad_frame *frame,
+static enum adaps_status recv_payload(struct ad_peer_link *link, const struct ad_frame *frame,
                                       const struct ad_span_list *list, struct adaps_error *err)
 {
     const struct ad_span *spans = list->spans;
@@ -389,8 +385,8 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
                                     const struct ad_span_list *forms, int nforms, int *form,
                                     struct adaps_error *err)
 {
-    struct ad_links *links = self;
-    struct ad_data_link *link = link_to(links, step->peer);
+    struct ad_peer_links *links = self;
+    struct ad_peer_link *link = link_to(links, step->peer);
     struct ad_frame frame;
     struct ad_frame expected = {.type = AD_FRAME_DATA,
                                 .session = links->session,
@@ -424,7 +420,7 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
     }
 }
 
-struct ad_transport ad_links_transport(struct ad_links *links)
+struct ad_transport ad_peer_links_transport(struct ad_peer_links *links)
 {
     return (struct ad_transport){.send = links_send, .recv = links_recv, .self = links};
 }

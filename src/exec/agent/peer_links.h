@@ -3,8 +3,8 @@
  * connects; both introduce themselves with a JOIN frame that carries the session's number, which
  * nobody else knows. PAIR sockets take one peer only: a stranger never gets a message meant for it.
  * (Closing the port after the first would close its connection, too.) */
-#ifndef AD_EXEC_AGENT_LINKS_H
-#define AD_EXEC_AGENT_LINKS_H
+#ifndef AD_EXEC_AGENT_PEER_LINKS_H
+#define AD_EXEC_AGENT_PEER_LINKS_H
 
 #include "exec/engine/engine.h"
 #include "exec/engine/timestamps.h"
@@ -21,7 +21,7 @@ struct ad_peer {
     char key[AD_KEY_BYTES];
 };
 
-struct ad_data_link {
+struct ad_peer_link {
     struct ad_peer peer;
     bool listens;
     int port; /* when it listens */
@@ -33,7 +33,7 @@ struct ad_data_link {
     int lane;   /* of the scheduler, if messages are sent to it; else -1 */
 };
 
-struct ad_links {
+struct ad_peer_links {
     void *context;
     const struct adaps_plan *plan;
     int device;
@@ -42,7 +42,7 @@ struct ad_links {
     int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
-    struct ad_data_link *items;
+    struct ad_peer_link *items;
     int count, nlanes;
     struct ad_send_scheduler *scheduler; /* NULL: messages go to one peer at most */
     uint64_t bytes_sent, messages_sent;  /* in this inference */
@@ -53,25 +53,26 @@ struct ad_links {
  * `host`. peers: those that the controller told, of which each needed one must be there. With keys,
  * every peer must have one. Fields of links up to wake_fd are the caller's to set. ADAPS_EINPUT,
  * ADAPS_EAGENT name the peer. Close after a failure, too. */
-AD_MUST_CHECK enum adaps_status ad_links_open(struct ad_links *links, const char *host,
-                                              const struct ad_keys *keys,
-                                              const struct ad_peer *peers, int npeers,
-                                              struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *host,
+                                                   const struct ad_keys *keys,
+                                                   const struct ad_peer *peers, int npeers,
+                                                   struct adaps_error *err);
 
 /* Connects to the listening peers at the endpoints given in `peers`, and waits until all have
  * joined. ADAPS_EAGENT names the peer that did not. */
-AD_MUST_CHECK enum adaps_status ad_links_join(struct ad_links *links, const struct ad_keys *keys,
-                                              const struct ad_peer *peers, int npeers,
-                                              struct adaps_error *err);
-void ad_links_close(struct ad_links *links);
+AD_MUST_CHECK enum adaps_status ad_peer_links_join(struct ad_peer_links *links,
+                                                   const struct ad_keys *keys,
+                                                   const struct ad_peer *peers, int npeers,
+                                                   struct adaps_error *err);
+void ad_peer_links_close(struct ad_peer_links *links);
 
 /* Before the first step of an inference, whose number is set. ADAPS_EINTERNAL without memory for
  * the timestamps. */
-AD_MUST_CHECK enum adaps_status ad_links_begin(struct ad_links *links, bool trace,
-                                               struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_peer_links_begin(struct ad_peer_links *links, bool trace,
+                                                    struct adaps_error *err);
 
 /* Moves the messages of the engine's steps. With tracing, timestamps when the message of a RECV was
  * found, when that of a SEND was handed over and had left. */
-struct ad_transport ad_links_transport(struct ad_links *links);
+struct ad_transport ad_peer_links_transport(struct ad_peer_links *links);
 
 #endif

@@ -1,0 +1,46 @@
+#include "exec/agent/answer.h"
+
+void ad_pending_set(struct ad_pending *pending, struct ad_wire_message *message)
+{
+    if (!pending->set)
+        zmq_msg_init(&pending->route);
+    zmq_msg_copy(&pending->route, &message->route);
+    pending->frame = message->frame;
+    pending->set = true;
+}
+
+void ad_pending_clear(struct ad_pending *pending)
+{
+    if (pending->set)
+        zmq_msg_close(&pending->route);
+    pending->set = false;
+}
+
+void ad_pending_move(struct ad_pending *from, struct ad_pending *to)
+{
+    zmq_msg_init(&to->route);
+    zmq_msg_move(&to->route, &from->route);
+    to->frame = from->frame;
+    to->set = true;
+    ad_pending_clear(from);
+}
+
+bool ad_answer(void *router, zmq_msg_t *route, const struct ad_frame *request, int type,
+               const ProtobufCMessage *body, const void *raw, size_t raw_size)
+{
+    struct ad_frame frame = {.type = (uint16_t)type,
+                             .session = request->session,
+                             .inference = request->inference,
+                             .tag = request->tag};
+    return ad_wire_message_send(router, route, &frame, body, raw, raw_size, NULL) == ADAPS_OK;
+}
+
+bool ad_answer_error(void *router, zmq_msg_t *route, const struct ad_frame *request,
+                     const struct adaps_error *err, int step)
+{
+    Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
+    error.status = err->status;
+    error.message = ad_protobuf_borrow(err->message);
+    error.step = step;
+    return ad_answer(router, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
+}

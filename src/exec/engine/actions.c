@@ -1,0 +1,95 @@
+#include "exec/engine/actions.h"
+#include "base/mem.h"
+#include "exec/kernels/packed.h"
+
+enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
+                                 struct adaps_error *err)
+{
+    if (!ad_grow(&actions->items, actions->count, &actions->room, sizeof *actions->items))
+        return ad_error_memory(err, "program", actions->count * sizeof *actions->items);
+    actions->items[actions->count++] = action;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_actions_elementwise(struct ad_actions *actions, struct ad_elementwise e,
+                                         struct adaps_error *err)
+{
+    return ad_actions_add(actions,
+                          (struct ad_action){.kind = AD_ACTION_ELEMENTWISE, .elementwise = e}, err);
+}
+
+enum adaps_status ad_actions_copy(struct ad_actions *actions, const struct ad_view *to,
+                                  const struct ad_view *from, struct adaps_error *err)
+{
+    return ad_actions_elementwise(actions,
+                                  ad_elementwise_views(AD_ELEMENTWISE_COPY, to, from, NULL), err);
+}
+
+static enum ad_elementwise_kind function_kind(enum ad_function function)
+{
+    static const enum ad_elementwise_kind kinds[] = {
+        [AD_FN_NONE] = AD_ELEMENTWISE_CLAMP,
+        [AD_FN_LEAKY_RELU] = AD_ELEMENTWISE_LEAKY_RELU,
+        [AD_FN_SIGMOID] = AD_ELEMENTWISE_SIGMOID,
+        [AD_FN_SILU] = AD_ELEMENTWISE_SILU,
+        [AD_FN_HARD_SIGMOID] = AD_ELEMENTWISE_HARD_SIGMOID,
+        [AD_FN_HARD_SWISH] = AD_ELEMENTWISE_HARD_SWISH,
+    };
+    return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
+}
+
+enum adaps_status ad_actions_activation(struct ad_actions *actions, const struct ad_op *op,
+                                        const struct ad_view *to, const struct ad_view *from,
+                                        struct adaps_error *err)
+{
+    struct ad_elementwise e = ad_elementwise_views(function_kind(op->function), to, from, NULL);
+    e.function = op->function;
+    e.alpha = op->alpha;
+    e.beta = op->beta;
+    e.clamp_min = op->clamp_min;
+    e.clamp_max = op->clamp_max;
+    return ad_actions_elementwise(actions, e, err);
+}
+
+enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpool *pool,
+                                struct adaps_error *err)
+{
+    switch (action->kind) {
+    case AD_ACTION_XNN:
+        return ad_xnn_run(action->xnn, pool, err);
+    case AD_ACTION_ELEMENTWISE:
+        ad_elementwise_run(&action->elementwise, pool);
+        break;
+    case AD_ACTION_POOLING:
+        ad_pooling_run(&action->pooling, pool);
+        break;
+    case AD_ACTION_LRN:
+        ad_lrn_run(&action->lrn, pool);
+        break;
+    case AD_ACTION_CONV:
+        ad_conv_run(&action->conv, pool);
+        break;
+    case AD_ACTION_DEPTHWISE:
+        ad_depthwise_run(&action->depthwise, pool);
+        break;
+    case AD_ACTION_RESAMPLE:
+        ad_resample_run(&action->resample, pool);
+        break;
+    case AD_ACTION_REDUCE:
+        ad_reduce_run(&action->reduce, pool);
+        break;
+    }
+    return ADAPS_OK;
+}
+
+void ad_action_free(struct ad_action *action)
+{
+    if (action->kind == AD_ACTION_XNN)
+        ad_xnn_free(action->xnn);
+    else if (action->kind == AD_ACTION_CONV)
+        ad_packed_free((void *)(uintptr_t)action->conv.packed);
+    else if (action->kind == AD_ACTION_RESAMPLE)
+        ad_resample_fini(&action->resample);
+    else if (action->kind == AD_ACTION_DEPTHWISE)
+        ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
+}

@@ -1,0 +1,66 @@
+/* What tasks are made of: calls of kernels with all their arguments, in a list. */
+#ifndef AD_EXEC_ENGINE_ACTIONS_H
+#define AD_EXEC_ENGINE_ACTIONS_H
+
+#include "exec/kernels/conv.h"
+#include "exec/kernels/depthwise.h"
+#include "exec/kernels/kernels.h"
+#include "exec/kernels/reduce.h"
+#include "exec/kernels/resample.h"
+#include "exec/kernels/xnn.h"
+
+enum ad_action_kind {
+    AD_ACTION_XNN,
+    AD_ACTION_ELEMENTWISE,
+    AD_ACTION_POOLING,
+    AD_ACTION_LRN,
+    AD_ACTION_CONV,
+    AD_ACTION_DEPTHWISE,
+    AD_ACTION_RESAMPLE,
+    AD_ACTION_REDUCE
+};
+
+struct ad_action {
+    enum ad_action_kind kind;
+    union {
+        struct xnn_operator *xnn;
+        struct ad_elementwise elementwise;
+        struct ad_pooling pooling;
+        struct ad_lrn lrn;
+        struct ad_conv conv; /* owns a part of its packed weights (exec/kernels/packed.h) */
+        struct ad_depthwise depthwise; /* likewise */
+        struct ad_resample resample;
+        struct ad_reduce reduce;
+    };
+};
+
+/* What the actions of a program are made from. */
+struct ad_actions {
+    struct ad_action *items;
+    size_t count, room;
+};
+
+AD_MUST_CHECK enum adaps_status ad_actions_add(struct ad_actions *actions, struct ad_action action,
+                                               struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_actions_elementwise(struct ad_actions *actions,
+                                                       struct ad_elementwise e,
+                                                       struct adaps_error *err);
+
+/* The op's function and clamp; `to` and `from` may be one. */
+AD_MUST_CHECK enum adaps_status
+ad_actions_activation(struct ad_actions *actions, const struct ad_op *op, const struct ad_view *to,
+                      const struct ad_view *from, struct adaps_error *err);
+
+/* Adds a copy between views of one shape; dimensions of 1 of `from` are repeated. */
+AD_MUST_CHECK enum adaps_status ad_actions_copy(struct ad_actions *actions,
+                                                const struct ad_view *to,
+                                                const struct ad_view *from,
+                                                struct adaps_error *err);
+
+AD_MUST_CHECK enum adaps_status ad_action_run(const struct ad_action *action,
+                                              struct pthreadpool *pool, struct adaps_error *err);
+
+void ad_action_free(struct ad_action *action);
+
+#endif
