@@ -41,8 +41,8 @@ struct ad_import_options {
     const struct ad_dim_bindings *dims; /* NULL: none */
     bool *dims_used;
     const struct ad_graph *like; /* the graph of a plan of this model, or NULL */
-    char *assumed; /* AD_ASSUMED bytes for the names of the symbolic dimensions that became 1 for
-                    * want of a size, the batch left out; or NULL */
+    char *assumed; /* AD_ASSUMED bytes for the names of the symbolic dimensions that became 1
+                    * because they have no size, without the batch; or NULL */
 };
 AD_MUST_CHECK enum adaps_status ad_ir_import(struct ad_onnx_model *model,
                                              const struct ad_import_options *options,

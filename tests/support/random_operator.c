@@ -126,7 +126,7 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
     struct ad_builder b;
     struct ad_graph *graph = NULL;
     struct adaps_error err = {0};
-    int v;
+    int v = -1;
     ad_build_init(&b, seed);
     switch (kind) {
     case AD_OP_CONV:
@@ -172,16 +172,18 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
     case AD_OP_RESAMPLE:
         v = ad_build_random_resample(&b, random_input(&b, 1 + below(&b.rng, 4)), true);
         break;
-    default:
+    case AD_OP_GAP:
+        v = ad_build_gap(&b, random_input(&b, 1 + below(&b.rng, 6)));
+        break;
+    case AD_OP_FC:
+        v = ad_build_fc(&b, random_input(&b, 1 + below(&b.rng, 6)), 5);
+        break;
+    case AD_OP_LRN:
         v = random_input(&b, 1 + below(&b.rng, 6));
-        if (kind == AD_OP_GAP)
-            v = ad_build_gap(&b, v);
-        else if (kind == AD_OP_FC)
-            v = ad_build_fc(&b, v, 5);
-        else if (kind == AD_OP_LRN)
-            v = ad_build_lrn(&b, v, 1 + below(&b.rng, 7));
-        else
-            v = ad_build_permute(&b, v);
+        v = ad_build_lrn(&b, v, 1 + below(&b.rng, 7));
+        break;
+    case AD_OP_COUNT:
+        break;
     }
     ad_build_output(&b, v);
     enum adaps_status status = ad_build_finish(&b, &graph, &err);
