@@ -13,25 +13,25 @@ static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad
     return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
 }
 
-static void survey_ops(struct ad_context *t)
+static void survey_ops(struct ad_context *context)
 {
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_search_problem *p = context->problem;
     const struct ad_graph *graph = p->graph;
     for (int i = 0; i < graph->nops; i++) {
         const struct ad_op *op = &graph->ops[i];
         const struct ad_box *box = &graph->values[op->output].box;
         bool dense = box->h == 1 && box->w == 1;
-        t->can[i][AD_DIM_WHOLE] = true;
-        t->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
-        t->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
-        t->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
-        t->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
-        t->dense[i] = t->can[i][AD_DIM_C];
+        context->can[i][AD_DIM_WHOLE] = true;
+        context->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
+        context->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
+        context->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
+        context->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
+        context->dense[i] = context->can[i][AD_DIM_C];
     }
-    ad_blocks_cuts(graph, t->cut);
+    ad_blocks_cuts(graph, context->cut);
     for (int i = 0; i < graph->nops; i++) {
-        t->segment[i] = t->nsegments;
-        t->nsegments += t->cut[i] || i + 1 == graph->nops;
+        context->segment[i] = context->nsegments;
+        context->nsegments += context->cut[i] || i + 1 == graph->nops;
     }
 }
 
@@ -45,35 +45,37 @@ static bool alike(const struct ad_graph *graph, const struct ad_op *a, const str
     return same;
 }
 
-static void survey_alike(struct ad_context *t)
+static void survey_alike(struct ad_context *context)
 {
-    const struct ad_graph *graph = t->problem->graph;
+    const struct ad_graph *graph = context->problem->graph;
     for (int i = 0; i < graph->nops; i++) {
         int k = 0;
-        while (k < i && (t->alike[k] != k || !alike(graph, &graph->ops[k], &graph->ops[i])))
+        while (k < i && (context->alike[k] != k || !alike(graph, &graph->ops[k], &graph->ops[i])))
             k++;
-        t->alike[i] = k;
+        context->alike[i] = k;
     }
 }
 
-static void survey_devices(struct ad_context *t)
+static void survey_devices(struct ad_context *context)
 {
-    const struct ad_cluster *cluster = t->problem->cluster;
-    t->fastest = cluster->source;
+    const struct ad_cluster *cluster = context->problem->cluster;
+    context->fastest = cluster->source;
     for (int d = 0; d < cluster->ndevices; d++) {
-        t->speed[d] = cluster->devices[d].table.rate[AD_COST_CONV] * cluster->devices[d].speed;
-        t->order[d] = d;
+        context->speed[d] =
+            cluster->devices[d].table.rate[AD_COST_CONV] * cluster->devices[d].speed;
+        context->order[d] = d;
     }
     for (int d = 0; d < cluster->ndevices; d++)
-        if (t->speed[d] > t->speed[t->fastest])
-            t->fastest = d;
+        if (context->speed[d] > context->speed[context->fastest])
+            context->fastest = d;
     for (int i = 1; i < cluster->ndevices; i++) /* by insertion: stable */
         for (int k = i; k > 0; k--) {
-            int a = t->order[k - 1], b = t->order[k];
-            if (a == cluster->source || (b != cluster->source && t->speed[a] >= t->speed[b]))
+            int a = context->order[k - 1], b = context->order[k];
+            if (a == cluster->source ||
+                (b != cluster->source && context->speed[a] >= context->speed[b]))
                 break;
-            t->order[k - 1] = b;
-            t->order[k] = a;
+            context->order[k - 1] = b;
+            context->order[k] = a;
         }
 }
 

@@ -151,21 +151,21 @@ static int64_t overlaps_of(const struct problem *p)
 /* The best of all layouts whose tasks are in graph order. */
 static int64_t in_graph_order(const struct problem *p)
 {
-    struct ad_context t;
+    struct ad_context context;
     struct ad_eval eval;
     struct ad_best best;
     double space_log10;
     bool few;
-    ck_assert_int_eq(ad_context_init(&t, &p->problem, NULL), ADAPS_OK);
-    ck_assert_int_eq(ad_eval_init(&eval, &t, NULL), ADAPS_OK);
-    ck_assert_int_eq(ad_best_init(&best, &t, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_context_init(&context, &p->problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_eval_init(&eval, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_best_init(&best, &context, NULL), ADAPS_OK);
     ck_assert_int_eq(ad_exhaustive_orders(&eval, &best, AD_ORDER_GRAPH, &space_log10, &few),
                      ADAPS_OK);
     ck_assert(few && best.valid);
     int64_t ns = best.score.makespan_ns;
     ad_best_fini(&best);
     ad_eval_fini(&eval);
-    ad_context_fini(&t);
+    ad_context_fini(&context);
     return ns;
 }
 
@@ -434,8 +434,8 @@ END_TEST
 
 /* --- whether it is the whole space --- */
 
-static void random_op(struct ad_rng *rng, const struct ad_context *t, struct ad_layout *layout,
-                      int i)
+static void random_op(struct ad_rng *rng, const struct ad_context *context,
+                      struct ad_layout *layout, int i)
 {
     int n = layout->ndevices, *cuts = ad_layout_cuts(layout, i);
     struct ad_op_layout *op = &layout->ops[i];
@@ -443,9 +443,9 @@ static void random_op(struct ad_rng *rng, const struct ad_context *t, struct ad_
                                 .pinned = ad_rng_below(rng, 2),
                                 .early = ad_rng_below(rng, 2),
                                 .at = (int)ad_rng_below(rng, (uint32_t)n)};
-    if (!t->can[i][op->dim])
+    if (!context->can[i][op->dim])
         op->dim = AD_DIM_WHOLE;
-    if (op->dim == AD_DIM_H && t->problem->split_w && ad_rng_below(rng, 4) == 0)
+    if (op->dim == AD_DIM_H && context->problem->split_w && ad_rng_below(rng, 4) == 0)
         op->across = (int)ad_rng_below(rng, (uint32_t)n + 1);
     for (int d = 1; d < n; d++) { /* ascending, often at the edges */
         int cut = (int)ad_rng_below(rng, AD_CUT_UNITS * 5 / 4) - AD_CUT_UNITS / 8;
@@ -465,7 +465,7 @@ START_TEST(no_layout_is_better)
     int compared = 0;
     for (uint64_t seed = (uint64_t)_i * AT_ONCE; seed < (uint64_t)(_i + 1) * AT_ONCE; seed++) {
         struct problem p;
-        struct ad_context t;
+        struct ad_context context;
         struct ad_eval eval;
         struct ad_best all, drawn;
         struct adaps_error err;
@@ -473,10 +473,10 @@ START_TEST(no_layout_is_better)
         random_small(&p, seed + 5000);
         p.problem.objective = (enum ad_objective)(seed % 3);
         p.problem.encodings = seed % 2 ? AD_ENCODINGS_LOSSY : 0;
-        ck_assert_int_eq(ad_context_init(&t, &p.problem, &err), ADAPS_OK);
-        ck_assert_int_eq(ad_eval_init(&eval, &t, &err), ADAPS_OK);
-        ck_assert_int_eq(ad_best_init(&all, &t, &err), ADAPS_OK);
-        ck_assert_int_eq(ad_best_init(&drawn, &t, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_context_init(&context, &p.problem, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_eval_init(&eval, &context, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_best_init(&all, &context, &err), ADAPS_OK);
+        ck_assert_int_eq(ad_best_init(&drawn, &context, &err), ADAPS_OK);
         bool few = ad_exhaustive_search(&eval, &all) == ADAPS_OK;
         compared += few;
         for (int k = 0; few && k < 400; k++) {
@@ -484,8 +484,8 @@ START_TEST(no_layout_is_better)
             ck_assert_int_eq(ad_layout_init(&layout, p.graph->nops, p.cluster.ndevices, &err),
                              ADAPS_OK);
             for (int i = 0; i < layout.nops; i++)
-                random_op(&rng, &t, &layout, i);
-            layout.u8 = t.u8 && ad_rng_below(&rng, 2);
+                random_op(&rng, &context, &layout, i);
+            layout.u8 = context.u8 && ad_rng_below(&rng, 2);
             layout.order = (enum ad_order)ad_rng_below(&rng, AD_ORDERS);
             layout.input_chunks = (int)ad_rng_below(&rng, AD_MAX_CHUNKS + 1);
             layout.band_chunks = (int)ad_rng_below(&rng, AD_MAX_CHUNKS + 1);
@@ -501,7 +501,7 @@ START_TEST(no_layout_is_better)
         ad_best_fini(&all);
         ad_best_fini(&drawn);
         ad_eval_fini(&eval);
-        ad_context_fini(&t);
+        ad_context_fini(&context);
         ad_fixture_fini(&p);
     }
     ck_assert_int_ge(compared, AT_ONCE / 2);

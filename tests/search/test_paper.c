@@ -1,5 +1,6 @@
 /* The paper's problem: windows, equations, search = DP = enumeration, certificates, Table 6; the
  * strategies adaps and exhaustive. */
+#include "support/paper_oracle.h"
 #include "support/run_suite.h"
 #include "support/search_fixture.h"
 #include "search/context.h"

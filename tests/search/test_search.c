@@ -163,12 +163,12 @@ static const enum ad_encoding any_lossy[] = {AD_ENCODING_F32, AD_ENCODING_F32, A
                                              AD_ENCODING_ZFP};
 
 /* A few ops of the layout changed at random, within what the context allows. */
-static void scramble(const struct ad_context *t, struct ad_layout *layout, struct ad_rng *rng)
+static void scramble(const struct ad_context *context, struct ad_layout *layout, struct ad_rng *rng)
 {
     uint32_t nops = (uint32_t)layout->nops, n = (uint32_t)layout->ndevices;
     int first = (int)ad_rng_below(rng, nops), count = 1 + (int)ad_rng_below(rng, nops);
     layout->hub = ad_rng_below(rng, 6) ? -1 : (int)ad_rng_below(rng, n);
-    layout->u8 = t->u8 && ad_rng_below(rng, 2);
+    layout->u8 = context->u8 && ad_rng_below(rng, 2);
     layout->input_chunks = (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1);
     layout->band_chunks = (int)ad_rng_below(rng, AD_MAX_CHUNKS + 1);
     layout->order = (enum ad_order)ad_rng_below(rng, AD_ORDERS);
@@ -176,7 +176,7 @@ static void scramble(const struct ad_context *t, struct ad_layout *layout, struc
     for (int i = first; i < layout->nops && i < first + count; i++) {
         double weight[AD_MAX_DEVICES];
         enum ad_dim dim = (enum ad_dim)ad_rng_below(rng, AD_DIMS);
-        layout->ops[i] = (struct ad_op_layout){.dim = t->can[i][dim] ? dim : AD_DIM_WHOLE,
+        layout->ops[i] = (struct ad_op_layout){.dim = context->can[i][dim] ? dim : AD_DIM_WHOLE,
                                                .pinned = ad_rng_below(rng, 2),
                                                .early = ad_rng_below(rng, 2),
                                                .at = (int)ad_rng_below(rng, n),

@@ -215,22 +215,22 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
  * it into run->shared if devices share the work there. Nothing for fewer than three devices. */
 static enum adaps_status search_half(struct run *run)
 {
-    const struct ad_context *t = run->eval->context;
+    const struct ad_context *context = run->eval->context;
     struct adaps_error *err = run->eval->err;
     struct ad_subset subset;
     struct ad_layout layout;
     struct ad_score score;
-    int all = t->problem->cluster->ndevices, half = ad_subset_devices(all);
+    int all = context->problem->cluster->ndevices, half = ad_subset_devices(all);
     bool found = false;
     if (half < 2) {
         if (!run->on_half)
             run->half_share = 0;
         return ADAPS_OK;
     }
-    enum adaps_status status = ad_layout_init(&layout, t->problem->graph->nops, all, err);
+    enum adaps_status status = ad_layout_init(&layout, context->problem->graph->nops, all, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_subset_init(&subset, t, half, err);
+    status = ad_subset_init(&subset, context, half, err);
     if (status == ADAPS_OK)
         status = search_subset(run, &subset, &layout, &found);
     if (found)

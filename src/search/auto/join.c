@@ -14,11 +14,11 @@ static bool bands(const struct ad_op_layout *op)
 }
 
 /* The devices that have a band of no op, the fastest first; how many. */
-static int idle_devices(const struct ad_context *t, const struct ad_layout *layout, int *idle)
+static int idle_devices(const struct ad_context *context, const struct ad_layout *layout, int *idle)
 {
     int count = 0;
     for (int k = 0; k < layout->ndevices; k++) {
-        int d = t->order[k];
+        int d = context->order[k];
         bool busy = false;
         for (int i = 0; i < layout->nops && !busy; i++) {
             const int *cuts = ad_layout_cuts(layout, i);
@@ -32,7 +32,7 @@ static int idle_devices(const struct ad_context *t, const struct ad_layout *layo
 }
 
 /* The same layout, but `count` devices join up to op `end`. */
-static void join(const struct ad_context *t, const struct ad_layout *from, const int *idle,
+static void join(const struct ad_context *context, const struct ad_layout *from, const int *idle,
                  int count, int end, double share, struct ad_layout *out)
 {
     ad_layout_copy(from, out);
@@ -42,11 +42,11 @@ static void join(const struct ad_context *t, const struct ad_layout *from, const
         if (!bands(&out->ops[i]))
             continue;
         for (int d = 0; d < out->ndevices; d++)
-            speed += cuts[d + 1] > cuts[d] ? t->speed[d] : 0;
+            speed += cuts[d + 1] > cuts[d] ? context->speed[d] : 0;
         for (int d = 0; d < out->ndevices; d++)
             weight[d] = cuts[d + 1] - cuts[d];
         for (int k = 0; k < count && speed > 0; k++)
-            weight[idle[k]] = share * t->speed[idle[k]] / speed * AD_CUT_UNITS;
+            weight[idle[k]] = share * context->speed[idle[k]] / speed * AD_CUT_UNITS;
         ad_cuts_proportional(weight, out->ndevices, cuts);
     }
 }

@@ -57,13 +57,13 @@ static struct run draw_ops(struct move *m, int at)
 
 static struct run draw_segments(struct move *m, int at)
 {
-    const struct ad_context *t = m->context;
-    int n = length(m, t->nsegments),
-        first = ad_clamp(t->segment[at] - below(m, n), 0, t->nsegments);
+    const struct ad_context *context = m->context;
+    int n = length(m, context->nsegments),
+        first = ad_clamp(context->segment[at] - below(m, n), 0, context->nsegments);
     struct run run = {at, at + 1};
-    while (run.first > 0 && t->segment[run.first - 1] >= first)
+    while (run.first > 0 && context->segment[run.first - 1] >= first)
         run.first--;
-    while (run.end < m->layout->nops && t->segment[run.end] < first + n)
+    while (run.end < m->layout->nops && context->segment[run.end] < first + n)
         run.end++;
     return run;
 }
@@ -140,12 +140,12 @@ static bool shift(struct move *m)
  * times something. */
 static bool reshare(struct move *m)
 {
-    const struct ad_context *t = m->context;
+    const struct ad_context *context = m->context;
     int n = m->layout->ndevices, d = below(m, n), kind = below(m, 4);
     double factor = 1 + 0.2 * ad_rng_float(m->rng), sum = 0;
     bool changed = false;
     for (int k = 0; k < n; k++)
-        sum += t->speed[k];
+        sum += context->speed[k];
     for (int i = m->run.first; i < m->run.end; i++) {
         int *cuts = ad_layout_cuts(m->layout, i);
         double weight[AD_MAX_DEVICES], others = 0;
@@ -159,7 +159,7 @@ static bool reshare(struct move *m)
             continue;
         double now = weight[d];
         weight[d] = kind == 0   ? 0
-                    : kind == 1 ? others * t->speed[d] / (sum - t->speed[d])
+                    : kind == 1 ? others * context->speed[d] / (sum - context->speed[d])
                                 : now * factor;
         if (weight[d] == now)
             continue;
@@ -172,14 +172,14 @@ static bool reshare(struct move *m)
 /* Only the first few devices of the context's order, by speed. */
 static bool prefix(struct move *m)
 {
-    const struct ad_context *t = m->context;
+    const struct ad_context *context = m->context;
     int n = m->layout->ndevices, count = 2 + below(m, n - 1);
     bool use[AD_MAX_DEVICES] = {false};
     double weight[AD_MAX_DEVICES];
     bool changed = false;
     for (int k = 0; k < count && k < n; k++)
-        use[t->order[k]] = true;
-    ad_context_weights(t, use, weight);
+        use[context->order[k]] = true;
+    ad_context_weights(context, use, weight);
     for (int i = m->run.first; i < m->run.end; i++)
         if (is_split(&m->layout->ops[i])) {
             ad_cuts_proportional(weight, n, ad_layout_cuts(m->layout, i));
@@ -268,11 +268,11 @@ static bool early(struct move *m)
 /* Whole on one device: the source, the fastest, or any. */
 static bool whole(struct move *m)
 {
-    const struct ad_context *t = m->context;
+    const struct ad_context *context = m->context;
     int which = below(m, 4);
-    int at = which == 0   ? t->fastest
+    int at = which == 0   ? context->fastest
              : which == 1 ? below(m, m->layout->ndevices)
-                          : t->problem->cluster->source;
+                          : context->problem->cluster->source;
     bool changed = false;
     for (int i = m->run.first; i < m->run.end; i++) {
         struct ad_op_layout *op = &m->layout->ops[i];

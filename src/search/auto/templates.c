@@ -95,14 +95,14 @@ struct search {
 /* The weights of the devices in a group. */
 static void weigh(const struct search *s, const struct group *group, double *weight)
 {
-    const struct ad_context *t = s->context;
+    const struct ad_context *context = s->context;
     bool use[AD_MAX_DEVICES] = {false};
     for (int k = 0; k < group->devices; k++)
-        use[t->order[k]] = true;
-    ad_context_weights(t, use, weight);
+        use[context->order[k]] = true;
+    ad_context_weights(context, use, weight);
     for (int d = 0; d < s->layout.ndevices; d++) {
-        weight[d] *= t->speed[d] < t->speed[t->fastest] ? leans[group->lean] : 1;
-        weight[d] *= d != t->problem->cluster->source ? leans[group->away] : 1;
+        weight[d] *= context->speed[d] < context->speed[context->fastest] ? leans[group->lean] : 1;
+        weight[d] *= d != context->problem->cluster->source ? leans[group->away] : 1;
     }
 }
 
@@ -124,8 +124,8 @@ static void cut(struct search *s, int op, enum ad_stagger stagger, const double 
 
 static void build(struct search *s, const struct point *point)
 {
-    const struct ad_context *t = s->context;
-    const struct ad_graph *graph = t->problem->graph;
+    const struct ad_context *context = s->context;
+    const struct ad_graph *graph = context->problem->graph;
     double weight[AD_MAX_GROUPS][AD_MAX_DEVICES];
     s->layout.order = orders[point->order];
     s->layout.input_chunks = point->input_chunks;
@@ -136,16 +136,16 @@ static void build(struct search *s, const struct point *point)
         struct ad_op_layout *op = &s->layout.ops[i];
         const struct group *group = &point->group[s->patterns.group[i]];
         bool before = i <= s->merges[point->merge];
-        enum ad_dim dim = before ? ad_context_bands(t, i) : AD_DIM_WHOLE;
-        if (point->dense == 2 && t->can[i][AD_DIM_EACH] && !ad_op_is_dense(&graph->ops[i]) &&
+        enum ad_dim dim = before ? ad_context_bands(context, i) : AD_DIM_WHOLE;
+        if (point->dense == 2 && context->can[i][AD_DIM_EACH] && !ad_op_is_dense(&graph->ops[i]) &&
             before)
             dim = AD_DIM_EACH;
-        else if (dim == AD_DIM_WHOLE && point->dense && t->dense[i] && group->devices > 1)
+        else if (dim == AD_DIM_WHOLE && point->dense && context->dense[i] && group->devices > 1)
             dim = AD_DIM_C;
         op->dim = dim;
         op->early = !group->late;
         op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
-        op->at = point->last_is_fastest ? t->fastest : t->problem->cluster->source;
+        op->at = point->last_is_fastest ? context->fastest : context->problem->cluster->source;
         cut(s, i, (enum ad_stagger)group->stagger, weight[s->patterns.group[i]]);
     }
 }
@@ -432,13 +432,14 @@ static enum adaps_status descend_kinds(struct search *s)
 /* Turns the rows of a segment to columns where that helps. */
 static enum adaps_status turn_segments(struct search *s)
 {
-    const struct ad_context *t = s->context;
+    const struct ad_context *context = s->context;
     struct ad_layout *layout = &s->layout;
-    for (int segment = 0; segment < t->nsegments; segment++) {
+    for (int segment = 0; segment < context->nsegments; segment++) {
         bool turned = false;
         ad_layout_copy(&s->best->layout, layout);
         for (int i = 0; i < layout->nops; i++)
-            if (t->segment[i] == segment && layout->ops[i].dim == AD_DIM_H && t->can[i][AD_DIM_W]) {
+            if (context->segment[i] == segment && layout->ops[i].dim == AD_DIM_H &&
+                context->can[i][AD_DIM_W]) {
                 layout->ops[i].dim = AD_DIM_W;
                 turned = true;
             }
@@ -451,8 +452,8 @@ static enum adaps_status turn_segments(struct search *s)
 
 static enum adaps_status prepare(struct search *s)
 {
-    const struct ad_context *t = s->context;
-    int nops = t->problem->graph->nops, n = t->problem->cluster->ndevices;
+    const struct ad_context *context = s->context;
+    int nops = context->problem->graph->nops, n = context->problem->cluster->ndevices;
     size_t count = (size_t)nops + 1;
     s->merges = ad_calloc(count, sizeof *s->merges);
     for (int k = n; k > 0; k = k > 8 ? k / 2 : k - 1)
@@ -462,30 +463,31 @@ static enum adaps_status prepare(struct search *s)
         return ad_error_memory(s->eval->err, "search", count);
     s->merges[s->nmerges++] = -1;
     for (int i = 0; i < nops; i++) {
-        if ((t->cut[i] && ad_context_bands(t, i) != AD_DIM_WHOLE) || i + 1 == nops)
+        if ((context->cut[i] && ad_context_bands(context, i) != AD_DIM_WHOLE) || i + 1 == nops)
             s->merges[s->nmerges++] = i;
-        s->has_dense = s->has_dense || t->dense[i];
+        s->has_dense = s->has_dense || context->dense[i];
     }
-    enum adaps_status status = ad_patterns_init(&s->patterns, t, s->eval->err);
+    enum adaps_status status = ad_patterns_init(&s->patterns, context, s->eval->err);
     if (status == ADAPS_OK)
         status = ad_layout_init(&s->layout, nops, n, s->eval->err);
-    s->layout.u8 = t->u8;
-    s->layout.encoding = t->encoding;
+    s->layout.u8 = context->u8;
+    s->layout.encoding = context->encoding;
     return status;
 }
 
 /* log10 of subset x merge x pins (x dimension per segment), ... */
 static double space(const struct search *s)
 {
-    const struct ad_context *t = s->context;
+    const struct ad_context *context = s->context;
     double total = log10(s->nsubsets * LEANS) + log10(s->nmerges) + log10(2) +
                    (s->has_dense ? log10(3) : 0) + log10(2 * AD_ORDERS * AD_MAX_CHUNKS);
     int last_turn = -1;
-    for (int i = 0; i < t->problem->graph->nops; i++) {
-        total += ad_context_bands(t, i) != AD_DIM_WHOLE ? log10(2) : 0;
-        if (t->can[i][AD_DIM_H] && t->can[i][AD_DIM_W] && t->segment[i] != last_turn) {
+    for (int i = 0; i < context->problem->graph->nops; i++) {
+        total += ad_context_bands(context, i) != AD_DIM_WHOLE ? log10(2) : 0;
+        if (context->can[i][AD_DIM_H] && context->can[i][AD_DIM_W] &&
+            context->segment[i] != last_turn) {
             total += log10(2);
-            last_turn = t->segment[i];
+            last_turn = context->segment[i];
         }
     }
     return total;

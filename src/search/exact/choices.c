@@ -29,31 +29,32 @@ static double count_cuts(int64_t size, int cuts)
     return ways;
 }
 
-static bool grids(const struct ad_context *t, int op)
+static bool grids(const struct ad_context *context, int op)
 {
-    return t->can[op][AD_DIM_H] && t->problem->split_h && t->problem->split_w;
+    return context->can[op][AD_DIM_H] && context->problem->split_h && context->problem->split_w;
 }
 
-static bool spatial(const struct ad_context *t, int op)
+static bool spatial(const struct ad_context *context, int op)
 {
-    return t->can[op][AD_DIM_H] || t->can[op][AD_DIM_W];
+    return context->can[op][AD_DIM_H] || context->can[op][AD_DIM_W];
 }
 
-static bool divisible(const struct ad_context *t, int op)
+static bool divisible(const struct ad_context *context, int op)
 {
-    return spatial(t, op) || t->can[op][AD_DIM_C];
+    return spatial(context, op) || context->can[op][AD_DIM_C];
 }
 
 /* How many candidates collect() will see. */
-static double count_candidates(const struct ad_context *t, int op)
+static double count_candidates(const struct ad_context *context, int op)
 {
-    const struct ad_value *value = &t->problem->graph->values[t->problem->graph->ops[op].output];
-    int n = t->problem->cluster->ndevices;
-    double sum = spatial(t, op) && n > 1 ? 0 : n;
+    const struct ad_value *value =
+        &context->problem->graph->values[context->problem->graph->ops[op].output];
+    int n = context->problem->cluster->ndevices;
+    double sum = spatial(context, op) && n > 1 ? 0 : n;
     for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C && n > 1; dim++)
-        if (t->can[op][dim])
+        if (context->can[op][dim])
             sum += count_cuts(ad_dim_extent(value, dim), n - 1);
-    for (int across = 2; across <= n && grids(t, op); across++)
+    for (int across = 2; across <= n && grids(context, op); across++)
         sum += count_cuts(ad_dim_extent(value, AD_DIM_H), (n - 1) / across);
     return sum;
 }
@@ -111,16 +112,17 @@ static bool add_cuts(struct maker *m, enum ad_dim dim, int across)
 
 static bool collect(struct maker *m)
 {
-    const struct ad_context *t = m->context;
+    const struct ad_context *context = m->context;
     bool room = true;
-    for (int d = 0; d < m->ndevices && room && (m->ndevices == 1 || !spatial(t, m->op)); d++) {
+    for (int d = 0; d < m->ndevices && room && (m->ndevices == 1 || !spatial(context, m->op));
+         d++) {
         m->layout.ops[m->op] = (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = d};
         room = add(m);
     }
     for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C && m->ndevices > 1; dim++)
-        if (t->can[m->op][dim])
+        if (context->can[m->op][dim])
             room = room && add_cuts(m, dim, 1);
-    for (int across = 2; across <= m->ndevices && grids(t, m->op); across++)
+    for (int across = 2; across <= m->ndevices && grids(context, m->op); across++)
         room = room && add_cuts(m, AD_DIM_H, across);
     m->layout.ops[m->op] = (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true};
     return room;
@@ -176,10 +178,10 @@ static bool unite(struct ad_choices *c, size_t n)
 /* Whether an op's regions may follow from its readers': it and all of them can be split along rows
  * or columns, and nobody else wants the whole; or it is one pixel. And whether a reader can be
  * split at all. */
-static void survey_readers(const struct ad_context *t, int op, bool *derivable, bool *divided)
+static void survey_readers(const struct ad_context *context, int op, bool *derivable, bool *divided)
 {
-    const struct ad_graph *graph = t->problem->graph;
-    *derivable = spatial(t, op);
+    const struct ad_graph *graph = context->problem->graph;
+    *derivable = spatial(context, op);
     *divided = false;
     for (int i = 0; i < graph->noutputs; i++)
         if (graph->values[graph->outputs[i]].producer == op)
@@ -187,17 +189,18 @@ static void survey_readers(const struct ad_context *t, int op, bool *derivable, 
     for (int i = op + 1; i < graph->nops; i++)
         for (int k = 0; k < graph->ops[i].ninputs; k++)
             if (graph->ops[i].inputs[k] == graph->ops[op].output) {
-                *derivable = *derivable && spatial(t, i);
-                *divided = *divided || divisible(t, i);
+                *derivable = *derivable && spatial(context, i);
+                *divided = *divided || divisible(context, i);
             }
-    *derivable = (*derivable || t->can[op][AD_DIM_EACH]) && t->problem->cluster->ndevices > 1;
+    *derivable =
+        (*derivable || context->can[op][AD_DIM_EACH]) && context->problem->cluster->ndevices > 1;
 }
 
-static enum adaps_status make_all(const struct ad_context *t, struct ad_choices *out,
+static enum adaps_status make_all(const struct ad_context *context, struct ad_choices *out,
                                   struct adaps_error *err)
 {
-    int nops = t->problem->graph->nops, n = t->problem->cluster->ndevices;
-    struct maker m = {.context = t, .ndevices = n};
+    int nops = context->problem->graph->nops, n = context->problem->cluster->ndevices;
+    struct maker m = {.context = context, .ndevices = n};
     m.exchange = ad_calloc((size_t)nops, sizeof *m.exchange);
     enum adaps_status status =
         m.exchange ? ad_layout_init(&m.layout, nops, n, err) : ad_error_memory(err, "search", 1);
@@ -217,23 +220,23 @@ static enum adaps_status make_all(const struct ad_context *t, struct ad_choices 
 
 /* log10 of the layouts: of the choices when they are there, else of the candidates; *large when an
  * op has too many. */
-static double space(const struct ad_context *t, const struct ad_choices *choices, bool *large)
+static double space(const struct ad_context *context, const struct ad_choices *choices, bool *large)
 {
-    int n = t->problem->cluster->ndevices;
-    double sum = log10(1 + (ad_choices_hubs(t) ? n : 0) +
+    int n = context->problem->cluster->ndevices;
+    double sum = log10(1 + (ad_choices_hubs(context) ? n : 0) +
                        (n > 1 ? 3 * AD_MAX_CHUNKS * AD_MAX_CHUNKS
                               : 1)); /* orders, chunks of inputs and bands, hubs */
-    if (t->u8 && n > 1)
+    if (context->u8 && n > 1)
         sum += log10(2);
     if (n > 1)
-        sum += log10(1 + __builtin_popcount(t->problem->encodings & AD_ENCODINGS_LOSSY));
-    for (int i = 0; i < t->problem->graph->nops; i++) {
+        sum += log10(1 + __builtin_popcount(context->problem->encodings & AD_ENCODINGS_LOSSY));
+    for (int i = 0; i < context->problem->graph->nops; i++) {
         bool derivable, divided;
-        double count = choices ? (double)choices[i].count : count_candidates(t, i);
-        survey_readers(t, i, &derivable, &divided);
+        double count = choices ? (double)choices[i].count : count_candidates(context, i);
+        survey_readers(context, i, &derivable, &divided);
         *large = *large || count > MAX_CHOICES;
         sum += log10(count + derivable);
-        if (n > 1 && (divided || divisible(t, i)))
+        if (n > 1 && (divided || divisible(context, i)))
             sum += log10(2);
     }
     return sum;

@@ -227,8 +227,8 @@ static enum adaps_status plan_block(struct planner *p, const struct ad_block *bl
 
 static enum adaps_status planner_init(struct planner *p)
 {
-    const struct ad_context *t = p->context;
-    const struct ad_cluster *cluster = t->problem->cluster;
+    const struct ad_context *context = p->context;
+    const struct ad_cluster *cluster = context->problem->cluster;
     size_t nops = (size_t)p->graph->nops;
     int n = cluster->ndevices;
     for (int d = 0; d < n; d++) {
@@ -236,7 +236,7 @@ static enum adaps_status planner_init(struct planner *p)
         for (int k = 0; k < n; k++)
             sum += k != d ? cluster->links[k * n + d].bandwidth : 0;
         p->bandwidth[d] = n > 1 ? sum / (n - 1) * 1e-9 : 1;
-        p->speed[d] = t->speed[d] / t->speed[t->fastest];
+        p->speed[d] = context->speed[d] / context->speed[context->fastest];
     }
     p->layers = ad_calloc(nops, sizeof *p->layers);
     bool room = p->layers;

@@ -84,13 +84,4 @@ AD_MUST_CHECK enum adaps_status ad_paper_search(const struct ad_paper_problem *p
                                                 struct adaps_error *err);
 void ad_paper_result_fini(struct ad_paper_result *result);
 
-/* Oracles. Both find the least score; ADAPS_NO with the number when a layer has, or (product) all
- * layers together have, more layouts than 10^7. The first enumerates every combination of layouts,
- * the second goes layer by layer over all pairs of layouts. bound = score. */
-AD_MUST_CHECK enum adaps_status ad_paper_exhaustive(const struct ad_paper_problem *problem,
-                                                    struct ad_paper_result *out,
-                                                    struct adaps_error *err);
-AD_MUST_CHECK enum adaps_status ad_paper_dp(const struct ad_paper_problem *problem,
-                                            struct ad_paper_result *out, struct adaps_error *err);
-
 #endif

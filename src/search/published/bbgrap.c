@@ -11,8 +11,8 @@
 
 enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
     int n = p->cluster->ndevices;
     double equal[AD_MAX_DEVICES];
     struct ad_layout layout;
@@ -20,8 +20,8 @@ enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
         equal[d] = 1;
     enum adaps_status status = ad_layout_init(&layout, p->graph->nops, n, eval->err);
     for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
-        enum ad_dim dim = ad_context_bands(t, i);
-        if (dim == AD_DIM_WHOLE && t->can[i][AD_DIM_C])
+        enum ad_dim dim = ad_context_bands(context, i);
+        if (dim == AD_DIM_WHOLE && context->can[i][AD_DIM_C])
             dim = AD_DIM_C;
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = p->cluster->source};
         ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));

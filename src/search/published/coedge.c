@@ -25,12 +25,12 @@ static int32_t halo(const struct ad_graph *graph, const struct ad_op *op, enum a
 }
 
 /* Cuts among as many devices, from the fastest, as get at least `least` rows each. */
-static void divide(const struct ad_context *t, int32_t rows, int32_t least, int *cuts)
+static void divide(const struct ad_context *context, int32_t rows, int32_t least, int *cuts)
 {
-    int n = t->problem->cluster->ndevices, left = n;
+    int n = context->problem->cluster->ndevices, left = n;
     double weight[AD_MAX_DEVICES] = {0};
     for (int d = 0; d < n; d++)
-        weight[d] = t->speed[d];
+        weight[d] = context->speed[d];
     for (;; left--) {
         int slowest = -1;
         bool fits = true;
@@ -50,18 +50,18 @@ static void divide(const struct ad_context *t, int32_t rows, int32_t least, int 
 
 enum adaps_status ad_coedge_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
     struct ad_layout layout;
     enum adaps_status status =
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
     layout.hub = p->cluster->source;
     for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
         const struct ad_op *op = &p->graph->ops[i];
-        enum ad_dim dim = ad_context_bands(t, i);
+        enum ad_dim dim = ad_context_bands(context, i);
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = layout.hub};
         if (dim != AD_DIM_WHOLE)
-            divide(t, ad_dim_extent(&p->graph->values[op->output], dim), halo(p->graph, op, dim),
+            divide(context, ad_dim_extent(&p->graph->values[op->output], dim), halo(p->graph, op, dim),
                    ad_layout_cuts(&layout, i));
     }
     if (status == ADAPS_OK)

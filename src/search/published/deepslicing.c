@@ -16,27 +16,27 @@
 
 #include <math.h>
 
-static enum ad_dim slice_dim(const struct ad_context *t, int op)
+static enum ad_dim slice_dim(const struct ad_context *context, int op)
 {
-    return t->can[op][AD_DIM_W] ? AD_DIM_W : ad_context_bands(t, op);
+    return context->can[op][AD_DIM_W] ? AD_DIM_W : ad_context_bands(context, op);
 }
 
-static void group(const struct ad_context *t, int length, struct ad_layout *layout)
+static void group(const struct ad_context *context, int length, struct ad_layout *layout)
 {
     int layers = 0;
     for (int i = 0; i < layout->nops; i++) {
-        layers += ad_op_has_window(&t->problem->graph->ops[i]);
-        bool end = t->cut[i] && layers >= length;
+        layers += ad_op_has_window(&context->problem->graph->ops[i]);
+        bool end = context->cut[i] && layers >= length;
         layout->ops[i] =
-            (struct ad_op_layout){.dim = slice_dim(t, i), .pinned = end, .at = layout->hub};
+            (struct ad_op_layout){.dim = slice_dim(context, i), .pinned = end, .at = layout->hub};
         layers = end ? 0 : layers;
     }
 }
 
 enum adaps_status ad_deepslicing_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
     int windows = 0, tried = 0;
     struct ad_layout layout;
     enum adaps_status status =
@@ -44,10 +44,10 @@ enum adaps_status ad_deepslicing_search(struct ad_eval *eval, struct ad_best *be
     layout.hub = p->cluster->source;
     for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
         windows += ad_op_has_window(&p->graph->ops[i]);
-        ad_cuts_proportional(t->speed, layout.ndevices, ad_layout_cuts(&layout, i));
+        ad_cuts_proportional(context->speed, layout.ndevices, ad_layout_cuts(&layout, i));
     }
     for (int length = 1; status == ADAPS_OK; length *= 2, tried++) {
-        group(t, length, &layout);
+        group(context, length, &layout);
         status = ad_eval_try(eval, &layout, best, NULL);
         if (length > windows)
             break;

@@ -25,18 +25,18 @@ static int grid_columns(const struct ad_search_problem *p)
 }
 
 /* The last op of the fused range, -1 when there is none. */
-static int range_end(const struct ad_context *t)
+static int range_end(const struct ad_context *context)
 {
-    const struct ad_graph *graph = t->problem->graph;
+    const struct ad_graph *graph = context->problem->graph;
     int64_t maps = 0, weights = 0;
     int end = -1;
-    for (int i = 0; i < graph->nops && ad_context_bands(t, i) != AD_DIM_WHOLE; i++) {
+    for (int i = 0; i < graph->nops && ad_context_bands(context, i) != AD_DIM_WHOLE; i++) {
         const struct ad_op *op = &graph->ops[i];
         const struct ad_value *out = &graph->values[op->output];
         maps += out->box.n * ad_region_elements(ad_region_whole(out));
         if (op->weight >= 0)
             weights += graph->weights[op->weight].rows * graph->weights[op->weight].row_elements;
-        if (t->cut[i] && maps >= weights)
+        if (context->cut[i] && maps >= weights)
             end = i;
     }
     return end;
@@ -44,9 +44,9 @@ static int range_end(const struct ad_context *t)
 
 enum adaps_status ad_deepthings_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
-    int n = p->cluster->ndevices, columns = grid_columns(p), end = range_end(t);
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
+    int n = p->cluster->ndevices, columns = grid_columns(p), end = range_end(context);
     double equal[AD_MAX_DEVICES];
     struct ad_layout layout;
     for (int d = 0; d < n; d++)
@@ -58,7 +58,7 @@ enum adaps_status ad_deepthings_search(struct ad_eval *eval, struct ad_best *bes
             (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = layout.hub};
         if (i > end)
             continue;
-        layout.ops[i].dim = ad_context_bands(t, i);
+        layout.ops[i].dim = ad_context_bands(context, i);
         layout.ops[i].pinned = i == end;
         layout.ops[i].across = columns;
         ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));

@@ -148,14 +148,15 @@ static enum adaps_status prepare(struct flow *f)
 
 enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_graph *graph = t->problem->graph;
-    struct flow f = {.context = t, .err = eval->err};
+    const struct ad_context *context = eval->context;
+    const struct ad_graph *graph = context->problem->graph;
+    struct flow f = {.context = context, .err = eval->err};
     enum adaps_status status = prepare(&f);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
-        enum ad_dim dim = aggregates(graph, &graph->ops[i]) ? AD_DIM_WHOLE : ad_context_bands(t, i);
+        enum ad_dim dim =
+            aggregates(graph, &graph->ops[i]) ? AD_DIM_WHOLE : ad_context_bands(context, i);
         f.layout.ops[i] =
-            (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = t->fastest};
+            (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = context->fastest};
         if (dim != AD_DIM_WHOLE)
             status = split_op(&f, i, dim);
     }

@@ -11,28 +11,28 @@
  * What cannot be divided runs on the group owner. */
 #include "search/published/published.h"
 
-static enum ad_dim longer_edge(const struct ad_context *t, int op)
+static enum ad_dim longer_edge(const struct ad_context *context, int op)
 {
-    const struct ad_graph *graph = t->problem->graph;
+    const struct ad_graph *graph = context->problem->graph;
     const struct ad_value *out = &graph->values[graph->ops[op].output];
-    if (t->can[op][AD_DIM_W] && ad_dim_extent(out, AD_DIM_W) > ad_dim_extent(out, AD_DIM_H))
+    if (context->can[op][AD_DIM_W] && ad_dim_extent(out, AD_DIM_W) > ad_dim_extent(out, AD_DIM_H))
         return AD_DIM_W;
-    enum ad_dim dim = ad_context_bands(t, op);
-    return dim == AD_DIM_WHOLE && t->can[op][AD_DIM_C] ? AD_DIM_C : dim;
+    enum ad_dim dim = ad_context_bands(context, op);
+    return dim == AD_DIM_WHOLE && context->can[op][AD_DIM_C] ? AD_DIM_C : dim;
 }
 
 enum adaps_status ad_modnn_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
     struct ad_layout layout;
     enum adaps_status status =
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
     layout.hub = p->cluster->source;
     for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
         layout.ops[i] =
-            (struct ad_op_layout){.dim = longer_edge(t, i), .pinned = true, .at = layout.hub};
-        ad_cuts_proportional(t->speed, layout.ndevices, ad_layout_cuts(&layout, i));
+            (struct ad_op_layout){.dim = longer_edge(context, i), .pinned = true, .at = layout.hub};
+        ad_cuts_proportional(context->speed, layout.ndevices, ad_layout_cuts(&layout, i));
     }
     if (status == ADAPS_OK)
         status = ad_eval_try(eval, &layout, best, NULL);

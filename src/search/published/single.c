@@ -9,16 +9,16 @@
 
 enum adaps_status ad_single_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *t = eval->context;
-    const struct ad_search_problem *p = t->problem;
+    const struct ad_context *context = eval->context;
+    const struct ad_search_problem *p = context->problem;
     struct ad_layout layout;
     enum adaps_status status =
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
-    layout.u8 = t->u8;
+    layout.u8 = context->u8;
     for (int k = 0; k < p->cluster->ndevices && status == ADAPS_OK; k++) {
         for (int i = 0; i < layout.nops; i++)
             layout.ops[i] =
-                (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = t->order[k]};
+                (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = context->order[k]};
         status = ad_eval_try(eval, &layout, best, NULL);
     }
     eval->space_log10 = log10(p->cluster->ndevices);
