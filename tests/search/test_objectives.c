@@ -19,7 +19,7 @@
 /* --- shared medium --- */
 
 /* Rows 1, 1 and 6 of a 1x1 convolution (1 us and 1 us per row). Device 1's result is ready at 3536
- * ns; on a switch it leaves then, on one medium behind the rows for device 2, which end at 9088. */
+ * ns; on a switch it leaves then, on one medium after the rows for device 2, which end at 9088. */
 START_TEST(shared_medium_by_hand)
 {
     struct problem p;
@@ -50,7 +50,7 @@ START_TEST(shared_medium_by_hand)
 END_TEST
 
 /* Two 3x3 on rows 0:5 and 5:8, 2.56 us per row: both devices have their boundary row ready at 14440
- * ns. A switch takes both at once, one medium the second behind the first, and the first device
+ * ns. A switch takes both at once, one medium the second after the first, and the first device
  * starts its second convolution that much later. */
 START_TEST(shared_medium_delays_the_answer)
 {
@@ -169,7 +169,7 @@ static int64_t value_of(enum ad_objective objective, const struct ad_schedule *s
 
 /* Whatever is to be small, auto's is no larger than any other's; the cap holds; nothing is below
  * the bound. */
-START_TEST(auto_is_never_behind_in_any_objective)
+START_TEST(auto_is_never_worse_in_any_objective)
 {
     for (uint64_t seed = (uint64_t)_i * 4; seed < (uint64_t)_i * 4 + 4; seed++) {
         for (int o = 0; o < 3; o++) {
@@ -283,7 +283,7 @@ START_TEST(bound_is_below_every_plan)
 END_TEST
 
 /* One device: the bound is the plan, but for roundings and input bytes. Equal devices with quick
- * links: a part each, and the dense layer behind the barrier as well. */
+ * links: a part each, and the dense layer after the barrier as well. */
 START_TEST(bound_is_close)
 {
     struct problem p;
@@ -365,7 +365,7 @@ int main(void)
     tcase_add_test(c, shared_medium_delays_the_answer);
     tcase_add_test(c, medium_in_the_devices_file);
     tcase_add_test(c, plan_file_keeps_medium_and_bound);
-    tcase_add_loop_test(c, auto_is_never_behind_in_any_objective, 0, 5);
+    tcase_add_loop_test(c, auto_is_never_worse_in_any_objective, 0, 5);
     tcase_add_test(c, traffic_under_a_cap);
     tcase_add_test(c, memory_is_spread);
     tcase_add_loop_test(c, bound_is_below_every_plan, 0, 4);

@@ -95,7 +95,7 @@ static void compute(const struct oracle *o, struct clocks *c, int d, int op, str
     c->at[CLOCK0 + d] = after(c->at[CLOCK0 + d], ns);
 }
 
-/* The sender copies, the message waits for the wire, and is there a latency behind its end. */
+/* The sender copies, the message waits for the wire, and arrives a latency after its end. */
 static void transmit(const struct oracle *o, struct clocks *c, int d, int value, struct ad_region r,
                      bool u8)
 {
@@ -116,7 +116,7 @@ static void receive(struct clocks *c)
         c->at[CLOCK0 + d] = latest(c->at[CLOCK0 + d], c->arrived[d]);
 }
 
-/* The delays before the stretch, from those behind it. */
+/* The delays before the stretch, from those after it. */
 static struct form before(const struct clocks *c, const struct form *delays)
 {
     struct form sum;
@@ -281,7 +281,7 @@ static int compute_early(const struct oracle *o, struct clocks *c, int d, int op
     return sent;
 }
 
-/* From in front of op `op` to in front of the next: its tasks, its messages, their arrival. */
+/* From before op `op` to before the next one: its tasks, its messages, their arrival. */
 static void run_op(const struct oracle *o, struct clocks *c, int op, const struct pair *regions,
                    const struct messages *m, bool early)
 {
@@ -298,9 +298,9 @@ static void run_op(const struct oracle *o, struct clocks *c, int op, const struc
     receive(c);
 }
 
-/* Op `op` on `laid`, in front of a state behind it that needs `need`: into *all. */
+/* Op `op` on `laid`, before a later state that needs `need`: into *all. */
 static void extend(struct oracle *o, int op, const struct pair *laid, bool wants_exchange,
-                   const struct pair *need, const struct state *behind, struct states *all)
+                   const struct pair *need, const struct state *later, struct states *all)
 {
     struct messages m;
     exchange(laid, need, &m);
@@ -311,8 +311,8 @@ static void extend(struct oracle *o, int op, const struct pair *laid, bool wants
     for (int early = 0; early < 2; early++) {
         struct clocks c;
         run_op(o, &c, op, &like.pruned, &m, early);
-        for (size_t i = 0; i < behind->count; i++)
-            keep(s, before(&c, &behind->delays[i]));
+        for (size_t i = 0; i < later->count; i++)
+            keep(s, before(&c, &later->delays[i]));
     }
 }
 
@@ -329,8 +329,8 @@ static struct ad_region band(const struct ad_value *value, enum ad_dim dim, int3
 }
 
 /* All that op `op` may look like in front of one state. */
-static void extend_all(struct oracle *o, int op, const struct pair *need,
-                       const struct state *behind, struct states *all)
+static void extend_all(struct oracle *o, int op, const struct pair *need, const struct state *later,
+                       struct states *all)
 {
     const struct ad_graph *graph = o->problem->graph;
     const struct ad_op *p = &graph->ops[op];
@@ -339,14 +339,14 @@ static void extend_all(struct oracle *o, int op, const struct pair *need,
     for (int at = 0; at < 2; at++) {
         struct pair whole = {{ad_region_none(), ad_region_none()}};
         whole.r[at] = ad_region_whole(value);
-        extend(o, op, &whole, true, need, behind, all);
+        extend(o, op, &whole, true, need, later, all);
     }
     for (enum ad_dim dim = AD_DIM_H; dim <= AD_DIM_C; dim++) {
         int32_t size = ad_dim_extent(value, dim);
         for (int32_t cut = 0; cut <= size && o->context.can[op][dim]; cut++) {
             struct pair laid = {{ad_region_allow(graph, p, band(value, dim, 0, cut)),
                                  ad_region_allow(graph, p, band(value, dim, cut, size))}};
-            extend(o, op, &laid, dim == AD_DIM_C, need, behind, all);
+            extend(o, op, &laid, dim == AD_DIM_C, need, later, all);
         }
         split = split || o->context.can[op][dim];
     }
@@ -354,18 +354,18 @@ static void extend_all(struct oracle *o, int op, const struct pair *need,
         int32_t w = value->box.w;
         struct pair laid = {{ad_region_allow(graph, p, band(value, AD_DIM_W, 0, w / 2)),
                              ad_region_allow(graph, p, band(value, AD_DIM_W, w / 2, w))}};
-        extend(o, op, &laid, false, need, behind, all);
+        extend(o, op, &laid, false, need, later, all);
     }
     struct pair laid = *need;
     if (op + 1 < graph->nops)
-        laid = needs(graph, op + 1, &behind->laid);
+        laid = needs(graph, op + 1, &later->laid);
     for (int d = 0; d < 2; d++)
         laid.r[d] = ad_region_allow(graph, p, laid.r[d]);
     if (o->context.can[op][AD_DIM_EACH])
-        extend(o, op, &laid, true, need, behind, all);
-    if (split && !behind->exchange) { /* derived */
+        extend(o, op, &laid, true, need, later, all);
+    if (split && !later->exchange) { /* derived */
         bool spatial = o->context.can[op][AD_DIM_H] || o->context.can[op][AD_DIM_W];
-        extend(o, op, &laid, !spatial, need, behind, all);
+        extend(o, op, &laid, !spatial, need, later, all);
     }
 }
 
@@ -425,11 +425,11 @@ bool ad_dp_oracle(const struct ad_search_problem *problem, struct ad_dp_answer *
     for (int k = 0; k < CLOCKS; k++)
         end.w[k] = k == CLOCK0 + source ? 0 : NEVER;
     struct state output = {.exchange = true, .delays = &end, .count = 1};
-    struct states behind = {.items = &output, .count = 1};
+    struct states later = {.items = &output, .count = 1};
     for (int i = graph->nops - 1; i >= 0; i--) {
         struct states all = {0};
-        for (size_t k = 0; k < behind.count; k++) {
-            const struct state *s = &behind.items[k];
+        for (size_t k = 0; k < later.count; k++) {
+            const struct state *s = &later.items[k];
             struct pair need = {{ad_region_none(), ad_region_none()}};
             if (i + 1 < graph->nops)
                 need = needs(graph, i + 1, &s->pruned);
@@ -438,14 +438,14 @@ bool ad_dp_oracle(const struct ad_search_problem *problem, struct ad_dp_answer *
             extend_all(&o, i, &need, s, &all);
         }
         if (i + 1 < graph->nops)
-            states_fini(&o, &behind);
-        behind = all;
+            states_fini(&o, &later);
+        later = all;
     }
     out->makespan_ns = INT64_MAX;
-    finish(&o, &behind, false);
+    finish(&o, &later, false);
     if (ad_search_u8(problem) && ad_picture_fit(graph, graph->inputs[0]))
-        finish(&o, &behind, true);
-    states_fini(&o, &behind);
+        finish(&o, &later, true);
+    states_fini(&o, &later);
     ad_context_fini(&o.context);
     return true;
 }

@@ -2,16 +2,15 @@
  * graph, by dynamic programming: an oracle for the strategy exhaustive that shares neither its
  * enumeration nor lowering and simulation.
  *
- * It goes through the chain backwards, as the needs do. What the ops in front of op i have to know
- * of those behind is only the regions of op i (as laid out, and as pruned to what is read) and
- * whether op i wants an exchange in front of it: that is a state. What remains of the run is then a
- * function of four clocks at the moment in front of op i: both devices', and both directions' of
- * the link. Each direction has one sender, whose messages have an order, so all there is in this
- * function are additions and maxima:
- *   answer = max(clock[k] + delay[k])
- * and a layout of the rest is as good as another for any clocks if no delay is larger. A state
- * keeps the vectors of delays that no other is as good as (its Pareto set), so nothing is lost. On
- * a shared medium both devices compete for one clock, and this would not hold: not for those. */
+ * It goes through the chain backwards, as the needs do. All that the ops before op i have to know
+ * of the later ones are the regions of op i (as laid out, and as pruned to what is read) and
+ * whether op i wants an exchange before it: that is a state. The rest of the run is then a function
+ * of four clocks at the moment before op i: both devices', and both directions' of the link. Each
+ * direction has one sender, whose messages have an order, so all there is in this function are
+ * additions and maxima: answer = max(clock[k] + delay[k]) and a layout of the rest is as good as
+ * another for any clocks if no delay is larger. A state keeps the vectors of delays that no other
+ * is as good as (its Pareto set), so nothing is lost. On a shared medium both devices compete for
+ * one clock, and this would not hold: not for those. */
 #ifndef TESTS_DP_ORACLE_H
 #define TESTS_DP_ORACLE_H
 

@@ -1,20 +1,22 @@
-/* Annealing: a random move is kept when the clock gets better, or not much worse for the
- * temperature, which falls from three thousandths of the latency to nothing; several falls, each
- * from the best so far. Moves mostly touch ops that are critical now (critical_path.h), and those
- * that leave the assignment as it is cost no evaluation; most of those that make it far worse are
- * told by an estimate and cost a part of one. */
+/* Simulated annealing. A random move is kept when the clock gets better, or when it gets worse by
+ * little compared with the temperature. The temperature falls from three thousandths of the latency
+ * to almost nothing, several times, each time from the best layout so far.
+ *
+ * Moves mostly touch ops on the critical path (critical_path.h). Those that leave the assignment as
+ * it is cost no evaluation. Most of those that make it much worse are recognised by an estimate,
+ * which costs a part of an evaluation. */
 #include "search/auto/anneal.h"
 #include "base/clock.h"
 #include "search/auto/moves.h"
 
 #include <math.h>
 
-#define HOT 0.003     /* of what is made small: the first temperature */
-#define COLD 0.00002  /* the last */
-#define FALLS 3       /* each from half as hot as the one before */
-#define IDLE_MOVES 64 /* moves in a row that change nothing: the end */
-#define DOUBTS 8      /* one estimate of so many is not asked for: it may be wrong about a move */
-#define WORSE 0.02    /* so much later than now by the estimate: not looked at any closer */
+#define HOT 0.003     /* the first temperature, relative to what is minimised */
+#define COLD 0.00002  /* the last one, likewise */
+#define FALLS 3       /* of the temperature, each from half as hot as the one before */
+#define IDLE_MOVES 64 /* moves in a row without an effect: no trial is drawn */
+#define DOUBTS 8   /* one move of so many is evaluated whatever its estimate, which may be wrong */
+#define WORSE 0.02 /* estimates later than now by more than this part: not evaluated */
 
 struct anneal {
     struct ad_eval *eval;
@@ -40,7 +42,7 @@ static double uniform(struct anneal *a)
     return (double)(ad_rng_next(&a->rng) >> 11) * 0x1p-53;
 }
 
-/* allowed: so much worse may it be. */
+/* allowed: how much worse it may be. */
 static bool accepts(struct anneal *a, const struct ad_score *score, double allowed)
 {
     if (ad_score_better(score, &a->score))
@@ -57,7 +59,7 @@ static void swap_layouts(struct anneal *a)
     a->trial = swap;
 }
 
-/* Now's assignment is the last one made: keeps it, and what is critical in its schedule. */
+/* Keeps the assignment of `now`, which is the last one made, and its critical path. */
 static enum adaps_status note_now(struct anneal *a)
 {
     const struct ad_search_problem *p = a->eval->context->problem;
@@ -71,8 +73,8 @@ static enum adaps_status note_now(struct anneal *a)
                                  a->eval->err);
 }
 
-/* Moves now until its assignment is another: that is the trial. False when IDLE_MOVES change
- * nothing that matters. */
+/* Draws moves of `now` until one changes its assignment: that is the trial. False when IDLE_MOVES
+ * moves in a row did not. */
 static bool draw_trial(struct anneal *a)
 {
     for (int i = 0; i < IDLE_MOVES; i++) {
@@ -87,7 +89,7 @@ static bool draw_trial(struct anneal *a)
     return false;
 }
 
-/* What is not worth an evaluation, when so much worse than now is allowed. */
+/* Beyond these limits a trial is not worth an evaluation. allowed: as in accepts(). */
 static struct ad_limits limits_of(struct anneal *a, double allowed)
 {
     int64_t now = a->score.makespan_ns, more = (int64_t)(allowed + WORSE * (double)now);
@@ -118,7 +120,8 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     int64_t deadline = a->eval->context->problem->deadline_ns;
     enum adaps_status status = ADAPS_OK;
     ad_layout_copy(&a->best->layout, &a->now);
-    a->now.hub = -1; /* directly is hardly ever later, nor are pictures as bytes, nor fewer bytes */
+    a->now.hub = -1; /* direct messages are hardly ever later; nor are pictures as bytes, nor fewer
+                        bytes */
     a->now.u8 = a->eval->context->u8;
     a->now.encoding = a->eval->context->encoding;
     a->score = a->best->score;
@@ -138,7 +141,7 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     return status;
 }
 
-/* In how many messages inputs and bands travel: the best of all. */
+/* Tries every number of messages for inputs, then for bands. */
 static enum adaps_status try_chunks(struct anneal *a)
 {
     enum adaps_status status = ADAPS_OK;

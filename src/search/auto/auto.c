@@ -102,7 +102,7 @@ static struct ad_budget budget(const struct run *run, double part)
     return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part), (int64_t)(WORK * part)};
 }
 
-/* A strategy's layout with fewer bytes on the links, if that is better. */
+/* Tries a strategy's layout with the context's encoding on the links. */
 static enum adaps_status try_encoded(struct ad_eval *eval, struct ad_best *best)
 {
     enum ad_encoding was = best->layout.encoding;
@@ -160,8 +160,8 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
     return status;
 }
 
-/* Notes what the pool's best takes. A run on half of the devices whose pool is far better than that
- * of the run on all may take more work, one whose pool is far worse less. */
+/* Notes the makespan of the pool's best. A run on half of the devices may take more work if its
+ * pool is much better than that of the run on all, and less if it is much worse. */
 static void weigh_pool(struct run *run)
 {
     ad_elite_pool_sort(&run->pool);

@@ -21,7 +21,7 @@ void ad_elite_pool_fini(struct ad_elite_pool *pool)
     *pool = (struct ad_elite_pool){.count = 0};
 }
 
-/* Where a layout of this kind goes: the place of its kind, a free one, or the worst. */
+/* Where a layout of this kind goes: the place of its kind, a free place, or that of the worst. */
 static int place_of(const struct ad_elite_pool *pool, int kind)
 {
     int worst = 0;
@@ -34,7 +34,7 @@ static int place_of(const struct ad_elite_pool *pool, int kind)
     return pool->count < AD_ELITE_POOL ? pool->count : worst;
 }
 
-/* Whether one of them has this very score: then it is the same layout, or as good as. */
+/* Whether a layout of the pool has this very score: most likely it is the same layout. */
 static bool has(const struct ad_elite_pool *pool, const struct ad_score *score)
 {
     bool found = false;

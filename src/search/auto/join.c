@@ -1,11 +1,11 @@
-/* A layout in which half of the devices share all of the work is a valley: a device more is worth
- * it only with a thin band of all layers up to where it stops, and every single step to there is
- * for the worse. So these layouts are tried as a whole. */
+/* A layout in which half of the devices share all of the work is a local optimum: one more device
+ * pays only with a thin band of all layers up to where it stops, and every single step on the way
+ * there is a loss. So these layouts are tried as a whole. */
 #include "search/auto/join.h"
 
 #define SHARES 5
 
-/* Of what they would have by speed. */
+/* Of the share that joining devices would have by speed. */
 static const double shares[SHARES] = {1, 0.7, 0.5, 0.35, 0.2};
 
 static bool bands(const struct ad_op_layout *op)
@@ -51,8 +51,8 @@ static void join(const struct ad_context *context, const struct ad_layout *from,
     }
 }
 
-/* Evaluates a layout in which devices have joined; nothing where it is the old one after all (what
- * is between pins follows from them). */
+/* Evaluates a layout in which devices have joined and offers it to *best, unless it turns out to be
+ * the old one (what is between pins follows from them). */
 static enum adaps_status try_joined(struct ad_eval *eval, const struct ad_layout *layout,
                                     const struct ad_score *before, struct ad_best *best)
 {
@@ -65,7 +65,7 @@ static enum adaps_status try_joined(struct ad_eval *eval, const struct ad_layout
     return status;
 }
 
-/* With so many devices, all ends and shares. */
+/* Tries all ends and shares with `count` idle devices. */
 static enum adaps_status try_ends(struct ad_eval *eval, const struct ad_best *from, const int *idle,
                                   int count, struct ad_layout *trial, struct ad_best *best)
 {

@@ -1,10 +1,10 @@
-/* The moves of the annealing: what a random run of ops does is changed in one respect. */
+/* The moves of the annealing: each changes one property of a random run of ops. */
 #include "search/auto/moves.h"
 
 #include <string.h>
 
-#define FOCUS_ODDS 4  /* runs about critical ops: but for one of so many */
-#define MORE_STAGES 3 /* one more stage on a side: one in so many */
+#define CRITICAL_ODDS 4 /* all runs but one of so many contain a critical op */
+#define MORE_STAGES 3   /* one stage of so many is extended by the next one on a side */
 
 struct run {
     int first, end; /* ops */
@@ -17,7 +17,7 @@ struct move {
     const struct ad_critical_path *critical_path;
     const struct ad_elite_pool *pool;
     struct run run;
-    int device; /* that is critical in the run, or -1 */
+    int device; /* the critical op's in the run, or -1 */
 };
 
 static int below(struct move *m, int n)
@@ -25,7 +25,7 @@ static int below(struct move *m, int n)
     return (int)ad_rng_below(m->rng, (uint32_t)n);
 }
 
-/* A length of 1 to n, the short ones oftener. */
+/* A length of 1 to n, short ones more often. */
 static int length(struct move *m, int n)
 {
     int limit = 1;
@@ -34,16 +34,16 @@ static int length(struct move *m, int n)
     return 1 + below(m, limit < n ? limit : n);
 }
 
-/* A stage, the ops between two exchanges, with op `at`; sometimes with the one before or behind it.
- * A change of all of it adds no exchange within. */
+/* A stage: the ops between two exchanges, with op `at` among them; sometimes together with the
+ * stage before or after it. A change of all of it adds no exchange within. */
 static struct run draw_stage(struct move *m, int at)
 {
     const bool *exchanged = m->critical_path->exchanged;
-    int before = below(m, MORE_STAGES) == 0, behind = below(m, MORE_STAGES) == 0;
+    int before = below(m, MORE_STAGES) == 0, after = below(m, MORE_STAGES) == 0;
     struct run run = {at, at + 1};
     while (run.first > 0 && (!exchanged[run.first - 1] || before-- > 0))
         run.first--;
-    while (run.end < m->layout->nops && (!exchanged[run.end - 1] || behind-- > 0))
+    while (run.end < m->layout->nops && (!exchanged[run.end - 1] || after-- > 0))
         run.end++;
     return run;
 }
@@ -73,7 +73,7 @@ static void draw_run(struct move *m)
 {
     int at = below(m, m->layout->nops);
     m->device = -1;
-    if (m->critical_path->count > 0 && ad_rng_below(m->rng, FOCUS_ODDS)) {
+    if (m->critical_path->count > 0 && ad_rng_below(m->rng, CRITICAL_ODDS)) {
         const struct ad_critical_op *critical =
             &m->critical_path->ops[below(m, (int)m->critical_path->count)];
         at = critical->op;
@@ -85,14 +85,14 @@ static void draw_run(struct move *m)
         m->run = ad_rng_below(m->rng, 2) ? draw_ops(m, at) : draw_segments(m, at);
 }
 
-/* Has cuts that mean something. */
+/* Whether its cuts mean something. */
 static bool is_split(const struct ad_op_layout *op)
 {
     return op->dim == AD_DIM_H || op->dim == AD_DIM_W || op->dim == AD_DIM_C;
 }
 
-/* A random number of rows (columns, channels) of a random split op of the run, in cut units, at
- * most a threshold's part; 0 when there is none. */
+/* A random number of rows (columns, channels) of a random op of the run, in cut units, at most
+ * threshold x extent (ADaPS eq 3); 0 when the op is not split. */
 static int draw_step(struct move *m)
 {
     const struct ad_graph *graph = m->context->problem->graph;
@@ -105,12 +105,12 @@ static int draw_step(struct move *m)
     return ad_clamp(rows * AD_CUT_UNITS / size, 1, window);
 }
 
-/* Moves the boundaries between devices a and b, a < b, by the same step: what is between keeps its
- * share, one of the two gives and the other takes. */
+/* Moves the boundaries between devices a and b, a < b, by the same step: one of the two gives rows
+ * and the other takes them; devices between them keep their share. */
 static bool shift(struct move *m)
 {
     int n = m->layout->ndevices, step = draw_step(m);
-    bool gives = m->device >= 0 && ad_rng_below(m->rng, FOCUS_ODDS); /* the critical one */
+    bool gives = m->device >= 0 && ad_rng_below(m->rng, CRITICAL_ODDS); /* the critical one */
     int a = gives ? m->device : below(m, n), b = below(m, n);
     bool changed = false;
     if (step == 0)
@@ -136,8 +136,8 @@ static bool shift(struct move *m)
     return changed;
 }
 
-/* Another share for one device, the others keep their proportions: none, or by speed, or as it is
- * times something. */
+/* Another share for one device: none, its share by speed, or a little more or less than now. The
+ * others keep their proportions. */
 static bool reshare(struct move *m)
 {
     const struct ad_context *context = m->context;
@@ -188,7 +188,7 @@ static bool prefix(struct move *m)
     return changed;
 }
 
-/* The form of the op before or behind the run, on all of it. */
+/* Copies the form or the cuts of the op before or after the run to all of it. */
 static bool copy(struct move *m)
 {
     int n = m->layout->ndevices, from = ad_rng_below(m->rng, 2) ? m->run.first - 1 : m->run.end;
@@ -226,7 +226,7 @@ static bool set_pin(struct ad_op_layout *op, bool pinned)
     return true;
 }
 
-/* All of the run pinned, none, only its end, or every second or fourth op. */
+/* Pins all of the run, none, only its end, or every second or fourth op. */
 static bool pin(struct move *m)
 {
     int kind = below(m, 5), phase = below(m, 4);
@@ -242,7 +242,7 @@ static bool pin(struct move *m)
     return changed;
 }
 
-/* The pins of the run one op later or earlier. */
+/* Shifts the pins of the run by one op. */
 static bool slide(struct move *m)
 {
     bool later = ad_rng_below(m->rng, 2), changed = false;
@@ -265,7 +265,7 @@ static bool early(struct move *m)
     return changed;
 }
 
-/* Whole on one device: the source, the fastest, or any. */
+/* Makes the run whole on one device: the source, the fastest, or any. */
 static bool whole(struct move *m)
 {
     const struct ad_context *context = m->context;
@@ -282,8 +282,8 @@ static bool whole(struct move *m)
     return changed;
 }
 
-/* What was whole or split otherwise now along one dimension, with the shares of the nearest split
- * op before it, or by speed. */
+/* Splits the run along one dimension; ops that were whole get the shares of the nearest split op
+ * before the run, or shares by speed. */
 static bool split(struct move *m)
 {
     enum ad_dim dim = (enum ad_dim)(AD_DIM_H + below(m, AD_DIMS - AD_DIM_H));
@@ -310,7 +310,7 @@ static bool split(struct move *m)
     return changed;
 }
 
-/* Whether the ops of the run have their like `by` ops behind them, or before them. */
+/* Whether the same ops as in the run are found `by` ops later (earlier: by < 0). */
 static bool comes_again(const struct move *m, int by)
 {
     const int *alike = m->context->alike;
@@ -320,7 +320,7 @@ static bool comes_again(const struct move *m, int by)
     return same;
 }
 
-/* What the run does is done there, too. */
+/* Copies the layout of the run to the ops `by` later. */
 static bool paste(struct move *m, int by)
 {
     size_t size = (size_t)(m->layout->ndevices + 1) * sizeof *m->layout->cuts;
@@ -337,8 +337,8 @@ static bool paste(struct move *m, int by)
     return changed;
 }
 
-/* Pastes at the nearest place behind the run (way 1) or before it (-1) where the same ops come, or
- * at all of them. */
+/* Pastes at the nearest place after the run (way 1) or before it (-1) where the same ops are, or at
+ * all such places. */
 static bool paste_along(struct move *m, int way, bool all)
 {
     int step = way * (m->run.end - m->run.first), by = step;
@@ -353,14 +353,14 @@ static bool paste_along(struct move *m, int way, bool all)
     return changed;
 }
 
-/* Networks are of blocks that come again: what the run does, where the same ops come next, or where
- * they came last, or everywhere. */
+/* Networks repeat blocks. Copies the layout of the run to the next place with the same ops, the one
+ * before, or all of them. */
 static bool repeat(struct move *m)
 {
     int which = below(m, 3);
-    bool behind = which != 1 && paste_along(m, 1, which == 2);
+    bool after = which != 1 && paste_along(m, 1, which == 2);
     bool before = which != 0 && paste_along(m, -1, which == 2);
-    return behind || before;
+    return after || before;
 }
 
 static bool reorder(struct move *m)
@@ -371,7 +371,7 @@ static bool reorder(struct move *m)
     return changed;
 }
 
-/* Bands in another number of messages. */
+/* Another number of messages per band. */
 static bool rechunk(struct move *m)
 {
     int chunks = 1 + below(m, AD_MAX_CHUNKS);
@@ -380,7 +380,7 @@ static bool rechunk(struct move *m)
     return changed;
 }
 
-/* The run, or all before its end or behind its beginning, as another start has it. */
+/* Copies from a layout of the pool: the run, all up to its end, or all from its beginning on. */
 static bool adopt(struct move *m)
 {
     if (!m->pool)

@@ -1,4 +1,4 @@
-/* Random changes of a layout, on runs of ops. Internal to search/. */
+/* Random changes of a layout, on runs of ops. */
 #ifndef AD_SEARCH_AUTO_MOVES_H
 #define AD_SEARCH_AUTO_MOVES_H
 
@@ -7,7 +7,7 @@
 #include "search/auto/elite.h"
 
 /* Changes the layout a little; false when the move drawn has nothing to change there. pool:
- * nullable; from whose layouts it may take over parts. */
+ * nullable; a move may copy parts of its layouts. */
 bool ad_move(const struct ad_context *context, const struct ad_critical_path *critical_path,
              const struct ad_elite_pool *pool, struct ad_rng *rng, struct ad_layout *layout);
 

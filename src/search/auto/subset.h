@@ -9,7 +9,7 @@ struct ad_subset {
     int old[AD_MAX_DEVICES]; /* the k-th device's index in the whole cluster, ascending */
 };
 
-/* How many of so many devices are in it; 1: there is no such subset worth a search. */
+/* How many of `all` devices are in it; 1: no subset is worth a search. */
 static inline int ad_subset_devices(int all)
 {
     return all < 3 ? 1 : (all + 1) / 2;

@@ -1,22 +1,26 @@
-/* Templates, the first step of strategy auto: bands with recomputed halos, fewer devices, early
- * merging.
+/* Templates, the first step of strategy auto: layouts that a few numbers describe.
  *
- * A band is fixed at chosen ops only (pins); in between every device computes what its own later
+ * A band is fixed at chosen ops only (pins). Between them every device computes what its own later
  * ops read, so nothing is exchanged there. A template says for all ops of one height (patterns.h)
- * which devices share them (the source and the fastest others), how much less than by speed slower
- * devices and all but the source have, whose boundaries are staggered, which ops are pinned, and
- * whether what others wait for is computed first; and for the whole network the op behind which
- * everything runs whole on one device, that device, whether feature vectors are split by output,
- * the order of the tasks, in how many messages inputs travel, and bands.
+ * - which devices share them (the source and the fastest others),
+ * - how much less than their share by speed slower devices have, and all but the source,
+ * - which ops have staggered boundaries, and which ops are pinned,
+ * - whether the rows that others wait for are computed first;
  *
- * How: a grid over templates that treat all heights alike (subset x pin pattern x merge op); then
- * from the best for each number of devices descent along each of the template's coordinates in
- * turn, on the simulated clock, in which so many devices must go on sharing half of the work: one
- * device alone is a valley, and so are few. Where a descent ends depends on which coordinates come
- * first, so there are two from each. Then single pins are toggled and segments turned to
- * columns as long as the clock gets better. The idea of fusing layers to save exchanges is that of
- * fused-layer tiling (DeepThings and others); which layers to fuse is searched here instead of
- * given. */
+ * and for the whole network
+ * - after which op everything runs whole on one device, and on which,
+ * - whether feature vectors are split by output,
+ * - the order of the tasks, and the numbers of messages for inputs and for bands.
+ *
+ * First comes a grid over templates that treat all heights alike (number of devices x pin pattern x
+ * merge op). Then, for each number of devices, coordinate descent on the simulated clock from the
+ * best of them. In a descent so many devices must go on sharing half of the work, for one device
+ * alone is a local optimum, and so are few. Where a descent ends depends on which coordinates come
+ * first, so there are two from each start. Last, single pins are toggled and segments turned to
+ * columns as long as the clock gets better.
+ *
+ * Fusing layers to save exchanges is the idea of fused-layer tiling (DeepThings and others); which
+ * layers to fuse is searched here instead of given. */
 #include "search/auto/templates.h"
 #include "search/auto/patterns.h"
 #include "search/auto/subset.h"
@@ -29,28 +33,28 @@
 #define COORDINATES 6 /* of struct point, */
 #define OF_GROUPS 5   /* of struct group; devices and lean are one */
 #define LEANS 4
-#define ORDERS (AD_ORDERS - 1) /* tried in descents: that of the graph is a valley, too */
-#define DESCENDED 2            /* kinds from whose best template descents start: so many */
+#define ORDERS (AD_ORDERS - 1) /* tried in descents; the graph's order is a local optimum, too */
+#define DESCENDED 2            /* kinds from whose best template descents start */
 #define DESCENTS 2             /* from each */
-#define STAGGER 4              /* staggered boundaries lie one part of a row in so many aside */
-#define ERRS 5                 /* an estimate is wrong by one part in so many at most, or nearly */
+#define STAGGER 4              /* staggered boundaries are off by 1/STAGGER of a row */
+#define ERRS 5                 /* estimates are hardly ever wrong by more than 1/ERRS */
 #define ROUNDS 3               /* of a descent at most */
 
 /* The most promising first. */
 static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
                                                 AD_ORDER_READY, AD_ORDER_GRAPH};
 
-/* What devices slower than the fastest have of their share by speed: a thin band that needs few
- * messages may be worth more than a fair one. */
+/* The part of its share by speed that a device slower than the fastest gets: a thin band that needs
+ * few messages may be better than a fair one. */
 static const double leans[LEANS] = {1, 0.75, 0.5, 0.3};
 
 /* How the ops of one height are shared, and where they exchange. */
 struct group {
     int devices; /* how many of context->order compute */
-    int lean;    /* index into leans: of devices slower than the fastest */
-    int away;    /* likewise, of all but the source */
+    int lean;    /* index into leans, for devices slower than the fastest */
+    int away;    /* index into leans, for all but the source */
     int pattern;
-    int late; /* what others wait for is not computed first */
+    int not_early; /* the rows that others wait for are not computed first */
     int stagger;
 };
 
@@ -59,11 +63,11 @@ struct point {
     struct group group[AD_MAX_GROUPS];
     int merge;            /* index into search->merges */
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
-    int dense;            /* what one pixel is: 0 whole, 1 split by output, 2 computed by each that
-                             reads it, but dense layers split by output */
+    int dense;            /* ops of one pixel: 0 whole, 1 split by output, 2 computed by each
+                             device that reads them, but dense layers split by output */
     int order;            /* index into orders */
     int input_chunks;     /* in how many messages inputs travel */
-    int band_chunks;      /* likewise the bands of which others want most */
+    int band_chunks;      /* likewise bands of which others want more than half */
 };
 
 /* The best template of the grid with so many devices and this pattern. */
@@ -92,7 +96,7 @@ struct search {
     int64_t estimate; /* of the best, or -1 */
 };
 
-/* The weights of the devices in a group. */
+/* The devices' shares of a group. */
 static void weigh(const struct search *s, const struct group *group, double *weight)
 {
     const struct ad_context *context = s->context;
@@ -106,7 +110,7 @@ static void weigh(const struct search *s, const struct group *group, double *wei
     }
 }
 
-/* The cuts of an op by its group's shares. */
+/* The cuts of an op from its group's shares. */
 static void cut(struct search *s, int op, enum ad_stagger stagger, const double *weight)
 {
     const struct ad_graph *graph = s->context->problem->graph;
@@ -143,15 +147,15 @@ static void build(struct search *s, const struct point *point)
         else if (dim == AD_DIM_WHOLE && point->dense && context->dense[i] && group->devices > 1)
             dim = AD_DIM_C;
         op->dim = dim;
-        op->early = !group->late;
+        op->early = !group->not_early;
         op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
         op->at = point->last_is_fastest ? context->fastest : context->problem->cluster->source;
         cut(s, i, (enum ad_stagger)group->stagger, weight[s->patterns.group[i]]);
     }
 }
 
-/* What is estimated of the layout evaluated last: from now on what is far beyond that is not
- * evaluated (graph order: no estimate). */
+/* Takes the estimate of the layout evaluated last: layouts whose estimate is far beyond it are not
+ * evaluated from now on (graph order: no estimate). */
 static enum adaps_status note_estimate(struct search *s)
 {
     const struct ad_schedule *schedule;
@@ -160,8 +164,8 @@ static enum adaps_status note_estimate(struct search *s)
     return status;
 }
 
-/* What is later than the best so far (nullable) may be given up, and what its estimate says to be;
- * estimate: of the best, or -1. */
+/* Layouts may be given up when they are later than the best so far (nullable), or when their
+ * estimate says so. estimate: of the best, or -1. */
 static struct ad_limits limits_of(const struct search *s, const struct ad_score *best,
                                   int64_t estimate)
 {
@@ -171,8 +175,8 @@ static struct ad_limits limits_of(const struct search *s, const struct ad_score 
                               estimate > 0 ? estimate + estimate / ERRS : INT64_MAX};
 }
 
-/* Evaluates a template, which may be given up where it is later than `limit` (nullable); s->at
- * becomes it if it is better than *best, into which it goes then. */
+/* Evaluates a template, which may be given up where it is later than `limit` (nullable). If it is
+ * better than *best, it goes into *best and s->at. */
 static enum adaps_status probe(struct search *s, const struct point *point,
                                const struct ad_score *limit, struct ad_best *best,
                                struct ad_score *score, bool *better)
@@ -193,7 +197,7 @@ static enum adaps_status probe(struct search *s, const struct point *point,
     return status;
 }
 
-/* Every op alike. */
+/* A template that treats all heights alike. */
 static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
 {
     struct point point = {.merge = merge, .dense = dense, .input_chunks = 1, .band_chunks = 1};
@@ -202,7 +206,7 @@ static struct point uniform(const struct search *s, int subset, int pattern, int
     return point;
 }
 
-/* Whether so many devices share half of the work at least. */
+/* Whether at least so many devices share half of the work or more. */
 static bool shares(const struct search *s, const struct point *point, int devices)
 {
     double shared = 0;
@@ -223,7 +227,7 @@ static enum adaps_status grid_point(struct search *s, int subset, const struct p
     return status;
 }
 
-/* Few devices are left to the search that half of them have of their own (subset.h). */
+/* All templates of the grid. Few devices are left to the search on half of them (subset.h). */
 static enum adaps_status grid(struct search *s)
 {
     static const enum ad_pattern patterns[] = {AD_PIN_ALL,  AD_PIN_CUTS, AD_PIN_WINDOWS,
@@ -251,7 +255,8 @@ static bool same_point(const struct point *a, const struct point *b)
            a->band_chunks == b->band_chunks;
 }
 
-/* A template of a descent that began at `start`, if it is another and enough devices share it. */
+/* Evaluates a template of a descent that began at `start`, if it is another one and enough devices
+ * share the work. */
 static enum adaps_status visit(struct search *s, const struct point *start,
                                const struct point *point, struct ad_best *best, bool *improved)
 {
@@ -261,7 +266,7 @@ static enum adaps_status visit(struct search *s, const struct point *start,
     return probe(s, point, &best->score, best, &score, improved);
 }
 
-/* One coordinate of s->at through all its values. */
+/* Tries all values of one coordinate of s->at. */
 static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
                                  bool *improved)
 {
@@ -287,8 +292,8 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
     return status;
 }
 
-/* The groups first to last of s->at through all sharings (what 0), leans to the source (1),
- * patterns (2), late and not (3), or staggers (4). */
+/* Tries all values of one property of the groups first to last of s->at: how they are shared (what
+ * 0), the lean to the source (1), pin patterns (2), early or not (3), staggers (4). */
 static enum adaps_status descend_groups(struct search *s, int first, int last, int what,
                                         struct ad_best *best, bool *improved)
 {
@@ -307,7 +312,7 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
             else if (what == 2)
                 group->pattern = v;
             else if (what == 3)
-                group->late = v;
+                group->not_early = v;
             else
                 group->stagger = v;
         }
@@ -316,8 +321,8 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
     return status;
 }
 
-/* From the best template of a kind to where no coordinate alone makes it better. groups_first: in
- * the first round none but those of the groups. */
+/* Descends from the best template of a kind until no coordinate alone makes it better.
+ * groups_first: the first round tries only those of the groups. */
 static enum adaps_status descend_all(struct search *s, bool groups_first, struct ad_best *best)
 {
     enum adaps_status status = ADAPS_OK;
@@ -336,7 +341,7 @@ static enum adaps_status descend_all(struct search *s, bool groups_first, struct
     return status;
 }
 
-/* Toggles the pin of every split op in turn. Works on *best. */
+/* Toggles the pin of every split op of *best in turn. */
 static enum adaps_status toggle_pins(struct search *s, struct ad_best *best, bool *improved)
 {
     struct ad_layout *layout = &s->layout;
@@ -369,8 +374,8 @@ static enum adaps_status toggle_all(struct search *s, struct ad_best *best)
     return status;
 }
 
-/* Whether descents from a kind would tell nothing new: it has had some, or the one with which it
- * shares its best layout, or of many devices the one of as many. */
+/* Whether descents from a kind would find nothing new: it has had some, or a kind with the same
+ * best layout has, or, with more than two devices, a kind with as many. */
 static bool settled(const struct search *s, int i)
 {
     bool known = false;
@@ -381,7 +386,7 @@ static bool settled(const struct search *s, int i)
     return known;
 }
 
-/* The best kind of the grid without a descent that would tell something new. -1: there is none. */
+/* The best kind of the grid that is not settled; -1: there is none. */
 static int next_kind(const struct search *s)
 {
     int next = -1;
@@ -394,7 +399,7 @@ static int next_kind(const struct search *s)
     return next;
 }
 
-/* One descent from a kind: its end, improved, is a start. */
+/* One descent from a kind; its end, improved, is offered to the pool. */
 static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *best)
 {
     struct kind *kind = &s->kinds[k];
@@ -417,7 +422,7 @@ static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *b
     return status;
 }
 
-/* The best few kinds of the grid. */
+/* Descents from the best few kinds of the grid. */
 static enum adaps_status descend_kinds(struct search *s)
 {
     struct ad_best best;
@@ -429,7 +434,7 @@ static enum adaps_status descend_kinds(struct search *s)
     return status;
 }
 
-/* Turns the rows of a segment to columns where that helps. */
+/* Turns the rows of each segment to columns where that is better. */
 static enum adaps_status turn_segments(struct search *s)
 {
     const struct ad_context *context = s->context;

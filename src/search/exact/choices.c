@@ -1,4 +1,4 @@
-/* The choices of each op for the strategy exhaustive: all cuts, each way of sharing once. */
+/* The choices of each op for strategy exhaustive: all cuts, but each set of regions only once. */
 #include "search/exact/choices.h"
 #include "search/layout_regions.h"
 
@@ -59,7 +59,7 @@ static double count_candidates(const struct ad_context *context, int op)
     return sum;
 }
 
-/* Notes the layout's op, pinned, as a choice. */
+/* Adds the layout's op, pinned, as a choice. */
 static bool add(struct maker *m)
 {
     struct ad_choices *out = m->out;
@@ -147,7 +147,7 @@ static int compare_entries(const void *pa, const void *pb)
     return order ? order : a->index < b->index ? -1 : a->index > b->index;
 }
 
-/* Keeps the first of those with the same regions, in their order. */
+/* Drops choices with the same regions as an earlier one; keeps the order. */
 static bool unite(struct ad_choices *c, size_t n)
 {
     struct entry *entries = ad_calloc(c->count, sizeof *entries);
@@ -175,9 +175,9 @@ static bool unite(struct ad_choices *c, size_t n)
     return room;
 }
 
-/* Whether an op's regions may follow from its readers': it and all of them can be split along rows
- * or columns, and nobody else wants the whole; or it is one pixel. And whether a reader can be
- * split at all. */
+/* *derivable: an op's regions may follow from those of its readers, because it and all of them can
+ * be split along rows or columns and nothing else wants the whole, or because it is one pixel.
+ * *divided: a reader can be split at all. */
 static void survey_readers(const struct ad_context *context, int op, bool *derivable, bool *divided)
 {
     const struct ad_graph *graph = context->problem->graph;

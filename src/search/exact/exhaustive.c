@@ -5,33 +5,34 @@
  * at every row, column or channel, devices without a share included, pinned or derived; or split
  * along h into a grid, for every `across`; or, one pixel, computed by each that reads it. For each
  * op: early or not. For all together: every order of tasks; no hub, or each device as the hub;
- * inputs and early ops in any number of chunks; pictures as bytes or not; one
- * encoding of all that links carry besides. Devices have their order: bands are never permuted. Not
- * in the space are intervals of several devices that overlap as they like (strategy adaps): here
- * what overlaps is what later ops read.
+ * inputs and early ops in any number of chunks; pictures as bytes or not; one encoding for
+ * everything else that links carry. Devices keep their order: bands are never permuted. Not in the
+ * space are arbitrary overlaps between devices (strategy adaps): here only what later ops read
+ * overlaps.
  *
- * Of layouts with the same schedule one is looked at:
+ * Of layouts with the same schedule only one is tried. An op that can be split along h or w is
+ * never taken as whole: all its rows for one device are the same regions, and leave it open whether
+ * the ops before it are derived.
  *
- * An op that can be split along h or w is never taken as whole: all its rows for one device are the
- * same regions, and leave it open whether the ops in front of it are derived.
+ * Whatever gives an op the same regions is one choice (choices.c): a pin where a reader wants an
+ * exchange in any case; a dimension, grid or cut that makes no difference; derived regions that
+ * pins could give. Given the first rule, nothing else of an op matters to those before it.
  *
- * What gives an op the same regions is one choice (choices.c): pins where readers want an exchange
- * anyhow; a dimension, grid or cut that makes no difference; what is derived and could be pinned.
- * Nothing else of an op matters to those in front of it, once the first rule holds.
- *
- * Early matters for an op of which some device sends at most half of what it computes, with cores
- * (AD_ORDER_CORES) for any that is sent and read; orders that cut ops into pieces, with early ops,
- * and then the order of what is ready without them. Chunks matter in these orders when one of the
- * early ops is sent by a device that sends more than half of what it computes. A hub
- * matters when there are messages, and three devices; then the order is the graph's. Bytes and
- * chunks of inputs matter when there are messages of inputs, the latter not in the order of the
- * graph.
+ * The rest of a layout is varied only where it makes a difference:
+ * - early, for an op of which some device sends at most half of what it computes, with cores
+ *   (AD_ORDER_CORES) for any op that is sent and read;
+ * - orders that cut ops into pieces, with early ops; without any, the order of what is ready;
+ * - chunks of bands, in these orders, when one of the early ops is sent by a device that sends more
+ *   than half of what it computes;
+ * - a hub, when there are messages and three devices or more; then the order is the graph's;
+ * - pictures as bytes, when there are messages of inputs; chunks of inputs then, too, but not in
+ * the graph's order.
  *
  * What is left is lowered and simulated as it is, so the answer is exact for every objective, cap
  * and memory limit. An instance is refused when it may have more than DEFAULT_LIMIT layouts, or
- * more than the problem's evaluations; may, for the number is an upper bound: which ops send early
- * and which are derived in their own way shows on the way. Strategy auto ends with the same
- * enumeration under the same limit, so it is never behind. */
+ * more than the problem's evaluations. The number compared is an upper bound: which ops send early,
+ * and which derived regions are new, is only known during the enumeration. Strategy auto ends with
+ * the same enumeration under the same limit, so it is never worse. */
 #include "search/exact/exhaustive.h"
 #include "base/clock.h"
 #include "search/exact/choices.h"
@@ -87,7 +88,7 @@ static bool is_read(const struct ad_graph *graph, int value)
     return false;
 }
 
-/* Of which ops that a device sends early makes a difference. */
+/* For which of the ops that a device sends early makes a difference. */
 enum early {
     EARLY_HALF,  /* to that device: it sends at most half */
     EARLY_READ,  /* to those who read it */
@@ -102,8 +103,8 @@ static bool matters(const struct walk *w, const struct ad_program *program,
     return which == EARLY_CHUNKS || is_read(problem_of(w)->graph, send->value);
 }
 
-/* Adds the ops to w->early that a device sends, in a schedule without early ones and in graph
- * order, and of which early makes a difference. */
+/* Adds the ops to w->early that a device sends and for which early makes a difference. schedule: in
+ * graph order, without early ops. */
 static int add_early(struct walk *w, const struct ad_schedule *schedule, enum early which,
                      int count)
 {
@@ -220,8 +221,8 @@ static void try_hubs(struct walk *w, int64_t *inputs)
     }
 }
 
-/* As it is, and with pictures as bytes where that makes a difference. */
-static void try_levels(struct walk *w)
+/* The layout as it is, and with pictures as bytes where that makes a difference. */
+static void try_u8(struct walk *w)
 {
     int64_t inputs = 0;
     w->layout.u8 = false;
@@ -231,20 +232,20 @@ static void try_levels(struct walk *w)
         try_hubs(w, &inputs);
 }
 
-/* And with every encoding that may be. */
+/* The layout in all forms of the head, with every allowed encoding. */
 static void try_encodings(struct walk *w)
 {
     w->layout.encoding = AD_ENCODING_F32;
-    try_levels(w);
+    try_u8(w);
     for (unsigned e = 0; e < AD_ENCODINGS && w->messages > 0; e++)
         if (problem_of(w)->encodings & AD_ENCODINGS_LOSSY & AD_ENCODING_BIT(e)) {
             w->layout.encoding = (enum ad_encoding)e;
-            try_levels(w);
+            try_u8(w);
         }
 }
 
-/* Derives the op's regions from those of later ops; false when they are pinned all the same, or are
- * those of a choice. */
+/* Derives the op's regions from those of later ops; false when a reader wants them pinned, or when
+ * they are those of a choice. */
 static bool derive(struct walk *w, int op)
 {
     const struct ad_choices *choices = &w->choices[op];
@@ -260,7 +261,7 @@ static bool derive(struct walk *w, int op)
     return new;
 }
 
-/* Ops from `op` down to 0, those behind it being chosen. */
+/* Chooses for the ops from `op` down to 0; all later ones are chosen. */
 static void walk(struct walk *w, int op)
 {
     if (op < 0) {

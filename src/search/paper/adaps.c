@@ -10,9 +10,9 @@
  * they run whole on the fastest device.
  *
  * Interpreted:
- * - Within a sub-block, layers that are split form a chain until one that is not: type 3, fewer
- * rows than devices, or without a rule that lets this dimension be cut. Between chains, as at the
- *   borders of a sub-block, eq 12 has no neighbour: no transfer is charged there.
+ * - Within a sub-block, layers that are split form a chain until one that is not: one of type 3,
+ *   with fewer rows than devices, or without a rule that lets this dimension be cut. Between
+ * chains, as at the borders of a sub-block, eq 12 has no neighbour: no transfer is charged there.
  * - speed_d is the device's convolution rate relative to the fastest; a row of a layer weighs what
  *   the cost model says of the whole layer on the fastest device, divided by its rows. (The paper
  *   fits one linear model from measurements.)
@@ -21,7 +21,7 @@
  * - A layer that is not split counts with its time on the fastest device, so that height and width
  *   compare.
  * - A region whose tile could not be computed with the same bits (one single pixel) grows as in
- * every strategy; the score does not know.
+ *   every strategy; the score ignores that.
  * - Equal chains (ResNet has many) are planned once (4.5.3).
  *
  * The certificate: no layout of the window has a lower sum of scores than `bound`. */

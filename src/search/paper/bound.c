@@ -4,14 +4,13 @@
  *   t_comp is at least t_d of every device, and at least t_comp of the balanced sizes
  *                                            multipliers lambda >= 0, summing to 1 per layer
  *   a size is at most hi                     multipliers price >= 0
- * Without them a side depends on
- * that same side in the neighbouring layers only: eqs 6 and 7 charge starts by starts and ends by
- * ends, and eq 9 is linear. So what remains is one programme over layers and positions for each of
- * the 2 (D - 1) sides inside, each linear in layers x positions (two running minima per layer). Its
- * value is a lower bound for any multipliers. Floors of eq 4 are paid by one tick per layer. Where
- * an interval might lie outside of what is needed of it (tiny sizes), a side is charged for
- *   min((own start - need start)+, the shortest need), likewise at the end,
- * which is never more than eqs 6 and 7 charge.
+ * Without them a side depends only on the same side in the neighbouring layers: eqs 6 and 7 charge
+ * starts by starts and ends by ends, and eq 9 is linear. So what remains is one programme over
+ * layers and positions for each of the 2 (D - 1) sides inside, each linear in layers x positions
+ * (two running minima per layer). Its value is a lower bound for any multipliers. Floors of eq 4
+ * are paid by one tick per layer. Where an interval might lie outside of what is needed of it (tiny
+ * sizes), a side is charged for min((own start - need start)+, the shortest need), likewise at the
+ * end, which is never more than eqs 6 and 7 charge.
  *
  * The multipliers climb along subgradients with Adam's step (a running mean over a running scale,
  * Kingma and Ba 2015), projected; the step falls geometrically. The positions averaged on the way,
@@ -61,7 +60,7 @@ static double *lambdas(const struct ad_paper_model *m, const struct prices *p, i
     return &p->lambda[(size_t)layer * (size_t)(m->ndevices + 1)];
 }
 
-/* Ticks per row of a side: what all the prices make of it. */
+/* Ticks per row of a side, from all prices. */
 static double slope(const struct climb *c, const struct prices *p, int layer, int side)
 {
     const struct ad_paper_model *m = c->m;
@@ -106,7 +105,7 @@ static void enter_side(const struct climb *c, int layer, int side)
         charged[k] = k > 0 ? fmin(charged[k - 1], g) : g;
     }
     double free_least = INFINITY;
-    int k = n - 1; /* positions behind k are free */
+    int k = n - 1; /* positions after k are free */
     for (int j = 0; j <= ylast - yfirst; j++) {
         int y = end ? yfirst + j : ylast - j;
         for (; k >= 0; k--) {
@@ -126,8 +125,8 @@ static void enter_side(const struct climb *c, int layer, int side)
     }
 }
 
-/* What of the relaxed cost of a layer belongs to no side. Overlaps are counted from row 0 on both
- * of their sides, which cancels. */
+/* The part of a layer's relaxed cost that belongs to no side. Overlaps are counted from row 0 on
+ * both of their sides, which cancels. */
 static double constant(const struct climb *c, const struct prices *p, int layer)
 {
     const struct ad_paper_model *m = c->m;
@@ -240,7 +239,7 @@ double ad_paper_direction(double *mean, double *square, double gradient, double 
     return scale > 0 ? *mean / (1 - pow(mean_kept, k + 1)) / scale : 0;
 }
 
-/* One step up from where the positions c->at show the way. */
+/* One step along the subgradient at the positions c->at. */
 static void step(struct climb *c, double length, int k)
 {
     const struct ad_paper_model *m = c->m;

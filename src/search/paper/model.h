@@ -1,4 +1,4 @@
-/* The paper's problem with its costs and windows worked out. Internal to search/paper*.c. */
+/* The paper's problem with its costs and windows worked out. */
 #ifndef AD_SEARCH_PAPER_MODEL_H
 #define AD_SEARCH_PAPER_MODEL_H
 
@@ -62,7 +62,7 @@ static inline int64_t ad_paper_time(const struct ad_paper_model *m, int layer, i
 }
 
 /* Eqs 6 and 7, times 1 / BW_d: what device fetches of `layer`, of which it has `own`, for `next` of
- * the layer behind it. */
+ * the layer after it. */
 int64_t ad_paper_fetch(const struct ad_paper_model *m, int layer, int device,
                        struct ad_paper_interval own, struct ad_paper_interval next);
 
@@ -70,7 +70,7 @@ int64_t ad_paper_fetch(const struct ad_paper_model *m, int layer, int device,
 int64_t ad_paper_layer_cost(const struct ad_paper_model *m, int layer,
                             const struct ad_paper_interval *cuts);
 
-/* t_data between a layer and the one behind it. */
+/* t_data between a layer and the one after it. */
 int64_t ad_paper_data_cost(const struct ad_paper_model *m, int layer,
                            const struct ad_paper_interval *cuts,
                            const struct ad_paper_interval *next);

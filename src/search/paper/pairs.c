@@ -53,22 +53,22 @@ void ad_paper_pairs_fini(struct ad_paper_pairs *pairs)
 
 /* Eq 9 per row of overlap, counted from the balanced cuts, which both neighbours know. */
 static void overlap_prices(const struct ad_paper_model *m, int layer, int device, double *front,
-                           double *behind)
+                           double *back)
 {
     const int64_t *price = &m->overlap[ad_paper_at(m, layer, device)];
     *front = device > 0 ? (double)(price[-1] + price[0]) : 0;
-    *behind = device + 1 < m->ndevices ? (double)(price[0] + price[1]) : 0;
+    *back = device + 1 < m->ndevices ? (double)(price[0] + price[1]) : 0;
 }
 
 double ad_paper_pair_cost(const struct ad_paper_pairs *p, int layer, int device, int s, int e)
 {
     const struct ad_paper_window *w = &p->m->window[ad_paper_at(p->m, layer, device)];
     const struct ad_paper_grid *g = ad_paper_grid(p, layer, device);
-    double front, behind;
+    double front, back;
     if (e - s > g->hi)
         return INFINITY;
-    overlap_prices(p->m, layer, device, &front, &behind);
-    return front * (w->smax - s) + behind * (e - w->emin) + g->price[e - s];
+    overlap_prices(p->m, layer, device, &front, &back);
+    return front * (w->smax - s) + back * (e - w->emin) + g->price[e - s];
 }
 
 static void fill_needs(struct ad_paper_pairs *p, int layer, const struct ad_paper_grid *g)
@@ -85,7 +85,7 @@ static double lesser(double a, double b)
 }
 
 /* to[y] = least over x of from[x] + price * (y0 + y - starts[x])+; entries `step` apart. The x
- * whose need starts at y or behind are free: the larger ones. */
+ * whose need starts at y or after it are free: the larger ones. */
 static void spread_starts(struct ad_paper_pairs *p, const double *from, int nx, double *to, int y0,
                           int ny, int step, double price)
 {
@@ -130,14 +130,14 @@ static void add_own(struct ad_paper_pairs *p, int layer, int device, const doubl
 {
     const struct ad_paper_window *w = &p->m->window[ad_paper_at(p->m, layer, device)];
     const struct ad_paper_grid *g = ad_paper_grid(p, layer, device);
-    double front, behind;
-    overlap_prices(p->m, layer, device, &front, &behind);
+    double front, back;
+    overlap_prices(p->m, layer, device, &front, &back);
     for (int a = 0; a < g->ns; a++) {
         int size = g->e0 - (g->s0 + a), n = ad_paper_min(g->ne, g->hi - size + 1);
         double start = front * (w->smax - g->s0 - a);
         for (int b = 0; b < g->ne; b++)
             p->scratch[a * g->ne + b] =
-                b < n ? base[a * g->ne + b] + start + behind * b + g->price[size + b] : INFINITY;
+                b < n ? base[a * g->ne + b] + start + back * b + g->price[size + b] : INFINITY;
     }
 }
 

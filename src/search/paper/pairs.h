@@ -1,5 +1,5 @@
 /* Programmes over the intervals of one device throughout the chain, all others left alone: exact
- * for any price per size. Internal to search/paper*.c. */
+ * for any price per size. */
 #ifndef AD_SEARCH_PAPER_PAIRS_H
 #define AD_SEARCH_PAPER_PAIRS_H
 

@@ -4,11 +4,12 @@
  * Device d computes rows [s, e) of layer l's output; the intervals of a layer cover it from 0 to
  * out_size, in the order of the devices, and neighbours may overlap. The score of a chain (eqs 11,
  * 12) is the sum over its layers of
- *   t_comp  max over d of floor(rows * work / speed_d)                                   (eqs 4, 5)
- *   t_data  rows that d reads of the layer and does not compute itself, each bytes / BW_d (eqs
- * 6-8); none behind the last layer of the chain t_ov    overlapping rows, counted at both of their
- * devices, each work / speed_d      (eqs 9, 10) It is a whole number of ticks. The caller chooses
- * the tick by the units of work and bytes.
+ * - t_comp (eqs 4, 5): max over d of floor(rows * work / speed_d);
+ * - t_data (eqs 6-8): rows that d reads of the layer and does not compute itself, each
+ *   bytes / BW_d; none after the last layer of the chain;
+ * - t_ov (eqs 9, 10): overlapping rows, counted at both of their devices, each work / speed_d.
+ *
+ * It is a whole number of ticks. The caller chooses the tick by the units of work and bytes.
  *
  * What the paper leaves open, and how it is read here:
  * - Eq 4's out_size is the number of rows of the device's interval. All layers have rows of equal

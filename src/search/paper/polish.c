@@ -1,17 +1,17 @@
 /* Local improvement of a layout of the paper's problem.
  *
- * Once t_comp of every layer is given, it only limits sizes, and devices depend on each other no
- * longer: each device's best intervals throughout the chain follow exactly (pairs.c).
+ * Once t_comp of every layer is given, it only limits sizes, and devices no longer depend on each
+ * other: each device's best intervals throughout the chain follow exactly (pairs.c).
  *
- * So the search is one over times: with the costs of all intervals forwards up to a layer and
- * backwards behind it, the best time of this layer, all devices free to move everywhere, is found
- * by looking at each of them. Layer by layer, until nothing improves. */
+ * So the search is over the times t_comp. For one layer, with the costs of all intervals before it
+ * and after it known, every time that some device can have is tried, with all devices free to move
+ * in all layers. This goes on layer by layer until nothing improves. */
 #include "search/paper/pairs.h"
 
 #include <math.h>
 #include <string.h>
 
-#define REACH 64                /* rows before the balanced start, behind the balanced end */
+#define REACH 64                /* rows before the balanced start, after the balanced end */
 #define CELLS ((size_t)1 << 21) /* of all tables of a kind; bounds the reach */
 
 struct polish {
@@ -63,7 +63,7 @@ static void least_by_size(struct polish *p, int layer, int device)
         least[size] = fmin(least[size], least[size - 1]);
 }
 
-/* t_comp of the layer set to the best; *best: what everything costs. True when that is a gain. */
+/* Sets t_comp of the layer to the best; *best: the cost of everything. True when that is a gain. */
 static bool choose_limit(struct polish *p, int layer, double *best)
 {
     const struct ad_paper_model *m = p->m;

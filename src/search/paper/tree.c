@@ -4,7 +4,7 @@
  * A node's bound is the cost of what is fixed plus the larger of
  *   the relaxation's cost-to-go of every side from where it stands (bound.c), and
  *   t_comp of what is fixed, or of the balanced sizes where that is more, and the relaxation's cost
- *   of the layers behind.
+ *   of the layers after it.
  * Costs that only grow with the size (or the overlap) end a row of siblings at once (4.5.4).
  *
  * Sub-tree reuse (4.5.3): what layers >= l cost at least depends on the layout of layer l - 1
@@ -71,19 +71,19 @@ static bool reaches(double bound, int64_t beta)
     return bound - 1e-9 * fabs(bound) > (double)beta - 1; /* scores are whole */
 }
 
-static double behind(const struct tree *t, int layer)
+static double later(const struct tree *t, int layer)
 {
     return layer + 1 < t->m->nlayers ? t->bound->least[layer + 1] : 0;
 }
 
-/* Everything fixed, the rest of this layer balanced, and all layers behind relaxed. */
+/* Everything fixed, the rest of this layer balanced, and all later layers relaxed. */
 static double layer_bound(const struct tree *t, int layer, const struct partial *p)
 {
     int64_t slowest = t->m->least[layer] > p->slowest ? t->m->least[layer] : p->slowest;
-    return (double)(slowest + p->overlap + p->data) + behind(t, layer);
+    return (double)(slowest + p->overlap + p->data) + later(t, layer);
 }
 
-/* Fixed sides from where they stand, open sides from where they stood. */
+/* Fixed sides from their positions in this layer, open ones from those in the layer before. */
 static double side_bound(const struct tree *t, int layer, const struct partial *p, int open_side)
 {
     size_t row = (size_t)layer * (2 * (size_t)t->m->ndevices + 1);
@@ -113,7 +113,7 @@ static uint64_t hash_of(int layer, const struct ad_paper_interval *cuts, int n)
     return h ^ (h >> 32);
 }
 
-/* The slot of the layouts behind the present one of layer - 1, and whether it holds them. */
+/* The slot for the layers after the present layout of layer - 1, and whether it holds them. */
 static struct subtree *slot_of(struct tree *t, int layer, bool *hit)
 {
     int n = t->m->ndevices;
@@ -173,7 +173,7 @@ static bool reuse(struct tree *t, int layer, int64_t beta, int64_t *cost)
 
 static int64_t explore(struct tree *t, int layer, int64_t beta);
 
-/* All devices of the layer have their rows: on to the layers behind. */
+/* All devices of the layer have their rows: on to the next layer. */
 static void complete(struct tree *t, struct level *v, const struct partial *p)
 {
     size_t n = (size_t)t->m->ndevices;
@@ -243,7 +243,7 @@ static void fix_start(struct tree *t, struct level *v, int d, const struct parti
     }
 }
 
-/* Where every side of the layer may go at best from the layer before, summed from the last. */
+/* The least cost-to-go of every side of the layer from the layer before, summed from the last. */
 static void open_sides(struct tree *t, int layer)
 {
     const struct ad_paper_model *m = t->m;
@@ -268,7 +268,7 @@ static void open_sides(struct tree *t, int layer)
     }
 }
 
-/* The least cost of layers >= layer behind the present layout of layer - 1, if below beta (then
+/* The least cost of layers >= layer after the present layout of layer - 1, if below beta (then
  * found_of() has the layouts); else something >= beta. */
 static int64_t explore(struct tree *t, int layer, int64_t beta)
 {

@@ -8,16 +8,17 @@
  * programme gives it rows; nothing is searched beyond the layer at hand.
  *
  * Interpreted:
- * - All devices begin a layer together. (With the times at which each is really free, rows wander
- * to whoever has to wait, layer after layer, at a price that no later layer gets back.)
+ * - All devices begin a layer together. (With the times at which each is really free, rows move to
+ *   the device that would wait, layer after layer, and no later layer gets back what that costs.)
  * - The devices' bands lie in the order of the devices file, and rows come from direct neighbours;
  *   what is whole on one device is fetched from there, without its halo, which would be a price for
  *   having any rows at all.
- * - The first layer has no layer before it: that the network's input must reach the devices is not
- * in its programme.
+ * - The first layer has no layer before it: its programme ignores that the network's input has to
+ *   reach the devices.
  * - The cuts are rounded to whole rows.
  * - Layers that aggregate or reorder (fully connected, softmax, global average, reshape) run whole
- * on the fastest device. Concatenation along channels is split (rows stay rows), which is generous.
+ *   on the fastest device. Concatenation along channels is split (rows stay rows), to
+ *   the method's advantage.
  * - With columns as the only allowed dimension, columns take the place of rows. */
 #include "fusion/rules.h"
 #include "search/published/edgeflow.h"

@@ -1,4 +1,4 @@
-/* One layer of EdgeFlow's linear programme; for edgeflow.c and its tests. Internal to search/. */
+/* One layer of EdgeFlow's linear programme; for edgeflow.c and its tests. */
 #ifndef AD_SEARCH_PUBLISHED_EDGEFLOW_H
 #define AD_SEARCH_PUBLISHED_EDGEFLOW_H
 

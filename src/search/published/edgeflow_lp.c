@@ -170,8 +170,8 @@ static double unit_of(const struct ad_edgeflow_layer *layer)
     return unit * layer->rows;
 }
 
-/* Where links are a million times as slow as devices floating point fails the solver: no plan that
- * exchanges rows is any good there, and which one it is does not matter. */
+/* Cuts by the devices' speeds alone. With links a million times as slow as devices the solver fails
+ * for numerical reasons; no plan that exchanges rows is any good there. */
 static void cut_by_speed(const struct ad_edgeflow_layer *layer, double *cuts, double *seconds)
 {
     double sum = 0;

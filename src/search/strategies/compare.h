@@ -4,7 +4,7 @@
 
 #include "search/strategies/search.h"
 
-/* What one strategy came to. When it has no feasible plan, error says why and the rest is 0. */
+/* The result of one strategy. When it has no feasible plan, error says why and the rest is 0. */
 struct ad_comparison {
     const char *strategy; /* borrowed from the table */
     int64_t predicted_ns, bytes, messages, visited, lower_bound_ns;

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_TRIALS 1000   /* how often a link is looked at */
-#define COMPRESSING 0.005 /* so much later may all compressing make the answer */
+#define MAX_TRIALS 1000   /* of an encoding on a link, per stage */
+#define COMPRESSING 0.005 /* LZ4 on all links may delay the answer by this part */
 
-/* A link that carries something besides pictures. */
+/* A link that carries more than pictures. */
 struct link {
     int index; /* from * ndevices + to */
     int64_t bytes;
@@ -54,7 +54,7 @@ static enum adaps_status look(struct encoder *e, struct ad_forecast *out)
     return ad_scorer_clock(e->scorer, e->a, AD_NO_LIMITS, out);
 }
 
-/* Whether one encoding of all links is better than another that was looked at before. */
+/* Whether the forecast of an encoding of all links is better than that of another one. */
 static bool better(const struct encoder *e, const struct ad_forecast *a,
                    const struct ad_forecast *b)
 {
@@ -66,7 +66,7 @@ static bool better(const struct encoder *e, const struct ad_forecast *a,
     return a->makespan_ns < b->makespan_ns;
 }
 
-/* The best encoding for all links alike. */
+/* Gives all links the one encoding that is best. */
 static enum adaps_status choose_one(struct encoder *e)
 {
     enum ad_encoding best = AD_ENCODING_F32;
@@ -89,7 +89,7 @@ static enum adaps_status choose_one(struct encoder *e)
     return status;
 }
 
-/* A link gets this encoding if the answer then comes no later than at `most`; *kept says so. */
+/* Gives a link this encoding if the answer then takes at most `most` ns; *kept says so. */
 static enum adaps_status try_link(struct encoder *e, int index, enum ad_encoding encoding,
                                   int64_t most, bool *kept)
 {
@@ -105,7 +105,8 @@ static enum adaps_status try_link(struct encoder *e, int index, enum ad_encoding
     return status;
 }
 
-/* Fewer bytes on the links with which the answer comes sooner, those that carry most first. */
+/* Gives links an encoding of fewer bytes where that makes the answer sooner, those that carry most
+ * first. */
 static enum adaps_status shorten(struct encoder *e)
 {
     enum adaps_status status = ADAPS_OK;
@@ -124,7 +125,8 @@ static enum adaps_status shorten(struct encoder *e)
     return status;
 }
 
-/* A link becomes float32 again, or, of zfp, binary16, if that is as good; *kept says so. */
+/* Gives a link float32 again, or binary16 instead of zfp, if the answer is no later; *kept says so.
+ */
 static enum adaps_status relax_link(struct encoder *e, int index, bool *kept)
 {
     bool zfp = e->a->encoding[index] == AD_ENCODING_ZFP;
@@ -135,7 +137,7 @@ static enum adaps_status relax_link(struct encoder *e, int index, bool *kept)
     return status;
 }
 
-/* Until there is no such link any more. */
+/* Relaxes links until none is left for which that is as good. */
 static enum adaps_status relax(struct encoder *e)
 {
     enum adaps_status status = ADAPS_OK;
@@ -154,7 +156,7 @@ static enum adaps_status relax(struct encoder *e)
     return status;
 }
 
-/* LZ4 on the links of float32 that can do with it. */
+/* Gives links of float32 LZ4 where trying to compress costs next to nothing. */
 static enum adaps_status compress(struct encoder *e)
 {
     enum adaps_status status = ADAPS_OK;

@@ -28,7 +28,8 @@ static enum adaps_status single_latency(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The same layout, with nothing computed or sent ahead. */
+/* Turns the result into the same layout in the graph's order, with nothing computed or sent early.
+ */
 static enum adaps_status without_lookahead(const struct ad_search_problem *problem,
                                            struct ad_search_result *result, struct adaps_error *err)
 {
@@ -40,7 +41,7 @@ static enum adaps_status without_lookahead(const struct ad_search_problem *probl
     return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
 }
 
-/* By ad_clock_ns(), 0 = none. */
+/* The time of ad_clock_ns() at which a search that starts now has to end; 0 = none. */
 static int64_t deadline_of(const struct ad_search_problem *problem)
 {
     int64_t deadline;
@@ -51,11 +52,11 @@ static int64_t deadline_of(const struct ad_search_problem *problem)
     return deadline;
 }
 
-/* A layout that is looked for with these encodings, within the time limit, and then gets those of
+/* Searches with these encodings, within the time limit; then the layout found gets the encodings of
  * the problem. */
-static enum adaps_status lay_out(const struct ad_strategy *strategy,
-                                 const struct ad_search_problem *problem, unsigned encodings,
-                                 struct ad_search_result *result, struct adaps_error *err)
+static enum adaps_status search_with(const struct ad_strategy *strategy,
+                                     const struct ad_search_problem *problem, unsigned encodings,
+                                     struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_problem searched = *problem;
     searched.encodings = encodings;
@@ -68,13 +69,13 @@ static enum adaps_status lay_out(const struct ad_strategy *strategy,
     return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
 }
 
-/* The same search with other encodings: its layout instead, if that is better. */
-static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
-                                       const struct ad_search_problem *problem, unsigned encodings,
-                                       struct ad_search_result *result, struct adaps_error *err)
+/* Searches again with other encodings, and replaces the result if that one is better. */
+static enum adaps_status search_again(const struct ad_strategy *strategy,
+                                      const struct ad_search_problem *problem, unsigned encodings,
+                                      struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_result again = {.bound = NAN, .gap = NAN, .u8 = result->u8};
-    enum adaps_status status = lay_out(strategy, problem, encodings, &again, err);
+    enum adaps_status status = search_with(strategy, problem, encodings, &again, err);
     int64_t visited = result->visited + again.visited;
     if (status == ADAPS_OK && again.schedule.makespan_ns < result->schedule.makespan_ns) {
         struct ad_search_result other = *result;
@@ -88,9 +89,9 @@ static enum adaps_status lay_out_again(const struct ad_strategy *strategy,
 
 #define MAX_TRIALS 3
 
-/* The sets of encodings that a layout is looked for with, the problem's first. Those of a lossy
- * search of auto are several: so its answer is never predicted later than that of an exact plan,
- * nor with zfp later than without. */
+/* The sets of encodings to search with, the problem's first. Auto's search with lossy encodings
+ * tries several, so that its plan is never predicted slower than an exact one, nor slower with zfp
+ * than without. */
 static int list_trials(const struct ad_strategy *strategy, const struct ad_search_problem *problem,
                        unsigned trials[MAX_TRIALS])
 {
@@ -123,9 +124,9 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
         status = single_latency(problem, &capped.latency_cap_ns, err);
     if (status == ADAPS_OK)
-        status = lay_out(strategy, &capped, trials[0], result, err);
+        status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
-        status = lay_out_again(strategy, &capped, trials[i], result, err);
+        status = search_again(strategy, &capped, trials[i], result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);
