@@ -61,8 +61,8 @@ enum adaps_status ad_coedge_search(struct ad_eval *eval, struct ad_best *best)
         enum ad_dim dim = ad_context_bands(context, i);
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = layout.hub};
         if (dim != AD_DIM_WHOLE)
-            divide(context, ad_dim_extent(&p->graph->values[op->output], dim), halo(p->graph, op, dim),
-                   ad_layout_cuts(&layout, i));
+            divide(context, ad_dim_extent(&p->graph->values[op->output], dim),
+                   halo(p->graph, op, dim), ad_layout_cuts(&layout, i));
     }
     if (status == ADAPS_OK)
         status = ad_eval_try(eval, &layout, best, NULL);
