@@ -18,7 +18,7 @@ static inline int64_t ad_clock_ns(void)
     return ad_clock_read_ns(CLOCK_MONOTONIC);
 }
 
-/* The calling thread's processor time: without what others had of the processor meanwhile. */
+/* The calling thread's processor time: without the time that other threads had the processor. */
 static inline int64_t ad_clock_thread_ns(void)
 {
     return ad_clock_read_ns(CLOCK_THREAD_CPUTIME_ID);

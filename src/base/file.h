@@ -5,7 +5,7 @@
 #include "base/error.h"
 
 /* Reads a regular file of at most max_bytes. *data is the caller's (ad_free) and has one NUL byte
- * behind its *size bytes. ADAPS_EINPUT names the path and the reason. */
+ * after its *size bytes. ADAPS_EINPUT names the path and the reason. */
 AD_MUST_CHECK enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data,
                                              size_t *size, struct adaps_error *err);
 
@@ -24,7 +24,7 @@ AD_MUST_CHECK enum adaps_status ad_file_mkdirs(const char *path, struct adaps_er
  * folder part. Caller frees with ad_free(); NULL without memory. */
 char *ad_file_relative_to(const char *base_file, const char *name);
 
-/* The running program's file, "" where the system does not tell. Same ownership. */
+/* The running program's file, "" where the system does not say. Same ownership. */
 char *ad_file_program(void);
 
 #endif

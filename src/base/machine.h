@@ -16,14 +16,14 @@ struct ad_machine {
 };
 void ad_machine_look(struct ad_machine *out);
 
-/* Compute threads that `cores` are good for beside an agent's threads of communication: threads of
- * the pool wait for each other, so one that has to give way holds up all. */
+/* How many compute threads `cores` cores can run beside an agent's threads of communication.
+ * Threads of the pool wait for each other, so one that is preempted holds up all. */
 static inline int ad_machine_most_threads(int cores)
 {
     return cores > 1 ? cores - 1 : 1;
 }
 
-/* The second-level cache of the first core, in bytes; 0 when nobody knows. */
+/* The second-level cache of the first core, in bytes; 0 when unknown. */
 size_t ad_machine_l2_bytes(void);
 
 #endif

@@ -135,8 +135,8 @@ char *ad_asprintf(const char *fmt, ...)
     return s;
 }
 
-/* Large blocks are read from one end to the other, again and again: with large pages that is up to
- * a third faster. Only pages that lie in the block are asked for, so it takes no more memory. */
+/* Large blocks are read from one end to the other, again and again, which is faster with large
+ * pages. Only pages that lie in the block are asked for, so it takes no more memory. */
 static void want_huge_pages(char *p, size_t size)
 {
 #ifdef MADV_HUGEPAGE

@@ -40,13 +40,13 @@ bool ad_grow(void *items_ptr, size_t count, size_t *capacity, size_t item_size);
  * hook is cleared with 0. Not thread-safe; used by tests only. */
 void ad_mem_fail_after(long n);
 
-/* Bounds what this thread takes: until ad_mem_limit_end(), an allocation fails that would make its
- * blocks `bytes` more than they are now. What is freed meanwhile gives its bytes back. One at a
+/* Bounds what this thread allocates: until ad_mem_limit_end(), an allocation fails when the
+ * thread's blocks would grow by more than `bytes` in all. Freeing gives bytes back. One limit at a
  * time. */
 void ad_mem_limit(size_t bytes);
 
-/* Whether an allocation failed by the limit. *taken (may be NULL): the bytes of the blocks made
- * since then that are still there. */
+/* Whether the limit made an allocation fail. *taken (may be NULL): the bytes of the blocks
+ * allocated under the limit and not freed. */
 bool ad_mem_limit_end(size_t *taken);
 
 struct ad_arena_chunk;

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define SLICE_NS 100000 /* the least that Linux takes */
+#define SLICE_NS 100000 /* the shortest that Linux allows */
 
 _Static_assert(sizeof(struct ad_priority) == 48, "sched_attr, version 0");
 
@@ -20,10 +20,10 @@ void ad_priority_prompt(struct ad_priority *before)
         memset(before, 0, sizeof *before);
         return;
     }
-    before->size = sizeof *before; /* the kernel may know more of it than we */
+    before->size = sizeof *before; /* the kernel's structure may be longer than ours */
     struct ad_priority prompt = *before;
     if (before->policy != SCHED_OTHER)
-        return; /* somebody has chosen it */
+        return; /* somebody has chosen another policy */
     prompt.policy = SCHED_RR;
     prompt.priority = (uint32_t)sched_get_priority_min(SCHED_RR);
     prompt.runtime_ns = 0;
@@ -31,7 +31,7 @@ void ad_priority_prompt(struct ad_priority *before)
         return;
     prompt = *before;
     prompt.runtime_ns = SLICE_NS;
-    set(&prompt); /* what is refused stays as it was */
+    set(&prompt); /* if it is refused, nothing changes */
 }
 
 void ad_priority_share(struct ad_priority *priority)
@@ -42,6 +42,6 @@ void ad_priority_share(struct ad_priority *priority)
 
 void ad_priority_set(const struct ad_priority *priority)
 {
-    if (priority->size == sizeof *priority) /* it is known */
+    if (priority->size == sizeof *priority) /* ad_priority_prompt() could read it */
         set(priority);
 }

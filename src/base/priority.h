@@ -1,5 +1,5 @@
 /* Which threads get the processor first. Threads of communication have little to do, and others
- * wait for it: they must not queue behind a thread that computes, for up to 3 ms each time. */
+ * wait for it: they must not wait for a thread that computes, up to 3 ms each time. */
 #ifndef AD_BASE_PRIORITY_H
 #define AD_BASE_PRIORITY_H
 
@@ -23,7 +23,7 @@ void ad_priority_prompt(struct ad_priority *before);
  * its core need not wait long for their turn, nor it for its own. */
 void ad_priority_share(struct ad_priority *priority);
 
-/* The calling thread is scheduled so. */
+/* Schedules the calling thread as *priority says. */
 void ad_priority_set(const struct ad_priority *priority);
 
 #endif

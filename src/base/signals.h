@@ -1,5 +1,5 @@
-/* The signals of a program that looks after others: read from a descriptor, so that it can wait for
- * them and for something else at once. */
+/* The signals of a program that supervises child processes, read from a descriptor, so that it can
+ * wait for them and for other descriptors at once. */
 #ifndef AD_BASE_SIGNALS_H
 #define AD_BASE_SIGNALS_H
 
@@ -14,10 +14,9 @@ struct ad_signals {
     sigset_t before; /* what was blocked before */
 };
 
-/* These signals are no longer delivered, in this process and its children. False: see errno; the
- * signals are as they were. */
+/* Blocks these signals in this process and its children. False: see errno; nothing is blocked. */
 bool ad_signals_init(struct ad_signals *signals);
-/* They are delivered again. For children (before exec), and for ad_signals_fini(). */
+/* Unblocks them. For children (before exec), and for ad_signals_fini(). */
 void ad_signals_restore(const struct ad_signals *signals);
 void ad_signals_fini(struct ad_signals *signals);
 

@@ -29,7 +29,7 @@ double ad_stats_median(double *values, size_t n)
     return middle(values, n);
 }
 
-/* The q-quantile, between neighbours by proportion. */
+/* The q-quantile, interpolated linearly. */
 static double quantile(const double *sorted, size_t n, double q)
 {
     double at = q * (double)(n - 1);

@@ -1,4 +1,4 @@
-/* Medians, and how sure they are. */
+/* Medians and their confidence intervals. */
 #ifndef AD_BASE_STATS_H
 #define AD_BASE_STATS_H
 

@@ -32,10 +32,11 @@ struct ad_difference {
 };
 struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n);
 
-/* Its largest element less its smallest, NaNs left out; 0 for none. */
+/* The largest element minus the smallest, without NaNs; 0 for no elements. */
 double ad_tensor_range(const float *data, size_t n);
 
-/* A largest difference as a part of a range: 0 for none, INFINITY in a range of nothing. */
+/* The largest difference as a fraction of the range: 0 for no difference, INFINITY for one in a
+ * range of 0. */
 double ad_tensor_error(double max_abs_diff, double range);
 
 #endif

@@ -19,7 +19,8 @@ AD_MUST_CHECK enum adaps_status ad_program_aliases_init(struct ad_program_aliase
 void ad_program_aliases_fini(struct ad_program_aliases *aliases);
 
 /* Fills `at`. Only concatenations that the program computes a part of have inputs in their result.
- * What arrives rounded lies by itself: others may have written exact elements there. */
+ * What arrives rounded gets a buffer of its own: others may have written exact elements into the
+ * shared one. */
 void ad_program_aliases_find(struct ad_program_aliases *aliases, const struct ad_graph *graph,
                              const struct ad_program *program);
 

@@ -1,4 +1,4 @@
-/* The simulator's memory between runs. Internal to schedule/. */
+/* What steps and messages take, and the simulator's memory between runs. Internal to schedule/. */
 #ifndef AD_SCHEDULE_CLOCKS_H
 #define AD_SCHEDULE_CLOCKS_H
 
@@ -28,7 +28,7 @@ struct ad_timed_program {
 };
 
 struct ad_clocks {
-    struct ad_time *times; /* by hash, the last of each; NULL: compute all */
+    struct ad_time *times; /* by hash, the last of each; NULL: nothing is remembered */
     size_t ntimes;         /* a power of two */
     int class[AD_MAX_DEVICES];
     int64_t *latency;          /* [from * ndevices + to], ns */
@@ -37,7 +37,7 @@ struct ad_clocks {
     size_t room;
 };
 
-/* remember: what tasks take. False without memory; then there is nothing to free. */
+/* remember: keep what tasks take. On failure (no memory) there is nothing to free. */
 AD_MUST_CHECK bool ad_clocks_init(struct ad_clocks *out, const struct ad_graph *graph,
                                   const struct ad_cluster *cluster, bool remember);
 void ad_clocks_fini(struct ad_clocks *clocks);
@@ -49,7 +49,7 @@ static inline int64_t ad_clocks_plus(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
-/* When the ports of all devices are free, or on a shared medium that. */
+/* When the ports of all devices are free; on a shared medium, when that is. */
 struct ad_ports {
     int64_t up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium;
 };
@@ -58,7 +58,7 @@ struct ad_passage {
     int64_t start, end; /* its first byte leaves its sender; its last is at its receiver's port */
 };
 
-/* A message goes through its sender's port and, behind the switch's queue, its receiver's. */
+/* A message goes through its sender's port, the switch's queue, and its receiver's port. */
 static inline struct ad_passage ad_ports_pass(struct ad_ports *ports, bool shared, int from, int to,
                                               int64_t ready, int64_t wire_ns)
 {
@@ -84,16 +84,15 @@ int64_t ad_clocks_task_ns(struct ad_clocks *clocks, const struct ad_graph *graph
 int64_t ad_clocks_reading_ns(const struct ad_graph *graph, const struct ad_device *device,
                              const struct ad_task *task, const struct ad_region *reads);
 
-/* What a device takes to copy a message (bytes as float32) when it sends it, and
- * encodes it. */
+/* What copying and encoding a message (bytes: as float32) take of its sender. */
 int64_t ad_clocks_copy_ns(const struct ad_cluster *cluster, int from, enum ad_encoding encoding,
                           int64_t bytes);
 
-/* What decoding takes of its receiver. */
+/* What decoding it takes of its receiver. */
 int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_encoding encoding,
                             int64_t bytes);
 
-/* What a message of these bytes takes of a device's processor while it travels. */
+/* Processor time that a message of these bytes takes of a device while it travels. */
 int64_t ad_clocks_overlapped_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
 
 /* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.

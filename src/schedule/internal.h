@@ -10,7 +10,7 @@ static inline int64_t ad_region_bytes(const struct ad_graph *graph, int value, s
     return (int64_t)sizeof(float) * graph->values[value].box.n * ad_region_elements(r);
 }
 
-/* Neither fed nor computed: a constant lies on every device. */
+/* Whether a value is a constant, which lies on every device: neither an input nor computed. */
 static inline bool ad_value_constant(const struct ad_graph *graph, int value)
 {
     return graph->values[value].constant >= 0;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* When a buffer is alive, by events: every RECV, SEND and task of a program is one. */
+/* When a buffer is alive, counted in events: every RECV, SEND and task of a program is one. */
 struct life {
     struct ad_region hull; /* of what was written */
     int64_t first, last;
@@ -68,7 +68,7 @@ static void run_task(struct sweep *s, const struct ad_task *task)
         use_rows(s, op->bias, r0, r1);
 }
 
-/* What lies in another value makes that larger, and live longer. */
+/* A value that lies in another one makes that larger, and live longer. */
 static void join_lives(struct sweep *s, const struct ad_program *program)
 {
     for (int v = 0; v < s->graph->nvalues; v++)

@@ -15,40 +15,46 @@
 /* In which order a device takes its tasks. */
 enum ad_order {
     AD_ORDER_GRAPH,  /* the order of the ops in the graph */
-    AD_ORDER_READY,  /* what can start soonest; of that the op with the longest way to the end */
-    AD_ORDER_PIECES, /* likewise, and before that what others wait for of early ops, with all that
-                        it takes of the ops before them */
-    AD_ORDER_EDGES,  /* likewise, and the rest of an op never before that */
-    AD_ORDER_CORES,  /* as AD_ORDER_PIECES, and of what reads messages of early ops the rows that
-                        need none of them before those that do */
+    AD_ORDER_READY,  /* what can start soonest; of these, the op with the longest way to the end */
+    AD_ORDER_PIECES, /* likewise, but first what other devices wait for of early ops, with all that
+                        this takes of the ops before them */
+    AD_ORDER_EDGES,  /* likewise, and the rest of an op only after that */
+    AD_ORDER_CORES,  /* as AD_ORDER_PIECES, and where an op reads messages of early ops, first the
+                        rows that need none of them */
     AD_ORDERS
 };
 
-/* region[op * ndevices + device]: what that device computes of the op's output; empty = nothing.
- * Together the devices must cover every op's output that anybody needs. Network inputs are whole at
- * the source device, network outputs are gathered there. hub: -1, or the device through which all
- * that other devices exchange goes (a star without direct links, as centralised methods have it).
- * early: by op; the rows of its output that others wait for are computed and sent first, the rest
- * while they travel. levels: inputs that may be pictures travel as bytes (AD_ENCODING_U8); only
- * where ad_picture_any(). encoding: [from * ndevices + to], how what is no picture travels
- * (AD_ENCODING_LZ4: what may have many zeros, the rest as float32). input_chunks: what goes to a
- * device of an input goes in this many messages, rows from the top, the first of all devices before
- * the second of any, and tasks begin with those that are there (0, 1: in one; at most
- * AD_MAX_CHUNKS; in the graph's order always in one). band_chunks: what a device sends of an early
- * op that is more than half of what it computes goes in this many messages, of rows from the top
- * or, of one row, of channels, each sent once it is computed, the first to all before the second to
- * any (0, 1: in one; at most AD_MAX_CHUNKS; only where pieces are ordered, AD_ORDER_PIECES and
- * behind). */
+/* What each device computes, and how. Together the devices must cover every op's output that
+ * anybody needs. Network inputs are whole at the source device, network outputs are gathered there.
+ */
 struct ad_assignment {
     int nops, ndevices;
-    int hub;
-    bool u8;
-    int input_chunks, band_chunks;
-    enum ad_order order; /* in which a device takes its tasks; with a hub, that of the graph */
+    /* [op * ndevices + device]: of the op's output; empty: nothing. */
     struct ad_region *region;
+    /* The device through which all that other devices exchange goes (a star without direct links,
+     * as centralised methods have it); -1: none. */
+    int hub;
+    /* In which order a device takes its tasks; with a hub, that of the graph. */
+    enum ad_order order;
+    /* By op: the rows of its output that others wait for are computed and sent first, the rest
+     * while they travel. */
     bool *early;
-    uint8_t *encoding; /* enum ad_encoding */
+    /* Inputs that may be pictures travel as bytes (AD_ENCODING_U8); only where ad_picture_any(). */
+    bool u8;
+    /* [from * ndevices + to], enum ad_encoding: how the rest travels. With AD_ENCODING_LZ4 only
+     * what may have many zeros, the rest as float32. */
+    uint8_t *encoding;
+    /* What goes to a device of an input goes in this many messages: rows from the top, the first of
+     * all devices before the second of any, and tasks begin with those that are there. 0, 1: in
+     * one; at most AD_MAX_CHUNKS. In the graph's order always in one. */
+    int input_chunks;
+    /* What a device sends of an early op that is more than half of what it computes goes in this
+     * many messages: rows from the top or, of one row, channels; each is sent once it is computed,
+     * the first to all before the second to any. 0, 1: in one; at most AD_MAX_CHUNKS. Only with
+     * AD_ORDER_PIECES and the orders after it. */
+    int band_chunks;
 };
+
 /* All empty, without a hub, nothing early, all messages as float32. */
 AD_MUST_CHECK enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops,
                                                    int ndevices, struct adaps_error *err);
@@ -121,17 +127,17 @@ struct ad_schedule {
  * part of a missing box gives all it has of it, ties to the lower index. What nobody reads of a
  * computed region is not computed. Consecutive tasks without an exchange between them form one
  * COMPUTE step. With a hub, what devices exchange goes to the hub first, each part once, and from
- * there to all who want it, in front of the first op anywhere that reads the value: ordinary SENDs
- * and RECVs. Tags are 1 to the number of messages. Then simulates (below). ADAPS_EINTERNAL when
- * the assignment holds a region that is not allowed, or does not cover what is needed. On failure
- * there is nothing to free. */
+ * there to all who want it, before the first op anywhere that reads the value: ordinary SENDs and
+ * RECVs. Tags are 1 to the number of messages. Then simulates (below). ADAPS_EINTERNAL when the
+ * assignment holds a region that is not allowed, or does not cover what is needed. On failure there
+ * is nothing to free. */
 AD_MUST_CHECK enum adaps_status ad_schedule_build(const struct ad_graph *graph,
                                                   const struct ad_cluster *cluster,
                                                   const struct ad_assignment *assignment,
                                                   struct ad_schedule *out, struct adaps_error *err);
 
 /* For searches: the schedules of many assignments of one graph and cluster, one after another, in
- * the same memory and with what the last ones had in common. The same numbers as
+ * the same memory, with what is remembered of earlier ones. The same numbers as
  * ad_schedule_build(), which stays the authority. */
 struct ad_scorer;
 
@@ -141,8 +147,8 @@ AD_MUST_CHECK enum adaps_status ad_scorer_new(const struct ad_graph *graph,
                                               struct ad_scorer **out, struct adaps_error *err);
 void ad_scorer_free(struct ad_scorer *scorer);
 
-/* *out: the schedule, the scorer's, until the next call; its memory[] only with_memory. Regions
- * that are not allowed are not noticed. */
+/* *out: the schedule, which is the scorer's and valid until the next call; its memory[] is filled
+ * only with_memory. Does not check that regions are allowed. */
 AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
                                               const struct ad_assignment *assignment,
                                               bool with_memory, const struct ad_schedule **out);
@@ -155,39 +161,39 @@ struct ad_forecast {
     uint64_t computing; /* bit d: device d has tasks */
 };
 
-/* What of an assignment makes its forecast not worth while, in ns; INT64_MAX: nothing. */
+/* When to give up on an assignment, in ns; INT64_MAX: never. */
 struct ad_limits {
-    int64_t ns;          /* some device's clock and the work that it has not done yet */
-    int64_t estimate_ns; /* what ad_scorer_estimate() would say: takes a quarter of the time */
+    int64_t ns;          /* once some device's clock and the work that it has left are more */
+    int64_t estimate_ns; /* once ad_scorer_estimate() says more: that takes a quarter of the time */
 };
 #define AD_NO_LIMITS ((struct ad_limits){INT64_MAX, INT64_MAX})
 
-/* The same without the programs, several times as fast; and sooner still for what is given up. What
- * takes no longer than limits.ns may be given up, too, hardly ever: where tasks are put in order,
- * on clocks that are an estimate (order.c). What takes longer need not be given up. */
+/* The same without the programs, several times as fast, and faster still for what is given up. Not
+ * exact: what takes longer than limits.ns need not be given up, and in rare cases what takes no
+ * longer is, since tasks are put in order on clocks that are an estimate (order.c). */
 AD_MUST_CHECK enum adaps_status ad_scorer_clock(struct ad_scorer *scorer,
                                                 const struct ad_assignment *assignment,
                                                 struct ad_limits limits, struct ad_forecast *out);
 
 /* A guess at the makespan of the last assignment that ad_scorer_run() took, by clocks of whole
- * bands (estimate.c): it may be off by a fifth, but tells most changes for the worse. -1: none is
- * made, with a hub or in the graph's order. */
+ * bands (estimate.c): it may be off by a fifth, but tells most changes for the worse. -1: there is
+ * none with a hub, or in the graph's order. */
 int64_t ad_scorer_estimate(struct ad_scorer *scorer);
 
-/* How much the scorer has done so far, in units that took about 40 ns each where this was measured
- * (within a fifth): a measure of its time that is the same everywhere. */
+/* How much the scorer has done so far, in units of about 40 ns: a measure of time that is the same
+ * on every machine. */
 int64_t ad_scorer_work(const struct ad_scorer *scorer);
 
 /* Fills start_ns, end_ns, busy_ns and makespan_ns: a clock per device (tasks in program order; the
- * source's begins when it has put the inputs in, and the outputs are taken out behind its end), and
+ * source's begins when it has put the inputs in, and the outputs are taken out after its end), and
  * FIFO clocks of each device's uplink and downlink (one clock for all of them on a shared medium).
  * A message starts when its SEND step is reached and its sender's uplink is free, which it occupies
  * for bytes / bandwidth; the last of it leaves the switch at the end of that or, if its receiver's
- * downlink was not free in time, bytes / bandwidth behind the messages before it there (in the
- * order in which they started), and arrives a latency later. SEND costs its device a copy at memory
- * bandwidth and its encoding before, and what the table says of messages behind that; RECV the
- * latter, but not if the device waits for the message that long, and decoding. RECV starts behind
- * the first: it ends later than it starts when it waited or decoded. */
+ * downlink was not free in time, bytes / bandwidth after the messages before it there (in the order
+ * in which they started), and arrives a latency later. Before that, SEND costs its device a copy at
+ * memory bandwidth and the encoding; after it, what the cost table says of messages. RECV costs
+ * what the table says, unless the device waits for the message as long anyway, and then decoding.
+ * RECV starts after the former, so it ends later than it starts if it waited or decoded. */
 AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                                      const struct ad_cluster *cluster,
                                                      struct ad_schedule *schedule,
@@ -199,8 +205,8 @@ int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, 
 /* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
  * executed once and in order, every read covered by what was computed or received before, SENDs and
  * RECVs paired by tag (1 to the number of messages) with equal value, region and encoding and in
- * the same order per pair of devices, levels of inputs only, no cyclic wait, network outputs whole
- * at `source`. ADAPS_EINPUT names device, step and rule. */
+ * the same order per pair of devices, AD_ENCODING_U8 for inputs only, no cyclic wait, network
+ * outputs whole at `source`. ADAPS_EINPUT names device, step and rule. */
 AD_MUST_CHECK enum adaps_status ad_schedule_verify(const struct ad_graph *graph,
                                                    const struct ad_schedule *schedule, int source,
                                                    struct adaps_error *err);

@@ -1,15 +1,16 @@
-/* Scoring: lowering and clocks for one assignment after another, with what the last ones left. */
+/* Scoring: lowering and clocks for one assignment after another, in the same memory and with what
+ * is remembered of earlier ones. */
 #include "schedule/clocks.h"
 #include "schedule/lowering.h"
 
 #include <xxhash.h>
 
-#define SCORED 16384 /* places of remembered forecasts: a search comes back to one in six */
+#define SCORED 16384 /* remembered forecasts: one assignment in six comes up again in a search */
 
-/* What came out for the assignment with this hash (128 bits: no two are thought the same). */
+/* The forecast for the assignment with this hash (128 bits: taken to be unique). */
 struct scored {
     bool valid;
-    int64_t limit; /* of the forecast; of a guess the estimate */
+    int64_t limit; /* of the forecast; of a guess, the estimate */
     XXH128_hash_t hash;
     struct ad_forecast forecast;
 };

@@ -42,7 +42,7 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* What a task takes that reads so many elements. */
+/* What a task takes that reads `in` elements. */
 static int64_t work_ns(const struct ad_graph *graph, const struct ad_device *device,
                        const struct ad_task *task, int64_t in)
 {
@@ -140,10 +140,10 @@ static void advance(struct machine *m, int device)
         if (step->tag < 0) {
             if (m->arrival[-step->tag] < 0)
                 return;
-            start =
-                ad_clocks_plus(start, step->overlapped_ns); /* it came while others were computed */
+            /* the message came while the device computed */
+            start = ad_clocks_plus(start, step->overlapped_ns);
             m->clock[device] = ad_clocks_plus(later(start, m->arrival[-step->tag]), step->ns);
-            /* all of its work is for the result */
+            /* the device will do the rest of its work, too */
             int64_t rest = program->work_ns - m->busy[device];
             m->over = m->over || ad_clocks_plus(m->clock[device], rest) > m->limit;
         } else {
@@ -210,7 +210,7 @@ static bool count_tags(const struct ad_schedule *schedule, size_t *ntags)
     return true;
 }
 
-/* Each distinct device once. */
+/* Gives equal devices the same class. */
 static void classify(struct ad_clocks *c, const struct ad_cluster *cluster)
 {
     for (int d = 0; d < cluster->ndevices; d++) {

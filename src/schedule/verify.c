@@ -8,7 +8,7 @@
 #define MAX_STEPS 1000000 /* of all programs together, tasks likewise */
 #define MAX_PIECES 256    /* boxes that make up what a device has of one value */
 
-/* Both ends of a message. */
+/* A message as its SEND and RECV describe it. */
 struct message {
     int from, send_step, to, recv_step; /* steps -1 until seen */
     uint32_t before;                    /* tag sent before it between the same devices, or 0 */
@@ -240,7 +240,7 @@ static enum adaps_status execute(struct check *c, int device, int step, bool *bl
     return add(c, device, step, s->value, s->region);
 }
 
-/* All programs side by side, each as far as it goes. */
+/* Executes all programs side by side, each as far as it can go. */
 static enum adaps_status execute_all(struct check *c, int *at)
 {
     int n = c->schedule->ndevices;

@@ -83,7 +83,8 @@ static int64_t block_floats(const struct ad_conv_kernel *kernel, const struct ad
     return (b->channels + kernel->lanes - 1) / kernel->lanes * kernel->lanes * row_floats(b);
 }
 
-/* Behind the blocks are zeros, for pixels in the padding: a pixel, or a row of the window. */
+/* After the blocks come zeros, which are read for pixels in the padding: as many as a pixel or a
+ * row of the window. */
 static int64_t zeros(const struct ad_conv_blocks *b)
 {
     int64_t pixel = b->narrow ? b->channels : b->blocks * b->depth, row = b->depth * b->taps;
@@ -183,8 +184,8 @@ static void find_pixels(const struct work *work, int64_t first, int64_t end, str
     }
 }
 
-/* Where each tap finds its input; or the first tap of each row of the window, if the others follow:
- * how many of the window's columns are looked up. */
+/* Where each tap finds its input; or only the first tap of each row of the window, if the others
+ * follow it in memory. Returns how many of the window's columns are looked up. */
 static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps)
 {
     const struct ad_conv *conv = work->conv;
@@ -208,11 +209,11 @@ static int64_t find_taps(const struct work *work, const struct pixels *p, const 
     return columns;
 }
 
-#define AHEAD_TILES 4 /* the last of a slice fetch the next one's weights */
+#define AHEAD_TILES 4 /* so many tiles at the end of a slice fetch the next one's weights */
 
-/* What comes from memory for the first time is fetched while something else is computed: one line
- * per tap and channel of a job, which takes 14 clocks. The weights of the next slice, or of the
- * next convolution: each of the last tiles fetches its part of the panel in the same place. */
+/* What comes from memory for the first time is fetched while something else is computed: one cache
+ * line per tap and channel of a job. First the weights of the next slice, or of the next
+ * convolution: each of the last tiles fetches its share of the panel in the same place. */
 static bool weights_ahead(const struct work *work, int64_t tile, const struct slice *s, int64_t at,
                           int64_t width, struct ad_conv_job *job)
 {

@@ -12,7 +12,7 @@
 
 #define AD_CONV_TAPS 256 /* larger windows are XNNPACK's */
 
-/* Weights: blocks of output channels one behind the other. A block is a group; but narrow groups of
+/* Weights: blocks of output channels, one after the other. A block is a group; but narrow groups of
  * as many inputs as outputs are one block together, of which several fill a vector. */
 struct ad_conv_blocks {
     bool narrow;
@@ -21,7 +21,7 @@ struct ad_conv_blocks {
 };
 
 struct ad_conv {
-    struct ad_view in, out; /* in.h = 0 (and data NULL): nothing but padding is read */
+    struct ad_view in, out; /* in.h = 0 (and data NULL): only padding is read */
     struct ad_view add;     /* as out: added before clamping; data NULL: nothing */
     struct ad_window window;
     int32_t top, left; /* padding */
@@ -33,7 +33,8 @@ struct ad_conv {
     float clamp_min, clamp_max;
 };
 
-/* Whether this processor can at all, and groups of so many inputs and outputs at a gain. */
+/* Whether this processor can run them at all, and whether groups of so many inputs and outputs are
+ * faster here than with XNNPACK. */
 bool ad_conv_able(void);
 bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs);
 

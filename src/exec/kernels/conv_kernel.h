@@ -17,7 +17,7 @@ struct ad_conv_job {
     int64_t c0, channels;    /* out[m] + c0 is stored to, so many; at most the panel's width */
     float lo, hi;
     const float *ahead; /* weights that somebody will want next: one line of them is fetched for */
-    int64_t ahead_step; /* each tap and channel, each so many floats behind the one before */
+    int64_t ahead_step; /* each tap and channel, each so many floats after the one before */
 };
 typedef void ad_conv_function(const struct ad_conv_job *job);
 

@@ -30,7 +30,8 @@ INLINE vec clamp(vec x, float lo, float hi)
     return MIN((vec){0} + hi, MAX((vec){0} + lo, x));
 }
 
-/* The sums of a tile, clamped, to its pixels: `channels` of each, and what is to be added first. */
+/* Adds what is to be added to the sums of a tile, clamps them, and stores `channels` of each pixel.
+ */
 INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
 {
 #pragma GCC unroll 16

@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) ad_v4 combine(enum ad_elementwise_k
     case AD_ELEMENTWISE_DIV:
         a = a / b;
         break;
-    case AD_ELEMENTWISE_MIN: /* of a NaN and a number, NaN */
+    case AD_ELEMENTWISE_MIN: /* NaN if either is */
         a = ad_v4_select((a < b) | (a != a), a, b);
         break;
     case AD_ELEMENTWISE_MAX:

@@ -19,7 +19,7 @@ bool ad_encode_knows(enum ad_encoding encoding)
            encoding == AD_ENCODING_ZFP;
 }
 
-/* Blocks of a fixed size, one behind the other. */
+/* Blocks of a fixed size, one after the other. */
 static zfp_stream *open_zfp(void *bytes, size_t size)
 {
     bitstream *bits = stream_open(bytes, size);
@@ -119,9 +119,9 @@ static enum adaps_status decompress(const struct ad_encode_room *room, size_t si
     return ADAPS_OK;
 }
 
-/* A block without what zfp cannot take: beyond TOO_LARGE decoding might overflow, and below
- * TOO_SMALL its factor of two would; that is 0 then. false: there is something too large, infinite
- * or NaN. */
+/* Copies a block, with 0 for what is below TOO_SMALL, where zfp's factor of two would overflow.
+ * False when zfp cannot take it: something is infinite, NaN, or beyond TOO_LARGE, where decoding
+ * might overflow. */
 static bool take_block(const float *from, float *block)
 {
     bool good = true;
@@ -133,7 +133,7 @@ static bool take_block(const float *from, float *block)
     return good;
 }
 
-/* What is left over behind the blocks. */
+/* What is left over after the blocks. */
 struct rest {
     size_t blocks, count;
     float *floats;
@@ -210,7 +210,7 @@ enum adaps_status ad_decode(enum ad_encoding encoding, const struct ad_encode_ro
 }
 
 #define MEASURED 262144    /* floats */
-#define MEASURED_ZFP 16384 /* it takes its time */
+#define MEASURED_ZFP 16384 /* zfp is slow */
 #define TIMES 5
 
 static double rate_of(const struct ad_span *span, int64_t begin_ns)

@@ -1,5 +1,4 @@
-/* Messages that travel other than as the floats that they are (cost/encoding.h), but for pictures
- * (exec/kernels/picture.h). */
+/* Encodings of messages (cost/encoding.h), except for that of pictures (exec/kernels/picture.h). */
 #ifndef AD_EXEC_KERNELS_ENCODE_H
 #define AD_EXEC_KERNELS_ENCODE_H
 
@@ -7,7 +6,7 @@
 #include "cost/encoding.h"
 #include "exec/kernels/span.h"
 
-/* Whether these functions know it. */
+/* Whether the functions below support it. */
 bool ad_encode_knows(enum ad_encoding encoding);
 
 /* Where messages are encoded and decoded: one at a time. */
@@ -29,15 +28,15 @@ void ad_encode_room_fini(struct ad_encode_room *room);
 size_t ad_encode(enum ad_encoding encoding, const struct ad_span_list *floats,
                  const struct ad_encode_room *room);
 
-/* And back, from `size` bytes of room->bytes. ADAPS_EAGENT: they are not what ad_encode() makes of
- * as many floats. */
+/* Decodes `size` bytes of room->bytes. ADAPS_EAGENT: they are not what ad_encode() makes of as many
+ * floats. */
 AD_MUST_CHECK enum adaps_status ad_decode(enum ad_encoding encoding,
                                           const struct ad_encode_room *room, size_t size,
                                           const struct ad_span_list *floats,
                                           struct adaps_error *err);
 
-/* How quickly this thread encodes and decodes numbers of which half are 0, as behind a ReLU: the
- * best of a few times. Takes some 10 ms. */
+/* How quickly this thread encodes and decodes numbers of which half are 0, as after a ReLU: the
+ * best of a few runs. Takes some 10 ms. */
 AD_MUST_CHECK enum adaps_status ad_encode_measure(struct ad_encoding_rates *out,
                                                   struct adaps_error *err);
 

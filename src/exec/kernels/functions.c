@@ -240,7 +240,7 @@ ad_function_kernel *ad_function_kernel_of(enum ad_function function)
 
 /* --- powers --- */
 
-/* y is whole; and odd. Beyond 2^53 all numbers are even. */
+/* Whether y is a whole number; whether it is odd. Beyond 2^53 all numbers are even. */
 INLINE l2 is_whole(d2 y)
 {
     const d2 magic = all(0x1.8p52);

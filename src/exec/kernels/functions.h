@@ -1,6 +1,6 @@
 /* Activations that take more than a few operations, four elements at a time. They are computed in
  * double precision of basic arithmetic and square roots alone and rounded once, so that they have
- * the same bits on every processor and are within an ulp or so of what they stand for. */
+ * the same bits on every processor and are within about an ulp of the exact result. */
 #ifndef AD_EXEC_KERNELS_FUNCTIONS_H
 #define AD_EXEC_KERNELS_FUNCTIONS_H
 

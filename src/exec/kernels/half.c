@@ -53,7 +53,7 @@ INLINE floats decode(halves half)
     return (floats)(u | sign);
 }
 
-/* So many elements; all of them by one move. */
+/* Copies so many elements as one move. */
 INLINE void copy(void *to, const void *from, size_t count, size_t element)
 {
     if (count == LANES)

@@ -15,7 +15,8 @@ struct ad_view {
     int64_t sn, sh, sw;
 };
 
-#define AD_UNITS_PER_THREAD 4 /* pieces of work, at least, so that all are done about together */
+/* At least so many units of work, so that all threads end at about the same time. */
+#define AD_UNITS_PER_THREAD 4
 
 /* Calls run(self, image, y, x0, x1) for all pixels of `view`, on the threads of the pool: columns
  * [x0, x1) of a row of an image, all of them where there are rows enough for every thread. */
@@ -71,7 +72,7 @@ struct ad_elementwise {
 struct ad_elementwise ad_elementwise_views(enum ad_elementwise_kind kind, const struct ad_view *out,
                                            const struct ad_view *a, const struct ad_view *b);
 
-/* Drops dimensions of 1 and merges those that every operand has adjacent. Runs as it is without
+/* Drops dimensions of 1 and merges those that every operand has adjacent. The nest is right without
  * this, only slower. */
 void ad_elementwise_simplify(struct ad_elementwise *e);
 void ad_elementwise_run(const struct ad_elementwise *e, struct pthreadpool *pool);

@@ -1,5 +1,5 @@
-/* Threads that go from line to line of their own memory, each as the one before says, take longer
- * by the line as soon as the lines do not fit the cache. */
+/* Pointer chasing: every thread follows a chain of lines through memory of its own. As soon as the
+ * lines do not fit the cache, a line takes longer. */
 #include "exec/kernels/l2.h"
 #include "base/machine.h"
 
@@ -11,8 +11,8 @@
 #include <pthread.h>
 
 #define LINE 64
-#define LEAST ((size_t)64 << 10) /* is taken to fit, and to be more than the first level */
-#define MOST ((size_t)4 << 20)   /* where the machine does not say */
+#define LEAST ((size_t)64 << 10) /* taken to fit, and to be larger than the first level */
+#define MOST ((size_t)4 << 20)   /* where the machine does not say how large it is */
 #define SMALL ((size_t)256 << 10)
 #define STEPS 8192
 #define TRIES 5
@@ -58,7 +58,7 @@ static void chase_lines(void *self, size_t thread)
         for (int i = 0; i < STEPS; i++)
             at = lines[at].next;
         double took = (double)(ad_clock_ns() - begin) * 1e-9 / STEPS;
-        /* nobody knows where the last line leads, so none is left out */
+        /* the loop's result is used, so that the compiler keeps the loop */
         c->seconds[thread] = at < c->count ? fmin(c->seconds[thread], took) : 0;
     }
 }
@@ -119,7 +119,7 @@ size_t ad_l2_bytes(struct pthreadpool *pool)
         bytes = measure(pool, threads, most);
         if (bytes == 0) /* no memory */
             bytes = said > 0 ? said : SMALL;
-        else if (bytes < most / SHARE && said > 0) /* others disturbed it */
+        else if (bytes < most / SHARE && said > 0) /* other programs disturbed the measurement */
             bytes = most / SHARE;
         known[threads] = bytes;
     }

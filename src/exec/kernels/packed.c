@@ -33,7 +33,7 @@ void ad_packed_end(bool made)
         return;
     struct shared *s = ad_calloc(1, sizeof *s);
     if (!s)
-        return; /* the others pack their own */
+        return; /* without memory the others pack their own */
     s->block = largest.block;
     s->users = 1;
     pthread_mutex_lock(&lock);
@@ -43,7 +43,7 @@ void ad_packed_end(bool made)
     *packed = largest;
 }
 
-/* One user more; false when the block is not shared. */
+/* Adds a user; false when the block is not shared. */
 static bool share(void *block)
 {
     struct shared *s;

@@ -1,8 +1,8 @@
 /* Packed weights that several operators share: when an op is computed in several parts (boundary
  * rows first, then the rest), XNNPACK would pack and hold its weights once per part. The block that
  * the first part's operator packed is handed out again to the others, which write the same bytes
- * into it; it goes with the last of them. No operator may run while another is made from the same
- * block. */
+ * into it; it is freed with the last of them. No operator may run while another is made from the
+ * same block. */
 #ifndef AD_EXEC_KERNELS_PACKED_H
 #define AD_EXEC_KERNELS_PACKED_H
 
@@ -17,7 +17,7 @@ struct ad_packed {
 };
 
 /* Around the creation of an operator, on the creating thread. packed may be NULL: nothing is
- * shared. end() with `made` false forgets what the failed creation took. */
+ * shared. ad_packed_end() with `made` false forgets what the failed creation took. */
 void ad_packed_begin(struct ad_packed *packed);
 void ad_packed_end(bool made);
 

@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) ad_v4 combine(enum ad_reduction how
     }
 }
 
-/* What changes nothing. */
+/* The neutral element. */
 static float neutral(enum ad_reduction how)
 {
     switch (how) {

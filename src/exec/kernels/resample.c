@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* Channels [first, first + count) of a pixel, which lie in a row in the input too; the others are
+/* Channels [first, first + count) of a pixel, which are adjacent in the input, too; the others are
  * looked up one by one. */
 struct run {
     int64_t first, count;
@@ -70,7 +70,7 @@ static inline __attribute__((always_inline)) void mix_channels(const struct mix 
         ad_v4_store_n(out + c, mixed(m, rows, columns, c, n - c), n - c);
 }
 
-/* The pixel's channels that lie in a row: element i of each pointer of `m` becomes out[i]. */
+/* The pixel's adjacent channels: element i of each pointer of `m` becomes out[i]. */
 static void run_channels(const struct mix *m, float *out, int64_t n)
 {
     if (m->rows == 1 && m->columns == 1)
@@ -81,7 +81,8 @@ static void run_channels(const struct mix *m, float *out, int64_t n)
         mix_channels(m, m->rows, m->columns, out, n);
 }
 
-/* One channel anywhere. Methods with weights keep channels in place, so that this is a copy. */
+/* One channel that is not adjacent. Methods with weights keep channels in place, so that this is a
+ * copy. */
 static float lone_channel(const struct ad_resample *r, const struct mix *m, int64_t c)
 {
     struct ad_taps taps = ad_resample_taps(&r->how, AD_ALONG_C, r->size[AD_ALONG_C], r->c0 + c);

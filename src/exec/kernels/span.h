@@ -16,21 +16,21 @@ struct ad_span {
 struct ad_span_list {
     struct ad_span *spans;
     int count;
-    size_t *shorter; /* NULL, or: one run, of which a message may fill only the beginning, but not
-                        nothing; here is how much it did */
+    size_t *shorter; /* NULL, or for one run of which a message may fill only the beginning (never
+                        nothing): where to note how many bytes it filled */
 };
 
 size_t ad_spans_bytes(const struct ad_span_list *list);
 
-/* Which of 1 or 2 forms a message of this size has; the first when it is none's. No message is as
- * long as the first form and of the second. */
+/* Which of one or two forms a message of this size has; the first when it fits neither. No size
+ * fits both. */
 int ad_spans_form(const struct ad_span_list *forms, int nforms, size_t size);
 
 /* Between spans and ad_spans_bytes() packed bytes. */
 void ad_spans_gather(const struct ad_span_list *list, void *packed);
 void ad_spans_scatter(const struct ad_span_list *list, const void *packed);
 
-/* Whether a message of this size fills the list, as far as it wants to be filled. */
+/* Whether a message of this size is right for the list (see `shorter`). */
 bool ad_spans_take_size(const struct ad_span_list *list, size_t size);
 
 /* ad_spans_scatter() of such a message. */

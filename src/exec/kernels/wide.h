@@ -34,7 +34,7 @@ struct ad_wide_kernels {
     void (*depthwise)(const struct ad_wide_depthwise *job);
 };
 
-/* Those of this processor. */
+/* The kernels for this processor. */
 const struct ad_wide_kernels *ad_wide(void);
 
 extern const struct ad_wide_kernels ad_wide_any;

@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-#define BLOCK 4 /* vectors under way */
+#define BLOCK 4 /* vectors computed at the same time */
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int32_t mask __attribute__((vector_size(4 * LANES)));
 
-/* The first n channels; what is behind them is not read, and counts as 0. */
+/* The first n channels; those after them are not read, and count as 0. */
 INLINE vec load(const float *p, int64_t n)
 {
     vec v = {0};
@@ -46,7 +46,7 @@ INLINE vec fold(bool average, vec acc, vec x)
     return average ? acc + x : select(x > acc, x, acc);
 }
 
-/* `vectors` of them from channel c on, of which n channels are there. */
+/* Pools `vectors` vectors of channels from channel c on, of which n are there. */
 INLINE void pool_block(bool average, const struct ad_wide_pool *j, int64_t c, const int vectors,
                        int64_t n)
 {

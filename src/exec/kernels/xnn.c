@@ -89,7 +89,7 @@ enum adaps_status ad_xnn_init(struct adaps_error *err)
     return init_status == xnn_status_success ? ADAPS_OK : fail(init_status, err);
 }
 
-/* What every creator ends with: keeps the operator or deletes it. */
+/* The end of every creator: keeps the operator or deletes it. */
 static enum adaps_status finish(enum xnn_status status, xnn_operator_t op, size_t before,
                                 struct xnn_operator **out, size_t *bytes, struct adaps_error *err)
 {

@@ -1,11 +1,9 @@
 /* The shim around XNNPACK and its thread pool: xnn.c alone includes their headers, so that another
- * version of the library is a change of one file.
- *
- * An operator is created for fixed shapes and fixed pointers; running it later allocates nothing.
- * All operands are float32, NHWC; strides are in elements. XNNPACK may read up to AD_XNN_SLACK
- * bytes past the end of an input, so buffers have that much behind them; it never writes past an
- * output. Running an operator (or ad_pool_run) treats denormals as zero, here and on the pool's
- * threads. */
+ * version of the library is a change of one file. * An operator is created for fixed shapes and
+ * fixed pointers; running it later allocates nothing. All operands are float32, NHWC; strides are
+ * in elements. XNNPACK may read up to AD_XNN_SLACK bytes past the end of an input, so buffers have
+ * that much room after their last element; it never writes past an output. Running an operator (or
+ * ad_pool_run) treats denormals as zero, here and on the pool's threads. */
 #ifndef AD_EXEC_KERNELS_XNN_H
 #define AD_EXEC_KERNELS_XNN_H
 
