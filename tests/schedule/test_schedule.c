@@ -76,7 +76,7 @@ static void set_up(struct ad_graph *graph, int ndevices, double conv_rate, const
             *ad_assigned(&f.a, i, d) = rows(cut[d], cut[d + 1]);
 }
 
-/* Anew, should there be one. */
+/* Builds the schedule, again if there is one. */
 static void build(void)
 {
     struct adaps_error err = {0};
@@ -160,7 +160,7 @@ START_TEST(clocks_of_a_chain)
 END_TEST
 
 /* The same where a message takes 1 us and 1 ns per byte of the processors, twice that of the slow
- * one: its sender's after it has left, its receiver's unless that waits. */
+ * one: of its sender after it has left, of its receiver unless that waits. */
 START_TEST(messages_take_processors)
 {
     set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
@@ -195,8 +195,8 @@ START_TEST(messages_take_processors)
 }
 END_TEST
 
-/* Where the source puts its inputs in first and takes the outputs out at last, everything is later
- * by the one, and done later by both. */
+/* When the source first puts its inputs in and at the end takes the outputs out, everything starts
+ * later by the former and ends later by both. */
 START_TEST(ends_take_time)
 {
     set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
@@ -319,7 +319,7 @@ START_TEST(chunks_leave_one_by_one)
 END_TEST
 
 /* A residual block on three devices, of which the one in the middle has a boundary on either side:
- * each part of its addition is right behind the part of the convolution that it adds to. */
+ * each part of its addition comes right after the part of the convolution that it adds to. */
 START_TEST(additions_follow_convolutions)
 {
     struct ad_builder b;
@@ -347,7 +347,7 @@ START_TEST(additions_follow_convolutions)
 END_TEST
 
 /* With AD_ORDER_CORES the rows of the second convolution that need nothing from the other device
- * come before the RECV, only the last one behind it; without early ops all of them behind. */
+ * come before the RECV, only the last one after it; without early ops all of them after. */
 START_TEST(cores_go_first)
 {
     set_up(chain(2, 3), 2, 1.152e9, (int32_t[]){0, 4, 8});
@@ -405,8 +405,9 @@ START_TEST(ports_are_fifo)
 }
 END_TEST
 
-/* What waits for its receiver's port keeps its sender from sending to nobody else, unless the
- * medium is shared. Two send 8 rows to the source at the same time, and one of them another row. */
+/* A message that waits for its receiver's port does not keep its sender from sending to others,
+ * unless the medium is shared. Two send 8 rows to the source at the same time, and one of them
+ * another row. */
 START_TEST(switches_have_queues)
 {
     static const int64_t leaves[2] = {11264, 21504},
@@ -443,7 +444,8 @@ START_TEST(switches_have_queues)
 }
 END_TEST
 
-/* What nobody reads is not computed: everybody computes everything, the source needs nobody. */
+/* What nobody reads is not computed: every device is assigned everything, and the source needs
+ * nobody. */
 START_TEST(unread_work_is_pruned)
 {
     f.graph = chain(3, 3);
