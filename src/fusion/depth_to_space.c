@@ -1,15 +1,11 @@
 /* Depth-to-space, both ways. Output row h, column w, channel c is the input's row (h + top) /
  * block, column likewise, and the channel that belongs to c and to the place of h and w in their
- * block: places are counted row by row, and are the quick digit of the channel with channel_major,
- * else the slow one. Such a channel grows with the place and with c, so that ends of intervals are
- * enough. */
+ * block. Places are counted row by row. With channel_major the place is the digit of the channel
+ * that changes fastest, else the one that changes slowest. The channel grows with the place and
+ * with c, so it is enough to look at the ends of intervals. */
 #include "fusion/rules.h"
 
 #include <string.h>
-
-struct run {
-    int32_t lo, hi; /* half-open */
-};
 
 /* One axis: blocks of `block`, of which the first `crop` outputs are cut off. */
 struct blocks {
@@ -25,17 +21,17 @@ static struct blocks blocks_of(const struct ad_graph *graph, const struct ad_op 
 }
 
 /* The smallest and one past the largest place in a block of the outputs [lo, hi). */
-static struct run places(const struct blocks *b, int32_t lo, int32_t hi)
+static struct ad_run places(const struct blocks *b, int32_t lo, int32_t hi)
 {
     int32_t first = lo + b->crop, last = hi - 1 + b->crop;
     if (first / b->block != last / b->block)
-        return (struct run){0, b->block};
-    return (struct run){first % b->block, last % b->block + 1};
+        return (struct ad_run){0, b->block};
+    return (struct ad_run){first % b->block, last % b->block + 1};
 }
 
-static struct run inputs(const struct blocks *b, int32_t lo, int32_t hi)
+static struct ad_run inputs(const struct blocks *b, int32_t lo, int32_t hi)
 {
-    return (struct run){(lo + b->crop) / b->block, (hi - 1 + b->crop) / b->block + 1};
+    return (struct ad_run){(lo + b->crop) / b->block, (hi - 1 + b->crop) / b->block + 1};
 }
 
 struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const struct ad_op *op, int k,
@@ -43,8 +39,8 @@ struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const stru
 {
     (void)k;
     struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
-    struct run i = places(&rows, out.h0, out.h1), j = places(&columns, out.w0, out.w1);
-    struct run h = inputs(&rows, out.h0, out.h1), w = inputs(&columns, out.w0, out.w1);
+    struct ad_run i = places(&rows, out.h0, out.h1), j = places(&columns, out.w0, out.w1);
+    struct ad_run h = inputs(&rows, out.h0, out.h1), w = inputs(&columns, out.w0, out.w1);
     int32_t first = i.lo * columns.block + j.lo, last = (i.hi - 1) * columns.block + j.hi - 1;
     int32_t c = (int32_t)graph->values[op->output].box.c, all = rows.block * columns.block;
     if (op->channel_major)
@@ -54,46 +50,47 @@ struct ad_region ad_need_depth_to_space(const struct ad_graph *graph, const stru
 }
 
 /* Outputs made of inputs [lo, hi): all of them, or those of one block at places `part`. */
-static struct run outputs(const struct blocks *b, int32_t lo, int32_t hi, const struct run *part)
+static struct ad_run outputs(const struct blocks *b, int32_t lo, int32_t hi,
+                             const struct ad_run *part)
 {
-    struct run r = {lo * b->block - b->crop, hi * b->block - b->crop};
+    struct ad_run r = {lo * b->block - b->crop, hi * b->block - b->crop};
     if (part) {
         int32_t least =
             (int32_t)-ad_floor_div(part->lo - b->crop, b->block); /* the first that is not cut */
         int32_t most = (int32_t)ad_floor_div(b->size + b->crop - part->hi, b->block);
         lo = lo < least ? least : lo;
         if (lo >= hi || lo > most)
-            return (struct run){0, 0};
-        r = (struct run){lo * b->block - b->crop + part->lo, lo * b->block - b->crop + part->hi};
+            return (struct ad_run){0, 0};
+        r = (struct ad_run){lo * b->block - b->crop + part->lo, lo * b->block - b->crop + part->hi};
     }
     r.lo = r.lo < 0 ? 0 : r.lo;
     r.hi = r.hi > b->size ? b->size : r.hi;
-    return r.lo < r.hi ? r : (struct run){0, 0};
+    return r.lo < r.hi ? r : (struct ad_run){0, 0};
 }
 
 /* Channels of the output that are there at all places [first, last] of a block. */
-static struct run channels(const struct ad_graph *graph, const struct ad_op *op,
-                           struct ad_region have, int32_t first, int32_t last)
+static struct ad_run channels(const struct ad_graph *graph, const struct ad_op *op,
+                              struct ad_region have, int32_t first, int32_t last)
 {
     int32_t c = (int32_t)graph->values[op->output].box.c, all = op->window.sh * op->window.sw;
-    struct run r;
+    struct ad_run r;
     if (op->channel_major)
-        r = (struct run){(int32_t)ad_ceil_div(have.c0 - first, all),
-                         (int32_t)ad_floor_div(have.c1 - 1 - last, all) + 1};
+        r = (struct ad_run){(int32_t)ad_ceil_div(have.c0 - first, all),
+                            (int32_t)ad_floor_div(have.c1 - 1 - last, all) + 1};
     else
-        r = (struct run){have.c0 - first * c, have.c1 - last * c};
+        r = (struct ad_run){have.c0 - first * c, have.c1 - last * c};
     r.lo = r.lo < 0 ? 0 : r.lo;
     r.hi = r.hi > c ? c : r.hi;
-    return r.lo < r.hi ? r : (struct run){0, 0};
+    return r.lo < r.hi ? r : (struct ad_run){0, 0};
 }
 
 /* Interval number k of places: 0 is all of them. False when there are no more. */
-static bool nth_interval(int32_t block, int32_t k, struct run *out)
+static bool nth_interval(int32_t block, int32_t k, struct ad_run *out)
 {
-    *out = (struct run){0, block};
+    *out = (struct ad_run){0, block};
     for (int32_t lo = 0; lo < block && k > 0; lo++) {
         if (k <= block - lo) {
-            *out = (struct run){lo, lo + k};
+            *out = (struct ad_run){lo, lo + k};
             return true;
         }
         k -= block - lo;
@@ -110,15 +107,15 @@ struct ad_region ad_yield_depth_to_space(const struct ad_graph *graph, const str
     struct blocks rows = blocks_of(graph, op, true), columns = blocks_of(graph, op, false);
     struct ad_region best = ad_region_none();
     bool all = have.c0 == 0 && have.c1 == graph->values[op->inputs[0]].box.c;
-    struct run i, j;
+    struct ad_run i, j;
     if (ad_region_empty(have))
         return best;
     for (int32_t m = 0; nth_interval(rows.block, m, &i) && (m == 0 || !all); m++)
         for (int32_t n = 0; nth_interval(columns.block, n, &j) && (n == 0 || !all); n++) {
-            struct run h = outputs(&rows, have.h0, have.h1, m ? &i : NULL);
-            struct run w = outputs(&columns, have.w0, have.w1, n ? &j : NULL);
-            struct run c = channels(graph, op, have, i.lo * columns.block + j.lo,
-                                    (i.hi - 1) * columns.block + j.hi - 1);
+            struct ad_run h = outputs(&rows, have.h0, have.h1, m ? &i : NULL);
+            struct ad_run w = outputs(&columns, have.w0, have.w1, n ? &j : NULL);
+            struct ad_run c = channels(graph, op, have, i.lo * columns.block + j.lo,
+                                       (i.hi - 1) * columns.block + j.hi - 1);
             struct ad_region out = {h.lo, h.hi, w.lo, w.hi, c.lo, c.hi};
             if (ad_region_elements(out) > ad_region_elements(best))
                 best = out;

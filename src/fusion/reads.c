@@ -208,7 +208,7 @@ static bool window_keeps_share(const struct ad_axis *a, const uint8_t *out, cons
     return true;
 }
 
-static bool line_keeps_share(const struct ad_graph *graph, const struct ad_op *op,
+static bool line_keeps_share(const struct ad_graph *graph, const struct ad_op *op, int k,
                              enum ad_reading reading, int axis, const struct ad_marks *out,
                              const struct ad_marks *in)
 {
@@ -228,7 +228,7 @@ static bool line_keeps_share(const struct ad_graph *graph, const struct ad_op *o
         window = ad_op_axis(graph, op, axis);
         return window_keeps_share(&window, out->along[axis], in->along[axis]);
     case AD_READS_BLOCK:
-        return ad_marks_elements(out, to) == ad_marks_elements(in, &ad_op_input(graph, op, 0)->box);
+        return ad_marks_elements(out, to) == ad_marks_elements(in, &ad_op_input(graph, op, k)->box);
     case AD_READS_ANY:
     case AD_READS_SAMPLE:
         return false;
@@ -240,9 +240,8 @@ bool ad_reads_keep_share(const struct ad_graph *graph, const struct ad_op *op, i
                          const struct ad_reads *reads, const struct ad_marks *out,
                          const struct ad_marks *in)
 {
-    (void)k;
     for (int axis = 0; axis < AD_ALONG; axis++)
-        if (!line_keeps_share(graph, op, reads->along[axis], axis, out, in))
+        if (!line_keeps_share(graph, op, k, reads->along[axis], axis, out, in))
             return false;
     return true;
 }

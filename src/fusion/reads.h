@@ -62,8 +62,8 @@ int64_t ad_marks_elements(const struct ad_marks *marks, const struct ad_box *box
 void ad_reads_mark(const struct ad_graph *graph, const struct ad_op *op, int k,
                    const struct ad_reads *reads, const struct ad_marks *out, struct ad_marks *in);
 
-/* Elements of input k, of all images, that count: computing any share of the marked outputs reads at
- * least that share of the sum over all inputs. 0 when nothing is known. */
+/* Elements of input k, of all images, that count: computing any share of the marked outputs reads
+ * at least that share of the sum over all inputs. 0 when nothing is known. */
 int64_t ad_reads_least(const struct ad_graph *graph, const struct ad_op *op, int k,
                        const struct ad_reads *reads, const struct ad_marks *out);
 

@@ -16,7 +16,7 @@ int ad_region_subtract(struct ad_region a, struct ad_region b, struct ad_region 
         {a.h0, hole.h0, a.w0, a.w1, a.c0, a.c1},             /* rows above */
         {hole.h0, hole.h1, a.w0, hole.w0, a.c0, a.c1},       /* columns to the left */
         {hole.h0, hole.h1, hole.w0, hole.w1, a.c0, hole.c0}, /* channels before */
-        {hole.h0, hole.h1, hole.w0, hole.w1, hole.c1, a.c1}, /* channels behind */
+        {hole.h0, hole.h1, hole.w0, hole.w1, hole.c1, a.c1}, /* channels after */
         {hole.h0, hole.h1, hole.w1, a.w1, a.c0, a.c1},       /* columns to the right */
         {hole.h1, a.h1, a.w0, a.w1, a.c0, a.c1},             /* rows below */
     };

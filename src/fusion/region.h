@@ -147,7 +147,7 @@ struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
 
 /* Whether `out` may be computed alone with the same bits as within the whole: inside the value,
  * c-bounds on a group boundary for grouped convolutions, all of c for softmax and shuffles of
- * channels, at least two pixels for conv unless the whole has one (FACTS: the mr = 1 kernel), for
+ * channels, at least two pixels for conv unless the whole has one (see docs/numerics.md), for
  * conv, pooling and resampling also rows and columns (channels too) that read some input unless
  * none does (no executor takes an empty input), whole only for ops without a spatial rule. Empty is
  * always allowed. LRN may be split over c: each output must sum its own window, in the same order.

@@ -37,14 +37,14 @@ static struct ad_taps one_tap(const struct ad_resampling *r, int64_t size, int64
     return (struct ad_taps){.count = 1, .at = {clip(at, size)}, .weight = {1}};
 }
 
-/* Keys' cubic convolution at a distance of t behind the second of four. */
+/* Keys' cubic convolution at a distance of t after the second of four elements. */
 static void cubic_weights(double a, double t, double w[4])
 {
-    double u = 1 - t, before = 1 + t, behind = 1 + u;
+    double u = 1 - t, before = 1 + t, after = 1 + u;
     w[0] = ((a * before - 5 * a) * before + 8 * a) * before - 4 * a;
     w[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
     w[2] = ((a + 2) * u - (a + 3)) * u * u + 1;
-    w[3] = ((a * behind - 5 * a) * behind + 8 * a) * behind - 4 * a;
+    w[3] = ((a * after - 5 * a) * after + 8 * a) * after - 4 * a;
 }
 
 static struct ad_taps cubic_taps(const struct ad_resampling *r, int64_t size, int64_t at, double t)

@@ -212,11 +212,16 @@ const struct ad_region_rule *ad_region_rule(enum ad_op_kind kind)
 
 /* --- what others ask --- */
 
-bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
+static inline bool splits(const struct ad_graph *graph, const struct ad_op *op,
+                          const struct ad_region_rule *rule)
 {
-    const struct ad_region_rule *rule = ad_region_rule(op->kind);
     return rule->need && ad_value_splits(ad_op_output(graph, op)) &&
            (!rule->splits || rule->splits(graph, op));
+}
+
+bool ad_op_splits(const struct ad_graph *graph, const struct ad_op *op)
+{
+    return splits(graph, op, ad_region_rule(op->kind));
 }
 
 struct ad_region ad_region_present(const struct ad_graph *graph, const struct ad_op *op,
@@ -229,20 +234,18 @@ struct ad_region ad_region_present(const struct ad_graph *graph, const struct ad
 struct ad_region ad_need(const struct ad_graph *graph, const struct ad_op *op, int k,
                          struct ad_region out)
 {
+    const struct ad_region_rule *rule = ad_region_rule(op->kind);
     out = ad_region_intersect(out, ad_region_whole(ad_op_output(graph, op)));
     if (ad_region_empty(out))
         return ad_region_none();
-    if (!ad_op_splits(graph, op))
-        return whole_input(graph, op, k);
-    return ad_region_rule(op->kind)->need(graph, op, k, out);
+    return splits(graph, op, rule) ? rule->need(graph, op, k, out) : whole_input(graph, op, k);
 }
 
 struct ad_region ad_yield(const struct ad_graph *graph, const struct ad_op *op,
                           const struct ad_region *have)
 {
-    if (!ad_op_splits(graph, op))
-        return yield_all(graph, op, have);
-    return ad_region_rule(op->kind)->yield(graph, op, have);
+    const struct ad_region_rule *rule = ad_region_rule(op->kind);
+    return splits(graph, op, rule) ? rule->yield(graph, op, have) : yield_all(graph, op, have);
 }
 
 struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_op *op,
@@ -253,7 +256,7 @@ struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_o
     out = ad_region_intersect(out, whole);
     if (ad_region_empty(out))
         return ad_region_none();
-    if (!ad_op_splits(graph, op))
+    if (!splits(graph, op, rule))
         return whole;
     return rule->allow ? rule->allow(graph, op, out) : out;
 }

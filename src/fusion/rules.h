@@ -107,6 +107,11 @@ static inline const struct ad_value *ad_op_output(const struct ad_graph *graph,
     return &graph->values[op->output];
 }
 
+/* Positions lo to hi - 1 along an axis. */
+struct ad_run {
+    int32_t lo, hi;
+};
+
 /* The larger of two regions, the first of equal ones. */
 static inline struct ad_region ad_region_larger(struct ad_region a, struct ad_region b)
 {

@@ -82,24 +82,20 @@ struct ad_region ad_need_window(const struct ad_graph *graph, const struct ad_op
     return in;
 }
 
-struct run {
-    int32_t lo, hi;
-};
-
 /* axis_yield() where all outputs read some input, without dilation. */
-static struct run plain_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
+static struct ad_run plain_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
 {
     int64_t first = lo > 0 ? ad_ceil_div(lo + a->pad, a->stride) : 0;
     int64_t end = hi < a->size ? ad_floor_div(hi + a->pad - a->taps, a->stride) + 1 : a->outputs;
     end = end < a->outputs ? end : a->outputs;
-    return first < end ? (struct run){(int32_t)first, (int32_t)end} : (struct run){0, 0};
+    return first < end ? (struct ad_run){(int32_t)first, (int32_t)end} : (struct ad_run){0, 0};
 }
 
 /* The longest run of outputs whose inputs all lie in [lo, hi), the first of several. With lo = hi
  * these are the outputs that read padding only. */
-static struct run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
+static struct ad_run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
 {
-    struct run best = {0, 0};
+    struct ad_run best = {0, 0};
     int64_t start = 0;
     if (a->outputs > 0 && ad_axis_plain(a, 0) && ad_axis_plain(a, a->outputs - 1))
         return plain_yield(a, lo, hi);
@@ -108,7 +104,7 @@ static struct run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
         if (first >= 0 && (first < lo || last_read(a, o) >= hi))
             start = o + 1;
         else if (o + 1 - start > best.hi - best.lo)
-            best = (struct run){(int32_t)start, (int32_t)(o + 1)};
+            best = (struct ad_run){(int32_t)start, (int32_t)(o + 1)};
     }
     return best;
 }
@@ -123,8 +119,8 @@ struct ad_region ad_yield_window(const struct ad_graph *graph, const struct ad_o
     struct ad_region whole = ad_region_whole(ad_op_output(graph, op));
     struct ad_region best = ad_region_none();
     if (!ad_region_empty(have)) {
-        struct run h = axis_yield(&rows, have.h0, have.h1);
-        struct run w = axis_yield(&columns, have.w0, have.w1);
+        struct ad_run h = axis_yield(&rows, have.h0, have.h1);
+        struct ad_run w = axis_yield(&columns, have.w0, have.w1);
         best = (struct ad_region){h.lo, h.hi, w.lo, w.hi, have.c0, have.c1};
     }
     if (ad_op_is_conv(op) && !ad_region_empty(best)) {
@@ -134,7 +130,7 @@ struct ad_region ad_yield_window(const struct ad_graph *graph, const struct ad_o
         best.c1 = (int32_t)(have.c1 / per_group_in * per_group_out);
     }
     struct ad_region blank_rows = whole, blank_columns = whole;
-    struct run h = axis_yield(&rows, 0, 0), w = axis_yield(&columns, 0, 0);
+    struct ad_run h = axis_yield(&rows, 0, 0), w = axis_yield(&columns, 0, 0);
     blank_rows.h0 = h.lo, blank_rows.h1 = h.hi;
     blank_columns.w0 = w.lo, blank_columns.w1 = w.hi;
     return ad_region_larger(ad_region_larger(ad_region_larger(ad_region_none(), best), blank_rows),

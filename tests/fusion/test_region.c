@@ -448,14 +448,14 @@ START_TEST(test_allow)
 }
 END_TEST
 
-/* Walks the windows of outputs o0..o1 over `before` padding, the inputs i0..i1, `behind` padding
+/* Walks the windows of outputs o0..o1 over `before` padding, the inputs i0..i1, `after` padding
  * and compares each tap's place with the definition's. */
-static void check_pads(int o0, int o1, int i0, int i1, int before, int behind, int k, int s, int d,
+static void check_pads(int o0, int o1, int i0, int i1, int before, int after, int k, int s, int d,
                        int pad, int size)
 {
     ck_assert_int_ge(before, 0);
-    ck_assert_int_ge(behind, 0);
-    ck_assert_int_eq(before + i1 - i0 + behind, (o1 - 1 - o0) * s + (k - 1) * d + 1);
+    ck_assert_int_ge(after, 0);
+    ck_assert_int_eq(before + i1 - i0 + after, (o1 - 1 - o0) * s + (k - 1) * d + 1);
     for (int o = o0; o < o1; o++)
         for (int j = 0; j < k; j++) {
             int wanted = o * s + j * d - pad, at = (o - o0) * s + j * d - before + i0;

@@ -216,7 +216,7 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
         for (int i = 0; i < in.c; i++)
             visit(self, 0, h, w, i);
         break;
-    case AD_OP_LRN: /* size - 1 neighbours, the odd one behind */
+    case AD_OP_LRN: /* size - 1 neighbours, the odd one after it */
         for (int i = 0; i < in.c; i++)
             if (2 * (c - i) <= op->lrn_size - 1 && 2 * (i - c) <= op->lrn_size)
                 visit(self, 0, h, w, i);

@@ -95,7 +95,7 @@ static double bound_of_set(const struct ad_bound_work *w, int first, int end, co
     return best;
 }
 
-/* Rounds down to one of few levels, which a bound may, so that few sets are tried. */
+/* Rounds down to a few levels, so that few sets are tried. That makes the bound lower. */
 static void coarsen(int n, double *lost)
 {
     double most = 0;
@@ -136,8 +136,8 @@ static double bound_segment(const struct ad_bound_work *w, int segment, const bo
     return bound;
 }
 
-/* ... and for all: a device too far away to hear of the input and be heard of takes no part in any.
- */
+/* Step 3 for all segments. A device so far away that nothing can go there and back within the limit
+ * takes part in none. */
 static double bound_all(const struct ad_bound_work *w)
 {
     double lost[AD_MAX_DEVICES], bound = INFINITY, next;

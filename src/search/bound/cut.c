@@ -41,7 +41,8 @@ bool ad_cut_arc(struct ad_cut_net *net, int from, int to, double capacity)
     return true;
 }
 
-/* Distances from AD_CUT_HERE where there is room; whether it reaches AD_CUT_AWAY. */
+/* Sets levels: how many arcs with room a node is from AD_CUT_HERE, -1 when it cannot be reached.
+ * Whether AD_CUT_AWAY can be. */
 static bool find_levels(struct ad_cut_net *net, double least)
 {
     int head = 0, tail = 0;
@@ -61,7 +62,8 @@ static bool find_levels(struct ad_cut_net *net, double least)
     return net->level[AD_CUT_AWAY] >= 0;
 }
 
-/* Sends what one path, of these arcs, lets through; its first full arc. */
+/* Sends along a path of these arcs as much as they let through. Returns the index of the first arc
+ * that is full then. */
 static int send(struct ad_cut_net *net, const int *path, int length, double *sum)
 {
     int full = 0;
@@ -77,7 +79,8 @@ static int send(struct ad_cut_net *net, const int *path, int length, double *sum
     return full;
 }
 
-/* Flow along levels until none is left. */
+/* Sends along paths that go up one level with each arc until there is none with room. Returns how
+ * much. */
 static double block(struct ad_cut_net *net, double least)
 {
     int *path = net->queue, length = 0, at = AD_CUT_HERE;

@@ -1,29 +1,32 @@
 /* Step 4 of the bound (bound.c): what the source's links can carry.
  *
- * Of a plan count only what its result needs. Let x[v] be the share of what is read of value v that
- * the source computes (of the network's inputs: 1), z[v] the share that the others compute together
- * (of the inputs: 0). Overlaps are allowed; whatever the routes are, for every op r that reads v,
+ * Only what a plan's result needs counts. Of what is read of value v, let x[v] be the share that
+ * the source computes (1 for the network's inputs), and z[v] the share that the others compute
+ * together (0 for the inputs). Shares may overlap. Whatever the routes are, for every op r that
+ * reads v,
  *
  *   x[v] + z[v] >= 1          everything is computed by somebody
- *   down[v] >= x[r] - x[v]    what the source reads (of outputs: all) and does not compute comes
- *   up[v]   >= z[r] - z[v]    down to it, and what only the source computes goes up to the others
+ *   down[v] >= x[r] - x[v]    the source reads this (all of an output) and does not compute it:
+ *                             it comes down to the source
+ *   up[v]   >= z[r] - z[v]    the others read this and do not compute it: it goes up to them
  *
- * as shares of v's bytes: any share of r's output reads at least that share of v. That is so for
- * all operators (FC, broadcasts and others that read more are fine) but for some windows at edges,
- * and where another reader reads more of v: keeps_share() tells, else r and v are not tied. A
- * concat along channels is one value per operand, tied only to readers of all channels. A byte that
- * the others have of v and did not compute must once have come up from the source, through
- * whomever.
+ * as shares of v's bytes. That takes that any share of r's output reads at least that share of v,
+ * which most operators do (FC, broadcasts and others read more). Where it is not certain, at some
+ * edges of windows or because another reader reads more of v, r and v are not tied: keeps_share().
+ * A concat along channels is one value per operand, tied only to readers of all channels. A byte of
+ * v that the others have and did not compute must have come from the source at some time, on
+ * whatever way.
  *
- * A makespan T is at least every device's work, up's seconds, and down's (on one medium: their
- * sum), each with the latency of the way there and back, if the source does not compute all (T is
- * at least that, else). Weights y >= 0 of these sum up to 1; weak duality:
+ * If the source computes everything, T is at least the time of that. Else it is at least every
+ * device's work, the seconds of up, and those of down (on one medium: their sum), each with the
+ * latency of the way there and back. For weights y >= 0 of these that sum up to 1, by weak duality:
  *
  *   T >= min over x, z of  sum y[source] a x + sum min over other d of y[d] a[d] z
  *                          + y[uplink] up + y[downlink] down  (+ latencies)
  *
- * which is a smallest cut of a graph (x and 1 - z are sides of nodes, all terms are arcs), so a
- * flow in it, found by Dinic's algorithm, is a bound for any y. The y are improved as in step 3. */
+ * The right side is a smallest cut of a graph: x and 1 - z are sides of nodes, and all terms are
+ * arcs. So a flow in it, found by Dinic's algorithm, is a bound for any y. The y are improved as in
+ * step 3. */
 #include "search/bound/links.h"
 #include "search/bound/cut.h"
 
@@ -339,7 +342,8 @@ static void push(struct links *l, double step)
         l->y[r] /= sum;
 }
 
-/* As without links, and of links as much as the source's work weighs beside sending the inputs. */
+/* The weights that are good without links, and for the links the source's work in proportion to the
+ * time that sending the inputs takes, at most a fifth of all. */
 static void begin_weights(struct links *l, const double *y, double alone)
 {
     double sum = 0, up = 0;
