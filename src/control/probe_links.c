@@ -1,16 +1,16 @@
-/* Links between agents, timed by messages that go there and back in sessions like any other. What a
- * device waits for is told by the agents themselves, so the controller's own way to them, and
- * copying what is sent, are no part of it:
+/* Links between agents, timed by messages that go there and back in sessions like any other. The
+ * agents measure how long they wait, so neither the controller's own connections to them nor
+ * copying what is sent count:
  *
  *   wait(small there, small back) + sending it = 2 latencies
  *   wait(large there, small back) = that + large / bandwidth there
  *   wait(large there, large back) = that + large / bandwidth back + copying it there
  *
- * And what messages take of the processors while they travel, of two sizes, by what computing takes
- * longer meanwhile: every device sends some messages then and receives as many, all at the same
- * time. It computes in steps as short as those of plans: where a device is slowed down
- * (exec/engine/throttle.h), messages meet it at rest most of the time. Devices that share a machine
- * (bench/testbed) so have what the messages of the others take of theirs. */
+ * Messages also take time of the processors while they travel. That is measured, for two sizes, by
+ * how much longer computing takes meanwhile: every device sends some messages and receives as many,
+ * all at the same time. It computes in steps as short as those of plans, because a device that is
+ * slowed down (exec/engine/throttle.h) sleeps most of the time, also when messages come. On devices
+ * that share a machine (bench/testbed), this includes the time that the others' messages take. */
 #include "base/clock.h"
 #include "base/stats.h"
 #include "control/probe.h"
@@ -23,11 +23,11 @@
 #define MOST_ROWS 2048 /* 2 MiB */
 #define LEAST_ROWS 128 /* 128 KiB */
 #define MOST_RUNS 31
-#define MESSAGE_S 0.03 /* a large message should take so long */
-#define PING_S 0.004   /* and one to compute behind at most, */
-#define PING_ROWS 128  /* and no larger than messages of plans; there are */
-#define PINGS 12
-#define LEAST_WORK_S 0.0002 /* that takes at least so long, as between the messages of plans, */
+#define MESSAGE_S 0.03    /* a large message should take so long */
+#define EXCHANGE_S 0.004  /* at most, of one that is exchanged while devices compute, */
+#define EXCHANGE_ROWS 128 /* which is no larger than messages of plans */
+#define EXCHANGES 12
+#define LEAST_WORK_S 0.0002 /* computing takes at least so long, as between messages of plans, */
 #define STEPS 4             /* in so many steps */
 #define MOST_WORK 1024      /* of so many tasks at most */
 #define BURST 3             /* messages that each sends at a time */
@@ -41,11 +41,11 @@ struct links {
     struct ad_link guess;
 };
 
-/* Seconds of one ping, on each device: waiting, copying and handing over, computing. */
+/* Seconds of one round trip, on each device: waiting, copying and handing over, computing. */
 enum { WAIT, SEND, WORK, QUANTITIES };
 
 static enum adaps_status run_once(struct ad_session *session, const struct adaps_plan *plan,
-                                  int pings, double *out, struct adaps_error *err)
+                                  int trips, double *out, struct adaps_error *err)
 {
     struct ad_device_stats devices[AD_MAX_DEVICES];
     struct ad_run_stats stats = {.devices = devices};
@@ -59,7 +59,7 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
     if (status != ADAPS_OK)
         return status;
     ad_tensor_fini(&output);
-    double n = (double)pings * 1e9;
+    double n = (double)trips * 1e9;
     for (int d = 0; d < plan->cluster.ndevices; d++, out += QUANTITIES) {
         const struct ad_device_stats *s = &devices[d];
         out[WAIT] = (double)s->wait_ns / n;
@@ -69,10 +69,11 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
     return ADAPS_OK;
 }
 
-/* Runs a plan of so many pings again and again. out: [device * QUANTITIES + quantity], the medians.
+/* Runs a plan of so many round trips again and again. out: [device * QUANTITIES + quantity], the
+ * medians.
  */
 static enum adaps_status time_plan(const struct adaps_plan *plan,
-                                   const struct ad_session_options *options, int pings,
+                                   const struct ad_session_options *options, int trips,
                                    double budget_s, double *out, struct adaps_error *err)
 {
     size_t n = 0, size = (size_t)plan->cluster.ndevices * QUANTITIES;
@@ -85,10 +86,10 @@ static enum adaps_status time_plan(const struct adaps_plan *plan,
     if (status == ADAPS_OK)
         status = ad_session_open(plan, options, &session, err);
     if (status == ADAPS_OK)
-        status = run_once(session, plan, pings, runs, err); /* to warm up */
+        status = run_once(session, plan, trips, runs, err); /* to warm up */
     int64_t until = ad_clock_ns() + (int64_t)(budget_s * 1e9);
     while (status == ADAPS_OK && n < MOST_RUNS && (n < 2 || ad_clock_ns() < until)) {
-        status = run_once(session, plan, pings, runs + n * size, err);
+        status = run_once(session, plan, trips, runs + n * size, err);
         n += status == ADAPS_OK;
     }
     for (size_t q = 0; q < size && status == ADAPS_OK; q++) {
@@ -103,15 +104,15 @@ static enum adaps_status time_plan(const struct adaps_plan *plan,
 }
 
 /* Between a, then b. */
-static enum adaps_status time_pings(const struct links *l, const struct ad_round_trips *ping,
-                                    double budget_s, double out[2][QUANTITIES],
-                                    struct adaps_error *err)
+static enum adaps_status time_round_trips(const struct links *l, const struct ad_round_trips *trips,
+                                          double budget_s, double out[2][QUANTITIES],
+                                          struct adaps_error *err)
 {
     struct adaps_plan *plan;
-    enum adaps_status status = ad_plan_of_round_trips(l->a, l->b, &l->guess, ping, &plan, err);
+    enum adaps_status status = ad_plan_of_round_trips(l->a, l->b, &l->guess, trips, &plan, err);
     if (status != ADAPS_OK)
         return status;
-    status = time_plan(plan, l->options, ping->count, budget_s, out[0], err);
+    status = time_plan(plan, l->options, trips->count, budget_s, out[0], err);
     adaps_plan_free(plan);
     return status;
 }
@@ -130,24 +131,24 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     /* Slow links have much patience (control/session.c) until it is known better. */
     struct links l = {a, b, options, {.bandwidth = 1e5, .latency = 1e-3}};
     double small[2][QUANTITIES], first[2][QUANTITIES], there[2][QUANTITIES], both[2][QUANTITIES];
-    struct ad_round_trips ping = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
-    enum adaps_status status = time_pings(&l, &ping, budget_s * 0.15, small, err);
-    ping.count = 8;
-    ping.rows_there = FIRST_ROWS;
+    struct ad_round_trips trips = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
+    enum adaps_status status = time_round_trips(&l, &trips, budget_s * 0.15, small, err);
+    trips.count = 8;
+    trips.rows_there = FIRST_ROWS;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.1, first, err);
+        status = time_round_trips(&l, &trips, budget_s * 0.1, first, err);
     if (status != ADAPS_OK)
         return status;
     double extra = first[0][WAIT] - small[0][WAIT];
     int32_t rows = large_rows(extra);
     l.guess.bandwidth =
         fmax(FIRST_ROWS * (double)AD_LINK_PROBE_ROW_BYTES / fmax(extra, 1e-6) / 4, 1e4);
-    ping.count = 4;
-    ping.rows_there = rows;
-    status = time_pings(&l, &ping, budget_s * 0.375, there, err);
-    ping.rows_back = rows;
+    trips.count = 4;
+    trips.rows_there = rows;
+    status = time_round_trips(&l, &trips, budget_s * 0.375, there, err);
+    trips.rows_back = rows;
     if (status == ADAPS_OK)
-        status = time_pings(&l, &ping, budget_s * 0.375, both, err);
+        status = time_round_trips(&l, &trips, budget_s * 0.375, both, err);
     if (status != ADAPS_OK)
         return status;
     double more = (double)(rows - SMALL_ROWS) * AD_LINK_PROBE_ROW_BYTES;
@@ -156,11 +157,12 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
     double extra_there = fmax(there[0][WAIT] - small[0][WAIT], 1e-9);
     double extra_back = fmax(both[0][WAIT] - there[0][WAIT] - copy_b, extra_there / 10);
     double row_there = more / fmax(extra_there, extra_back / 10), row_back = more / extra_back;
-    /* A ping of one row takes a little of the bandwidths, too. What sending takes counts: where
-     * threads of communication and computing share a core, the message has left by the end of it.
+    /* A round trip of one row takes a little of the bandwidths, too. What sending takes counts:
+     * where threads of communication and computing share a core, the message has left by the end of
+     * it.
      */
-    double ping_s = small[0][WAIT] + fmax(small[0][SEND], 0);
-    double latency = (ping_s - AD_LINK_PROBE_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
+    double trip_s = small[0][WAIT] + fmax(small[0][SEND], 0);
+    double latency = (trip_s - AD_LINK_PROBE_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
     out->there = (struct ad_link){row_there, fmax(latency, 1e-7)};
     out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
     out->copy[0] = more / fmax(there[0][SEND] - small[0][SEND], 1e-9);
@@ -219,8 +221,8 @@ static enum adaps_status time_turns(struct exchanges *x, struct ad_exchange *exc
 }
 
 /* By how much an exchange of so many rows slows down computing: x->slower; x->send. */
-static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double budget_s,
-                                     struct adaps_error *err)
+static enum adaps_status time_meanwhile(struct exchanges *x, int32_t rows, double budget_s,
+                                        struct adaps_error *err)
 {
     struct ad_exchange exchange = {
         .count = FEW_EXCHANGES, .rows = rows, .burst = BURST, .steps = 1, .work = 16};
@@ -229,13 +231,13 @@ static enum adaps_status time_behind(struct exchanges *x, int32_t rows, double b
     enum adaps_status status = time_exchange(x, &exchange, 0, x->times, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         const double *t = &x->times[d * QUANTITIES];
-        wait_s = fmin(wait_s, t[WAIT] + t[SEND]); /* who is last waits for the messages alone */
+        wait_s = fmin(wait_s, t[WAIT] + t[SEND]); /* the last device waits for the messages only */
         task_s = fmin(task_s, t[WORK] / exchange.work);
         x->send[d] = fmax(t[SEND], 0);
     }
     if (status != ADAPS_OK)
         return status;
-    exchange.count = PINGS;
+    exchange.count = EXCHANGES;
     exchange.steps = STEPS;
     exchange.work =
         (int)fmin(fmax(fmax(wait_s, LEAST_WORK_S) / fmax(STEPS * task_s, 1e-9), 1), MOST_WORK);
@@ -258,19 +260,20 @@ enum adaps_status ad_probe_messages(const struct ad_cluster *cluster,
                                     struct ad_message_times *out, struct adaps_error *err)
 {
     struct exchanges *x = ad_calloc(1, sizeof *x);
-    int32_t rows = (int32_t)fmax(4 * SMALL_ROWS, fmin(PING_S / row_seconds(cluster), PING_ROWS));
+    int32_t rows =
+        (int32_t)fmax(4 * SMALL_ROWS, fmin(EXCHANGE_S / row_seconds(cluster), EXCHANGE_ROWS));
     double bytes = (double)(rows - SMALL_ROWS) * AD_LINK_PROBE_ROW_BYTES;
     if (!x)
         return ad_error_memory(err, "messages", sizeof *x);
     x->cluster = cluster;
     x->options = options;
-    enum adaps_status status = time_behind(x, SMALL_ROWS, budget_s * 0.4, err);
+    enum adaps_status status = time_meanwhile(x, SMALL_ROWS, budget_s * 0.4, err);
     for (int d = 0; d < cluster->ndevices; d++) {
         out[d].message_s = (x->slower[d] + x->send[d]) / (2 * BURST); /* half are received */
         out[d].byte_s = x->slower[d];
     }
     if (status == ADAPS_OK)
-        status = time_behind(x, rows, budget_s * 0.6, err);
+        status = time_meanwhile(x, rows, budget_s * 0.6, err);
     for (int d = 0; d < cluster->ndevices; d++)
         out[d].byte_s = fmax(x->slower[d] - out[d].byte_s, 0) / (2 * BURST * bytes);
     ad_free(x);

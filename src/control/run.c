@@ -30,8 +30,8 @@ static bool put_bytes(const struct ad_session *session, const struct ad_tensor *
     const struct ad_graph *graph = session->plan->graph;
     for (int i = 0; i < graph->ninputs; i++) {
         const struct ad_box *box = &graph->values[graph->inputs[i]].box;
-        if (!ad_picture_encode(&session->levels[box->c > 1], inputs[i].data, inputs[i].count,
-                               (size_t)(box->h * box->w), to))
+        if (!ad_picture_encode(&session->input_pictures[box->c > 1], inputs[i].data,
+                               inputs[i].count, (size_t)(box->h * box->w), to))
             return false;
         to += inputs[i].count;
     }
@@ -137,8 +137,8 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
 /* The inference in flight of this number, or NULL. */
 static struct ad_flight *flight_of(struct ad_session *session, uint32_t number)
 {
-    uint32_t behind = session->inference - number;
-    return behind < (uint32_t)session->flying ? &session->flights[number % AD_FLIGHTS_MOST] : NULL;
+    uint32_t age = session->inference - number;
+    return age < (uint32_t)session->flying ? &session->flights[number % AD_FLIGHTS_MOST] : NULL;
 }
 
 static struct ad_flight *oldest(struct ad_session *session)

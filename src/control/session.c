@@ -36,7 +36,8 @@ static enum adaps_status end_bytes(const struct adaps_plan *plan, const int *val
     return ADAPS_OK;
 }
 
-/* Pings wait behind tensors and behind what the agent exchanges with others. */
+/* How long an agent may take to answer a ping, which waits its turn after tensors and after what
+ * the agent exchanges with others. */
 static int64_t patience(const struct ad_session *session, int device)
 {
     const struct adaps_plan *plan = session->plan;
@@ -217,7 +218,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     session->plan = plan;
     session->source = -1;
     session->pictures = ad_picture_all(plan->graph);
-    ad_picture_of_inputs(plan->graph, session->levels);
+    ad_picture_of_inputs(plan->graph, session->input_pictures);
     session->deadline_ns = ad_deadline_ns(options->deadline_s);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status == ADAPS_OK && sodium_init() < 0)

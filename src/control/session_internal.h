@@ -41,8 +41,8 @@ struct ad_session {
     struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
     bool broken;                               /* can only be closed */
     size_t input_bytes, output_bytes;
-    bool pictures;               /* all inputs may be: then they travel as bytes */
-    struct ad_picture levels[2]; /* ad_picture_of_inputs() */
+    bool pictures;                       /* all inputs may be: then they travel as bytes */
+    struct ad_picture input_pictures[2]; /* ad_picture_of_inputs() */
 };
 
 /* --- traces (trace.c) --- */

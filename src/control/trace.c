@@ -138,8 +138,8 @@ static bool within(int64_t ns, int64_t least)
     return ns >= least && ns <= LONGEST_NS;
 }
 
-/* Steps follow one another within the inference; marks lie within them; messages leave when they
- * have been handed over, maybe later than that. */
+/* Steps follow one another within the inference; their marks lie within them; messages leave when
+ * they have been handed over, maybe later than that. */
 static enum adaps_status take_steps(const struct ad_program *program,
                                     const Adaps__Wire__Trace *trace, struct ad_device_trace *out,
                                     struct adaps_error *err)

@@ -131,21 +131,21 @@ static enum adaps_status make_programs(struct ad_schedule *s, int ndevices, size
     return ADAPS_OK;
 }
 
-static enum adaps_status fill_pings(struct ad_schedule *s, const struct ad_round_trips *ping,
-                                    struct adaps_error *err)
+static enum adaps_status fill_round_trips(struct ad_schedule *s, const struct ad_round_trips *trips,
+                                          struct adaps_error *err)
 {
-    enum adaps_status status = make_programs(s, 2, 2 * (size_t)ping->count + 1, 1, err);
+    enum adaps_status status = make_programs(s, 2, 2 * (size_t)trips->count + 1, 1, err);
     if (status != ADAPS_OK)
         return status;
-    for (int i = 0; i < ping->count; i++) {
+    for (int i = 0; i < trips->count; i++) {
         int tag = 2 * i + 1;
-        add_message(s->programs, 0, 1, rows_of_both(ping->rows_there), tag);
-        add_message(s->programs, 1, 0, rows_of_both(ping->rows_back), tag + 1);
+        add_message(s->programs, 0, 1, rows_of_both(trips->rows_there), tag);
+        add_message(s->programs, 1, 0, rows_of_both(trips->rows_back), tag + 1);
     }
     add_work(&s->programs[0], 0, (struct ad_region){0, 1, 0, 1, 0, SIDE}, 1);
-    s->messages = 2 * ping->count;
+    s->messages = 2 * trips->count;
     s->bytes =
-        (int64_t)ping->count * (ping->rows_there + ping->rows_back) * AD_LINK_PROBE_ROW_BYTES;
+        (int64_t)trips->count * (trips->rows_there + trips->rows_back) * AD_LINK_PROBE_ROW_BYTES;
     return ADAPS_OK;
 }
 
@@ -205,7 +205,7 @@ static enum adaps_status fill_cluster(struct ad_cluster *c, const struct ad_devi
     return ADAPS_OK;
 }
 
-/* The rest of a plan whose schedule is filled, if it is. Takes the plan over. */
+/* Completes a plan whose schedule is filled if `status` is good. Takes the plan over. */
 static enum adaps_status finish(struct adaps_plan *plan, int32_t rows, enum adaps_status status,
                                 struct adaps_plan **out, struct adaps_error *err)
 {
@@ -225,12 +225,12 @@ static enum adaps_status finish(struct adaps_plan *plan, int32_t rows, enum adap
 
 enum adaps_status ad_plan_of_round_trips(const struct ad_device *a, const struct ad_device *b,
                                          const struct ad_link *link,
-                                         const struct ad_round_trips *ping, struct adaps_plan **out,
-                                         struct adaps_error *err)
+                                         const struct ad_round_trips *trips,
+                                         struct adaps_plan **out, struct adaps_error *err)
 {
-    if (ping->count < 1 || ping->rows_back < 1 || ping->rows_there < ping->rows_back)
-        return ad_error_set(err, ADAPS_EINTERNAL, "%d pings of %d and %d rows", ping->count,
-                            ping->rows_there, ping->rows_back);
+    if (trips->count < 1 || trips->rows_back < 1 || trips->rows_there < trips->rows_back)
+        return ad_error_set(err, ADAPS_EINTERNAL, "%d pings of %d and %d rows", trips->count,
+                            trips->rows_there, trips->rows_back);
     struct adaps_plan *plan = ad_plan_alloc(2);
     if (!plan)
         return ad_error_memory(err, "plan", sizeof *plan);
@@ -238,8 +238,8 @@ enum adaps_status ad_plan_of_round_trips(const struct ad_device *a, const struct
     const struct ad_link links[] = {*link, *link, *link, *link}; /* two of which are unused */
     enum adaps_status status = fill_cluster(&plan->cluster, both, 2, links, err);
     if (status == ADAPS_OK)
-        status = fill_pings(&plan->schedule, ping, err);
-    return finish(plan, ping->rows_there, status, out, err);
+        status = fill_round_trips(&plan->schedule, trips, err);
+    return finish(plan, trips->rows_there, status, out, err);
 }
 
 enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,

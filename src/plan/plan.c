@@ -1,6 +1,5 @@
-/* Plans in memory: made from a schedule, from another plan, from a file. */
+/* Plans in memory: made from a schedule, or from another plan. */
 #include "plan/internal.h"
-#include "base/file.h"
 #include "ir/weight.h"
 
 #include <limits.h>
@@ -91,9 +90,9 @@ static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices, boo
 }
 
 /* The schedule of everything on one device of the cluster. */
-static enum adaps_status build_alone(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                                     int device, bool u8, struct ad_schedule *out,
-                                     struct adaps_error *err)
+static enum adaps_status build_single(const struct ad_graph *graph,
+                                      const struct ad_cluster *cluster, int device, bool u8,
+                                      struct ad_schedule *out, struct adaps_error *err)
 {
     struct ad_assignment all;
     enum adaps_status status = ad_assignment_init(&all, graph->nops, cluster->ndevices, err);
@@ -116,7 +115,8 @@ static bool fits_memory(const struct ad_cluster *cluster, const struct ad_schedu
     return true;
 }
 
-/* The device that is fastest alone, by the same clocks, the way to it and back included. */
+/* The fastest single device, by the same simulated clocks; sending inputs to it and outputs back
+ * counts. */
 static enum adaps_status find_best_single(const struct ad_graph *graph,
                                           const struct ad_cluster *cluster, bool u8,
                                           struct adaps_plan *plan, struct adaps_error *err)
@@ -124,16 +124,16 @@ static enum adaps_status find_best_single(const struct ad_graph *graph,
     plan->single_device = -1;
     plan->single_ns = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
-        struct ad_schedule alone = {0};
-        enum adaps_status status = build_alone(graph, cluster, d, u8, &alone, err);
+        struct ad_schedule single = {0};
+        enum adaps_status status = build_single(graph, cluster, d, u8, &single, err);
         if (status != ADAPS_OK)
             return status;
-        if (fits_memory(cluster, &alone) &&
-            (plan->single_device < 0 || alone.makespan_ns < plan->single_ns)) {
+        if (fits_memory(cluster, &single) &&
+            (plan->single_device < 0 || single.makespan_ns < plan->single_ns)) {
             plan->single_device = d;
-            plan->single_ns = alone.makespan_ns;
+            plan->single_ns = single.makespan_ns;
         }
-        ad_schedule_fini(&alone);
+        ad_schedule_fini(&single);
     }
     return ADAPS_OK;
 }
@@ -185,7 +185,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     return ADAPS_OK;
 }
 
-/* A cluster of the source device alone, without address and memory limit: this process. */
+/* A cluster of only the source device, without address and memory limit: this process. */
 static enum adaps_status cluster_of_one(const struct ad_cluster *from, struct ad_cluster *to,
                                         struct adaps_error *err)
 {
@@ -224,7 +224,7 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     if (status == ADAPS_OK)
         status = ad_graph_copy(plan->graph, &single->graph, err);
     if (status == ADAPS_OK)
-        status = build_alone(single->graph, &single->cluster, 0, false, &single->schedule, err);
+        status = build_single(single->graph, &single->cluster, 0, false, &single->schedule, err);
     if (status == ADAPS_OK)
         status = fill_slices(single->slices, 1, true, single->graph, &single->schedule, err);
     if (status == ADAPS_OK) {
@@ -287,27 +287,6 @@ enum adaps_status ad_plan_readdress(struct adaps_plan *plan, const struct ad_clu
     ad_cluster_fini(&plan->cluster);
     ad_free(plan);
     *out = other;
-    return ADAPS_OK;
-}
-
-enum adaps_status ad_plan_load(const char *path, struct adaps_plan **out, struct adaps_error *err)
-{
-    void *data;
-    size_t size;
-    struct adaps_plan *plan = NULL;
-    enum adaps_status status = ad_file_read(path, AD_PLAN_MAX_BYTES, &data, &size, err);
-    if (status != ADAPS_OK)
-        return status;
-    status = ad_plan_unpack(data, size, path, &plan, err);
-    ad_free(data);
-    if (status != ADAPS_OK)
-        return status;
-    plan->plan_path = ad_strdup(path);
-    if (!plan->plan_path) {
-        adaps_plan_free(plan);
-        return ad_error_memory(err, path, strlen(path) + 1);
-    }
-    *out = plan;
     return ADAPS_OK;
 }
 

@@ -52,7 +52,7 @@ struct ad_provenance {
     struct ad_digest model_digest;
     const char *strategy;
     double threshold; /* the window (ADaPS eq 3) */
-    bool u8;          /* pictures may travel as bytes: one device alone is timed so, too */
+    bool u8;          /* pictures may travel as bytes: single devices are timed so, too */
     int64_t visited;
     double space_log10, search_s;
     int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
@@ -90,7 +90,7 @@ AD_MUST_CHECK enum adaps_status ad_plan_readdress(struct adaps_plan *plan,
                                                   const struct ad_cluster *cluster,
                                                   struct adaps_plan **out, struct adaps_error *err);
 
-/* A plan for one device alone that computes the whole graph of `plan` (the reference answer):
+/* A plan for a single device that computes the whole graph of `plan` (the reference answer):
  * device 0 of a cluster of one. Its weights have the numbers (indices) that they have in `plan`,
  * none are attached. Shares nothing with `plan`. */
 AD_MUST_CHECK enum adaps_status ad_plan_single(const struct adaps_plan *plan,
@@ -114,25 +114,27 @@ struct ad_round_trips {
 };
 AD_MUST_CHECK enum adaps_status
 ad_plan_of_round_trips(const struct ad_device *a, const struct ad_device *b,
-                       const struct ad_link *link, const struct ad_round_trips *ping,
+                       const struct ad_link *link, const struct ad_round_trips *trips,
                        struct adaps_plan **out, struct adaps_error *err);
 
 /* A plan in which all devices of a cluster (two at least) exchange messages at the same time:
- * `count` times each sends `burst` messages of so many rows of 1 KiB, one behind the other to the
+ * `count` times each sends `burst` messages of so many rows of 1 KiB, one after the other to the
  * next devices, and receives as many from those before it. */
 struct ad_exchange {
     int count;
     int32_t rows;
     int burst;
     int steps, work; /* each computes in so many steps of so many small tasks per exchange... */
-    bool meanwhile;  /* ... when it has sent, while messages travel; else all behind the first */
+    bool
+        meanwhile; /* ... after sending, while messages travel; else all after the first exchange */
 };
 AD_MUST_CHECK enum adaps_status ad_plan_of_exchanges(const struct ad_cluster *cluster,
                                                      const struct ad_exchange *exchange,
                                                      struct adaps_plan **out,
                                                      struct adaps_error *err);
 
-/* A graph alone as bytes (plan.proto), without weight data; and back, verified, from anybody. */
+/* A graph alone as bytes (plan.proto), without weight data; and back, from an untrusted sender:
+ * verified. */
 AD_MUST_CHECK enum adaps_status ad_plan_pack_graph(const struct ad_graph *graph, void **data,
                                                    size_t *size, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, size_t size,
@@ -143,13 +145,13 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
-/* Whom a device exchanges messages with, by device; whom it sends some. */
+/* By device: which ones a device exchanges messages with, and to which it sends some. */
 struct ad_peers {
     bool any[AD_MAX_DEVICES], sent_to[AD_MAX_DEVICES];
 };
 struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device);
 
-/* Whether some message is rounded: the answer is not that of one device alone. */
+/* Whether some message is rounded: the answer is not that of a single device. */
 bool ad_plan_lossy(const struct adaps_plan *plan);
 
 /* The bytes of a slice's blob. */

@@ -1,6 +1,7 @@
 /* Bytes -> plan. The bytes may come from anybody: nothing is used before it has been checked, and
  * memory is bounded by the file's size. */
 #include "plan/unpack.h"
+#include "base/file.h"
 #include "base/protobuf.h"
 
 #include <inttypes.h>
@@ -442,4 +443,25 @@ enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what
         ad_error_prefix(err, "%s: ", what);
     ad_protobuf_free((ProtobufCMessage *)message);
     return status;
+}
+
+enum adaps_status ad_plan_load(const char *path, struct adaps_plan **out, struct adaps_error *err)
+{
+    void *data;
+    size_t size;
+    struct adaps_plan *plan = NULL;
+    enum adaps_status status = ad_file_read(path, AD_PLAN_MAX_BYTES, &data, &size, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_plan_unpack(data, size, path, &plan, err);
+    ad_free(data);
+    if (status != ADAPS_OK)
+        return status;
+    plan->plan_path = ad_strdup(path);
+    if (!plan->plan_path) {
+        adaps_plan_free(plan);
+        return ad_error_memory(err, path, strlen(path) + 1);
+    }
+    *out = plan;
+    return ADAPS_OK;
 }

@@ -32,7 +32,7 @@ char *ad_keys_default_path(void);
 AD_MUST_CHECK enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys *out,
                                                struct adaps_error *err);
 
-/* The keys that may connect: one a line, what follows a blank behind the key is a comment, as are
+/* The keys that may connect: one a line, what follows a blank after the key is a comment, as are
  * lines that start with # and hold no key. */
 struct ad_allow {
     char (*keys)[AD_KEY_BYTES];

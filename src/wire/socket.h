@@ -20,7 +20,7 @@ void ad_socket_close(void *socket, int linger_ms);
 AD_MUST_CHECK enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout_ms,
                                                     struct adaps_error *err);
 
-/* A ROUTER that says when whom it sends to is gone. */
+/* Makes a ROUTER fail to send when the receiver is not connected any more. */
 AD_MUST_CHECK enum adaps_status ad_socket_mandatory(void *socket, struct adaps_error *err);
 
 /* CURVE, before bind or connect. domain is what the ZAP handler (zap.h) decides by. */

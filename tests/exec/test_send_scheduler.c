@@ -60,10 +60,10 @@ static void drain(struct testbed *testbed)
             ;
 }
 
-/* Lane 0 is the full connection's. bandwidth: of all lanes. */
+/* Lane 0 is the full connection's. bandwidth: of all connections. */
 static void init(struct testbed *testbed, double bandwidth)
 {
-    struct ad_lane lanes[LANES];
+    struct ad_connection connections[LANES];
     struct adaps_error err;
     char name[32];
     *testbed = (struct testbed){.context = zmq_ctx_new()};
@@ -71,12 +71,14 @@ static void init(struct testbed *testbed, double bandwidth)
     for (int i = 0; i < LANES; i++) {
         testbed->out[i] = zmq_socket(testbed->context, ZMQ_PAIR);
         testbed->in[i] = zmq_socket(testbed->context, ZMQ_PAIR);
-        snprintf(name, sizeof name, "inproc://lane%d", i);
+        snprintf(name, sizeof name, "inproc://connection%d", i);
         ck_assert_int_eq(zmq_bind(testbed->in[i], name), 0);
         ck_assert_int_eq(zmq_connect(testbed->out[i], name), 0);
-        lanes[i] = (struct ad_lane){testbed->out[i], i == 0 ? testbed->full : -1, bandwidth};
+        connections[i] =
+            (struct ad_connection){testbed->out[i], i == 0 ? testbed->full : -1, bandwidth};
     }
-    ck_assert_int_eq(ad_send_scheduler_new(lanes, LANES, &testbed->scheduler, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_send_scheduler_new(connections, LANES, &testbed->scheduler, &err),
+                     ADAPS_OK);
 }
 
 static void fini(struct testbed *testbed)
@@ -92,28 +94,28 @@ static void fini(struct testbed *testbed)
 }
 
 /* Sends a message whose payload is `mark`, many times. */
-static void send_mark(struct testbed *testbed, int lane, uint8_t mark)
+static void send_mark(struct testbed *testbed, int connection, uint8_t mark)
 {
     uint8_t head[AD_FRAME_BYTES] = {mark};
     struct ad_sent_notice to = {.unsent = ad_send_scheduler_unsent(testbed->scheduler),
-                                .peer = lane};
+                                .peer = connection};
     zmq_msg_t payload;
     ck_assert(ad_outgoing_new(&to, 1000, &payload));
     memset(zmq_msg_data(&payload), mark, 1000);
-    ck_assert(ad_send_scheduler_send(testbed->scheduler, lane, head, &payload));
+    ck_assert(ad_send_scheduler_send(testbed->scheduler, connection, head, &payload));
 }
 
 /* The mark of the next message that comes within ms; -1: none. */
-static int next_mark(struct testbed *testbed, int lane, int ms)
+static int next_mark(struct testbed *testbed, int connection, int ms)
 {
     uint8_t head[AD_FRAME_BYTES], payload[1001];
     int64_t end = ad_clock_ns() + ms * INT64_C(1000000);
     for (;;) {
         ad_send_scheduler_lock(
             testbed->scheduler); /* inproc: both ends share what the lock protects */
-        int n = zmq_recv(testbed->in[lane], head, sizeof head, ZMQ_DONTWAIT);
+        int n = zmq_recv(testbed->in[connection], head, sizeof head, ZMQ_DONTWAIT);
         if (n >= 0)
-            ck_assert_int_eq(zmq_recv(testbed->in[lane], payload, sizeof payload, 0), 1000);
+            ck_assert_int_eq(zmq_recv(testbed->in[connection], payload, sizeof payload, 0), 1000);
         ad_send_scheduler_unlock(testbed->scheduler);
         if (n >= 0) {
             ck_assert_int_eq(n, AD_FRAME_BYTES);
@@ -134,10 +136,11 @@ START_TEST(one_after_the_other)
     ck_assert_int_eq(next_mark(&testbed, 0, 10000), 1); /* nobody is before it */
     send_mark(&testbed, 1, 2);
     send_mark(&testbed, 2, 3);
-    send_mark(&testbed, 0, 4); /* behind the others, though its own lane is what they wait for */
+    send_mark(&testbed, 0,
+              4); /* behind the others, though its own connection is what they wait for */
     send_mark(&testbed, 1, 5);
-    for (int lane = 0; lane < LANES; lane++)
-        ck_assert_int_eq(next_mark(&testbed, lane, 30), -1);
+    for (int connection = 0; connection < LANES; connection++)
+        ck_assert_int_eq(next_mark(&testbed, connection, 30), -1);
     drain(&testbed);
     ck_assert_int_eq(next_mark(&testbed, 1, 10000), 2);
     ck_assert_int_eq(next_mark(&testbed, 2, 10000), 3);

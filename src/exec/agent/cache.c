@@ -424,7 +424,7 @@ enum adaps_status ad_cache_map(const struct ad_cache *cache, const struct ad_dig
     return status;
 }
 
-void ad_cache_rest(struct ad_mapping *mapping)
+void ad_cache_unmap_locked(struct ad_mapping *mapping)
 {
     if (mapping->data)
         munmap(mapping->data, mapping->size);
@@ -433,7 +433,7 @@ void ad_cache_rest(struct ad_mapping *mapping)
 
 void ad_cache_unmap(struct ad_mapping *mapping)
 {
-    ad_cache_rest(mapping);
+    ad_cache_unmap_locked(mapping);
     if (mapping->fd >= 0)
         close(mapping->fd);
     *mapping = (struct ad_mapping){.fd = -1};

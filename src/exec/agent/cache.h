@@ -3,7 +3,7 @@
  * Reading a file verifies its digest; what is damaged is deleted and counts as absent. Mapped blobs
  * are locked (flock), also against other agents, and never evicted.
  *
- * ad_cache_map and ad_cache_plan may be called from another thread than the rest. */
+ * ad_cache_map and ad_cache_plan may be called from another thread than the other functions. */
 #ifndef AD_EXEC_AGENT_CACHE_H
 #define AD_EXEC_AGENT_CACHE_H
 
@@ -73,8 +73,8 @@ AD_MUST_CHECK enum adaps_status ad_cache_map(const struct ad_cache *cache,
                                              struct ad_mapping *out, struct adaps_error *err);
 void ad_cache_unmap(struct ad_mapping *mapping);
 
-/* Only unmaps: the blob stays locked until ad_cache_unmap(). */
-void ad_cache_rest(struct ad_mapping *mapping);
+/* Unmaps the memory; the blob stays locked, and so in the cache, until ad_cache_unmap(). */
+void ad_cache_unmap_locked(struct ad_mapping *mapping);
 
 struct ad_cache_stats {
     uint64_t bytes;

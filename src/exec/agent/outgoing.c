@@ -8,7 +8,7 @@ struct ad_unsent {
     _Atomic int64_t bytes[];
 };
 
-struct letter {
+struct outgoing {
     struct ad_sent_notice to;
     size_t size;
     _Alignas(64) uint8_t data[];
@@ -38,40 +38,40 @@ int64_t ad_unsent_bytes(const struct ad_unsent *unsent, int peer)
     return atomic_load_explicit(&unsent->bytes[peer], memory_order_relaxed);
 }
 
-static void tell(struct letter *letter, bool left)
+static void finish(struct outgoing *message, bool left)
 {
-    const struct ad_sent_notice *to = &letter->to;
+    const struct ad_sent_notice *to = &message->to;
     if (left && to->timestamps)
         ad_timestamps_leave(to->timestamps, to->step);
     if (to->unsent)
-        ad_unsent_add(to->unsent, to->peer, -(int64_t)letter->size);
+        ad_unsent_add(to->unsent, to->peer, -(int64_t)message->size);
     ad_timestamps_unref(to->timestamps);
     ad_unsent_unref(to->unsent);
-    ad_free(letter);
+    ad_free(message);
 }
 
 /* Called by ZeroMQ, in any thread. */
-static void leave(void *data, void *hint)
+static void has_left(void *data, void *hint)
 {
     (void)data;
-    tell(hint, true);
+    finish(hint, true);
 }
 
 bool ad_outgoing_new(const struct ad_sent_notice *to, size_t size, zmq_msg_t *out)
 {
     size_t room;
-    struct letter *letter =
-        ad_size_add(sizeof *letter, size, &room) ? ad_alloc_aligned(room) : NULL;
-    if (!letter)
+    struct outgoing *message =
+        ad_size_add(sizeof *message, size, &room) ? ad_alloc_aligned(room) : NULL;
+    if (!message)
         return false;
-    letter->to = *to;
-    letter->size = size;
+    message->to = *to;
+    message->size = size;
     if (to->timestamps)
         ad_timestamps_ref(to->timestamps);
     if (to->unsent)
         atomic_fetch_add(&to->unsent->references, 1);
-    if (zmq_msg_init_data(out, letter->data, size, leave, letter) == 0)
+    if (zmq_msg_init_data(out, message->data, size, has_left, message) == 0)
         return true;
-    tell(letter, false);
+    finish(message, false);
     return false;
 }

@@ -75,7 +75,7 @@ enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *ho
                                      int npeers, struct adaps_error *err)
 {
     const struct ad_peers needed = ad_plan_peers(links->plan, links->device);
-    links->count = links->nlanes = 0;
+    links->count = links->nconnections = 0;
     links->items = ad_calloc(AD_MAX_DEVICES, sizeof *links->items);
     if (!links->items)
         return ad_error_memory(err, "links", AD_MAX_DEVICES * sizeof *links->items);
@@ -89,7 +89,7 @@ enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *ho
         link->peer = *peer;
         link->listens = links->device < d;
         link->fd = -1;
-        link->lane = needed.sent_to[d] ? links->nlanes++ : -1;
+        link->connection = needed.sent_to[d] ? links->nconnections++ : -1;
         enum adaps_status status = open_link(links, link, host, keys, err);
         if (status != ADAPS_OK)
             return status;
@@ -260,21 +260,22 @@ static enum adaps_status join_link(struct ad_peer_links *links, struct ad_peer_l
     return status;
 }
 
-/* With a lane for each peer that messages are sent to, if there are several. */
-static enum adaps_status make_pacer(struct ad_peer_links *links, struct adaps_error *err)
+/* A scheduler of the connections to those peers that messages are sent to, if there are several. */
+static enum adaps_status make_scheduler(struct ad_peer_links *links, struct adaps_error *err)
 {
     const struct ad_cluster *cluster = &links->plan->cluster;
-    struct ad_lane lanes[AD_MAX_DEVICES];
-    if (links->nlanes < 2)
+    struct ad_connection connections[AD_MAX_DEVICES];
+    if (links->nconnections < 2)
         return ADAPS_OK;
     for (int i = 0; i < links->count; i++) {
         const struct ad_peer_link *link = &links->items[i];
         const struct ad_link *planned =
             &cluster->links[links->device * cluster->ndevices + link->peer.device];
-        if (link->lane >= 0)
-            lanes[link->lane] = (struct ad_lane){link->socket, link->fd, planned->bandwidth};
+        if (link->connection >= 0)
+            connections[link->connection] =
+                (struct ad_connection){link->socket, link->fd, planned->bandwidth};
     }
-    return ad_send_scheduler_new(lanes, links->nlanes, &links->scheduler, err);
+    return ad_send_scheduler_new(connections, links->nconnections, &links->scheduler, err);
 }
 
 enum adaps_status ad_peer_links_join(struct ad_peer_links *links, const struct ad_keys *keys,
@@ -292,7 +293,7 @@ enum adaps_status ad_peer_links_join(struct ad_peer_links *links, const struct a
     }
     for (int i = 0; i < links->count && status == ADAPS_OK; i++)
         status = join_link(links, &links->items[i], err);
-    return status == ADAPS_OK ? make_pacer(links, err) : status;
+    return status == ADAPS_OK ? make_scheduler(links, err) : status;
 }
 
 /* --- transport --- */
@@ -321,7 +322,7 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     struct ad_sent_notice notice = {.timestamps = links->timestamps, .step = (int)links->step};
     if (links->scheduler) {
         notice.unsent = ad_send_scheduler_unsent(links->scheduler);
-        notice.peer = link->lane;
+        notice.peer = link->connection;
     }
     if (links->timestamps || links->scheduler ? !ad_outgoing_new(&notice, size, &payload)
                                               : zmq_msg_init_size(&payload, size) != 0)
@@ -337,8 +338,9 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
     ad_frame_encode(&frame, head);
     if (links->timestamps)
         ad_timestamps_set(links->timestamps, (int)links->step);
-    if (links->scheduler ? !ad_send_scheduler_send(links->scheduler, link->lane, head, &payload)
-                         : !ad_send_scheduler_hand_over(link->socket, head, &payload))
+    if (links->scheduler
+            ? !ad_send_scheduler_send(links->scheduler, link->connection, head, &payload)
+            : !ad_send_scheduler_hand_over(link->socket, head, &payload))
         return fail(link, err, "the connection to it was lost");
     links->bytes_sent += size;
     links->messages_sent++;

@@ -27,10 +27,10 @@ struct ad_peer_link {
     int port; /* when it listens */
     void *socket, *monitor;
     bool joined;
-    bool lost;  /* joined and then disconnected */
-    int fd;     /* of its TCP connection, since it joined */
-    int zmq_fd; /* readable when the socket is to be looked at */
-    int lane;   /* of the scheduler, if messages are sent to it; else -1 */
+    bool lost;      /* joined and then disconnected */
+    int fd;         /* of its TCP connection, since it joined */
+    int zmq_fd;     /* readable when the socket is to be looked at */
+    int connection; /* of the scheduler, if messages are sent to it; else -1 */
 };
 
 struct ad_peer_links {
@@ -43,16 +43,16 @@ struct ad_peer_links {
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
     struct ad_peer_link *items;
-    int count, nlanes;
+    int count, nconnections;
     struct ad_send_scheduler *scheduler; /* NULL: messages go to one peer at most */
     uint64_t bytes_sent, messages_sent;  /* in this inference */
     struct ad_timestamps *timestamps;    /* of this inference, when it is traced; else NULL */
 };
 
 /* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
- * `host`. peers: those that the controller told, of which each needed one must be there. With keys,
- * every peer must have one. Fields of links up to wake_fd are the caller's to set. ADAPS_EINPUT,
- * ADAPS_EAGENT name the peer. Close after a failure, too. */
+ * `host`. peers: what the controller says of them; each one that is needed must be there. With
+ * keys, every peer must have one. Fields of links up to wake_fd are the caller's to set.
+ * ADAPS_EINPUT, ADAPS_EAGENT name the peer. Close after a failure, too. */
 AD_MUST_CHECK enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *host,
                                                    const struct ad_keys *keys,
                                                    const struct ad_peer *peers, int npeers,

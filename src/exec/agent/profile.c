@@ -121,7 +121,7 @@ struct bench {
     int ntasks, passes, room;
     float *samples;           /* pass by pass: seconds by task */
     double total[MAX_PASSES]; /* by pass: elapsed, pauses of the emulation included */
-    double work[MAX_PASSES];  /* by pass: the tasks alone */
+    double work[MAX_PASSES];  /* by pass: only the tasks */
     double busy[MAX_PASSES];  /* by pass: what was slowed down */
     double feed[MAX_PASSES], fetch[MAX_PASSES];
 };

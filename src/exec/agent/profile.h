@@ -21,7 +21,7 @@ struct ad_profile_times {
                         proportion such that they add up to pass_s; of two in one step the first has
                         all */
     int passes;      /* measured */
-    double pass_s;   /* the same of whole passes, each behind a pause of 2 ms, as inferences are */
+    double pass_s;   /* the same of whole passes, each after a pause of 2 ms, as inferences are */
     double spread;   /* by how much their median is above the lower quartile, as a part of it */
     double speed;    /* measured: work of the passes / time that they took */
     double feed_s, fetch_s;            /* putting inputs in, taking outputs out */

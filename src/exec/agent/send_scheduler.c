@@ -12,9 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What others may have to send yet when a message is handed over: the wire is never to be idle
- * while the thread sleeps. What their kernels' queues and wires hold does not count: that is in
- * order, and acknowledgements come late. */
+/* What other connections may still have to send when a message is handed over: some, so that the
+ * wire is never idle while the thread sleeps. What the kernel has sent and is not acknowledged yet
+ * does not count: acknowledgements come late. */
 #define SLACK_S 0.2e-3
 #define SLACK_BYTES 2048
 
@@ -25,21 +25,21 @@
 /* No message takes longer: keeps sums of what strangers' plans say in range. */
 #define MOST_NS INT64_C(1000000000000000)
 
-/* A lane that takes this many times as long as the plan says, and this much more, is not waited
- * for: it may be dead, and the others are not. */
+/* A connection that takes this many times as long as the plan says, and this much more, is not
+ * waited for: it may be dead, and the others are not. */
 #define PATIENCE 4
 #define PATIENCE_NS 20000000
 
 struct waiting {
     struct waiting *next;
-    int lane;
-    int64_t until_ns; /* then it is waited no longer; 0: it was not the first yet */
+    int connection;
+    int64_t until_ns; /* it waits no longer than this; 0: it was not the first yet */
     uint8_t head[AD_FRAME_BYTES];
     zmq_msg_t payload;
 };
 
-struct lane {
-    struct ad_lane is;
+struct connection {
+    struct ad_connection is;
     int64_t slack;
     bool used; /* something may be unsent */
     bool failed;
@@ -52,19 +52,19 @@ struct ad_send_scheduler {
     bool quit;
     int fd;
     struct ad_unsent *unsent;
-    struct lane *lanes;
-    int nlanes;
+    struct connection *connections;
+    int nconnections;
     struct waiting *first, *last; /* of the queue; NULL: it is empty */
 };
 
-/* What a lane has to send yet beyond what does no harm, in ns. */
-static int64_t unsent_ns(struct ad_send_scheduler *p, int lane)
+/* How long a connection still sends, beyond the slack. */
+static int64_t unsent_ns(struct ad_send_scheduler *p, int connection)
 {
-    struct lane *l = &p->lanes[lane];
+    struct connection *l = &p->connections[connection];
     int queued = 0;
     if (!l->used || l->is.fd < 0)
         return 0;
-    int64_t unsent = ad_unsent_bytes(p->unsent, lane);
+    int64_t unsent = ad_unsent_bytes(p->unsent, connection);
     if (ioctl(l->is.fd, SIOCOUTQNSD, &queued) != 0)
         queued = 0;
     l->used = unsent + queued > 0;
@@ -73,12 +73,12 @@ static int64_t unsent_ns(struct ad_send_scheduler *p, int lane)
     return bytes <= 0 ? 0 : ns < MOST_NS ? 1 + (int64_t)ns : MOST_NS;
 }
 
-/* How long it takes until a message on this lane has the port for itself. */
-static int64_t must_wait(struct ad_send_scheduler *p, int lane)
+/* How long it takes until a message on this connection has the port for itself. */
+static int64_t must_wait(struct ad_send_scheduler *p, int connection)
 {
     int64_t ns = 0;
-    for (int i = 0; i < p->nlanes; i++)
-        if (i != lane)
+    for (int i = 0; i < p->nconnections; i++)
+        if (i != connection)
             ns += unsent_ns(p, i);
     return ns;
 }
@@ -93,12 +93,12 @@ bool ad_send_scheduler_hand_over(void *socket, const uint8_t head[AD_FRAME_BYTES
     return false;
 }
 
-static bool hand_over(struct ad_send_scheduler *p, int lane, const uint8_t *head,
+static bool hand_over(struct ad_send_scheduler *p, int connection, const uint8_t *head,
                       zmq_msg_t *payload)
 {
-    struct lane *l = &p->lanes[lane];
+    struct connection *l = &p->connections[connection];
     l->used = true;
-    ad_unsent_add(p->unsent, lane, (int64_t)zmq_msg_size(payload));
+    ad_unsent_add(p->unsent, connection, (int64_t)zmq_msg_size(payload));
     l->failed = !ad_send_scheduler_hand_over(l->is.socket, head, payload) || l->failed;
     return !l->failed;
 }
@@ -107,19 +107,20 @@ static bool hand_over(struct ad_send_scheduler *p, int lane, const uint8_t *head
 static int64_t serve(struct ad_send_scheduler *p)
 {
     struct waiting *w = p->first;
-    int64_t wait = must_wait(p, w->lane), now = ad_clock_ns();
+    int64_t wait = must_wait(p, w->connection), now = ad_clock_ns();
     if (w->until_ns == 0)
         w->until_ns = now + PATIENCE * wait + PATIENCE_NS;
     if (wait > 0 && now < w->until_ns)
         return wait < LOOK_LEAST_NS ? LOOK_LEAST_NS : wait > LOOK_MOST_NS ? LOOK_MOST_NS : wait;
-    (void)hand_over(p, w->lane, w->head, &w->payload); /* the next one to this lane tells */
+    (void)hand_over(p, w->connection, w->head,
+                    &w->payload); /* if it fails, the next send to this connection says so */
     p->first = w->next;
     ad_free(w);
     eventfd_write(p->fd, 1);
     return 0;
 }
 
-static void *pace(void *self)
+static void *serve_queue(void *self)
 {
     struct ad_send_scheduler *p = self;
     struct ad_priority before;
@@ -154,11 +155,11 @@ static void discard(struct ad_send_scheduler *p)
     pthread_cond_destroy(&p->posted);
     pthread_mutex_destroy(&p->mutex);
     ad_unsent_unref(p->unsent);
-    ad_free(p->lanes);
+    ad_free(p->connections);
     ad_free(p);
 }
 
-enum adaps_status ad_send_scheduler_new(const struct ad_lane *lanes, int n,
+enum adaps_status ad_send_scheduler_new(const struct ad_connection *connections, int n,
                                         struct ad_send_scheduler **out, struct adaps_error *err)
 {
     struct ad_send_scheduler *p = ad_calloc(1, sizeof *p);
@@ -170,21 +171,21 @@ enum adaps_status ad_send_scheduler_new(const struct ad_lane *lanes, int n,
     p->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int reason = p->fd < 0 ? errno : 0;
     p->unsent = ad_unsent_new(n);
-    p->lanes = ad_calloc((size_t)n, sizeof *p->lanes);
-    p->nlanes = n;
-    if (!p->unsent || !p->lanes) {
+    p->connections = ad_calloc((size_t)n, sizeof *p->connections);
+    p->nconnections = n;
+    if (!p->unsent || !p->connections) {
         discard(p);
-        return ad_error_memory(err, "links", (size_t)n * sizeof *p->lanes);
+        return ad_error_memory(err, "links", (size_t)n * sizeof *p->connections);
     }
     for (int i = 0; i < n; i++) {
-        double slack = lanes[i].bandwidth * SLACK_S;
-        p->lanes[i].is = lanes[i];
-        p->lanes[i].slack = slack < 1e12 ? (int64_t)slack : INT64_C(1000000000000);
-        if (p->lanes[i].slack < SLACK_BYTES)
-            p->lanes[i].slack = SLACK_BYTES;
+        double slack = connections[i].bandwidth * SLACK_S;
+        p->connections[i].is = connections[i];
+        p->connections[i].slack = slack < 1e12 ? (int64_t)slack : INT64_C(1000000000000);
+        if (p->connections[i].slack < SLACK_BYTES)
+            p->connections[i].slack = SLACK_BYTES;
     }
     if (reason == 0)
-        reason = pthread_create(&p->thread, NULL, pace, p);
+        reason = pthread_create(&p->thread, NULL, serve_queue, p);
     if (reason != 0) {
         discard(p);
         return ad_error_set(err, ADAPS_EINTERNAL, "cannot start the thread that sends: %s",
@@ -228,15 +229,15 @@ struct ad_unsent *ad_send_scheduler_unsent(const struct ad_send_scheduler *p)
     return p->unsent;
 }
 
-bool ad_send_scheduler_send(struct ad_send_scheduler *p, int lane,
+bool ad_send_scheduler_send(struct ad_send_scheduler *p, int connection,
                             const uint8_t head[AD_FRAME_BYTES], zmq_msg_t *payload)
 {
     bool sent = true;
     pthread_mutex_lock(&p->mutex);
-    bool busy = p->first || must_wait(p, lane) > 0;
+    bool busy = p->first || must_wait(p, connection) > 0;
     struct waiting *w = busy ? ad_calloc(1, sizeof *w) : NULL;
     if (w) {
-        w->lane = lane;
+        w->connection = connection;
         if (p->first)
             p->last->next = w;
         else
@@ -246,12 +247,12 @@ bool ad_send_scheduler_send(struct ad_send_scheduler *p, int lane,
         zmq_msg_init(&w->payload);
         zmq_msg_move(&w->payload, payload);
         pthread_cond_signal(&p->posted);
-        sent = !p->lanes[lane].failed;
+        sent = !p->connections[connection].failed;
     } else if (busy) {
         zmq_msg_close(payload);
         sent = false;
     } else {
-        sent = hand_over(p, lane, head, payload);
+        sent = hand_over(p, connection, head, payload);
     }
     pthread_mutex_unlock(&p->mutex);
     return sent;

@@ -1,4 +1,4 @@
-/* What an agent does without a session: tell of itself, take weights and plans into its cache. */
+/* What an agent does without a session: describe itself, take weights and plans into its cache. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
 #include "base/machine.h"

@@ -74,7 +74,7 @@ static enum adaps_status make_ends(const struct ad_worker *worker, const int *va
     return ADAPS_OK;
 }
 
-/* What the agent was told, else what the plan says, but one core is left to the communication. */
+/* As the agent's options say; else as the plan says, but one core is left to the communication. */
 static int compute_threads(const struct ad_worker *worker, const struct adaps_plan *plan,
                            int device)
 {
@@ -125,7 +125,7 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
     struct ad_weight_source source = {.read = read_slice, .self = worker};
     status = ad_engine_new(worker->plan, &options, &source, &worker->engine, err);
     for (int i = 0; i < nslices; i++)
-        ad_cache_rest(&worker->mappings[i]);
+        ad_cache_unmap_locked(&worker->mappings[i]);
     return status;
 }
 

@@ -31,7 +31,7 @@ struct ad_job {
     uint64_t session;
     uint32_t inference;
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
-    bool trace;          /* RUN: keep what ad_worker_times() tells */
+    bool trace;          /* RUN: keep the times for ad_worker_times() */
     bool pictures;       /* RUN: inputs are bytes, not floats */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
@@ -49,7 +49,7 @@ struct ad_job_result {
     struct ad_profile_times times; /* PROFILE: the control thread's */
 };
 
-/* Network inputs or outputs at the source, one behind the other; empty on other devices. */
+/* Network inputs or outputs at the source, one after the other; empty on other devices. */
 struct ad_ends {
     float *data;
     size_t bytes;

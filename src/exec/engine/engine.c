@@ -139,7 +139,7 @@ static enum adaps_status build_spans(struct ad_engine *e, struct adaps_error *er
     return ADAPS_OK;
 }
 
-/* Room for messages that are not of float32, and the levels. */
+/* Room for messages that are not of float32, and the levels of pictures. */
 static enum adaps_status prepare_encodings(struct ad_engine *e, struct adaps_error *err)
 {
     size_t largest = 0;
@@ -342,7 +342,7 @@ static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error 
     return cancelled(e, err);
 }
 
-static const struct ad_picture *levels_of(const struct ad_engine *e, const struct ad_step *step)
+static const struct ad_picture *picture_of(const struct ad_engine *e, const struct ad_step *step)
 {
     return &e->pictures[e->plan->graph->values[step->value].box.c > 1];
 }
@@ -359,7 +359,7 @@ static enum adaps_status send(struct ad_engine *e, int i, const struct ad_transp
         span.run_bytes = ad_encode(step->encoding, &e->spans[i], &e->room);
     } else if (step->encoding == AD_ENCODING_U8) {
         struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
-        if (ad_pixels_encode(levels_of(e, step), &view, step->region.c0, e->room.bytes))
+        if (ad_pixels_encode(picture_of(e, step), &view, step->region.c0, e->room.bytes))
             span.run_bytes = (size_t)ad_step_bytes(e->plan->graph, step);
     }
     return transport->send(transport->self, step, span.run_bytes > 0 ? &bytes : &e->spans[i], err);
@@ -390,7 +390,7 @@ static enum adaps_status receive(struct ad_engine *e, int i, const struct ad_tra
                                      "from device %s: ", e->plan->cluster.devices[step->peer].name);
     }
     struct ad_view view = ad_buffer_view(&e->buffers[step->value], step->region);
-    ad_pixels_decode(levels_of(e, step), e->room.bytes, &view, step->region.c0);
+    ad_pixels_decode(picture_of(e, step), e->room.bytes, &view, step->region.c0);
     return ADAPS_OK;
 }
 

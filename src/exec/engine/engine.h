@@ -1,5 +1,5 @@
 /* The tile engine: executes one device's program of a plan, with XNNPACK (exec/kernels/xnn.c) and a
- * few kernels of our own. Blocking calls are the transport's alone; steady state allocates nothing.
+ * few kernels of our own. Only the transport blocks. Steps allocate nothing.
  *
  * Buffers: per value that the program touches, one buffer for the hull of all regions that it
  * computes, receives, sends or reads there: [n][h][w][c] dense over that hull. Buffers, scratch and

@@ -56,7 +56,7 @@ AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
 /* --- concatenations --- */
 
 /* Gives inputs of concatenations a root, of which they are to be a part, and makes its box and life
- * cover theirs; buffers as the steps alone use them. Whatever writes an element of the root, be it
+ * cover theirs; buffers are as the steps use them. Whatever writes an element of the root, be it
  * the input's producer or a message, writes the same bits. */
 AD_MUST_CHECK enum adaps_status ad_alias_find(const struct adaps_plan *plan, int device,
                                               struct ad_buffer *buffers, struct adaps_error *err);
@@ -109,7 +109,7 @@ struct ad_packed *ad_shared_weights_of(struct ad_shared_weights *table, int op, 
 void ad_shared_weights_free(struct ad_shared_weights *table, int nops);
 
 /* Room for rows of weights while they are packed, taken once: blocks of all sizes between the
- * packed ones would leave holes behind. */
+ * packed ones would leave holes. */
 struct ad_rows {
     float *data;
     size_t bytes;
@@ -166,7 +166,7 @@ AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
                                               const struct ad_scratch *scratch,
                                               struct adaps_error *err);
 
-/* The same of a convolution and the addition behind it. */
+/* The same of a convolution and the addition after it. */
 AD_MUST_CHECK enum adaps_status ad_task_build_residual(const struct ad_build *build,
                                                        const struct ad_task *conv,
                                                        const struct ad_task *add,

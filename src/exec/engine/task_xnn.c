@@ -1,5 +1,5 @@
 /* Tasks that XNNPACK computes: convolutions, dense layers, global average pooling, softmax. One
- * operator, with packing before and unpacking behind it where its operands are not evenly spaced.
+ * operator, with packing before and unpacking after it where its operands are not evenly spaced.
  */
 #include "exec/engine/internal.h"
 #include "ir/weight.h"
