@@ -1,7 +1,7 @@
 #!/bin/sh
 # What documents say of the repository is so: the paths that they and comments name exist, HACKING.md and the
-# folders' READMEs are short, NEWS names the versions of the headers, and the table of folders in
-# docs/ARCHITECTURE.md is that of tests/layering.sh.
+# folders' READMEs are short, all documents belong to a release, NEWS names the versions of the headers, and
+# the table of folders in docs/ARCHITECTURE.md is that of tests/layering.sh.
 set -eu
 root=${srcdir:-.}
 bad=0
@@ -38,6 +38,7 @@ for document in "$root"/*.md $(find "$root"/bench "$root"/devices "$root"/docs "
         there "$root" "$path" || there "$(dirname "$document")" "$path" || there "$root/src" "$path" ||
             complain "$document: there is no $path"
     done
+    grep -qF "${document#"$root"/}" "$root/Makefile.am" || complain "Makefile.am: $document is not in a release"
 done
 
 # Words in comments that look like files of ours, with the file whose comment it is. Fields like in.h are none.
