@@ -1,4 +1,4 @@
-/* Constants and their folding: what shape-computing idioms of exporters need. */
+/* Constants, and operators folded on constants: what exporters use to compute shapes. */
 #include "import/internal.h"
 
 #include <inttypes.h>

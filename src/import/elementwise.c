@@ -103,7 +103,7 @@ static const struct function_row {
 static const struct function_row *function_of(const char *type)
 {
     const struct function_row *row = functions;
-    while (strcmp(row->type, type) != 0) /* those of the table of operators are all here */
+    while (strcmp(row->type, type) != 0) /* every operator that gets here has a row */
         row++;
     return row;
 }
@@ -232,7 +232,7 @@ static const struct binary_row {
 static enum ad_draft_kind binary_of(const char *type)
 {
     const struct binary_row *row = binaries;
-    while (strcmp(row->type, type) != 0) /* those of the table of operators are all here */
+    while (strcmp(row->type, type) != 0) /* every operator that gets here has a row */
         row++;
     return row->kind;
 }
@@ -327,7 +327,7 @@ static enum adaps_status float_exponent(struct ad_node *node, int *value, struct
     return ad_draft_constant(node, &numbers, value, err);
 }
 
-/* Squares and roots are exact as products and square roots. */
+/* Powers of 2 and 1/2 become products and square roots, which are exact. */
 enum adaps_status ad_import_pow(struct ad_node *node, struct adaps_error *err)
 {
     const struct ad_onnx_tensor *t;

@@ -1,5 +1,5 @@
-/* Matrix products: with a constant matrix dense layers or convolutions of one tap, else sums of
- * products. */
+/* Matrix products. With a constant matrix they become dense layers or convolutions of one tap, else
+ * sums of products. */
 #include "import/window.h"
 
 #include <inttypes.h>
@@ -237,7 +237,7 @@ static enum adaps_status swap_last(struct ad_node *node, int value, int *out,
                        : ad_draft_transpose(node, value, perm, out, err);
 }
 
-/* The operands' last dims, which do not fit each other. */
+/* Refuses operands whose last dims do not fit each other. */
 static enum adaps_status refuse_operands(struct ad_node *node, struct adaps_error *err)
 {
     const struct ad_draft_value *a = ad_node_input(node, 0), *b = ad_node_input(node, 1);
@@ -341,7 +341,7 @@ static enum adaps_status multiply_computed(struct ad_node *node, struct adaps_er
     return status;
 }
 
-/* A constant matrix times what is computed: transposed, the other way round. */
+/* A constant matrix times a computed value: the product of the transposed operands, swapped. */
 static enum adaps_status multiply_left(struct ad_node *node, struct adaps_error *err)
 {
     const struct ad_draft_value a = *ad_node_input(node, 0), b = *ad_node_input(node, 1);

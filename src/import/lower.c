@@ -256,9 +256,9 @@ struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft
     return out < 0 ? NULL : ad_lower_op(l, op, kind, op->name, op->type, 1, &in, out);
 }
 
-/* The mean of every row, for a mean over the whole map: devices that have some of the rows each
- * send one number per row and channel, not the rows; and the order of summation does not depend on
- * who has which. -1 without memory. */
+/* The mean of every row, for a mean over the whole map: devices that have some of the rows
+ * send one number per row and channel instead of the rows, and the order of summation does not
+ * depend on which device has which rows. -1 without memory. */
 static int add_row_means(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in)
 {
     const struct ad_value *v = &l->values[in];
@@ -302,7 +302,7 @@ struct ad_draft_op ad_lower_bare(const struct ad_draft_op *op)
     return bare;
 }
 
-/* Whether one window covers the map exactly: some exporters write the global mean so. */
+/* Whether one window covers the map exactly: some exporters write the global mean this way. */
 static bool is_global(const struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_window *w = &op->window;
@@ -592,8 +592,8 @@ static bool lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *op)
     return false;
 }
 
-/* The network's inputs, as the graph's first values: maps, but where all that reads them takes
- * their channels to the front. */
+/* The network's inputs, as the graph's first values: maps, except where every reader transposes
+ * them to channels first. */
 static bool lower_inputs(struct ad_draft_lowering *l)
 {
     struct ad_draft *d = l->draft;
@@ -633,7 +633,8 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
     ok = ok && lower_inputs(&l);
     for (size_t i = 0; ok && i < draft->nops; i++)
         ok = draft->ops[i]->dead || lower_op(&l, draft->ops[i]);
-    for (int i = 0; ok && i < draft->noutputs; i++) /* depths are no channels out there */
+    for (int i = 0; ok && i < draft->noutputs;
+         i++) /* the caller knows nothing of depths as channels */
         if (draft->values[draft->outputs[i]].rank == 5)
             ok = ad_lower_get(&l, draft->outputs[i], AD_PLAIN) >= 0;
     ok = ok && ad_lower_finish(&l);

@@ -1,8 +1,8 @@
-/* Operators on values of rank 5, N x C x D x H x W, put together of those on maps. Such a value is
- * a map whose channels are (D, C), a depth after the other: a window of depths is a run of
- * channels. So a convolution makes each output depth from the channels of its taps, with the same
- * weights; a maximum over depth is taken of maps; a mean over depth is a convolution of one pixel
- * whose groups are the channels. */
+/* Operators on values of rank 5, N x C x D x H x W, composed of operators on maps. Such a value is
+ * a map whose channels are (D, C), one depth after the other, so a window of depths is a run of
+ * channels. A convolution makes each output depth from the channels of its taps, with the same
+ * weights; a maximum over depth is the maximum of several maps; a mean over depth is a convolution
+ * of one pixel whose groups are the channels. */
 #include "import/lower_internal.h"
 
 #include <stdio.h>
@@ -126,7 +126,7 @@ bool ad_lower_conv_depth(struct ad_draft_lowering *l, const struct ad_draft_op *
     return result >= 0 && (depth == 1 || ad_lower_join(l, NULL, op->type, parts, depth, result));
 }
 
-/* Whether a pool is one along height and width, too. */
+/* Whether a pool also pools along height or width. */
 static bool pools_maps(const struct ad_window *w)
 {
     return w->kh > 1 || w->kw > 1 || w->sh > 1 || w->sw > 1 || w->pt + w->pb > 0 ||

@@ -1,4 +1,4 @@
-/* Inside of lowering: a draft (ONNX semantics) becomes an ad_graph (memory formats). */
+/* The inside of lowering: a draft (ONNX semantics) becomes an ad_graph (memory formats). */
 #ifndef AD_IMPORT_LOWER_INTERNAL_H
 #define AD_IMPORT_LOWER_INTERNAL_H
 
@@ -6,8 +6,8 @@
 #include "ir/weight.h"
 
 /* What a draft value has become: the graph's value in each format, -1 where there is none yet. A
- * value of rank 5, N x C x D x H x W, is as AD_NHWC a value of rank 4 whose channels are (D, C), a
- * depth after the other: lower_depth.c. */
+ * value of rank 5, N x C x D x H x W, is as AD_NHWC a value of rank 4 whose channels are (D, C),
+ * one depth after the other (lower_depth.c). */
 struct ad_lowered {
     int in[2]; /* by enum ad_format */
 };
@@ -39,8 +39,7 @@ int ad_lower_get(struct ad_draft_lowering *l, int v, enum ad_format format);
 struct ad_op *ad_lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *from,
                           enum ad_op_kind kind, const char *name, const char *type, int ninputs,
                           const int *inputs, int output);
-/* Room for so many indices of values, in the draft's arena; NULL without memory, which is an error
- * then. */
+/* An array of value indices in the draft's arena; NULL without memory, with the error filled. */
 int *ad_lower_indices(struct ad_draft_lowering *l, int64_t count);
 /* One input in, one output out, both in `format`. */
 struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft_op *op,
@@ -94,9 +93,9 @@ int ad_lower_weight(struct ad_draft_lowering *l, const char *name, int64_t rows,
                     int64_t row_elements, float **data);
 int ad_lower_filters(struct ad_draft_lowering *l,
                      const struct ad_draft_op *op); /* OIDHW -> OHWDI */
-/* Of CONV_TRANSPOSE, so many taps for every place of a block: IODHW -> OHWDI, reversed. Rows are by
- * output, then place (`major`; depths first), or by place (depths last), then output. Its bias,
- * repeated for every place. */
+/* The weights of a CONV_TRANSPOSE, with `taps` taps for every place of a block: IODHW -> OHWDI,
+ * reversed. Rows are by output, then place (`major`; depths first), or by place (depths last), then
+ * output. Its bias, repeated for every place. */
 struct ad_block_taps {
     int64_t d, h, w;
 };

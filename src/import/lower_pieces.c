@@ -1,12 +1,12 @@
-/* Lowering of what becomes blocks of pixels, slices, padding, resizing, shuffles and reductions. */
+/* The lowering of transposed convolutions, slices, padding, resizing, shuffles and reductions. */
 #include "import/lower_internal.h"
 
 #include <string.h>
 
-/* A transposed convolution is a convolution whose outputs are whole blocks of pixels, cropped: what
- * reaches output stride * i + r are taps stride * j + r of the kernel, of the inputs i - j. One for
- * one axis: `taps` of them, of which the first reaches `lead` rows before output 0 of what is kept.
- */
+/* A transposed convolution is a convolution whose outputs are whole blocks of pixels, cropped:
+ * output stride * i + r is the sum over j of tap stride * j + r of the kernel times input i - j.
+ * This is one axis of it: `taps` values of j, the first of which reaches `lead` rows before the
+ * first output that is kept. */
 struct transposed {
     int64_t taps, lead, crop, blocks;
 };
@@ -62,7 +62,7 @@ static bool add_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op
     return true;
 }
 
-/* Block by block of depths: the input's depths that reach it, a transposed convolution of the maps,
+/* For each block of depths: the input's depths that reach it, a transposed convolution of the maps,
  * and the depths of all blocks put together and cropped. */
 static bool blocks_of_depth(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                             const struct blocks *b, int from)
@@ -193,8 +193,8 @@ static int resample_dim(struct ad_draft_lowering *l, const struct ad_draft_op *o
     return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
 }
 
-/* Rank 4 without a change of the batch as it is, and rank 5 where depths stay whole; else dim
- * by dim. */
+/* In one step for rank 4 when the batch does not change, and for rank 5 when depths stay whole;
+ * else dim by dim. */
 bool ad_lower_resample(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     static const int nhwc[3] = {2, 3, 1}, dhw[3] = {3, 4, 2};

@@ -1,6 +1,6 @@
-/* Reductions, and what is made of them: normalisations and LogSoftmax. Means over height and width
- * are global average pools, reductions of channels are split by pixels; others are of the last
- * elements of each row, with a transposition before them where they are not. */
+/* Reductions, and the operators made of them: normalisations and LogSoftmax. Means over height and
+ * width are global average pools, and reductions of channels can be split by pixels. All others
+ * reduce the last elements of each row, after a transposition where it takes one. */
 #include "import/internal.h"
 
 #include <inttypes.h>
@@ -141,7 +141,7 @@ static const struct reduction_row {
 static const struct reduction_row *row_of(const char *type)
 {
     const struct reduction_row *row = reductions;
-    while (strcmp(row->type, type) != 0) /* those of the table of operators are all here */
+    while (strcmp(row->type, type) != 0) /* every operator that gets here has a row */
         row++;
     return row;
 }
@@ -226,7 +226,7 @@ enum adaps_status ad_import_reduce(struct ad_node *node, struct adaps_error *err
     return status == ADAPS_OK ? finish(node, value, mask, keep, err) : status;
 }
 
-/* x less its maximum, and the logarithm of the sum of the exponentials of that. */
+/* x minus its maximum, and the logarithm of the sum of the exponentials of that. */
 static enum adaps_status log_sum(struct ad_node *node, unsigned mask, int value, int *most,
                                  int *less, int *log, struct adaps_error *err)
 {

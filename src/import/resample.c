@@ -47,7 +47,7 @@ enum adaps_status ad_draft_slice(struct ad_node *node, int value, const struct a
     return status;
 }
 
-/* The lengths of a Split's parts: an attribute before opset 13, input 1 from then on, or as equal
+/* The lengths of a Split's parts: an attribute before opset 13, input 1 from then on, else as equal
  * as possible. */
 static enum adaps_status split_lengths(struct ad_node *node, int64_t dim, int64_t *lengths,
                                        struct adaps_error *err)
@@ -128,8 +128,8 @@ static size_t run_end(const int64_t *indices, size_t from, size_t count)
     return end;
 }
 
-/* Of a value computed at run time, by indices (not negative) along an axis: slices, put together
- * where there are several. */
+/* The elements of a run-time value at these indices (not negative) along an axis: one slice for
+ * each run of indices, and a concatenation where there are several. */
 enum adaps_status ad_draft_gather(struct ad_node *node, int value, int axis, const int64_t *indices,
                                   size_t count, int *out, struct adaps_error *err)
 {
@@ -315,7 +315,7 @@ static enum adaps_status positions_of(struct ad_node *node, const struct resize 
     return ADAPS_OK;
 }
 
-/* One of a list of words as its index. */
+/* The index of an attribute's word in a list. */
 static enum adaps_status read_word(struct ad_node *node, const char *name, const char *fallback,
                                    const char *const *words, int *out, struct adaps_error *err)
 {
@@ -332,7 +332,7 @@ static enum adaps_status read_word(struct ad_node *node, const char *name, const
     return ad_node_fail(node, err, "%s '%s' is not supported", name, text);
 }
 
-/* Before opset 11 there is one way: from the left, the lower of two. */
+/* Before opset 11 positions count from the left, and rounding is down. */
 static enum adaps_status read_resize(struct ad_node *node, struct resize *r,
                                      struct adaps_error *err)
 {
