@@ -27,7 +27,7 @@ static enum adaps_status measure_rtt(struct ad_remote *remote, int64_t deadline,
     return ADAPS_OK;
 }
 
-/* A stranger's words: they go into files and to terminals. */
+/* Text from an untrusted agent; it goes into files and to terminals. */
 static void copy_text(char *to, size_t size, const char *from)
 {
     snprintf(to, size, "%s", from);

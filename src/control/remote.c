@@ -101,8 +101,8 @@ static void watch(struct ad_remote *remote)
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
             lose(remote, keys_refused(remote));
             break;
-        default: /* the other side went away in the midst of it, perhaps as it does not want our
-                    keys, before what tells us so was read; tried again */
+        default: /* closed during the handshake, perhaps because our keys are refused, before
+                    that was read; tried again */
             remote->refused = true;
             break;
         }

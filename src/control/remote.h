@@ -75,7 +75,7 @@ AD_MUST_CHECK enum adaps_status ad_remote_await(struct ad_remote *remote, int ty
 enum adaps_status ad_remote_error(struct ad_wire_message *message, int *step,
                                   struct adaps_error *err);
 
-/* HELLO and the WELCOME, which is the caller's (ad_body_free): connects. */
+/* HELLO and the WELCOME, which is the caller's (ad_protobuf_free): connects. */
 AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_t deadline,
                                                 Adaps__Wire__Welcome **out,
                                                 struct adaps_error *err);

@@ -66,7 +66,7 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
                                    bool trace, struct adaps_error *err)
 {
     Adaps__Wire__Run run = ADAPS__WIRE__RUN__INIT;
-    /* who begins early waits for those before it, too */
+    /* an inference that begins early also waits for those before it */
     int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying;
     run.deadline_ms = (uint32_t)(deadline_ms < UINT32_MAX ? deadline_ms : UINT32_MAX);
     run.trace = trace;

@@ -30,7 +30,9 @@ char *ad_step_subject(const struct adaps_plan *plan, int device, int step, char 
     return buf;
 }
 
-char *ad_step_region(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
+/* The region that a step sends, receives, or computes last; *whole: of that value. */
+static struct ad_region region_of(const struct adaps_plan *plan, int device, int step,
+                                  struct ad_region *whole)
 {
     const struct ad_step *s = step_at(plan, device, step);
     int value = s->value;
@@ -41,7 +43,13 @@ char *ad_step_region(const struct adaps_plan *plan, int device, int step, char *
         value = plan->graph->ops[task->op].output;
         region = task->region;
     }
-    struct ad_region whole = ad_region_whole(&plan->graph->values[value]);
+    *whole = ad_region_whole(&plan->graph->values[value]);
+    return region;
+}
+
+char *ad_step_region(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
+{
+    struct ad_region whole, region = region_of(plan, device, step, &whole);
     const struct {
         const char *name;
         int32_t lo, hi, whole_lo, whole_hi;
@@ -59,26 +67,37 @@ char *ad_step_region(const struct adaps_plan *plan, int device, int step, char *
     return buf;
 }
 
-char *ad_step_text(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
+/* Kind, subject, region in these words, and peer. */
+static void put_together(const struct adaps_plan *plan, int device, int step, const char *region,
+                         char *buf, size_t size)
 {
     const struct ad_step *s = step_at(plan, device, step);
-    char subject[384], region[96];
+    char subject[384];
     ad_step_subject(plan, device, step, subject, sizeof subject);
-    ad_step_region(plan, device, step, region, sizeof region);
     if (s->kind == AD_STEP_COMPUTE)
         snprintf(buf, size, "%s %s %s", ad_step_kind_name(s->kind), subject, region);
     else
         snprintf(buf, size, "%s %s %s %s %s", ad_step_kind_name(s->kind), subject, region,
                  s->kind == AD_STEP_SEND ? "to" : "from", plan->cluster.devices[s->peer].name);
+}
+
+char *ad_step_text(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
+{
+    char region[96];
+    put_together(plan, device, step, ad_step_region(plan, device, step, region, sizeof region), buf,
+                 size);
     return buf;
 }
 
 char *ad_step_where(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
 {
-    char what[320];
+    char what[320], extents[80], rows[96];
     int n = plan->schedule.programs[device].nsteps;
     int shown = step < 0 ? 0 : step < n ? step : n - 1;
-    snprintf(buf, size, "step %d of %d (%s)", shown + 1, n,
-             ad_step_text(plan, device, shown, what, sizeof what));
+    struct ad_region whole, region = region_of(plan, device, shown, &whole);
+    snprintf(rows, sizeof rows, "rows %s",
+             ad_region_format(region, whole, extents, sizeof extents));
+    put_together(plan, device, shown, rows, what, sizeof what);
+    snprintf(buf, size, "step %d of %d (%s)", shown + 1, n, what);
     return buf;
 }

@@ -14,7 +14,8 @@ char *ad_step_region(const struct adaps_plan *plan, int device, int step, char *
 /* All of it: "COMPUTE conv1 .. pool1 (3 ops) rows 28:56", "RECV relu1 rows 27:28 from local0". */
 char *ad_step_text(const struct adaps_plan *plan, int device, int step, char *buf, size_t size);
 
-/* "step 14 of 40 (...)", counted from 1; a step outside of the program is its first or last. */
+/* "step 14 of 40 (RECV relu1 rows 27:28 from local0)", counted from 1; for errors. A step outside
+ * of the program is its first or last. */
 char *ad_step_where(const struct adaps_plan *plan, int device, int step, char *buf, size_t size);
 
 #endif
