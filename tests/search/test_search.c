@@ -439,7 +439,7 @@ START_TEST(more_devices_hardly_hurt)
 END_TEST
 
 /* Where boundaries are staggered, some ops have theirs before where shares put them, the others
- * behind: convolutions of several pixels against all others, or every second segment. */
+ * after it: convolutions of several pixels against all others, or every second segment. */
 START_TEST(boundaries_take_sides)
 {
     struct problem p;

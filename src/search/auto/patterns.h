@@ -1,4 +1,4 @@
-/* Where the templates exchange, and which ops they treat alike. Internal to search/. */
+/* Where the templates exchange, and which ops they treat alike. */
 #ifndef AD_SEARCH_AUTO_PATTERNS_H
 #define AD_SEARCH_AUTO_PATTERNS_H
 
@@ -19,9 +19,9 @@ enum ad_pattern {
     AD_PATTERNS
 };
 
-/* Bands are of whole rows: of 14 a device that is worth 5.5 gets 5 in some ops and 6 in others,
- * when the boundaries of some lie a part of a row before where shares put them, and those of the
- * others as much behind. */
+/* Bands are of whole rows. Staggered boundaries lie a part of a row before the place that the
+ * shares give in some ops, and as much after it in the others: a device whose share of 14 rows
+ * is 5.5 gets 5 rows in some ops and 6 in others. */
 enum ad_stagger {
     AD_STAGGER_NONE,
     AD_STAGGER_SEGMENTS, /* before in every second segment */
@@ -35,7 +35,7 @@ enum ad_stagger {
 /* What the patterns need to know of a context's ops; all arrays by op. */
 struct ad_patterns {
     const struct ad_context *context;
-    int *windows, *thin;    /* how many windows, or thin ops, there are up to it */
+    int *windows, *thin;    /* how many windows, or thin ops, there are up to the op */
     bool *read, *thinnest;  /* AD_PIN_READ, AD_PIN_THIN */
     double *work, all_work; /* multiply-accumulates */
     int *group;             /* of ops whose outputs are of one height, or a part of these */
@@ -51,7 +51,7 @@ void ad_patterns_fini(struct ad_patterns *patterns);
 /* Whether a pattern pins an op. */
 bool ad_pattern_pins(const struct ad_patterns *patterns, enum ad_pattern pattern, int op);
 
-/* On which side of where shares put them an op's boundaries lie: -1 before, 1 behind, 0 neither. */
+/* On which side of where shares put them an op's boundaries lie: -1 before, 1 after, 0 neither. */
 int ad_pattern_side(const struct ad_patterns *patterns, enum ad_stagger stagger, int op);
 
 #endif
