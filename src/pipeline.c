@@ -1,7 +1,7 @@
 /* From a model and a devices file to a plan: every pass, once, in order.
  *
  *   onnx/     the file, parsed and checked
- *   ir/       the typed graph: shapes inferred, batch normalisation folded, activations fused
+ *   import/   the typed graph (ir/): shapes inferred, batch normalisation folded, activations fused
  *   blocks/   single-entry, single-exit sub-blocks
  *   cost/     the devices, their speeds, the links between them
  *   search/   which device computes which region of which layer; it asks fusion/ for halos and

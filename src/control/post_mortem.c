@@ -42,8 +42,8 @@ static void take_aborted(struct ad_remote *remote, uint32_t inference, struct ad
     }
 }
 
-/* Until everybody has said where it was, or is lost. Also those that have answered must show that
- * they live: the failure that they saw may be their own end, or another's. */
+/* Waits until every agent has said where it was, or is lost. Those that have reported a failure are
+ * pinged, too: it may be the end of their own connection that they saw, or of another's. */
 static void hear_all(struct ad_session *session, const struct ad_flight *flight)
 {
     struct ad_outcome *outcomes = flight->outcomes;
@@ -66,7 +66,7 @@ static void hear_all(struct ad_session *session, const struct ad_flight *flight)
             take_aborted(remote, flight->number, &outcomes[i]);
             if (outcomes[i].reply == AD_REPLY_NONE)
                 ad_remote_ping(remote, now);
-            else if (ad_remote_recv(remote, NULL) != ADAPS_NO) /* what the monitor has to say */
+            else if (ad_remote_recv(remote, NULL) != ADAPS_NO) /* for the monitor's events */
                 continue;
             all = all && (remote->lost || outcomes[i].reply != AD_REPLY_NONE);
         }

@@ -220,7 +220,8 @@ static void raise_file_limit(void)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FILES_WANTED)
         return;
     limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
-    setrlimit(RLIMIT_NOFILE, &limit); /* without it, very many weights fail by name */
+    setrlimit(RLIMIT_NOFILE,
+              &limit); /* if it fails, very many weights cannot be mapped, which is reported then */
 }
 
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,

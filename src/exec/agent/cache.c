@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define REMAINS_S 3600 /* files in tmp untouched for so long belong to nobody */
+#define REMAINS_S 3600 /* files in tmp that nobody has touched for so long are deleted */
 
 struct ad_upload {
     crypto_generichash_state hash; /* wants 64-byte alignment */

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #define AD_CACHE_UPLOADS                                                                           \
-    8 /* blobs on the way at a time; the one longest without news gives way                        \
+    8 /* blobs uploaded at a time; the one that has waited longest for a piece is given up         \
        */
 
 struct ad_upload;

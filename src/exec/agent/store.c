@@ -55,7 +55,7 @@ static enum adaps_status find_missing(const struct ad_agent *agent, const Adaps_
     return ADAPS_OK;
 }
 
-/* If need be, the engine that waits for its next session gives way. */
+/* Room in the cache; if need be, by unloading the engine that is kept for the next session. */
 static enum adaps_status make_room(struct ad_agent *agent, uint64_t needed, uint64_t more,
                                    struct adaps_error *err)
 {

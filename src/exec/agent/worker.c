@@ -9,7 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* A profile may take this part of the memory that is free: others are to live on. */
+/* A profile may take one part in so many of the free memory: other programs need some, too. */
 #define PROFILE_SHARE 2
 
 /* --- loading --- */

@@ -1,4 +1,4 @@
-/* Residual additions that the convolution in front of them does on its way out. */
+/* Residual additions that the convolution before them does when it stores. */
 #include "exec/engine/internal.h"
 
 /* Whether the sums can take another operand before they are clamped. */
