@@ -36,7 +36,7 @@ cost_sources = \
 	src/cost/shapes.c
 
 fusion_sources = \
-	src/fusion/depth_to_space.c src/fusion/fused.c src/fusion/fused.h src/fusion/operands.c \
+	src/fusion/depth_to_space.c src/fusion/operands.c \
 	src/fusion/reads.c src/fusion/reads.h src/fusion/region.c src/fusion/region.h \
 	src/fusion/resample.c src/fusion/resample.h src/fusion/rules.c src/fusion/rules.h \
 	src/fusion/set.c src/fusion/space_to_depth.c src/fusion/window.c

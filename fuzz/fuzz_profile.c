@@ -4,7 +4,7 @@
 #include "body.h"
 #include "wire_mutate.h"
 #include "exec/agent/internal.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "plan/plan.pb-c.h"
 
 #define PROFILE_MOST_OPS 64

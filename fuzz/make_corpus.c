@@ -198,11 +198,13 @@ static void constants(struct mb *mb)
     typed_weights(mb, "half", MB_DIMS(4, 4), 10, 32);
     typed_weights(mb, "wide", MB_DIMS(4, 4, 2), 11, 256);
     typed_weights(mb, "bytes", MB_DIMS(4), 2, 4);
-    mb_node(mb, "Gemm", "x,half", "a");
-    Onnx__NodeProto *gemm = mb_node(mb, "Gemm", "x,half,a", "b");
+    mb_int(mb, mb_node(mb, "Cast", "half", "halff"), "to", 1);
+    mb_node(mb, "Gemm", "x,halff", "a");
+    Onnx__NodeProto *gemm = mb_node(mb, "Gemm", "x,halff,a", "b");
     mb_float(mb, gemm, "beta", 0.5f);
     mb_shape(mb, "flat", MB_DIMS(8, 4));
-    mb_node(mb, "Reshape", "wide,flat", "w");
+    mb_node(mb, "Reshape", "wide,flat", "w64");
+    mb_int(mb, mb_node(mb, "Cast", "w64", "w"), "to", 1);
     Onnx__NodeProto *list = mb_node(mb, "Constant", "", "k");
     mb_ints(mb, list, "value_ints", MB_DIMS(1, 2, 3, 4));
     Onnx__NodeProto *one = mb_node(mb, "Constant", "", "one");

@@ -1,7 +1,7 @@
 /* Timing operators on an agent, and the cost table that follows from it. */
 #include "cli/profile_internal.h"
 #include "base/stats.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -129,7 +129,6 @@ struct ad_region_set {
 AD_MUST_CHECK bool ad_region_set_add(struct ad_region_set *set, struct ad_region r);
 AD_MUST_CHECK bool ad_region_set_remove(struct ad_region_set *set, struct ad_region r);
 bool ad_region_set_covers(const struct ad_region_set *set, struct ad_region r);
-struct ad_region ad_region_set_hull(const struct ad_region_set *set);
 void ad_region_set_fini(struct ad_region_set *set);
 
 /* The region of input `k` of op that computing `out` reads: the exact bounding box of the elements
@@ -167,6 +166,12 @@ struct ad_tile_pads {
     int32_t top, left, bottom, right;
 };
 struct ad_tile_pads ad_tile_pads(const struct ad_graph *graph, const struct ad_op *op,
+                                 struct ad_region out);
+
+/* Grows `out` minimally until ad_region_allowed() holds: aligned to groups, reading some input, two
+ * pixels (the second one in w if w > 1), or whole. What is outside the value is dropped. Empty
+ * stays empty. */
+struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_op *op,
                                  struct ad_region out);
 
 #endif

@@ -1,6 +1,6 @@
 /* The region rules by kind: what an output region reads (need), and what input regions let one
  * compute (yield). Kinds with much to say have files of their own. */
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "fusion/rules.h"
 
 /* --- rules of a few lines --- */

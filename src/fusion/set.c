@@ -101,14 +101,6 @@ bool ad_region_set_covers(const struct ad_region_set *set, struct ad_region r)
     return covered == ad_region_elements(r);
 }
 
-struct ad_region ad_region_set_hull(const struct ad_region_set *set)
-{
-    struct ad_region hull = ad_region_none();
-    for (size_t i = 0; i < set->count; i++)
-        hull = ad_region_hull(hull, set->boxes[i]);
-    return hull;
-}
-
 void ad_region_set_fini(struct ad_region_set *set)
 {
     ad_free(set->boxes);

@@ -48,7 +48,4 @@ AD_MUST_CHECK enum adaps_status ad_ir_import(struct ad_onnx_model *model,
                                              const struct ad_import_options *options,
                                              struct ad_graph **out, struct adaps_error *err);
 
-/* True when nodes of this ONNX operator are imported, in at least one form. */
-bool ad_ir_operator_known(const char *op_type);
-
 #endif

@@ -134,11 +134,6 @@ const struct ad_onnx_operator *ad_onnx_operator_of(const char *type)
                    compare_rows);
 }
 
-bool ad_ir_operator_known(const char *op_type)
-{
-    return ad_onnx_operator_of(op_type) != NULL;
-}
-
 bool ad_onnx_operator_has(const struct ad_onnx_operator *row, const char *attribute)
 {
     size_t length = strlen(attribute);

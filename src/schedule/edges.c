@@ -1,5 +1,5 @@
 #include "schedule/edges.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <string.h>
 

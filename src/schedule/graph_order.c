@@ -7,7 +7,7 @@
  * slot, wait for lower slots only. So every wait points to a lower slot, or within a slot from a
  * device to the hub, which waits for nobody there. */
 #include "schedule/graph_order.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <string.h>
 

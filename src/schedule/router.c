@@ -5,7 +5,7 @@
  * With a hub, the hub fetches all that any other device lacks and some device computes, and serves
  * the others. What it has received it passes on at once (a relay). */
 #include "schedule/router.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "schedule/chunks.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "search/context.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <math.h>
 

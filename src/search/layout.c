@@ -1,5 +1,5 @@
 #include "search/layout.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <math.h>
 #include <string.h>

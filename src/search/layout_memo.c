@@ -1,5 +1,5 @@
 #include "search/layout_memo.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 #include "search/layout_regions.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* The engine against the naive interpreter, and split over devices against whole, bit for bit. */
 #include "exec/engine/internal.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
 #include "support/reference.h"

@@ -1,5 +1,5 @@
 /* fusion/fused: the backward walk against propagation of single elements, on random graphs. */
-#include "fusion/fused.h"
+#include "support/fused.h"
 #include "support/naive_reads.h"
 #include "support/random_graph.h"
 #include "support/run_suite.h"

@@ -1,5 +1,5 @@
 /* fusion/region: boxes and sets against bitmaps; need, yield, allow, pads against naive_reads. */
-#include "fusion/fused.h"
+#include "support/fused.h"
 #include "support/naive_reads.h"
 #include "support/random_graph.h"
 #include "support/random_operator.h"

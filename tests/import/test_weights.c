@@ -74,7 +74,8 @@ static void build_all(struct mb *mb)
     half->dims[0] = 35;
     for (size_t i = 7; i < half->raw_data.len; i += 8)
         half->raw_data.data[i] = 0x3f;
-    mb_node(mb, "Gemm", "b3,w8", "b4");
+    mb_node(mb, "Gemm", "b3d,w8", "b4");
+    mb_int(mb, mb_node(mb, "Cast", "b3", "b3d"), "to", 11);
     mb_int(mb, mb_node(mb, "Reshape", "b2,s", "b3"), "allowzero", 0);
     mb_shape(mb, "s", MB_DIMS(2, 35));
     mb_output(mb, "b1");

@@ -1,5 +1,5 @@
 /* Lowering, clocks and the verifier. */
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "support/random_graph.h"
 #include "support/run_suite.h"
 #include "schedule/schedule.h"

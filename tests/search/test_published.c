@@ -1,7 +1,7 @@
 /* The published strategies: what is typical of each, exchanges through a hub, the same bits as one
  * device alone; EdgeFlow's linear programme against enumeration. */
 #include "exec/engine/engine.h"
-#include "fusion/fused.h"
+#include "support/fused.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
 #include "search/published/edgeflow.h"

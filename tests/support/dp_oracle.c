@@ -1,5 +1,5 @@
 #include "support/dp_oracle.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "search/context.h"
 
 #include <check.h>

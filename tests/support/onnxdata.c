@@ -1,6 +1,7 @@
 #include "support/onnxdata.h"
 #include "base/protobuf.h"
 #include "base/file.h"
+#include "import/operators.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +45,7 @@ static bool is_ours(const Onnx__GraphProto *graph)
     if (!graph || graph->n_node == 0 || graph->n_output == 0)
         return false;
     for (size_t i = 0; i < graph->n_node; i++)
-        if (!graph->node[i]->op_type || !ad_ir_operator_known(graph->node[i]->op_type))
+        if (!graph->node[i]->op_type || !ad_onnx_operator_of(graph->node[i]->op_type))
             return false;
     for (size_t i = 0; i < graph->n_input; i++)
         if (!is_initializer(graph, graph->input[i]->name)) {

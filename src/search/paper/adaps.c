@@ -28,7 +28,7 @@
 #include "search/paper/adaps.h"
 #include "fusion/rules.h"
 #include "base/units.h"
-#include "fusion/fused.h"
+#include "fusion/region.h"
 #include "search/paper/paper.h"
 
 #include <math.h>

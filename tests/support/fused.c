@@ -1,5 +1,5 @@
 /* Fused ranges: the backward walk that sizes what each operator computes. */
-#include "fusion/fused.h"
+#include "support/fused.h"
 
 void ad_fused_backward(const struct ad_graph *graph, int first, int last, struct ad_region *regions)
 {
@@ -29,4 +29,12 @@ struct ad_region ad_fused_input(const struct ad_graph *graph, int first, int las
                 read = ad_region_hull(read, ad_need(graph, op, k, regions[i]));
     }
     return read;
+}
+
+struct ad_region ad_region_set_hull(const struct ad_region_set *set)
+{
+    struct ad_region hull = ad_region_none();
+    for (size_t i = 0; i < set->count; i++)
+        hull = ad_region_hull(hull, set->boxes[i]);
+    return hull;
 }

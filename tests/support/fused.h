@@ -1,7 +1,8 @@
-/* Fused ranges: consecutive operators that one device executes without an exchange; what the later
- * ones need beyond the device's own share is recomputed (the overlap). */
-#ifndef AD_FUSION_FUSED_H
-#define AD_FUSION_FUSED_H
+/* Fused ranges, as an oracle for what the search makes of layouts (search/layout_regions.c):
+ * consecutive operators that one device executes without an exchange. What the later ones need
+ * beyond the device's own share is recomputed (the overlap). */
+#ifndef TESTS_FUSED_H
+#define TESTS_FUSED_H
 
 #include "fusion/region.h"
 
@@ -18,10 +19,7 @@ void ad_fused_backward(const struct ad_graph *graph, int first, int last,
 struct ad_region ad_fused_input(const struct ad_graph *graph, int first, int last,
                                 const struct ad_region *regions, int v);
 
-/* Grows `out` minimally until ad_region_allowed() holds: aligned to groups, reading some input, two
- * pixels (the second one in w if w > 1), or whole. What is outside the value is dropped. Empty
- * stays empty. */
-struct ad_region ad_region_allow(const struct ad_graph *graph, const struct ad_op *op,
-                                 struct ad_region out);
+/* The smallest region that holds all boxes of a set. */
+struct ad_region ad_region_set_hull(const struct ad_region_set *set);
 
 #endif
