@@ -190,8 +190,10 @@ static void check_lanes(int lanes)
 {
     struct ad_rng rng = {(uint64_t)lanes};
     ad_conv_limit_lanes(lanes);
-    if (!ad_conv_able())
-        return; /* not on this processor */
+    if (!ad_conv_able() || (lanes == 16 && ad_conv_panel() == 16)) {
+        ad_conv_limit_lanes(16);
+        return; /* not on this processor: it has no AVX2, or no AVX-512 */
+    }
     ck_assert_int_eq(ad_conv_panel(), 2 * lanes);
     for (int round = 0; round < (SANITIZED ? 30 : 150); round++) {
         struct fixture f;
