@@ -1,6 +1,7 @@
 /* ONNX model -> typed graph: names and order (names.c), one function per operator (operators.c),
  * then simplify.c and lower.c. */
 #include "import/operators.h"
+#include "base/protobuf.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -185,7 +186,7 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
         copy = copy || d->outputs[i] == v;
     if (copy) {
         Onnx__NodeProto proto = ONNX__NODE_PROTO__INIT;
-        char *outputs[] = {(char *)key};
+        char *outputs[] = {ad_protobuf_borrow(key)};
         proto.n_output = 1;
         proto.output = outputs;
         struct ad_node node = {.draft = d, .proto = &proto, .name = key, .type = "Identity"};

@@ -378,7 +378,7 @@ enum adaps_status ad_onnx_tensor_save(const char *path, const char *name,
     proto.dims = dims;
     proto.has_data_type = 1;
     proto.data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
-    proto.name = (char *)name;
+    proto.name = ad_protobuf_borrow(name);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     proto.has_raw_data = 1;
     proto.raw_data.len = tensor->count * sizeof *tensor->data;

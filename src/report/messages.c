@@ -14,10 +14,15 @@ static int compare_tags(const void *a, const void *b)
     return (x->tag > y->tag) - (x->tag < y->tag);
 }
 
-const struct ad_message *ad_messages_find(const struct ad_messages *messages, uint32_t tag)
+static struct ad_message *find(const struct ad_messages *messages, uint32_t tag)
 {
     struct ad_message key = {.tag = tag};
     return bsearch(&key, messages->items, messages->count, sizeof key, compare_tags);
+}
+
+const struct ad_message *ad_messages_find(const struct ad_messages *messages, uint32_t tag)
+{
+    return find(messages, tag);
 }
 
 static void collect_sends(const struct adaps_plan *plan, struct ad_messages *out)
@@ -54,7 +59,7 @@ static void match_receives(const struct adaps_plan *plan, struct ad_messages *ou
             const struct ad_step *step = &plan->schedule.programs[d].steps[i];
             if (step->kind != AD_STEP_RECV)
                 continue;
-            struct ad_message *message = (struct ad_message *)ad_messages_find(out, step->tag);
+            struct ad_message *message = find(out, step->tag);
             if (message && message->to == d)
                 message->recv_step = i;
         }
