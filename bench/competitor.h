@@ -1,4 +1,5 @@
-/* The helper of bench/single: the tile engine against other engines, in turns. */
+/* Another inference engine, which bench/head-to-head runs in turns with ours: a process that
+ * computes when it is told to. competitor.c describes the protocol. */
 #ifndef COMPETITOR_H
 #define COMPETITOR_H
 
@@ -26,7 +27,7 @@ AD_MUST_CHECK enum adaps_status competitor_start(struct competitor *competitor, 
                                                  const char *command, const char *folder,
                                                  struct adaps_error *err);
 
-/* One inference. ADAPS_EAGENT: it ended, or said something else than times. */
+/* One inference. ADAPS_EAGENT: it ended, or its answer is no times. */
 AD_MUST_CHECK enum adaps_status competitor_run(struct competitor *competitor, struct run_time *time,
                                                struct adaps_error *err);
 

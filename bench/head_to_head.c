@@ -1,5 +1,5 @@
-/* One device alone, against other engines: adaps' tile engine, in this process as `adaps run
- * --local` has it, and each competitor, in turns; then a table of layers. For bench/single.
+/* One device against other engines: adaps' tile engine, in this process as `adaps run
+ * --local` uses it, and each competitor, in turns; then a table of layers. For bench/single.
  *
  *   bench/head-to-head [OPTION...] MODEL.onnx [NAME=COMMAND...]
  *
@@ -9,7 +9,8 @@
  *   -c CPU      stay on this processor
  *   -k LANES    convolutions with vectors of at most so many floats: 16, 8, or 0 for XNNPACK's
  *   -w FOLDER   for files that competitors read and write (.)
- *   -s FILE     a line per engine is written to it, -l FILE: a line per layer
+ *   -s FILE     write a line per engine to it
+ *   -l FILE     write a line per layer to it
  *   -n NAME     of the network in these lines; by default the file's
  *
  * A competitor that cannot start is left out. Exit status 1 when an answer is off by more than 1e-3
@@ -128,9 +129,9 @@ static struct run_time infer(struct comparison *c)
                              (double)(process_cpu_ns() - cpu) * 1e-9};
 }
 
-/* One inference, layer by layer; an addition's time is in that of what it adds to. Of one thread a
- * layer's time is its processor time, when that is less: what others had of the processor meanwhile
- * does not count. */
+/* One inference, layer by layer. The time of an addition that is part of another layer counts
+ * there. With one thread a layer's time is its processor time, if that is less, so other programs
+ * on the processor do not count. */
 static void time_layers(struct comparison *c, int round)
 {
     static const struct ad_transport none = {0};
@@ -263,8 +264,8 @@ static double bytes_of(const struct ad_graph *graph, const struct ad_op *op)
     return elements * sizeof(float);
 }
 
-/* A layer's share of peak: of arithmetic, or of memory, whichever it is nearer to. What takes no
- * time of its own, as an addition that is part of a convolution, has rates of 0. */
+/* A layer's share of peak: of arithmetic, or of memory, whichever is larger. A layer without a
+ * time of its own, such as an addition that is part of a convolution, has rates of 0. */
 static void print_layers(const struct comparison *c, FILE *tsv)
 {
     const struct ad_graph *graph = c->plan->graph;

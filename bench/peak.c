@@ -23,7 +23,7 @@ typedef float v4 __attribute__((vector_size(16)));
 typedef float v8 __attribute__((vector_size(32)));
 typedef float v16 __attribute__((vector_size(64)));
 
-/* Multiply-adds in twelve independent chains of vectors: more than any processor has under way. */
+/* Multiply-adds in twelve independent chains of vectors: more than any processor can overlap. */
 #define CHAINS(name, type, attributes)                                                             \
     attributes static float name(float x)                                                          \
     {                                                                                              \

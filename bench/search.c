@@ -6,11 +6,11 @@
  * and D/2 like the second (a Pi 4), on a star with the file's latency; the first is the source. Two
  * tables: latency and bytes relative to edgeflow, as ADaPS's Figs 7, 8 and Tables 4, 5 have them,
  * with `auto` relative to the best single device and to the best of all other strategies; then the
- * geometric means. -x: as adaps plan --effort (which is 1 by default) for 8 devices, in proportion
- * more for fewer, whose layouts take less to evaluate; 8 when not given, as for plans that are used
- * long. -e: as adaps plan --evaluations. --tsv: a line per network, cluster and strategy, in the
- * columns of bench/compare (bench/chart draws it), marked as simulated. All of it is simulated.
- * Exit status 1 when `auto` is behind any other strategy.
+ * geometric means. -x: as adaps plan --effort for 8 devices, and proportionally more for fewer,
+ * whose layouts take less to evaluate; default 8, for plans that are used for a long time. -e: as
+ * adaps plan --evaluations. --tsv: a line per network, cluster and strategy, in the columns of
+ * bench/compare (bench/chart draws it), marked as simulated. All of it is simulated. Exit status 1
+ * when `auto` is slower than another strategy.
  */
 #include "pipeline.h"
 
@@ -31,7 +31,7 @@ static const double mbits[] = {10, 100, 1000};
 /* Sums of logarithms over the networks. */
 struct means {
     double single[COUNTS][RATES], others[COUNTS][RATES], edgeflow[COUNTS][RATES];
-    int networks, behind;
+    int networks, slower;
 };
 
 static void fail(const char *what, const struct adaps_error *err)
@@ -120,7 +120,7 @@ static void print_cell(const struct ad_comparison *list, int n, const char *netw
     means->single[count][rate] += log(to_single);
     means->others[count][rate] += log(to_others);
     means->edgeflow[count][rate] += log(ratio(best->predicted_ns, base->predicted_ns));
-    means->behind += best->predicted_ns > other;
+    means->slower += best->predicted_ns > other;
 }
 
 static void compare(const struct ad_cluster *template, const char *path,
@@ -227,5 +227,5 @@ int main(int argc, char **argv)
         return ADAPS_EINTERNAL;
     }
     ad_cluster_fini(&template);
-    return means.behind ? ADAPS_NO : ADAPS_OK;
+    return means.slower ? ADAPS_NO : ADAPS_OK;
 }

@@ -25,7 +25,7 @@ static const struct {
     {{17.1, 2501, 13.7}, {21.1, 5174, 17.4}, {26.6, 16528, 22.4}, {28.7, 43121, 24.1}},
 };
 
-/* The tree alone: no relaxation beforehand. */
+/* The tree only: no relaxation beforehand. */
 static enum adaps_status search(int ndevices, double threshold, double second_speed,
                                 struct ad_paper_result *out, struct adaps_error *err)
 {

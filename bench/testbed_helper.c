@@ -1,4 +1,4 @@
-/* The helper of bench/testbed: one program, a word for what it does. */
+/* The helper of bench/testbed: one program, whose first argument says what it does. */
 #include "bench/testbed_helper.h"
 #include "base/units.h"
 
@@ -85,7 +85,7 @@ int testbed_listen_path(const char *path)
 
 bool testbed_take_request(int fd, char *buffer, int size, char *words[TESTBED_WORDS], int *count)
 {
-    const struct timeval soon = {.tv_sec = 1}; /* whoever asks, asks at once */
+    const struct timeval soon = {.tv_sec = 1}; /* a request follows at once */
     int used = 0;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
     while (used < size - 1 && !memchr(buffer, '\n', (size_t)used)) {
@@ -112,10 +112,10 @@ void testbed_answer_request(int fd, const char *format, ...)
     va_end(list);
     n = n < (int)sizeof text ? n : (int)sizeof text - 1;
     if (send(fd, text, (size_t)n, MSG_NOSIGNAL) != n)
-        errno = 0; /* whoever asked is gone */
+        errno = 0; /* the client has gone */
 }
 
-/* The answer begins with "ok", or is what went wrong. */
+/* The answer begins with "ok", or says what went wrong. */
 int testbed_tell(int argc, char **argv)
 {
     struct sockaddr_un address;

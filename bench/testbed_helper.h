@@ -1,5 +1,5 @@
-/* The programs behind bench/testbed: what a shell script cannot do. Each takes the rest of the
- * command line and returns an exit code; messages go to stderr with "testbed: " in front. */
+/* The helper programs of bench/testbed: what a shell script cannot do. Each takes the rest of the
+ * command line and returns an exit code; messages go to stderr and begin with "testbed: ". */
 #ifndef BENCH_TESTBED_HELPER_H
 #define BENCH_TESTBED_HELPER_H
 
@@ -34,11 +34,11 @@ int testbed_pace(int argc, char **argv);
 int testbed_fail(int code, const char *format, ...) AD_PRINTF(2, 3);
 /* "1.2.3.4:80". */
 bool testbed_parse_address(const char *text, struct sockaddr_in *out);
-/* Listens at a path, or at an address; -1: said why. */
+/* Listens at a path, or at an address; -1 after a message. */
 int testbed_listen_path(const char *path);
 int testbed_listen(const struct sockaddr_in *address);
 #define TESTBED_READY_FD 3
-/* To that descriptor, which serve gives its services: this one is ready. */
+/* Tells serve, through the descriptor that it gives its services, that this one is ready. */
 void testbed_ready(void);
 /* Reads one request from a fresh connection, as words; false: there was none. */
 #define TESTBED_WORDS 8

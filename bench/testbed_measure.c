@@ -2,8 +2,8 @@
 #define _GNU_SOURCE /* sched_setaffinity */
 #endif
 /* What the testbed is checked with: the rate of a stream, the time of a message, the share of the
- * processor and its pace. All hosts of a testbed have the same clock, so that times one way can be
- * taken. */
+ * processor and its pace. All hosts of a testbed have the same clock, so one-way times can be
+ * measured. */
 #include "bench/testbed_helper.h"
 #include "base/clock.h"
 #include "base/mem.h"
@@ -74,7 +74,7 @@ static void set_options(int fd)
 
 /* --- the answering end --- */
 
-/* Bytes per second behind the warm-up, as they come in. */
+/* Bytes per second after the warm-up, as they come in. */
 static double receive_stream(int fd)
 {
     static char buffer[BUFFER];
@@ -126,7 +126,7 @@ int testbed_answer(int argc, char **argv)
     int listener = testbed_listen(&address);
     if (listener < 0)
         return ADAPS_EAGENT;
-    signal(SIGCHLD, SIG_IGN); /* nobody asks how they ended */
+    signal(SIGCHLD, SIG_IGN); /* children need not be waited for */
     for (;;) {
         int fd = accept(listener, NULL, NULL);
         if (fd < 0 && errno == EINTR)
@@ -256,8 +256,9 @@ int testbed_message(int argc, char **argv)
 
 typedef float lanes __attribute__((vector_size(16)));
 
-/* About half a millisecond of multiply-adds in registers, as many at a time as a core has room for:
- * who shares it is seen, what the caches hold is not. Returns the processor time that it took. */
+/* About half a millisecond of multiply-adds in registers, enough to keep a core full: the time
+ * depends on who shares the core, but not on the caches. Returns the processor time that it took.
+ */
 static int64_t task(volatile float *sink)
 {
     const lanes factor = {0.999f, 0.999f, 0.999f, 0.999f};
@@ -273,7 +274,7 @@ static int64_t task(volatile float *sink)
 
 /* Steps of 1 to 30 tasks, as the engine runs them, under the throttle of the agents. Prints the
  * processor time that the tasks had of each second: median, least and greatest over pieces of the
- * time. (What the pauses themselves cost is no work of the emulated device.) */
+ * time. (The cost of the pauses themselves is not work of the emulated device.) */
 int testbed_work(int argc, char **argv)
 {
     double shares[PIECES];
@@ -306,9 +307,9 @@ int testbed_work(int argc, char **argv)
     return ADAPS_OK;
 }
 
-/* Until it is ended, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that
- * it may use, the time of one task there. The first on a processor that has slept does not count.
- */
+/* Until it is killed, five times a second: a line "PROCESSOR MICROSECONDS" for each processor that
+ * it may use, the time of one task there. The first task on a processor that has slept does not
+ * count. */
 int testbed_pace(int argc, char **argv)
 {
     const struct timespec pause = {.tv_nsec = PACE_NS};

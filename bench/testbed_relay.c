@@ -1,7 +1,7 @@
 /* A switch in user space, for machines without network namespaces. Every host has a SOCKS5 proxy of
  * its own, which its programs connect through, so that the relay knows whose uplink and whose
- * downlink a connection takes. Time is virtual: a packet's way is computed from when its bytes were
- * read, not from when this process got the processor:
+ * downlink a connection takes. Time is virtual: a packet's times are computed from when its bytes
+ * were read, not from when this process was scheduled:
  *
  *   leaves the uplink    up = max(read, the uplink is free) + bytes on the wire / rate
  *   leaves the switch    down = max(up, the downlink is free) + bytes on the wire / rate
@@ -149,7 +149,7 @@ static void book_downlinks(int64_t now)
 
 /* --- bytes --- */
 
-/* How much may be read now: 0 when nothing, and then *again is when to look. */
+/* How many bytes may be read now; if 0, *again is lowered to the time to look again. */
 static int room(const struct half *h, int64_t now, int64_t *again)
 {
     int64_t left = BUFFER - (int64_t)(h->tail - h->head);
@@ -301,8 +301,8 @@ static bool reachable(const struct connection *c)
     return c->source == c->target || (!c->source->cut && !c->target->cut);
 }
 
-/* Nobody listens there: tried again for as long as the client waits. To refuse would be more like a
- * network, but ZeroMQ 4.3.4 aborts when a proxy refuses. */
+/* No program listens there: tries again for as long as the client waits. A network would refuse,
+ * but ZeroMQ 4.3.4 aborts when a proxy refuses. */
 static void retry(struct connection *c)
 {
     if (c->server >= 0)
@@ -365,7 +365,7 @@ static bool talk(struct connection *c)
     return true;
 }
 
-/* Moves what can be moved; false: the connection is at its end. */
+/* Moves the bytes that can be moved; false: the connection has ended. */
 static bool move(struct connection *c, int64_t now)
 {
     for (int k = 0; k < 2; k++) {
@@ -425,7 +425,7 @@ static void take_request(int control)
 
 /* --- the loop --- */
 
-/* When the next packets of a direction want to be looked at. */
+/* When the next packets of a direction are due. */
 static int64_t next_time(struct half *h)
 {
     int64_t when = INT64_MAX;
@@ -443,7 +443,7 @@ static int64_t next_time(struct half *h)
     return when;
 }
 
-/* Fills in what to wait for; returns until when. */
+/* Fills in what to wait for; returns when to stop waiting. */
 static int64_t prepare(struct pollfd *items, int64_t now)
 {
     int64_t until = INT64_MAX;

@@ -20,7 +20,7 @@
 
 #define SERVICES 65
 #define START_NS 10000000000 /* a service is ready within this */
-#define GRACE_NS 2000000000  /* between the friendly signal and SIGKILL */
+#define GRACE_NS 2000000000  /* between SIGTERM and SIGKILL */
 
 struct service {
     const char *name;
@@ -106,7 +106,7 @@ static pid_t start_child(struct testbed *testbed, bool service, char *const *arg
 
 /* --- waiting --- */
 
-/* Sleeps until something happened to us or at `fd`; true: at fd. */
+/* Sleeps until a signal, the end of a child, an event at `fd` or the time; true: an event at fd. */
 static bool sleep_until(struct testbed *testbed, int fd, int64_t until)
 {
     struct pollfd items[3] = {
@@ -144,7 +144,7 @@ static const char *start_service(struct testbed *testbed, struct service *s)
         if (sleep_until(testbed, ends[0], until)) {
             ready = read(ends[0], &byte, 1) == 1;
             if (!ready)
-                break; /* it closed it: it is about to end */
+                break; /* the service closed it: it is about to end */
         }
     close(ends[0]);
     return ready ? NULL : "did not start";
@@ -228,8 +228,8 @@ static void kill_children(void)
         if (fd >= 0)
             close(fd);
         text[n > 0 ? n : 0] = '\0';
-        const char *behind = strrchr(text, ')'); /* of the name, which may hold anything */
-        if (behind && sscanf(behind, ") %*c %ld", &parent) == 1 && parent == (long)getpid())
+        const char *after = strrchr(text, ')'); /* of the name, which may hold anything */
+        if (after && sscanf(after, ") %*c %ld", &parent) == 1 && parent == (long)getpid())
             kill((pid_t)pid, SIGKILL);
     }
     if (dir)
@@ -246,7 +246,7 @@ static void await_command(struct testbed *testbed)
         kill(testbed->command, SIGKILL);
 }
 
-/* Ends the command, if it has not ended; lets the starter have a last look at the services. */
+/* Ends the command, if it has not ended; then runs the last stage, while the services still run. */
 static void end_command(struct testbed *testbed)
 {
     if (testbed->command > 0) {
@@ -264,7 +264,7 @@ static void end_command(struct testbed *testbed)
 static void finish(struct testbed *testbed)
 {
     if (!testbed->signals.stop)
-        testbed->signals.stop = SIGTERM; /* nobody's end is news any more */
+        testbed->signals.stop = SIGTERM; /* ends are no longer reported */
     signal_services(testbed, SIGTERM);
     signal_services(testbed, SIGCONT);
     int64_t until = ad_clock_ns() + GRACE_NS;

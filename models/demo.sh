@@ -1,6 +1,6 @@
 #!/bin/sh
 # The main job on this machine: two agents of unequal speed, one plan, a noisy picture in, a clean
-# picture out, the proof that the bits are the single-device ones. Run by `make demo`.
+# picture out, and the proof that the bits are those of a single device. Run by `make demo`.
 #   demo.sh ADAPS SOURCE_FOLDER OUTPUT_FOLDER
 set -eu
 adaps=$1

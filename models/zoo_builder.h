@@ -7,7 +7,7 @@
  * computes them while the file is written, so a network of any size needs a few hundred KB.
  *
  * Weights: He et al., "Delving Deep into Rectifiers" (ICCV 2015), eq 10: normal with variance
- * 2 / fan-in. Their numbers depend on the seed and on the tensor's name alone, and are the same on
+ * 2 / fan-in. Their numbers depend only on the seed and on the tensor's name, and are the same on
  * every machine: integer arithmetic, then correctly rounded IEEE operations, nothing from libm but
  * sqrt. The builder follows the expected mean square of every value ("power") and lays the
  * statistics of batch normalisation near it, so activations neither die out nor overflow.

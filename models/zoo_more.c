@@ -142,7 +142,7 @@ void zoo_yolov2(struct zoo *z)
 /* Modelled after the search space of the paper, which starts from MobileNetV3-Large: inverted
  * residuals of expansion 2 to 6, depthwise windows of 3x3 or 5x5, squeeze and excite or none, two
  * to four blocks a stage of 24, 40, 80, 112 and 192 channels, hard swish in the later stages. The
- * choices below are ours, of the size of the published results; this is none of these. */
+ * choices below are ours. The network is as large as those of the paper, but is none of them. */
 struct searched_stage {
     int expand, kernel, out, stride, count;
     bool excite, swish;

@@ -195,7 +195,7 @@ static zoo_value basic(struct zoo *z, zoo_value x, const char *block, const char
                                    NAME("%s%s.bn", block, branch), 1, 1e-3, p));
 }
 
-/* The 1x1 convolution behind a 3x3 average that several modules end with. */
+/* The 1x1 convolution after a 3x3 average that several modules end with. */
 static zoo_value pool_branch(struct zoo *z, zoo_value x, const char *b, int out)
 {
     return basic(z, zoo_avgpool(z, x, 3, 1, 1), b, ".branch_pool", CONV(out, 1));

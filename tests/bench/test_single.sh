@@ -43,7 +43,6 @@ printf "%s\t$threads\t%s\n" "$network" "adaps	1	1	1	1	1	1	3	0" "$network" "ort	1
 printf '%s\t%s\tall\tconv\t1\t100\t1\t1\t1\n' "$network" "$threads" >"$layers"
 END
 chmod +x known
-cp -r results before
 HEAD_TO_HEAD=./known
 status 0 "two networks, one engine" single -o results "$src/models/digits.onnx" lenet5
 says out "^adaps / ort: 1.000 by time, 0.900 by processor time, worst 2.000 (geometric mean of 2)$" "the means"

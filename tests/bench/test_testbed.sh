@@ -1,7 +1,7 @@
 #!/bin/sh
 # bench/testbed, in namespaces and with the relay, whichever can be had here: shaping, faults and their
-# undoing, keys, that the check can fail, and that nothing stays behind however a bed ends. How exact a
-# bed is says `bench/testbed --check`: it depends on what else this machine does.
+# undoing, keys, that the check can fail, and that nothing is left however a testbed ends. How exact a
+# testbed is depends on what else this machine does: `bench/testbed --check` measures it.
 TESTBED_HELPER=$(realpath "${TESTBED_HELPER:-./bench/testbed-helper}")
 export TESTBED_HELPER
 # shellcheck source=tests/support/harness.sh
@@ -14,31 +14,31 @@ testbed() {
     timeout 60 sh "$script" "$@"
 }
 
-# Nothing of a bed is there any more: its folders, and processes that were told of them.
+# Nothing of a testbed is left: no folders, and no processes that know of them.
 nothing_left() {
     left=
     for folder in "$work"/adaps-testbed.*; do
         [ ! -e "$folder" ] || left="$left $folder"
     done
     left="$left $(grep -l -e "$work/adaps-testbe[d]" /proc/[0-9]*/cmdline 2>/dev/null)"
-    if [ "$left" = " " ]; then ok "$1: nothing stays behind"; else not_ok "$1: still there:$left"; fi
+    if [ "$left" = " " ]; then ok "$1: nothing is left"; else not_ok "$1: still there:$left"; fi
 }
 
 status 0 "help" testbed --help
 status 2 "no command" testbed
 status 2 "an empty command" testbed --
 status 2 "no such option" testbed --speeds 1 -- true
-status 2 "no such bed" testbed --bed vm -- true
+status 2 "no such kind of testbed" testbed --bed vm -- true
 status 2 "too few rates" testbed -n 3 --rate 10mbit,10mbit -- true
 status 2 "no rate" testbed --rate fast -- true
 status 2 "a rate beyond what is shaped" testbed --rate 10gbit -- true
 status 2 "no speed" testbed --speed 1.5 -- true
-status 2 "a fault without a bed" testbed fault cut dev0
+status 2 "a fault outside a testbed" testbed fault cut dev0
 status 3 "a devices file where none can be" testbed -o no/such/folder.conf -- true
 status 3 "a log where none can be" testbed --log no/such/log -- true
 nothing_left "wrong options"
 
-# What happens within a bed; prints what went wrong.
+# What happens within a testbed; prints what went wrong.
 cat >within <<'END'
 say() {
     echo "$*"

@@ -22,7 +22,7 @@ class YoloV2(nn.Module):
     """The VOC model of Redmon and Farhadi, CVPR 2017: see zoo_yolov2() in models/zoo_more.c."""
 
     side = 416
-    # Output channels and kernel of the layers before each pool, and of those behind the last one.
+    # Output channels and kernel of the layers before each pool, and of those after the last one.
     backbone = (((32, 3),), ((64, 3),), ((128, 3), (64, 1), (128, 3)),
                 ((256, 3), (128, 1), (256, 3)),
                 ((512, 3), (256, 1), (512, 3), (256, 1), (512, 3)),

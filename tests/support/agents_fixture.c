@@ -146,7 +146,7 @@ void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t 
 {
     struct timespec little = {.tv_nsec = 500000};
     for (int64_t now; (now = ad_testbed_cpu_ns(testbed, agent)) >= 0 && now - before < more;)
-        nanosleep(&little, NULL); /* looks again; nothing depends on the length */
+        nanosleep(&little, NULL); /* polls; any length would do */
 }
 
 uint64_t ad_testbed_push(const struct adaps_plan *plan)

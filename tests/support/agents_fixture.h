@@ -43,18 +43,17 @@ int64_t ad_testbed_cpu_ns(const struct ad_testbed *testbed, int agent);
 void ad_testbed_await_work(const struct ad_testbed *testbed, int agent, int64_t before,
                            int64_t more);
 
-/* Push of a plan with attached weights; the total of weight bytes sent. */
+/* Pushes a plan with attached weights. Returns how many bytes of weights were sent. */
 uint64_t ad_testbed_push(const struct adaps_plan *plan);
 
-/* Random input tensors of a plan (pictures, where it takes any, of an even seed), and what one
- * device alone answers; the caller's. */
+/* Random input tensors of a plan (pictures if it takes any and the seed is even), and the answer of
+ * a single device. The caller frees both. */
 struct ad_tensor *ad_testbed_inputs(const struct adaps_plan *plan, uint64_t seed);
 struct ad_tensor *ad_testbed_reference(const struct adaps_plan *plan,
                                        const struct ad_tensor *inputs);
 void ad_testbed_tensors_free(struct ad_tensor *tensors, int n);
 
-/* Runs one inference and compares with the reference, bit for bit. */
-/* The bits of the outputs for the inputs of this seed, which are freed. */
+/* Compares outputs with the reference for the inputs of this seed, bit for bit, and frees them. */
 void ad_testbed_check_outputs(const struct adaps_plan *plan, uint64_t seed,
                               struct ad_tensor *outputs);
 void ad_testbed_check_run(struct ad_session *session, const struct adaps_plan *plan, uint64_t seed);

@@ -24,7 +24,7 @@ struct pair {
 
 struct state {
     struct pair laid, pruned;
-    bool exchange; /* the op in front cannot be derived */
+    bool exchange; /* the op before it cannot be derived */
     struct form *delays;
     size_t count, room;
 };
@@ -189,7 +189,7 @@ static bool constant(const struct ad_graph *graph, int value)
     return graph->values[value].constant >= 0;
 }
 
-/* What each device reads of the value in front of op `i`, given the regions of op i. */
+/* What each device reads of the input of op `i`, given the regions of op i. */
 static struct pair needs(const struct ad_graph *graph, int i, const struct pair *regions)
 {
     struct pair need = {{ad_region_none(), ad_region_none()}};
@@ -228,7 +228,7 @@ static void exchange(const struct pair *have, const struct pair *need, struct me
     }
 }
 
-/* What is left of the regions when nothing is computed that nobody reads. */
+/* The regions without what is never read. */
 static struct pair prune(const struct ad_graph *graph, int op, const struct pair *laid,
                          const struct pair *need, const struct messages *m)
 {
@@ -246,8 +246,9 @@ static struct pair prune(const struct ad_graph *graph, int op, const struct pair
 
 /* --- one op --- */
 
-/* Parts that are sent first, each in front of its message, while they are at most half of all; then
- * the rest, or all again if the rest cannot be had by itself. Returns how many messages left. */
+/* First the parts that are sent, each before its message, as long as they are at most half of all.
+ * Then the rest, or everything again if the rest cannot be computed separately. Returns how many
+ * messages left. */
 static int compute_early(const struct oracle *o, struct clocks *c, int d, int op,
                          struct ad_region whole, const struct messages *m)
 {
@@ -328,7 +329,7 @@ static struct ad_region band(const struct ad_value *value, enum ad_dim dim, int3
     return ad_region_empty(r) ? ad_region_none() : r;
 }
 
-/* All that op `op` may look like in front of one state. */
+/* All regions that op `op` may have before one state. */
 static void extend_all(struct oracle *o, int op, const struct pair *need, const struct state *later,
                        struct states *all)
 {

@@ -9,8 +9,8 @@
  * direction has one sender, whose messages have an order, so all there is in this function are
  * additions and maxima: answer = max(clock[k] + delay[k]) and a layout of the rest is as good as
  * another for any clocks if no delay is larger. A state keeps the vectors of delays that no other
- * is as good as (its Pareto set), so nothing is lost. On a shared medium both devices compete for
- * one clock, and this would not hold: not for those. */
+ * is as good as (its Pareto set), so nothing is lost. This does not hold for a shared medium, where
+ * both devices compete for one clock. */
 #ifndef TESTS_DP_ORACLE_H
 #define TESTS_DP_ORACLE_H
 
@@ -23,8 +23,8 @@ struct ad_dp_answer {
 };
 
 /* Two devices on a switch, a chain: each op reads one value that is not a constant, the network's
- * input or the output of the op in front, and the last one's output is the network's. Memory limits
- * and caps are not looked at, --dims is. false when the problem is not like that. */
+ * input or the output of the op before it, and the last one's output is the network's. Obeys
+ * --dims, but no memory limits or caps. Returns false for any other problem. */
 bool ad_dp_oracle(const struct ad_search_problem *problem, struct ad_dp_answer *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* What `adaps inspect` says of files from strangers, and what it takes to say it. */
+/* What `adaps inspect` says about untrusted files, and how much time and memory it takes. */
 #ifndef TESTS_INSPECTED_H
 #define TESTS_INSPECTED_H
 
@@ -15,14 +15,14 @@ void inspected_end(void);
 
 /* Inspects a file of these bytes; fails the test `name` unless adaps ends with exit_status, and
  * what it writes to stderr has `reason` in it (NULL: anything). It may take a second of processor
- * time for every 64 MB of the file that there are, or begin, and memory for twice the file and 64
- * MiB. */
+ * time for each 64 MB of the file (rounded up), and twice the size of the file plus 64 MiB of
+ * memory. */
 void inspected_check(const char *name, const void *bytes, size_t size, int exit_status,
                      const char *reason);
 
-/* The same in two steps. A process as large as what wrote a large file cannot measure: the system
- * counts memory of the process that starts another one as the other one's. So a process of its own
- * calls `make`, whose bytes (the caller's: ad_free) become the file. */
+/* The same for large files: a child process calls `make`, whose bytes (freed with ad_free) become
+ * the file. The test must not hold them itself, because the system counts the memory of a process
+ * that starts another one as the memory of the other one, too. */
 void inspected_make(void *(*make)(int i, size_t *size), int i);
 void inspected_file(const char *name, int exit_status, const char *reason);
 

@@ -7,7 +7,7 @@
 #include "base/rng.h"
 #include "onnx/model.h"
 
-/* Up to 8 dims, closed by -9. */
+/* Up to 8 dims, terminated by -9. */
 #define MB_DIMS(...) ((const int64_t[]){__VA_ARGS__, -9})
 #define MB_SCALAR ((const int64_t[]){-9})
 

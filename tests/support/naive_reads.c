@@ -90,7 +90,7 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_SOFTMAX:
     case AD_OP_REDUCE:
         return out->format == AD_NHWC;
-    case AD_OP_PERMUTE: /* of channels alone */
+    case AD_OP_PERMUTE: /* of channels only */
         return in->format == AD_NHWC && out->format == AD_NHWC && op->view_rank == 5 &&
                op->perm[3] == 4 && op->view_dims[0] == in->box.n && op->view_dims[1] == in->box.h &&
                op->view_dims[2] == in->box.w;

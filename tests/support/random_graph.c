@@ -509,9 +509,9 @@ static int64_t random_slice(struct ad_rng *rng, struct ad_positions *p, int64_t 
 
 static int64_t random_padding(struct ad_rng *rng, struct ad_positions *p, int64_t size, int most)
 {
-    int before = below(rng, most + 1), behind = below(rng, most + 1);
+    int before = below(rng, most + 1), after = below(rng, most + 1);
     *p = (struct ad_positions){1, -before, 1};
-    return size + before + behind;
+    return size + before + after;
 }
 
 /* Half-pixel positions, or those of aligned corners. */

@@ -42,7 +42,7 @@ int ad_build_positive(struct ad_builder *b, int rank, const int64_t *dims);
 /* 0.5 to 1.5 */ /* beyond -0.5 or 0.5 */
 void ad_build_output(struct ad_builder *b, int value);
 
-/* k x k, stride s, dilation d, pads p before and q behind on both axes. */
+/* k x k, stride s, dilation d, pads p before and q after on both axes. */
 struct ad_window ad_window_square(int k, int s, int d, int p, int q);
 
 /* Output size of one axis, < 1 when the window does not fit. */
@@ -67,7 +67,7 @@ int ad_build_shuffle(struct ad_builder *b, int in, int groups);
 /* h x w x c is the output. */
 int ad_build_resample(struct ad_builder *b, int in, const struct ad_resampling *how, int64_t h,
                       int64_t w, int64_t c);
-/* A slice, padding or resizing of any kind; `wild`: also such as nobody writes. */
+/* A slice, padding or resizing of any kind; `wild`: also unusual ones. */
 int ad_build_random_resample(struct ad_builder *b, int in, bool wild);
 int ad_build_softmax(struct ad_builder *b, int in); /* NHWC over c; PLAIN over the last dim */
 int ad_build_lrn(struct ad_builder *b, int in, int size);
