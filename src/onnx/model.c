@@ -80,6 +80,13 @@ static unsigned fields_of(const Onnx__AttributeProto *a)
     return fields;
 }
 
+/* The bit of a type in such a mask; 0 for numbers that are no type. */
+static unsigned type_bit(Onnx__AttributeProto__AttributeType type)
+{
+    int64_t number = (int64_t)type; /* as the file has it: any */
+    return number > 0 && number < 32 ? 1u << number : 0;
+}
+
 /* Every attribute has a name of its own and one value, of the type that it states. A field left out
  * is a value of 0, an empty list or text. */
 static enum adaps_status check_attributes(const char *path, const Onnx__NodeProto *node,
@@ -96,7 +103,7 @@ static enum adaps_status check_attributes(const char *path, const Onnx__NodeProt
             why = "is given twice";
         else if (fields & (fields - 1))
             why = "holds values of several types";
-        else if (typed && fields && fields != 1u << (unsigned)a->type)
+        else if (typed && fields && fields != type_bit(a->type))
             why = "holds a value of another type than it states";
         if (why)
             return ad_error_set(err, ADAPS_EINPUT, "%s: node '%s' (%s): attribute %zu '%s' %s",
