@@ -133,7 +133,7 @@ def run(command, **options):
     global _child
     sys.stdout.flush()
     signals = {signal.SIGHUP, signal.SIGINT, signal.SIGTERM}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # until it is known whom to end
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)  # until the child to end is known
     try:
         _child = subprocess.Popen(command, preexec_fn=_unblock, **options)
     finally:

@@ -16,10 +16,10 @@ static const struct adaps_plan *traced_plan(void)
     struct adaps_error err = {0};
     struct ad_device a = {.name = "a", .speed = 1, .threads = 1}, b = a;
     struct ad_link link = {1e6, 1e-4};
-    struct ad_round_trips pings = {.count = 3, .rows_there = 4, .rows_back = 2};
+    struct ad_round_trips trips = {.count = 3, .rows_there = 4, .rows_back = 2};
     b.name[0] = 'b';
     if (!plan)
-        FUZZ_CHECK(ad_plan_of_round_trips(&a, &b, &link, &pings, &plan, &err) == ADAPS_OK, "%s",
+        FUZZ_CHECK(ad_plan_of_round_trips(&a, &b, &link, &trips, &plan, &err) == ADAPS_OK, "%s",
                    err.message);
     return plan;
 }
