@@ -4,8 +4,7 @@
 #include "wire_mutate.h"
 #include "cost/board.h"
 #include "import/import.h"
-#include "plan/plan.h"
-#include "search/strategies/search.h"
+#include "pipeline.h"
 
 #define COMPILE_MAX_OPS 40       /* larger graphs take too long for fuzzing */
 #define COMPILE_MAX_ELEMENTS 1e8 /* of a value */
@@ -48,16 +47,8 @@ static void compile_with(const char *strategy, struct ad_graph *graph)
                                               .evaluations = 10};
     FUZZ_CHECK(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err) == ADAPS_OK,
                "%s: %s", strategy, err.message);
-    const struct ad_provenance provenance = {.model_path = "m.onnx",
-                                             .model_digest = digest,
-                                             .strategy = strategy,
-                                             .threshold = 0.15,
-                                             .u8 = result.u8,
-                                             .visited = result.visited,
-                                             .space_log10 = result.space_log10,
-                                             .search_s = result.seconds,
-                                             .lower_bound_ns = result.lower_bound_ns,
-                                             .note = result.note};
+    const struct ad_provenance provenance =
+        ad_pipeline_provenance(&result, "m.onnx", &digest, strategy, 0.15);
     FUZZ_CHECK(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err) ==
                    ADAPS_OK,
                "%s: %s", strategy, err.message);

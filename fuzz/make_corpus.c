@@ -9,8 +9,7 @@
 #include "support/model_builder.h"
 #include "wire/frame.h"
 #include "wire/wire.pb-c.h"
-#include "plan/plan.h"
-#include "search/strategies/search.h"
+#include "pipeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -440,16 +439,8 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
     insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
     result.seconds = 0; /* the same bytes every time */
-    const struct ad_provenance provenance = {.model_path = "m.onnx",
-                                             .model_digest = model->digest,
-                                             .strategy = strategy,
-                                             .threshold = 0.15,
-                                             .u8 = result.u8,
-                                             .visited = result.visited,
-                                             .space_log10 = result.space_log10,
-                                             .search_s = result.seconds,
-                                             .lower_bound_ns = result.lower_bound_ns,
-                                             .note = result.note};
+    const struct ad_provenance provenance =
+        ad_pipeline_provenance(&result, "m.onnx", &model->digest, strategy, 0.15);
     insist(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err), &err, name);
     insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
     char *file = ad_asprintf("%s-%s-%d", name, measured ? "measured" : strategy, ndevices);

@@ -74,6 +74,25 @@ static enum adaps_status search(const struct ad_pipeline_options *options,
     return ad_search_run(*strategy, &problem, result, err);
 }
 
+struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
+                                            const char *model_path,
+                                            const struct ad_digest *model_digest,
+                                            const char *strategy, double threshold)
+{
+    return (struct ad_provenance){
+        .model_path = model_path,
+        .model_digest = *model_digest,
+        .strategy = strategy,
+        .threshold = threshold,
+        .u8 = result->u8,
+        .visited = result->visited,
+        .space_log10 = result->space_log10,
+        .search_s = result->seconds,
+        .lower_bound_ns = result->lower_bound_ns,
+        .note = result->note,
+    };
+}
+
 enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                       struct adaps_plan **out, struct adaps_error *err)
 {
@@ -100,18 +119,9 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     if (status != ADAPS_OK)
         goto out;
 
-    const struct ad_provenance provenance = {
-        .model_path = realpath(options->model, model_path) ? model_path : options->model,
-        .model_digest = model_digest,
-        .strategy = strategy->name,
-        .threshold = options->threshold,
-        .u8 = result.u8,
-        .visited = result.visited,
-        .space_log10 = result.space_log10,
-        .search_s = result.seconds,
-        .lower_bound_ns = result.lower_bound_ns,
-        .note = result.note,
-    };
+    const struct ad_provenance provenance = ad_pipeline_provenance(
+        &result, realpath(options->model, model_path) ? model_path : options->model, &model_digest,
+        strategy->name, options->threshold);
     status = ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, err);
     if (status == ADAPS_OK)
         graph = NULL; /* the plan's now */

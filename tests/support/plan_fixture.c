@@ -1,6 +1,6 @@
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
-#include "search/strategies/search.h"
+#include "pipeline.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -52,16 +52,8 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
                                         .split_c = true};
     enum adaps_status status = ad_search_run(ad_strategy_find(strategy), &problem, &result, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
-    const struct ad_provenance provenance = {.model_path = "/models/net.onnx",
-                                             .model_digest = digest,
-                                             .strategy = strategy,
-                                             .threshold = 0.15,
-                                             .u8 = result.u8,
-                                             .visited = result.visited,
-                                             .space_log10 = result.space_log10,
-                                             .search_s = result.seconds,
-                                             .lower_bound_ns = result.lower_bound_ns,
-                                             .note = result.note};
+    const struct ad_provenance provenance =
+        ad_pipeline_provenance(&result, "/models/net.onnx", &digest, strategy, 0.15);
     status = ad_plan_make(graph, cluster, &result.schedule, &provenance, &plan, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
     ck_assert_int_eq(cluster->ndevices, 0); /* taken over */
