@@ -11,7 +11,7 @@
 struct ad_profile_options {
     int threads;              /* 0 = the plan's */
     double speed;             /* emulated fraction of full speed, as in struct ad_engine_options */
-    int64_t budget_ns;        /* for all of it; two passes at least are measured */
+    int64_t budget_ns;        /* for all of it, or one pass that takes longer */
     uint64_t memory;          /* bytes that it may take; 0 = no limit */
     const atomic_int *cancel; /* non-zero ends it soon */
 };
