@@ -280,7 +280,7 @@ START_TEST(shipped_files)
         int devices;
     } files[] = {{"pi5-pi4", 2}, {"pi5x2-pi4x2", 4}, {"pi4x4", 4},
                  {"local2", 2},  {"local3", 3},      {"local4", 4}};
-    static const char *const boards[] = {"pi3", "pi4", "pi5", "pi-zero-2", "x86"};
+    static const char *const boards[] = {"n100", "pi-cm5", "pi-zero-2", "pi3", "pi4", "pi5", "x86"};
     const char *srcdir = getenv("srcdir");
     char path[512];
     struct adaps_error err = {0};
