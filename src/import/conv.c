@@ -141,9 +141,8 @@ enum adaps_status ad_import_conv(struct ad_node *node, struct adaps_error *err)
         return status;
     ad_node_take_pad(node, &source, &extra);
     status = ad_window_complete(node, &node->draft->values[source], &extra, false, &w, out, err);
-    if (status == ADAPS_OK) /* by output depth: its taps, in order, the convolution; the result */
-        status = ad_node_pieces(
-            node, (double)out[AD_DEPTH] * (w.d[AD_DEPTH] > 1 ? w.k[AD_DEPTH] + 3 : 3) + 1, err);
+    if (status == ADAPS_OK)
+        status = ad_window_pieces(node, &w, out, err);
     return status == ADAPS_OK
                ? add_conv(node, AD_D_CONV, source, filters, &w, groups, rows, out, err)
                : status;

@@ -11,6 +11,26 @@ enum adaps_status ad_draft_unary(struct ad_node *node, int value, struct ad_draf
     return ad_draft_op(node, AD_D_UNARY, 1, &value, in.rank, in.dims, out, err);
 }
 
+enum adaps_status ad_draft_function(struct ad_node *node, enum ad_function function, int value,
+                                    int *out, struct adaps_error *err)
+{
+    struct ad_draft_op *op;
+    enum adaps_status status = ad_draft_unary(node, value, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    op->function = function;
+    *out = op->output;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_draft_with_number(struct ad_node *node, enum ad_draft_kind kind, int value,
+                                       float x, int *out, struct adaps_error *err)
+{
+    int k;
+    enum adaps_status status = ad_draft_number(node, x, &k, err);
+    return status == ADAPS_OK ? ad_draft_binary(node, kind, value, k, out, err) : status;
+}
+
 static enum adaps_status clamp(struct ad_node *node, float lo, float hi, struct adaps_error *err)
 {
     struct ad_draft_op *op;
@@ -142,6 +162,32 @@ enum adaps_status ad_import_function(struct ad_node *node, struct adaps_error *e
     if (!isfinite(alpha) || !isfinite(beta) || (row->function == AD_FN_CELU && alpha == 0))
         return ad_node_fail(node, err, "alpha %g, beta %g", (double)alpha, (double)beta);
     return apply(node, row->function, alpha, beta, err);
+}
+
+/* x / (1 + e^(-alpha x)) */
+enum adaps_status ad_import_swish(struct ad_node *node, struct adaps_error *err)
+{
+    float alpha;
+    int gate = -1, value = -1;
+    enum adaps_status status = ad_node_arity(node, 1, 1, err);
+    if (status == ADAPS_OK)
+        status = ad_node_data(node, 0, err);
+    if (status == ADAPS_OK)
+        status = ad_node_float(node, "alpha", 1, &alpha, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (!isfinite(alpha))
+        return ad_node_fail(node, err, "alpha %g", (double)alpha);
+    if (alpha == 1)
+        return apply(node, AD_FN_SILU, 0, 0, err);
+    status = ad_draft_with_number(node, AD_D_MUL, node->inputs[0], alpha, &gate, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_function(node, AD_FN_SIGMOID, gate, &gate, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_binary(node, AD_D_MUL, node->inputs[0], gate, &value, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, value);
+    return status;
 }
 
 enum adaps_status ad_import_gelu(struct ad_node *node, struct adaps_error *err)

@@ -306,7 +306,8 @@ ad_import_fn ad_import_conv, ad_import_conv_transpose, ad_import_batchnorm,
 ad_import_fn ad_import_maxpool, ad_import_averagepool, ad_import_gap, ad_import_pad; /* pool.c */
 ad_import_fn ad_import_gemm, ad_import_matmul;                                       /* gemm.c */
 ad_import_fn ad_import_relu, ad_import_clip, ad_import_function, ad_import_arithmetic,
-    ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu; /* elementwise.c */
+    ad_import_variadic, ad_import_pow, ad_import_prelu, ad_import_gelu,
+    ad_import_swish; /* elementwise.c */
 ad_import_fn ad_import_identity, ad_import_dropout, ad_import_reshape, ad_import_flatten,
     ad_import_squeeze, ad_import_unsqueeze, ad_import_transpose, ad_import_concat,
     ad_import_softmax, ad_import_space_to_depth, ad_import_depth_to_space,
@@ -316,10 +317,13 @@ ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, a
 
 ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
     ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero; /* fold.c */
-ad_import_fn ad_import_split, ad_import_expand, ad_import_resize;      /* resample.c */
+ad_import_fn ad_import_split, ad_import_expand;                        /* resample.c */
+ad_import_fn ad_import_resize;                                         /* resize.c */
 
-ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax, ad_import_lp_norm,
-    ad_import_instance_norm, ad_import_layer_norm, ad_import_group_norm; /* reduce.c */
+ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
+    ad_import_lp_norm; /* reduce.c */
+ad_import_fn ad_import_instance_norm, ad_import_layer_norm, ad_import_rms_norm,
+    ad_import_group_norm; /* normalise.c */
 
 /* Orders of the dims of a map: ONNX dim i of the result is dim [i] of what is transposed. */
 extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RANK];
@@ -343,6 +347,14 @@ AD_MUST_CHECK enum adaps_status ad_draft_reduce(struct ad_node *node, enum ad_re
 struct ad_slicing {
     int64_t start[AD_MAX_RANK], step[AD_MAX_RANK], count[AD_MAX_RANK];
 };
+
+/* A RESAMPLE of `value` with these dims; its positions are those of the input until they are set.
+ * NULL in *out: dims and positions are to be the same, there is nothing to do. */
+AD_MUST_CHECK enum adaps_status ad_draft_resample(struct ad_node *node, int value,
+                                                  const int64_t *dims,
+                                                  const struct ad_positions *positions,
+                                                  struct ad_draft_op **out,
+                                                  struct adaps_error *err);
 
 /* Of a value computed at run time: a slice; elements by indices along an axis; padding (2 * rank
  * pads) as the node's output 0. */
@@ -387,6 +399,15 @@ AD_MUST_CHECK enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad
 /* A new UNARY op of `value`, of its dims; the caller says which function or bounds. */
 AD_MUST_CHECK enum adaps_status ad_draft_unary(struct ad_node *node, int value,
                                                struct ad_draft_op **out, struct adaps_error *err);
+
+/* *out: a new value, this function (without parameters) of `value`. */
+AD_MUST_CHECK enum adaps_status ad_draft_function(struct ad_node *node, enum ad_function function,
+                                                  int value, int *out, struct adaps_error *err);
+
+/* *out: a new value, value op x. */
+AD_MUST_CHECK enum adaps_status ad_draft_with_number(struct ad_node *node, enum ad_draft_kind kind,
+                                                     int value, float x, int *out,
+                                                     struct adaps_error *err);
 
 /* *out: a new value, a op b, broadcast. Not folded. Fails where the dims do not fit. */
 AD_MUST_CHECK enum adaps_status ad_draft_binary(struct ad_node *node, enum ad_draft_kind kind,

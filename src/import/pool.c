@@ -13,6 +13,14 @@ static bool is_identity_window(const struct ad_window3 *w)
     return true;
 }
 
+static bool is_dilated(const struct ad_window3 *w)
+{
+    for (int i = 0; i < AD_AXES; i++)
+        if (w->d[i] != 1 && w->k[i] != 1)
+            return true;
+    return false;
+}
+
 /* No window lies in the padding alone. */
 static bool pads_fit(const struct ad_window3 *w, const struct ad_window *extra)
 {
@@ -38,6 +46,92 @@ static enum adaps_status count_pieces(struct ad_node *node, const struct ad_draf
     if (node->spatial == 3)
         node->draft->fold_left -= (int64_t)filters;
     return ad_node_pieces(node, 5, err);
+}
+
+/* How many taps of window o lie in [from, to) of this axis. */
+static int64_t taps_within(const struct ad_window3 *w, int axis, int64_t o, int64_t from,
+                           int64_t to)
+{
+    int64_t first = o * w->s[axis] - w->lo[axis], d = w->d[axis];
+    int64_t before = first < from ? (from - first + d - 1) / d : 0;
+    int64_t until = first < to ? (to - first + d - 1) / d : 0;
+    until = until < w->k[axis] ? until : w->k[axis];
+    return until > before ? until - before : 0;
+}
+
+/* 1 / what a window counts, for every place of a map; -1 in *map where that is the same as 1 /
+ * all its taps. */
+static enum adaps_status count_taps(struct ad_node *node, const struct ad_draft_value *in,
+                                    const struct ad_window3 *w, const int64_t out[AD_AXES],
+                                    bool count_pad, int *map, struct adaps_error *err)
+{
+    struct ad_onnx_tensor t;
+    const struct ad_draft_value one_channel = {.rank = in->rank, .dims = {1}};
+    int64_t dims[AD_MAX_RANK], all = (int64_t)w->k[0] * w->k[1] * w->k[2];
+    bool same = true;
+    *map = -1;
+    ad_window_dims(&one_channel, 1, out, dims);
+    enum adaps_status status = ad_fold_tensor(node, in->rank, dims, true, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (size_t k = 0; k < t.count && status == ADAPS_OK; k++) {
+        int64_t at = (int64_t)k, count = 1;
+        for (int i = AD_AXES - 1; i >= 0; i--) {
+            int64_t from = count_pad ? -w->lo[i] : 0;
+            int64_t to = ad_axis_size(in, i) + (count_pad ? w->declared[i] : 0);
+            count *= taps_within(w, i, at % out[i], from, to);
+            at /= out[i];
+        }
+        if (count == 0)
+            status = ad_node_fail(node, err, "a window lies wholly in the padding");
+        same = same && count == all;
+        t.f[k] = (float)(1.0 / (double)count);
+    }
+    if (status == ADAPS_OK && !same)
+        return ad_draft_constant(node, &t, map, err);
+    ad_onnx_tensor_fini(&t);
+    return status;
+}
+
+/* An average with dilations: a convolution of each channel by itself, whose filters are made here,
+ * and where windows count different numbers of taps, a factor for each place. */
+static enum adaps_status dilated_average(struct ad_node *node, int source,
+                                         const struct ad_window3 *w, const int64_t out[AD_AXES],
+                                         bool count_pad, struct adaps_error *err)
+{
+    struct ad_draft_value in = node->draft->values[source];
+    struct ad_onnx_tensor t;
+    struct ad_draft_op *op;
+    int64_t dims[AD_MAX_RANK], kernel[AD_AXES] = {w->k[0], w->k[1], w->k[2]};
+    int factors = -1, filters = -1, value;
+    enum adaps_status status = count_taps(node, &in, w, out, count_pad, &factors, err);
+    if (status == ADAPS_OK)
+        status = ad_window_pieces(node, w, out, err);
+    ad_window_dims(&in, 1, kernel, dims);
+    dims[0] = in.dims[1];
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, in.rank, dims, true, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    double taps = (double)kernel[0] * (double)kernel[1] * (double)kernel[2];
+    for (size_t k = 0; k < t.count; k++)
+        t.f[k] = factors < 0 ? (float)(1 / taps) : 1;
+    status = ad_draft_constant(node, &t, &filters, err);
+    ad_window_dims(&in, in.dims[1], out, dims);
+    if (status == ADAPS_OK)
+        status = ad_draft_op(node, AD_D_CONV, 1, &source, in.rank, dims, &op, err);
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_window3 whole = *w; /* a convolution's padding is all declared */
+    memcpy(whole.declared, whole.hi, sizeof whole.declared);
+    ad_window_set(op, &whole, in.rank);
+    op->groups = (int32_t)in.dims[1];
+    op->weight = filters;
+    op->rows = in.dims[1];
+    value = op->output;
+    if (factors >= 0)
+        status = ad_draft_binary(node, AD_D_MUL, value, factors, &value, err);
+    return status == ADAPS_OK ? ad_node_set_map(node, value, err) : status;
 }
 
 /* ceil_mode, kernel_shape and what makes a pool of kind `kind`. */
@@ -83,10 +177,10 @@ static enum adaps_status import_pool(struct ad_node *node, int source, enum ad_d
     }
     if (status != ADAPS_OK)
         return status;
-    if (kind == AD_D_AVGPOOL && (w.d[0] != 1 || w.d[1] != 1 || w.d[2] != 1))
-        return ad_node_fail(node, err, "dilations of an average are not supported");
     if (is_identity_window(&w))
         return ad_node_set_map(node, source, err);
+    if (kind == AD_D_AVGPOOL && is_dilated(&w))
+        return dilated_average(node, source, &w, out, count_pad, err);
     status = count_pieces(node, in, kind, &w, out[AD_DEPTH], err);
     if (status != ADAPS_OK)
         return status;

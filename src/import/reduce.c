@@ -1,33 +1,10 @@
-/* Reductions, and the operators made of them: normalisations and LogSoftmax. Means over height and
+/* Reductions, LogSoftmax and LpNormalization, which are made of them. Means over height and
  * width are global average pools, and reductions of channels can be split by pixels. All others
  * reduce the last elements of each row, after a transposition where it takes one. */
 #include "import/internal.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-/* --- steps, each with a new value --- */
-
-static enum adaps_status unary(struct ad_node *node, enum ad_function function, int value, int *out,
-                               struct adaps_error *err)
-{
-    struct ad_draft_op *op;
-    enum adaps_status status = ad_draft_unary(node, value, &op, err);
-    if (status != ADAPS_OK)
-        return status;
-    op->function = function;
-    *out = op->output;
-    return ADAPS_OK;
-}
-
-/* value op x */
-static enum adaps_status with_number(struct ad_node *node, enum ad_draft_kind kind, int value,
-                                     float x, int *out, struct adaps_error *err)
-{
-    int k;
-    enum adaps_status status = ad_draft_number(node, x, &k, err);
-    return status == ADAPS_OK ? ad_draft_binary(node, kind, value, k, out, err) : status;
-}
 
 /* --- one reduction --- */
 
@@ -41,7 +18,7 @@ static enum adaps_status pool_all(struct ad_node *node, enum ad_reduction how, i
     struct ad_draft_op *op;
     enum adaps_status status = ADAPS_OK;
     if (how == AD_REDUCE_MIN)
-        status = unary(node, AD_FN_NEG, value, &value, err);
+        status = ad_draft_function(node, AD_FN_NEG, value, &value, err);
     if (status == ADAPS_OK)
         status = ad_draft_op(node, mean ? AD_D_GAP : AD_D_MAXPOOL, 1, &value, 4, dims, &op, err);
     if (status != ADAPS_OK)
@@ -55,9 +32,10 @@ static enum adaps_status pool_all(struct ad_node *node, enum ad_reduction how, i
                                         .dw = 1};
     *out = op->output;
     if (how == AD_REDUCE_MIN)
-        return unary(node, AD_FN_NEG, *out, out, err);
+        return ad_draft_function(node, AD_FN_NEG, *out, out, err);
     if (how == AD_REDUCE_SUM)
-        return with_number(node, AD_D_MUL, *out, (float)(in.dims[2] * in.dims[3]), out, err);
+        return ad_draft_with_number(node, AD_D_MUL, *out, (float)(in.dims[2] * in.dims[3]), out,
+                                    err);
     return ADAPS_OK;
 }
 
@@ -216,13 +194,13 @@ enum adaps_status ad_import_reduce(struct ad_node *node, struct adaps_error *err
         return status;
     int value = node->inputs[0];
     if (row->before != AD_FN_NONE)
-        status = unary(node, row->before, value, &value, err);
+        status = ad_draft_function(node, row->before, value, &value, err);
     else if (row->square)
         status = ad_draft_binary(node, AD_D_MUL, value, value, &value, err);
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, row->how, mask, value, &value, err);
     if (status == ADAPS_OK && row->after != AD_FN_NONE)
-        status = unary(node, row->after, value, &value, err);
+        status = ad_draft_function(node, row->after, value, &value, err);
     return status == ADAPS_OK ? finish(node, value, mask, keep, err) : status;
 }
 
@@ -234,10 +212,10 @@ static enum adaps_status log_sum(struct ad_node *node, unsigned mask, int value,
     if (status == ADAPS_OK)
         status = ad_draft_binary(node, AD_D_SUB, value, *most, less, err);
     if (status == ADAPS_OK)
-        status = unary(node, AD_FN_EXP, *less, log, err);
+        status = ad_draft_function(node, AD_FN_EXP, *less, log, err);
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, AD_REDUCE_SUM, mask, *log, log, err);
-    return status == ADAPS_OK ? unary(node, AD_FN_LOG, *log, log, err) : status;
+    return status == ADAPS_OK ? ad_draft_function(node, AD_FN_LOG, *log, log, err) : status;
 }
 
 enum adaps_status ad_import_log_sum_exp(struct ad_node *node, struct adaps_error *err)
@@ -297,7 +275,7 @@ enum adaps_status ad_import_lp_norm(struct ad_node *node, struct adaps_error *er
         return status;
     int x = node->inputs[0];
     if (p == 1)
-        status = unary(node, AD_FN_ABS, x, &value, err);
+        status = ad_draft_function(node, AD_FN_ABS, x, &value, err);
     else if (p == 2)
         status = ad_draft_binary(node, AD_D_MUL, x, x, &value, err);
     else
@@ -305,169 +283,9 @@ enum adaps_status ad_import_lp_norm(struct ad_node *node, struct adaps_error *er
     if (status == ADAPS_OK)
         status = ad_draft_reduce(node, AD_REDUCE_SUM, 1u << at, value, &norm, err);
     if (status == ADAPS_OK && p == 2)
-        status = unary(node, AD_FN_SQRT, norm, &norm, err);
+        status = ad_draft_function(node, AD_FN_SQRT, norm, &norm, err);
     if (status == ADAPS_OK)
         status = ad_draft_binary(node, AD_D_DIV, x, norm, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
-/* --- normalisations --- */
-
-/* (x - mean) / spread, spread = sqrt(variance + epsilon), over the axes of a mask. */
-struct normal {
-    int mean, spread, result;
-};
-
-static enum adaps_status normalise(struct ad_node *node, unsigned mask, float epsilon, int value,
-                                   struct normal *out, struct adaps_error *err)
-{
-    int centred, spread;
-    enum adaps_status status = ad_draft_reduce(node, AD_REDUCE_MEAN, mask, value, &out->mean, err);
-    if (status == ADAPS_OK)
-        status = ad_draft_binary(node, AD_D_SUB, value, out->mean, &centred, err);
-    if (status == ADAPS_OK)
-        status = ad_draft_binary(node, AD_D_MUL, centred, centred, &spread, err);
-    if (status == ADAPS_OK)
-        status = ad_draft_reduce(node, AD_REDUCE_MEAN, mask, spread, &spread, err);
-    if (status == ADAPS_OK)
-        status = with_number(node, AD_D_ADD, spread, epsilon, &spread, err);
-    if (status == ADAPS_OK)
-        status = unary(node, AD_FN_SQRT, spread, &out->spread, err);
-    return status == ADAPS_OK
-               ? ad_draft_binary(node, AD_D_DIV, centred, out->spread, &out->result, err)
-               : status;
-}
-
-/* Input, scale and bias, which may be left out when `least` is 2. */
-static enum adaps_status read_normal(struct ad_node *node, int least, float *epsilon,
-                                     struct adaps_error *err)
-{
-    enum adaps_status status = ad_node_arity(node, least, 3, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    return status == ADAPS_OK ? ad_node_float(node, "epsilon", 1e-5f, epsilon, err) : status;
-}
-
-/* value * input 1 + input 2, constants that have these dims after relabelling. */
-static enum adaps_status scale_and_shift(struct ad_node *node, int rank, const int64_t *dims,
-                                         int value, int *out, struct adaps_error *err)
-{
-    enum adaps_status status = ADAPS_OK;
-    *out = value;
-    for (int k = 1; k < 3 && status == ADAPS_OK; k++) {
-        int operand;
-        if (!ad_node_has(node, k))
-            continue;
-        const char *what = k == 1 ? "scale" : "bias";
-        status = ad_node_float_weight(node, k, what, err);
-        int64_t count = 1;
-        for (int i = 0; i < rank; i++)
-            count *= dims[i];
-        if (status == ADAPS_OK && ad_node_input(node, k)->elements != count)
-            return ad_node_fail(node, err,
-                                "input %d (%s) has %" PRId64 " elements, expected %" PRId64, k,
-                                what, ad_node_input(node, k)->elements, count);
-        if (status == ADAPS_OK)
-            status = ad_draft_reshape(node, node->inputs[k], rank, dims, &operand, err);
-        if (status == ADAPS_OK)
-            status = ad_draft_binary(node, k == 1 ? AD_D_MUL : AD_D_ADD, *out, operand, out, err);
-    }
-    return status;
-}
-
-/* With one number per channel, dim 1. */
-static enum adaps_status scale_channels(struct ad_node *node, const struct ad_draft_value *in,
-                                        int value, int *out, struct adaps_error *err)
-{
-    int64_t dims[AD_MAX_RANK];
-    for (int i = 0; i < in->rank - 1; i++)
-        dims[i] = i == 0 ? in->dims[1] : 1;
-    return scale_and_shift(node, in->rank - 1, dims, value, out, err);
-}
-
-enum adaps_status ad_import_instance_norm(struct ad_node *node, struct adaps_error *err)
-{
-    struct normal n = {-1, -1, -1};
-    float epsilon;
-    int value = -1;
-    enum adaps_status status = read_normal(node, 3, &epsilon, err);
-    if (status != ADAPS_OK)
-        return status;
-    struct ad_draft_value in = *ad_node_input(node, 0);
-    if (in.rank < 3)
-        return ad_node_fail(node, err, "input '%s' is of rank %d, at least 3 is needed", in.name,
-                            in.rank);
-    unsigned mask = ((1u << in.rank) - 1) & ~3u;
-    status = normalise(node, mask, epsilon, node->inputs[0], &n, err);
-    if (status == ADAPS_OK)
-        status = scale_channels(node, &in, n.result, &value, err);
-    if (status == ADAPS_OK)
-        ad_node_set(node, value);
-    return status;
-}
-
-enum adaps_status ad_import_layer_norm(struct ad_node *node, struct adaps_error *err)
-{
-    struct normal n = {-1, -1, -1};
-    float epsilon;
-    int64_t axis;
-    int at = 0, value = -1;
-    enum adaps_status status = read_normal(node, 2, &epsilon, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "axis", -1, &axis, err);
-    if (status == ADAPS_OK)
-        status = ad_node_axis(node, axis, ad_node_input(node, 0)->rank, &at, err);
-    if (status != ADAPS_OK)
-        return status;
-    struct ad_draft_value in = *ad_node_input(node, 0);
-    unsigned mask = ((1u << in.rank) - 1) & ~((1u << at) - 1);
-    status = normalise(node, mask, epsilon, node->inputs[0], &n, err);
-    if (status == ADAPS_OK)
-        status = scale_and_shift(node, in.rank - at, in.dims + at, n.result, &value, err);
-    if (status != ADAPS_OK)
-        return status;
-    ad_node_set(node, value);
-    if (node->proto->n_output > 1)
-        ad_node_set_output(node, 1, n.mean);
-    if (node->proto->n_output > 2) {
-        status = unary(node, AD_FN_RECIPROCAL, n.spread, &value, err);
-        if (status == ADAPS_OK)
-            ad_node_set_output(node, 2, value);
-    }
-    return status;
-}
-
-/* Groups of channels as rows; scale and bias are per channel from opset 21 on, before per group. */
-enum adaps_status ad_import_group_norm(struct ad_node *node, struct adaps_error *err)
-{
-    struct normal n = {-1, -1, -1};
-    float epsilon;
-    int64_t groups;
-    int value = -1;
-    enum adaps_status status = read_normal(node, 3, &epsilon, err);
-    if (status == ADAPS_OK)
-        status = ad_node_int(node, "num_groups", 0, &groups, err);
-    if (status != ADAPS_OK)
-        return status;
-    struct ad_draft_value in = *ad_node_input(node, 0);
-    if (in.rank < 3 || groups < 1 || in.dims[1] % groups != 0)
-        return ad_node_fail(node, err, "num_groups %" PRId64 " of a value of rank %d", groups,
-                            in.rank);
-    int64_t rows[] = {in.dims[0], groups, in.elements / in.dims[0] / groups};
-    bool per_group = node->opset < 21;
-    status = ad_draft_reshape(node, node->inputs[0], 3, rows, &value, err);
-    if (status == ADAPS_OK)
-        status = normalise(node, 4, epsilon, value, &n, err);
-    value = n.result;
-    const int64_t by_group[] = {groups, 1};
-    if (status == ADAPS_OK && per_group)
-        status = scale_and_shift(node, 2, by_group, value, &value, err);
-    if (status == ADAPS_OK)
-        status = ad_draft_reshape(node, value, in.rank, in.dims, &value, err);
-    if (status == ADAPS_OK && !per_group)
-        status = scale_channels(node, &in, value, &value, err);
     if (status == ADAPS_OK)
         ad_node_set(node, value);
     return status;

@@ -1,4 +1,4 @@
-/* Slices, splits, padding and resizing: one AD_D_RESAMPLE each, with positions along every dim. */
+/* Slices, splits and padding: one AD_D_RESAMPLE each, with positions along every dim. */
 #include "import/internal.h"
 
 #include <inttypes.h>
@@ -7,11 +7,9 @@
 #define MAX_PADDING (1 << 20)
 #define MAX_RUNS 64 /* pieces of one Gather */
 
-/* A RESAMPLE of `value` with these dims; its positions are those of the input until they are set.
- * NULL in *out: dims and positions are to be the same, there is nothing to do. */
-static enum adaps_status resample(struct ad_node *node, int value, const int64_t *dims,
-                                  const struct ad_positions *positions, struct ad_draft_op **out,
-                                  struct adaps_error *err)
+enum adaps_status ad_draft_resample(struct ad_node *node, int value, const int64_t *dims,
+                                    const struct ad_positions *positions, struct ad_draft_op **out,
+                                    struct adaps_error *err)
 {
     struct ad_draft_value in = node->draft->values[value];
     bool same = true;
@@ -42,8 +40,26 @@ enum adaps_status ad_draft_slice(struct ad_node *node, int value, const struct a
     struct ad_draft_op *op;
     for (int i = 0; i < AD_MAX_RANK; i++)
         positions[i] = (struct ad_positions){slice->step[i], slice->start[i], 1};
-    enum adaps_status status = resample(node, value, slice->count, positions, &op, err);
+    enum adaps_status status = ad_draft_resample(node, value, slice->count, positions, &op, err);
     *out = op ? op->output : value;
+    return status;
+}
+
+/* num_outputs says how many parts there are; it does not go with lengths. */
+static enum adaps_status check_parts(struct ad_node *node, size_t parts, bool lengths,
+                                     struct adaps_error *err)
+{
+    int64_t count;
+    if (!ad_onnx_attribute(node->proto, "num_outputs"))
+        return ADAPS_OK;
+    enum adaps_status status = ad_node_int(node, "num_outputs", 0, &count, err);
+    if (status == ADAPS_OK && lengths)
+        return ad_node_fail(
+            node, err, "it has both lengths and num_outputs %" PRId64 ": one of them is allowed",
+            count);
+    if (status == ADAPS_OK && count != (int64_t)parts)
+        return ad_node_fail(node, err, "num_outputs %" PRId64 ", but it has %zu outputs", count,
+                            parts);
     return status;
 }
 
@@ -67,6 +83,8 @@ static enum adaps_status split_lengths(struct ad_node *node, int64_t dim, int64_
             count = t->count;
         }
     }
+    if (status == ADAPS_OK)
+        status = check_parts(node, parts, count > 0, err);
     if (status != ADAPS_OK)
         return status;
     if (count > 0 && count != parts)
@@ -199,13 +217,43 @@ enum adaps_status ad_import_expand(struct ad_node *node, struct adaps_error *err
     status = ad_draft_reshape(node, value, rank, own, &value, err);
     struct ad_draft_op *op = NULL;
     if (status == ADAPS_OK)
-        status = resample(node, value, dims, positions, &op, err);
+        status = ad_draft_resample(node, value, dims, positions, &op, err);
     if (status == ADAPS_OK)
         ad_node_set(node, op ? op->output : value);
     return status;
 }
 
 /* --- Pad --- */
+
+/* Padding with what is at the other end: the elements by index, again and again. */
+static enum adaps_status pad_around(struct ad_node *node, const int64_t *pads,
+                                    struct adaps_error *err)
+{
+    int value = node->inputs[0];
+    const struct ad_draft_value in = *ad_node_input(node, 0);
+    for (int i = 0; i < in.rank; i++) {
+        int64_t before = pads[i], after = pads[in.rank + i], dim = in.dims[i];
+        int64_t count = before + dim + after;
+        if (before == 0 && after == 0)
+            continue;
+        if (before < 0 || after < 0)
+            return ad_node_fail(node, err,
+                                "padding of %" PRId64 " and %" PRId64
+                                " of dimension %d: mode 'wrap' takes away nothing",
+                                before, after, i);
+        int64_t *indices = ad_arena_alloc(&node->draft->arena, (size_t)count, sizeof *indices);
+        if (!indices)
+            return ad_error_memory(err, "indices", (size_t)count * sizeof *indices);
+        for (int64_t k = 0; k < count; k++)
+            indices[k] = (k + dim - before % dim) % dim;
+        enum adaps_status status =
+            ad_draft_gather(node, value, i, indices, (size_t)count, &value, err);
+        if (status != ADAPS_OK)
+            return status;
+    }
+    ad_node_set(node, value);
+    return ADAPS_OK;
+}
 
 enum adaps_status ad_draft_pad(struct ad_node *node, const char *mode, float value,
                                const int64_t *pads, struct adaps_error *err)
@@ -216,6 +264,8 @@ enum adaps_status ad_draft_pad(struct ad_node *node, const char *mode, float val
     struct ad_positions positions[AD_MAX_RANK];
     int64_t dims[AD_MAX_RANK];
     int edge = 0;
+    if (strcmp(mode, "wrap") == 0)
+        return pad_around(node, pads, err);
     while (edge < 3 && strcmp(mode, modes[edge]) != 0)
         edge++;
     if (edge == 3)
@@ -233,274 +283,12 @@ enum adaps_status ad_draft_pad(struct ad_node *node, const char *mode, float val
         dims[i] = in.dims[i] + before + behind;
     }
     struct ad_draft_op *op;
-    enum adaps_status status = resample(node, node->inputs[0], dims, positions, &op, err);
+    enum adaps_status status = ad_draft_resample(node, node->inputs[0], dims, positions, &op, err);
     if (status != ADAPS_OK)
         return status;
     if (op) {
         op->edge = edges[edge];
         op->fill = value + 0.0f; /* -0 as +0: a plan file does not tell them apart */
-    }
-    ad_node_set(node, op ? op->output : node->inputs[0]);
-    return ADAPS_OK;
-}
-
-/* --- Resize, Upsample --- */
-
-struct resize {
-    enum ad_method method;
-    enum { HALF_PIXEL, PYTORCH_HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, TF_HALF_PIXEL } coordinates;
-    float cubic;
-    bool exclude_outside;
-};
-
-static int64_t divisor_of(int64_t a, int64_t b)
-{
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a < 0 ? -a : a;
-}
-
-/* The scale as p / q: out / in when the two agree in float's precision, else exactly the float. */
-static bool ratio_of(float scale, int64_t in, int64_t out, int64_t *p, int64_t *q)
-{
-    int exponent;
-    *p = out;
-    *q = in;
-    if (scale == 0 || (float)((double)out / (double)in) == scale)
-        return true;
-    double mantissa = ldexp(frexp((double)scale, &exponent), 24);
-    *p = (int64_t)mantissa;
-    *q = 1;
-    exponent -= 24;
-    if (exponent < -40 || exponent > 16)
-        return false;
-    if (exponent < 0)
-        *q = (int64_t)1 << -exponent;
-    else
-        *p <<= exponent;
-    return true;
-}
-
-/* scale 0: given by the sizes. */
-static enum adaps_status positions_of(struct ad_node *node, const struct resize *r, float scale,
-                                      int64_t in, int64_t out, struct ad_positions *positions,
-                                      struct adaps_error *err)
-{
-    int64_t p, q;
-    struct ad_positions at = {1, 0, 1};
-    if (!ratio_of(scale, in, out, &p, &q))
-        return ad_node_fail(node, err, "a scale of %g is out of range", (double)scale);
-    switch (r->coordinates) {
-    case HALF_PIXEL: /* (i + 1/2) q / p - 1/2 */
-        at = (struct ad_positions){2 * q, q - p, 2 * p};
-        break;
-    case PYTORCH_HALF_PIXEL:
-        at = out > 1 ? (struct ad_positions){2 * q, q - p, 2 * p} : (struct ad_positions){0, 0, 1};
-        break;
-    case ASYMMETRIC:
-        at = (struct ad_positions){q, 0, p};
-        break;
-    case ALIGN_CORNERS:
-        at = out > 1 ? (struct ad_positions){in - 1, 0, out - 1} : (struct ad_positions){0, 0, 1};
-        break;
-    case TF_HALF_PIXEL:
-        at = (struct ad_positions){2 * q, q, 2 * p};
-        break;
-    }
-    int64_t divisor = divisor_of(divisor_of(at.step, at.start), at.unit);
-    *positions = (struct ad_positions){at.step / divisor, at.start / divisor, at.unit / divisor};
-    return ADAPS_OK;
-}
-
-/* The index of an attribute's word in a list. */
-static enum adaps_status read_word(struct ad_node *node, const char *name, const char *fallback,
-                                   const char *const *words, int *out, struct adaps_error *err)
-{
-    char text[40];
-    enum adaps_status status = ad_node_prefix(
-        node, ad_onnx_attr_string(node->proto, name, fallback, text, sizeof text, err), err);
-    if (status != ADAPS_OK)
-        return status;
-    for (int i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0) {
-            *out = i;
-            return ADAPS_OK;
-        }
-    return ad_node_fail(node, err, "%s '%s' is not supported", name, text);
-}
-
-/* Before opset 11 positions count from the left, and rounding is down. */
-static enum adaps_status read_resize(struct ad_node *node, struct resize *r,
-                                     struct adaps_error *err)
-{
-    static const char *const modes[] = {"nearest", "linear", "bilinear", "cubic", NULL};
-    static const char *const coordinates[] = {"half_pixel",    "pytorch_half_pixel",   "asymmetric",
-                                              "align_corners", "tf_half_pixel_for_nn", NULL};
-    static const char *const roundings[] = {"floor", "ceil", "round_prefer_floor",
-                                            "round_prefer_ceil", NULL};
-    int mode, where = ASYMMETRIC, rounding = AD_METHOD_FLOOR;
-    int64_t antialias = 0, exclude = 0;
-    enum adaps_status status = read_word(node, "mode", "nearest", modes, &mode, err);
-    r->cubic = -0.75f;
-    if (status == ADAPS_OK && node->opset >= 11) {
-        status = read_word(node, "coordinate_transformation_mode", "half_pixel", coordinates,
-                           &where, err);
-        if (status == ADAPS_OK)
-            status =
-                read_word(node, "nearest_mode", "round_prefer_floor", roundings, &rounding, err);
-        if (status == ADAPS_OK)
-            status = ad_node_float(node, "cubic_coeff_a", -0.75f, &r->cubic, err);
-        if (status == ADAPS_OK)
-            status = ad_node_int(node, "exclude_outside", 0, &exclude, err);
-        if (status == ADAPS_OK)
-            status = ad_node_int(node, "antialias", 0, &antialias, err);
-    }
-    if (status != ADAPS_OK)
-        return status;
-    if (antialias != 0)
-        return ad_node_fail(node, err, "antialias is not supported");
-    r->method = mode == 0   ? (enum ad_method)(AD_METHOD_FLOOR + rounding)
-                : mode == 3 ? AD_METHOD_CUBIC
-                            : AD_METHOD_LINEAR;
-    r->coordinates = where;
-    r->exclude_outside = exclude != 0;
-    return ADAPS_OK;
-}
-
-/* The scales or sizes of all dims from those of some: the others have scale 1. */
-static enum adaps_status scatter_axes(struct ad_node *node, const struct ad_draft_value *in,
-                                      const float **scales, const int64_t **sizes, size_t *count,
-                                      struct adaps_error *err)
-{
-    const int64_t *axes;
-    size_t naxes;
-    float *all_scales = ad_arena_alloc(&node->draft->arena, AD_MAX_RANK, sizeof *all_scales);
-    int64_t *all_sizes = ad_arena_alloc(&node->draft->arena, AD_MAX_RANK, sizeof *all_sizes);
-    if (!all_scales || !all_sizes)
-        return ad_error_memory(err, "sizes", AD_MAX_RANK * sizeof *all_sizes);
-    enum adaps_status status =
-        ad_node_prefix(node, ad_onnx_attr_ints(node->proto, "axes", &axes, &naxes, err), err);
-    if (status == ADAPS_OK && (naxes != *count || naxes > (size_t)in->rank))
-        return ad_node_fail(node, err, "%zu scales or sizes for %zu axes", *count, naxes);
-    for (int i = 0; i < in->rank; i++) {
-        all_scales[i] = 1;
-        all_sizes[i] = in->dims[i];
-    }
-    unsigned named = 0;
-    for (size_t i = 0; i < naxes && status == ADAPS_OK; i++) {
-        int at = 0;
-        status = ad_node_axis(node, axes[i], in->rank, &at, err);
-        if (status == ADAPS_OK && (named >> at & 1))
-            return ad_node_fail(node, err, "axis %d is named twice", at);
-        named |= 1u << at;
-        if (*scales)
-            all_scales[at] = (*scales)[i];
-        else
-            all_sizes[at] = (*sizes)[i];
-    }
-    *scales = *scales ? all_scales : NULL;
-    *sizes = *sizes ? all_sizes : NULL;
-    *count = (size_t)in->rank;
-    return status;
-}
-
-/* Whether there is an input k that is not empty: exporters write absent scales as empty ones. */
-static bool given(const struct ad_node *node, int k)
-{
-    return ad_node_has(node, k) && ad_node_input(node, k)->elements > 0;
-}
-
-/* The scales or sizes of all dims; of those that are not given scale 1. *sizes: NULL when there are
- * scales. */
-static enum adaps_status read_scales(struct ad_node *node, const struct ad_draft_value *in,
-                                     const float **scales, const int64_t **sizes,
-                                     struct adaps_error *err)
-{
-    const struct ad_onnx_tensor *t = NULL;
-    const Onnx__AttributeProto *attr = NULL;
-    size_t count = 0;
-    enum adaps_status status = ADAPS_OK;
-    bool upsample = strcmp(node->type, "Upsample") == 0;
-    int at = upsample || node->opset < 11 ? 1 : 2;
-    *scales = NULL;
-    *sizes = NULL;
-    if (upsample && node->opset < 9) {
-        attr = ad_onnx_attribute(node->proto, "scales");
-        if (attr) {
-            *scales = attr->floats;
-            count = attr->n_floats;
-        }
-    } else if (node->opset >= 11 && ad_node_has(node, 3)) {
-        if (given(node, at))
-            return ad_node_fail(node, err, "it has both scales and sizes: one of them is allowed");
-        status = ad_node_ints(node, 3, "sizes", &t, err);
-        if (status == ADAPS_OK) {
-            *sizes = t->i;
-            count = t->count;
-        }
-    } else if (ad_node_has(node, at)) {
-        status = ad_node_floats(node, at, "scales", &t, err);
-        if (status == ADAPS_OK) {
-            *scales = t->f;
-            count = t->count;
-        }
-    }
-    if (status != ADAPS_OK)
-        return status;
-    if (ad_onnx_attribute(node->proto, "axes") && count > 0)
-        status = scatter_axes(node, in, scales, sizes, &count, err);
-    if (status != ADAPS_OK)
-        return status;
-    if (count != (size_t)in->rank || count == 0)
-        return ad_node_fail(node, err, "%zu scales or sizes for an input of rank %d", count,
-                            in->rank);
-    return ADAPS_OK;
-}
-
-enum adaps_status ad_import_resize(struct ad_node *node, struct adaps_error *err)
-{
-    static const char *const policies[] = {"stretch", NULL};
-    struct resize how;
-    const float *scales;
-    const int64_t *sizes;
-    struct ad_positions positions[AD_MAX_RANK];
-    int64_t dims[AD_MAX_RANK];
-    int policy;
-    enum adaps_status status = ad_node_arity(node, 1, node->opset < 11 ? 2 : 4, err);
-    if (status == ADAPS_OK)
-        status = ad_node_data(node, 0, err);
-    if (status == ADAPS_OK)
-        status = read_resize(node, &how, err);
-    if (status == ADAPS_OK)
-        status = read_word(node, "keep_aspect_ratio_policy", "stretch", policies, &policy, err);
-    struct ad_draft_value in =
-        status == ADAPS_OK ? *ad_node_input(node, 0) : (struct ad_draft_value){.rank = 0};
-    if (status == ADAPS_OK)
-        status = read_scales(node, &in, &scales, &sizes, err);
-    keep_positions(positions);
-    for (int i = 0; i < in.rank && status == ADAPS_OK; i++) {
-        float scale = scales ? scales[i] : 0;
-        double length = scales ? floor((double)scale * (double)in.dims[i]) : (double)sizes[i];
-        if (!(length >= 1 && length < 0x1p31) || (scales && !(scale > 0)))
-            return ad_node_fail(node, err, "dimension %d of %" PRId64 " becomes %g", i, in.dims[i],
-                                length);
-        dims[i] = (int64_t)length;
-        if (dims[i] != in.dims[i] || (scales && scale != 1))
-            status = positions_of(node, &how, scale, in.dims[i], dims[i], &positions[i], err);
-    }
-    struct ad_draft_op *op = NULL;
-    if (status == ADAPS_OK)
-        status = resample(node, node->inputs[0], dims, positions, &op, err);
-    if (status != ADAPS_OK)
-        return status;
-    if (op) {
-        op->method = how.method;
-        op->edge = AD_EDGE_REPEAT;
-        op->cubic = how.cubic;
-        op->exclude_outside = how.exclude_outside;
     }
     ad_node_set(node, op ? op->output : node->inputs[0]);
     return ADAPS_OK;

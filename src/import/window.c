@@ -223,3 +223,11 @@ enum adaps_status ad_node_pieces(struct ad_node *node, double count, struct adap
     node->draft->pieces_left -= (int)count;
     return ADAPS_OK;
 }
+
+enum adaps_status ad_window_pieces(struct ad_node *node, const struct ad_window3 *w,
+                                   const int64_t out[AD_AXES], struct adaps_error *err)
+{
+    /* by output depth: its taps, in order, the convolution; the result */
+    return ad_node_pieces(
+        node, (double)out[AD_DEPTH] * (w->d[AD_DEPTH] > 1 ? w->k[AD_DEPTH] + 3 : 3) + 1, err);
+}

@@ -80,4 +80,9 @@ void ad_node_take_pad(struct ad_node *node, int *source, struct ad_window *pads)
 AD_MUST_CHECK enum adaps_status ad_node_pieces(struct ad_node *node, double count,
                                                struct adaps_error *err);
 
+/* The same for a convolution with this window. */
+AD_MUST_CHECK enum adaps_status ad_window_pieces(struct ad_node *node, const struct ad_window3 *w,
+                                                 const int64_t out[AD_AXES],
+                                                 struct adaps_error *err);
+
 #endif

@@ -10,9 +10,9 @@
 #include <string.h>
 
 #define MIN_OPSET 1
-#define MAX_OPSET 21
+#define MAX_OPSET 24
 #define MIN_IR 3
-#define MAX_IR 10
+#define MAX_IR 12
 
 static const char not_a_model[] = "not an ONNX model";
 

@@ -36,8 +36,8 @@ struct ad_onnx_model {
 /* The error of a file that would take more. */
 enum adaps_status ad_onnx_too_large(const char *path, struct adaps_error *err);
 
-/* Reads and parses. Checks: graph present, an opset import of the default domain in 1..21,
- * IR 3..10, no node of another domain; every node has op_type and an output, and each of its
+/* Reads and parses. Checks: graph present, an opset import of the default domain in 1..24,
+ * IR 3..12, no node of another domain; every node has op_type and an output, and each of its
  * attributes a name of its own and one value, of the type that it states. Nodes without a name get
  * one. ADAPS_EINPUT names path and reason. It takes at most twice the file and AD_ONNX_MEMORY. */
 AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,

@@ -12,9 +12,11 @@
 #define MAX_TENSOR_FILE ((size_t)2 << 30)
 
 static const char *const type_names[] = {
-    "undefined", "float32", "uint8",     "int8",       "uint16",   "int16",
-    "int32",     "int64",   "string",    "bool",       "float16",  "double",
-    "uint32",    "uint64",  "complex64", "complex128", "bfloat16",
+    "undefined",      "float32",  "uint8",        "int8",           "uint16",
+    "int16",          "int32",    "int64",        "string",         "bool",
+    "float16",        "double",   "uint32",       "uint64",         "complex64",
+    "complex128",     "bfloat16", "float8e4m3fn", "float8e4m3fnuz", "float8e5m2",
+    "float8e5m2fnuz", "uint4",    "int4",         "float4e2m1",     "float8e8m0",
 };
 
 const char *ad_onnx_type_name(int32_t type, char *buf, size_t size)

@@ -32,7 +32,9 @@ static const struct {
     {"MaxPool", "x", NULL, "'kernel_shape' is missing", 13},
     {"MaxPool", "x", "kernel_shape=9,9", "a window of 9 does not fit into 6 elements", 13},
     {"MaxPool", "x", "kernel_shape=3", "'kernel_shape' has 1 numbers", 13},
-    {"Pad", "x,pad_h", "mode=wrap", "mode 'wrap' is not supported", 13},
+    {"Pad", "x,pad_h", "mode=mirror", "mode 'mirror' is not supported", 13},
+    {"Pad", "x,crop", "mode=wrap", "padding of -1 and 1 of dimension 3: mode 'wrap' takes", 19},
+    {"Pad", "x,long", "mode=wrap", "its indices are more than 64 slices", 19},
     {"Pad", "x,i4", NULL, "4 pads for 4 axes", 13},
     {"Pad", "x,eight", "mode=reflect", "padding of 1 and 5 around 1 elements of dimension 0", 13},
     {"ConvTranspose", "x,w", NULL, "weights 'w' are 3x2x3x3, but the input has 2 channels", 13},
@@ -42,12 +44,29 @@ static const struct {
     {"DepthToSpace", "x", "blocksize=2", "2 channels are no multiple of blocks of 2x2", 13},
     {"Resize", "x,,v4", "mode=area", "mode 'area' is not supported", 13},
     {"Resize", "x,,v3", NULL, "3 scales or sizes for an input of rank 4", 13},
-    {"Resize", "x,,v4", "antialias=1", "antialias is not supported", 18},
+    {"Resize", "x,,,i4", "antialias=1",
+     "(Resize): antialias 1 is not supported where a dimension becomes smaller: dimension 2 of 6 "
+     "becomes 3",
+     18},
+    {"Resize", "x,,,i4", "keep_aspect_ratio_policy=cut",
+     "keep_aspect_ratio_policy 'cut' is not supported", 18},
     {"Resize", "x,,,zeros", NULL, "becomes 0", 13},
     {"Resize", "x,,,eight4", "coordinate_transformation_mode=tf_crop_and_resize",
      "coordinate_transformation_mode 'tf_crop_and_resize' is not supported", 13},
     {"Split", "x,i4", "axis=1", "4 lengths for 1 outputs", 13},
     {"Split", "x,one", "axis=1", "parts of 1 elements of 2", 13},
+    {"Split", "x", "num_outputs=2", "num_outputs 2, but it has 1 outputs", 18},
+    {"Split", "x,one", "num_outputs=1", "both lengths and num_outputs 1", 18},
+    {"Swish", "x", NULL, "its form of opset 23 is not supported: 24 or later is", 23},
+    {"Swish", "x", "beta=2", "no version of the operator has an attribute 'beta'", 24},
+    {"Attention", "x,x,x", NULL, "node 'Attention_0' (Attention): this operator is not", 24},
+    {"DequantizeLinear", "x,v3", NULL, "(DequantizeLinear): int8 models are not supported", 24},
+    {"Cast", "x", "to=24", "to float8e8m0 at run time is not supported", 24},
+    {"Cast", "x", "to=23", "to float4e2m1 at run time is not supported", 24},
+    {"RMSNormalization", "x", NULL, "(RMSNormalization): input 1 is missing", 23},
+    {"RMSNormalization", "x,v4", NULL, "input 1 (scale) is 4, which does not stretch to 6", 23},
+    {"RMSNormalization", "x,m", NULL, "input 1 (scale) is 4x5, which does not stretch to 6", 23},
+    {"RMSNormalization", "x,v3,v3", NULL, "3 inputs, at most 2", 23},
     {"Where", "v4,x,x", NULL, "input 0 (condition), 'v4', is not of an integer type", 13},
     {"Where", "i4,x", NULL, "input 2 is missing", 13},
     {"Where", "i4,i4,x", NULL, "operands 'i4' and 'y' differ in type", 13},
@@ -136,6 +155,8 @@ START_TEST(refused_by_name)
     mb_shape(&mb, "i4", MB_DIMS(1, 2, 3, 4));
     mb_shape(&mb, "huge", MB_DIMS(1 << 14, 1 << 14));
     mb_shape(&mb, "pad_c", MB_DIMS(0, 1, 0, 0, 0, 0, 0, 0));
+    mb_shape(&mb, "crop", MB_DIMS(0, 0, 0, -1, 0, 0, 0, 1));
+    mb_shape(&mb, "long", MB_DIMS(0, 0, 0, 0, 0, 0, 0, 400));
     mb_shape(&mb, "pad_h", MB_DIMS(0, 0, 1, 0, 0, 0, 1, 0));
     mb_weights(&mb, "wt", MB_DIMS(2, 3, 3, 3), NULL);
     mb_shape(&mb, "eight", MB_DIMS(1, 1, 1, 1, 5, 1, 1, 1));

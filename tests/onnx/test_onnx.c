@@ -202,13 +202,13 @@ START_TEST(what_protobuf_cannot_check)
 
     m->ir_version = 2;
     assert_refused(&mb, "IR version 2");
-    m->ir_version = 11;
-    assert_refused(&mb, "IR version 11");
+    m->ir_version = 13;
+    assert_refused(&mb, "IR version 13: versions 3 to 12 are supported");
     m->ir_version = 7;
     m->opset_import[0]->version = 0;
-    assert_refused(&mb, "opset 0: opsets 1 to 21");
-    m->opset_import[0]->version = 22;
-    assert_refused(&mb, "opset 22");
+    assert_refused(&mb, "opset 0: opsets 1 to 24");
+    m->opset_import[0]->version = 25;
+    assert_refused(&mb, "opset 25: opsets 1 to 24 are supported");
     m->opset_import[0]->version = 13;
     m->n_opset_import = 0;
     assert_refused(&mb, "no opset of the default domain");

@@ -56,8 +56,8 @@ static bool is_ours(const Onnx__GraphProto *graph)
     return elem_type(graph->output[0]) == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
 }
 
-/* Adds GROUP/ENTRY when its model is ours. */
-static enum adaps_status consider(const char *root, const char *group, const char *entry,
+/* Adds GROUP/ENTRY, if not all then only when its model is ours. */
+static enum adaps_status consider(const char *root, const char *group, const char *entry, bool all,
                                   struct ad_onnxdata_list *list, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -69,12 +69,14 @@ static enum adaps_status consider(const char *root, const char *group, const cha
         return ad_error_memory(err, entry, 0);
     if (access(path, R_OK) != 0)
         goto out;
-    status = ad_file_read(path, MAX_MODEL, &data, &size, err);
-    if (status == ADAPS_OK)
-        status = ad_onnx_unpack(&onnx__model_proto__descriptor, data, size, size, path,
-                                "not an ONNX model", &message, err);
-    if (status != ADAPS_OK || !is_ours(((Onnx__ModelProto *)message)->graph))
-        goto out;
+    if (!all) {
+        status = ad_file_read(path, MAX_MODEL, &data, &size, err);
+        if (status == ADAPS_OK)
+            status = ad_onnx_unpack(&onnx__model_proto__descriptor, data, size, size, path,
+                                    "not an ONNX model", &message, err);
+        if (status != ADAPS_OK || !is_ours(((Onnx__ModelProto *)message)->graph))
+            goto out;
+    }
     name = ad_asprintf("%s/%s", group, entry);
     if (!name || !ad_grow(&list->names, list->count, &list->capacity, sizeof *list->names)) {
         ad_free(name);
@@ -94,7 +96,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-enum adaps_status ad_onnxdata_find(const char *root, struct ad_onnxdata_list *out,
+enum adaps_status ad_onnxdata_find(const char *root, bool all, struct ad_onnxdata_list *out,
                                    struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -107,7 +109,7 @@ enum adaps_status ad_onnxdata_find(const char *root, struct ad_onnxdata_list *ou
         ad_free(path);
         for (struct dirent *e; status == ADAPS_OK && (e = readdir(dir));)
             if (strncmp(e->d_name, "test_", 5) == 0)
-                status = consider(root, groups[g], e->d_name, out, err);
+                status = consider(root, groups[g], e->d_name, all, out, err);
         if (dir)
             closedir(dir);
     }
@@ -180,14 +182,14 @@ static enum adaps_status load_set(const Onnx__GraphProto *graph, const char *fol
         size_t k = set->ninputs;
         status = load_tensor(folder, "input", k, &set->inputs[k], err);
         set->names[k] = name;
-        bool is_float = elem_type(graph->input[i]) == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+        bool is_float = ad_onnx_type_is_float(elem_type(graph->input[i]));
         set->bound[k] = !is_float || (seen_float && !is_operand(graph, name));
         seen_float = seen_float || is_float;
-        set->ninputs++;
+        set->ninputs += status == ADAPS_OK;
     }
     while (set->noutputs < graph->n_output && status == ADAPS_OK) {
         status = load_tensor(folder, "output", set->noutputs, &set->outputs[set->noutputs], err);
-        set->noutputs++;
+        set->noutputs += status == ADAPS_OK;
     }
     return status;
 }
@@ -247,36 +249,79 @@ static enum adaps_status evaluate_set(const struct ad_graph *graph, const struct
     return status;
 }
 
+static void free_set(struct data_set *set)
+{
+    for (size_t k = 0; k < set->ninputs; k++)
+        ad_onnx_tensor_fini(&set->inputs[k]);
+    for (size_t k = 0; k < set->noutputs; k++)
+        ad_onnx_tensor_fini(&set->outputs[k]);
+    ad_free(set);
+}
+
+static enum adaps_status import_bound(struct ad_onnx_model *model, const struct data_set *set,
+                                      struct ad_graph **graph, struct adaps_error *err)
+{
+    struct ad_binding bindings[MAX_TENSORS];
+    struct ad_import_options options = {.bindings = bindings};
+    for (size_t k = 0; k < set->ninputs; k++)
+        if (set->bound[k])
+            bindings[options.nbindings++] = (struct ad_binding){set->names[k], &set->inputs[k]};
+    return ad_ir_import(model, &options, graph, err);
+}
+
 static enum ad_onnxdata_result run_set(struct ad_onnx_model *model, const char *folder,
                                        ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err)
 {
     enum ad_onnxdata_result result = AD_ONNXDATA_FAILED;
     struct ad_graph *graph = NULL;
     struct data_set *set = ad_calloc(1, sizeof *set);
-    struct ad_binding bindings[MAX_TENSORS];
-    struct ad_import_options options = {.bindings = bindings};
     if (!set) {
         ad_error_memory(err, folder, sizeof *set);
         return result;
     }
     if (load_set(model->proto->graph, folder, set, err) != ADAPS_OK)
         goto out;
-    for (size_t k = 0; k < set->ninputs; k++)
-        if (set->bound[k])
-            bindings[options.nbindings++] = (struct ad_binding){set->names[k], &set->inputs[k]};
-    enum adaps_status status = ad_ir_import(model, &options, &graph, err);
+    enum adaps_status status = import_bound(model, set, &graph, err);
+    if (status == ADAPS_OK)
+        status = evaluate_set(graph, set, evaluate, err);
     if (status == ADAPS_EINPUT)
         result = AD_ONNXDATA_REFUSED;
-    else if (status == ADAPS_OK && evaluate_set(graph, set, evaluate, err) == ADAPS_OK)
+    else if (status == ADAPS_OK)
         result = AD_ONNXDATA_PASSED;
 out:
     ad_graph_free(graph);
-    for (size_t k = 0; k < set->ninputs; k++)
-        ad_onnx_tensor_fini(&set->inputs[k]);
-    for (size_t k = 0; k < set->noutputs; k++)
-        ad_onnx_tensor_fini(&set->outputs[k]);
-    ad_free(set);
+    free_set(set);
     return result;
+}
+
+enum adaps_status ad_onnxdata_import(const char *root, const char *name, int64_t *opset,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status;
+    struct ad_onnx_model *model = NULL;
+    struct ad_graph *graph = NULL;
+    struct data_set *set = ad_calloc(1, sizeof *set);
+    char *path = ad_asprintf("%s/%s/model.onnx", root, name);
+    char *folder = ad_asprintf("%s/%s/test_data_set_0", root, name);
+    *opset = 0;
+    if (!set || !path || !folder) {
+        status = ad_error_memory(err, name, sizeof *set);
+        goto out;
+    }
+    status = ad_onnx_load(path, &model, err);
+    if (status != ADAPS_OK)
+        goto out;
+    *opset = model->opset;
+    status = load_set(model->proto->graph, folder, set, err); /* as far as its types are read */
+    status = import_bound(model, set, &graph, err);
+out:
+    ad_graph_free(graph);
+    ad_onnx_free(model);
+    if (set)
+        free_set(set);
+    ad_free(path);
+    ad_free(folder);
+    return status;
 }
 
 enum ad_onnxdata_result ad_onnxdata_run(const char *root, const char *name,
