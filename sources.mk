@@ -5,7 +5,8 @@ base_sources = \
 	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/signals.c src/base/signals.h src/base/stats.c \
-	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h
+	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h \
+	src/base/version.c
 
 onnx_sources = \
 	src/onnx/attr.c src/onnx/external.c src/onnx/external.h src/onnx/file.c src/onnx/file.h \
@@ -135,7 +136,7 @@ exec_engine_sources = \
 exec_agent_sources = \
 	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer.c src/exec/agent/answer.h \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
-	src/exec/agent/internal.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/store.c src/exec/agent/worker.c \
@@ -160,13 +161,18 @@ io_sources = \
 	src/io/npy.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
 
 cli_sources = \
-	src/cli/agent.c src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
+	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h src/cli/dim_option.c src/cli/dim_option.h \
-	src/cli/inspect.c src/cli/keygen.c src/cli/local.c src/cli/main.c src/cli/options.c \
+	src/cli/inspect.c src/cli/keygen.c src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c \
 	src/cli/status.c src/cli/verify.c
+
+# The daemon, a program of its own.
+agent_sources = \
+	src/cli/agent_config.c src/cli/agent_config.h src/cli/agent_main.c src/cli/agent_options.c \
+	src/cli/agent_options.h src/cli/cli.h src/cli/messages.c src/cli/options.c src/cli/options.h

@@ -7,11 +7,6 @@
 
 #define DEFAULT_THRESHOLD 0.15
 
-const char *adaps_version(void)
-{
-    return ADAPS_VERSION;
-}
-
 static enum adaps_status check_options(const struct adaps_plan_options *options,
                                        struct adaps_error *err)
 {

@@ -12,6 +12,7 @@
  * go to stdout, everything else to stderr. */
 struct ad_command {
     const char *name;
+    const char *program;             /* what it is called; NULL: "adaps NAME" */
     const char *arguments;           /* of the usage line, after the name */
     const char *summary;             /* one line */
     const struct ad_option *options; /* table */
@@ -26,8 +27,8 @@ extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_s
 /* The text of --help. */
 void ad_cli_help(const struct ad_command *command, FILE *out);
 
-/* "adaps NAME: message" on stderr, without control characters (messages quote files that are not
- * trusted); returns the status as exit code. */
+/* "adaps NAME: message" (or the program's name) on stderr, without control characters (messages
+ * quote files that are not trusted); returns the status as exit code. */
 int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err);
 
 /* Says on stderr which symbolic dimensions were assumed (ad_import_options); nothing for "". */
@@ -51,6 +52,10 @@ void ad_cli_config_fini(struct ad_cli_config *config);
 typedef enum adaps_status (*ad_cli_writer)(const void *self, FILE *out, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write,
                                                   const void *self, struct adaps_error *err);
+
+/* Becomes the daemon, the program adaps-agent beside this one or in the PATH. argv[0] is what it
+ * calls itself in messages. Returns only when that fails: ADAPS_EAGENT. */
+enum adaps_status ad_cli_exec_agent(char *const argv[], struct adaps_error *err);
 
 /* Finishes stdout: flushes and checks. Returns ADAPS_OK or reports "cannot write" and
  * ADAPS_EINTERNAL; use as the last act of every command that printed a result. */

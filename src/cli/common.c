@@ -1,8 +1,7 @@
-/* What all sub-commands share: messages, files, adaps.conf. */
+/* What sub-commands share: files, JSON, adaps.conf. */
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "report/text.h"
 
 #include <errno.h>
 #include <ini.h>
@@ -10,23 +9,6 @@
 #include <string.h>
 
 #define CONFIG_FILE "adaps.conf"
-
-void ad_cli_help(const struct ad_command *command, FILE *out)
-{
-    fprintf(out, "Usage: adaps %s %s\n%s\n\n", command->name, command->arguments, command->summary);
-    ad_options_help(command, out);
-    fprintf(out, "%s\nThe manual: man adaps-%s\n", command->notes ? command->notes : "",
-            command->name);
-}
-
-int ad_cli_close_stdout(const struct ad_command *command)
-{
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return ADAPS_OK;
-    fprintf(stderr, "adaps %s: cannot write to standard output: %s\n", command->name,
-            strerror(errno));
-    return ADAPS_EINTERNAL;
-}
 
 enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write, const void *self,
                                     struct adaps_error *err)
@@ -45,35 +27,6 @@ enum adaps_status ad_cli_write_file(const char *path, ad_cli_writer write, const
         status = ad_file_replace(path, text, size, err);
     free(text);
     return status;
-}
-
-int ad_cli_fail(const struct ad_command *command, const struct adaps_error *err)
-{
-    char clean[sizeof err->message];
-    fflush(stdout);
-    fprintf(stderr, "adaps %s: %s\n", command->name,
-            err->message[0] ? ad_text_clean(err->message, clean, sizeof clean)
-                            : "failed without a message");
-    return err->status == ADAPS_OK ? ADAPS_EINTERNAL : (int)err->status;
-}
-
-void ad_cli_assumed(const struct ad_command *command, const char *assumed)
-{
-    char clean[256];
-    if (*assumed)
-        fprintf(stderr, "adaps %s: %s became 1: --dim NAME=N gives another size\n", command->name,
-                ad_text_clean(assumed, clean, sizeof clean));
-}
-
-int ad_cli_usage(const struct ad_command *command, const char *fmt, ...)
-{
-    va_list ap;
-    fprintf(stderr, "adaps %s: ", command->name);
-    va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
-    va_end(ap);
-    fprintf(stderr, "\nTry 'adaps %s --help'.\n", command->name);
-    return ADAPS_EUSAGE;
 }
 
 int ad_cli_print_json(const struct ad_command *command, json_t *root)

@@ -1,8 +1,8 @@
 /* adaps local: a cluster on this machine for as long as the command lives.
  *
- * Each agent is this program again (adaps agent), on a loopback port that it chooses. The agents
- * end with this process: it ends them and waits for them, or, when it is killed, the kernel ends
- * them (PR_SET_PDEATHSIG). */
+ * Each agent is a daemon (adaps agent) on a loopback port that it chooses. The agents end with this
+ * process: it ends them and waits for them, or, when it is killed, the kernel ends them
+ * (PR_SET_PDEATHSIG). */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -133,11 +133,23 @@ static _Noreturn void exec_agent(const struct local *l, int index, int ready, pi
         getppid() != parent)
         _exit(ADAPS_EINTERNAL);
     ad_signals_restore(&l->signals);
-    execl("/proc/self/exe", "adaps", "agent", "--listen", "tcp://127.0.0.1:0", "--name",
-          l->agents[index].name, "--cache", cache, "--speed", speed, "--threads", threads,
-          "--ready-fd", fd, (char *)NULL);
-    perror("adaps local: cannot start an agent");
-    _exit(ADAPS_EINTERNAL);
+    const char *argv[] = {"adaps agent",
+                          "--listen",
+                          "tcp://127.0.0.1:0",
+                          "--name",
+                          l->agents[index].name,
+                          "--cache",
+                          cache,
+                          "--speed",
+                          speed,
+                          "--threads",
+                          threads,
+                          "--ready-fd",
+                          fd,
+                          NULL};
+    struct adaps_error err;
+    ad_cli_exec_agent((char *const *)argv, &err);
+    _exit(ad_cli_fail(&ad_command_local, &err));
 }
 
 static enum adaps_status start_agent(struct local *l, int index, struct adaps_error *err)

@@ -48,35 +48,41 @@ static void find_rows(struct rows *rows, const struct ad_command *command)
 
 /* --- parsing --- */
 
+/* What would have been a good value. */
+static void say_wanted(const struct ad_option *o, char *wanted, size_t size)
+{
+    switch (o->kind) {
+    case AD_OPTION_INT:
+    case AD_OPTION_INT64:
+        snprintf(wanted, size, "a number from %jd to %jd", (intmax_t)o->range.least,
+                 (intmax_t)o->range.most);
+        break;
+    case AD_OPTION_REAL:
+        snprintf(wanted, size, "a number from %g to %g", o->range.from, o->range.to);
+        break;
+    case AD_OPTION_RATE:
+        snprintf(wanted, size, "a rate such as %s", o->example);
+        break;
+    case AD_OPTION_SIZE:
+        snprintf(wanted, size, "a size such as %s", o->example);
+        break;
+    case AD_OPTION_TIME:
+        snprintf(wanted, size, "a time such as %s", o->example);
+        break;
+    default: /* AD_OPTION_SECONDS, AD_OPTION_NS */
+        if (o->range.from > 0)
+            snprintf(wanted, size, "a time from %gs to %gs", o->range.from, o->range.to);
+        else
+            snprintf(wanted, size, "a time above 0, such as %s,", o->example);
+        break;
+    }
+}
+
 static int refuse_value(const struct ad_command *command, const struct ad_option *o,
                         const char *text)
 {
     char wanted[100];
-    switch (o->kind) {
-    case AD_OPTION_INT:
-    case AD_OPTION_INT64:
-        snprintf(wanted, sizeof wanted, "a number from %jd to %jd", (intmax_t)o->range.least,
-                 (intmax_t)o->range.most);
-        break;
-    case AD_OPTION_REAL:
-        snprintf(wanted, sizeof wanted, "a number from %g to %g", o->range.from, o->range.to);
-        break;
-    case AD_OPTION_RATE:
-        snprintf(wanted, sizeof wanted, "a rate such as %s", o->example);
-        break;
-    case AD_OPTION_SIZE:
-        snprintf(wanted, sizeof wanted, "a size such as %s", o->example);
-        break;
-    case AD_OPTION_TIME:
-        snprintf(wanted, sizeof wanted, "a time such as %s", o->example);
-        break;
-    default: /* AD_OPTION_SECONDS, AD_OPTION_NS */
-        if (o->range.from > 0)
-            snprintf(wanted, sizeof wanted, "a time from %gs to %gs", o->range.from, o->range.to);
-        else
-            snprintf(wanted, sizeof wanted, "a time above 0, such as %s,", o->example);
-        break;
-    }
+    say_wanted(o, wanted, sizeof wanted);
     return ad_cli_usage(command, "--%s %s: %s is wanted", o->name, text, wanted);
 }
 
@@ -152,6 +158,15 @@ static bool take_value(const struct ad_option *o, const char *text, void *variab
     case AD_OPTION_GROUP:
         break;
     }
+    return false;
+}
+
+bool ad_option_take_text(const struct ad_option *option, const char *text, void *variables,
+                         char *wanted, size_t size)
+{
+    if (take_value(option, text, (char *)variables + option->offset))
+        return true;
+    say_wanted(option, wanted, size);
     return false;
 }
 

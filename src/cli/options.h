@@ -152,6 +152,11 @@ struct ad_operands {
 int ad_options_parse(const struct ad_command *command, int argc, char **argv, void *variables,
                      struct ad_operands *operands);
 
+/* Takes a text, as if it stood after the option, into the struct `variables`. Not for rows of the
+ * kinds CALL and GROUP. False: it is a bad value; `wanted` then says what would be a good one. */
+bool ad_option_take_text(const struct ad_option *option, const char *text, void *variables,
+                         char *wanted, size_t size);
+
 /* The lines of --help about the options. */
 void ad_options_help(const struct ad_command *command, FILE *out);
 

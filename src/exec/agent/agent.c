@@ -90,6 +90,8 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
     ad_wire_message_init(&message);
     for (;;) {
         int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
+        int64_t alive = ad_notify_alive(&agent->notify, now);
+        until = alive < until ? alive : until;
         long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
         if (zmq_poll(items, 4, timeout) < 0 && errno != EINTR) {
             status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: poll: %s", zmq_strerror(errno));
@@ -203,11 +205,26 @@ static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_en
     return status;
 }
 
+/* What people read in `systemctl status`: the address, who may connect, the note. */
+static void say_state(const struct ad_agent *agent)
+{
+    const struct ad_agent_options *options = agent->options;
+    char who[80] = "without keys";
+    if (options->key_file)
+        snprintf(who, sizeof who, "with keys, for %zu controller%s", agent->allow.count,
+                 agent->allow.count == 1 ? "" : "s");
+    ad_notify_say(&agent->notify, "READY=1\nSTATUS=listening on %s %s%s%s", agent->endpoint, who,
+                  options->note ? ": " : "", options->note ? options->note : "");
+}
+
 static enum adaps_status say_ready(const struct ad_agent *agent, struct adaps_error *err)
 {
     char line[310];
     int n = snprintf(line, sizeof line, "%s\n", agent->endpoint);
-    fprintf(stderr, "%s: listening on %s\n", agent->name, agent->endpoint);
+    const char *note = agent->options->note;
+    fprintf(stderr, "%s: listening on %s%s%s\n", agent->name, agent->endpoint, note ? ": " : "",
+            note ? note : "");
+    say_state(agent);
     if (agent->options->ready_fd >= 0 && write(agent->options->ready_fd, line, (size_t)n) != n)
         return ad_error_set(err, ADAPS_EAGENT, "cannot tell the address to --ready-fd %d: %s",
                             agent->options->ready_fd, strerror(errno));
@@ -227,6 +244,9 @@ static void raise_file_limit(void)
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
                               int signal_fd, struct adaps_error *err)
 {
+    struct adaps_error unheard;
+    if (ad_notify_init(&agent->notify, &unheard) != ADAPS_OK)
+        fprintf(stderr, "%s: warning: %s\n", agent->name, unheard.message);
     ad_priority_prompt(&agent->priority); /* ZeroMQ's threads, too */
     agent->context = zmq_ctx_new();
     if (!agent->context)
@@ -240,6 +260,7 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
         status = say_ready(agent, err);
     if (status == ADAPS_OK)
         status = loop(agent, signal_fd, err);
+    ad_notify_say(&agent->notify, "STOPPING=1");
     return status;
 }
 
@@ -258,6 +279,7 @@ static void fini(struct ad_agent *agent)
     ad_cache_fini(&agent->cache);
     ad_allow_fini(&agent->allow);
     sodium_memzero(&agent->keys, sizeof agent->keys);
+    ad_notify_fini(&agent->notify);
 }
 
 enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct adaps_error *err)
@@ -273,6 +295,7 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     if (!agent)
         return ad_error_memory(err, "agent", sizeof *agent);
     agent->options = options;
+    agent->notify.fd = -1;
     agent->start_ns = ad_clock_ns();
     if (options->name)
         snprintf(agent->name, sizeof agent->name, "%s", options->name);

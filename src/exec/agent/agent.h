@@ -16,9 +16,11 @@ struct ad_agent_options {
     const char *allow_file; /* public keys that may connect, one Z85 key a line; with key_file */
     bool insecure;          /* no keys on other addresses than loopback, either (test beds) */
     int ready_fd;           /* >= 0: the bound endpoint and a newline are written there once */
+    const char *note; /* said with the address, on stderr and to the service manager, or NULL */
 };
 
-/* Runs until SIGTERM or SIGINT. ADAPS_EUSAGE: options (loopback rule); ADAPS_EAGENT: cannot listen.
+/* Runs until SIGTERM or SIGINT. Tells the service manager its state, if there is one (notify.h).
+ * ADAPS_EUSAGE: options (loopback rule); ADAPS_EAGENT: cannot listen.
  */
 AD_MUST_CHECK enum adaps_status ad_agent_run(const struct ad_agent_options *options,
                                              struct adaps_error *err);

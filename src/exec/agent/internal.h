@@ -6,6 +6,7 @@
 
 #include "exec/agent/agent.h"
 #include "exec/agent/answer.h"
+#include "exec/agent/notify.h"
 #include "exec/agent/worker.h"
 #include "wire/socket.h"
 #include "wire/wire.h"
@@ -38,6 +39,7 @@ struct ad_agent {
     char name[64];
     char endpoint[300]; /* bound */
     void *context, *router, *monitor;
+    struct ad_notify notify;
     struct ad_priority priority; /* of the thread that runs it, before */
     struct ad_keys keys;
     struct ad_allow allow;

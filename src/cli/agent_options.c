@@ -1,0 +1,35 @@
+#include "cli/agent_options.h"
+
+#define AGENT struct ad_agent_options
+const struct ad_option ad_agent_settings[] = {
+    AD_OPT_TEXT('l', "listen", "ENDPOINT", AGENT, listen,
+                "where controllers connect; default tcp://127.0.0.1:5570;\n"
+                "port * picks a free one"),
+    AD_OPT_TEXT('n', "name", "NAME", AGENT, name, "what it calls itself; default: the host's name"),
+    AD_OPT_REAL("speed", "F", AGENT, speed, 1e-4, 1,
+                "emulate a device F times as fast as this one, 0.0001 to 1"),
+    AD_OPT_INT("threads", "N", AGENT, threads, 1, 64,
+               "compute threads; default: what the plan says"),
+    AD_OPT_TEXT(0, "cache", "DIR", AGENT, cache_dir,
+                "weights and plans; default: $XDG_CACHE_HOME/adaps"),
+    AD_OPT_SIZE("cache-limit", AGENT, cache_limit, "4GiB",
+                "forget the least recently used beyond this; default 8GiB"),
+    AD_OPT_TEXT(0, "key", "FILE", AGENT, key_file,
+                "this device's keys (adaps keygen); with --allow"),
+    AD_OPT_TEXT(0, "allow", "FILE", AGENT, allow_file,
+                "public keys of the controllers that may connect, one a line"),
+    AD_OPT_END,
+};
+
+#define INVOCATION struct ad_agent_invocation
+const struct ad_option ad_agent_option_table[] = {
+    AD_OPT_GROUP(ad_agent_settings, INVOCATION, agent),
+    AD_OPT_TEXT(0, "config", "FILE", INVOCATION, config,
+                "settings, for what the options do not say; without keys it\n"
+                "then listens to this machine only"),
+    AD_OPT_FLAG(0, "insecure", INVOCATION, agent.insecure,
+                "listen without keys where other machines can connect"),
+    AD_OPT_INT("ready-fd", "N", INVOCATION, agent.ready_fd, 0, 1 << 20,
+               "write the address that it listens on to this descriptor"),
+    AD_OPT_END,
+};

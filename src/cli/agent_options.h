@@ -1,0 +1,23 @@
+/* The command line of the agent, which adaps-agent reads and adaps lists. */
+#ifndef AD_CLI_AGENT_OPTIONS_H
+#define AD_CLI_AGENT_OPTIONS_H
+
+#include "cli/options.h"
+#include "exec/agent/agent.h"
+
+/* Zero where the command line or the file says nothing. */
+struct ad_agent_invocation {
+    struct ad_agent_options agent; /* all but note */
+    const char *config;            /* a file with settings */
+};
+
+/* What an agent's file may say, too: the options' names are the keys. Variables are in a struct
+ * ad_agent_options. */
+extern const struct ad_option ad_agent_settings[];
+
+/* All options; variables are in a struct ad_agent_invocation. */
+extern const struct ad_option ad_agent_option_table[];
+
+#define AD_AGENT_SUMMARY "The daemon on a device: computes its share of networks."
+
+#endif

@@ -1,0 +1,134 @@
+#!/bin/sh
+# adaps-agent: its file of settings, what it does without keys and with them, and that adaps agent starts it.
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
+
+daemon=$build/adaps-agent
+agent=
+trap '[ -z "$agent" ] || kill "$agent"; wait; cd /; rm -rf "$work"' EXIT
+
+# start COMMAND...: an agent in the background. Sets agent (its process) and endpoint ("" when it did not start);
+# what it says is in $work/err.
+start() {
+    rm -f ready
+    mkfifo ready
+    "$@" --ready-fd 3 3>ready 2>err &
+    agent=$!
+    endpoint=
+    read -r endpoint <ready
+    [ -n "$endpoint" ] || not_ok "$* does not start"
+}
+
+stop() {
+    kill "$agent"
+    wait "$agent"
+    check "SIGTERM ends it with 0" test $? = 0
+    agent=
+}
+
+# devices [KEY]: a devices file for the agent.
+devices() {
+    printf '[a]\nboard = x86\naddress = tcp://127.0.0.1:%s\n' "${endpoint##*:}" >one.conf
+    [ $# = 0 ] || echo "key = $1" >>one.conf
+}
+
+# The file that the package installs, with other folders, on a port of its own.
+mkdir etc
+sed "s|/etc/adaps|$work/etc|; s|/var/cache/adaps|$work/cache|; s|:5570|:*|" "$src/data/agent.conf" >etc/agent.conf
+
+start "$daemon" --config etc/agent.conf
+says err "listening on tcp://127.0.0.1:[0-9]*: for this machine only, since $work/etc/key and $work/etc/allow are missing" \
+    "without keys it says so"
+check "and listens on loopback" test "${endpoint%:*}" = tcp://127.0.0.1
+check "its cache is where the file says" test -d cache
+devices
+status 0 "it answers" adaps status -d one.conf
+stop
+
+status 0 "keys for the agent" adaps keygen -o etc/key
+agent_key=$(cat out)
+start "$daemon" --config etc/agent.conf
+says err "tcp://127.0.0.1:[0-9]*: for this machine only, since $work/etc/allow is missing" "a key alone is not enough"
+stop
+status 0 "keys for the controller" adaps keygen
+cp out etc/allow
+start "$daemon" --config etc/agent.conf
+says err "listening on tcp://0.0.0.0:[0-9]*$" "with a key and an allow list it listens to all"
+devices "$agent_key"
+status 0 "whoever is allowed gets an answer" adaps status -d one.conf
+status 0 "another controller" adaps keygen -f
+status 4 "others do not" adaps status --deadline 1s -d one.conf
+stop
+echo public >etc/key
+status 3 "a bad key file" "$daemon" --config etc/agent.conf
+says err "^adaps-agent: $work/etc/key: no key pair" "is named"
+
+# What settings do, and that options count before them.
+cat >settings.conf <<'E2'
+[agent]
+listen      = tcp://127.0.0.1:*
+name        = lamp
+speed       = 0.5
+threads     = 3
+cache       = here/cache
+cache-limit = 1MiB
+E2
+start "$daemon" --config settings.conf
+devices
+status 0 "an agent with settings" adaps status -d one.conf --json
+has out '"agent":"lamp"' "its name is that of the file"
+has out '"threads":3,' "so are its threads"
+check "so is its cache, seen from the file's folder" test -d here/cache
+status 0 "the same for people" adaps status -d one.conf
+check "so is its speed" test "$(cell out a speed)" = 0.5
+stop
+start "$daemon" --config settings.conf --speed 0.25 --name table
+says err "^table: listening on tcp://127.0.0.1:[0-9]*$" "options count before settings"
+devices
+status 0 "options and settings" adaps status -d one.conf
+check "the option counts" test "$(cell out a speed)" = 0.25
+stop
+
+# refused LINE MESSAGE: a file with the line.
+refused() {
+    printf '[agent]\n%s\n' "$1" >bad.conf
+    status 3 "refused: $1" "$daemon" --config bad.conf
+    has err "adaps-agent: bad.conf:2: $2" "file, line and rule"
+}
+refused "threads = 0" "[agent] threads = 0: a number from 1 to 64 is wanted"
+refused "threads = many" "[agent] threads = many: a number from 1 to 64 is wanted"
+refused "speed = 2" "[agent] speed = 2: a number from 0.0001 to 1 is wanted"
+refused "cache-limit = big" "[agent] cache-limit = big: a size such as 4GiB is wanted"
+refused "listen = here" "[agent] listen = here: 'here' is not an address"
+refused "key =" "[agent] key = : it has no value"
+refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, key, allow"
+refused "[server]" "[server]: unknown section; there is [agent]"
+refused "nonsense" "neither [section] nor key = value"
+printf '[agent]\nname = a\nname = b\n' >bad.conf
+status 3 "a key twice" "$daemon" --config bad.conf
+has err "bad.conf:3: [agent] name = b: already given in line 2" "both lines are named"
+status 3 "no file" "$daemon" --config none.conf
+has err "adaps-agent: none.conf: No such file" "it is named"
+status 2 "without a file, loopback is not assumed" "$daemon" --listen tcp://0.0.0.0:0 --cache cache
+status 2 "an argument too many" "$daemon" now
+says err "^Try 'adaps-agent --help'" "it calls itself by its name"
+status 0 "its version" "$daemon" --version
+check "is that of adaps" test "$(cut -d ' ' -f 2 out)" = "$(adaps --version | cut -d ' ' -f 2)"
+
+# adaps agent becomes the daemon, which is linked without compiler and controller.
+start adaps agent --listen 'tcp://127.0.0.1:*' --cache cache
+check "adaps agent is adaps-agent" test "$(readlink "/proc/$agent/exe")" = "$(readlink -f "$daemon")"
+stop
+status 2 "adaps agent with a bad option" adaps agent --nothing
+says err "^Try 'adaps agent --help'" "it calls itself so"
+mkdir lonely
+cp "$adaps" lonely/
+status 4 "no daemon beside it" env PATH=/nowhere lonely/adaps agent
+says err "^adaps agent: the program adaps-agent is neither beside $work/lonely/adaps nor in the PATH" "it says so"
+if command -v nm >/dev/null; then
+    nm "$daemon" >symbols
+    check "the agent is in the daemon" grep -q ' T ad_agent_run$' symbols
+    check "the compiler and the controller are not" test -z \
+        "$(grep -E ' [Tt] (ad_(import|search|pipeline|session|push|report)_|adaps_plan_compile)' symbols)"
+fi
+finish
