@@ -769,6 +769,27 @@ static size_t planned_arena(const struct adaps_plan *plan, int device)
     return (size_t)plan->schedule.memory[device] - weights;
 }
 
+/* Operands of one convolution that XNNPACK may want packed: a plan does not know who computes it.
+ * A slice is widened to all channels at most. */
+static size_t most_scratch(const struct adaps_plan *plan, int device)
+{
+    const struct ad_graph *graph = plan->graph;
+    const struct ad_program *program = &plan->schedule.programs[device];
+    size_t most = 0;
+    for (int t = 0; t < program->ntasks && !ad_conv_able(); t++) {
+        struct ad_region out = program->tasks[t].region;
+        const struct ad_op *op = &graph->ops[program->tasks[t].op];
+        const struct ad_box *box = &graph->values[op->output].box;
+        if (op->kind != AD_OP_CONV)
+            continue;
+        int64_t elements =
+            ad_region_elements(ad_need(graph, op, 0, out)) + ad_region_pixels(out) * box->c;
+        if ((size_t)(elements * box->n) * sizeof(float) > most)
+            most = (size_t)(elements * box->n) * sizeof(float);
+    }
+    return most;
+}
+
 /* What is planned holds no more than alignment, slack, scratch, and what is read beside what was
  * written, differ by. */
 static void check_planned(struct adaps_plan *plan, int device)
@@ -776,7 +797,8 @@ static void check_planned(struct adaps_plan *plan, int device)
     struct ad_engine *engine =
         new_engine(plan, (struct ad_engine_options){.device = device, .threads = 1});
     size_t have = ad_engine_arena_bytes(engine), planned = planned_arena(plan, device);
-    ck_assert_msg(have + 1024 >= planned && have <= planned + planned / 4 + 8192,
+    ck_assert_msg(have + 1024 >= planned &&
+                      have <= planned + planned / 4 + 8192 + most_scratch(plan, device),
                   "device %d: %zu bytes planned, %zu taken", device, planned, have);
     ad_engine_free(engine);
 }
@@ -799,10 +821,12 @@ static void check_concats_free(const struct adaps_plan *plan)
 }
 
 /* All layers lie in the last concatenation: with the input there is nothing else, as planned, and a
- * message of one of them is read from there. */
+ * message of one of them is read from there. With our convolutions, and with XNNPACK's. */
 START_TEST(test_concats)
 {
-    struct adaps_plan *plan = make_plan(dense_graph(_i == 0), 1, NULL);
+    bool nested = _i % 2 == 0;
+    ad_conv_limit_lanes(_i < 2 ? 16 : 0);
+    struct adaps_plan *plan = make_plan(dense_graph(nested), 1, NULL);
     struct ad_engine *engine = new_engine(plan, (struct ad_engine_options){0});
     size_t pixels = 32 * 24 * sizeof(float);
     ck_assert_uint_ge(ad_engine_arena_bytes(engine), pixels * (5 * 16 + 3));
@@ -811,15 +835,16 @@ START_TEST(test_concats)
     check_concats_free(plan);
     ad_engine_free(engine);
     adaps_plan_free(plan);
-    check_whole(dense_graph(_i == 0), 6);
+    check_whole(dense_graph(nested), 6);
     for (uint64_t seed = 0; seed < 20; seed++) {
         struct ad_rng rng = {seed};
-        struct adaps_plan *whole = make_plan(dense_graph(_i == 0), 1, NULL);
-        struct adaps_plan *split = make_plan(dense_graph(_i == 0), 2 + (int)(seed % 3), &rng);
+        struct adaps_plan *whole = make_plan(dense_graph(nested), 1, NULL);
+        struct adaps_plan *split = make_plan(dense_graph(nested), 2 + (int)(seed % 3), &rng);
         for (int d = 0; d < split->cluster.ndevices; d++)
             check_planned(split, d);
         check_same(whole, split, 1, seed);
     }
+    ad_conv_limit_lanes(16);
 }
 END_TEST
 
@@ -893,7 +918,7 @@ int main(void)
     tcase_add_test(interface, test_bad_requests);
     tcase_add_test(interface, test_allocation_failures);
     tcase_add_test(interface, test_sizes);
-    tcase_add_loop_test(interface, test_concats, 0, 2);
+    tcase_add_loop_test(interface, test_concats, 0, 4);
     tcase_add_loop_test(interface, test_parts_share_weights, 0, 2);
     suite_add_tcase(suite, answers);
     suite_add_tcase(suite, interface);

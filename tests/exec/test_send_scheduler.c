@@ -177,8 +177,23 @@ START_TEST(forgotten)
 }
 END_TEST
 
+/* Emulators of processors do not know the request on which the scheduler relies. */
+static bool can_ask(void)
+{
+    int unsent, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    bool can = fd >= 0 && (ioctl(fd, SIOCOUTQNSD, &unsent) == 0 || errno == EINVAL);
+    close(fd);
+    return can;
+}
+
 int main(void)
 {
+    if (!can_ask()) {
+        printf("skipped: this machine does not tell what a connection has not sent (SIOCOUTQNSD): "
+               "%s\n",
+               strerror(errno));
+        return 77;
+    }
     Suite *suite = suite_create("scheduler");
     TCase *tcase = tcase_create("scheduler");
     tcase_set_timeout(tcase, 120);

@@ -1,6 +1,10 @@
-/* SANITIZED: 1 under a sanitizer that takes memory and address space of its own, else 0. */
+/* What bounds of time and memory have to know. SANITIZED: 1 under a sanitizer that takes memory and
+ * address space of its own, else 0. */
 #ifndef TESTS_SANITIZED_H
 #define TESTS_SANITIZED_H
+
+#include <stdbool.h>
+#include <stdlib.h>
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
@@ -13,5 +17,12 @@
 #ifndef SANITIZED
 #define SANITIZED 0
 #endif
+
+/* Whether an emulator executes this process (tests/arm64/check.sh says so): it is slow, its memory
+ * is mostly the emulator's, and limits of its address space do not hold. */
+static inline bool is_emulated(void)
+{
+    return getenv("EMULATED") != NULL;
+}
 
 #endif
