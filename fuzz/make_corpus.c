@@ -280,6 +280,37 @@ static void pieces(struct mb *mb)
     mb_output(mb, "y");
 }
 
+/* What opsets 18 to 24 added. */
+static void opset_24(struct mb *mb)
+{
+    mb_init(mb, 24);
+    mb->proto->ir_version = 12;
+    mb_input(mb, "x", MB_DIMS(1, 4, 6, 6));
+    mb_weights(mb, "scale", MB_DIMS(16, 1), NULL);
+    mb_shape(mb, "pads", MB_DIMS(1, 2, 0, 1));
+    mb_shape(mb, "axes", MB_DIMS(-1, 2));
+    mb_shape(mb, "sizes", MB_DIMS(5, 8));
+    mb_weights(mb, "scales", MB_DIMS(2), (const float[]){1.6f, 0.7f});
+    Onnx__NodeProto *pool = mb_node(mb, "AveragePool", "x", "p");
+    mb_ints(mb, pool, "kernel_shape", MB_DIMS(2, 3));
+    mb_ints(mb, pool, "dilations", MB_DIMS(3, 1));
+    mb_ints(mb, pool, "pads", MB_DIMS(1, 1, 2, 1));
+    mb_float(mb, mb_node(mb, "Swish", "p", "s"), "alpha", 1.5f);
+    mb_string(mb, mb_node(mb, "Pad", "s,pads,,axes", "w"), "mode", "wrap");
+    Onnx__NodeProto *keep = mb_node(mb, "Resize", "w,,,sizes", "k");
+    mb_ints(mb, keep, "axes", MB_DIMS(2, 3));
+    mb_string(mb, keep, "keep_aspect_ratio_policy", "not_smaller");
+    Onnx__NodeProto *middle = mb_node(mb, "Resize", "k,,scales", "m");
+    mb_ints(mb, middle, "axes", MB_DIMS(2, 3));
+    mb_string(mb, middle, "mode", "linear");
+    mb_string(mb, middle, "coordinate_transformation_mode", "half_pixel_symmetric");
+    Onnx__NodeProto *split = mb_node(mb, "Split", "m", "a,b,c");
+    mb_int(mb, split, "axis", 3);
+    mb_int(mb, split, "num_outputs", 3);
+    mb_int(mb, mb_node(mb, "RMSNormalization", "a,scale", "y"), "axis", 2);
+    mb_output(mb, "y");
+}
+
 /* Operators over a depth. */
 static void volumes(struct mb *mb)
 {
@@ -460,12 +491,13 @@ static void make_networks(void)
         void (*build)(struct mb *mb);
         bool planned;
     } nets[] = {
-        {"classifier", classifier, true}, {"residual", residual, true},
-        {"branches", branches, true},     {"shapes", shapes, false},
-        {"old-opset", old_opset, false},  {"constants", constants, false},
-        {"opset-six", opset_six, false},  {"activations", activations, true},
-        {"stored", stored, false},        {"pieces", pieces, true},
-        {"volumes", volumes, true},       {"branch", branch, false},
+        {"classifier", classifier, true},   {"residual", residual, true},
+        {"branches", branches, true},       {"shapes", shapes, false},
+        {"old-opset", old_opset, false},    {"constants", constants, false},
+        {"opset-six", opset_six, false},    {"opset-24", opset_24, false},
+        {"activations", activations, true}, {"stored", stored, false},
+        {"pieces", pieces, true},           {"volumes", volumes, true},
+        {"branch", branch, false},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;
