@@ -23,7 +23,7 @@ enum ad_action_kind {
 struct ad_action {
     enum ad_action_kind kind;
     union {
-        struct xnn_operator *xnn;
+        struct ad_xnn_op *xnn;
         struct ad_elementwise elementwise;
         struct ad_pooling pooling;
         struct ad_lrn lrn;

@@ -129,7 +129,7 @@ struct ad_build {
 };
 
 /* How ops of a kind are computed (operators.c). */
-enum ad_xnn_operator { AD_XNN_NONE, AD_XNN_CONV, AD_XNN_FC, AD_XNN_GAP, AD_XNN_SOFTMAX };
+enum ad_xnn_operator { AD_XNN_NONE, AD_XNN_CONV, AD_XNN_FC, AD_XNN_SOFTMAX };
 struct ad_kernel {
     /* Appends the actions of a task whose region is not empty; NULL: XNNPACK's, or our kernels for
      * convolutions. */

@@ -5,17 +5,20 @@
 #include <math.h>
 #include <string.h>
 
-static enum adaps_status build_pooling(const struct ad_build *build, const struct ad_task *task,
-                                       struct adaps_error *err)
+/* Pooling over `window`s, of all of an op's kinds. */
+static enum adaps_status add_pooling(const struct ad_build *build, const struct ad_task *task,
+                                     bool average, const struct ad_window *window,
+                                     struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
     struct ad_region need = ad_need(graph, op, 0, task->region);
     struct ad_box whole = graph->values[op->inputs[0]].box;
+    bool follows = ad_function_follows(op->kind, op->function);
     struct ad_pooling p = {
-        .average = ad_kind_has(op->kind, AD_FIELD_COUNT_PAD),
+        .average = average,
         .count_include_pad = op->count_include_pad,
-        .window = op->window,
+        .window = *window,
         .in = ad_task_input(build, task, 0),
         .out = ad_task_output(build, task),
         .in_h0 = need.h0,
@@ -24,11 +27,28 @@ static enum adaps_status build_pooling(const struct ad_build *build, const struc
         .w0 = task->region.w0,
         .size_h = whole.h,
         .size_w = whole.w,
-        .clamp_min = ad_function_follows(op->kind, op->function) ? -INFINITY : op->clamp_min,
-        .clamp_max = ad_function_follows(op->kind, op->function) ? INFINITY : op->clamp_max,
+        .clamp_min = follows ? -INFINITY : op->clamp_min,
+        .clamp_max = follows ? INFINITY : op->clamp_max,
     };
     return ad_actions_add(build->actions,
                           (struct ad_action){.kind = AD_ACTION_POOLING, .pooling = p}, err);
+}
+
+static enum adaps_status build_pooling(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    return add_pooling(build, task, ad_kind_has(op->kind, AD_FIELD_COUNT_PAD), &op->window, err);
+}
+
+/* One window, as large as the input. */
+static enum adaps_status build_global_average(const struct ad_build *build,
+                                              const struct ad_task *task, struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    struct ad_box whole = graph->values[graph->ops[task->op].inputs[0]].box;
+    struct ad_window window = {.kh = whole.h, .kw = whole.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+    return add_pooling(build, task, true, &window, err);
 }
 
 static enum adaps_status build_lrn(const struct ad_build *build, const struct ad_task *task,
@@ -324,7 +344,7 @@ static enum adaps_status build_depth_to_space(const struct ad_build *build,
 static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_CONV] = {.xnn = AD_XNN_CONV, .clamps = true},
     [AD_OP_FC] = {.xnn = AD_XNN_FC, .clamps = true},
-    [AD_OP_GAP] = {.xnn = AD_XNN_GAP, .clamps = true},
+    [AD_OP_GAP] = {.build = build_global_average, .clamps = true},
     [AD_OP_SOFTMAX] = {.xnn = AD_XNN_SOFTMAX},
     [AD_OP_MAXPOOL] = {.build = build_pooling, .clamps = true},
     [AD_OP_AVGPOOL] = {.build = build_pooling, .clamps = true},

@@ -1,5 +1,5 @@
-/* What one task does, as a list of actions. XNNPACK computes dense layers, global average pooling,
- * softmax and the convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is
+/* What one task does, as a list of actions. XNNPACK computes dense layers, softmax and the
+ * convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is
  * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
  * which must not change a bit. */
 #include "exec/engine/internal.h"

@@ -1,4 +1,4 @@
-/* Tasks that XNNPACK computes: convolutions, dense layers, global average pooling, softmax. One
+/* Tasks that XNNPACK computes: convolutions, dense layers, softmax. One
  * operator, with packing before and unpacking after it where its operands are not evenly spaced.
  */
 #include "exec/engine/internal.h"
@@ -154,7 +154,7 @@ struct part {
 
 static enum adaps_status make_weighted(const struct ad_build *build, const struct ad_task *task,
                                        const struct part *part, const struct ad_xnn_io *io,
-                                       const struct ad_view *in, struct xnn_operator **xnn,
+                                       const struct ad_view *in, struct ad_xnn_op **xnn,
                                        struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
@@ -233,7 +233,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
 }
 
 /* Made operators are added to the actions. */
-static enum adaps_status add_operator(const struct ad_build *build, struct xnn_operator *xnn,
+static enum adaps_status add_operator(const struct ad_build *build, struct ad_xnn_op *xnn,
                                       struct adaps_error *err)
 {
     enum adaps_status status =
@@ -261,7 +261,7 @@ static enum adaps_status make_parts(const struct ad_build *build, const struct a
         if (part.r1 > r1) /* widened by zero filters */
             part.r1 = r1;
         struct ad_xnn_io its = *io;
-        struct xnn_operator *xnn = NULL;
+        struct ad_xnn_op *xnn = NULL;
         its.out += first;
         status = make_weighted(build, task, &part, &its, in, &xnn, err);
         if (status == ADAPS_OK)
@@ -275,7 +275,7 @@ static enum adaps_status make_operators(const struct ad_build *build, const stru
                                         bool clamp, struct adaps_error *err)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
-    struct xnn_operator *xnn = NULL;
+    struct ad_xnn_op *xnn = NULL;
     struct ad_xnn_io io = {
         .in = in->data,
         .out = out->data,
@@ -286,10 +286,7 @@ static enum adaps_status make_operators(const struct ad_build *build, const stru
         .pool = build->pool,
     };
     enum adaps_status status;
-    if (xnn_of(op) == AD_XNN_GAP)
-        status = ad_xnn_gap_new(&io, (size_t)in->n, (size_t)(in->h * in->w), (size_t)in->c, &xnn,
-                                build->weight_bytes, err);
-    else if (xnn_of(op) == AD_XNN_SOFTMAX)
+    if (xnn_of(op) == AD_XNN_SOFTMAX)
         status = ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, &xnn,
                                     build->weight_bytes, err);
     else

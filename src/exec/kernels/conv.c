@@ -50,7 +50,7 @@ bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs)
     const struct ad_conv_kernel *kernel = find_kernel();
     if (!kernel || groups == 1)
         return kernel != NULL;
-    if (inputs > 1 && outputs == AD_XNN_MIN_CHANNELS && kernel->lanes == outputs)
+    if (inputs > 1 && outputs == 16 && kernel->lanes == outputs)
         return false; /* what XNNPACK's tiles are made for */
     return is_narrow(kernel, inputs, outputs) || (inputs > 1 && outputs >= kernel->lanes);
 }

@@ -1,5 +1,9 @@
-/* The only file that knows XNNPACK: the operator interface of its 2022 releases. */
+/* The only file that knows XNNPACK. Two generations of its operator interface are in use: that of
+ * 2022 (Debian 12), where setting an operator up takes sizes and pointers at once, and that of 2024
+ * (Debian 13), where sizes come first and tell how much workspace to give. configure finds out
+ * which one is there (HAVE_XNN_RESHAPE). */
 #include "exec/kernels/xnn.h"
+#include "base/mem.h"
 #include "exec/kernels/packed.h"
 
 #include <pthread.h>
@@ -89,21 +93,6 @@ enum adaps_status ad_xnn_init(struct adaps_error *err)
     return init_status == xnn_status_success ? ADAPS_OK : fail(init_status, err);
 }
 
-/* The end of every creator: keeps the operator or deletes it. */
-static enum adaps_status finish(enum xnn_status status, xnn_operator_t op, size_t before,
-                                struct xnn_operator **out, size_t *bytes, struct adaps_error *err)
-{
-    if (status != xnn_status_success) {
-        if (op)
-            xnn_delete_operator(op);
-        return fail(status, err);
-    }
-    if (bytes)
-        *bytes += held - before;
-    *out = op;
-    return ADAPS_OK;
-}
-
 /* --- thread pool --- */
 
 enum adaps_status ad_pool_new(int threads, struct pthreadpool **out, struct adaps_error *err)
@@ -159,91 +148,177 @@ void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), vo
 
 /* --- operators --- */
 
-enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv, struct xnn_operator **out,
+/* An operator, and what it needs room for while it runs. */
+struct ad_xnn_op {
+    xnn_operator_t op;
+    void *workspace; /* may be NULL */
+};
+
+/* An operator that is being made. */
+struct making {
+    struct ad_xnn_op *made;
+    size_t before; /* bytes held then */
+};
+
+static enum adaps_status begin(struct making *m, struct adaps_error *err)
+{
+    enum adaps_status status = ad_xnn_init(err);
+    if (status != ADAPS_OK)
+        return status;
+    m->before = held;
+    m->made = ad_calloc(1, sizeof *m->made);
+    return m->made ? ADAPS_OK : ad_error_memory(err, "an operator", sizeof *m->made);
+}
+
+/* Keeps what was made, or deletes it. */
+static enum adaps_status end(struct making *m, enum xnn_status status, struct ad_xnn_op **out,
+                             size_t *bytes, struct adaps_error *err)
+{
+    if (status != xnn_status_success) {
+        ad_xnn_free(m->made);
+        return fail(status, err);
+    }
+    if (bytes)
+        *bytes += held - m->before;
+    *out = m->made;
+    return ADAPS_OK;
+}
+
+#ifdef HAVE_XNN_RESHAPE
+#define CACHES NULL, NULL, /* of code, of weights: none */
+
+static enum xnn_status add_workspace(struct ad_xnn_op *made, size_t bytes, size_t alignment)
+{
+    if (bytes == 0)
+        return xnn_status_success;
+    if (alignment > 64)
+        return xnn_status_unsupported_parameter;
+    made->workspace = ad_alloc_aligned(bytes);
+    held += made->workspace ? bytes : 0;
+    return made->workspace ? xnn_status_success : xnn_status_out_of_memory;
+}
+
+static enum xnn_status set_up_conv(struct ad_xnn_op *made, const struct ad_xnn_conv *conv)
+{
+    const struct ad_xnn_io *io = &conv->io;
+    size_t bytes = 0, alignment = 0;
+    enum xnn_status status = xnn_reshape_convolution2d_nhwc_f32(
+        made->op, conv->batch, conv->in_h, conv->in_w, &bytes, &alignment, NULL, NULL, io->pool);
+    if (status == xnn_status_success)
+        status = add_workspace(made, bytes, alignment);
+    if (status == xnn_status_success)
+        status = xnn_setup_convolution2d_nhwc_f32(made->op, made->workspace, io->in, io->out);
+    return status;
+}
+
+static enum xnn_status set_up_fc(struct ad_xnn_op *made, const struct ad_xnn_fc *fc)
+{
+    enum xnn_status status = xnn_reshape_fully_connected_nc_f32(made->op, fc->rows, fc->io.pool);
+    if (status == xnn_status_success)
+        status = xnn_setup_fully_connected_nc_f32(made->op, fc->io.in, fc->io.out);
+    return status;
+}
+
+static enum xnn_status make_softmax(struct ad_xnn_op *made, const struct ad_xnn_io *io, size_t rows,
+                                    size_t channels)
+{
+    enum xnn_status status = xnn_create_softmax_nc_f32(0, &made->op);
+    if (status == xnn_status_success)
+        status = xnn_reshape_softmax_nc_f32(made->op, channels, io->in_stride, io->out_stride, rows,
+                                            io->pool);
+    if (status == xnn_status_success)
+        status = xnn_setup_softmax_nc_f32(made->op, io->in, io->out);
+    return status;
+}
+#else
+#define CACHES
+
+static enum xnn_status set_up_conv(struct ad_xnn_op *made, const struct ad_xnn_conv *conv)
+{
+    return xnn_setup_convolution2d_nhwc_f32(made->op, conv->batch, conv->in_h, conv->in_w,
+                                            conv->io.in, conv->io.out, conv->io.pool);
+}
+
+static enum xnn_status set_up_fc(struct ad_xnn_op *made, const struct ad_xnn_fc *fc)
+{
+    return xnn_setup_fully_connected_nc_f32(made->op, fc->rows, fc->io.in, fc->io.out, fc->io.pool);
+}
+
+static enum xnn_status make_softmax(struct ad_xnn_op *made, const struct ad_xnn_io *io, size_t rows,
+                                    size_t channels)
+{
+    enum xnn_status status =
+        xnn_create_softmax_nc_f32(channels, io->in_stride, io->out_stride, 0, &made->op);
+    if (status == xnn_status_success)
+        status = xnn_setup_softmax_nc_f32(made->op, rows, io->in, io->out, io->pool);
+    return status;
+}
+#endif
+
+enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv, struct ad_xnn_op **out,
                                   size_t *bytes, struct adaps_error *err)
 {
     const struct ad_xnn_io *io = &conv->io;
     const struct ad_window *w = &conv->window;
     const struct ad_tile_pads *p = &conv->pads;
-    enum adaps_status started = ad_xnn_init(err);
+    struct making m;
+    enum adaps_status started = begin(&m, err);
     if (started != ADAPS_OK)
         return started;
-    xnn_operator_t op = NULL;
-    size_t before = held;
     ad_packed_begin(conv->packed);
     enum xnn_status status = xnn_create_convolution2d_nhwc_f32(
         (uint32_t)p->top, (uint32_t)p->right, (uint32_t)p->bottom, (uint32_t)p->left,
         (uint32_t)w->kh, (uint32_t)w->kw, (uint32_t)w->sh, (uint32_t)w->sw, (uint32_t)w->dh,
         (uint32_t)w->dw, (uint32_t)conv->groups, conv->group_in, conv->group_out, io->in_stride,
-        io->out_stride, conv->kernel, conv->bias, io->clamp_min, io->clamp_max, 0, &op);
+        io->out_stride, conv->kernel, conv->bias, io->clamp_min, io->clamp_max, 0,
+        CACHES & m.made->op);
     ad_packed_end(status == xnn_status_success);
     if (status == xnn_status_success)
-        status = xnn_setup_convolution2d_nhwc_f32(op, conv->batch, conv->in_h, conv->in_w, io->in,
-                                                  io->out, io->pool);
-    return finish(status, op, before, out, bytes, err);
+        status = set_up_conv(m.made, conv);
+    return end(&m, status, out, bytes, err);
 }
 
-enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct xnn_operator **out,
-                                size_t *bytes, struct adaps_error *err)
+enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct ad_xnn_op **out, size_t *bytes,
+                                struct adaps_error *err)
 {
     const struct ad_xnn_io *io = &fc->io;
-    enum adaps_status started = ad_xnn_init(err);
+    struct making m;
+    enum adaps_status started = begin(&m, err);
     if (started != ADAPS_OK)
         return started;
-    xnn_operator_t op = NULL;
-    size_t before = held;
     ad_packed_begin(fc->packed);
     enum xnn_status status = xnn_create_fully_connected_nc_f32(
         fc->in_channels, fc->out_channels, io->in_stride, io->out_stride, fc->kernel, fc->bias,
-        io->clamp_min, io->clamp_max, 0, &op);
+        io->clamp_min, io->clamp_max, 0, CACHES & m.made->op);
     ad_packed_end(status == xnn_status_success);
     if (status == xnn_status_success)
-        status = xnn_setup_fully_connected_nc_f32(op, fc->rows, io->in, io->out, io->pool);
-    return finish(status, op, before, out, bytes, err);
-}
-
-enum adaps_status ad_xnn_gap_new(const struct ad_xnn_io *io, size_t batch, size_t pixels,
-                                 size_t channels, struct xnn_operator **out, size_t *bytes,
-                                 struct adaps_error *err)
-{
-    enum adaps_status started = ad_xnn_init(err);
-    if (started != ADAPS_OK)
-        return started;
-    xnn_operator_t op = NULL;
-    size_t before = held;
-    enum xnn_status status = xnn_create_global_average_pooling_nwc_f32(
-        channels, io->in_stride, io->out_stride, io->clamp_min, io->clamp_max, 0, &op);
-    if (status == xnn_status_success)
-        status =
-            xnn_setup_global_average_pooling_nwc_f32(op, batch, pixels, io->in, io->out, io->pool);
-    return finish(status, op, before, out, bytes, err);
+        status = set_up_fc(m.made, fc);
+    return end(&m, status, out, bytes, err);
 }
 
 enum adaps_status ad_xnn_softmax_new(const struct ad_xnn_io *io, size_t rows, size_t channels,
-                                     struct xnn_operator **out, size_t *bytes,
-                                     struct adaps_error *err)
+                                     struct ad_xnn_op **out, size_t *bytes, struct adaps_error *err)
 {
-    enum adaps_status started = ad_xnn_init(err);
+    struct making m;
+    enum adaps_status started = begin(&m, err);
     if (started != ADAPS_OK)
         return started;
-    xnn_operator_t op = NULL;
-    size_t before = held;
-    enum xnn_status status =
-        xnn_create_softmax_nc_f32(channels, io->in_stride, io->out_stride, 0, &op);
-    if (status == xnn_status_success)
-        status = xnn_setup_softmax_nc_f32(op, rows, io->in, io->out, io->pool);
-    return finish(status, op, before, out, bytes, err);
+    return end(&m, make_softmax(m.made, io, rows, channels), out, bytes, err);
 }
 
-enum adaps_status ad_xnn_run(struct xnn_operator *op, struct pthreadpool *pool,
+enum adaps_status ad_xnn_run(struct ad_xnn_op *op, struct pthreadpool *pool,
                              struct adaps_error *err)
 {
-    enum xnn_status status = xnn_run_operator(op, pool);
+    enum xnn_status status = xnn_run_operator(op->op, pool);
     return status == xnn_status_success ? ADAPS_OK : fail(status, err);
 }
 
-void ad_xnn_free(struct xnn_operator *op)
+void ad_xnn_free(struct ad_xnn_op *op)
 {
-    if (op)
-        xnn_delete_operator(op);
+    if (!op)
+        return;
+    if (op->op)
+        xnn_delete_operator(op->op);
+    ad_free(op->workspace);
+    ad_free(op);
 }

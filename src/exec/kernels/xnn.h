@@ -1,5 +1,5 @@
-/* The shim around XNNPACK and its thread pool: xnn.c alone includes their headers, so that another
- * version of the library is a change of one file. * An operator is created for fixed shapes and
+/* The shim around XNNPACK and its thread pool: xnn.c alone includes their headers and knows the
+ * library's generations. An operator is created for fixed shapes and
  * fixed pointers; running it later allocates nothing. All operands are float32, NHWC; strides are
  * in elements. XNNPACK may read up to AD_XNN_SLACK bytes past the end of an input, so buffers have
  * that much room after their last element; it never writes past an output. Running an operator (or
@@ -12,11 +12,18 @@
 #define AD_XNN_SLACK 16
 
 /* With fewer output channels than the width of its main micro-kernel (at most this), XNNPACK takes
- * another one that rounds differently. A slice of a wider layer must not fall below it. */
+ * another one that adds up in another order: a slice of a wider layer must not fall below it. In
+ * 2022 that holds of convolutions and dense layers, and the width is 16 at most. In 2024 it holds
+ * of dense layers, whose width is 32 on AVX-512. In both, the other exception on ARM is a
+ * convolution of a single output pixel, which ad_region_allow() avoids. */
+#ifdef HAVE_XNN_RESHAPE
+#define AD_XNN_MIN_CHANNELS 32
+#else
 #define AD_XNN_MIN_CHANNELS 16
+#endif
 
 struct pthreadpool;
-struct xnn_operator;
+struct ad_xnn_op;
 
 /* In ad_xnn_conv and ad_xnn_fc: packed weights to share with other operators of the same kernel,
  * bias and groups (exec/kernels/packed.h), or NULL. */
@@ -70,24 +77,18 @@ struct ad_xnn_fc {
 /* The creators return ADAPS_EINPUT when XNNPACK refuses the parameters, ADAPS_EINTERNAL without
  * memory. *bytes (nullable) grows by what the operator holds. */
 AD_MUST_CHECK enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv,
-                                                struct xnn_operator **out, size_t *bytes,
+                                                struct ad_xnn_op **out, size_t *bytes,
                                                 struct adaps_error *err);
-AD_MUST_CHECK enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct xnn_operator **out,
+AD_MUST_CHECK enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct ad_xnn_op **out,
                                               size_t *bytes, struct adaps_error *err);
-
-/* Mean over `pixels` pixels of each of `batch` images. */
-AD_MUST_CHECK enum adaps_status ad_xnn_gap_new(const struct ad_xnn_io *io, size_t batch,
-                                               size_t pixels, size_t channels,
-                                               struct xnn_operator **out, size_t *bytes,
-                                               struct adaps_error *err);
 
 /* Softmax over the channels of each of `rows` rows; io's clamp is not used. */
 AD_MUST_CHECK enum adaps_status ad_xnn_softmax_new(const struct ad_xnn_io *io, size_t rows,
-                                                   size_t channels, struct xnn_operator **out,
+                                                   size_t channels, struct ad_xnn_op **out,
                                                    size_t *bytes, struct adaps_error *err);
 
-AD_MUST_CHECK enum adaps_status ad_xnn_run(struct xnn_operator *op, struct pthreadpool *pool,
+AD_MUST_CHECK enum adaps_status ad_xnn_run(struct ad_xnn_op *op, struct pthreadpool *pool,
                                            struct adaps_error *err);
-void ad_xnn_free(struct xnn_operator *op); /* NULL is fine */
+void ad_xnn_free(struct ad_xnn_op *op); /* NULL is fine */
 
 #endif
