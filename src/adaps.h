@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+/* The shared library exports what is declared here, and nothing else. */
+#pragma GCC visibility push(default)
+
 /* Results of functions and exit codes of the command line. */
 enum adaps_status {
     ADAPS_OK = 0,        /* done */
@@ -86,6 +89,8 @@ enum adaps_status adaps_session_run(struct adaps_session *session, const float *
                                     size_t input_elements, float *output, size_t output_elements,
                                     struct adaps_error *err);
 void adaps_session_close(struct adaps_session *session);
+
+#pragma GCC visibility pop
 
 #ifdef __cplusplus
 }
