@@ -49,7 +49,8 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
                                         .threshold = 0.15,
                                         .split_h = true,
                                         .split_w = true,
-                                        .split_c = true};
+                                        .split_c = true,
+                                        .evaluations = 300}; /* it need not be a good plan */
     enum adaps_status status = ad_search_run(ad_strategy_find(strategy), &problem, &result, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
     const struct ad_provenance provenance =

@@ -1,0 +1,245 @@
+#!/bin/sh
+# The tests on emulated ARM boards: adaps is built for arm64 against the packages of Debian 12 and 13 and
+# run by qemu as on Cortex-A72 (Raspberry Pi 4) and Cortex-A76 (Raspberry Pi 5). XNNPACK chooses its
+# kernels by /proc/cpuinfo, so each sysroot has one of these processors in it.
+#
+#   tests/arm64/check.sh SOURCE [STAGE...]        SOURCE: a folder that no configure has run in
+#
+# Each STAGE is RELEASE:CPU:TESTS: bookworm or trixie; cortex-a53, cortex-a72, cortex-a76 (arm64) or
+# cortex-a7 (armhf); and TESTS one of
+#   kernels   the kernels and encodings
+#   engine    these, the engine, weights, import and plan files, and the mixed cluster
+#   cluster   the mixed cluster: one agent of this machine and one emulated agent answer the digits and
+#             the denoiser, SqueezeNet and MobileNetV2
+#   all       all Check programs, also the fuzzers' corpus, and the mixed cluster
+# Default: trixie:cortex-a76:engine and bookworm:cortex-a72:kernels; with FULL=1 all tests of both releases
+# on both processors, and the kernels as armhf.
+#
+# $SYSROOTS: where sysroots are kept (~/.cache/adaps-sysroots), $ADAPS and $ZOO: programs of this machine
+# (./adaps, models/zoo), $JOBS: how many tests run at a time (cores). Builds are in check-arm64/. Exit
+# status: 0 all passed, 1 some failed, 2 usage, 77 a program that is needed is not installed (with NO_SKIP
+# in the environment 99).
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+kernels="exec/test_conv exec/test_encode exec/test_kernels"
+engine="$kernels exec/test_engine import/test_weights import/test_import import/test_import_errors
+    import/test_import_forms plan/test_plan test_fuzz_replay"
+all=$(cd "$here/.." && find . -name 'test_*.c' | sed 's/^..//; s/\.c$//' | sort)
+nets="digits denoise squeezenet mobilenetv2"
+bound=1e-5 # docs/numerics.md
+
+if [ $# -lt 1 ] || [ ! -f "$1/configure.ac" ]; then
+    echo "usage: $0 SOURCE [STAGE...]" >&2
+    exit 2
+fi
+source=$(cd "$1" && pwd)
+shift
+if [ $# -eq 0 ]; then
+    set -- trixie:cortex-a76:engine bookworm:cortex-a72:kernels
+    [ -z "${FULL-}" ] ||
+        set -- bookworm:cortex-a72:all bookworm:cortex-a76:all trixie:cortex-a72:all \
+            trixie:cortex-a76:all bookworm:cortex-a7:kernels trixie:cortex-a7:kernels
+fi
+adaps=$(realpath "${ADAPS:-./adaps}")
+zoo=$(realpath "${ZOO:-models/zoo}")
+sysroots=${SYSROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/adaps-sysroots}
+jobs=${JOBS:-$(nproc)}
+folder=$PWD/check-arm64
+mkdir -p "$folder" "$sysroots"
+sysroots=$(cd "$sysroots" && pwd)
+
+# What the tests need to know: time and memory of an emulated process are its emulator's as well.
+EMULATED=1
+CK_TIMEOUT_MULTIPLIER=10
+export EMULATED CK_TIMEOUT_MULTIPLIER
+
+agents=
+trap 'for pid in $agents; do kill "$pid"; done 2>/dev/null' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+failed=0
+
+fail() {
+    echo "FAIL $*"
+    failed=$((failed + 1))
+}
+
+need() {
+    command -v "$1" >/dev/null && return
+    echo "SKIP no $1 (./bootstrap arm64 installs it)"
+    [ -z "${NO_SKIP-}" ] || exit 99
+    exit 77
+}
+
+# Sets what follows from a processor.
+choose() {
+    cpu=$1
+    case $cpu in
+        cortex-a7) architecture=armhf version=7 triplet=arm-linux-gnueabihf qemu=qemu-arm part=0xc07 ;;
+        cortex-a53) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd03 ;;
+        cortex-a72) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd08 ;;
+        cortex-a76) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd0b ;;
+        *)
+            echo "$0: unknown processor '$cpu'" >&2
+            exit 2
+            ;;
+    esac
+    features="fp asimd evtstrm crc32 cpuid"
+    [ "$cpu" != cortex-a76 ] || features="$features atomics fphp asimdhp asimdrdm lrcpc dcpop asimddp"
+    [ "$architecture" != armhf ] || features="half thumb fastmult vfp edsp neon vfpv3 vfpv4 idiva idivt"
+    root=$sysroots/$release-$architecture
+    build=$folder/$release-$architecture
+}
+
+# The processor that programs find in the sysroot, with four cores.
+write_cpuinfo() {
+    mkdir -p "$root/proc"
+    for core in 0 1 2 3; do
+        printf '%s\t: %s\n' processor $core Features "$features" 'CPU implementer' 0x41 \
+            'CPU architecture' $version 'CPU variant' 0x0 'CPU part' $part 'CPU revision' 3
+        echo
+    done >"$root/proc/cpuinfo"
+}
+
+# adaps for the sysroot's processor, and its Check programs.
+build() {
+    mkdir -p "$build"
+    cd "$build" || exit 2
+    libraries=$root/usr/lib/$triplet
+    # Before the compiler's own C library, which is that of this machine's release.
+    compiler="$triplet-gcc --sysroot=$root -B$libraries -L$libraries -isystem $root/usr/include/$triplet"
+    compiler="$compiler -isystem $root/usr/include"
+    if [ ! -f Makefile ]; then
+        PKG_CONFIG_LIBDIR=$libraries/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_PATH='' \
+            PKG_CONFIG_SYSROOT_DIR=$root "$source/configure" --host="$triplet" --enable-werror \
+            CC="$compiler" CFLAGS='-O2' >configure.log 2>&1 || return
+    fi
+    make -j"$jobs" adaps adaps-agent >make.log 2>&1 && make -j"$jobs" check TESTS='' >>make.log 2>&1 || return
+    printf '#!/bin/sh\nexec %s "$@"\n' "$emulator $build/adaps" >emulated-adaps
+    chmod +x emulated-adaps
+    cd - >/dev/null || exit 2
+}
+
+# Runs Check programs in the build's folder; all of them where none is named.
+run_programs() {
+    cd "$build" || exit 2
+    # shellcheck disable=SC2086
+    [ $# -gt 0 ] || set -- $all
+    begin=$(date +%s)
+    if make -j"$jobs" -k check TESTS="$(printf 'tests/%s ' "$@")" LOG_COMPILER="timeout 1800 $emulator" \
+        TESTS_ENVIRONMENT="ADAPS=$build/emulated-adaps" >check.log 2>&1; then
+        echo "ok $what: $# programs pass, $(($(date +%s) - begin)) s"
+    else
+        fail "$what: Check programs, $(($(date +%s) - begin)) s"
+        cat test-suite.log
+    fi
+    grep -E '^(SKIP|FAIL|ERROR): ' check.log
+    cd - >/dev/null || exit 2
+}
+
+# start_agent PIPE COMMAND...: its endpoint in $endpoint.
+start_agent() {
+    pipe=$1
+    shift
+    rm -f "$pipe"
+    mkfifo "$pipe"
+    "$@" -l tcp://127.0.0.1:0 --threads 1 --cache "$pipe.cache" --ready-fd 3 3>"$pipe" \
+        2>"$pipe.log" &
+    agents="$agents $!"
+    read -r endpoint <"$pipe" || fail "$what: no agent: $(cat "$pipe.log")"
+}
+
+# verify NET MODEL: both agents compute parts of it. Kinds of processors may differ by what docs/numerics.md
+# says.
+verify() {
+    begin=$(date +%s)
+    "$adaps" plan -d cluster.conf --strategy edgeflow -o net.plan "$2" >verify.log 2>&1 &&
+        "$adaps" verify --json --deadline 300s net.plan >verify.json 2>>verify.log
+    code=$?
+    [ -f verify.json ] || : >verify.json
+    differ=$(sed -n 's/.*"differ": *\([0-9]*\).*/\1/p' verify.json)
+    error=$(sed -n 's/.*"error": *\([0-9.e+-]*\).*/\1/p' verify.json)
+    if [ "$(awk -v e="${error:-1}" -v b="$bound" 'BEGIN { print e <= b }')" = 1 ] && [ $code -le 1 ]; then
+        echo "ok $what, $1: $differ elements differ, by $error of the range, $(($(date +%s) - begin)) s"
+    else
+        fail "$what, $1: exit $code"
+        sed 's/^/    /' verify.log verify.json
+    fi
+    rm -f net.plan verify.json
+}
+
+run_cluster() {
+    mkdir -p "$build/cluster"
+    cd "$build/cluster" || exit 2
+    start_agent here "$adaps" agent
+    here_endpoint=$endpoint
+    # shellcheck disable=SC2086
+    start_agent emulated $emulator "$build/adaps-agent"
+    cat >cluster.conf <<END
+[link]
+bandwidth = 1gbit
+latency = 0.1ms
+[here]
+board = x86
+address = $here_endpoint
+threads = 1
+source = yes
+[emulated]
+board = x86
+address = $endpoint
+threads = 1
+END
+    for net in $nets; do
+        model=$source/models/$net.onnx
+        if [ ! -f "$model" ]; then
+            model=$net.onnx
+            "$zoo" "$net" -o "$model" 2>zoo.log || fail "$what: $zoo $net"
+        fi
+        verify "$net" "$model"
+    done
+    for pid in $agents; do
+        kill "$pid"
+        wait "$pid" || fail "$what: an agent ended with $?: $(cat here.log emulated.log)"
+    done
+    agents=
+    cd - >/dev/null || exit 2
+    rm -rf "$build/cluster"
+}
+
+# shellcheck disable=SC2086
+run_stage() {
+    case $tests in
+        kernels) run_programs $kernels ;;
+        engine) run_programs $engine; run_cluster ;;
+        cluster) run_cluster ;;
+        all) run_programs; run_cluster ;;
+        *)
+            echo "$0: unknown tests '$tests'" >&2
+            exit 2
+            ;;
+    esac
+}
+
+for stage in "$@"; do
+    release=${stage%%:*}
+    tests=${stage##*:}
+    cpu=${stage#*:}
+    choose "${cpu%:*}"
+    what="$release $cpu"
+    emulator="$qemu -L $root -cpu $cpu"
+    need "$triplet-gcc"
+    need "$qemu"
+    begin=$(date +%s)
+    if ! sh "$here/sysroot.sh" "$release" "$architecture" "$root"; then
+        fail "$what: no sysroot"
+    elif ! { write_cpuinfo && build; }; then
+        fail "$what: does not build"
+        tail -n 20 "$build/configure.log" "$build/make.log" 2>/dev/null
+    else
+        echo "ok $what: built, $(($(date +%s) - begin)) s"
+        run_stage
+    fi
+done
+echo "$failed failed"
+[ "$failed" -eq 0 ]
