@@ -127,7 +127,7 @@ status 4 "no daemon beside it" env PATH=/nowhere lonely/adaps agent
 says err "^adaps agent: the program adaps-agent is neither beside $work/lonely/adaps nor in the PATH" "it says so"
 if command -v nm >/dev/null; then
     nm "$daemon" >symbols
-    check "the agent is in the daemon" grep -q ' T ad_agent_run$' symbols
+    check "the agent is in the daemon" grep -q ' [Tt] ad_agent_run$' symbols
     check "the compiler and the controller are not" test -z \
         "$(grep -E ' [Tt] (ad_(import|search|pipeline|session|push|report)_|adaps_plan_compile)' symbols)"
 fi
