@@ -10,50 +10,22 @@
 # 2 usage, 77 it cannot run here (with NO_SKIP in the environment 99).
 set -eu
 
-skip() {
-    echo "SKIP $*"
-    [ -z "${NO_SKIP-}" ] || exit 99
-    exit 77
-}
-
 if [ $# -lt 2 ] || [ ! -d "$2" ]; then
     echo "usage: $0 SOURCE FOLDER [RELEASE]" >&2
     exit 2
 fi
+here=$(dirname "$0")
+# shellcheck source=tests/arm64/mirror.sh
+. "$here/../arm64/mirror.sh"
+# shellcheck source=tests/support/debian_root.sh
+. "$here/../support/debian_root.sh"
 # shellcheck source=/dev/null
 release=${3:-$(. /etc/os-release && echo "$VERSION_CODENAME")}
 [ "$(id -u)" = 0 ] || skip "a root of Debian can only be made by root"
 command -v debootstrap >/dev/null || skip "no debootstrap (./bootstrap deb installs it)"
-unshare --mount --net true 2>/dev/null || skip "mounts and networks of one's own are not allowed here"
-# shellcheck disable=SC2016
-mirror=${MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' \
-    'Label: Debian' 2>/dev/null | head -n 1)}
-mirror=${mirror:-http://deb.debian.org/debian/}
+unshare --mount --pid --fork --net true 2>/dev/null || skip "mounts and networks of one's own are not allowed here"
 
-kept=${SYSROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/adaps-sysroots}
-mkdir -p "$kept"
-work=$(mktemp -d "${TMPDIR:-/tmp}/adaps-packages.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-root=$work/root
-mkdir "$root"
-
-if [ ! -f "$kept/$release.tar" ]; then
-    if ! debootstrap --variant=minbase --include=ca-certificates "$release" "$root" "$mirror" \
-        >"$work/log" 2>&1; then
-        tail -n 20 "$work/log"
-        echo "FAIL debootstrap"
-        exit 1
-    fi
-    tar -C "$root" -cf "$kept/$release.tar.new" .
-    mv "$kept/$release.tar.new" "$kept/$release.tar"
-else
-    tar -C "$root" -xf "$kept/$release.tar"
-fi
-cp /etc/resolv.conf "$root/etc/resolv.conf"
-# How the network is reached is the machine's affair.
-apt-config dump 2>/dev/null | grep -i '^Acquire::.*\(proxy\|retries\)' >"$root/etc/apt/apt.conf.d/90network" || true
+make_root "$release"
 mkdir "$root/packages"
 for package in "$2"/*.deb; do
     case $package in
@@ -63,18 +35,9 @@ for package in "$2"/*.deb; do
 done
 cp "$1/tests/packages/inside.sh" "$root/packages/"
 
-# inside OPTIONS STEP: a step of inside.sh in the root, whose mounts end with it. OPTIONS are those of unshare.
+# inside NET STEP: a step of inside.sh in the root.
 inside() {
-    # shellcheck disable=SC2016
-    unshare --mount --pid --fork ${1:+"$1"} sh -euc '
-        root=$1
-        [ "$3" = "" ] || ip link set lo up
-        mount --bind /dev "$root/dev"
-        mount -t proc proc "$root/proc"
-        mount --rbind /sys "$root/sys"
-        mount -t tmpfs tmpfs "$root/tmp"
-        exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root \
-            LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive sh -eu /packages/inside.sh "$2"' sh "$root" "$2" "$1"
+    in_root "$1" /packages sh -eu inside.sh "$2"
 }
 
 inside "" install
