@@ -51,21 +51,21 @@ static enum adaps_status take_entry(struct ad_agent_config *config, struct ad_in
 {
     struct ad_ini *ini = &config->ini;
     const struct ad_option *setting = find_setting(entry->key);
+    enum adaps_status status = ADAPS_OK;
     char wanted[100];
     if (!setting)
         return refuse_key(ini, entry, err);
     if (!entry->value[0])
         return ad_ini_refuse(ini, entry, err, "it has no value");
+    if (strcmp(setting->value, "FILE") == 0 || strcmp(setting->value, "DIR") == 0)
+        status = find_file(ini, entry, err);
+    else if (strcmp(setting->value, "ENDPOINT") == 0)
+        status = check_endpoint(ini, entry, err);
+    if (status != ADAPS_OK)
+        return status;
     if (!ad_option_take_text(setting, entry->value, &config->options, wanted, sizeof wanted))
         return ad_ini_refuse(ini, entry, err, "%s is wanted", wanted);
-    if (strcmp(setting->value, "ENDPOINT") == 0)
-        return check_endpoint(ini, entry, err);
-    if (strcmp(setting->value, "FILE") != 0 && strcmp(setting->value, "DIR") != 0)
-        return ADAPS_OK;
-    enum adaps_status status = find_file(ini, entry, err);
-    if (status == ADAPS_OK)
-        ad_option_take_text(setting, entry->value, &config->options, wanted, sizeof wanted);
-    return status;
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_agent_config_read(const char *path, struct ad_agent_config *out,
