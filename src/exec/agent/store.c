@@ -45,7 +45,7 @@ static enum adaps_status find_missing(const struct ad_agent *agent, const Adaps_
             return ad_error_set(err, ADAPS_EINPUT, "digest %zu of the list has %zu bytes", i,
                                 have->digests[i].len);
         bool absent = !ad_cache_has(&agent->cache, &digest, have->sizes[i]);
-        if (!ad_size_add(*needed, have->sizes[i], needed))
+        if (__builtin_add_overflow(*needed, have->sizes[i], needed))
             return ad_error_set(err, ADAPS_EINPUT, "the sizes of the list overflow");
         if (absent) {
             *missing += have->sizes[i];
