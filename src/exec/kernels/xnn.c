@@ -184,6 +184,13 @@ static enum adaps_status end(struct making *m, enum xnn_status status, struct ad
     return ADAPS_OK;
 }
 
+/* What a creator has done. 2024's creator of convolutions calls it success, without an operator,
+ * when it finds no memory for padding. */
+static enum xnn_status creation(const struct making *m, enum xnn_status status)
+{
+    return status == xnn_status_success && !m->made->op ? xnn_status_out_of_memory : status;
+}
+
 #ifdef HAVE_XNN_RESHAPE
 #define CACHES NULL, NULL, /* of code, of weights: none */
 
@@ -272,6 +279,7 @@ enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv, struct ad_xnn_
         (uint32_t)w->dw, (uint32_t)conv->groups, conv->group_in, conv->group_out, io->in_stride,
         io->out_stride, conv->kernel, conv->bias, io->clamp_min, io->clamp_max, 0,
         CACHES & m.made->op);
+    status = creation(&m, status);
     ad_packed_end(status == xnn_status_success);
     if (status == xnn_status_success)
         status = set_up_conv(m.made, conv);
