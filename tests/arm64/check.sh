@@ -127,9 +127,10 @@ build() {
 # Runs Check programs in the build's folder.
 run_programs() {
     cd "$build" || exit 2
+    onnx=$root/usr/share/libonnx-testdata/data # else the emulator adds this machine's
     begin=$(date +%s)
     if make -j"$jobs" -k check-TESTS TESTS="$(printf 'tests/%s ' "$@")" LOG_COMPILER="timeout 7200 $emulator" \
-        TESTS_ENVIRONMENT="ADAPS=$build/emulated-adaps" >check.log 2>&1; then
+        TESTS_ENVIRONMENT="ADAPS=$build/emulated-adaps ADAPS_ONNX_TESTDATA=$onnx" >check.log 2>&1; then
         echo "ok $what: $# programs pass, $(($(date +%s) - begin)) s"
     else
         fail "$what: Check programs, $(($(date +%s) - begin)) s"
