@@ -32,10 +32,7 @@ here=$(dirname "$0")
 . "$here/arm64/mirror.sh"
 # shellcheck source=tests/support/debian_root.sh
 . "$here/support/debian_root.sh"
-[ "$(id -u)" = 0 ] || skip "a root of Debian 13 can only be made by root"
-command -v debootstrap >/dev/null || skip "no debootstrap (./bootstrap arm64 installs it)"
-unshare --mount --pid --fork true 2>/dev/null || skip "mounts are not allowed here"
-
+need_root
 make_root trixie
 stage "made the root"
 cp -R "$source" "$root/adaps"

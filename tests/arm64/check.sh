@@ -22,6 +22,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/arm64/cross.sh
+. "$here/cross.sh"
 kernels="exec/test_conv exec/test_encode exec/test_kernels"
 engine="exec/test_engine test_fuzz_replay plan/test_plan $kernels import/test_weights import/test_import
     import/test_import_errors import/test_import_forms" # longest first
@@ -108,14 +110,9 @@ write_cpuinfo() {
 build() {
     mkdir -p "$build"
     cd "$build" || exit 2
-    libraries=$root/usr/lib/$triplet
-    # Before the compiler's own C library, which is that of this machine's release.
-    compiler="$triplet-gcc --sysroot=$root -B$libraries -L$libraries -isystem $root/usr/include/$triplet"
-    compiler="$compiler -isystem $root/usr/include"
     if [ ! -f Makefile ]; then
-        PKG_CONFIG_LIBDIR=$libraries/pkgconfig:$root/usr/share/pkgconfig PKG_CONFIG_PATH='' \
-            PKG_CONFIG_SYSROOT_DIR=$root "$source/configure" --host="$triplet" --enable-werror \
-            CC="$compiler" CFLAGS='-O2' >configure.log 2>&1 || return
+        (cross_environment "$root" "$triplet" &&
+            "$source/configure" --host="$triplet" --enable-werror CFLAGS='-O2') >configure.log 2>&1 || return
     fi
     # shellcheck disable=SC2046,SC2086
     make -j"$jobs" $commands $([ $# -eq 0 ] || printf 'tests/%s ' "$@") >make.log 2>&1 || return

@@ -5,7 +5,8 @@
 #
 #   tests/arm64/sysroot.sh RELEASE ARCHITECTURE FOLDER      (bookworm or trixie; arm64 or armhf)
 #
-# FOLDER becomes the root. One that is complete and was made of the same list of packages stays as it is.
+# FOLDER becomes the root. One that is complete and was made of the same list of packages stays as it is. What
+# dpkg would know of the packages is in var/lib/dpkg: their libraries' dependencies are found there.
 # $MIRROR: where from (the Debian mirror that apt is configured with). Exit status: 0 the root is there,
 # 1 it could not be made, 2 usage.
 set -eu
@@ -22,7 +23,7 @@ root=$3
 # shellcheck source=tests/arm64/mirror.sh
 . "$(dirname "$0")/mirror.sh"
 
-made_of="$release $architecture $(echo "$packages" | xargs)"
+made_of="$release $architecture with-dpkg $(echo "$packages" | xargs)"
 if [ "$(cat "$root/.made-of" 2>/dev/null)" = "$made_of" ]; then
     exit 0
 fi
@@ -70,8 +71,22 @@ mkdir -p "$root/usr/bin" "$root/usr/sbin" "$root/usr/lib"
 for folder in bin sbin lib; do
     ln -s "usr/$folder" "$root/$folder"
 done
+admin=$root/var/lib/dpkg
+mkdir -p "$admin/info" "$admin/updates"
+echo 1 >"$admin/info/format"
+printf '%s\n' "$(dpkg --print-architecture)" "$architecture" >"$admin/arch"
 for package in "$apt"/cache/archives/*.deb; do
-    dpkg-deb --fsys-tarfile "$package" | tar -x -C "$root" --keep-directory-symlink --no-same-owner
+    dpkg-deb --fsys-tarfile "$package" >"$apt/files.tar"
+    tar -x -C "$root" --keep-directory-symlink --no-same-owner -f "$apt/files.tar"
+    dpkg-deb --control "$package" "$apt/control"
+    name=$(dpkg-deb --field "$package" Package)
+    { cat "$apt/control/control" && printf 'Status: install ok installed\n\n'; } >>"$admin/status"
+    ! grep -q '^Multi-Arch: same' "$apt/control/control" || name=$name:$architecture
+    tar -t -f "$apt/files.tar" | sed 's|^\.||; s|/$||; s|^$|/.|' >"$admin/info/$name.list"
+    for information in shlibs symbols; do
+        [ ! -f "$apt/control/$information" ] || mv "$apt/control/$information" "$admin/info/$name.$information"
+    done
+    rm -rf "$apt/control"
 done
 # Links from the root would lead to the files of this machine.
 find "$root" -type l -lname '/*' | while IFS= read -r link; do

@@ -9,6 +9,13 @@ skip() {
     exit 77
 }
 
+# Skips where no root can be made.
+need_root() {
+    [ "$(id -u)" = 0 ] || skip "a root of Debian can only be made by root"
+    command -v debootstrap >/dev/null || skip "no debootstrap (./bootstrap deb installs it)"
+    unshare --mount --pid --fork --net true 2>/dev/null || skip "mounts and networks of one's own are not allowed here"
+}
+
 # make_root RELEASE: sets `root`. debootstrap makes it once; it is kept as $SYSROOTS/RELEASE.tar
 # (~/.cache/adaps-sysroots).
 make_root() {
