@@ -556,29 +556,54 @@ enum adaps_status ad_fold_concat(struct ad_node *node, int axis, struct adaps_er
 
 /* --- arithmetic of two operands --- */
 
-static bool compute_int(enum ad_draft_kind kind, int64_t a, int64_t b, int64_t *out)
+static bool power_int(int64_t a, int64_t b, int64_t *out)
 {
+    bool fits = true;
+    *out = 1;
+    for (; b > 0 && fits; b >>= 1) { /* a is squared as long as that is still wanted */
+        if (b & 1)
+            fits = !__builtin_mul_overflow(*out, a, out);
+        if (b > 1)
+            fits = fits && !__builtin_mul_overflow(a, a, &a);
+    }
+    return fits;
+}
+
+/* NULL, or why there is no such number. */
+static const char *compute_int(enum ad_draft_kind kind, int64_t a, int64_t b, int64_t *out)
+{
+    bool fits = true;
     switch (kind) {
     case AD_D_ADD:
-        return !__builtin_add_overflow(a, b, out);
+        fits = !__builtin_add_overflow(a, b, out);
+        break;
     case AD_D_SUB:
-        return !__builtin_sub_overflow(a, b, out);
+        fits = !__builtin_sub_overflow(a, b, out);
+        break;
     case AD_D_MUL:
-        return !__builtin_mul_overflow(a, b, out);
+        fits = !__builtin_mul_overflow(a, b, out);
+        break;
     case AD_D_MIN:
         *out = a < b ? a : b;
-        return true;
+        break;
     case AD_D_MAX:
         *out = a > b ? a : b;
-        return true;
+        break;
     case AD_D_DIV:
-        if (b == 0 || (a == INT64_MIN && b == -1))
-            return false;
-        *out = a / b;
-        return true;
+        if (b == 0)
+            return "an integer is divided by 0";
+        fits = a != INT64_MIN || b != -1;
+        *out = fits ? a / b : 0;
+        break;
+    case AD_D_POW:
+        if (b < 0)
+            return "an integer to a negative power is no integer";
+        fits = power_int(a, b, out);
+        break;
     default:
-        return false;
+        return "it is supported for floats only, not for integers";
     }
+    return fits ? NULL : "the result of two integers is no 64-bit integer";
 }
 
 static float compute_float(enum ad_draft_kind kind, float a, float b)
@@ -619,10 +644,13 @@ enum adaps_status ad_fold_arithmetic(struct ad_node *node, enum ad_draft_kind ki
     if (status == ADAPS_OK && x.is_float != y.is_float)
         status = ad_node_fail(node, err, "operands '%s' and '%s' differ in type", va.name, vb.name);
     for (size_t k = 0; k < x.count && status == ADAPS_OK; k++) {
+        const char *why = NULL;
         if (x.is_float)
             x.f[k] = compute_float(kind, x.f[k], y.f[k]);
-        else if (!compute_int(kind, x.i[k], y.i[k], &x.i[k]))
-            status = ad_node_fail(node, err, "the result of two integers is no 64-bit integer");
+        else
+            why = compute_int(kind, x.i[k], y.i[k], &x.i[k]);
+        if (why)
+            status = ad_node_fail(node, err, "%s", why);
     }
     ad_onnx_tensor_fini(&y);
     if (status == ADAPS_OK)

@@ -381,9 +381,14 @@ enum adaps_status ad_import_pow(struct ad_node *node, struct adaps_error *err)
     if (status != ADAPS_OK)
         return status;
     int y = node->inputs[1];
+    bool whole = false; /* the base is of integers, as the result then is */
     if (node->opset < 7)
         status = align_old_operand(node, &y, err);
-    if (status == ADAPS_OK && ad_node_constant(node, 1) && !ad_node_constant(node, 0))
+    if (status == ADAPS_OK && ad_node_constant(node, 0)) {
+        status = ad_draft_tensor(node->draft, node->inputs[0], &t, err);
+        whole = status == ADAPS_OK && !t->is_float;
+    }
+    if (status == ADAPS_OK && ad_node_constant(node, 1) && !whole)
         status = float_exponent(node, &y, err);
     bool one = ad_node_constant(node, 1) && ad_node_input(node, 1)->elements == 1 &&
                ad_node_input(node, 1)->rank <= ad_node_input(node, 0)->rank;

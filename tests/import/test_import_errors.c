@@ -86,6 +86,10 @@ static const struct {
     {"Add", "x,i4", NULL, "operand 'i4' is not of a float type", 13},
     {"Sub", "x,i4", NULL, "operand 'i4' is not of a float type", 13},
     {"Div", "x,v4", NULL, "operands of 1x2x6x6 and 4 do not fit", 13},
+    {"Div", "i4,zeros", NULL, "(Div): an integer is divided by 0", 13},
+    {"Pow", "i4,minus", NULL, "(Pow): an integer to a negative power is no integer", 13},
+    {"Pow", "huge,fives", NULL, "(Pow): the result of two integers is no 64-bit integer", 13},
+    {"Pow", "i4,v4", NULL, "(Pow): operands 'i4' and 'v4' differ in type", 13},
     {"Sigmoid", "w", NULL, "input 0, 'w', is a constant", 13},
     {"LeakyRelu", "x,x", NULL, "2 inputs, at most 1", 13},
     {"HardSwish", "x", NULL, "its form of opset 13 is not supported: 14 or later is", 13},
@@ -163,6 +167,8 @@ START_TEST(refused_by_name)
     mb_shape(&mb, "eight4", MB_DIMS(1, 2, 8, 8));
     mb_shape(&mb, "zeros", MB_DIMS(0, 0, 0, 0));
     mb_shape(&mb, "one", MB_DIMS(1));
+    mb_shape(&mb, "minus", MB_DIMS(2, -1, 2, 2));
+    mb_shape(&mb, "fives", MB_DIMS(5, 5));
     Onnx__TensorProto *outside = mb_weights(&mb, "elsewhere", MB_DIMS(1), NULL);
     outside->has_raw_data = 0;
     outside->has_data_location = 1;

@@ -308,6 +308,32 @@ START_TEST(integer_inputs)
 }
 END_TEST
 
+/* Powers of constants: of integers, which are a shape here, and of a float by an integer. */
+START_TEST(constant_powers)
+{
+    static const float three = 3;
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 24));
+    mb_shape(&mb, "base", MB_DIMS(-2, 7, 3, 4));
+    mb_shape(&mb, "exponent", MB_DIMS(4, 0, 2, 0));
+    mb_node(&mb, "Pow", "base,exponent", "shape"); /* 16x1x9x1 */
+    mb_node(&mb, "Reshape", "x,shape", "r");
+    mb_weights(&mb, "three", MB_SCALAR, &three);
+    mb_shape(&mb, "two", MB_DIMS(2));
+    mb_node(&mb, "Pow", "three,two", "nine");
+    mb_node(&mb, "Mul", "r,nine", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_dims(graph, graph->outputs[0], "16x1x9x1");
+    struct ad_tensor y = run_random(graph, &x);
+    for (size_t i = 0; i < 144; i++)
+        ck_assert(y.data[i] == x.data[i] * 9);
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
 /* Constants of no elements among what is joined. */
 START_TEST(nothing_joined)
 {
@@ -391,6 +417,7 @@ int main(void)
     tcase_add_test(tc, axes_of_a_resize);
     tcase_add_test(tc, normalised_volume);
     tcase_add_test(tc, integer_inputs);
+    tcase_add_test(tc, constant_powers);
     tcase_add_test(tc, nothing_joined);
     tcase_add_test(tc, cast_weights);
     tcase_add_test(tc, tiles);
