@@ -21,7 +21,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "cost/shape.h"
-#include "exec/kernels/conv.h"
+#include "exec/kernels/choice.h"
 #include "exec/engine/engine.h"
 #include "pipeline.h"
 
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
         else if (option == 'c')
             cpu = atoi(optarg);
         else if (option == 'k')
-            ad_conv_limit_lanes(atoi(optarg));
+            ad_processor_limit_lanes(atoi(optarg));
         else if (option == 'w')
             c.folder = optarg;
         else if (option == 's')

@@ -46,31 +46,65 @@ static void look_temperature(struct ad_machine *out)
     globfree(&zones);
 }
 
-/* x86 gives a name; ARM a part number, of which the usual ones are known. */
-static void look_cpu(struct ad_machine *out)
+const char *ad_core_name(const struct ad_cpu_core *core)
 {
     static const struct {
         unsigned part;
         const char *name;
-    } arm[] = {{0xd03, "Cortex-A53"}, {0xd05, "Cortex-A55"},  {0xd08, "Cortex-A72"},
-               {0xd0b, "Cortex-A76"}, {0xd40, "Neoverse-V1"}, {0xd41, "Cortex-A78"}};
+    } arm[] = {{0xc07, "Cortex-A7"},  {0xd03, "Cortex-A53"},  {0xd05, "Cortex-A55"},
+               {0xd07, "Cortex-A57"}, {0xd08, "Cortex-A72"},  {0xd09, "Cortex-A73"},
+               {0xd0a, "Cortex-A75"}, {0xd0b, "Cortex-A76"},  {0xd0c, "Neoverse-N1"},
+               {0xd0d, "Cortex-A77"}, {0xd40, "Neoverse-V1"}, {0xd41, "Cortex-A78"},
+               {0xd4f, "Neoverse-V2"}};
+    for (size_t i = 0; i < sizeof arm / sizeof *arm; i++)
+        if (core->implementer == AD_CORE_ARM && core->part == arm[i].part)
+            return arm[i].name;
+    return NULL;
+}
+
+static void add_core(struct ad_cpu *cpu, const struct ad_cpu_core *core)
+{
+    for (int i = 0; i < cpu->ncores; i++)
+        if (cpu->cores[i].implementer == core->implementer && cpu->cores[i].part == core->part)
+            return;
+    if (cpu->ncores < AD_CORE_KINDS)
+        cpu->cores[cpu->ncores++] = *core;
+}
+
+/* x86 gives a name, ARM numbers for each core. */
+void ad_machine_cpu(struct ad_cpu *out)
+{
     FILE *file = fopen("/proc/cpuinfo", "re");
     char line[256];
-    unsigned part;
-    while (file && !out->cpu[0] && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "model name : %63[^\n]", out->cpu) == 1 ||
-            sscanf(line, "CPU part : %x", &part) != 1)
+    struct ad_cpu_core core = {AD_CORE_ARM, 0};
+    memset(out, 0, sizeof *out);
+    while (file && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "CPU implementer : %x", &core.implementer) == 1)
             continue;
-        snprintf(out->cpu, sizeof out->cpu, "ARM part 0x%x", part);
-        for (size_t i = 0; i < sizeof arm / sizeof *arm; i++)
-            if (arm[i].part == part)
-                snprintf(out->cpu, sizeof out->cpu, "%s", arm[i].name);
+        if (sscanf(line, "CPU part : %x", &core.part) == 1)
+            add_core(out, &core);
+        else if (!out->name[0])
+            sscanf(line, "model name : %63[^\n]", out->name);
     }
     if (file)
         fclose(file);
+    if (out->ncores == 0)
+        return;
+    const char *name = ad_core_name(&out->cores[0]);
+    if (name)
+        snprintf(out->name, sizeof out->name, "%s", name);
+    else
+        snprintf(out->name, sizeof out->name, "ARM part 0x%x", out->cores[0].part);
+}
+
+static void look_cpu(struct ad_machine *out)
+{
+    struct ad_cpu cpu;
+    ad_machine_cpu(&cpu);
+    memcpy(out->cpu, cpu.name, sizeof out->cpu);
     out->frequency_hz = NAN;
     double khz;
-    file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "re");
+    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "re");
     if (file && fscanf(file, "%lf", &khz) == 1 && khz > 0 && khz < 1e8)
         out->frequency_hz = khz * 1e3;
     if (file)

@@ -5,11 +5,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A kind of cores of an ARM processor, as /proc/cpuinfo numbers it. */
+#define AD_CORE_ARM 0x41 /* implementer */
+#define AD_CORE_KINDS 4
+struct ad_cpu_core {
+    unsigned implementer, part;
+};
+
+struct ad_cpu {
+    char name[64]; /* "Cortex-A76", "Intel(R) N100"; of several kinds the first core's; "" when
+                      unknown */
+    struct ad_cpu_core cores[AD_CORE_KINDS]; /* ARM: each kind once, in the order of the cores */
+    int ncores;
+};
+void ad_machine_cpu(struct ad_cpu *out);
+
+/* "Cortex-A76"; NULL when it is none of the usual ones. */
+const char *ad_core_name(const struct ad_cpu_core *core);
+
 struct ad_machine {
     char kind[64]; /* "x86_64 Linux 6.1.0" */
     int cores;     /* that this process may use */
     double load1;
-    char cpu[64];         /* "Cortex-A76", "" when unknown */
+    char cpu[64];         /* its name, as above */
     double frequency_hz;  /* of the first core, now; NAN when unknown */
     double temperature_c; /* the hottest thermal zone; NAN when there is none */
     uint64_t memory_total, memory_available;

@@ -1,6 +1,7 @@
 /* Our own convolutions against one multiply-add after the other: the same bits, whatever the tile,
  * the slice, the parts in which weights were packed, and the instruction set; likewise pools. */
 #include "base/rng.h"
+#include "exec/kernels/choice.h"
 #include "exec/kernels/conv.h"
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/wide.h"
@@ -87,6 +88,12 @@ static void pack(struct fixture *f, struct ad_rng *rng)
     f->conv.packed = f->packed;
 }
 
+static bool is_ours(int64_t groups, int64_t inputs, int64_t outputs)
+{
+    struct ad_conv_shape shape = {groups, inputs, outputs, 9};
+    return ad_choose(ad_processor(), AD_WORK_CONV, &shape).kernels == AD_KERNELS_CONV;
+}
+
 /* Channels of each of some groups: one group, narrow ones, or any that are worth it. */
 static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, int32_t *outputs)
 {
@@ -105,7 +112,7 @@ static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, 
         *outputs = up_to(rng, 17, 5 * lanes);
         break;
     }
-    ck_assert(ad_conv_groups_able(*groups, *inputs, *outputs));
+    ck_assert(is_ours(*groups, *inputs, *outputs));
 }
 
 static void make(struct fixture *f, struct ad_rng *rng)
@@ -189,9 +196,9 @@ static void check_all(const struct fixture *f, int round)
 static void check_lanes(int lanes)
 {
     struct ad_rng rng = {(uint64_t)lanes};
-    ad_conv_limit_lanes(lanes);
+    ad_processor_limit_lanes(lanes);
     if (!ad_conv_able() || (lanes == 16 && ad_conv_panel() == 16)) {
-        ad_conv_limit_lanes(16);
+        ad_processor_limit_lanes(16);
         return; /* not on this processor: it has no AVX2, or no AVX-512 */
     }
     ck_assert_int_eq(ad_conv_panel(), 2 * lanes);
@@ -212,7 +219,7 @@ static void check_lanes(int lanes)
         ad_pool_free(pool);
         fini(&f);
     }
-    ad_conv_limit_lanes(16);
+    ad_processor_limit_lanes(16);
 }
 
 START_TEST(the_same_bits)
@@ -241,10 +248,10 @@ START_TEST(slices)
         floats, (size_t)(28 + panel / 2 - 1) / (size_t)(panel / 2) * (size_t)(panel / 2) * 37 + 36);
     b = ad_conv_blocks(1, INT64_MAX / 64, INT64_MAX / 64, 64);
     ck_assert(!ad_conv_packed(&b, &floats));
-    ck_assert(!ad_conv_groups_able(8, 8, 2));
-    ck_assert(ad_conv_groups_able(8, 8, 8));
-    ck_assert(panel == 16 || !ad_conv_groups_able(8, 16, 16)); /* XNNPACK is as good */
-    ck_assert(!ad_conv_groups_able(8, 1, 64));                 /* depthwise */
+    ck_assert(!is_ours(8, 8, 2));
+    ck_assert(is_ours(8, 8, 8));
+    ck_assert(panel == 16 || !is_ours(8, 16, 16)); /* XNNPACK is as good */
+    ck_assert(!is_ours(8, 1, 64));                 /* depthwise */
 }
 END_TEST
 

@@ -534,7 +534,7 @@ static void infer_alone(struct adaps_plan *plan, size_t slice_bytes, const struc
 START_TEST(test_slices)
 {
     static const size_t sizes[] = {1, 3000, 20000};
-    ad_conv_limit_lanes(_i * 8);
+    ad_processor_limit_lanes(_i * 8);
     for (uint64_t seed = 40; seed < 80; seed++) {
         struct ad_random_graph_options o = {.ops = 8, .max_hw = 12, .max_c = 90};
         struct adaps_plan *plan = make_plan(random_graph(seed, &o), 1, NULL);
@@ -553,7 +553,7 @@ START_TEST(test_slices)
         free_tensors(inputs, plan->graph->ninputs);
         adaps_plan_free(plan);
     }
-    ad_conv_limit_lanes(16);
+    ad_processor_limit_lanes(16);
 }
 END_TEST
 
@@ -623,10 +623,10 @@ END_TEST
 /* XNNPACK's convolutions, which are whole the same as in parts on other processors. */
 START_TEST(test_split_without_ours)
 {
-    ad_conv_limit_lanes(0);
+    ad_processor_limit_lanes(0);
     for (uint64_t seed = 7000; seed < 7050; seed++)
         check_split(seed, 1);
-    ad_conv_limit_lanes(16);
+    ad_processor_limit_lanes(16);
 }
 END_TEST
 
@@ -824,7 +824,7 @@ static void check_concats_free(const struct adaps_plan *plan)
 START_TEST(test_concats)
 {
     bool nested = _i % 2 == 0;
-    ad_conv_limit_lanes(_i < 2 ? 16 : 0);
+    ad_processor_limit_lanes(_i < 2 ? 16 : 0);
     struct adaps_plan *plan = make_plan(dense_graph(nested), 1, NULL);
     struct ad_engine *engine = new_engine(plan, (struct ad_engine_options){0});
     size_t pixels = 32 * 24 * sizeof(float);
@@ -843,7 +843,7 @@ START_TEST(test_concats)
             check_planned(split, d);
         check_same(whole, split, 1, seed);
     }
-    ad_conv_limit_lanes(16);
+    ad_processor_limit_lanes(16);
 }
 END_TEST
 
@@ -884,7 +884,7 @@ static size_t operator_bytes(void)
 /* Parts of one op hold its packed weights once, and the answer is the same to the bit. */
 START_TEST(test_parts_share_weights)
 {
-    ad_conv_limit_lanes(_i ? 16 : 0);
+    ad_processor_limit_lanes(_i ? 16 : 0);
     struct adaps_plan *plans[2] = {banded_plan(false), banded_plan(true)};
     struct ad_tensor input, answers[2];
     size_t bytes[2];

@@ -38,8 +38,13 @@ START_TEST(test_code)
     const struct ad_region_rule *rule = ad_region_rule(kind);
     const struct ad_kernel *kernel = ad_kernel_of(kind);
     ck_assert_msg(rule->need && rule->yield, "%s has no region rules", name);
-    ck_assert_msg((kernel->build != NULL) != (kernel->xnn != AD_XNN_NONE),
+    enum ad_work_kind work = kernel->work;
+    bool theirs = work == AD_WORK_CONV || work == AD_WORK_DENSE || work == AD_WORK_SOFTMAX;
+    ck_assert_msg(work != AD_WORK_NONE && (kernel->build != NULL) != theirs,
                   "%s has no kernel, or two", name);
+    if (work != AD_WORK_CONV) /* which is chosen by its shape */
+        ck_assert_int_eq(ad_choose(ad_processor(), work, NULL).kernels == AD_KERNELS_XNNPACK,
+                         theirs);
     ck_assert_msg(ad_reference_has(kind), "the reference interpreter does not know %s", name);
 }
 END_TEST

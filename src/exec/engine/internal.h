@@ -7,6 +7,7 @@
 
 #include "exec/engine/actions.h"
 #include "exec/engine/engine.h"
+#include "exec/kernels/choice.h"
 #include "exec/kernels/packed.h"
 #include "exec/engine/throttle.h"
 #include "ir/operators.h"
@@ -129,17 +130,19 @@ struct ad_build {
 };
 
 /* How ops of a kind are computed (operators.c). */
-enum ad_xnn_operator { AD_XNN_NONE, AD_XNN_CONV, AD_XNN_FC, AD_XNN_SOFTMAX };
 struct ad_kernel {
     /* Appends the actions of a task whose region is not empty; NULL: XNNPACK's, or our kernels for
      * convolutions. */
     enum adaps_status (*build)(const struct ad_build *build, const struct ad_task *task,
                                struct adaps_error *err);
-    enum ad_xnn_operator xnn;
+    enum ad_work_kind work;
     bool clamps; /* these actions clamp */
     enum ad_elementwise_kind binary;
 };
 const struct ad_kernel *ad_kernel_of(enum ad_op_kind kind);
+
+/* By which kernels an op is computed on this processor. */
+struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op *op);
 
 /* The region of input k that a task reads, and the one that it writes. */
 struct ad_view ad_task_input(const struct ad_build *build, const struct ad_task *task, int k);
@@ -179,17 +182,14 @@ AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
                                                   const struct ad_scratch *scratch, bool clamp,
                                                   struct adaps_error *err);
 
-/* Whether it is a convolution that exec/kernels/conv.h computes, and its action, made by
- * task_conv.c: adds `add` (data NULL: nothing), clamps, stores to out. */
-bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op);
+/* A convolution by exec/kernels/conv.h: adds `add` (data NULL: nothing), clamps, stores to out. */
 AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
                                                    const struct ad_task *task,
                                                    const struct ad_view *out,
                                                    const struct ad_view *add, float clamp_min,
                                                    float clamp_max, struct adaps_error *err);
 
-/* Likewise of exec/kernels/depthwise.h. */
-bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op);
+/* A convolution by exec/kernels/depthwise.h. */
 AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,
                                                         const struct ad_task *task, float clamp_min,
                                                         float clamp_max, struct adaps_error *err);

@@ -338,16 +338,16 @@ static enum adaps_status build_depth_to_space(const struct ad_build *build,
 
 #define BINARY(kind_)                                                                              \
     {                                                                                              \
-        .build = build_binary, .clamps = true, .binary = kind_                                     \
+        .build = build_binary, .work = AD_WORK_ARITHMETIC, .clamps = true, .binary = kind_         \
     }
 
 static const struct ad_kernel kernels[AD_OP_COUNT] = {
-    [AD_OP_CONV] = {.xnn = AD_XNN_CONV, .clamps = true},
-    [AD_OP_FC] = {.xnn = AD_XNN_FC, .clamps = true},
-    [AD_OP_GAP] = {.build = build_global_average, .clamps = true},
-    [AD_OP_SOFTMAX] = {.xnn = AD_XNN_SOFTMAX},
-    [AD_OP_MAXPOOL] = {.build = build_pooling, .clamps = true},
-    [AD_OP_AVGPOOL] = {.build = build_pooling, .clamps = true},
+    [AD_OP_CONV] = {.work = AD_WORK_CONV, .clamps = true},
+    [AD_OP_FC] = {.work = AD_WORK_DENSE, .clamps = true},
+    [AD_OP_GAP] = {.build = build_global_average, .work = AD_WORK_POOL, .clamps = true},
+    [AD_OP_SOFTMAX] = {.work = AD_WORK_SOFTMAX},
+    [AD_OP_MAXPOOL] = {.build = build_pooling, .work = AD_WORK_POOL, .clamps = true},
+    [AD_OP_AVGPOOL] = {.build = build_pooling, .work = AD_WORK_POOL, .clamps = true},
     [AD_OP_ADD] = BINARY(AD_ELEMENTWISE_ADD),
     [AD_OP_SUB] = BINARY(AD_ELEMENTWISE_SUB),
     [AD_OP_MUL] = BINARY(AD_ELEMENTWISE_MUL),
@@ -356,15 +356,15 @@ static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_MAX] = BINARY(AD_ELEMENTWISE_MAX),
     [AD_OP_POW] = BINARY(AD_ELEMENTWISE_POW),
     [AD_OP_PRELU] = BINARY(AD_ELEMENTWISE_PRELU),
-    [AD_OP_UNARY] = {.build = build_unary, .clamps = true},
-    [AD_OP_CONCAT] = {.build = build_concat},
-    [AD_OP_LRN] = {.build = build_lrn},
-    [AD_OP_PERMUTE] = {.build = build_permute},
-    [AD_OP_RESHAPE] = {.build = build_reshape},
-    [AD_OP_SPACE_TO_DEPTH] = {.build = build_space_to_depth},
-    [AD_OP_DEPTH_TO_SPACE] = {.build = build_depth_to_space},
-    [AD_OP_RESAMPLE] = {.build = build_resample},
-    [AD_OP_REDUCE] = {.build = build_reduce},
+    [AD_OP_UNARY] = {.build = build_unary, .work = AD_WORK_FUNCTION, .clamps = true},
+    [AD_OP_CONCAT] = {.build = build_concat, .work = AD_WORK_COPY},
+    [AD_OP_LRN] = {.build = build_lrn, .work = AD_WORK_LRN},
+    [AD_OP_PERMUTE] = {.build = build_permute, .work = AD_WORK_COPY},
+    [AD_OP_RESHAPE] = {.build = build_reshape, .work = AD_WORK_COPY},
+    [AD_OP_SPACE_TO_DEPTH] = {.build = build_space_to_depth, .work = AD_WORK_COPY},
+    [AD_OP_DEPTH_TO_SPACE] = {.build = build_depth_to_space, .work = AD_WORK_COPY},
+    [AD_OP_RESAMPLE] = {.build = build_resample, .work = AD_WORK_RESAMPLE},
+    [AD_OP_REDUCE] = {.build = build_reduce, .work = AD_WORK_REDUCE},
 };
 
 const struct ad_kernel *ad_kernel_of(enum ad_op_kind kind)

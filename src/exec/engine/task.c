@@ -18,21 +18,21 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
                                     const struct ad_scratch *scratch, bool *clamped,
                                     struct adaps_error *err)
 {
+    static const struct ad_view nothing;
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     const struct ad_kernel *kernel = ad_kernel_of(op->kind);
-    bool ours = ad_task_is_ours(build->plan->graph, op);
-    bool depthwise = ad_task_is_depthwise(build->plan->graph, op);
+    enum ad_kernels kernels = ad_task_choice(build->plan->graph, op).kernels;
+    bool follows = ad_function_follows(op->kind, op->function);
     *clamped = kernel->clamps;
-    if (kernel->build)
+    if (kernels != AD_KERNELS_XNNPACK && kernel->work != AD_WORK_CONV)
         return kernel->build(build, task, err);
-    *clamped = kernel->clamps && !ad_function_follows(op->kind, op->function);
-    if (ours || depthwise) {
-        static const struct ad_view nothing;
-        struct ad_view out = ad_task_output(build, task);
-        float lo = *clamped ? op->clamp_min : -INFINITY, hi = *clamped ? op->clamp_max : INFINITY;
-        return ours ? ad_task_build_conv(build, task, &out, &nothing, lo, hi, err)
-                    : ad_task_build_depthwise(build, task, lo, hi, err);
-    }
+    *clamped = kernel->clamps && !follows;
+    struct ad_view out = ad_task_output(build, task);
+    float lo = *clamped ? op->clamp_min : -INFINITY, hi = *clamped ? op->clamp_max : INFINITY;
+    if (kernels == AD_KERNELS_CONV)
+        return ad_task_build_conv(build, task, &out, &nothing, lo, hi, err);
+    if (kernels != AD_KERNELS_XNNPACK)
+        return ad_task_build_depthwise(build, task, lo, hi, err);
     *clamped = *clamped && op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
     return ad_task_build_xnn(build, task, scratch, *clamped, err);
 }

@@ -13,10 +13,14 @@ static int64_t group_outputs(const struct ad_graph *graph, const struct ad_op *o
     return graph->values[op->output].box.c / op->groups;
 }
 
-bool ad_task_is_ours(const struct ad_graph *graph, const struct ad_op *op)
+struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return ad_op_is_conv(op) && (int64_t)op->window.kh * op->window.kw <= AD_CONV_TAPS &&
-           ad_conv_groups_able(op->groups, group_inputs(graph, op), group_outputs(graph, op));
+    enum ad_work_kind work = ad_kernel_of(op->kind)->work;
+    if (work != AD_WORK_CONV)
+        return ad_choose(ad_processor(), work, NULL);
+    struct ad_conv_shape shape = {op->groups, group_inputs(graph, op), group_outputs(graph, op),
+                                  (int64_t)op->window.kh * op->window.kw};
+    return ad_choose(ad_processor(), work, &shape);
 }
 
 /* The blocks of the groups that a task computes. */
@@ -122,20 +126,6 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
 }
 
 /* --- depthwise --- */
-
-/* XNNPACK has kernels for these that are up to twice as fast as ours. */
-static bool is_fast(int64_t taps)
-{
-    return taps == 1 || taps == 3 || taps == 4 || taps == 9 || taps == 25;
-}
-
-bool ad_task_is_depthwise(const struct ad_graph *graph, const struct ad_op *op)
-{
-    int64_t taps = (int64_t)op->window.kh * op->window.kw;
-    return ad_op_is_conv(op) && op->groups > 1 && taps <= AD_DEPTHWISE_TAPS &&
-           op->groups == graph->values[op->inputs[0]].box.c &&
-           (!is_fast(taps) || graph->values[op->output].box.c != op->groups);
-}
 
 enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const struct ad_task *task,
                                           float clamp_min, float clamp_max, struct adaps_error *err)

@@ -7,15 +7,14 @@
 #include <math.h>
 #include <string.h>
 
-static enum ad_xnn_operator xnn_of(const struct ad_op *op)
+static enum ad_work_kind work_of(const struct ad_op *op)
 {
-    return ad_kernel_of(op->kind)->xnn;
+    return ad_kernel_of(op->kind)->work;
 }
 
 static bool uses_xnn(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return xnn_of(op) != AD_XNN_NONE && !ad_task_is_ours(graph, op) &&
-           !ad_task_is_depthwise(graph, op);
+    return ad_task_choice(graph, op).kernels == AD_KERNELS_XNNPACK;
 }
 
 /* --- operands --- */
@@ -42,11 +41,11 @@ static void xnn_operands(const struct ad_graph *graph, const struct ad_buffer *b
     const struct ad_value *value = &graph->values[op->output];
     struct ad_region need = ad_need(graph, op, 0, task->region);
     *out = ad_buffer_view(to, task->region);
-    if (xnn_of(op) == AD_XNN_FC) {
+    if (work_of(op) == AD_WORK_DENSE) {
         int64_t columns = graph->weights[op->weight].row_elements;
         *in = ad_matrix_view(from->data, from->n, columns, columns);
         *out = ad_matrix_view(out->data, out->n, out->c, out->sn);
-    } else if (xnn_of(op) == AD_XNN_SOFTMAX && value->format == AD_PLAIN) {
+    } else if (work_of(op) == AD_WORK_SOFTMAX && value->format == AD_PLAIN) {
         *in = ad_matrix_view(from->data, op->outer, op->inner, op->inner);
         *out = ad_matrix_view(to->data, op->outer, op->inner, op->inner);
     } else if (ad_region_empty(need)) {
@@ -68,7 +67,7 @@ static bool is_even(const struct ad_view *v)
 static int64_t operator_channels(const struct ad_graph *graph, const struct ad_op *op, int64_t c)
 {
     int64_t least = graph->values[op->output].box.c;
-    bool sliced = xnn_of(op) == AD_XNN_FC || (xnn_of(op) == AD_XNN_CONV && op->groups == 1);
+    bool sliced = work_of(op) == AD_WORK_DENSE || (work_of(op) == AD_WORK_CONV && op->groups == 1);
     if (least > AD_XNN_MIN_CHANNELS)
         least = AD_XNN_MIN_CHANNELS;
     return sliced && c < least ? least : c;
@@ -163,7 +162,7 @@ static enum adaps_status make_weighted(const struct ad_build *build, const struc
     struct ad_packed *packed = shared_weights(build, task, part->r0, part->r1);
     enum adaps_status status =
         ad_task_weights(build, op, part->r0, part->r1, part->channels, &kernel, &bias, err);
-    if (status == ADAPS_OK && xnn_of(op) == AD_XNN_FC) {
+    if (status == ADAPS_OK && work_of(op) == AD_WORK_DENSE) {
         struct ad_xnn_fc fc = {*io,    (size_t)in->w, (size_t)in->c, (size_t)part->channels,
                                kernel, bias,          packed};
         status = ad_xnn_fc_new(&fc, xnn, build->weight_bytes, err);
@@ -197,8 +196,8 @@ _Static_assert(PART_CHANNELS % AD_XNN_MIN_CHANNELS == 0, "parts are multiples of
 static int64_t part_channels(const struct ad_graph *graph, const struct ad_op *op,
                              size_t slice_bytes, int64_t channels)
 {
-    int64_t unit = xnn_of(op) == AD_XNN_FC ? PART_CHANNELS : AD_XNN_MIN_CHANNELS, rows;
-    if (xnn_of(op) == AD_XNN_FC)
+    int64_t unit = work_of(op) == AD_WORK_DENSE ? PART_CHANNELS : AD_XNN_MIN_CHANNELS, rows;
+    if (work_of(op) == AD_WORK_DENSE)
         rows = ad_weight_rows_at_a_time(&graph->weights[op->weight]);
     else if (op->groups == 1)
         rows = (int64_t)(slice_bytes / sizeof(float)) / graph->weights[op->weight].row_elements;
@@ -218,7 +217,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     if (op->weight < 0 || r0 >= r1)
         return 0;
-    if (xnn_of(op) == AD_XNN_CONV && taps > 1 && uses_xnn(graph, op)) {
+    if (work_of(op) == AD_WORK_CONV && taps > 1 && uses_xnn(graph, op)) {
         int64_t step = part_channels(graph, op, slice_bytes, r1 - r0);
         bytes += taps * (double)ad_region_pixels(task->region) * sizeof(void *) *
                  ceil((double)(r1 - r0) / (double)step);
@@ -286,7 +285,7 @@ static enum adaps_status make_operators(const struct ad_build *build, const stru
         .pool = build->pool,
     };
     enum adaps_status status;
-    if (xnn_of(op) == AD_XNN_SOFTMAX)
+    if (work_of(op) == AD_WORK_SOFTMAX)
         status = ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, &xnn,
                                     build->weight_bytes, err);
     else

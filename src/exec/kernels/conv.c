@@ -1,5 +1,6 @@
 /* Convolutions in tiles of pixels x panels of channels. */
 #include "exec/kernels/conv.h"
+#include "exec/kernels/choice.h"
 #include "exec/kernels/conv_kernel.h"
 
 #include "base/mem.h"
@@ -10,20 +11,16 @@
 
 /* --- the processor --- */
 
-static int most_lanes = 16;
-
-void ad_conv_limit_lanes(int lanes)
-{
-    most_lanes = lanes;
-}
-
 static const struct ad_conv_kernel *find_kernel(void)
 {
+    int lanes = ad_choose_conv_lanes(ad_processor());
 #if defined(__x86_64__)
-    if (most_lanes >= 16 && __builtin_cpu_supports("avx512f"))
+    if (lanes == 16)
         return &ad_conv_avx512;
-    if (most_lanes >= 8 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    if (lanes == 8)
         return &ad_conv_fma3;
+#else
+    (void)lanes;
 #endif
     return NULL;
 }
@@ -39,26 +36,10 @@ int64_t ad_conv_panel(void)
     return kernel ? 2 * kernel->lanes : 1;
 }
 
-static bool is_narrow(const struct ad_conv_kernel *kernel, int64_t inputs, int64_t outputs)
-{
-    return inputs == outputs && outputs > 1 && outputs < kernel->lanes &&
-           kernel->lanes % outputs == 0;
-}
-
-bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs)
-{
-    const struct ad_conv_kernel *kernel = find_kernel();
-    if (!kernel || groups == 1)
-        return kernel != NULL;
-    if (inputs > 1 && outputs == 16 && kernel->lanes == outputs)
-        return false; /* what XNNPACK's tiles are made for */
-    return is_narrow(kernel, inputs, outputs) || (inputs > 1 && outputs >= kernel->lanes);
-}
-
 struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
 {
     const struct ad_conv_kernel *kernel = find_kernel();
-    if (kernel && groups > 1 && is_narrow(kernel, inputs, outputs))
+    if (kernel && groups > 1 && ad_conv_is_narrow(kernel->lanes, inputs, outputs))
         return (struct ad_conv_blocks){true, 1, groups * outputs, inputs, taps};
     return (struct ad_conv_blocks){false, groups, outputs, inputs, taps};
 }

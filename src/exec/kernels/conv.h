@@ -33,14 +33,9 @@ struct ad_conv {
     float clamp_min, clamp_max;
 };
 
-/* Whether this processor can run them at all, and whether groups of so many inputs and outputs are
- * faster here than with XNNPACK. */
+/* Whether this processor can run them at all. exec/kernels/choice.h says of which convolutions they
+ * are better than XNNPACK's. */
 bool ad_conv_able(void);
-bool ad_conv_groups_able(int64_t groups, int64_t inputs, int64_t outputs);
-
-/* Test hook: vectors of at most so many floats (8: AVX2, less: nothing is able) from now on; 16 at
- * first. What was packed before is of no use afterwards. */
-void ad_conv_limit_lanes(int lanes);
 
 /* Channels of a panel. */
 int64_t ad_conv_panel(void);

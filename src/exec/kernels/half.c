@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define LANES 4
+#define LANES AD_HALF_LANES
 
 typedef float floats __attribute__((vector_size(4 * LANES)));
 typedef uint32_t words __attribute__((vector_size(4 * LANES)));

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define AD_HALF_LANES 4 /* elements at a time */
+
 /* To the nearest, ties to even. Finite numbers beyond the largest one (65504) become that, not
  * infinite: an infinity would spread over the answer. NaNs stay NaNs (quiet, without payload). */
 void ad_half_encode(const float *from, uint16_t *to, size_t count);

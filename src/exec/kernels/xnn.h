@@ -17,8 +17,10 @@
  * of dense layers, whose width is 32 on AVX-512. In both, the other exception on ARM is a
  * convolution of a single output pixel, which ad_region_allow() avoids. */
 #ifdef HAVE_XNN_RESHAPE
+#define AD_XNN_GENERATION "2024"
 #define AD_XNN_MIN_CHANNELS 32
 #else
+#define AD_XNN_GENERATION "2022"
 #define AD_XNN_MIN_CHANNELS 16
 #endif
 

@@ -1,0 +1,380 @@
+#include "exec/kernels/choice.h"
+#include "exec/kernels/conv.h"
+#include "exec/kernels/depthwise.h"
+#include "exec/kernels/half.h"
+#include "exec/kernels/vec.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#if defined(__aarch64__) || defined(__arm__)
+#include <asm/hwcap.h>
+#include <sys/auxv.h>
+#endif
+
+#define TEXT_(x) #x
+#define TEXT(x) TEXT_(x)
+#define LOOP_LANES ((int)(sizeof(ad_v4) / sizeof(float)))
+
+/* --- the processor --- */
+
+static struct ad_processor processors[2]; /* as found, as limited */
+static int in_use;
+
+#if defined(__x86_64__)
+static void look(struct ad_processor *p)
+{
+    p->family = AD_FAMILY_X86_64;
+    p->instructions = (__builtin_cpu_supports("avx") ? AD_HAS_AVX : 0) |
+                      (__builtin_cpu_supports("fma") ? AD_HAS_FMA3 : 0) |
+                      (__builtin_cpu_supports("avx2") ? AD_HAS_AVX2 : 0) |
+                      (__builtin_cpu_supports("avx512f") ? AD_HAS_AVX512F : 0) |
+                      (__builtin_cpu_supports("avx512dq") ? AD_HAS_AVX512DQ : 0);
+}
+#elif defined(__aarch64__)
+static void look(struct ad_processor *p)
+{
+    p->family = AD_FAMILY_ARM64;
+    p->instructions = getauxval(AT_HWCAP) & HWCAP_ASIMD ? AD_HAS_NEON | AD_HAS_NEON_FMA : 0;
+}
+#elif defined(__arm__)
+static void look(struct ad_processor *p)
+{
+    unsigned long has = getauxval(AT_HWCAP);
+    p->family = AD_FAMILY_ARM32;
+    p->instructions =
+        (has & HWCAP_NEON ? AD_HAS_NEON : 0) | (has & HWCAP_VFPv4 ? AD_HAS_NEON_FMA : 0);
+}
+#else
+static void look(struct ad_processor *p)
+{
+    p->family = AD_FAMILY_OTHER;
+}
+#endif
+
+static void look_once(void)
+{
+    look(&processors[0]);
+    ad_machine_cpu(&processors[0].cpu);
+}
+
+const struct ad_processor *ad_processor(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, look_once);
+    return &processors[in_use];
+}
+
+void ad_processor_limit_lanes(int lanes)
+{
+    ad_processor();
+    processors[1] = processors[0];
+    if (lanes < 16)
+        processors[1].instructions &= ~(unsigned)(AD_HAS_AVX512F | AD_HAS_AVX512DQ);
+    if (lanes < 8)
+        processors[1].instructions &= ~(unsigned)(AD_HAS_AVX2 | AD_HAS_FMA3);
+    in_use = lanes < 16;
+}
+
+static bool has(const struct ad_processor *p, unsigned instructions)
+{
+    return (p->instructions & instructions) == instructions;
+}
+
+/* Those that the compiler takes for granted. */
+static const char *least_instructions(const struct ad_processor *p)
+{
+    switch (p->family) {
+    case AD_FAMILY_X86_64:
+        return "SSE2";
+    case AD_FAMILY_ARM64:
+        return "NEON";
+    case AD_FAMILY_ARM32:
+#if defined(__ARM_NEON)
+        return "NEON";
+#else
+        return "VFP";
+#endif
+    case AD_FAMILY_OTHER:
+        break;
+    }
+    return "";
+}
+
+/* --- ours --- */
+
+int ad_choose_conv_lanes(const struct ad_processor *p)
+{
+    if (has(p, AD_HAS_AVX512F | AD_HAS_FMA3))
+        return 16;
+    return has(p, AD_HAS_AVX2 | AD_HAS_FMA3) ? 8 : 0;
+}
+
+int ad_choose_wide_lanes(const struct ad_processor *p)
+{
+    if (has(p, AD_HAS_AVX512F | AD_HAS_AVX512DQ))
+        return 16;
+    return has(p, AD_HAS_AVX2) ? 8 : LOOP_LANES;
+}
+
+bool ad_conv_is_narrow(int lanes, int64_t inputs, int64_t outputs)
+{
+    return inputs == outputs && outputs > 1 && outputs < lanes && lanes % outputs == 0;
+}
+
+static struct ad_choice conv_choice(const struct ad_processor *p, const char *why)
+{
+    int lanes = ad_choose_conv_lanes(p);
+    return (struct ad_choice){AD_KERNELS_CONV, lanes, lanes == 16 ? "AVX-512F, FMA3" : "AVX2, FMA3",
+                              why};
+}
+
+static struct ad_choice wide_choice(const struct ad_processor *p, const char *why)
+{
+    int lanes = ad_choose_wide_lanes(p);
+    const char *instructions = lanes == 16  ? "AVX-512F, AVX-512DQ"
+                               : lanes == 8 ? "AVX2"
+                                            : least_instructions(p);
+    return (struct ad_choice){AD_KERNELS_WIDE, lanes, instructions, why};
+}
+
+static struct ad_choice loop_choice(const struct ad_processor *p, int lanes, const char *why)
+{
+    return (struct ad_choice){AD_KERNELS_LOOPS, lanes, lanes > 1 ? least_instructions(p) : "", why};
+}
+
+/* --- XNNPACK's --- */
+
+/* Cores for which XNNPACK has matrix products of its own; it looks at the fastest core. */
+static const char *xnn_core(const struct ad_processor *p)
+{
+    static const struct {
+        unsigned part;
+        bool arm32, arm64;
+        const char *instructions;
+    } cores[] = {
+        {0xc07, true, false, "NEON (Cortex-A7)"},  {0xd03, true, true, "NEON (Cortex-A53)"},
+        {0xd05, true, true, "NEON (Cortex-A55)"},  {0xd07, true, true, "NEON (Cortex-A57)"},
+        {0xd08, true, true, "NEON (Cortex-A72)"},  {0xd09, true, true, "NEON (Cortex-A73)"},
+        {0xd0a, false, true, "NEON (Cortex-A75)"}, {0xd0b, false, true, "NEON (Cortex-A76)"},
+        {0xd0d, false, true, "NEON (Cortex-A77)"},
+    };
+    if (p->cpu.ncores != 1 || p->cpu.cores[0].implementer != AD_CORE_ARM)
+        return NULL;
+    for (size_t i = 0; i < sizeof cores / sizeof *cores; i++)
+        if (cores[i].part == p->cpu.cores[0].part &&
+            (p->family == AD_FAMILY_ARM64 ? cores[i].arm64 : cores[i].arm32))
+            return cores[i].instructions;
+    return NULL;
+}
+
+static const char *xnn_instructions(const struct ad_processor *p, const char **why)
+{
+    const char *core;
+    switch (p->family) {
+    case AD_FAMILY_X86_64:
+        *why = has(p, AD_HAS_AVX512F) ? "AVX-512F is there"
+               : has(p, AD_HAS_FMA3)  ? "FMA3 is there, AVX-512F is not"
+               : has(p, AD_HAS_AVX)   ? "AVX is there, FMA3 is not"
+                                      : "AVX is not there";
+        return has(p, AD_HAS_AVX512F) ? "AVX-512F"
+               : has(p, AD_HAS_FMA3)  ? "FMA3"
+               : has(p, AD_HAS_AVX)   ? "AVX"
+                                      : "SSE";
+    case AD_FAMILY_ARM64:
+    case AD_FAMILY_ARM32:
+        core = xnn_core(p);
+        *why = core                  ? "it has some for this core"
+               : p->cpu.ncores > 1   ? "it chooses by the fastest of several kinds of cores"
+               : has(p, AD_HAS_NEON) ? "it has none for this core alone"
+                                     : "NEON is not there, and XNNPACK does not start";
+        return core ? core : has(p, AD_HAS_NEON) ? "NEON" : "";
+    case AD_FAMILY_OTHER:
+        break;
+    }
+    *why = "it is not known which";
+    return "";
+}
+
+/* Of convolutions, but for depthwise ones, and dense layers. */
+static struct ad_choice xnn_matrix(const struct ad_processor *p, const char *why)
+{
+    const char *because;
+    return (struct ad_choice){AD_KERNELS_XNNPACK, 0, xnn_instructions(p, &because), why};
+}
+
+static struct ad_choice xnn_depthwise(const struct ad_processor *p, const char *why)
+{
+    struct ad_choice choice = xnn_matrix(p, why);
+    if (strncmp(choice.instructions, "NEON", 4) == 0) /* for some cores and windows another one */
+        choice.instructions = "NEON";
+    return choice;
+}
+
+/* --- the rules --- */
+
+/* XNNPACK has kernels for these that are up to twice as fast as ours. */
+static bool is_fast_depthwise(const struct ad_conv_shape *s)
+{
+    return s->outputs == 1 &&
+           (s->taps == 1 || s->taps == 3 || s->taps == 4 || s->taps == 9 || s->taps == 25);
+}
+
+static struct ad_choice choose_depthwise(const struct ad_processor *p,
+                                         const struct ad_conv_shape *s)
+{
+    if (is_fast_depthwise(s))
+        return xnn_depthwise(p,
+                             "its kernels for windows of 3, 4, 9 and 25 taps are faster than ours");
+    if (s->taps > AD_DEPTHWISE_TAPS)
+        return xnn_depthwise(p, "ours have at most " TEXT(AD_DEPTHWISE_TAPS) " taps");
+    return wide_choice(p, "XNNPACK has no fast kernel for this window or these multiples");
+}
+
+static struct ad_choice choose_conv(const struct ad_processor *p, const struct ad_conv_shape *s)
+{
+    int lanes = ad_choose_conv_lanes(p);
+    if (s->groups > 1 && s->inputs == 1)
+        return choose_depthwise(p, s);
+    if (lanes == 0 && (p->family == AD_FAMILY_ARM64 || p->family == AD_FAMILY_ARM32))
+        return xnn_matrix(p,
+                          "on ARM its assembler is faster than loops in C; tiles have two pixels "
+                          "at least, since for one it has other sums on some cores");
+    if (lanes == 0)
+        return xnn_matrix(p,
+                          "our convolutions need FMA3 with AVX2 or AVX-512F, which are not there");
+    if (s->taps > AD_CONV_TAPS)
+        return xnn_matrix(p, "ours have at most " TEXT(AD_CONV_TAPS) " taps");
+    if (s->groups == 1)
+        return conv_choice(p, "larger tiles than XNNPACK's use more of the registers");
+    if (ad_conv_is_narrow(lanes, s->inputs, s->outputs))
+        return conv_choice(
+            p, "several groups fill a vector; in XNNPACK's each has vectors of its own");
+    if (s->outputs == 16 && lanes == 16)
+        return xnn_matrix(p, "16 outputs are what its tiles are made for");
+    if (s->outputs >= lanes)
+        return conv_choice(
+            p, "a group fills a vector, and larger tiles than XNNPACK's use more of the registers");
+    return xnn_matrix(p, "a group is narrower than a vector of ours");
+}
+
+struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
+                           const struct ad_conv_shape *shape)
+{
+    switch (work) {
+    case AD_WORK_CONV:
+        return choose_conv(p, shape);
+    case AD_WORK_DENSE:
+        return xnn_matrix(p, "there are none of ours; slices of fewer than " TEXT(
+                                 AD_XNN_MIN_CHANNELS) " outputs are filled up with zeros, since "
+                                                      "XNNPACK " AD_XNN_GENERATION
+                                                      " may have other sums for them");
+    case AD_WORK_SOFTMAX:
+        return (struct ad_choice){AD_KERNELS_XNNPACK, 0, "",
+                                  "there are none of ours; no device has a part of a row"};
+    case AD_WORK_POOL:
+        return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
+                              "ours have the same bits in vectors of any width");
+    case AD_WORK_ARITHMETIC:
+        return loop_choice(p, LOOP_LANES,
+                           "XNNPACK's want dense operands; the same bits on every processor");
+    case AD_WORK_FUNCTION:
+        return loop_choice(p, LOOP_LANES,
+                           "basic arithmetic only, exponentials and logarithms in pairs of "
+                           "doubles: the same bits on every processor");
+    case AD_WORK_RESAMPLE:
+        return loop_choice(p, LOOP_LANES, "XNNPACK's takes its scale from the tile, not the whole");
+    case AD_WORK_REDUCE:
+        return loop_choice(p, LOOP_LANES, "one order of additions on every processor");
+    case AD_WORK_LRN:
+        return loop_choice(p, 1, "XNNPACK has none");
+    case AD_WORK_HALF:
+        return loop_choice(p, AD_HALF_LANES,
+                           "conversions of integers, without F16C or FP16 instructions: the same "
+                           "bits on every processor");
+    case AD_WORK_COPY:
+    case AD_WORK_NONE:
+        break;
+    }
+    return loop_choice(p, 1, "nothing is computed");
+}
+
+/* --- for people --- */
+
+static const struct {
+    enum ad_work_kind work;
+    const char *name;
+    struct ad_conv_shape shape; /* of a typical convolution */
+} told[] = {
+    {AD_WORK_CONV, "convolution", {1, 64, 64, 9}},
+    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9}},
+    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9}},
+    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9}},
+    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9}},
+    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25}},
+    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49}},
+    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0}},
+    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0}},
+    {AD_WORK_POOL, "pooling", {0, 0, 0, 0}},
+    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0}},
+    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0}},
+    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0}},
+    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0}},
+    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0}},
+    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0}},
+};
+#define NTOLD (sizeof told / sizeof *told)
+_Static_assert(NTOLD <= AD_KERNEL_ROWS, "rows for all that is told");
+
+/* Appends as much as fits, after a separator unless it is the first. */
+static void append(char *to, size_t size, const char *separator, const char *text)
+{
+    size_t used = strlen(to);
+    snprintf(to + used, size - used, "%s%s", used > 0 ? separator : "", text);
+}
+
+static void name_processor(const struct ad_processor *p, char *to, size_t size)
+{
+    to[0] = '\0';
+    if (p->cpu.ncores == 0)
+        append(to, size, "", p->cpu.name);
+    for (int i = 0; i < p->cpu.ncores; i++) {
+        const struct ad_cpu_core *core = &p->cpu.cores[i];
+        const char *name = ad_core_name(core);
+        char text[64];
+        if (core->implementer != AD_CORE_ARM)
+            snprintf(text, sizeof text, "part 0x%x of implementer 0x%x", core->part,
+                     core->implementer);
+        else
+            snprintf(text, sizeof text, name ? "%s (part 0x%x)" : "%spart 0x%x", name ? name : "",
+                     core->part);
+        append(to, size, ", ", text);
+    }
+}
+
+void ad_kernel_facts_find(const struct ad_processor *p, struct ad_kernel_facts *out)
+{
+    static const char *const names[] = {"AVX",       "FMA3", "AVX2",    "AVX-512F",
+                                        "AVX-512DQ", "NEON", "NEON FMA"};
+    _Static_assert(sizeof names / sizeof *names == 7 && AD_HAS_ALL == 127, "a name for each");
+    const char *why;
+    memset(out, 0, sizeof *out);
+    name_processor(p, out->processor, sizeof out->processor);
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (has(p, 1u << i))
+            append(out->instructions, sizeof out->instructions, ", ", names[i]);
+    append(out->xnnpack, sizeof out->xnnpack, "", AD_XNN_GENERATION);
+    append(out->xnnpack_kernels, sizeof out->xnnpack_kernels, "", xnn_instructions(p, &why));
+    append(out->xnnpack_why, sizeof out->xnnpack_why, "", why);
+    for (size_t i = 0; i < NTOLD; i++) {
+        struct ad_choice choice = ad_choose(p, told[i].work, &told[i].shape);
+        struct ad_kernel_row *row = &out->rows[out->nrows++];
+        bool theirs = choice.kernels == AD_KERNELS_XNNPACK;
+        append(row->work, sizeof row->work, "", told[i].name);
+        append(row->kernels, sizeof row->kernels, "",
+               theirs ? "XNNPACK " AD_XNN_GENERATION : "adaps");
+        append(row->instructions, sizeof row->instructions, "", choice.instructions);
+        append(row->why, sizeof row->why, "", choice.why);
+        row->floats = choice.lanes;
+    }
+}
