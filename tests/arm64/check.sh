@@ -80,30 +80,21 @@ need() {
 choose() {
     cpu=$1
     case $cpu in
-        cortex-a7) architecture=armhf version=7 triplet=arm-linux-gnueabihf qemu=qemu-arm part=0xc07 ;;
-        cortex-a53) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd03 ;;
-        cortex-a72) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd08 ;;
-        cortex-a76) architecture=arm64 version=8 triplet=aarch64-linux-gnu qemu=qemu-aarch64 part=0xd0b ;;
+        cortex-a7) architecture=armhf triplet=arm-linux-gnueabihf qemu=qemu-arm ;;
+        cortex-a53 | cortex-a72 | cortex-a76) architecture=arm64 triplet=aarch64-linux-gnu qemu=qemu-aarch64 ;;
         *)
             echo "$0: unknown processor '$cpu'" >&2
             exit 2
             ;;
     esac
-    features="fp asimd evtstrm crc32 cpuid"
-    [ "$cpu" != cortex-a76 ] || features="$features atomics fphp asimdhp asimdrdm lrcpc dcpop asimddp"
-    [ "$architecture" != armhf ] || features="half thumb fastmult vfp edsp neon vfpv3 vfpv4 idiva idivt"
     root=$sysroots/$release-$architecture
     build=$folder/$release-$architecture
 }
 
-# The processor that programs find in the sysroot, with four cores.
+# The processor that programs find in the sysroot.
 write_cpuinfo() {
     mkdir -p "$root/proc"
-    for core in 0 1 2 3; do
-        printf '%s\t: %s\n' processor $core Features "$features" 'CPU implementer' 0x41 \
-            'CPU architecture' $version 'CPU variant' 0x0 'CPU part' $part 'CPU revision' 3
-        echo
-    done >"$root/proc/cpuinfo"
+    sh "$here/cpuinfo.sh" "$cpu" >"$root/proc/cpuinfo"
 }
 
 # These Check programs, and the commands that the stage needs, for the sysroot's processor.

@@ -1,7 +1,16 @@
 #!/bin/sh
-# The steps of install.sh, in the root: inside.sh STEP. What one step finds, the next one compares with.
+# The steps of install.sh, in the root: inside.sh STEP ARCHITECTURE [EMULATOR...]. The packages' programs are run by
+# the emulator. What one step finds, the next one compares with.
 set -eu
 cd /packages
+step=$1
+architecture=$2
+shift 2
+emulator=$*
+# The board that is emulated.
+[ "$architecture" != arm64 ] || [ ! -f cpuinfo ] || mount --bind cpuinfo /proc/cpuinfo
+# dpkg tells the packages of another processor apart by it.
+packages="adaps:$architecture adaps-agent:$architecture libadaps0:$architecture libadaps-dev:$architecture"
 
 fail() {
     echo "FAIL $*" >&2
@@ -10,6 +19,10 @@ fail() {
 
 quietly() {
     "$@" >/tmp/log 2>&1 || { tail -n 20 /tmp/log; fail "$*"; }
+}
+
+adaps() {
+    $emulator /usr/bin/adaps "$@"
 }
 
 # Every file, but for those that packages' installation may change: lists of packages and users, logs, caches.
@@ -22,12 +35,12 @@ files() {
 
 # The unit's command line, by its user, until the agent has said where it listens (in `said`).
 start_agent() {
-    line=$(sed -n 's/^ExecStart=//p' "$(dpkg -L adaps-agent | grep '/adaps-agent.service$')")
+    line=$(sed -n 's/^ExecStart=//p' /usr/lib/systemd/system/adaps-agent.service)
     rm -f /tmp/said
     mkfifo /tmp/said
     # shellcheck disable=SC2086
     setpriv --reuid adaps --regid adaps --clear-groups --no-new-privs --bounding-set=-all \
-        env -i PATH=/usr/bin $line 2>/tmp/said &
+        env -i PATH=/usr/bin $emulator $line 2>/tmp/said &
     agent=$!
     exec 4</tmp/said
     read -r said <&4 || fail "the agent does not start: $line"
@@ -40,34 +53,55 @@ stop_agent() {
     exec 4<&-
 }
 
-# The main job, with the agent of the package.
+# The main job, with the agent of the package: emulated, that of the smaller net.
 answer() {
     printf '[link]\nbandwidth = 1gbit\nlatency = 0.1ms\n[here]\nboard = x86\naddress = tcp://127.0.0.1:5570\n' >/tmp/one.conf
     [ $# = 0 ] || echo "key = $1" >>/tmp/one.conf
     models=/usr/share/adaps/models
-    adaps plan -d /tmp/one.conf -o /tmp/net.plan "$models/denoise.onnx" >/tmp/log
-    adaps push /tmp/net.plan >/tmp/log
-    adaps run /tmp/net.plan "$models/samples/noisy.png" -o /tmp/clean.png >/tmp/log
-    test -s /tmp/clean.png || fail "no picture"
-    adaps verify /tmp/net.plan | tee /tmp/log
-    grep -q '^0 of ' /tmp/log || fail "another answer than one device's"
+    if [ -n "$emulator" ]; then
+        net=digits picture=digit-3.png result=answer.npy
+    else
+        net=denoise picture=noisy.png result=clean.png
+    fi
+    rm -f "/tmp/$result"
+    quietly adaps plan -d /tmp/one.conf -o /tmp/net.plan "$models/$net.onnx"
+    quietly adaps push /tmp/net.plan
+    quietly adaps run /tmp/net.plan "$models/samples/$picture" -o "/tmp/$result"
+    test -s "/tmp/$result" || fail "no $result"
+    quietly adaps verify /tmp/net.plan
+    same=$(grep '^0 of ' /tmp/log) || fail "another answer than one device's: $(cat /tmp/log)"
+    echo "$net${emulator:+ by $emulator}: $same"
 }
 
+# What installation does: the user, the folders, and a service that is started with the machine.
+look() {
+    [ "$(dpkg-query -W -f '${Package}\n' '*adaps*' | wc -l)" = 4 ] || fail "there should be 4 packages"
+    [ "$(stat -c %U:%G:%a /etc/adaps)" = root:adaps:775 ] || fail "/etc/adaps: $(stat -c %U:%G:%a /etc/adaps)"
+    [ "$(stat -c %U:%G:%a /var/cache/adaps)" = adaps:adaps:700 ] ||
+        fail "/var/cache/adaps: $(stat -c %U:%G:%a /var/cache/adaps)"
+    [ "$(getent passwd adaps | cut -d : -f 5-)" = "adaps agent:/var/cache/adaps:/usr/sbin/nologin" ] ||
+        fail "the user: $(getent passwd adaps)"
+    [ "$(id -u adaps)" -lt 1000 ] || fail "the user is no system user"
+    [ -L /etc/systemd/system/multi-user.target.wants/adaps-agent.service ] || fail "the service is not enabled"
+}
+
+# With what comes first: what the packages need, which stays.
 install_step() {
+    [ "$architecture" = "$(dpkg --print-architecture)" ] || dpkg --add-architecture "$architecture"
     quietly apt-get update
-    # What the packages need comes first: it stays.
-    needs=$(for package in ./*.deb; do dpkg-deb -f "$package" Depends; done | tr ',' '\n' |
-        sed 's/^ *//; s/ .*//' | grep -v adaps | sort -u)
+    needs=$(apt-get install -s --no-install-recommends ./*.deb | sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -v adaps)
     # shellcheck disable=SC2086
-    quietly apt-get install -y --no-install-recommends $needs
+    quietly apt-get install -y --no-install-recommends $needs qemu-user
+    ! command -v systemd-sysusers >/dev/null || fail "systemd is in this root"
     files >/root/before
     quietly apt-get install -y --no-install-recommends ./*.deb
-    [ "$(dpkg-query -W -f '${Package}\n' '*adaps*' | wc -l)" = 4 ] || fail "there should be 4 packages"
-    [ "$(stat -c %U:%G /etc/adaps)" = root:adaps ] || fail "/etc/adaps: $(stat -c %U:%G /etc/adaps)"
-    [ "$(stat -c %U:%a /var/cache/adaps)" = adaps:700 ] || fail "/var/cache/adaps: $(stat -c %U:%a /var/cache/adaps)"
+    look
     ldconfig -p | grep -q 'libadaps.so.0' || fail "the library is not found"
-    [ "$(adaps --version | cut -d ' ' -f 2)" = "$(dpkg-query -W -f '${Version}' adaps)" ] || fail "two versions"
-    dpkg-query -W -f '${Package} ${Version} ${Installed-Size} KiB\n' '*adaps*'
+    for program in adaps adaps-agent; do
+        [ "$($emulator /usr/bin/$program --version)" = "$program $(dpkg-query -W -f '${Version}' "$program:$architecture")" ] ||
+            fail "$program has another version than its package"
+    done
+    dpkg-query -W -f '${Package}:${Architecture} ${Version} ${Installed-Size} KiB\n' '*adaps*'
 }
 
 use_step() {
@@ -79,16 +113,22 @@ use_step() {
     answer
     [ -n "$(ls /var/cache/adaps)" ] || fail "nothing is cached"
     stop_agent
-    runuser -u adaps -- adaps keygen -o /etc/adaps/key >/root/agent.public
+    # shellcheck disable=SC2086
+    runuser -u adaps -- $emulator /usr/bin/adaps keygen -o /etc/adaps/key >/root/agent.public
     [ "$(stat -c %U:%a /etc/adaps/key)" = adaps:600 ] || fail "the key: $(stat -c %U:%a /etc/adaps/key)"
     adaps keygen >/etc/adaps/allow
     echo '; edited' >>/etc/adaps/agent.conf
 }
 
+# Over themselves: settings and keys stay, and files that root made become the agent's.
 upgrade_step() {
     quietly apt-get install -y --reinstall --no-install-recommends ./*.deb
+    look
     grep -q '^; edited$' /etc/adaps/agent.conf || fail "the settings are lost"
-    [ "$(stat -c %U:%a /etc/adaps/key)" = adaps:600 ] || fail "the key: $(stat -c %U:%a /etc/adaps/key)"
+    for file in key allow; do
+        [ "$(stat -c %U:%G:%a /etc/adaps/$file)" = adaps:adaps:600 ] ||
+            fail "/etc/adaps/$file: $(stat -c %U:%G:%a /etc/adaps/$file)"
+    done
 }
 
 use_again_step() {
@@ -102,14 +142,36 @@ use_again_step() {
 }
 
 remove_step() {
-    quietly apt-get remove -y adaps adaps-agent libadaps0 libadaps-dev
+    # shellcheck disable=SC2086
+    quietly apt-get remove -y $packages
     [ -f /etc/adaps/key ] || fail "removal takes the key away"
     [ -f /etc/adaps/agent.conf ] || fail "removal takes the settings away"
     [ ! -e /usr/bin/adaps-agent ] || fail "removal leaves the program"
-    quietly dpkg --purge adaps adaps-agent libadaps0 libadaps-dev
+    # shellcheck disable=SC2086
+    quietly dpkg --purge $packages
     files >/root/after
     diff /root/before /root/after || fail "something is left, or gone"
     [ -z "$(dpkg-query -W -f '${Package} ' '*adaps*' 2>/dev/null)" ] || fail "packages are left"
 }
 
-"$1_step"
+# Once more in a root with systemd: it makes the user and the folders, knows all of the unit's settings, and finds that
+# the service may do little.
+systemd_step() {
+    userdel adaps
+    quietly apt-get install -y --no-install-recommends systemd
+    files >/root/before
+    quietly apt-get install -y --no-install-recommends ./*.deb
+    look
+    unit=/usr/lib/systemd/system/adaps-agent.service
+    systemd-analyze verify --man=no $unit >/tmp/log 2>&1 || fail "systemd-analyze verify: $(cat /tmp/log)"
+    ! grep adaps-agent /tmp/log || fail "systemd has something to say of the unit"
+    systemd-analyze security --offline=true --threshold=20 --no-pager $unit >/tmp/log 2>&1 || { cat /tmp/log; fail "exposure"; }
+    echo "systemd $(systemctl --version | sed -n '1s/systemd \([0-9]*\).*/\1/p'):" \
+        "$(sed -n 's/^.*\(Overall exposure level.*[0-9]\).*/\1/p' /tmp/log)"
+    touch /etc/adaps/key # as root
+    quietly apt-get install -y --reinstall --no-install-recommends ./*.deb
+    [ "$(stat -c %U:%G:%a /etc/adaps/key)" = adaps:adaps:600 ] || fail "the key: $(stat -c %U:%G:%a /etc/adaps/key)"
+    remove_step
+}
+
+"${step}_step"
