@@ -175,4 +175,4 @@ cli_sources = \
 # The daemon, a program of its own.
 agent_sources = \
 	src/cli/agent_config.c src/cli/agent_config.h src/cli/agent_main.c src/cli/agent_options.c \
-	src/cli/agent_options.h src/cli/cli.h src/cli/messages.c src/cli/options.c src/cli/options.h
+	src/cli/agent_options.h src/cli/cli.h src/cli/cpu_info.c src/cli/cpu_info.h src/cli/messages.c src/cli/options.c src/cli/options.h

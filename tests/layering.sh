@@ -25,7 +25,7 @@ search/exact        search
 search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
 search/strategies   search search/published search/paper search/exact search/auto search/bound
-control             ir plan wire exec/engine
+control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies plan control
 io                  ir onnx
 '

@@ -3,6 +3,7 @@
 #include "cli/agent_config.h"
 #include "cli/agent_options.h"
 #include "cli/cli.h"
+#include "cli/cpu_info.h"
 #include "wire/endpoint.h"
 
 #include <errno.h>
@@ -111,6 +112,10 @@ int main(int argc, char **argv)
         return code;
     if (operands.count > 0)
         return ad_cli_usage(&self, "unexpected argument '%s'", operands.items[0]);
+    if (given.cpu_info) {
+        ad_cli_cpu_info(stdout);
+        return ad_cli_close_stdout(&self);
+    }
     if (serve(&given, &err) != ADAPS_OK)
         return ad_cli_fail(&self, &err);
     return ADAPS_OK;

@@ -31,5 +31,7 @@ const struct ad_option ad_agent_option_table[] = {
                 "listen without keys where other machines can connect"),
     AD_OPT_INT("ready-fd", "N", INVOCATION, agent.ready_fd, 0, 1 << 20,
                "write the address that it listens on to this descriptor"),
+    AD_OPT_FLAG(0, "cpu-info", INVOCATION, cpu_info,
+                "print which kernels this processor gets, and why; listen to nobody"),
     AD_OPT_END,
 };

@@ -9,6 +9,7 @@
 struct ad_agent_invocation {
     struct ad_agent_options agent; /* all but note */
     const char *config;            /* a file with settings */
+    bool cpu_info;                 /* tell, and do nothing else */
 };
 
 /* What an agent's file may say, too: the options' names are the keys. Variables are in a struct

@@ -74,6 +74,37 @@ static void fill_row(struct ad_table *table, const struct question *q)
     ad_table_cell(table, "%s", ad_format_ns((double)a->rtt_ns, rtt, sizeof rtt));
 }
 
+/* The instructions of the agent's convolutions; NULL when they are not known. */
+static const char *conv_instructions(const struct question *q)
+{
+    const struct ad_kernel_row *conv = &q->answer.kernels.rows[0];
+    return q->status == ADAPS_OK && q->answer.kernels.nrows > 0 && conv->instructions[0]
+               ? conv->instructions
+               : NULL;
+}
+
+/* A line for each kind of processor, since kinds may differ in bits. */
+static void print_kernels(const struct question *questions, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char *is = conv_instructions(&questions[i]), *other = NULL;
+        for (int k = 0; k < i && is; k++)
+            if ((other = conv_instructions(&questions[k])) && strcmp(other, is) == 0)
+                is = NULL; /* told already */
+        if (!is)
+            continue;
+        char clean[sizeof questions[i].answer.kernels.rows[0].instructions];
+        printf("convolutions by %s:", ad_text_clean(is, clean, sizeof clean));
+        for (int k = i; k < count; k++) {
+            char name[sizeof questions[k].device->name];
+            other = conv_instructions(&questions[k]);
+            if (other && strcmp(other, is) == 0)
+                printf(" %s", ad_text_clean(questions[k].device->name, name, sizeof name));
+        }
+        printf("\n");
+    }
+}
+
 static int print_table(const struct question *questions, int count)
 {
     static const struct ad_column columns[] = {
@@ -90,7 +121,30 @@ static int print_table(const struct question *questions, int count)
     ad_table_fini(&table);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_status, &err);
+    print_kernels(questions, count);
     return ad_cli_close_stdout(&ad_command_status);
+}
+
+static json_t *kernels_json(const struct ad_kernel_facts *facts)
+{
+    if (facts->nrows == 0)
+        return json_null();
+    json_t *rows = json_array();
+    for (int i = 0; i < facts->nrows; i++) {
+        const struct ad_kernel_row *row = &facts->rows[i];
+        rows = ad_report_json_append(
+            rows, json_pack("{s:o, s:o, s:o, s:o, s:o}", "work", ad_report_json_text(row->work),
+                            "kernels", ad_report_json_text(row->kernels), "instructions",
+                            ad_report_json_text(row->instructions), "floats",
+                            row->floats > 0 ? json_integer(row->floats) : json_null(), "why",
+                            ad_report_json_text(row->why)));
+    }
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "processor",
+                     ad_report_json_text(facts->processor), "instructions",
+                     ad_report_json_text(facts->instructions), "xnnpack",
+                     ad_report_json_text(facts->xnnpack), "xnnpack_kernels",
+                     ad_report_json_text(facts->xnnpack_kernels), "xnnpack_why",
+                     ad_report_json_text(facts->xnnpack_why), "rows", rows);
 }
 
 static json_t *answer_json(const struct question *q)
@@ -103,7 +157,7 @@ static json_t *answer_json(const struct question *q)
     return json_pack(
         "{s:o, s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:f, s:f, s:o, s:I, s:I, s:I, s:i, s:i, s:I, "
         "s:f, "
-        "s:f}",
+        "s:f, s:o}",
         "name", ad_report_json_text(q->device->name), "address",
         ad_report_json_text(q->device->address), "state", a->busy ? "busy" : "idle", "agent",
         ad_report_json_text(a->name), "version", ad_report_json_text(a->version), "machine",
@@ -112,7 +166,8 @@ static json_t *answer_json(const struct question *q)
         "memory_total_bytes", (json_int_t)a->memory_total, "memory_available_bytes",
         (json_int_t)a->memory_available, "cache_bytes", (json_int_t)a->cache_bytes, "cached_blobs",
         a->cached_blobs, "cached_plans", a->cached_plans, "inferences", (json_int_t)a->inferences,
-        "uptime_s", (double)a->uptime_ns / 1e9, "rtt_ms", (double)a->rtt_ns / 1e6);
+        "uptime_s", (double)a->uptime_ns / 1e9, "rtt_ms", (double)a->rtt_ns / 1e6, "kernels",
+        kernels_json(&a->kernels));
 }
 
 static int print_json(const struct question *questions, int count)

@@ -36,6 +36,27 @@ static void copy_text(char *to, size_t size, const char *from)
             *to = '?';
 }
 
+static void copy_kernels(const Adaps__Wire__Kernels *from, struct ad_kernel_facts *to)
+{
+    memset(to, 0, sizeof *to);
+    if (!from) /* an older agent */
+        return;
+    copy_text(to->processor, sizeof to->processor, from->processor);
+    copy_text(to->instructions, sizeof to->instructions, from->instructions);
+    copy_text(to->xnnpack, sizeof to->xnnpack, from->xnnpack);
+    copy_text(to->xnnpack_kernels, sizeof to->xnnpack_kernels, from->xnnpack_kernels);
+    copy_text(to->xnnpack_why, sizeof to->xnnpack_why, from->xnnpack_why);
+    for (size_t i = 0; i < from->n_rows && i < AD_KERNEL_ROWS; i++) {
+        const Adaps__Wire__Kernel *m = from->rows[i];
+        struct ad_kernel_row *row = &to->rows[to->nrows++];
+        copy_text(row->work, sizeof row->work, m->work);
+        copy_text(row->kernels, sizeof row->kernels, m->kernels);
+        copy_text(row->instructions, sizeof row->instructions, m->instructions);
+        copy_text(row->why, sizeof row->why, m->why);
+        row->floats = m->floats <= AD_KERNEL_FLOATS ? (int)m->floats : 0;
+    }
+}
+
 void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_status *out)
 {
     copy_text(out->name, sizeof out->name, welcome->name);
@@ -56,6 +77,7 @@ void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_statu
     out->busy = welcome->busy;
     out->inferences = welcome->inferences;
     out->uptime_ns = welcome->uptime_ns;
+    copy_kernels(welcome->kernels, &out->kernels);
 }
 
 enum adaps_status ad_agent_query(const struct ad_device *device,

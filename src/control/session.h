@@ -5,6 +5,7 @@
 
 #include "wire/frame.h"
 #include "control/trace.h"
+#include "exec/kernels/choice.h"
 #include "plan/weight_source.h"
 
 struct ad_session_options {
@@ -89,9 +90,10 @@ struct ad_agent_status {
     double temperature_c; /* NAN when the machine does not say */
     uint64_t memory_total, memory_available, cache_bytes;
     int cached_blobs, cached_plans;
-    bool busy;                 /* a session is open */
-    uint64_t inferences;       /* since its start */
-    int64_t uptime_ns, rtt_ns; /* rtt of this question */
+    bool busy;                      /* a session is open */
+    uint64_t inferences;            /* since its start */
+    int64_t uptime_ns, rtt_ns;      /* rtt of this question */
+    struct ad_kernel_facts kernels; /* no rows when the agent does not say */
 };
 AD_MUST_CHECK enum adaps_status ad_agent_query(const struct ad_device *device,
                                                const struct ad_session_options *options,

@@ -7,7 +7,7 @@
 #
 # Each STAGE is RELEASE:CPU:TESTS: bookworm or trixie; cortex-a53, cortex-a72, cortex-a76 (arm64) or
 # cortex-a7 (armhf); and TESTS one of
-#   kernels   the kernels and encodings
+#   kernels   the kernels and encodings, and what the agent tells of its kernels (as in all stages)
 #   engine    these, the engine, weights, import and plan files, the fuzzers' corpus, and the mixed cluster
 #   cluster   the mixed cluster: one agent of this machine and one emulated agent answer the digits and
 #             the denoiser, SqueezeNet and MobileNetV2
@@ -24,7 +24,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/arm64/cross.sh
 . "$here/cross.sh"
-kernels="exec/test_conv exec/test_encode exec/test_kernels"
+kernels="exec/test_choice exec/test_conv exec/test_encode exec/test_kernels"
 engine="exec/test_engine test_fuzz_replay plan/test_plan $kernels import/test_weights import/test_import
     import/test_import_errors import/test_import_forms" # longest first
 slowest="search/test_exact search/test_objectives" # 30 and 10 minutes
@@ -110,6 +110,22 @@ build() {
     printf '#!/bin/sh\nexec %s "$@"\n' "$emulator $build/adaps" >emulated-adaps
     chmod +x emulated-adaps
     cd - >/dev/null || exit 2
+}
+
+# What the agent tells of its kernels fits the core (adaps-agent --cpu-info).
+check_processor() {
+    core=Cortex-A${cpu#cortex-a}
+    # shellcheck disable=SC2086
+    if $emulator "$build/adaps-agent" --cpu-info >"$build/cpu-info" 2>&1 &&
+        grep -q "^Processor: *$core (part 0x[0-9a-f]*)\$" "$build/cpu-info" &&
+        grep -q '^Instructions: *NEON, NEON FMA$' "$build/cpu-info" &&
+        grep -q "^XNNPACK: .*, kernels for NEON ($core): " "$build/cpu-info" &&
+        grep -q "^convolution  *XNNPACK 20[0-9]*  *NEON ($core)  *-\$" "$build/cpu-info"; then
+        echo "ok $what: its kernels are for NEON ($core)"
+    else
+        fail "$what: --cpu-info tells of another processor"
+        sed 's/^/    /' "$build/cpu-info"
+    fi
 }
 
 # Runs Check programs in the build's folder.
@@ -204,7 +220,7 @@ run_cluster() {
 for stage in "$@"; do
     release=${stage%%:*}
     case ${stage##*:} in
-        kernels) programs=$kernels commands='' cluster=false ;;
+        kernels) programs=$kernels commands=adaps-agent cluster=false ;;
         engine) programs=$engine commands='adaps adaps-agent' cluster=true ;;
         cluster) programs='' commands=adaps-agent cluster=true ;;
         all) programs=$all commands='adaps adaps-agent' cluster=true ;;
@@ -227,6 +243,7 @@ for stage in "$@"; do
         tail -n 20 "$build/configure.log" "$build/make.log" 2>/dev/null
     else
         echo "ok $what: built, $(($(date +%s) - begin)) s"
+        check_processor
         [ -z "$programs" ] || run_programs $programs
         ! $cluster || run_cluster
     fi

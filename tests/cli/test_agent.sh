@@ -89,6 +89,48 @@ status 0 "options and settings" adaps status -d one.conf
 check "the option counts" test "$(cell out a speed)" = 0.25
 stop
 
+# What it tells of the processor is what it tells a controller. A line for each kind of work, from the table and
+# from JSON: work|kernels|instructions|floats|why.
+told_rows() {
+    awk -F '   *' '
+        NR < 6 { next }
+        !/^    / { if (row) print row why; row = $1 "|" $2 "|" $3 "|" $4 "|"; why = ""; next }
+        { sub(/^    /, ""); why = why (why == "" ? "" : " ") $0 }
+        END { print row why }' "$1"
+}
+json_rows() {
+    grep -o '{"work":[^}]*}' "$1" | sed 's/{"work":"\(.*\)","kernels":"\(.*\)","instructions":"\(.*\)","floats":\(.*\),"why":"\(.*\)"}/\1|\2|\3|\4|\5/
+        s/|null|/|-|/; s/||/|-|/'
+}
+status 0 "the daemon tells of its processor" "$daemon" --cpu-info
+cp out told
+check "on the standard error it says nothing" test ! -s err
+status 0 "adaps agent does, too" adaps agent --cpu-info --config none.conf
+check "the same" cmp out told
+start "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache
+devices
+status 0 "an agent tells a controller" adaps status -d one.conf --json
+told_rows told >rows.told
+json_rows out >rows.json
+check "as much" test "$(wc -l <rows.told)" -gt 10
+check "the same of every kind of work" cmp rows.told rows.json
+has out "\"kernels\":{\"processor\":\"$(sed -n 's/^Processor: *//p' told | sed 's/^not known$//')\"" "and of the processor"
+has out "\"instructions\":\"$(sed -n 's/^Instructions: *//p' told | sed 's/^none that.*//')\",\"xnnpack\":\"20" "and of its instructions"
+status 0 "people hear of convolutions" adaps status -d one.conf
+has out "convolutions by $(sed -n 's/^convolution|[^|]*|\([^|]*\)|.*/\1/p' rows.told): a" "by which instructions they are"
+stop
+
+# On an emulated processor of 2008, without AVX.
+nehalem="qemu-x86_64 -cpu Nehalem $daemon"
+if [ "$(uname -m)" = x86_64 ] && $nehalem --version >out 2>&1; then
+    status 0 "a processor without AVX" $nehalem --cpu-info
+    says out "^Instructions:  none that matter here$" "has nothing that matters"
+    says out "^XNNPACK:       20[0-9]*, kernels for SSE: AVX is not there$" "XNNPACK has SSE"
+    told_rows out >rows.old
+    says rows.old "^convolution|XNNPACK 20[0-9]*|SSE|-|our convolutions need" "convolutions are XNNPACK's"
+    says rows.old "^pooling|adaps|SSE2|4|" "pooling is narrow"
+fi
+
 # refused LINE MESSAGE: a file with the line.
 refused() {
     printf '[agent]\n%s\n' "$1" >bad.conf

@@ -398,11 +398,39 @@ START_TEST(words_of_strangers)
     welcome.version = "\t1";
     welcome.cpu = "Cortex\n[evil]\r\x1b[2J";
     welcome.machine = machine;
+    memset(&status, 'x', sizeof status);
     ad_remote_status(&welcome, &status);
     ck_assert_str_eq(status.name, "a?");
     ck_assert_str_eq(status.version, "?1");
     ck_assert_str_eq(status.cpu, "Cortex?[evil]??[2J");
     ck_assert_uint_eq(strlen(status.machine), sizeof status.machine - 1);
+    ck_assert_int_eq(status.kernels.nrows, 0); /* an older agent says nothing of them */
+
+    Adaps__Wire__Kernels kernels = ADAPS__WIRE__KERNELS__INIT;
+    Adaps__Wire__Kernel row = ADAPS__WIRE__KERNEL__INIT, *rows[1000];
+    for (int i = 0; i < 1000; i++)
+        rows[i] = &row;
+    welcome.kernels = &kernels;
+    kernels.processor = machine;
+    kernels.xnnpack_why = "\x1b[2J";
+    row.work = machine;
+    row.kernels = "ad\naps";
+    row.floats = 4294967295u;
+    row.why = machine;
+    kernels.rows = rows;
+    kernels.n_rows = 1000;
+    ad_remote_status(&welcome, &status);
+    ck_assert_int_eq(status.kernels.nrows, AD_KERNEL_ROWS);
+    ck_assert_uint_eq(strlen(status.kernels.processor), sizeof status.kernels.processor - 1);
+    ck_assert_str_eq(status.kernels.xnnpack_why, "?[2J");
+    ck_assert_str_eq(status.kernels.instructions, "");
+    for (int i = 0; i < AD_KERNEL_ROWS; i++) {
+        const struct ad_kernel_row *got = &status.kernels.rows[i];
+        ck_assert_uint_eq(strlen(got->work), sizeof got->work - 1);
+        ck_assert_str_eq(got->kernels, "ad?aps");
+        ck_assert_int_eq(got->floats, 0);
+        ck_assert_uint_eq(strlen(got->why), sizeof machine - 1);
+    }
 }
 END_TEST
 

@@ -1,13 +1,44 @@
 /* What an agent does without a session: describe itself, take weights and plans into its cache. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
+#include "exec/kernels/choice.h"
 #include "base/machine.h"
 
 #include <string.h>
 
+/* A WELCOME's account of the kernels; the texts are those of `facts`. */
+struct kernels_message {
+    Adaps__Wire__Kernels all;
+    Adaps__Wire__Kernel rows[AD_KERNEL_ROWS], *list[AD_KERNEL_ROWS];
+};
+
+static void describe_kernels(struct ad_kernel_facts *facts, struct kernels_message *out)
+{
+    adaps__wire__kernels__init(&out->all);
+    out->all.processor = facts->processor;
+    out->all.instructions = facts->instructions;
+    out->all.xnnpack = facts->xnnpack;
+    out->all.xnnpack_kernels = facts->xnnpack_kernels;
+    out->all.xnnpack_why = facts->xnnpack_why;
+    out->all.rows = out->list;
+    out->all.n_rows = (size_t)facts->nrows;
+    for (int i = 0; i < facts->nrows; i++) {
+        struct ad_kernel_row *row = &facts->rows[i];
+        Adaps__Wire__Kernel *m = out->list[i] = &out->rows[i];
+        adaps__wire__kernel__init(m);
+        m->work = row->work;
+        m->kernels = row->kernels;
+        m->instructions = row->instructions;
+        m->floats = (uint32_t)row->floats;
+        m->why = row->why;
+    }
+}
+
 static enum adaps_status hello(struct ad_agent *agent, struct ad_wire_message *message)
 {
     struct ad_machine machine;
+    struct ad_kernel_facts facts;
+    struct kernels_message kernels;
     Adaps__Wire__Welcome welcome = ADAPS__WIRE__WELCOME__INIT;
     struct ad_cache_stats stats = ad_cache_count(&agent->cache);
     ad_machine_look(&machine);
@@ -29,6 +60,9 @@ static enum adaps_status hello(struct ad_agent *agent, struct ad_wire_message *m
     welcome.busy = agent->session.open;
     welcome.inferences = agent->inferences;
     welcome.uptime_ns = ad_clock_ns() - agent->start_ns;
+    ad_kernel_facts_find(ad_processor(), &facts);
+    describe_kernels(&facts, &kernels);
+    welcome.kernels = &kernels.all;
     ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
               NULL, 0);
     return ADAPS_OK;

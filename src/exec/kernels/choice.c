@@ -224,8 +224,8 @@ static struct ad_choice choose_depthwise(const struct ad_processor *p,
                                          const struct ad_conv_shape *s)
 {
     if (is_fast_depthwise(s))
-        return xnn_depthwise(p,
-                             "its kernels for windows of 3, 4, 9 and 25 taps are faster than ours");
+        return xnn_depthwise(
+            p, "XNNPACK's kernels for windows of 3, 4, 9 and 25 taps are faster than ours");
     if (s->taps > AD_DEPTHWISE_TAPS)
         return xnn_depthwise(p, "ours have at most " TEXT(AD_DEPTHWISE_TAPS) " taps");
     return wide_choice(p, "XNNPACK has no fast kernel for this window or these multiples");
@@ -251,7 +251,7 @@ static struct ad_choice choose_conv(const struct ad_processor *p, const struct a
         return conv_choice(
             p, "several groups fill a vector; in XNNPACK's each has vectors of its own");
     if (s->outputs == 16 && lanes == 16)
-        return xnn_matrix(p, "16 outputs are what its tiles are made for");
+        return xnn_matrix(p, "XNNPACK's tiles are made for 16 outputs");
     if (s->outputs >= lanes)
         return conv_choice(
             p, "a group fills a vector, and larger tiles than XNNPACK's use more of the registers");
@@ -265,13 +265,13 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
     case AD_WORK_CONV:
         return choose_conv(p, shape);
     case AD_WORK_DENSE:
-        return xnn_matrix(p, "there are none of ours; slices of fewer than " TEXT(
+        return xnn_matrix(p, "adaps has none of its own; slices of fewer than " TEXT(
                                  AD_XNN_MIN_CHANNELS) " outputs are filled up with zeros, since "
                                                       "XNNPACK " AD_XNN_GENERATION
                                                       " may have other sums for them");
     case AD_WORK_SOFTMAX:
         return (struct ad_choice){AD_KERNELS_XNNPACK, 0, "",
-                                  "there are none of ours; no device has a part of a row"};
+                                  "adaps has none of its own; no device has a part of a row"};
     case AD_WORK_POOL:
         return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
                               "ours have the same bits in vectors of any width");

@@ -90,6 +90,7 @@ bool ad_conv_is_narrow(int lanes, int64_t inputs, int64_t outputs);
 /* --- for people --- */
 
 #define AD_KERNEL_ROWS 20
+#define AD_KERNEL_FLOATS 1024 /* of a vector, at most */
 
 struct ad_kernel_row {
     char work[48];         /* "convolution" */
