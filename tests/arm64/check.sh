@@ -1,6 +1,6 @@
 #!/bin/sh
 # The tests on emulated ARM boards: adaps is built for arm64 against the packages of Debian 12 and 13 and
-# run by qemu as on Cortex-A72 (Raspberry Pi 4) and Cortex-A76 (Raspberry Pi 5). XNNPACK chooses its
+# run by qemu as on Cortex-A53 (Raspberry Pi 3), Cortex-A72 (4) and Cortex-A76 (5). XNNPACK chooses its
 # kernels by /proc/cpuinfo, so each sysroot has one of these processors in it.
 #
 #   tests/arm64/check.sh SOURCE [STAGE...]        SOURCE: a folder that no configure has run in
@@ -12,8 +12,9 @@
 #   cluster   the mixed cluster: one agent of this machine and one emulated agent answer the digits and
 #             the denoiser, SqueezeNet and MobileNetV2
 #   all       all Check programs and the mixed cluster
-# Default: trixie:cortex-a76:engine and bookworm:cortex-a72:kernels, which take five minutes on two cores; with
-# FULL=1 all tests of both releases on both processors, more than half an hour each, and the kernels as armhf.
+# Default: trixie:cortex-a76:engine, trixie:cortex-a53:cluster and bookworm:cortex-a72:kernels, which take five minutes
+# on two cores; with FULL=1 all tests of both releases on A72 and A76, more than half an hour each, and the kernels on
+# A53 and as armhf.
 #
 # $SYSROOTS: where sysroots are kept (~/.cache/adaps-sysroots), $ADAPS and $ZOO: programs of this machine
 # (./adaps, models/zoo), $JOBS: how many tests run at a time (cores). Builds are in check-arm64/. Exit
@@ -40,10 +41,11 @@ fi
 source=$(cd "$1" && pwd)
 shift
 if [ $# -eq 0 ]; then
-    set -- trixie:cortex-a76:engine bookworm:cortex-a72:kernels
+    set -- trixie:cortex-a76:engine trixie:cortex-a53:cluster bookworm:cortex-a72:kernels
     [ -z "${FULL-}" ] ||
         set -- bookworm:cortex-a72:all bookworm:cortex-a76:all trixie:cortex-a72:all \
-            trixie:cortex-a76:all bookworm:cortex-a7:kernels trixie:cortex-a7:kernels
+            trixie:cortex-a76:all bookworm:cortex-a53:kernels trixie:cortex-a53:kernels \
+            bookworm:cortex-a7:kernels trixie:cortex-a7:kernels
 fi
 adaps=$(realpath "${ADAPS:-./adaps}")
 zoo=$(realpath "${ZOO:-models/zoo}")
