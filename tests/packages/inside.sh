@@ -96,7 +96,12 @@ install_step() {
     files >/root/before
     quietly apt-get install -y --no-install-recommends ./*.deb
     look
-    ldconfig -p | grep -q 'libadaps.so.0' || fail "the library is not found"
+    if [ -z "$emulator" ]; then
+        ldconfig -p | grep -q 'libadaps.so.0' || fail "the library is not found"
+    else
+        said=$($emulator -E LD_PRELOAD=libadaps.so.0 /usr/bin/adaps --version 2>&1)
+        case $said in *ERROR*) fail "the library is not found: $said" ;; esac
+    fi
     for program in adaps adaps-agent; do
         [ "$($emulator /usr/bin/$program --version)" = "$program $(dpkg-query -W -f '${Version}' "$program:$architecture")" ] ||
             fail "$program has another version than its package"
