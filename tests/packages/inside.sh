@@ -89,7 +89,8 @@ look() {
 install_step() {
     [ "$architecture" = "$(dpkg --print-architecture)" ] || dpkg --add-architecture "$architecture"
     quietly apt-get update
-    needs=$(apt-get install -s --no-install-recommends ./*.deb | sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -v adaps)
+    needs=$(apt-get install -s --no-install-recommends ./*.deb | sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -v adaps) ||
+        fail "what the packages need cannot be had"
     # shellcheck disable=SC2086
     quietly apt-get install -y --no-install-recommends $needs qemu-user
     ! command -v systemd-sysusers >/dev/null || fail "systemd is in this root"
@@ -177,6 +178,43 @@ systemd_step() {
     quietly apt-get install -y --reinstall --no-install-recommends ./*.deb
     [ "$(stat -c %U:%G:%a /etc/adaps/key)" = adaps:adaps:600 ] || fail "the key: $(stat -c %U:%G:%a /etc/adaps/key)"
     remove_step
+}
+
+# The packages again, for boot.sh.
+before_boot_step() {
+    quietly apt-get install -y --no-install-recommends ./*.deb
+}
+
+# service PROPERTY
+service() {
+    systemctl show adaps-agent --property "$1" --value
+}
+
+# As a service of a systemd that runs, in its sandbox.
+booted_step() {
+    [ "$(service ActiveState)" = active ] || fail "the service: $(systemctl status --no-pager adaps-agent)"
+    systemctl status --no-pager --full adaps-agent >/tmp/log
+    grep '^ *Status: "listening on tcp://127.0.0.1:5570 without keys: for this machine only, since /etc/adaps/key and' /tmp/log ||
+        fail "its status: $(cat /tmp/log)"
+    pid=$(service MainPID)
+    [ "$(stat -c %U "/proc/$pid")" = adaps ] || fail "the service is run by $(stat -c %U "/proc/$pid")"
+    grep -q '^CapEff:[[:space:]]*0*$' "/proc/$pid/status" || fail "it has $(grep CapEff "/proc/$pid/status")"
+    answer
+    runuser -u adaps -- adaps keygen -o /etc/adaps/key >/root/agent.public
+    adaps keygen -f >/etc/adaps/allow
+    quietly systemctl restart adaps-agent
+    [ "$(service StatusText)" = "listening on tcp://0.0.0.0:5570 with keys, for 1 controller" ] ||
+        fail "its status with keys: $(service StatusText)"
+    answer "$(cat /root/agent.public)"
+    quietly apt-get install -y --reinstall --no-install-recommends ./*.deb
+    [ "$(service ActiveState)" = active ] || fail "an upgrade leaves it $(service ActiveState)"
+    [ "$(service MainPID)" != "$pid" ] || fail "an upgrade leaves the old program running"
+    [ "$(service NRestarts)" = 0 ] || fail "it ended by itself, $(service NRestarts) times"
+    # shellcheck disable=SC2086
+    quietly dpkg --purge $packages
+    [ "$(service ActiveState)" = inactive ] || fail "after its removal it is $(service ActiveState)"
+    [ ! -e /etc/adaps ] || fail "/etc/adaps is left"
+    [ ! -e /var/cache/adaps ] || fail "/var/cache/adaps is left"
 }
 
 "${step}_step"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages in a minimal root of a release, uses them, upgrades them over themselves, removes
-# and purges them; nothing may be left. First without systemd, then with it.
+# and purges them; nothing may be left. First without systemd, then with it, then as a service of a systemd that
+# runs (boot.sh).
 #
 #   tests/packages/install.sh FOLDER [ARCHITECTURE [RELEASE]]
 #
@@ -92,6 +93,11 @@ if [ "$architecture" = "$machine" ]; then
     [ "$machine" != amd64 ] || inside --net use_again qemu-x86_64 -cpu Nehalem
     inside "" remove
     inside "" systemd
+    inside "" before_boot
+    sh "$here/boot.sh" "$root" /bin/sh -eu /packages/inside.sh booted "$architecture" || {
+        code=$?
+        [ $code = 77 ] || fail "the service of a booted system: $code"
+    }
 else
     compare_contents "$1"
     inside "" install qemu-aarch64 -cpu cortex-a53
