@@ -16,6 +16,17 @@ if [ $# -lt 3 ] || [ ! -d "$1" ]; then
     echo "usage: $0 SOURCES CHANGELOG FOLDER [ARCHITECTURE [RELEASE]]" >&2
     exit 2
 fi
+
+need() {
+    for program in "$@"; do
+        command -v "$program" >/dev/null || {
+            echo "build.sh: no program $program (./bootstrap deb installs it; for arm64 ./bootstrap arm64)" >&2
+            exit 1
+        }
+    done
+}
+
+need dpkg dpkg-architecture
 sources=$1
 changelog=$2
 name=$(basename "$sources")
@@ -27,15 +38,6 @@ architecture=${4:-$machine}
 release=${5:-$this_release}
 folder=$3/$release-$architecture
 sysroots=${SYSROOTS:-${XDG_CACHE_HOME:-$HOME/.cache}/adaps-sysroots}
-
-need() {
-    for program in "$@"; do
-        command -v "$program" >/dev/null || {
-            echo "build.sh: no program $program (./bootstrap deb installs it; for arm64 ./bootstrap arm64)" >&2
-            exit 1
-        }
-    done
-}
 
 # For the sysroot's packages: what configure, dpkg-buildpackage and, by debian/rules, dh_shlibdeps are told.
 cross() {
