@@ -69,8 +69,7 @@ build_in_root() {
     need_root
     make_root "$release"
     mv "$sources" "$root/adaps"
-    # They are made again by the tools of that release.
-    rm -rf "$root/adaps/configure" "$root/adaps/Makefile.in" "$root/adaps/aclocal.m4" "$root/adaps/build-aux"
+    forget_generated "$root/adaps"
     in_root "" /adaps ./bootstrap deb >"$folder/build.log" 2>&1 || fail_with_log
     mv "$root/adaps/deb/$release-$architecture"/*.* "$folder/"
 }

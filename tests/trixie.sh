@@ -36,8 +36,7 @@ need_root
 make_root trixie
 stage "made the root"
 cp -R "$source" "$root/adaps"
-# They are made again by the tools of Debian 13.
-rm -rf "$root/adaps/configure" "$root/adaps/Makefile.in" "$root/adaps/aclocal.m4" "$root/adaps/build-aux"
+forget_generated "$root/adaps"
 
 in_root "" /adaps ./bootstrap demo || { echo "FAIL ./bootstrap demo"; exit 1; }
 stage "./bootstrap demo answers"

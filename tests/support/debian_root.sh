@@ -12,7 +12,7 @@ skip() {
 # Skips where no root can be made.
 need_root() {
     [ "$(id -u)" = 0 ] || skip "a root of Debian can only be made by root"
-    command -v debootstrap >/dev/null || skip "no debootstrap (./bootstrap deb installs it)"
+    command -v debootstrap >/dev/null || skip "no debootstrap (./bootstrap deb and ./bootstrap arm64 install it)"
     unshare --mount --pid --fork --net true 2>/dev/null || skip "mounts and networks of one's own are not allowed here"
 }
 
@@ -46,6 +46,12 @@ make_root() {
     # How the network is reached is the machine's affair.
     apt-config dump 2>/dev/null | grep -i '^Acquire::.*\(proxy\|retries\)' \
         >"$root/etc/apt/apt.conf.d/90network" || true
+}
+
+# forget_generated SOURCES: deletes what the autotools made in a copy of the sources, so that those of the
+# root's release make it again.
+forget_generated() {
+    rm -rf "$1/configure" "$1/Makefile.in" "$1/aclocal.m4" "$1/build-aux"
 }
 
 # in_root NET FOLDER COMMAND...: runs a command in a folder of the root, whose mounts end with it. NET: --net
