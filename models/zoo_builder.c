@@ -13,15 +13,15 @@ zoo_value zoo_input(struct zoo *z, int c, int h, int w)
 
 void zoo_output(struct zoo *z, zoo_value x)
 {
-    if (z->output >= 0)
-        zoo_die(zoo_get(z, x).name, "a second output");
-    z->output = x;
+    if (z->noutputs == ZOO_MOST_OUTPUTS)
+        zoo_die(zoo_get(z, x).name, "more than %d outputs", ZOO_MOST_OUTPUTS);
+    z->outputs[z->noutputs++] = x;
 }
 
 struct zoo_totals zoo_get_totals(const struct zoo *z)
 {
     struct zoo_totals t = z->totals;
-    struct zoo_shape in = zoo_get(z, z->input), out = zoo_get(z, z->output);
+    struct zoo_shape in = zoo_get(z, z->input), out = zoo_get(z, z->outputs[0]);
 
     t.nodes = (int)z->nnodes;
     memcpy(t.input, (int[]){in.c, in.h, in.w}, sizeof(t.input));
@@ -64,10 +64,11 @@ static zoo_value add_conv(struct zoo *z, zoo_value x, const char *name, struct z
     p.kw = p.kw ? p.kw : p.kh;
     p.stride = p.stride ? p.stride : 1;
     p.group = p.group ? p.group : 1;
+    p.dilation = p.dilation ? p.dilation : 1;
     if (p.out < 1 || p.group < 1 || v.c % p.group || p.out % p.group)
         zoo_die(name, "%d groups do not divide %d inputs and %d outputs", p.group, v.c, p.out);
-    h = extent(name, v.h, p.kh, p.stride, p.ph);
-    w = extent(name, v.w, p.kw, p.stride, p.pw);
+    h = extent(name, v.h, p.dilation * (p.kh - 1) + 1, p.stride, p.ph);
+    w = extent(name, v.w, p.dilation * (p.kw - 1) + 1, p.stride, p.pw);
     in = v.c / p.group;
     fan = in * p.kh * p.kw;
 
@@ -77,7 +78,7 @@ static zoo_value add_conv(struct zoo *z, zoo_value x, const char *name, struct z
         inputs[2] = zoo_add_vector(z, name, "bias", p.out, 0, 0.0625);
     n = zoo_add_node(z, "Conv", name, p.nobias ? 2 : 3, inputs);
     set_window(z, n, p.kh, p.kw, p.stride, p.ph, p.pw);
-    zoo_set_ints(z, n, "dilations", 2, (int[]){1, 1});
+    zoo_set_ints(z, n, "dilations", 2, (int[]){p.dilation, p.dilation});
     zoo_set_int(z, n, "group", p.group);
     z->totals.params += (uint64_t)p.out * (uint64_t)(fan + !p.nobias);
     z->totals.macs += (uint64_t)p.out * (uint64_t)h * (uint64_t)w * (uint64_t)fan;
@@ -115,6 +116,38 @@ zoo_value zoo_conv_bn(struct zoo *z, zoo_value x, const char *conv_name, const c
     if (z->options.fold_bn)
         return add_conv(z, x, conv_name, p, gamma * gamma);
     return zoo_bn(z, zoo_conv(z, x, conv_name, p), bn_name, gamma, eps);
+}
+
+/* Each output pixel has one tap of every input channel. */
+zoo_value zoo_conv_transpose(struct zoo *z, zoo_value x, const char *name, int out, int k)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    double power = 2 * v.power;
+    char *inputs[] = {v.name,
+                      zoo_add_tensor(z, zoo_print(z, "%s.weight", name), 4, (int[]){v.c, out, k, k},
+                                     0, sqrt(power / (v.c * v.power))),
+                      zoo_add_vector(z, name, "bias", out, 0, 0.0625)};
+
+    set_window(z, zoo_add_node(z, "ConvTranspose", name, 3, inputs), k, k, k, 0, 0);
+    z->totals.params += (uint64_t)out * ((uint64_t)v.c * (uint64_t)(k * k) + 1);
+    z->totals.macs +=
+        (uint64_t)v.h * (uint64_t)v.w * (uint64_t)v.c * (uint64_t)out * (uint64_t)(k * k);
+    return zoo_add_value(z, name, out, k * v.h, k * v.w, power);
+}
+
+zoo_value zoo_upsample(struct zoo *z, zoo_value x, int factor, bool bilinear)
+{
+    struct zoo_shape v = zoo_get(z, x);
+    Onnx__NodeProto *scales =
+        zoo_add_node(z, "Constant", zoo_print(z, "Constant_%zu", z->nnodes), 0, NULL);
+    char *inputs[] = {v.name, "", scales->name};
+    Onnx__NodeProto *n =
+        zoo_add_node(z, "Resize", zoo_print(z, "Resize_%zu", z->nnodes), 3, inputs);
+
+    zoo_set_floats(z, scales, "value_floats", 4, (float[]){1, 1, (float)factor, (float)factor});
+    zoo_set_string(z, n, "mode", bilinear ? "linear" : "nearest");
+    zoo_set_string(z, n, "coordinate_transformation_mode", "half_pixel");
+    return zoo_add_value(z, n->name, v.c, factor * v.h, factor * v.w, v.power);
 }
 
 zoo_value zoo_relu(struct zoo *z, zoo_value x)

@@ -36,12 +36,13 @@ struct zoo_options {
 
 /* A convolution; zero stands for the default in brackets. Padding is the same on opposite sides. */
 struct zoo_conv_spec {
-    int out;     /* output channels */
-    int kh, kw;  /* kernel height; width [kh] */
-    int stride;  /* both directions [1] */
-    int ph, pw;  /* padding of height; of width */
-    int group;   /* [1]; channels must be divisible by it */
-    bool nobias; /* no bias */
+    int out;      /* output channels */
+    int kh, kw;   /* kernel height; width [kh] */
+    int stride;   /* both directions [1] */
+    int ph, pw;   /* padding of height; of width */
+    int dilation; /* both directions [1] */
+    int group;    /* [1]; channels must be divisible by it */
+    bool nobias;  /* no bias */
 };
 
 /* What a network amounts to. Parameters: weights and biases, not batch statistics. */
@@ -50,15 +51,18 @@ struct zoo_totals {
     uint64_t macs; /* multiply-accumulates of Conv and Gemm for one inference */
     int nodes;
     int input[3];  /* c, h, w */
-    int output[3]; /* c, h, w of the output (h = w = 0: 1 x c) */
+    int output[3]; /* c, h, w of the first output (h = w = 0: 1 x c) */
 };
 
 /* name becomes the graph's name. The caller frees the result with zoo_free(). */
 struct zoo *zoo_new(const char *name, const struct zoo_options *options);
 void zoo_free(struct zoo *z);
 
-/* Declares the graph's input, named "input", or its output. Once each. */
+/* Declares the graph's input, named "input": once. */
 zoo_value zoo_input(struct zoo *z, int c, int h, int w);
+
+/* Declares an output: once at least, ZOO_MOST_OUTPUTS times at most. */
+#define ZOO_MOST_OUTPUTS 4
 void zoo_output(struct zoo *z, zoo_value x);
 
 /* Conv. Weights name.weight (out x in/group x kh x kw) and name.bias (out). */
@@ -72,6 +76,13 @@ zoo_value zoo_bn(struct zoo *z, zoo_value x, const char *name, double gamma, dou
  * expected output. */
 zoo_value zoo_conv_bn(struct zoo *z, zoo_value x, const char *conv_name, const char *bn_name,
                       double gamma, double eps, struct zoo_conv_spec p);
+
+/* ConvTranspose of a k x k kernel with stride k, without padding. Weights name.weight (in x out x k
+ * x k) and name.bias (out). */
+zoo_value zoo_conv_transpose(struct zoo *z, zoo_value x, const char *name, int out, int k);
+
+/* Resize by this factor in height and width, to the nearest pixel or bilinear; half_pixel. */
+zoo_value zoo_upsample(struct zoo *z, zoo_value x, int factor, bool bilinear);
 
 zoo_value zoo_relu(struct zoo *z, zoo_value x);
 zoo_value zoo_relu6(struct zoo *z, zoo_value x); /* Clip(0, 6) */

@@ -195,13 +195,34 @@ void zoo_set_ints(struct zoo *z, Onnx__NodeProto *n, const char *name, size_t co
         a->ints[i] = v[i];
 }
 
+void zoo_set_floats(struct zoo *z, Onnx__NodeProto *n, const char *name, size_t count,
+                    const float v[])
+{
+    Onnx__AttributeProto *a =
+        add_attribute(z, n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+
+    a->n_floats = count;
+    a->floats = zoo_take(z, count, sizeof(*a->floats));
+    memcpy(a->floats, v, count * sizeof(*v));
+}
+
+void zoo_set_string(struct zoo *z, Onnx__NodeProto *n, const char *name, const char *v)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(z, n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+
+    a->has_s = 1;
+    a->s.len = strlen(v);
+    a->s.data = (uint8_t *)copy(z, v);
+}
+
 struct zoo *zoo_new(const char *name, const struct zoo_options *options)
 {
     struct zoo *z = checked(calloc(1, sizeof(*z)));
 
     z->options = *options;
     z->name = copy(z, name);
-    z->input = z->output = -1;
+    z->input = -1;
     return z;
 }
 
@@ -220,14 +241,13 @@ void zoo_free(struct zoo *z)
     free(z);
 }
 
-/* The declaration of an input or output of the graph, as a list of one. */
-static Onnx__ValueInfoProto **declare(struct zoo *z, zoo_value x)
+/* The declaration of an input or output of the graph. */
+static Onnx__ValueInfoProto *declare(struct zoo *z, zoo_value x)
 {
     struct zoo_shape v = zoo_get(z, x);
     int dims[] = {1, v.c, v.h, v.w};
     size_t rank = v.h ? 4 : 2;
-    Onnx__ValueInfoProto **list = zoo_take(z, 1, sizeof(*list));
-    Onnx__ValueInfoProto *info = list[0] = zoo_take(z, 1, sizeof(*info));
+    Onnx__ValueInfoProto *info = zoo_take(z, 1, sizeof(*info));
     Onnx__TypeProto *type = zoo_take(z, 1, sizeof(*type));
     Onnx__TypeProto__Tensor *tensor = zoo_take(z, 1, sizeof(*tensor));
     Onnx__TensorShapeProto *shape = zoo_take(z, 1, sizeof(*shape));
@@ -251,7 +271,7 @@ static Onnx__ValueInfoProto **declare(struct zoo *z, zoo_value x)
         shape->dim[i]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
         shape->dim[i]->dim_value = dims[i];
     }
-    return list;
+    return info;
 }
 
 int zoo_write(struct zoo *z, FILE *out)
@@ -259,6 +279,7 @@ int zoo_write(struct zoo *z, FILE *out)
     Onnx__ModelProto model = ONNX__MODEL_PROTO__INIT;
     Onnx__GraphProto graph = ONNX__GRAPH_PROTO__INIT;
     Onnx__OperatorSetIdProto opset = ONNX__OPERATOR_SET_ID_PROTO__INIT, *opsets = &opset;
+    Onnx__ValueInfoProto *input = declare(z, z->input), *outputs[ZOO_MOST_OUTPUTS];
 
     for (size_t i = 0; i < z->ntensors; i++)
         z->tensors[i]->raw_data.data = (uint8_t *)&z->fills[i];
@@ -267,9 +288,12 @@ int zoo_write(struct zoo *z, FILE *out)
     graph.node = z->nodes;
     graph.n_initializer = z->ntensors;
     graph.initializer = z->tensors;
-    graph.n_input = graph.n_output = 1;
-    graph.input = declare(z, z->input);
-    graph.output = declare(z, z->output);
+    for (size_t i = 0; i < z->noutputs; i++)
+        outputs[i] = declare(z, z->outputs[i]);
+    graph.n_input = 1;
+    graph.input = &input;
+    graph.n_output = z->noutputs;
+    graph.output = outputs;
     opset.domain = "";
     opset.has_version = 1;
     opset.version = OPSET;

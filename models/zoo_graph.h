@@ -35,8 +35,10 @@ struct zoo {
     Onnx__NodeProto **nodes;
     size_t nnodes;
     char *name;
-    zoo_value input, output; /* -1: not declared */
-    bool has_clip;           /* the limits of zoo_relu6() exist */
+    zoo_value input; /* -1: not declared */
+    zoo_value outputs[ZOO_MOST_OUTPUTS];
+    size_t noutputs;
+    bool has_clip; /* the limits of zoo_relu6() exist */
     struct zoo_totals totals;
 };
 
@@ -67,6 +69,9 @@ Onnx__NodeProto *zoo_add_unary(struct zoo *z, const char *op, zoo_value x);
 void zoo_set_int(struct zoo *z, Onnx__NodeProto *n, const char *name, int64_t v);
 void zoo_set_float(struct zoo *z, Onnx__NodeProto *n, const char *name, float v);
 void zoo_set_ints(struct zoo *z, Onnx__NodeProto *n, const char *name, size_t count, const int v[]);
+void zoo_set_floats(struct zoo *z, Onnx__NodeProto *n, const char *name, size_t count,
+                    const float v[]);
+void zoo_set_string(struct zoo *z, Onnx__NodeProto *n, const char *name, const char *v);
 
 /* Key of the random numbers of the tensor of that name. */
 uint64_t zoo_fill_key(uint64_t seed, const char *name);

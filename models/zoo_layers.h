@@ -1,4 +1,4 @@
-/* What the definitions of the zoo's networks share, and those in zoo_more.c. */
+/* What the definitions of the zoo's networks share, and those in zoo_more.c and zoo_maps.c. */
 #ifndef ZOO_LAYERS_H
 #define ZOO_LAYERS_H
 
@@ -17,5 +17,8 @@ void zoo_densenet121(struct zoo *z);
 void zoo_squeezenet(struct zoo *z);
 void zoo_yolov2(struct zoo *z);
 void zoo_hardcorenas(struct zoo *z);
+void zoo_yolov3(struct zoo *z);
+void zoo_unet(struct zoo *z);
+void zoo_deeplabv3(struct zoo *z);
 
 #endif

@@ -327,6 +327,9 @@ const struct zoo_net zoo_nets[] = {
     {"squeezenet", "Iandola et al., arXiv:1602.07360 (1.1)", zoo_squeezenet},
     {"yolov2", "Redmon and Farhadi, CVPR 2017 (VOC, 416)", zoo_yolov2},
     {"hardcorenas", "like those of Nayman et al., ICML 2021", zoo_hardcorenas},
+    {"yolov3", "Redmon and Farhadi, arXiv:1804.02767 (COCO, 416)", zoo_yolov3},
+    {"unet", "after Ronneberger et al., MICCAI 2015", zoo_unet},
+    {"deeplabv3", "Chen et al., arXiv:1706.05587 (ResNet-50)", zoo_deeplabv3},
 };
 const size_t zoo_nets_count = sizeof(zoo_nets) / sizeof(zoo_nets[0]);
 
