@@ -3,7 +3,7 @@
 base_sources = \
 	src/base/clock.h src/base/digest.c src/base/digest.h src/base/error.c src/base/error.h \
 	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
-	src/base/mem.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
+	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/signals.c src/base/signals.h src/base/stats.c \
 	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h \
 	src/base/version.c
@@ -79,9 +79,11 @@ search_auto_sources = \
 	src/search/auto/anneal.c src/search/auto/anneal.h src/search/auto/auto.c \
 	src/search/auto/auto.h src/search/auto/critical_path.c src/search/auto/critical_path.h \
 	src/search/auto/elite.c src/search/auto/elite.h src/search/auto/join.c \
-	src/search/auto/join.h src/search/auto/moves.c src/search/auto/moves.h \
-	src/search/auto/patterns.c src/search/auto/patterns.h src/search/auto/subset.c \
-	src/search/auto/subset.h src/search/auto/templates.c src/search/auto/templates.h
+	src/search/auto/join.h src/search/auto/layers.c src/search/auto/layers.h \
+	src/search/auto/moves.c src/search/auto/moves.h \
+	src/search/auto/patterns.c src/search/auto/patterns.h src/search/auto/starts.c \
+	src/search/auto/starts.h src/search/auto/subset.c src/search/auto/subset.h \
+	src/search/auto/templates.c src/search/auto/templates.h
 
 search_exact_sources = \
 	src/search/exact/choices.c src/search/exact/choices.h src/search/exact/exhaustive.c \

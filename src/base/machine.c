@@ -141,15 +141,20 @@ size_t ad_machine_l2_bytes(void)
     return bytes;
 }
 
+int ad_machine_cores(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
 void ad_machine_look(struct ad_machine *out)
 {
     struct utsname name;
-    cpu_set_t set;
     memset(out, 0, sizeof *out);
     if (uname(&name) == 0)
         snprintf(out->kind, sizeof out->kind, "%.20s %.16s %.20s", name.machine, name.sysname,
                  name.release);
-    out->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    out->cores = ad_machine_cores();
     if (getloadavg(&out->load1, 1) != 1)
         out->load1 = 0;
     look_memory(out);

@@ -34,6 +34,9 @@ struct ad_machine {
 };
 void ad_machine_look(struct ad_machine *out);
 
+/* The cores that this process may use, at least 1. */
+int ad_machine_cores(void);
+
 /* How many compute threads `cores` cores can run beside an agent's threads of communication.
  * Threads of the pool wait for each other, so one that is preempted holds up all. */
 static inline int ad_machine_most_threads(int cores)

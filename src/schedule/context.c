@@ -3,6 +3,8 @@
 
 #include <xxhash.h>
 
+#define LARGE 20000 /* ops times devices of which one answer is kept, and two of half as many */
+
 /* Who reads what: each op once per value, as its first such input. */
 static void survey_readers(struct ad_lowering_context *c)
 {
@@ -30,6 +32,14 @@ static size_t read_count(const struct ad_graph *graph)
     return count;
 }
 
+/* Of answers per question: fewer for what is large, since an answer takes memory for every op and
+ * device. */
+static int answers_kept(const struct ad_graph *graph, const struct ad_cluster *cluster)
+{
+    int64_t size = (int64_t)graph->nops * cluster->ndevices;
+    return size > LARGE ? 1 : size > LARGE / 2 ? 2 : AD_KEPT;
+}
+
 enum adaps_status ad_lowering_context_init(struct ad_lowering_context *out,
                                            const struct ad_graph *graph,
                                            const struct ad_cluster *cluster,
@@ -44,7 +54,7 @@ enum adaps_status ad_lowering_context_init(struct ad_lowering_context *out,
         .ndevices = cluster->ndevices,
         .nops = graph->nops,
         .reused = reused,
-        .kept = reused ? AD_KEPT : 1,
+        .kept = reused ? answers_kept(graph, cluster) : 1,
         .first_reader = ad_calloc((size_t)graph->nvalues + 1, sizeof *out->first_reader),
         .readers = ad_calloc(read_count(graph), sizeof *out->readers),
     };

@@ -18,7 +18,7 @@ struct ad_lowering_context {
     struct adaps_error *err;
     int ndevices, nops;
     bool reused;               /* for many assignments: leave room to grow */
-    int kept;                  /* answers per question: AD_KEPT, or 1 when not reused */
+    int kept;                  /* answers per question, at most AD_KEPT; 1 when not reused */
     int *first_reader;         /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
     struct ad_reader *readers; /* each op once, ascending */
     struct ad_arena arena;     /* of what is as large for every assignment */

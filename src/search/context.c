@@ -13,6 +13,23 @@ static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad
     return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
 }
 
+/* Whether some plan could need more memory than some device has: whatever a plan is, no device
+ * holds more than all weights and all values. */
+static bool may_lack_memory(const struct ad_search_problem *p)
+{
+    const struct ad_graph *graph = p->graph;
+    int64_t all = 0;
+    for (int w = 0; w < graph->nweights; w++)
+        all += graph->weights[w].rows * graph->weights[w].row_elements;
+    for (int v = 0; v < graph->nvalues; v++)
+        all += graph->values[v].box.n * ad_region_elements(ad_region_whole(&graph->values[v]));
+    for (int d = 0; d < p->cluster->ndevices; d++)
+        if (p->cluster->devices[d].memory > 0 &&
+            (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
+            return true;
+    return p->objective == AD_OBJECTIVE_MEMORY;
+}
+
 static void survey_ops(struct ad_context *context)
 {
     const struct ad_search_problem *p = context->problem;
@@ -24,9 +41,10 @@ static void survey_ops(struct ad_context *context)
         context->can[i][AD_DIM_WHOLE] = true;
         context->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
         context->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
-        context->can[i][AD_DIM_C] = p->split_c && dense && splits(graph, op, AD_DIM_C);
+        context->can[i][AD_DIM_C] =
+            p->split_c && (dense || context->memory_matters) && splits(graph, op, AD_DIM_C);
         context->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
-        context->dense[i] = context->can[i][AD_DIM_C];
+        context->dense[i] = dense && context->can[i][AD_DIM_C];
     }
     ad_blocks_cuts(graph, context->cut);
     for (int i = 0; i < graph->nops; i++) {
@@ -93,6 +111,7 @@ enum adaps_status ad_context_init(struct ad_context *out, const struct ad_search
         ad_context_fini(out);
         return ad_error_memory(err, "search", n);
     }
+    out->memory_matters = may_lack_memory(problem);
     out->u8 = ad_search_u8(problem);
     out->encoding = ad_search_quickest(problem);
     survey_ops(out);

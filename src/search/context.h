@@ -10,6 +10,8 @@ struct ad_context {
     const struct ad_search_problem *problem;
     bool (*can)[AD_DIMS]; /* by op: may be split along that dimension (and --dims allows it) */
     bool *dense;          /* by op: one-pixel map or feature vector that may be split along c */
+    bool memory_matters;  /* a device could run out of it, or it is the objective: only then may
+                             maps be split along c, which divides weights but exchanges all inputs */
     bool *cut;            /* by op: ad_blocks_cuts() */
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;

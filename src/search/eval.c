@@ -1,22 +1,6 @@
 #include "search/eval.h"
+#include "base/clock.h"
 #include "search/layout_regions.h"
-
-/* Whether some plan could need more memory than some device has: whatever a plan is, no device
- * holds more than all weights and all values. */
-static bool may_lack_memory(const struct ad_search_problem *p)
-{
-    const struct ad_graph *graph = p->graph;
-    int64_t all = 0;
-    for (int w = 0; w < graph->nweights; w++)
-        all += graph->weights[w].rows * graph->weights[w].row_elements;
-    for (int v = 0; v < graph->nvalues; v++)
-        all += graph->values[v].box.n * ad_region_elements(ad_region_whole(&graph->values[v]));
-    for (int d = 0; d < p->cluster->ndevices; d++)
-        if (p->cluster->devices[d].memory > 0 &&
-            (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
-            return true;
-    return p->objective == AD_OBJECTIVE_MEMORY;
-}
 
 enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *context,
                                struct adaps_error *err)
@@ -24,7 +8,6 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *con
     const struct ad_search_problem *p = context->problem;
     *out = (struct ad_eval){
         .context = context,
-        .memory_matters = may_lack_memory(p),
         .least_memory = -1,
         .limits = AD_NO_LIMITS,
         .err = err,
@@ -104,6 +87,27 @@ bool ad_best_offer(struct ad_best *best, const struct ad_layout *layout,
     return true;
 }
 
+bool ad_eval_late(const struct ad_eval *eval)
+{
+    int64_t deadline = eval->context->problem->deadline_ns;
+    return (deadline > 0 && ad_clock_ns() >= deadline) ||
+           (eval->work_end > 0 && ad_scorer_work(eval->scorer) >= eval->work_end);
+}
+
+/* The lesser of two numbers of which -1 is none. */
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
+void ad_eval_add(struct ad_eval *eval, const struct ad_eval *other)
+{
+    ad_eval_add_visited(eval, other);
+    eval->least_memory = least(eval->least_memory, other->least_memory);
+    for (int d = 0; d < AD_MAX_DEVICES; d++)
+        eval->with_ns[d] = least(eval->with_ns[d], other->with_ns[d]);
+}
+
 int64_t ad_memory_excess(const struct ad_device *device, int64_t need)
 {
     return device->memory > 0 && (uint64_t)need > device->memory ? need - (int64_t)device->memory
@@ -133,7 +137,7 @@ static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forec
                                .devices = __builtin_popcountll(forecast->computing)};
     if (cap_ns > 0 && forecast->makespan_ns > cap_ns)
         score->over_cap_ns = forecast->makespan_ns - cap_ns;
-    for (int d = 0; eval->memory_matters && d < cluster->ndevices; d++) {
+    for (int d = 0; eval->context->memory_matters && d < cluster->ndevices; d++) {
         score->excess_bytes += ad_memory_excess(&cluster->devices[d], memory[d]);
         largest = memory[d] > largest ? memory[d] : largest;
     }
@@ -154,7 +158,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
 {
     const struct ad_schedule *schedule;
     *memory = NULL;
-    if (!eval->memory_matters)
+    if (!eval->context->memory_matters)
         return ad_scorer_clock(eval->scorer, &eval->scratch, eval->limits, forecast);
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
     if (status != ADAPS_OK)

@@ -38,9 +38,9 @@ struct ad_eval {
     struct ad_scorer *scorer;
     struct ad_layout_memo *memo;
     bool *exchange;                   /* scratch of ad_layout_regions() */
-    bool memory_matters;              /* a device could run out of it, or it is the objective */
     struct ad_limits limits;          /* what takes longer needs no score, see ad_eval_score() */
     struct ad_eval_observer observer; /* see NULL: none */
+    int64_t work_end; /* of ad_scorer_work(), at which ad_eval_late() begins; 0: never */
     int64_t evaluated;                /* layouts so far */
     int64_t estimated;    /* layouts given up by their estimate: these are not evaluated */
     double space_log10;   /* set by the search function */
@@ -103,6 +103,12 @@ static inline void ad_eval_add_visited(struct ad_eval *eval, const struct ad_eva
     eval->evaluated += other->evaluated;
     eval->estimated += other->estimated;
 }
+
+/* The same of one with the same context, and what it has seen. */
+void ad_eval_add(struct ad_eval *eval, const struct ad_eval *other);
+
+/* Whether a search should end: it is at the problem's deadline or at its work's end. */
+bool ad_eval_late(const struct ad_eval *eval);
 
 /* Bytes that a device needs and does not have. */
 int64_t ad_memory_excess(const struct ad_device *device, int64_t need);

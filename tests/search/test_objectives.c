@@ -255,6 +255,63 @@ START_TEST(memory_is_spread)
 }
 END_TEST
 
+/* Four 3x3 convolutions of 128 channels on 8x8 pixels, 590 KB of weights each, and devices that
+ * have the memory for half of these. */
+static void fill_heavy(struct problem *p)
+{
+    struct ad_builder b;
+    struct adaps_error err = {0};
+    ad_build_init(&b, 5);
+    int x = ad_build_input(&b, 1, 8, 8, 128);
+    for (int i = 0; i < 4; i++)
+        x = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 128);
+    ad_build_output(&b, x);
+    ck_assert_msg(ad_build_finish(&b, &p->graph, &err) == ADAPS_OK, "%s", err.message);
+    ad_fixture_devices(&p->cluster, 2);
+    for (int d = 0; d < 2; d++)
+        p->cluster.devices[d].memory = 1400000;
+    ad_cluster_override_links(&p->cluster, 1e9, 1e-5);
+    ad_fixture_fill(p);
+}
+
+/* Ops on maps of which a device computes some channels of all pixels. */
+static int ops_by_channels(const struct problem *p, const struct ad_search_result *r)
+{
+    int count = 0;
+    for (int i = 0; i < p->graph->nops; i++) {
+        struct ad_region part = r->assignment.region[2 * i],
+                         all = ad_region_whole(&p->graph->values[p->graph->ops[i].output]);
+        count += all.h1 > 1 && part.h1 - part.h0 == all.h1 && part.c1 - part.c0 > 0 &&
+                 part.c1 - part.c0 < all.c1;
+    }
+    return count;
+}
+
+/* Where the weights fit on no device, maps are split by output channels, too: then both compute,
+ * where by layers they would take turns. Where they fit, they are not. */
+START_TEST(memory_is_saved_by_channels)
+{
+    struct problem p;
+    struct ad_search_result layers, channels, roomy;
+    fill_heavy(&p);
+    p.problem.split_c = false;
+    ad_fixture_run(&p, "auto", &layers);
+    p.problem.split_c = true;
+    ad_fixture_run(&p, "auto", &channels);
+    ck_assert_int_gt(ops_by_channels(&p, &channels), 0);
+    ck_assert_int_eq(ops_by_channels(&p, &layers), 0);
+    ck_assert_int_le(largest(&channels.schedule), 1400000);
+    ck_assert_int_lt(channels.schedule.makespan_ns, layers.schedule.makespan_ns);
+    p.cluster.devices[0].memory = p.cluster.devices[1].memory = 0;
+    ad_fixture_run(&p, "auto", &roomy);
+    ck_assert_int_eq(ops_by_channels(&p, &roomy), 0);
+    ad_search_result_fini(&layers);
+    ad_search_result_fini(&channels);
+    ad_search_result_fini(&roomy);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* --- bound, comparison --- */
 
 START_TEST(bound_is_below_every_plan)
@@ -368,6 +425,7 @@ int main(void)
     tcase_add_loop_test(c, auto_is_never_worse_in_any_objective, 0, 5);
     tcase_add_test(c, traffic_under_a_cap);
     tcase_add_test(c, memory_is_spread);
+    tcase_add_test(c, memory_is_saved_by_channels);
     tcase_add_loop_test(c, bound_is_below_every_plan, 0, 4);
     tcase_add_test(c, bound_is_close);
     tcase_add_test(c, comparison_tells_who_cannot);

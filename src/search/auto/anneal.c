@@ -15,8 +15,8 @@
 #define COLD 0.00002  /* the last one, likewise */
 #define FALLS 3       /* of the temperature, each from half as hot as the one before */
 #define IDLE_MOVES 64 /* moves in a row without an effect: no trial is drawn */
-#define DOUBTS 8   /* one move of so many is evaluated whatever its estimate, which may be wrong */
-#define WORSE 0.02 /* estimates later than now by more than this part: not evaluated */
+#define DOUBTS 8    /* one move of so many is evaluated whatever its estimate, which may be wrong */
+#define WORSE 0.001 /* estimates later than now by more than this part: not evaluated */
 
 struct anneal {
     struct ad_eval *eval;

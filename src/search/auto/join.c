@@ -74,7 +74,9 @@ static enum adaps_status try_ends(struct ad_eval *eval, const struct ad_best *fr
     for (int end = 1; end <= trial->nops; end++) {
         int32_t rows = graph->values[graph->ops[end - 1].output].box.h;
         bool changes = end == trial->nops || graph->values[graph->ops[end].output].box.h != rows;
-        for (int s = 0; s < SHARES && changes && bands(&from->layout.ops[end - 1]); s++) {
+        for (int s = 0;
+             s < SHARES && changes && !ad_eval_late(eval) && bands(&from->layout.ops[end - 1]);
+             s++) {
             join(eval->context, &from->layout, idle, count, end, shares[s], trial);
             if ((status = try_joined(eval, trial, &from->score, best)) != ADAPS_OK)
                 return status;

@@ -75,15 +75,42 @@ static int64_t height(const struct ad_graph *graph, int op)
     return graph->values[graph->ops[op].output].box.h;
 }
 
+/* By op: how many ops that make a map higher are on the way to it. A detector's heads and a
+ * decoder's layers want other shares than the layers of the same height before them. */
+static void count_enlargements(struct ad_patterns *p)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        int64_t highest = 0;
+        p->enlargements[i] = 0;
+        for (int k = 0; k < op->ninputs; k++) {
+            const struct ad_value *input = &graph->values[op->inputs[k]];
+            int before = input->producer >= 0 ? p->enlargements[input->producer] : 0;
+            highest = input->box.h > highest ? input->box.h : highest;
+            if (before > p->enlargements[i])
+                p->enlargements[i] = before;
+        }
+        /* what is spread from a single row is a gate or a mean, no map */
+        p->enlargements[i] += highest > 1 && height(graph, i) > highest;
+    }
+}
+
 /* Parts of about as much work, of the ops of a height. */
 static int parts_of(const struct ad_patterns *p, double work)
 {
     return 3 * work > 2 * p->all_work ? 3 : 3 * work > p->all_work ? 2 : 1;
 }
 
-/* The ops of op first's height, from that on, which have so much work. Parts begin where all paths
- * meet. */
-static void add_height(struct ad_patterns *p, int first, double work)
+static bool same_maps(const struct ad_patterns *p, int a, int b)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    return height(graph, a) == height(graph, b) && p->enlargements[a] == p->enlargements[b];
+}
+
+/* The ops whose maps are as op first's, from that on, which have so much work. Parts begin where
+ * all paths meet. */
+static void add_maps(struct ad_patterns *p, int first, double work)
 {
     const struct ad_graph *graph = p->context->problem->graph;
     int parts = parts_of(p, work), part = 0, segment = -1;
@@ -91,7 +118,7 @@ static void add_height(struct ad_patterns *p, int first, double work)
     if (p->ngroups + parts > AD_MAX_GROUPS)
         parts = 1;
     for (int i = first; i < graph->nops; i++) {
-        if (height(graph, i) != height(graph, first))
+        if (!same_maps(p, i, first))
             continue;
         part += p->context->segment[i] != segment && part + 1 < parts &&
                 done * parts > work * (part + 1);
@@ -102,7 +129,7 @@ static void add_height(struct ad_patterns *p, int first, double work)
     p->ngroups += part + 1;
 }
 
-/* Heights with most of the work are several groups; the last ones may have to share one. */
+/* Maps with most of the work are several groups; the last ones may have to share one. */
 static void find_groups(struct ad_patterns *p)
 {
     const struct ad_graph *graph = p->context->problem->graph;
@@ -117,8 +144,8 @@ static void find_groups(struct ad_patterns *p)
             continue;
         }
         for (int k = i; k < graph->nops; k++)
-            work += height(graph, k) == height(graph, i) ? p->work[k] : 0;
-        add_height(p, i, work);
+            work += same_maps(p, k, i) ? p->work[k] : 0;
+        add_maps(p, i, work);
     }
 }
 
@@ -134,11 +161,14 @@ enum adaps_status ad_patterns_init(struct ad_patterns *out, const struct ad_cont
     out->thinnest = ad_calloc(n, sizeof *out->thinnest);
     out->work = ad_calloc(n, sizeof *out->work);
     out->group = ad_calloc(n, sizeof *out->group);
-    if (!out->windows || !out->thin || !out->read || !out->thinnest || !out->work || !out->group)
+    out->enlargements = ad_calloc(n, sizeof *out->enlargements);
+    if (!out->windows || !out->thin || !out->read || !out->thinnest || !out->work || !out->group ||
+        !out->enlargements)
         return ad_error_memory(err, "search", n);
     for (int i = 0; i < graph->nops; i++)
         out->all_work += out->work[i] = (double)ad_cost_macs(graph, &graph->ops[i]);
     find_thin(out);
+    count_enlargements(out);
     find_groups(out);
     return ADAPS_OK;
 }
@@ -151,5 +181,6 @@ void ad_patterns_fini(struct ad_patterns *patterns)
     ad_free(patterns->thinnest);
     ad_free(patterns->work);
     ad_free(patterns->group);
+    ad_free(patterns->enlargements);
     *patterns = (struct ad_patterns){0};
 }

@@ -30,7 +30,7 @@ enum ad_stagger {
     AD_STAGGERS
 };
 
-#define AD_MAX_GROUPS 10
+#define AD_MAX_GROUPS 16
 
 /* What the patterns need to know of a context's ops; all arrays by op. */
 struct ad_patterns {
@@ -38,7 +38,8 @@ struct ad_patterns {
     int *windows, *thin;    /* how many windows, or thin ops, there are up to the op */
     bool *read, *thinnest;  /* AD_PIN_READ, AD_PIN_THIN */
     double *work, all_work; /* multiply-accumulates */
-    int *group;             /* of ops whose outputs are of one height, or a part of these */
+    int *enlargements;      /* ops that make a map higher on the way to the op */
+    int *group;             /* of ops of one height after as many enlargements, or a part of these */
     int ngroups;            /* at least 1 */
 };
 

@@ -1,4 +1,4 @@
-/* The better half of a cluster: the source and the fastest others. */
+/* The better part of a cluster: the source and the fastest others. */
 #ifndef AD_SEARCH_AUTO_SUBSET_H
 #define AD_SEARCH_AUTO_SUBSET_H
 
@@ -9,10 +9,14 @@ struct ad_subset {
     int old[AD_MAX_DEVICES]; /* the k-th device's index in the whole cluster, ascending */
 };
 
-/* How many of `all` devices are in it; 1: no subset is worth a search. */
+/* How many of `all` devices are in it: the largest power of two below. 1: no subset is worth a
+ * search. */
 static inline int ad_subset_devices(int all)
 {
-    return all < 3 ? 1 : (all + 1) / 2;
+    int n = 1;
+    while (2 * n < all)
+        n *= 2;
+    return n;
 }
 
 /* The first n devices of the context's order. Free with ad_subset_fini(), also after a failure. */

@@ -10,6 +10,7 @@
  * and for the whole network
  * - after which op everything runs whole on one device, and on which,
  * - whether feature vectors are split by output,
+ * - where memory may be short: whether all after that op is split by output channels instead,
  * - the order of the tasks, and the numbers of messages for inputs and for bands.
  *
  * First comes a grid over templates that treat all heights alike (number of devices x pin pattern x
@@ -30,12 +31,12 @@
 
 #define GRID_MERGES 4 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
-#define COORDINATES 6 /* of struct point, */
+#define COORDINATES 7 /* of struct point, */
 #define OF_GROUPS 5   /* of struct group; devices and lean are one */
-#define LEANS 4
+#define LEANS 7
 #define ORDERS (AD_ORDERS - 1) /* tried in descents; the graph's order is a local optimum, too */
 #define DESCENDED 2            /* kinds from whose best template descents start */
-#define DESCENTS 2             /* from each */
+#define DESCENTS 1             /* from each */
 #define STAGGER 4              /* staggered boundaries are off by 1/STAGGER of a row */
 #define ERRS 5                 /* estimates are hardly ever wrong by more than 1/ERRS */
 #define ROUNDS 3               /* of a descent at most */
@@ -46,7 +47,7 @@ static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES,
 
 /* The part of its share by speed that a device slower than the fastest gets: a thin band that needs
  * few messages may be better than a fair one. */
-static const double leans[LEANS] = {1, 0.75, 0.5, 0.3};
+static const double leans[LEANS] = {1, 0.75, 0.5, 0.3, 0.87, 0.62, 0.4};
 
 /* How the ops of one height are shared, and where they exchange. */
 struct group {
@@ -65,6 +66,8 @@ struct point {
     bool last_is_fastest; /* whole ops run on the fastest device rather than the source */
     int dense;            /* ops of one pixel: 0 whole, 1 split by output, 2 computed by each
                              device that reads them, but dense layers split by output */
+    bool channels;        /* what comes after the merge op is split by output channels where that
+                             can be: weights are divided, and all inputs exchanged */
     int order;            /* index into orders */
     int input_chunks;     /* in how many messages inputs travel */
     int band_chunks;      /* likewise bands of which others want more than half */
@@ -146,6 +149,8 @@ static void build(struct search *s, const struct point *point)
             dim = AD_DIM_EACH;
         else if (dim == AD_DIM_WHOLE && point->dense && context->dense[i] && group->devices > 1)
             dim = AD_DIM_C;
+        if (!before && point->channels && context->can[i][AD_DIM_C])
+            dim = AD_DIM_C;
         op->dim = dim;
         op->early = !group->not_early;
         op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
@@ -175,6 +180,12 @@ static struct ad_limits limits_of(const struct search *s, const struct ad_score 
                               estimate > 0 ? estimate + estimate / ERRS : INT64_MAX};
 }
 
+/* Whether time or work has run out. One template is evaluated all the same. */
+static bool ended(const struct search *s)
+{
+    return s->best->valid && ad_eval_late(s->eval);
+}
+
 /* Evaluates a template, which may be given up where it is later than `limit` (nullable). If it is
  * better than *best, it goes into *best and s->at. */
 static enum adaps_status probe(struct search *s, const struct point *point,
@@ -198,9 +209,11 @@ static enum adaps_status probe(struct search *s, const struct point *point,
 }
 
 /* A template that treats all heights alike. */
-static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense)
+static struct point uniform(const struct search *s, int subset, int pattern, int merge, int dense,
+                            bool channels)
 {
-    struct point point = {.merge = merge, .dense = dense, .input_chunks = 1, .band_chunks = 1};
+    struct point point = {
+        .merge = merge, .dense = dense, .channels = channels, .input_chunks = 1, .band_chunks = 1};
     for (int g = 0; g < s->patterns.ngroups; g++)
         point.group[g] = (struct group){.devices = s->subsets[subset], .pattern = pattern};
     return point;
@@ -210,7 +223,8 @@ static struct point uniform(const struct search *s, int subset, int pattern, int
 static bool shares(const struct search *s, const struct point *point, int devices)
 {
     double shared = 0;
-    for (int i = 0; i <= s->merges[point->merge]; i++)
+    int last = point->channels ? s->layout.nops - 1 : s->merges[point->merge];
+    for (int i = 0; i <= last; i++)
         shared += point->group[s->patterns.group[i]].devices >= devices ? s->patterns.work[i] : 0;
     return 2 * shared >= s->patterns.all_work;
 }
@@ -227,23 +241,32 @@ static enum adaps_status grid_point(struct search *s, int subset, const struct p
     return status;
 }
 
-/* All templates of the grid. Few devices are left to the search on half of them (subset.h). */
-static enum adaps_status grid(struct search *s)
+/* All templates of the grid with so many devices. */
+static enum adaps_status grid_of(struct search *s, int subset)
 {
     static const enum ad_pattern patterns[] = {AD_PIN_ALL,  AD_PIN_CUTS, AD_PIN_WINDOWS,
                                                AD_PIN_NONE, AD_PIN_READ, AD_PIN_THIN,
                                                AD_PIN_THIN2};
-    int half = ad_subset_devices(s->layout.ndevices);
     int stride = (s->nmerges + GRID_MERGES - 1) / GRID_MERGES;
     enum adaps_status status = ADAPS_OK;
-    for (int k = 0; k < s->nsubsets && s->subsets[k] > half; k++)
-        for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
-            for (int m = s->nmerges - 1; m >= 0; m -= stride)
-                for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense += 2) {
-                    struct point point = uniform(s, k, patterns[i], m, dense);
-                    if (status == ADAPS_OK)
-                        status = grid_point(s, k, &point);
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        for (int m = s->nmerges - 1; m >= 0; m -= stride)
+            for (int dense = 0; dense <= (s->has_dense ? 2 : 0); dense += 2)
+                for (int channels = 0; channels <= s->context->memory_matters; channels++) {
+                    struct point point = uniform(s, subset, patterns[i], m, dense, channels);
+                    if (status == ADAPS_OK && !ended(s))
+                        status = grid_point(s, subset, &point);
                 }
+    return status;
+}
+
+/* The whole grid. Few devices are left to the search on fewer of them (subset.h). */
+static enum adaps_status grid(struct search *s)
+{
+    int fewer = ad_subset_devices(s->layout.ndevices);
+    enum adaps_status status = ADAPS_OK;
+    for (int k = 0; k < s->nsubsets && s->subsets[k] > fewer && status == ADAPS_OK; k++)
+        status = grid_of(s, k);
     return status;
 }
 
@@ -251,8 +274,8 @@ static bool same_point(const struct point *a, const struct point *b)
 {
     return memcmp(a->group, b->group, sizeof a->group) == 0 && a->merge == b->merge &&
            a->last_is_fastest == b->last_is_fastest && a->dense == b->dense &&
-           a->order == b->order && a->input_chunks == b->input_chunks &&
-           a->band_chunks == b->band_chunks;
+           a->channels == b->channels && a->order == b->order &&
+           a->input_chunks == b->input_chunks && a->band_chunks == b->band_chunks;
 }
 
 /* Evaluates a template of a descent that began at `start`, if it is another one and enough devices
@@ -261,7 +284,7 @@ static enum adaps_status visit(struct search *s, const struct point *start,
                                const struct point *point, struct ad_best *best, bool *improved)
 {
     struct ad_score score;
-    if (same_point(point, start) || !shares(s, point, s->devices))
+    if (ended(s) || same_point(point, start) || !shares(s, point, s->devices))
         return ADAPS_OK;
     return probe(s, point, &best->score, best, &score, improved);
 }
@@ -270,7 +293,13 @@ static enum adaps_status visit(struct search *s, const struct point *start,
 static enum adaps_status descend(struct search *s, int coordinate, struct ad_best *best,
                                  bool *improved)
 {
-    int counts[] = {s->nmerges, 2, s->has_dense ? 3 : 1, ORDERS, AD_MAX_CHUNKS, AD_MAX_CHUNKS};
+    int counts[COORDINATES] = {s->nmerges,
+                               2,
+                               s->has_dense ? 3 : 1,
+                               s->context->memory_matters ? 2 : 1,
+                               ORDERS,
+                               AD_MAX_CHUNKS,
+                               AD_MAX_CHUNKS};
     struct point start = s->at;
     enum adaps_status status = ADAPS_OK;
     for (int v = 0; v < counts[coordinate] && status == ADAPS_OK; v++) {
@@ -282,8 +311,10 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
         else if (coordinate == 2)
             point.dense = v;
         else if (coordinate == 3)
-            point.order = v;
+            point.channels = v;
         else if (coordinate == 4)
+            point.order = v;
+        else if (coordinate == 5)
             point.input_chunks = v + 1;
         else
             point.band_chunks = v + 1;
@@ -350,7 +381,7 @@ static enum adaps_status toggle_pins(struct search *s, struct ad_best *best, boo
     for (int i = 0; i < layout->nops && status == ADAPS_OK; i++) {
         struct ad_op_layout *op = &layout->ops[i];
         bool better = false;
-        if (op->dim != AD_DIM_H && op->dim != AD_DIM_W)
+        if ((op->dim != AD_DIM_H && op->dim != AD_DIM_W) || ended(s))
             continue;
         op->pinned = !op->pinned;
         s->eval->limits = limits_of(s, &best->score, -1);
@@ -427,7 +458,8 @@ static enum adaps_status descend_kinds(struct search *s)
 {
     struct ad_best best;
     enum adaps_status status = ad_best_init(&best, s->context, s->eval->err);
-    for (int n = 0, k; n < DESCENDED && status == ADAPS_OK && (k = next_kind(s)) >= 0; n++)
+    for (int n = 0, k; n < DESCENDED && !ended(s) && status == ADAPS_OK && (k = next_kind(s)) >= 0;
+         n++)
         for (int i = 0; i < DESCENTS && status == ADAPS_OK; i++)
             status = descend_kind(s, k, &best);
     ad_best_fini(&best);
@@ -448,7 +480,8 @@ static enum adaps_status turn_segments(struct search *s)
                 layout->ops[i].dim = AD_DIM_W;
                 turned = true;
             }
-        enum adaps_status status = turned ? ad_eval_try(s->eval, layout, s->best, NULL) : ADAPS_OK;
+        enum adaps_status status =
+            turned && !ended(s) ? ad_eval_try(s->eval, layout, s->best, NULL) : ADAPS_OK;
         if (status != ADAPS_OK)
             return status;
     }

@@ -21,7 +21,7 @@ enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
     enum adaps_status status = ad_layout_init(&layout, p->graph->nops, n, eval->err);
     for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
         enum ad_dim dim = ad_context_bands(context, i);
-        if (dim == AD_DIM_WHOLE && context->can[i][AD_DIM_C])
+        if (dim == AD_DIM_WHOLE && context->dense[i])
             dim = AD_DIM_C;
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = p->cluster->source};
         ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));

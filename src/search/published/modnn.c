@@ -18,7 +18,7 @@ static enum ad_dim longer_edge(const struct ad_context *context, int op)
     if (context->can[op][AD_DIM_W] && ad_dim_extent(out, AD_DIM_W) > ad_dim_extent(out, AD_DIM_H))
         return AD_DIM_W;
     enum ad_dim dim = ad_context_bands(context, op);
-    return dim == AD_DIM_WHOLE && context->can[op][AD_DIM_C] ? AD_DIM_C : dim;
+    return dim == AD_DIM_WHOLE && context->dense[op] ? AD_DIM_C : dim;
 }
 
 enum adaps_status ad_modnn_search(struct ad_eval *eval, struct ad_best *best)

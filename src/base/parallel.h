@@ -1,0 +1,10 @@
+/* Tasks on all cores. */
+#ifndef AD_BASE_PARALLEL_H
+#define AD_BASE_PARALLEL_H
+
+/* Calls task(data, 0) to task(data, count - 1), each once, on as many threads as this process may
+ * use cores, this thread among them, and returns when all have returned. Tasks begin in this order;
+ * where no thread can be made, there are fewer. */
+void ad_parallel(int count, void (*task)(void *data, int index), void *data);
+
+#endif
