@@ -1,5 +1,6 @@
 /* Tables of measured shapes: found by hash, interpolated from the most similar of the class. */
 #include "cost/cost.h"
+#include "base/round.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -81,6 +82,11 @@ static double whole_pixels(const struct ad_shape *s)
     return (double)s->n * s->oh * s->ow;
 }
 
+static double log2_of(double x)
+{
+    return ad_round_coarse(log2(x));
+}
+
 /* What makes shapes similar, scaled so that a difference of 1 weighs the same in each feature. */
 static void fill_features(const struct ad_shape *s, double out[FEATURES])
 {
@@ -88,11 +94,11 @@ static void fill_features(const struct ad_shape *s, double out[FEATURES])
     bool maps = row->h == AD_REACH_ALL, dense = maps && row->measure == AD_PER_MAC;
     double map = (double)s->ih * s->iw;
     double inputs = dense ? map * s->ic : s->ic;
-    out[0] = 1.5 * log2(s->kh ? (double)s->kh * s->kw : maps && !dense ? map : 1);
-    out[1] = log2(inputs / (s->groups > 1 ? s->groups : 1));
-    out[2] = 0.7 * log2(s->oc);
-    out[3] = 0.5 * log2(whole_pixels(s));
-    out[4] = s->kh ? log2((double)s->sh * s->sw) : 0;
+    out[0] = 1.5 * log2_of(s->kh ? (double)s->kh * s->kw : maps && !dense ? map : 1);
+    out[1] = log2_of(inputs / (s->groups > 1 ? s->groups : 1));
+    out[2] = 0.7 * log2_of(s->oc);
+    out[3] = 0.5 * log2_of(whole_pixels(s));
+    out[4] = s->kh ? log2_of((double)s->sh * s->sw) : 0;
     out[5] = 4.0 * s->kind + 2.0 * (row->activation ? s->function : 0) +
              1.0 * (row->elementwise ? s->detail : 0);
 }

@@ -372,7 +372,6 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     m->messages = plan->schedule.messages;
     m->visited = plan->visited;
     m->space_log10 = plan->space_log10;
-    m->search_s = plan->search_s;
     m->note = ad_protobuf_borrow(plan->note);
     m->lower_bound_ns = plan->lower_bound_ns;
     m->n_programs = (size_t)plan->cluster.ndevices;
@@ -463,6 +462,34 @@ static enum adaps_status write_out(const Adaps__Plan__Plan *message, void **data
     *data = out;
     *size = total;
     return ADAPS_OK;
+}
+
+/* The bytes of a message from where its model_path, the first field, ends. */
+static size_t path_end(const uint8_t *message, size_t size)
+{
+    size_t length = 0, at = 1;
+    if (size == 0 || message[0] != 0x0a) /* field 1, of bytes */
+        return 0;
+    for (int shift = 0; at < size && shift < 35; shift += 7) {
+        uint8_t byte = message[at++];
+        length |= (size_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return length <= size - at ? at + length : 0;
+    }
+    return 0;
+}
+
+struct ad_digest ad_plan_digest(const void *data, size_t size)
+{
+    const uint8_t *message = (const uint8_t *)data + AD_PLAN_HEAD_BYTES;
+    struct ad_digester digester;
+    if (size < AD_PLAN_HEAD_BYTES)
+        return ad_digest_of(data, size);
+    size_t body = size - AD_PLAN_HEAD_BYTES, skip = path_end(message, body);
+    ad_digester_init(&digester);
+    ad_digester_add(&digester, data, AD_PLAN_HEAD_BYTES - AD_DIGEST_BYTES);
+    ad_digester_add(&digester, message + skip, body - skip);
+    return ad_digester_end(&digester);
 }
 
 enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data, size_t *size,

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 struct adaps_plan *ad_plan_alloc(int ndevices)
@@ -13,6 +14,7 @@ struct adaps_plan *ad_plan_alloc(int ndevices)
         return NULL;
     plan->slices = ad_calloc((size_t)ndevices, sizeof *plan->slices);
     plan->single_device = -1;
+    plan->search_s = NAN;
     if (!plan->slices) {
         ad_free(plan);
         return NULL;
@@ -42,7 +44,7 @@ enum adaps_status ad_plan_seal(struct adaps_plan *plan, struct adaps_error *err)
     enum adaps_status status = ad_plan_pack(plan, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
-    plan->digest = ad_digest_of(data, size);
+    plan->digest = ad_plan_digest(data, size);
     ad_free(data);
     return ADAPS_OK;
 }

@@ -34,13 +34,14 @@ struct adaps_plan {
     char *model_path;         /* where the model was, relative to the plan file or absolute */
     char *plan_path;          /* where this was loaded from, or NULL */
     struct ad_digest model_digest;
-    struct ad_digest digest; /* of all bytes of ad_plan_pack(): the plan's identity on the agents */
+    struct ad_digest digest; /* ad_plan_digest(): the plan's identity on the agents */
     char strategy[32];
     double threshold;
     int64_t single_ns; /* best single device; 0 and -1 when none has the memory */
     int single_device;
     int64_t visited;
-    double space_log10, search_s;
+    double space_log10;
+    double search_s; /* seconds of the search that has just made it; no file has it: NAN */
     int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
     char note[256];
 };
@@ -66,6 +67,10 @@ AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_c
                                              struct ad_schedule *schedule,
                                              const struct ad_provenance *provenance,
                                              struct adaps_plan **out, struct adaps_error *err);
+
+/* A plan's identity: the digest of a packed plan without its head's own digest, and without where
+ * the model was. */
+struct ad_digest ad_plan_digest(const void *data, size_t size);
 
 /* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the
  * same bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the

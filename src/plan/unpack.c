@@ -321,18 +321,17 @@ static enum adaps_status unpack_slices(const Adaps__Plan__Program *m, const stru
 static enum adaps_status unpack_facts(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
                                       struct adaps_error *err)
 {
-    if (!isfinite(m->threshold) || !isfinite(m->space_log10) || !isfinite(m->search_s) ||
-        m->search_s < 0 || m->visited < 0 || m->single_ns < 0 || m->single_device < -1 ||
-        m->single_device >= plan->cluster.ndevices || m->lower_bound_ns < 0)
+    if (!isfinite(m->threshold) || !isfinite(m->space_log10) || m->visited < 0 ||
+        m->single_ns < 0 || m->single_device < -1 || m->single_device >= plan->cluster.ndevices ||
+        m->lower_bound_ns < 0)
         return ad_error_set(err, ADAPS_EINPUT,
-                            "threshold %g, space 10^%g, search of %g s, %" PRId64
-                            " visited, device %" PRId32 " alone in %" PRId64
-                            " ns, lower bound %" PRId64 " ns",
-                            m->threshold, m->space_log10, m->search_s, m->visited, m->single_device,
+                            "threshold %g, space 10^%g, %" PRId64 " visited, device %" PRId32
+                            " alone in %" PRId64 " ns, lower bound %" PRId64 " ns",
+                            m->threshold, m->space_log10, m->visited, m->single_device,
                             m->single_ns, m->lower_bound_ns);
     plan->threshold = m->threshold;
     plan->space_log10 = m->space_log10;
-    plan->search_s = m->search_s;
+    plan->search_s = NAN;
     plan->visited = m->visited;
     plan->single_ns = m->single_ns;
     plan->lower_bound_ns = m->lower_bound_ns;
@@ -438,7 +437,7 @@ enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what
     if (status == ADAPS_OK)
         status = unpack_message(message, out, err);
     if (status == ADAPS_OK)
-        (*out)->digest = ad_digest_of(data, size);
+        (*out)->digest = ad_plan_digest(data, size);
     else
         ad_error_prefix(err, "%s: ", what);
     ad_protobuf_free((ProtobufCMessage *)message);

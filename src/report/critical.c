@@ -38,11 +38,11 @@ static int compare_ends(const void *a, const void *b)
     return compare(a, b, true);
 }
 
-/* The message that left one of m's ports just when m could have it, so that m had waited for it; or
- * NULL. */
-static const struct ad_message *port_holder(const struct walk *walk, const struct ad_message *m)
+/* The message that left a port of m just when m could have it, so that m had waited for it; or
+ * NULL. queued: its receiver's port, else its sender's. */
+static const struct ad_message *port_holder(const struct walk *walk, const struct ad_message *m,
+                                            bool queued)
 {
-    bool queued = m->end_ns > left_ns(m, false); /* it waited for its receiver's port */
     const struct ad_message **list = queued ? walk->by_end : walk->by_left;
     int64_t at = queued ? m->end_ns - m->wire_ns : m->start_ns;
     size_t lo = 0, hi = walk->messages->count;
@@ -80,13 +80,17 @@ static bool add(struct walk *walk, struct ad_critical part)
  * goes on from the step before its SEND. NULL without memory. */
 static const struct ad_message *walk_messages(struct walk *walk, const struct ad_message *m)
 {
+    /* it waited for its receiver's port, not for its sender's */
+    bool queued = m->end_ns > left_ns(m, false);
     for (;;) {
-        int64_t start_ns = m->end_ns - m->wire_ns; /* since its receiver's port was free */
-        if (!add(walk, (struct ad_critical){m->from, m->send_step, start_ns, m->end_ns}))
+        int64_t end_ns = left_ns(m, queued);
+        if (!add(walk, (struct ad_critical){m->from, m->send_step, end_ns - m->wire_ns, end_ns}))
             return NULL;
-        const struct ad_message *holder = port_holder(walk, m);
+        const struct ad_message *holder = port_holder(walk, m, queued);
         if (!holder)
             return m;
+        /* one that held the sender's port may have waited for its own receiver's after that */
+        queued = queued && holder->end_ns > left_ns(holder, false);
         m = holder;
     }
 }

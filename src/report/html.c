@@ -45,8 +45,8 @@ static void summary(const struct adaps_plan *plan, FILE *out)
     snprintf(text, sizeof text, "%s in %" PRId64 " messages",
              ad_format_bytes((double)plan->schedule.bytes, a, sizeof a), plan->schedule.messages);
     fact(out, "moved per inference", text);
-    snprintf(text, sizeof text, "10^%.1f layouts, %" PRId64 " visited, %.2f s", plan->space_log10,
-             plan->visited, plan->search_s);
+    snprintf(text, sizeof text, "10^%.1f layouts, %" PRId64 " visited", plan->space_log10,
+             plan->visited);
     fact(out, "search", text);
     if (plan->note[0])
         fact(out, "why", plan->note);

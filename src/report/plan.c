@@ -56,8 +56,10 @@ static void print_search(const struct adaps_plan *plan, FILE *out)
         snprintf(space, sizeof space, "%.0f", pow(10, plan->space_log10));
     else
         snprintf(space, sizeof space, "10^%.1f", plan->space_log10);
-    fprintf(out, "  search               %s layouts, %" PRId64 " visited, %.2f s, threshold %g\n",
-            space, plan->visited, plan->search_s, plan->threshold);
+    fprintf(out, "  search               %s layouts, %" PRId64 " visited, ", space, plan->visited);
+    if (isfinite(plan->search_s))
+        fprintf(out, "%.2f s, ", plan->search_s);
+    fprintf(out, "threshold %g\n", plan->threshold);
 }
 
 /* Text in lines of at most `width` columns; all but the first begin with `indent` spaces. */

@@ -14,7 +14,7 @@
 #include "base/error.h"
 
 #define AD_FRAME_BYTES 48
-#define AD_FRAME_VERSION 4
+#define AD_FRAME_VERSION 5
 #define AD_FLIGHTS_MOST 8 /* inferences of a session at a time */
 
 /* Requests of the controller and their answers, in pairs; ERROR answers any of them. */

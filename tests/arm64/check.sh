@@ -8,10 +8,11 @@
 # Each STAGE is RELEASE:CPU:TESTS: bookworm or trixie; cortex-a53, cortex-a72, cortex-a76 (arm64) or
 # cortex-a7 (armhf); and TESTS one of
 #   kernels   the kernels and encodings, and what the agent tells of its kernels (as in all stages)
-#   engine    these, the engine, weights, import and plan files, the fuzzers' corpus, and the mixed cluster
+#   plans     plans are the same bytes as on this machine
+#   engine    kernels, the engine, weights, import and plan files, the fuzzers' corpus, plans, and the mixed cluster
 #   cluster   the mixed cluster: one agent of this machine and one emulated agent answer the digits and
 #             the denoiser, SqueezeNet and MobileNetV2
-#   all       all Check programs and the mixed cluster
+#   all       all Check programs, plans and the mixed cluster
 # Default: trixie:cortex-a76:engine, trixie:cortex-a53:cluster and bookworm:cortex-a72:kernels, which take five minutes
 # on two cores; with FULL=1 all tests of both releases on A72 and A76, more than half an hour each, and the kernels on
 # A53 and as armhf.
@@ -191,6 +192,38 @@ END
     rm -f net.plan verify.json
 }
 
+# plan NAME OPTION...: the emulated adaps and this machine's write the same file.
+plan() {
+    name=$1
+    shift
+    "$adaps" plan -o here.plan "$@" >here.log 2>&1 && ../emulated-adaps plan -o emulated.plan "$@" >emulated.log 2>&1 &&
+        cmp here.plan emulated.plan || {
+        fail "$what, plan of $name"
+        sed 's/^/    /' here.log emulated.log
+    }
+    rm -f here.plan emulated.plan
+}
+
+# What a search decides must not hang on the last bits that a processor or its libraries compute.
+compare_plans() {
+    mkdir -p "$build/plans"
+    cd "$build/plans" || exit 2
+    before=$failed begin=$(date +%s)
+    for net in alexnet squeezenet mobilenetv2; do
+        "$zoo" "$net" -o $net.onnx 2>zoo.log || fail "$what: $zoo $net"
+        for strategy in auto edgeflow adaps bbgrap deepthings; do
+            plan "$net, $strategy" -d "$source/devices/pi5x2-pi4x2.conf" --strategy $strategy $net.onnx
+        done
+        plan "$net, two devices" -d "$source/devices/pi5-pi4.conf" --bw 1gbit $net.onnx
+    done
+    plan "squeezenet, lossy" -d "$source/devices/pi5-pi4.conf" --lossy --bw 20mbit squeezenet.onnx
+    plan "squeezenet, memory" -d "$source/devices/pi5-pi4.conf" --objective memory squeezenet.onnx
+    plan "mobilenetv2, traffic" -d "$source/devices/pi5-pi4.conf" --objective traffic --seed 3 mobilenetv2.onnx
+    [ "$failed" -gt "$before" ] || echo "ok $what: plans are the same bytes, $(($(date +%s) - begin)) s"
+    cd - >/dev/null || exit 2
+    rm -rf "$build/plans"
+}
+
 run_cluster() {
     mkdir -p "$build/cluster"
     cd "$build/cluster" || exit 2
@@ -222,10 +255,11 @@ run_cluster() {
 for stage in "$@"; do
     release=${stage%%:*}
     case ${stage##*:} in
-        kernels) programs=$kernels commands=adaps-agent cluster=false ;;
-        engine) programs=$engine commands='adaps adaps-agent' cluster=true ;;
-        cluster) programs='' commands=adaps-agent cluster=true ;;
-        all) programs=$all commands='adaps adaps-agent' cluster=true ;;
+        kernels) programs=$kernels commands=adaps-agent cluster=false plans=false ;;
+        plans) programs='' commands='adaps adaps-agent' cluster=false plans=true ;;
+        engine) programs=$engine commands='adaps adaps-agent' cluster=true plans=true ;;
+        cluster) programs='' commands=adaps-agent cluster=true plans=false ;;
+        all) programs=$all commands='adaps adaps-agent' cluster=true plans=true ;;
         *)
             echo "$0: unknown tests in '$stage'" >&2
             exit 2
@@ -247,6 +281,7 @@ for stage in "$@"; do
         echo "ok $what: built, $(($(date +%s) - begin)) s"
         check_processor
         [ -z "$programs" ] || run_programs $programs
+        ! $plans || compare_plans
         ! $cluster || run_cluster
     fi
 done

@@ -108,6 +108,26 @@ for time in 0 -1s 2 soon 1e9s; do
     expect 2 "--time-limit $time: a time above 0, such as 2s" "--time-limit $time" \
         adaps plan --time-limit=$time -d "$devices" "$model"
 done
+# The same search writes the same file, on one core or on all, beside other work or alone; where the model
+# lies is not in the plan's digest.
+four=$src/devices/pi5x2-pi4x2.conf
+expect 0 "" "a plan" adaps plan -d "$four" -o once.plan --json "$model"
+cp out once.json
+check "which tells how long the search took" grep -q '"search_s": [0-9]' once.json
+sh -c 'while :; do :; done' &
+busy=$!
+expect 0 "" "the plan again, on one core beside other work" taskset -c 0 adaps plan -d "$four" -o again.plan "$model"
+kill $busy
+wait $busy 2>/dev/null
+check "is the same file" cmp once.plan again.plan
+mkdir -p elsewhere
+cp "$model" elsewhere/other.onnx
+expect 0 "" "the plan of a copy of the model" adaps plan -d "$four" -o moved.plan elsewhere/other.onnx
+expect 0 "" "is shown" adaps show --json moved.plan
+check "its digest is the same" test "$(grep '"digest"' out)" = "$(grep '"digest"' once.json)"
+check "no file tells how long the search took" grep -q '"search_s": null' out
+expect 0 "" "another seed" adaps plan -d "$four" -o seed.plan --seed 1 "$model"
+
 expect 1 "is for small networks: here are up to 10^" "--strategy exhaustive on a network" \
     adaps plan --strategy exhaustive -d "$devices" "$model"
 expect 2 "needs a value" "--bw without a value" adaps plan "$model" -d "$devices" --bw

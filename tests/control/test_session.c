@@ -344,7 +344,7 @@ static enum adaps_status send_raw_plan(const struct ad_device *device, const voi
     struct ad_remote remote;
     struct ad_keys none = {0};
     void *context = zmq_ctx_new();
-    struct ad_digest digest = ad_digest_of(data, size);
+    struct ad_digest digest = ad_plan_digest(data, size);
     Adaps__Wire__Plan body = ADAPS__WIRE__PLAN__INIT;
     body.digest.data = digest.bytes;
     body.digest.len = sizeof digest.bytes;

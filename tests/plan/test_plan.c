@@ -104,7 +104,7 @@ START_TEST(round_trip)
     ck_assert_uint_eq(first.size, second.size);
     ck_assert_mem_eq(first.data, second.data, first.size);
     ck_assert(ad_digest_equal(&plan->digest, &loaded->digest));
-    struct ad_digest digest = ad_digest_of(first.data, first.size);
+    struct ad_digest digest = ad_plan_digest(first.data, first.size);
     ck_assert(ad_digest_equal(&digest, &plan->digest));
 
     ck_assert_int_eq(loaded->graph->nops, plan->graph->nops);
@@ -207,7 +207,7 @@ START_TEST(other_addresses)
     ck_assert_str_eq(plan->cluster.devices[1].address, "tcp://elsewhere:1");
     ck_assert_int_eq(plan->cluster.devices[1].key[0], 'k');
     struct bytes b = pack(plan);
-    struct ad_digest now = ad_digest_of(b.data, b.size);
+    struct ad_digest now = ad_plan_digest(b.data, b.size);
     ck_assert(ad_digest_equal(&now, &plan->digest));
     free(b.data);
     ad_cluster_fini(&cluster);

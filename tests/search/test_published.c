@@ -531,7 +531,8 @@ START_TEST(programme_against_enumeration)
                       (uintmax_t)seed, seconds, grid);
         ck_assert_msg(seconds >= grid - 2 * steepest / LP_GRID, "seed %ju: %g s, enumerated %g s",
                       (uintmax_t)seed, seconds, grid);
-        ck_assert_msg(fabs(relaxed_done(&l, cuts) - seconds) <= 1e-4 * seconds,
+        /* cuts are rounded to 1/16384 of a row */
+        ck_assert_msg(fabs(relaxed_done(&l, cuts) - seconds) <= 1e-4 * seconds + steepest / 8192,
                       "seed %ju: %g s, but the cuts take %g s", (uintmax_t)seed, seconds,
                       relaxed_done(&l, cuts));
         ck_assert(last_done(&l, cuts) <= relaxed_done(&l, cuts) + 1e-9);

@@ -372,7 +372,7 @@ enum adaps_status ad_cache_plan(const struct ad_cache *cache, const struct ad_di
         return ad_error_memory(err, "plan", strlen(cache->dir) + AD_DIGEST_HEX);
     enum adaps_status status = ad_file_read(path, AD_PLAN_MAX_BYTES, data, size, NULL);
     if (status == ADAPS_OK) {
-        struct ad_digest found = ad_digest_of(*data, *size);
+        struct ad_digest found = ad_plan_digest(*data, *size);
         if (ad_digest_equal(&found, digest)) {
             touch(path);
         } else {

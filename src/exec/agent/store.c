@@ -171,7 +171,7 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_wire_messag
         ad_wire_message_body(message, &adaps__wire__plan__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
-    found = ad_digest_of(data, size);
+    found = ad_plan_digest(data, size);
     if (!ad_wire_digest(((const Adaps__Wire__Plan *)body)->digest, &digest) ||
         !ad_digest_equal(&digest, &found))
         status = ad_error_set(err, ADAPS_EINPUT, "the plan has another digest than was announced");

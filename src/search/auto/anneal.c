@@ -6,6 +6,7 @@
  * it is cost no evaluation. Most of those that make it much worse are recognised by an estimate,
  * which costs a part of an evaluation. */
 #include "search/auto/anneal.h"
+#include "base/round.h"
 #include "base/clock.h"
 #include "search/auto/moves.h"
 
@@ -102,7 +103,7 @@ static enum adaps_status step(struct anneal *a, double temperature)
     struct ad_score score;
     if (!draw_trial(a))
         return ADAPS_OK;
-    double allowed = -log(1 - uniform(a)) * temperature;
+    double allowed = -ad_round_coarse(log(1 - uniform(a))) * temperature;
     if (a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY)
         a->eval->limits = limits_of(a, allowed);
     enum adaps_status status = ad_eval_score_assigned(a->eval, &a->trial, a->best, &score);
@@ -133,7 +134,7 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
     while (part < 1 && status == ADAPS_OK && (deadline <= 0 || ad_clock_ns() < deadline)) {
         int64_t before = a->eval->estimated;
-        status = step(a, hot * pow(COLD / HOT, part) * energy(a, &a->best->score));
+        status = step(a, hot * ad_round_coarse(pow(COLD / HOT, part)) * energy(a, &a->best->score));
         spent += a->eval->estimated > before ? 1 : AD_ESTIMATES;
         int64_t done = ad_scorer_work(a->eval->scorer) - work + ++moves * a->now.nops;
         part = fmax(spent / all, (double)done / (double)budget.work);

@@ -26,6 +26,7 @@
  *
  * Steps 1 and 2 are in work.c. */
 #include "search/bound/bound.h"
+#include "base/round.h"
 #include "search/bound/links.h"
 
 #include <math.h>
@@ -78,7 +79,7 @@ static double bound_of_set(const struct ad_bound_work *w, int first, int end, co
         best = fmax(best, value);
         for (int d = 0; d < w->n && value > 0; d++) {
             double push = 0.7 / sqrt(1 + step) * (load[d] - value) / value;
-            y[d] *= exp(fmax(-1, fmin(1, push)));
+            y[d] *= ad_round_coarse(exp(fmax(-1, fmin(1, push))));
             largest = use[d] ? fmax(largest, y[d]) : largest;
         }
         for (int d = 0; d < w->n && largest > 0; d++)

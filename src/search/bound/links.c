@@ -28,6 +28,7 @@
  * arcs. So a flow in it, found by Dinic's algorithm, is a bound for any y. The y are improved as in
  * step 3. */
 #include "search/bound/links.h"
+#include "base/round.h"
 #include "search/bound/cut.h"
 
 #include <math.h>
@@ -336,7 +337,7 @@ static void push(struct links *l, double step)
         mean += l->y[r] * l->load[r];
     for (int r = 0; r < l->width && mean > 0; r++) {
         double gain = step * (l->load[r] - mean) / mean;
-        sum += l->y[r] = fmax(l->y[r] * exp(fmax(-1, fmin(1, gain))), 1e-12);
+        sum += l->y[r] = fmax(l->y[r] * ad_round_coarse(exp(fmax(-1, fmin(1, gain)))), 1e-12);
     }
     for (int r = 0; r < l->width && sum > 0; r++)
         l->y[r] /= sum;

@@ -16,6 +16,7 @@
  * Kingma and Ba 2015), projected; the step falls geometrically. The positions averaged on the way,
  * made allowed and polished, are good layouts: they improve the answer. */
 #include "search/paper/pairs.h"
+#include "base/round.h"
 
 #include <math.h>
 #include <string.h>
@@ -235,8 +236,8 @@ double ad_paper_direction(double *mean, double *square, double gradient, double 
 {
     *mean = mean_kept * *mean + (1 - mean_kept) * gradient;
     *square = square_kept * *square + (1 - square_kept) * gradient * gradient;
-    double scale = sqrt(*square / (1 - pow(square_kept, k + 1)));
-    return scale > 0 ? *mean / (1 - pow(mean_kept, k + 1)) / scale : 0;
+    double scale = sqrt(*square / (1 - ad_round_coarse(pow(square_kept, k + 1))));
+    return scale > 0 ? *mean / (1 - ad_round_coarse(pow(mean_kept, k + 1))) / scale : 0;
 }
 
 /* One step along the subgradient at the positions c->at. */
@@ -279,7 +280,7 @@ static bool enough(const struct climb *c)
 static enum adaps_status climb(struct climb *c, struct adaps_error *err)
 {
     int iterations = c->m->problem->iterations;
-    double length = STEP_FIRST, fall = iterations > 0 ? pow(STEP_LAST, 1.0 / iterations) : 1;
+    double length = STEP_FIRST, fall = iterations > 0 ? ad_round_coarse(pow(STEP_LAST, 1.0 / iterations)) : 1;
     c->bound->value = -INFINITY;
     for (int k = 0; k < iterations && !enough(c); k++, length *= fall) {
         double value = relax(c, &c->now);

@@ -11,6 +11,7 @@
  *
  * The shares climb as the multipliers there do (Adam's step, projected onto the simplex). */
 #include "search/paper/pairs.h"
+#include "base/round.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static enum adaps_status climb(struct climb *c, struct ad_paper_result *best, do
     int iterations = (int)fmin(WORK / (double)c->pairs.cells, m->problem->iterations);
     if (iterations < ITERATIONS_MIN)
         return ADAPS_OK;
-    double length = STEP_FIRST / m->ndevices, fall = pow(STEP_LAST, 1.0 / iterations);
+    double length = STEP_FIRST / m->ndevices, fall = ad_round_coarse(pow(STEP_LAST, 1.0 / iterations));
     int every = (iterations + TRIES - 1) / TRIES;
     for (int k = 0; k < iterations; k++, length *= fall) {
         *bound = fmax(*bound, relax(c));

@@ -99,6 +99,42 @@ static double op_seconds(const struct flow *f, const struct ad_op *op, int d)
     return fmax(ad_cost_seconds(device, &work) - device->table.constant_s, 0);
 }
 
+/* When the last device is done, and what all of them fetch. */
+static void weigh(const struct ad_edgeflow_layer *layer, const double *cuts, double *seconds,
+                  double *bytes)
+{
+    *seconds = *bytes = 0;
+    for (int d = 0; d < layer->ndevices; d++) {
+        *seconds = fmax(*seconds, ad_edgeflow_seconds(layer, d, cuts[d], cuts[d + 1]));
+        *bytes += ad_edgeflow_bytes(layer, d, cuts[d], cuts[d + 1]);
+    }
+}
+
+/* Of programmes with several optima a solver finds any. Cuts in whole rows go down as long as that
+ * costs neither time nor traffic: so they are the same everywhere. */
+static void settle(const struct ad_edgeflow_layer *layer, double *cuts)
+{
+    double seconds, bytes, s, b;
+    bool moved = true;
+    weigh(layer, cuts, &seconds, &bytes);
+    while (moved) {
+        moved = false;
+        for (int d = 1; d < layer->ndevices; d++) {
+            if (cuts[d] - 1 < cuts[d - 1])
+                continue;
+            cuts[d]--;
+            weigh(layer, cuts, &s, &b);
+            if (s <= seconds * (1 + 1e-9) && b <= bytes) {
+                seconds = fmin(s, seconds);
+                bytes = b;
+                moved = true;
+            } else {
+                cuts[d]++;
+            }
+        }
+    }
+}
+
 static enum adaps_status split_op(struct flow *f, int i, enum ad_dim dim)
 {
     const struct ad_graph *graph = f->context->problem->graph;
@@ -124,10 +160,11 @@ static enum adaps_status split_op(struct flow *f, int i, enum ad_dim dim)
     if (status != ADAPS_OK)
         return status;
     f->layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true};
-    for (int d = 0; d <= n; d++) {
+    for (int d = 0; d <= n; d++)
         f->cuts[d] = d == 0 ? 0 : fmax(f->cuts[d - 1], fmin(round(f->cuts[d]), size));
+    settle(&layer, f->cuts);
+    for (int d = 0; d <= n; d++)
         ad_layout_cuts(&f->layout, i)[d] = ad_row_cut((int32_t)f->cuts[d], size);
-    }
     return ADAPS_OK;
 }
 

@@ -28,6 +28,9 @@ struct ad_edgeflow_layer {
  * programme takes for it. Nothing is fetched from oneself; 0 without rows. */
 double ad_edgeflow_seconds(const struct ad_edgeflow_layer *layer, int d, double lo, double hi);
 
+/* Bytes that it fetches for that. */
+double ad_edgeflow_bytes(const struct ad_edgeflow_layer *layer, int d, double lo, double hi);
+
 /* Solves the programme: cuts[0 .. ndevices] in rows, not rounded, for which the last device is done
  * soonest; *seconds is its optimum. By the devices' speeds alone where the solver gives up.
  * ADAPS_EINTERNAL without memory. */

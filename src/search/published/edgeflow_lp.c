@@ -10,14 +10,20 @@
  *
  * where left_s, right_s and from_s are seconds per row over the links. No u at the upper edge and
  * no v at the lower: there is nothing beyond. What is fetched has a small price in the objective,
- * too: of equal optima the one with less traffic is taken. */
+ * too: of equal optima the one with less traffic is taken. Of those with equal traffic it is the
+ * one with the lower cuts, which have a smaller price: else the solver's last bits would decide, as
+ * they would if its cuts were not rounded coarsely. */
 #include "search/published/edgeflow.h"
 #include "base/mem.h"
+#include "base/round.h"
 
 #include <glpk.h>
 #include <math.h>
 
-#define TRAFFIC_PRICE 1e-6
+#define TRAFFIC_PRICE 1e-4
+#define CUT_PRICE 1e-5 /* of the first cut, and more for each after it */
+#define LINK_UNIT 0.01
+#define PART_OF_ROW 16384     /* cuts are rounded to such parts: the solver errs by millionths */
 #define MOST_ITERATIONS 10000 /* tens are usual */
 
 static double row_link_s(const struct ad_edgeflow_layer *layer, const struct ad_edgeflow_input *in,
@@ -34,6 +40,22 @@ static bool fetches_left(const struct ad_edgeflow_input *in, int d)
 static bool fetches_right(const struct ad_edgeflow_input *in, int d, int n)
 {
     return in->owned && d + 1 < n && in->owned[d + 1] < in->owned[n];
+}
+
+double ad_edgeflow_bytes(const struct ad_edgeflow_layer *layer, int d, double lo, double hi)
+{
+    double bytes = 0;
+    int n = layer->ndevices;
+    for (int k = 0; hi > lo && k < layer->ninputs; k++) {
+        const struct ad_edgeflow_input *in = &layer->inputs[k];
+        if (!in->owned && in->at != d)
+            bytes += in->stride * (hi - lo) * in->row_bytes;
+        if (fetches_left(in, d))
+            bytes += fmax(0, in->owned[d] - (in->stride * lo - in->lead)) * in->row_bytes;
+        if (fetches_right(in, d, n))
+            bytes += fmax(0, in->stride * hi + in->tail - in->owned[d + 1]) * in->row_bytes;
+    }
+    return bytes;
 }
 
 double ad_edgeflow_seconds(const struct ad_edgeflow_layer *layer, int d, double lo, double hi)
@@ -154,6 +176,7 @@ static void write_programme(struct programme *p, int *fetched)
     for (int d = 0; d <= n; d++) {
         bool fixed = d == 0 || d == n;
         glp_set_col_bnds(p->lp, cut_column(d), fixed ? GLP_FX : GLP_DB, d == n ? 1 : 0, 1);
+        glp_set_obj_coef(p->lp, cut_column(d), CUT_PRICE * (1 + (double)d / n));
     }
     glp_set_col_bnds(p->lp, time_column(p), GLP_LO, 0, 0);
     glp_set_obj_coef(p->lp, time_column(p), 1);
@@ -161,13 +184,20 @@ static void write_programme(struct programme *p, int *fetched)
         add_device(p, d, fetched);
 }
 
-/* What a fast device would take alone: the unit of time. */
+/* The unit of time: what a fast device would take alone, or the slowest link for an input, if that
+ * is more (where next to nothing is computed, the solver fails on numbers so far apart). */
 static double unit_of(const struct ad_edgeflow_layer *layer)
 {
-    double unit = layer->row_s[0];
-    for (int d = 1; d < layer->ndevices; d++)
-        unit = fmin(unit, layer->row_s[d]);
-    return unit * layer->rows;
+    int n = layer->ndevices;
+    double alone = layer->row_s[0], bandwidth = INFINITY, link = 0;
+    for (int d = 1; d < n; d++)
+        alone = fmin(alone, layer->row_s[d]);
+    for (int i = 0; i < n * n; i++)
+        if (i / n != i % n)
+            bandwidth = fmin(bandwidth, layer->bandwidth[i]);
+    for (int k = 0; k < layer->ninputs; k++)
+        link = fmax(link, layer->inputs[k].row_bytes * layer->inputs[k].stride / bandwidth);
+    return fmax(alone, LINK_UNIT * link) * layer->rows;
 }
 
 /* Cuts by the devices' speeds alone. With links a million times as slow as devices the solver fails
@@ -209,8 +239,9 @@ enum adaps_status ad_edgeflow_layer_solve(const struct ad_edgeflow_layer *layer,
     options.it_lim = MOST_ITERATIONS;
     if (glp_simplex(p.lp, &options) == 0 && glp_get_status(p.lp) == GLP_OPT) {
         for (int d = 0; d <= layer->ndevices; d++)
-            cuts[d] = glp_get_col_prim(p.lp, cut_column(d)) * layer->rows;
-        *seconds = glp_get_col_prim(p.lp, time_column(&p)) * p.unit;
+            cuts[d] = rint(glp_get_col_prim(p.lp, cut_column(d)) * layer->rows * PART_OF_ROW) /
+                      PART_OF_ROW;
+        *seconds = ad_round_coarse(glp_get_col_prim(p.lp, time_column(&p)) * p.unit);
     } else {
         cut_by_speed(layer, cuts, seconds);
     }

@@ -1,5 +1,6 @@
 /* What all strategies share around their search functions. */
 #include "search/strategies/search.h"
+#include "base/round.h"
 #include "base/clock.h"
 #include "search/bound/bound.h"
 #include "search/published/published.h"
@@ -128,6 +129,7 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
+    result->space_log10 = ad_round_coarse(result->space_log10);
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &result->lower_bound_ns, err);
     if (status != ADAPS_OK)
