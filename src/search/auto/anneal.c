@@ -7,7 +7,6 @@
  * which costs a part of an evaluation. */
 #include "search/auto/anneal.h"
 #include "base/round.h"
-#include "base/clock.h"
 #include "search/auto/moves.h"
 
 #include <math.h>
@@ -118,7 +117,6 @@ static enum adaps_status step(struct anneal *a, double temperature)
 /* One fall of the temperature. */
 static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget budget)
 {
-    int64_t deadline = a->eval->context->problem->deadline_ns;
     enum adaps_status status = ADAPS_OK;
     ad_layout_copy(&a->best->layout, &a->now);
     a->now.hub = -1; /* direct messages are hardly ever later; nor are pictures as bytes, nor fewer
@@ -132,7 +130,7 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     double spent = 0, all = (double)budget.evaluations * AD_ESTIMATES;
     double part = all > 0 && budget.work > 0 ? 0 : 1;
     int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
-    while (part < 1 && status == ADAPS_OK && (deadline <= 0 || ad_clock_ns() < deadline)) {
+    while (part < 1 && status == ADAPS_OK && !ad_eval_late(a->eval)) {
         int64_t before = a->eval->estimated;
         status = step(a, hot * ad_round_coarse(pow(COLD / HOT, part)) * energy(a, &a->best->score));
         spent += a->eval->estimated > before ? 1 : AD_ESTIMATES;
@@ -149,13 +147,13 @@ static enum adaps_status try_chunks(struct anneal *a)
     ad_layout_copy(&a->best->layout, &a->trial);
     for (int chunks = 1; chunks <= AD_MAX_CHUNKS && status == ADAPS_OK; chunks++) {
         a->trial.input_chunks = chunks;
-        if (chunks != a->best->layout.input_chunks)
+        if (chunks != a->best->layout.input_chunks && !ad_eval_late(a->eval))
             status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
     }
     ad_layout_copy(&a->best->layout, &a->trial);
     for (int chunks = 1; chunks <= AD_MAX_CHUNKS && status == ADAPS_OK; chunks++) {
         a->trial.band_chunks = chunks;
-        if (chunks != a->best->layout.band_chunks)
+        if (chunks != a->best->layout.band_chunks && !ad_eval_late(a->eval))
             status = ad_eval_try(a->eval, &a->trial, a->best, NULL);
     }
     return status;
@@ -177,7 +175,7 @@ enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
         status = ad_assignment_init(&a.assignment, nops, n, eval->err);
     struct ad_budget each = {budget.evaluations / FALLS, budget.work / FALLS};
     double hot = HOT;
-    for (int i = 0; i < FALLS && status == ADAPS_OK; i++, hot /= 2) {
+    for (int i = 0; i < FALLS && status == ADAPS_OK && !ad_eval_late(eval); i++, hot /= 2) {
         status = fall(&a, hot, each);
         if (status == ADAPS_OK)
             status = try_chunks(&a);

@@ -276,9 +276,12 @@ static enum adaps_status search_once(struct ad_eval *eval, double share, struct 
 
 /* Each takes as long as the one before left. */
 #define REPEATS 4
+#define LEFTOVER_SEEDS 1000
+#define LEFTOVER_EVALUATIONS 6000
 
 /* The search, repeated with more work as long as the problem's time limit leaves time for it, if
- * there is one and neither evaluations nor effort are given. */
+ * there is one and neither evaluations nor effort are given. What is left then goes into its
+ * layout. */
 static enum adaps_status search_in_time(struct ad_eval *eval, struct ad_best *best)
 {
     const struct ad_search_problem *p = eval->context->problem;
@@ -292,6 +295,10 @@ static enum adaps_status search_in_time(struct ad_eval *eval, struct ad_best *be
         status = search_once(eval, share, best);
         now = ad_clock_ns();
     }
+    bool improvable = best->valid && p->cluster->ndevices > 1 && p->graph->nops > 0;
+    for (uint64_t i = 1; status == ADAPS_OK && improvable && !ad_eval_late(eval); i++)
+        status = ad_anneal(eval, best, NULL, p->seed + i * LEFTOVER_SEEDS,
+                           (struct ad_budget){LEFTOVER_EVALUATIONS, INT64_MAX});
     return status;
 }
 
@@ -310,26 +317,42 @@ static enum adaps_status plan_paper(const struct ad_search_problem *problem,
                              err);
 }
 
-/* The overlaps of strategy adaps are not layouts: its plan competes with auto's at the end. */
+/* *best becomes the better one; the other is freed. Both are valid or empty. */
+static void keep_better(struct ad_search_result *best, struct ad_search_result *other)
+{
+    int64_t visited = best->visited + other->visited;
+    double space = fmax(best->space_log10, other->space_log10);
+    bool better =
+        other->schedule.ndevices > 0 && other->schedule.makespan_ns < best->schedule.makespan_ns;
+    struct ad_search_result worse = better ? *best : *other;
+    if (better)
+        *best = *other;
+    best->visited = visited;
+    best->space_log10 = space;
+    ad_search_result_fini(&worse);
+    *other = (struct ad_search_result){0};
+}
+
+/* The overlaps of strategy adaps are not layouts: its plan competes with auto's. It has a quarter
+ * of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_result paper = {.bound = NAN, .gap = NAN};
+    struct ad_search_problem quarter = *problem;
     struct adaps_error why = {0};
-    enum adaps_status status = ad_search_layouts(problem, "auto", search_in_time, result, err);
-    if (status != ADAPS_OK || problem->objective != AD_OBJECTIVE_LATENCY)
-        return status;
-    status = plan_paper(problem, &paper, &why);
-    result->visited += paper.visited;
-    if (status == ADAPS_OK && paper.schedule.makespan_ns < result->schedule.makespan_ns) {
-        paper.visited = result->visited;
-        paper.space_log10 = fmax(paper.space_log10, result->space_log10);
-        ad_search_result_fini(result);
-        *result = paper;
-        return ADAPS_OK;
-    }
+    enum adaps_status status = ADAPS_NO;
+    if (problem->deadline_ns > 0)
+        quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
+    if (problem->objective == AD_OBJECTIVE_LATENCY)
+        status = plan_paper(&quarter, &paper, &why);
+    if (status != ADAPS_OK)
+        ad_search_result_fini(&paper);
+    if (status != ADAPS_OK && status != ADAPS_NO)
+        return ad_error_set(err, status, "%s", why.message);
+    status = ad_search_layouts(problem, "auto", search_in_time, result, err);
+    if (status == ADAPS_OK)
+        keep_better(result, &paper);
     ad_search_result_fini(&paper);
-    if (status == ADAPS_OK || status == ADAPS_NO)
-        return ADAPS_OK;
-    return ad_error_set(err, status, "%s", why.message);
+    return status;
 }

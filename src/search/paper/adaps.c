@@ -140,6 +140,7 @@ static enum adaps_status plan_chain(struct planner *p, int nlayers, int *out)
                                            .bandwidth = p->bandwidth,
                                            .threshold = problem->threshold,
                                            .node_limit = NODE_LIMIT,
+                                           .deadline_ns = problem->deadline_ns,
                                            .iterations = ITERATIONS};
     enum adaps_status status = ad_paper_search(&paper, &chain.result, p->err);
     if (status != ADAPS_OK) {

@@ -280,9 +280,10 @@ static bool enough(const struct climb *c)
 static enum adaps_status climb(struct climb *c, struct adaps_error *err)
 {
     int iterations = c->m->problem->iterations;
-    double length = STEP_FIRST, fall = iterations > 0 ? ad_round_coarse(pow(STEP_LAST, 1.0 / iterations)) : 1;
+    double length = STEP_FIRST,
+           fall = iterations > 0 ? ad_round_coarse(pow(STEP_LAST, 1.0 / iterations)) : 1;
     c->bound->value = -INFINITY;
-    for (int k = 0; k < iterations && !enough(c); k++, length *= fall) {
+    for (int k = 0; k < iterations && !enough(c) && !ad_paper_late(c->m); k++, length *= fall) {
         double value = relax(c, &c->now);
         c->bound->iterations++;
         if (value > c->bound->value) {

@@ -159,9 +159,10 @@ static enum adaps_status climb(struct climb *c, struct ad_paper_result *best, do
     int iterations = (int)fmin(WORK / (double)c->pairs.cells, m->problem->iterations);
     if (iterations < ITERATIONS_MIN)
         return ADAPS_OK;
-    double length = STEP_FIRST / m->ndevices, fall = ad_round_coarse(pow(STEP_LAST, 1.0 / iterations));
+    double length = STEP_FIRST / m->ndevices,
+           fall = ad_round_coarse(pow(STEP_LAST, 1.0 / iterations));
     int every = (iterations + TRIES - 1) / TRIES;
-    for (int k = 0; k < iterations; k++, length *= fall) {
+    for (int k = 0; k < iterations && !ad_paper_late(m); k++, length *= fall) {
         *bound = fmax(*bound, relax(c));
         if ((double)best->score - *bound < 0.999)
             break;

@@ -2,6 +2,7 @@
 #ifndef AD_SEARCH_PAPER_MODEL_H
 #define AD_SEARCH_PAPER_MODEL_H
 
+#include "base/clock.h"
 #include "search/paper/paper.h"
 
 /* Allowed sizes, starts and ends (all inclusive). The balanced interval is [smax, emin). */
@@ -28,6 +29,11 @@ void ad_paper_model_fini(struct ad_paper_model *model);
 static inline size_t ad_paper_at(const struct ad_paper_model *m, int layer, int device)
 {
     return (size_t)layer * (size_t)m->ndevices + (size_t)device;
+}
+
+static inline bool ad_paper_late(const struct ad_paper_model *m)
+{
+    return m->problem->deadline_ns > 0 && ad_clock_ns() >= m->problem->deadline_ns;
 }
 
 static inline int ad_paper_min(int a, int b)

@@ -48,12 +48,12 @@ static enum adaps_status search(const struct ad_paper_model *m, struct ad_paper_
     if (status != ADAPS_OK)
         return status;
     double value = bound.value;
-    if (p->iterations > 0)
+    if (p->iterations > 0 && !ad_paper_late(m))
         status = ad_paper_polish(m, out->cuts, out, POLISH_ROUNDS, err);
-    if (status == ADAPS_OK && p->iterations > 0 && !reached(out, value))
+    if (status == ADAPS_OK && p->iterations > 0 && !reached(out, value) && !ad_paper_late(m))
         status = ad_paper_levels(m, out, &value, err);
     out->proven = reached(out, value);
-    if (status == ADAPS_OK && !out->proven && p->node_limit > 0)
+    if (status == ADAPS_OK && !out->proven && p->node_limit > 0 && !ad_paper_late(m))
         status = ad_paper_tree(m, &bound, out, err);
     finish(out, value);
     ad_paper_bound_fini(&bound);

@@ -59,6 +59,7 @@ struct ad_paper_problem {
     double threshold;        /* thr of eq 3, 0..1 */
     int64_t node_limit;      /* of the tree; 0: no tree, the answer comes from the relaxation */
     int iterations;          /* of the relaxation, at most; 0: the tree alone, from nothing */
+    int64_t deadline_ns;     /* of ad_clock_ns(): what is found until then is the answer; 0: none */
 };
 
 struct ad_paper_interval {

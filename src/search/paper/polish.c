@@ -167,7 +167,7 @@ enum adaps_status ad_paper_polish(const struct ad_paper_model *m,
     enum adaps_status status =
         cuts ? prepare(&p, start, err) : ad_error_memory(err, "layouts", n * sizeof *cuts);
     if (status == ADAPS_OK) {
-        for (int k = 0; k < rounds && sweep(&p, &reached); k++)
+        for (int k = 0; k < rounds && !ad_paper_late(m) && sweep(&p, &reached); k++)
             continue;
         extract(&p, cuts);
         best->visited++;

@@ -108,6 +108,16 @@ static int list_trials(const struct ad_strategy *strategy, const struct ad_searc
     return n;
 }
 
+#define BUILDING 0.03 /* of a time limit: for what comes after a search */
+
+/* What each trial may take of a time limit that began at `start`; 1 if it is over. */
+static int64_t remaining(const struct ad_search_problem *problem, int64_t start, int ntrials)
+{
+    int64_t limit = problem->time_limit_ns, left = limit - (int64_t)(BUILDING * (double)limit);
+    left = (left - (ad_clock_ns() - start)) / ntrials;
+    return left > 1 ? left : 1;
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
@@ -115,23 +125,25 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     struct ad_search_problem capped = *problem;
     unsigned trials[MAX_TRIALS];
     int ntrials = list_trials(strategy, problem, trials);
+    int64_t lower_bound_ns = 0;
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
     result->u8 = ad_search_u8(problem);
     int64_t start = ad_clock_ns();
-    if (problem->time_limit_ns > ntrials)
-        capped.time_limit_ns /= ntrials;
     enum adaps_status status = ADAPS_OK;
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
         status = single_latency(problem, &capped.latency_cap_ns, err);
+    if (status == ADAPS_OK)
+        status = ad_search_bound(problem, &lower_bound_ns, err);
+    if (capped.time_limit_ns > 0) /* what is left, without what it takes to build the plan */
+        capped.time_limit_ns = remaining(&capped, start, ntrials);
     if (status == ADAPS_OK)
         status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     result->space_log10 = ad_round_coarse(result->space_log10);
-    if (status == ADAPS_OK)
-        status = ad_search_bound(problem, &result->lower_bound_ns, err);
+    result->lower_bound_ns = lower_bound_ns;
     if (status != ADAPS_OK)
         ad_search_result_fini(result);
     return status;
