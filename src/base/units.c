@@ -65,7 +65,8 @@ static bool parse_with_units(const char *text, const struct unit *units, double 
 
 bool ad_parse_rate(const char *text, double *bytes_per_s)
 {
-    return parse_with_units(text, rate_units, bytes_per_s) && *bytes_per_s > 0;
+    return parse_with_units(text, rate_units, bytes_per_s) && *bytes_per_s >= 1 &&
+           *bytes_per_s <= 1e15;
 }
 
 bool ad_parse_time(const char *text, double *seconds)

@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "10mbit", "1gbit", "100kbit", "12.5MB/s", "1GiB/s", "800bit": bytes per second, > 0 and finite.
+/* "10mbit", "1gbit", "100kbit", "12.5MB/s", "1GiB/s", "800bit": bytes per second, from 1 (8bit) to
+ * 1e15.
  * Bits: bit kbit mbit gbit, with or without /s; bytes: B/s kB/s MB/s GB/s KiB/s MiB/s GiB/s.
  * false when the text is not one of these. */
 bool ad_parse_rate(const char *text, double *bytes_per_s);

@@ -61,7 +61,7 @@ static void say_wanted(const struct ad_option *o, char *wanted, size_t size)
         snprintf(wanted, size, "a number from %g to %g", o->range.from, o->range.to);
         break;
     case AD_OPTION_RATE:
-        snprintf(wanted, size, "a rate such as %s", o->example);
+        snprintf(wanted, size, "a rate of at least 8bit, such as %s,", o->example);
         break;
     case AD_OPTION_SIZE:
         snprintf(wanted, size, "a size such as %s", o->example);

@@ -244,9 +244,11 @@ static enum adaps_status set_link(const struct ad_ini *ini, const struct ad_ini_
 {
     if (strcmp(key, "bandwidth") == 0) {
         double rate;
-        if (!ad_parse_rate(entry->value, &rate) || rate < 1 || rate > 1e15)
-            return ad_ini_refuse(ini, entry, err,
-                                 "a rate of at least 1B/s is wanted, such as 100mbit or 12.5MB/s");
+        if (!ad_parse_rate(entry->value, &rate))
+            return ad_ini_refuse(
+                ini, entry, err,
+                "a rate of at least 8bit is wanted, such as 100mbit or 12.5MB/s (of "
+                "two devices without a link: what the way through others carries)");
         link->bandwidth = rate;
     } else if (strcmp(key, "latency") == 0) {
         double seconds;

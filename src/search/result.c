@@ -15,10 +15,10 @@ void ad_search_result_fini(struct ad_search_result *result)
     memset(result, 0, sizeof *result);
 }
 
-static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strategy,
-                                       const struct ad_schedule *schedule)
+enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, const char *strategy,
+                                          const struct ad_schedule *schedule, int64_t least,
+                                          struct adaps_error *err)
 {
-    const struct ad_cluster *cluster = eval->context->problem->cluster;
     char list[640] = "", need[32], has[32];
     size_t used = 0;
     for (int d = 0; d < cluster->ndevices && used < sizeof list; d++)
@@ -28,11 +28,10 @@ static enum adaps_status refuse_memory(struct ad_eval *eval, const char *strateg
                 cluster->devices[d].name,
                 ad_format_bytes((double)schedule->memory[d], need, sizeof need),
                 ad_format_bytes((double)cluster->devices[d].memory, has, sizeof has));
-    return ad_error_set(eval->err, ADAPS_NO,
+    return ad_error_set(err, ADAPS_NO,
                         "no plan of strategy %s fits into the devices' memory: in the closest "
                         "%s; with %" PRId64 " bytes (%s) on every device one would fit",
-                        strategy, list, eval->least_memory,
-                        ad_format_bytes((double)eval->least_memory, need, sizeof need));
+                        strategy, list, least, ad_format_bytes((double)least, need, sizeof need));
 }
 
 static enum adaps_status refuse_time(struct ad_eval *eval, const char *strategy,
@@ -56,7 +55,8 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
         return status;
     ad_eval_score_schedule(eval, &result->schedule, &score);
     if (score.excess_bytes > 0)
-        return refuse_memory(eval, strategy, &result->schedule);
+        return ad_search_refuse_memory(p->cluster, strategy, &result->schedule, eval->least_memory,
+                                       eval->err);
     return score.over_cap_ns > 0 ? refuse_time(eval, strategy, &result->schedule) : ADAPS_OK;
 }
 

@@ -19,6 +19,12 @@ struct ad_search_result {
 };
 void ad_search_result_fini(struct ad_search_result *result);
 
+/* The error of a schedule that needs more memory than devices have: names each of them, what it
+ * needs and has, and the memory with which one would fit. Returns ADAPS_NO. */
+enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, const char *strategy,
+                                          const struct ad_schedule *schedule, int64_t least,
+                                          struct adaps_error *err);
+
 /* Builds the schedule of result->assignment and checks it. ADAPS_NO when it needs more memory than
  * a device has: names every such device, what it needs and has, and the smallest memory seen; or
  * when it takes longer than the cap. strategy: its name, for messages. */

@@ -108,6 +108,9 @@ for time in 0 -1s 2 soon 1e9s; do
     expect 2 "--time-limit $time: a time above 0, such as 2s" "--time-limit $time" \
         adaps plan --time-limit=$time -d "$devices" "$model"
 done
+# The slowest network that is taken.
+expect 0 "" "8 bit/s" adaps plan --bw 8bit --strategy all -d "$devices" "$model"
+
 # The same search writes the same file, on one core or on all, beside other work or alone; where the model
 # lies is not in the plan's digest.
 four=$src/devices/pi5x2-pi4x2.conf

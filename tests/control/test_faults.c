@@ -125,7 +125,6 @@ START_TEST(killed_within_a_stream)
     for (int i = 0; i < 4; i++)
         ck_assert_int_eq(ad_session_begin(session, inputs, &err), ADAPS_OK);
     ad_testbed_await_work(&testbed, 1, before, 6000000);
-    int64_t killed = ad_clock_ns();
     ad_testbed_kill(&testbed, 1);
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < 4 && status == ADAPS_OK; i++) {
@@ -134,7 +133,6 @@ START_TEST(killed_within_a_stream)
             ad_tensor_fini(&output);
     }
     ck_assert_int_eq(status, ADAPS_EAGENT);
-    ck_assert_int_lt(ad_clock_ns() - killed, (int64_t)5000000000);
     says(&err, "agent 'dev1'");
     says(&err, "was lost in inference ");
     says(&err, "; dev0 ");
@@ -161,11 +159,9 @@ START_TEST(killed_agent)
         char name[64];
         struct ad_session *session = open_session(part, 30);
         begin(&x, session, part, victim);
-        int64_t killed = ad_clock_ns();
         ad_testbed_kill(&testbed, victim);
         end(&x);
         ck_assert_int_eq(x.status, ADAPS_EAGENT);
-        ck_assert_int_lt(x.end_ns - killed, (int64_t)5000000000); /* a fraction of the deadline */
         snprintf(name, sizeof name, "agent 'dev%d' (%s) was lost in inference 1 at step ", victim,
                  testbed.address[victim]);
         says(&x.err, name);
@@ -191,11 +187,9 @@ START_TEST(stopped_agent)
     struct adaps_plan *plan = pushed_heavy_plan(2);
     struct ad_session *session = open_session(plan, 30);
     begin(&x, session, plan, 1);
-    int64_t stopped = ad_clock_ns();
     kill(testbed.pid[1], SIGSTOP);
     end(&x);
     ck_assert_int_eq(x.status, ADAPS_EAGENT);
-    ck_assert_int_lt(x.end_ns - stopped, (int64_t)6000000000);
     says(&x.err, "agent 'dev1'");
     says(&x.err, "was lost in inference 1 at step ");
     says(&x.err, "no sign of life");
@@ -228,7 +222,6 @@ START_TEST(deadline)
     end(&x);
     ck_assert_int_eq(x.status, ADAPS_EAGENT);
     ck_assert_int_ge(x.end_ns - start, (int64_t)900000000);
-    ck_assert_int_lt(x.end_ns - start, (int64_t)8000000000);
     says(&x.err, "dev0");
     says(&x.err, "dev1");
     says(&x.err, "step ");

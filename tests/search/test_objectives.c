@@ -312,6 +312,31 @@ START_TEST(memory_is_saved_by_channels)
 }
 END_TEST
 
+/* What the error says would be enough is, and with a byte less the same is said again. */
+START_TEST(memory_that_is_told_is_enough)
+{
+    struct problem p;
+    struct ad_search_result r;
+    struct adaps_error err;
+    uint64_t told, again;
+    fill_heavy(&p);
+    p.cluster.devices[0].memory = p.cluster.devices[1].memory = 100000;
+    ck_assert_int_eq(ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err), ADAPS_NO);
+    const char *with = strstr(err.message, "; with ");
+    ck_assert_msg(with && sscanf(with, "; with %" SCNu64 " bytes", &told) == 1, "%s", err.message);
+    p.cluster.devices[0].memory = p.cluster.devices[1].memory = told;
+    ad_fixture_run(&p, "auto", &r);
+    ck_assert_int_le(largest(&r.schedule), (int64_t)told);
+    ad_search_result_fini(&r);
+    p.cluster.devices[0].memory = p.cluster.devices[1].memory = told - 1;
+    ck_assert_int_eq(ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err), ADAPS_NO);
+    with = strstr(err.message, "; with ");
+    ck_assert_msg(with && sscanf(with, "; with %" SCNu64 " bytes", &again) == 1, "%s", err.message);
+    ck_assert_uint_eq(again, told);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* --- bound, comparison --- */
 
 START_TEST(bound_is_below_every_plan)
@@ -426,6 +451,7 @@ int main(void)
     tcase_add_test(c, traffic_under_a_cap);
     tcase_add_test(c, memory_is_spread);
     tcase_add_test(c, memory_is_saved_by_channels);
+    tcase_add_test(c, memory_that_is_told_is_enough);
     tcase_add_loop_test(c, bound_is_below_every_plan, 0, 4);
     tcase_add_test(c, bound_is_close);
     tcase_add_test(c, comparison_tells_who_cannot);

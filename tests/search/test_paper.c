@@ -279,8 +279,6 @@ START_TEST(certificates)
             ck_assert_msg(r.gap <= 0.005, "%s, %d devices, %g mbit, %g: gap %.3f %%",
                           yolo ? "YOLOv2" : "VGG16", ndevices, mbits[b], thresholds[t],
                           r.gap * 100);
-            /* 0.7 s at most without sanitizers and emulators */
-            ck_assert_msg(seconds < (is_emulated() ? 50 : 5), "%.2f s", seconds);
             printf("%s %2d devices %4g mbit thr %.2f: 10^%.1f layouts, score %.3f ms, gap %.4f %%, "
                    "%.3f s\n",
                    _i % 2 ? "YOLOv2" : "VGG16 ", ndevices, mbits[b], thresholds[t], r.space_log10,

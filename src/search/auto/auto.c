@@ -333,6 +333,35 @@ static void keep_better(struct ad_search_result *best, struct ad_search_result *
     *other = (struct ad_search_result){0};
 }
 
+/* The plan that needs least memory, as if there were no limits: when devices have as much, it is
+ * the result, else the error says how much that is. So what the error tells is enough. */
+static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    const struct ad_cluster *cluster = problem->cluster;
+    struct ad_search_problem smallest = *problem;
+    struct ad_cluster unlimited;
+    int n = cluster->ndevices;
+    int64_t excess = 0, most = 0;
+    enum adaps_status status = ad_cluster_copy(cluster, &unlimited, err);
+    if (status == ADAPS_OK) {
+        for (int d = 0; d < n; d++)
+            unlimited.devices[d].memory = 0;
+        smallest.cluster = &unlimited;
+        smallest.objective = AD_OBJECTIVE_MEMORY;
+        status = ad_search_layouts(&smallest, "auto", search_in_time, result, err);
+    }
+    for (int d = 0; status == ADAPS_OK && d < n; d++) {
+        int64_t need = result->schedule.memory[d];
+        excess += ad_memory_excess(&cluster->devices[d], need);
+        most = need > most ? need : most;
+    }
+    if (excess > 0)
+        status = ad_search_refuse_memory(cluster, "auto", &result->schedule, most, err);
+    ad_cluster_fini(&unlimited);
+    return status;
+}
+
 /* The overlaps of strategy adaps are not layouts: its plan competes with auto's. It has a quarter
  * of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
@@ -351,6 +380,12 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
     if (status != ADAPS_OK && status != ADAPS_NO)
         return ad_error_set(err, status, "%s", why.message);
     status = ad_search_layouts(problem, "auto", search_in_time, result, err);
+    if (status == ADAPS_NO && problem->latency_cap_ns <= 0) { /* memory is short */
+        ad_search_result_fini(result);
+        result->bound = result->gap = NAN;
+        result->u8 = ad_search_u8(problem);
+        status = plan_smallest(problem, result, err);
+    }
     if (status == ADAPS_OK)
         keep_better(result, &paper);
     ad_search_result_fini(&paper);

@@ -37,6 +37,7 @@
 
 #define NODE_LIMIT 20000
 #define ITERATIONS 200
+#define MOST_TICKS 0x1p52
 
 /* A chain that was planned. */
 struct chain {
@@ -57,7 +58,8 @@ struct planner {
     const struct ad_context *context;
     const struct ad_graph *graph;
     struct ad_search_result *result;
-    double speed[AD_MAX_DEVICES], bandwidth[AD_MAX_DEVICES];
+    double tick_ns; /* of the score: 1, or more where links are so slow that it would not fit */
+    double speed[AD_MAX_DEVICES], bandwidth[AD_MAX_DEVICES]; /* the latter in bytes per tick */
     struct chain *chains;
     size_t nchains, chain_room;
     struct ad_paper_layer *layers; /* of the chain being collected */
@@ -101,7 +103,7 @@ static struct ad_paper_layer layer_of(const struct planner *p, int index, enum a
         .kernel = (int)(axis.dilation * (axis.taps - 1) + 1),
         .stride = (int)axis.stride,
         .pad = (int)axis.pad,
-        .work = whole_ns(p, op) / (double)rows,
+        .work = whole_ns(p, op) / (double)rows / p->tick_ns,
         .bytes = (double)(ad_box_elements(*box) / rows) * sizeof(float),
     };
 }
@@ -167,8 +169,8 @@ static enum adaps_status plan_side(struct planner *p, const struct ad_block *blo
             enum adaps_status status = plan_chain(p, nlayers, &chain);
             if (status != ADAPS_OK)
                 return status;
-            side->score += (double)p->chains[chain].result.score;
-            side->bound += p->chains[chain].result.bound;
+            side->score += (double)p->chains[chain].result.score * p->tick_ns;
+            side->bound += p->chains[chain].result.bound * p->tick_ns;
             side->space_log10 += p->chains[chain].result.space_log10;
         } else {
             double ns = whole_ns(p, &p->graph->ops[block->ops[end++]]);
@@ -226,6 +228,25 @@ static enum adaps_status plan_block(struct planner *p, const struct ad_block *bl
     return ADAPS_OK;
 }
 
+/* The least power of two at which a chain of all ops has less than MOST_TICKS. */
+static double tick_of(const struct planner *p)
+{
+    double slowest = 1, narrowest = INFINITY, ns = 0, tick = 1;
+    for (int d = 0; d < p->context->problem->cluster->ndevices; d++) {
+        slowest = fmin(slowest, p->speed[d]);
+        narrowest = fmin(narrowest, p->bandwidth[d]);
+    }
+    for (int i = 0; i < p->graph->nops; i++) {
+        const struct ad_op *op = &p->graph->ops[i];
+        const struct ad_box *box = &p->graph->values[op->output].box;
+        ns += 3 * whole_ns(p, op) / slowest +
+              (double)ad_box_elements(*box) * sizeof(float) / narrowest + 4.0 * AD_PAPER_ROWS;
+    }
+    while (ns * p->context->problem->cluster->ndevices / tick >= MOST_TICKS)
+        tick *= 2;
+    return tick;
+}
+
 static enum adaps_status planner_init(struct planner *p)
 {
     const struct ad_context *context = p->context;
@@ -239,6 +260,9 @@ static enum adaps_status planner_init(struct planner *p)
         p->bandwidth[d] = n > 1 ? sum / (n - 1) * 1e-9 : 1;
         p->speed[d] = context->speed[d] / context->speed[context->fastest];
     }
+    p->tick_ns = tick_of(p);
+    for (int d = 0; d < n; d++)
+        p->bandwidth[d] *= p->tick_ns;
     p->layers = ad_calloc(nops, sizeof *p->layers);
     bool room = p->layers;
     for (int i = 0; i < 2; i++) {
