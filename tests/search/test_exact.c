@@ -326,6 +326,84 @@ START_TEST(bound_is_below_exhaustive)
 }
 END_TEST
 
+/* Larger graphs than those that are enumerated: with batches, many channels and layers of large
+ * weights, several outputs; up to eight devices, near and far, quick and slow, some alike. */
+static void random_large(struct problem *p, uint64_t seed)
+{
+    struct ad_rng rng = {seed ^ 0x1a46e};
+    int n = 2 + (int)ad_rng_below(&rng, 7);
+    struct ad_random_graph_options options = {.ops = 2 + (int)(seed % 12),
+                                              .max_hw = 24,
+                                              .max_c = seed % 5 ? 24 : 96,
+                                              .batch = seed % 7 == 0 ? 2 : 1,
+                                              .outputs = seed % 3 == 0,
+                                              .wild = seed % 4 == 0,
+                                              .spatial = seed % 2 == 0};
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_random_graph(seed, &options, &p->graph, &err) == ADAPS_OK, "%s", err.message);
+    random_devices(p, &rng, n);
+    for (int d = 1; d < n && seed % 3 == 0; d++)
+        if (d != p->cluster.source)
+            p->cluster.devices[d].speed = p->cluster.devices[d - 1].speed;
+    p->cluster.shared_medium = ad_rng_below(&rng, 3) == 0;
+    ad_fixture_fill(p);
+    random_dims(p, &rng);
+    p->problem.input_f32 = ad_rng_below(&rng, 2);
+    p->problem.encodings = ad_rng_below(&rng, 2) ? AD_ENCODINGS_LOSSY : 0;
+    double rate = spread(&rng, 3, 10);
+    for (int i = 0; i < n * n; i++)
+        p->cluster.links[i].bandwidth = rate * (1 + (seed % 2 ? ad_rng_below(&rng, 30) : 0));
+}
+
+/* The cluster without the devices that `without` has bits of. */
+static void leave_out(const struct ad_cluster *from, unsigned without, struct ad_cluster *to)
+{
+    int kept[AD_MAX_DEVICES], n = 0;
+    for (int d = 0; d < from->ndevices; d++)
+        if (!(without >> d & 1) || d == from->source)
+            kept[n++] = d;
+    ck_assert_int_eq(ad_cluster_init(to, n, NULL), ADAPS_OK);
+    to->shared_medium = from->shared_medium;
+    for (int i = 0; i < n; i++) {
+        ad_cluster_set_device(to, i, &from->devices[kept[i]]);
+        if (kept[i] == from->source)
+            to->source = i;
+        for (int k = 0; k < n; k++)
+            to->links[i * n + k] = from->links[kept[i] * from->ndevices + kept[k]];
+    }
+}
+
+/* No device less makes the bound lower, not even by a nanosecond; many make it higher. */
+START_TEST(bound_falls_with_devices)
+{
+    int compared = 0, higher = 0;
+    for (uint64_t seed = (uint64_t)_i * AT_ONCE; seed < (uint64_t)(_i + 1) * AT_ONCE; seed++) {
+        struct problem p;
+        struct ad_rng rng = {seed ^ 0xfa11};
+        random_large(&p, seed + 31000);
+        int64_t all, fewer;
+        ck_assert_int_eq(ad_search_bound(&p.problem, &all, NULL), ADAPS_OK);
+        for (int i = 0; i < 6; i++) {
+            struct ad_cluster cluster;
+            struct ad_search_problem part = p.problem;
+            unsigned without = i == 5 ? ~0u : ad_rng_below(&rng, 256);
+            leave_out(&p.cluster, without, &cluster);
+            part.cluster = &cluster;
+            ck_assert_int_eq(ad_search_bound(&part, &fewer, NULL), ADAPS_OK);
+            ck_assert_msg(fewer >= all,
+                          "seed %ju without %x: bound %" PRId64 " ns, of all devices %" PRId64,
+                          (uintmax_t)seed, without, fewer, all);
+            compared++;
+            higher += fewer > all;
+            ad_cluster_fini(&cluster);
+        }
+        ad_fixture_fini(&p);
+    }
+    ck_assert_int_eq(compared, AT_ONCE * 6);
+    ck_assert_int_ge(higher, AT_ONCE);
+}
+END_TEST
+
 /* 1x1 convolution of 64 rows on a slow source beside a device of no time: bytes alone hinder it, on
  * the way there (many channels in), back (many out), or there and back on one medium. */
 START_TEST(bound_is_close_on_slow_links)
@@ -686,6 +764,7 @@ int main(void)
     tcase_add_loop_test(c, exhaustive_is_dp_is_auto, 0, SAMPLED(11));
     tcase_add_loop_test(c, exhaustive_is_auto, 0, SAMPLED(5));
     tcase_add_loop_test(c, bound_is_below_exhaustive, 0, SAMPLED(4));
+    tcase_add_loop_test(c, bound_falls_with_devices, 0, SAMPLED(4));
     tcase_add_test(c, bound_is_close_on_slow_links);
     tcase_add_test(c, other_objectives);
     tcase_add_test(c, auto_is_close_on_larger_chains);

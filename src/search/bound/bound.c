@@ -18,72 +18,52 @@
  *    Devices with w[d] > T cannot help, so the sets {d : w[d] <= limit} are tried from the smallest
  *    limit on; the bound is the smallest of max(T(set), limit). That is done within each segment
  *    (the first waits for the input, the last for the result), and around all of them with the way
- *    there and back. The y are improved by multiplicative steps; every y is valid, so their quality
- *    affects the bound's height only.
+ *    there and back.
+ *    Every y is valid. Here the y of a device comes from this device and the source alone, out of a
+ *    few families: the largest value counts. So a device less, the others as they are, never makes
+ *    the bound lower: each sum has its minima over fewer devices and is divided by fewer weights,
+ *    and max(T(set), limit) cannot fall by a device that loses less than the limit. Weights that
+ *    were improved for the devices at hand would be better by a little, and break that.
  * 4. The same over the whole network with the source's links as further machines: what the others
  *    compute needs bytes from the source, and their results come back (links.c). The larger one of
  *    both is the bound.
  *
  * Steps 1 and 2 are in work.c. */
 #include "search/bound/bound.h"
-#include "base/round.h"
 #include "search/bound/links.h"
 
 #include <math.h>
-#include <string.h>
 
-#define LEVELS 8
+/* What is lost is kept to two bits after the first, and to no less than this. */
+#define LEAST_LOST 0x1p-30
 
-/* The dual value at y over the devices with use[d]; loads under it into load. */
+/* The value of weights y over the devices with use[d]. */
 static double dual(const struct ad_bound_work *w, int first, int end, const bool *use,
-                   const double *lost, const double *y, double *load)
+                   const double *lost, const double *y)
 {
-    double sum = 0, weights = 0;
+    double sum = 0, extra = 0, weights = 0;
     for (int d = 0; d < w->n; d++) {
-        load[d] = use[d] ? lost[d] : 0;
-        sum += use[d] ? y[d] * lost[d] : 0;
+        extra += use[d] ? y[d] * lost[d] : 0;
         weights += use[d] ? y[d] : 0;
     }
     for (int i = first; i < end; i++) {
         const double *a = &w->a[(size_t)i * (size_t)w->n];
         double least = INFINITY;
-        int ties = 0;
         for (int d = 0; d < w->n; d++)
             least = use[d] ? fmin(least, y[d] * a[d]) : least;
-        for (int d = 0; d < w->n; d++)
-            ties += use[d] && y[d] * a[d] <= least * (1 + 1e-9);
-        for (int d = 0; d < w->n && ties > 0; d++)
-            if (use[d] && y[d] * a[d] <= least * (1 + 1e-9))
-                load[d] += a[d] / ties;
         sum += least;
     }
-    return sum / weights;
+    return (sum + extra) / weights;
 }
 
-/* T over a set of devices: the best dual value found, and ops that one device computes alone. good,
- * if not NULL: the weights of that value. */
+/* T over a set of devices: the best dual value found, and ops that one device computes alone. */
 static double bound_of_set(const struct ad_bound_work *w, int first, int end, const bool *use,
-                           const double *lost, double *good)
+                           const double *lost)
 {
-    double y[AD_MAX_DEVICES], load[AD_MAX_DEVICES], best = 0;
-    for (int d = 0; d < w->n; d++) {
-        double total = 0;
-        for (int i = first; i < end; i++)
-            total += w->a[(size_t)i * (size_t)w->n + (size_t)d];
-        y[d] = 1 / fmax(total, 1e-12);
-    }
-    for (int step = 0; step < AD_BOUND_STEPS; step++) {
-        double value = dual(w, first, end, use, lost, y, load), largest = 0;
-        if (good && value > best)
-            memcpy(good, y, (size_t)w->n * sizeof *y);
-        best = fmax(best, value);
-        for (int d = 0; d < w->n && value > 0; d++) {
-            double push = 0.7 / sqrt(1 + step) * (load[d] - value) / value;
-            y[d] *= ad_round_coarse(exp(fmax(-1, fmin(1, push))));
-            largest = use[d] ? fmax(largest, y[d]) : largest;
-        }
-        for (int d = 0; d < w->n && largest > 0; d++)
-            y[d] = fmax(y[d] / largest, 1e-9);
+    double y[AD_MAX_DEVICES], best = 0;
+    for (int tilt = 0; tilt < AD_BOUND_TILTS; tilt++) {
+        ad_bound_weights(w, first, end, tilt, y);
+        best = fmax(best, dual(w, first, end, use, lost, y));
     }
     for (int i = first; i < end; i++) {
         double alone = INFINITY;
@@ -96,14 +76,14 @@ static double bound_of_set(const struct ad_bound_work *w, int first, int end, co
     return best;
 }
 
-/* Rounds down to a few levels, so that few sets are tried. That makes the bound lower. */
+/* Rounds down to few different numbers, so that few sets are tried. */
 static void coarsen(int n, double *lost)
 {
-    double most = 0;
-    for (int d = 0; d < n; d++)
-        most = fmax(most, lost[d]);
-    for (int d = 0; d < n && most > 0; d++)
-        lost[d] = floor(lost[d] / most * LEVELS + 1e-9) * most / LEVELS;
+    for (int d = 0; d < n; d++) {
+        int exponent;
+        double mantissa = frexp(fmin(lost[d], AD_BOUND_MOST_SECONDS), &exponent);
+        lost[d] = lost[d] < LEAST_LOST ? 0 : ldexp(floor(mantissa * 8) / 8, exponent);
+    }
 }
 
 /* The set of those devices of `among` that lose at most `limit`; the next limit that changes it, or
@@ -132,7 +112,7 @@ static double bound_segment(const struct ad_bound_work *w, int segment, const bo
     coarsen(w->n, lost);
     for (double limit = 0; limit < bound; limit = next) {
         next = choose(w->n, among, lost, limit, use);
-        bound = fmin(bound, fmax(limit, bound_of_set(w, first, w->end[segment], use, lost, NULL)));
+        bound = fmin(bound, fmax(limit, bound_of_set(w, first, w->end[segment], use, lost)));
     }
     return bound;
 }
@@ -158,20 +138,6 @@ static double bound_all(const struct ad_bound_work *w)
     return bound;
 }
 
-/* Step 4: what the links can carry, from weights that are good without them. */
-static enum adaps_status bound_links(const struct ad_bound_work *w, double *seconds,
-                                     struct adaps_error *err)
-{
-    double lost[AD_MAX_DEVICES] = {0}, y[AD_MAX_DEVICES];
-    bool all[AD_MAX_DEVICES];
-    for (int d = 0; d < w->n; d++) {
-        all[d] = true;
-        y[d] = 1;
-    }
-    bound_of_set(w, 0, w->problem->graph->nops, all, lost, y);
-    return ad_bound_links(w, y, seconds, err);
-}
-
 enum adaps_status ad_search_bound_without(const struct ad_search_problem *problem, uint64_t unknown,
                                           int64_t *ns, struct adaps_error *err)
 {
@@ -182,7 +148,7 @@ enum adaps_status ad_search_bound_without(const struct ad_search_problem *proble
     enum adaps_status status = ad_bound_work_init(&w, problem, unknown, err);
     if (status == ADAPS_OK && graph->nops > 0) {
         seconds = bound_all(&w);
-        status = bound_links(&w, &linked, err);
+        status = ad_bound_links(&w, &linked, err);
     }
     if (status != ADAPS_OK)
         goto out;

@@ -1,7 +1,6 @@
 /* The smallest cut of a graph, by Dinic's algorithm. */
 #include "search/bound/cut.h"
 
-#include <math.h>
 #include <string.h>
 
 bool ad_cut_init(struct ad_cut_net *out, int nnodes)
@@ -43,7 +42,7 @@ bool ad_cut_arc(struct ad_cut_net *net, int from, int to, double capacity)
 
 /* Sets levels: how many arcs with room a node is from AD_CUT_HERE, -1 when it cannot be reached.
  * Whether AD_CUT_AWAY can be. */
-static bool find_levels(struct ad_cut_net *net, double least)
+static bool find_levels(struct ad_cut_net *net)
 {
     int head = 0, tail = 0;
     memset(net->level, -1, (size_t)net->nnodes * sizeof *net->level);
@@ -53,7 +52,7 @@ static bool find_levels(struct ad_cut_net *net, double least)
         int at = net->queue[head++];
         for (int i = net->first[at]; i >= 0; i = net->arcs[i].next) {
             const struct ad_cut_arc *arc = &net->arcs[i];
-            if (arc->room > least && net->level[arc->to] < 0) {
+            if (arc->room > 0 && net->level[arc->to] < 0) {
                 net->level[arc->to] = net->level[at] + 1;
                 net->queue[tail++] = arc->to;
             }
@@ -81,7 +80,7 @@ static int send(struct ad_cut_net *net, const int *path, int length, double *sum
 
 /* Sends along paths that go up one level with each arc until there is none with room. Returns how
  * much. */
-static double block(struct ad_cut_net *net, double least)
+static double block(struct ad_cut_net *net)
 {
     int *path = net->queue, length = 0, at = AD_CUT_HERE;
     double sum = 0;
@@ -89,7 +88,7 @@ static double block(struct ad_cut_net *net, double least)
     for (;;) {
         int *i = &net->next[at];
         while (*i >= 0 &&
-               !(net->arcs[*i].room > least && net->level[net->arcs[*i].to] == net->level[at] + 1))
+               !(net->arcs[*i].room > 0 && net->level[net->arcs[*i].to] == net->level[at] + 1))
             *i = net->arcs[*i].next;
         if (*i >= 0) {
             path[length++] = *i;
@@ -109,13 +108,10 @@ static double block(struct ad_cut_net *net, double least)
 
 double ad_cut_smallest(struct ad_cut_net *net)
 {
-    double sum = 0, least = 0;
-    for (size_t i = 0; i < net->narcs; i++) {
+    double sum = 0;
+    for (size_t i = 0; i < net->narcs; i++)
         net->arcs[i].room = net->arcs[i].capacity;
-        least += isfinite(net->arcs[i].capacity) ? net->arcs[i].capacity : 0;
-    }
-    least *= 1e-13;
-    while (find_levels(net, least))
-        sum += block(net, least);
+    while (find_levels(net))
+        sum += block(net);
     return sum;
 }

@@ -24,11 +24,10 @@ AD_MUST_CHECK bool ad_cut_init(struct ad_cut_net *out, int nnodes);
 void ad_cut_fini(struct ad_cut_net *net);
 
 /* Adds the arc net->arcs[net->narcs] and the one back, which has no capacity; false without memory.
- * Capacities may be infinite, and may be changed before each ad_cut_smallest(). */
+ * Capacities are whole numbers or infinite, and may be changed before each ad_cut_smallest(). */
 AD_MUST_CHECK bool ad_cut_arc(struct ad_cut_net *net, int from, int to, double capacity);
 
-/* A flow: never more than the smallest cut, and the same up to roundings; afterwards level is >= 0
- * on the side of AD_CUT_HERE. Every path must have a finite arc. */
+/* The smallest cut, which must be below 2^52: exact. Every path must have a finite arc. */
 double ad_cut_smallest(struct ad_cut_net *net);
 
 #endif

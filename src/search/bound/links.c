@@ -25,14 +25,15 @@
  *                          + y[uplink] up + y[downlink] down  (+ latencies)
  *
  * The right side is a smallest cut of a graph: x and 1 - z are sides of nodes, and all terms are
- * arcs. So a flow in it, found by Dinic's algorithm, is a bound for any y. The y are improved as in
- * step 3. */
+ * arcs. So a flow in it, found by Dinic's algorithm, is a bound for any y. The y are those of step
+ * 3 and a few of the links. */
 #include "search/bound/links.h"
-#include "base/round.h"
 #include "search/bound/cut.h"
 
 #include <math.h>
 #include <string.h>
+
+#define MOST_UNITS 0x1p44 /* the source's work is 0x1p40 */
 
 struct item {
     int op;          /* -1: an input of the network */
@@ -49,8 +50,8 @@ struct links {
     struct item *items;
     int nitems;
     struct ad_cut_net net;
-    double y[AD_MAX_DEVICES + 2], load[AD_MAX_DEVICES + 2]; /* of devices, uplink, downlink; or of
-                                                               devices and the medium */
+    double y[AD_MAX_DEVICES + 2]; /* of devices, uplink, downlink; or of devices and the medium */
+    double unit;                  /* of capacities, which are whole: seconds */
 };
 
 /* Nodes of an item, each on AD_CUT_HERE's side of the cut if
@@ -245,56 +246,29 @@ static double weigh_others(const struct links *l, const double *a)
     return least;
 }
 
+/* Whole units, rounded down: flows are exact then, and no larger capacity makes one smaller. Far
+ * more than the source's work is as good as that. */
+static double whole(const struct links *l, double seconds)
+{
+    return fmin(floor(seconds / l->unit), MOST_UNITS);
+}
+
 /* Arcs in the order of add_node_arcs(). */
 static void set_capacities(struct links *l)
 {
     for (int i = 0; i < l->nitems; i++) {
         const struct item *item = &l->items[i];
         struct ad_cut_arc *arc = &l->net.arcs[item->arc];
-        double up = item->up * l->y[link_of(l, true)];
+        double up = whole(l, item->up * l->y[link_of(l, true)]);
         if (item->op < 0) {
             arc[0].capacity = up;
             continue;
         }
         const double *a = times(l, item);
-        arc[0].capacity = item->share * weigh_others(l, a);
-        arc[2].capacity = item->share * l->y[l->source] * a[l->source];
-        arc[4].capacity = item->down * l->y[link_of(l, false)];
+        arc[0].capacity = whole(l, item->share * weigh_others(l, a));
+        arc[2].capacity = whole(l, item->share * l->y[l->source] * a[l->source]);
+        arc[4].capacity = whole(l, item->down * l->y[link_of(l, false)]);
         arc[6].capacity = up;
-    }
-}
-
-/* Adds an item to the loads of those other devices on which it weighs least. */
-static void load_others(struct links *l, const struct item *item)
-{
-    const double *a = times(l, item);
-    double least = weigh_others(l, a) * (1 + 1e-9);
-    int ties = 0;
-    for (int d = 0; d < l->n; d++)
-        ties += d != l->source && l->y[d] * a[d] <= least;
-    for (int d = 0; d < l->n; d++)
-        if (d != l->source && l->y[d] * a[d] <= least)
-            l->load[d] += item->share * a[d] / ties;
-}
-
-/* What the cut says that everybody does. */
-static void add_loads(struct links *l)
-{
-    const int *level = l->net.level;
-    for (int i = 0; i < l->nitems; i++) {
-        const struct item *item = &l->items[i];
-        bool free = item->op < 0 || level[node_of(i, FREE)] >= 0;
-        if (free && level[node_of(i, SPARES)] < 0)
-            l->load[link_of(l, true)] += item->up;
-        if (item->op < 0)
-            continue;
-        bool has = level[node_of(i, HAS)] >= 0;
-        if (has)
-            l->load[l->source] += item->share * times(l, item)[l->source];
-        if (!free)
-            load_others(l, item);
-        if (!has && level[node_of(i, WANTS)] >= 0)
-            l->load[link_of(l, false)] += item->down;
     }
 }
 
@@ -308,75 +282,60 @@ static double nearest(const struct links *l, const double *latency)
     return least;
 }
 
-/* The others work, and the links carry, only within a time that is shorter than T by this. The
- * medium may be used from the beginning. */
-static double begin_loads(struct links *l)
+/* The others work, and the links carry, only within a time that is shorter than T by the way there
+ * and back. The medium may be used from the beginning. Returns what this adds. */
+static double begin(const struct links *l, double *weights)
 {
     double to = nearest(l, l->w->to), from = nearest(l, l->w->from), sum = 0;
+    *weights = 0;
     for (int r = 0; r < l->width; r++) {
-        l->load[r] = r == l->source ? 0 : r == l->n && shared(l) ? from : to + from;
-        sum += l->y[r] * l->load[r];
+        sum += r == l->source ? 0 : l->y[r] * (r == l->n && shared(l) ? from : to + from);
+        *weights += l->y[r];
     }
     return sum;
 }
 
-static double dual(struct links *l)
+/* The best dual value of all weights of links. No cut is larger than the source's work, so most of
+ * them need no look. */
+static void try_links(struct links *l, double alone, double *best)
 {
-    double sum = begin_loads(l);
-    set_capacities(l);
-    sum += ad_cut_smallest(&l->net);
-    add_loads(l);
-    return sum;
+    static const double tried[] = {0, 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8};
+    enum { TRIED = sizeof tried / sizeof *tried };
+    for (int up = 0; up < TRIED; up++)
+        for (int down = 0; down < (shared(l) ? 1 : TRIED); down++) {
+            l->y[link_of(l, false)] = tried[down];
+            l->y[link_of(l, true)] = tried[up];
+            double weights, sum = begin(l, &weights);
+            if ((sum + alone) / weights <= *best)
+                continue;
+            set_capacities(l);
+            sum += ad_cut_smallest(&l->net) * l->unit;
+            *best = fmax(*best, sum / weights);
+        }
 }
 
-/* Weights with more than the mean load gain. Their sum stays 1. */
-static void push(struct links *l, double step)
+/* The best dual value found, or what the source takes for all. Where links are slow, the others
+ * weigh little: their work is no matter. */
+static double improve(struct links *l)
 {
-    double mean = 0, sum = 0;
-    for (int r = 0; r < l->width; r++)
-        mean += l->y[r] * l->load[r];
-    for (int r = 0; r < l->width && mean > 0; r++) {
-        double gain = step * (l->load[r] - mean) / mean;
-        sum += l->y[r] = fmax(l->y[r] * ad_round_coarse(exp(fmax(-1, fmin(1, gain)))), 1e-12);
-    }
-    for (int r = 0; r < l->width && sum > 0; r++)
-        l->y[r] /= sum;
-}
-
-/* The weights that are good without links, and for the links the source's work in proportion to the
- * time that sending the inputs takes, at most a fifth of all. */
-static void begin_weights(struct links *l, const double *y, double alone)
-{
-    double sum = 0, up = 0;
-    for (int i = 0; i < l->nitems; i++)
-        up += l->items[i].op < 0 ? l->items[i].up : 0;
-    for (int d = 0; d < l->n; d++)
-        sum += l->y[d] = fmax(y[d], 1e-9);
-    double links = up > alone ? 0.2 * alone / up : 0.2;
-    for (int d = 0; d < l->n; d++)
-        l->y[d] *= (1 - links) / sum;
-    for (int r = l->n; r < l->width; r++)
-        l->y[r] = links / (l->width - l->n);
-}
-
-/* The best dual value found, or what the source takes for all. */
-static double improve(struct links *l, const double *y)
-{
-    double alone = 0, best = 0, before = 0;
-    for (int i = 0; i < l->w->problem->graph->nops; i++)
+    static const double scales[] = {1, 0, 0.5, 0.25, 0.125};
+    double alone = 0, best = nearest(l, l->w->to) + nearest(l, l->w->from);
+    int nops = l->w->problem->graph->nops;
+    for (int i = 0; i < nops; i++)
         alone += l->w->a[(size_t)i * (size_t)l->n + (size_t)l->source];
-    begin_weights(l, y, alone);
-    for (int step = 0; step < AD_BOUND_STEPS && best < alone; step++) {
-        best = fmax(best, dual(l));
-        push(l, 0.7 / sqrt(1 + step));
-        if (step % 12 == 11 && step > 12 && best < before * 1.002)
-            break;
-        before = step % 12 == 11 ? best : before;
+    if (!(alone > 0))
+        return 0;
+    l->unit = alone * 0x1p-40;
+    for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+        ad_bound_weights(l->w, 0, nops, 0, l->y);
+        for (int d = 0; d < l->n; d++)
+            l->y[d] *= d == l->source ? 1 : scales[s];
+        try_links(l, alone, &best);
     }
     return fmin(best, alone);
 }
 
-enum adaps_status ad_bound_links(const struct ad_bound_work *work, const double *y, double *seconds,
+enum adaps_status ad_bound_links(const struct ad_bound_work *work, double *seconds,
                                  struct adaps_error *err)
 {
     struct links l = {.w = work, .n = work->n, .source = work->problem->cluster->source};
@@ -386,7 +345,7 @@ enum adaps_status ad_bound_links(const struct ad_bound_work *work, const double 
         return ADAPS_OK;
     l.width = work->n + (shared(&l) ? 1 : 2);
     if (make(&l))
-        *seconds = improve(&l, y);
+        *seconds = improve(&l);
     else
         status = ad_error_memory(err, "lower bound", (size_t)work->problem->graph->nops);
     fini(&l);

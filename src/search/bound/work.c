@@ -18,6 +18,32 @@ bool ad_bound_is_whole(const struct ad_bound_work *w, const struct ad_op *op)
     return !(w->unknown & AD_BOUND_KIND(op->kind)) && !ad_op_splits(w->problem->graph, op);
 }
 
+/* x to the power of 0, 1/16, -1/16, 1/8, -1/8, 1/4 or -1/4. Square roots are the same everywhere.
+ */
+static double tilted(double x, int tilt)
+{
+    static const int roots[] = {0, 4, 4, 3, 3, 2, 2};
+    if (tilt == 0)
+        return 1;
+    for (int i = 0; i < roots[tilt]; i++)
+        x = sqrt(x);
+    return tilt % 2 ? x : 1 / x;
+}
+
+void ad_bound_weights(const struct ad_bound_work *w, int first, int end, int tilt, double *y)
+{
+    double total[AD_MAX_DEVICES] = {0}, unit = 0x1p20;
+    for (int i = first; i < end; i++)
+        for (int d = 0; d < w->n; d++)
+            total[d] += w->a[(size_t)i * (size_t)w->n + (size_t)d];
+    double source = total[w->problem->cluster->source];
+    for (int d = 0; d < w->n; d++) {
+        double ratio = source > 0 && total[d] > 0 ? source / total[d] : 1;
+        double weight = fmax(1 / unit, fmin(unit, ratio * tilted(ratio, tilt)));
+        y[d] = floor(weight * unit) / unit;
+    }
+}
+
 static void mark_whole(struct ad_bound_work *w, int value)
 {
     const struct ad_box *box = &w->problem->graph->values[value].box;

@@ -32,6 +32,12 @@ AD_MUST_CHECK enum adaps_status ad_bound_work_init(struct ad_bound_work *out,
                                                    uint64_t unknown, struct adaps_error *err);
 void ad_bound_work_fini(struct ad_bound_work *work);
 
+/* A weight of each device for ops [first, end), y[source] = 1: about how much quicker it is than
+ * the source, more or less tilted (0 to AD_BOUND_TILTS - 1; 0: not at all). It depends on the
+ * device and the source alone, and is short enough for sums of some to be exact. */
+#define AD_BOUND_TILTS 7
+void ad_bound_weights(const struct ad_bound_work *work, int first, int end, int tilt, double *y);
+
 /* How an op reads input k, as far as the bound knows. */
 struct ad_reads ad_bound_reads(const struct ad_bound_work *work, const struct ad_op *op, int k);
 
