@@ -48,6 +48,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .split_h = options->split_h,
         .split_w = options->split_w,
         .split_c = options->split_c,
+        .gather_type3 = options->gather_type3,
         .input_f32 = options->input_f32,
         .encodings = options->encodings,
         .in_order = options->late,

@@ -16,6 +16,7 @@ struct ad_pipeline_options {
     double latency;              /* seconds, < 0 = the file's */
     double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
+    bool gather_type3;  /* see struct ad_search_problem */
     bool input_f32;     /* pictures travel as float32 */
     unsigned encodings; /* that links may have besides float32 (search/problem.h) */
     bool late;          /* nothing is computed or sent ahead (search/problem.h) */

@@ -95,6 +95,14 @@ static int take_compress(const struct ad_command *command, const char *text, voi
     return ADAPS_OK;
 }
 
+static int take_type3(const struct ad_command *command, const char *text, void *gather_type3)
+{
+    *(bool *)gather_type3 = strcmp(text, "gather") == 0;
+    if (*(bool *)gather_type3 || strcmp(text, "split") == 0)
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--type3 %s: split or gather is wanted", text);
+}
+
 #define PASSES struct ad_pipeline_options
 const struct ad_option ad_plan_option_rows[] = {
     AD_OPT_DIM(PASSES, dims),
@@ -103,6 +111,9 @@ const struct ad_option ad_plan_option_rows[] = {
     AD_OPT_TIME("latency", PASSES, latency, "0.3ms",
                 "latency of every link, instead of the file's (0.3ms)"),
     AD_OPT_REAL("thr", "F", PASSES, threshold, 0, 1, "search window, 0 to 1 (default: 0.15)"),
+    AD_OPT_CALL("type3", "split|gather", PASSES, gather_type3, take_type3,
+                "edgeflow, bbgrap and adaps: layers that mix dimensions are split where\n"
+                "rows stay rows (default), or run whole on one device"),
     AD_OPT_CALL("objective", "NAME", PASSES, objective, take_objective,
                 "what to make small: latency (default), traffic, memory"),
     AD_OPT_NS("latency-cap", PASSES, latency_cap_ns, MAX_TIME_S, "20ms",

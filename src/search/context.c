@@ -143,6 +143,14 @@ enum ad_dim ad_context_bands(const struct ad_context *context, int op)
     return context->can[op][AD_DIM_W] ? AD_DIM_W : AD_DIM_WHOLE;
 }
 
+bool ad_context_gathers(const struct ad_context *context, int op)
+{
+    const struct ad_graph *graph = context->problem->graph;
+    const struct ad_operator *row = ad_operator_of(graph->ops[op].kind);
+    bool keeps_rows = row->c == AD_REACH_OTHER || ad_op_shuffles_channels(graph, &graph->ops[op]);
+    return row->type == 3 && (context->problem->gather_type3 || !keeps_rows);
+}
+
 /* log10 of the ways to place `cuts` cuts, in order, among rows 0..size. */
 static double log10_cuts(int64_t size, int cuts)
 {

@@ -31,6 +31,11 @@ void ad_context_fini(struct ad_context *context);
 /* The dimension in which a method that knows only bands splits the op: h, else w, else whole. */
 enum ad_dim ad_context_bands(const struct ad_context *context, int op);
 
+/* Whether edgeflow and adaps run the op whole on one device because of its type: it is of type 3
+ * (ADaPS Table 2), and these are gathered, or it does not keep rows in some order next to each
+ * other. */
+bool ad_context_gathers(const struct ad_context *context, int op);
+
 /* Speeds of the devices with use[d], 0 for the others. */
 void ad_context_weights(const struct ad_context *context, const bool *use, double *weight);
 

@@ -25,13 +25,24 @@ static enum adaps_status check_layer(const struct ad_paper_problem *p, int layer
                                      struct adaps_error *err)
 {
     const struct ad_paper_layer *l = &p->layers[layer];
-    if (l->out_size < p->ndevices || l->out_size > AD_PAPER_ROWS)
+    if (l->out_size < (l->given ? 1 : p->ndevices) || l->out_size > AD_PAPER_ROWS)
         return ad_error_set(err, ADAPS_EINPUT, "layer %d: %d rows: %d (the devices) to %d wanted",
                             layer, l->out_size, p->ndevices, AD_PAPER_ROWS);
     if (l->kernel < 1 || l->stride < 1 || l->pad < 0)
         return ad_error_set(err, ADAPS_EINPUT,
                             "layer %d: kernel %d, stride %d, pad %d: must be >= 1, >= 1, >= 0",
                             layer, l->kernel, l->stride, l->pad);
+    int at = 0;
+    for (int d = 0; l->given && d < p->ndevices; d++) {
+        if (l->given[d].s < 0 || l->given[d].s > at || l->given[d].e < l->given[d].s ||
+            (d > 0 && l->given[d].s < l->given[d - 1].s))
+            return ad_error_set(err, ADAPS_EINPUT, "layer %d: intervals with gaps are given",
+                                layer);
+        at = ad_paper_max(at, l->given[d].e);
+    }
+    if (l->given && at != l->out_size)
+        return ad_error_set(err, ADAPS_EINPUT, "layer %d: %d of %d rows are given", layer, at,
+                            l->out_size);
     if (!(l->work >= 0) || !(l->bytes >= 0))
         return ad_error_set(err, ADAPS_EINPUT, "layer %d: work %g, bytes %g: must be >= 0", layer,
                             l->work, l->bytes);
@@ -49,7 +60,11 @@ static void size_window(const struct ad_paper_model *m, int layer, struct ad_pap
     for (int d = 0; d < m->ndevices; d++) {
         double share = out * (p->speed[d] / sum);
         w[d].lo = ad_paper_min(ad_paper_max((int)floor(share + 1e-9), 1), most);
-        w[d].hi = w[d].lo + (int)floor((most - w[d].lo) * p->threshold + 1e-9);
+        double rows = p->around ? share : most - w[d].lo;
+        int more = ad_paper_min((int)floor(rows * p->threshold + 1e-9), most - w[d].lo);
+        if (more < 1 && p->threshold > 0 && w[d].lo < most)
+            more = 1;
+        w[d].hi = w[d].lo + more;
     }
 }
 
@@ -101,6 +116,21 @@ static void balance(const struct ad_paper_model *m, int layer, const struct ad_p
         size = ad_paper_min(ad_paper_max(size, out - at - mosts), out - at - los);
         sizes[d] = size;
         at += size;
+    }
+}
+
+/* The window of what cannot be chosen. */
+static void given_window(const struct ad_paper_model *m, int layer, struct ad_paper_window *w)
+{
+    const struct ad_paper_interval *given = m->problem->layers[layer].given;
+    for (int d = 0; d < m->ndevices; d++) {
+        int size = given[d].e - given[d].s;
+        w[d] = (struct ad_paper_window){.lo = size,
+                                        .hi = size,
+                                        .smin = given[d].s,
+                                        .smax = given[d].s,
+                                        .emin = given[d].e,
+                                        .emax = given[d].e};
     }
 }
 
@@ -168,7 +198,9 @@ enum adaps_status ad_paper_model_init(struct ad_paper_model *out,
         status = check_layer(problem, l, err);
         if (status == ADAPS_OK)
             status = layer_costs(out, l, &total, err);
-        if (status == ADAPS_OK) {
+        if (status == ADAPS_OK && problem->layers[l].given)
+            given_window(out, l, &out->window[ad_paper_at(out, l, 0)]);
+        else if (status == ADAPS_OK) {
             size_window(out, l, &out->window[ad_paper_at(out, l, 0)]);
             position_window(out, l, &out->window[ad_paper_at(out, l, 0)]);
         }

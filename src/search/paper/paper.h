@@ -24,6 +24,11 @@
  *   size p. Eq 3 is what is used: it reproduces the nodes that Table 6 gives for two devices
  *   (26, 48, 70, 92), while the other reading leaves a single size at 16 devices and 5 %, where the
  *   table has a space of 10^17.
+ * - Where (max_size - min_size) * thr is below one row, eq 3 leaves a fast device no choice at all:
+ * on maps of some 28 rows no border could move. There is always one size more than the least one.
+ * - The paper charges nothing at the borders of a sub-block, which would send halos to the widest
+ *   tensors. A first or last layer whose intervals are given stands for what lies there: eq 12
+ *   charges what crosses the border as between layers.
  * - A device computes at least one row (what eq 2 says of the others), and at most max_size. The
  *   window always holds the balanced size rounded up; else rows that the floor of eq 1 leaves over
  *   could not be given to anyone. Layers with fewer rows than devices are not for this problem.
@@ -41,6 +46,10 @@
 #define AD_PAPER_DEVICES 64
 #define AD_PAPER_ROWS 4096
 
+struct ad_paper_interval {
+    int s, e;
+};
+
 struct ad_paper_layer {
     int out_size;            /* rows of its output (columns, when columns are split), at most
                                 AD_PAPER_ROWS */
@@ -48,6 +57,9 @@ struct ad_paper_layer {
                                 dilation * (k - 1) + 1, pad in front; 1, 1, 0 for elementwise */
     double work;             /* of one output row: ticks at speed 1 */
     double bytes;            /* of one output row */
+    /* By device, where they cannot be chosen: how a value lies that the chain reads, or who wants
+       its result. Ascending, from 0 to out_size, without gaps; may be empty. NULL: to be found. */
+    const struct ad_paper_interval *given;
 };
 
 struct ad_paper_problem {
@@ -57,13 +69,12 @@ struct ad_paper_problem {
     const double *speed;     /* by device, relative, > 0 */
     const double *bandwidth; /* by device: bytes per tick, > 0 */
     double threshold;        /* thr of eq 3, 0..1 */
+    bool around;             /* sizes as section 5.6 has them instead: up to (1 + thr) times the
+                                balanced one. (Smaller ones than that are none in either reading:
+                                an interval holds the balanced one, so that no row is left out.) */
     int64_t node_limit;      /* of the tree; 0: no tree, the answer comes from the relaxation */
     int iterations;          /* of the relaxation, at most; 0: the tree alone, from nothing */
     int64_t deadline_ns;     /* of ad_clock_ns(): what is found until then is the answer; 0: none */
-};
-
-struct ad_paper_interval {
-    int s, e;
 };
 
 struct ad_paper_result {

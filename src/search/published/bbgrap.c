@@ -23,6 +23,8 @@ enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
         enum ad_dim dim = ad_context_bands(context, i);
         if (dim == AD_DIM_WHOLE && context->dense[i])
             dim = AD_DIM_C;
+        if (p->gather_type3 && ad_context_gathers(context, i))
+            dim = AD_DIM_WHOLE;
         layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = p->cluster->source};
         ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));
     }

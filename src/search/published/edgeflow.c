@@ -18,20 +18,13 @@
  * - The cuts are rounded to whole rows.
  * - Layers that aggregate or reorder (fully connected, softmax, global average, reshape) run whole
  *   on the fastest device. Concatenation along channels is split (rows stay rows), to
- *   the method's advantage.
+ *   the method's advantage, unless the problem wants operators of type 3 gathered.
  * - With columns as the only allowed dimension, columns take the place of rows. */
 #include "fusion/rules.h"
 #include "search/published/edgeflow.h"
 #include "search/published/published.h"
 
 #include <math.h>
-
-/* Kinds that change dims without keeping rows in some order next to each other. */
-static bool aggregates(const struct ad_graph *graph, const struct ad_op *op)
-{
-    const struct ad_operator *row = ad_operator_of(op->kind);
-    return row->type == 3 && row->c != AD_REACH_OTHER && !ad_op_shuffles_channels(graph, op);
-}
 
 struct flow {
     const struct ad_context *context;
@@ -192,7 +185,7 @@ enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
     enum adaps_status status = prepare(&f);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         enum ad_dim dim =
-            aggregates(graph, &graph->ops[i]) ? AD_DIM_WHOLE : ad_context_bands(context, i);
+            ad_context_gathers(context, i) ? AD_DIM_WHOLE : ad_context_bands(context, i);
         f.layout.ops[i] =
             (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = context->fastest};
         if (dim != AD_DIM_WHOLE)
