@@ -10,7 +10,9 @@
  * waits of all for one result; and what must cross the source's links for that sharing, at the
  * least. Not counted: halos, what the other devices exchange, waits for single messages, memory
  * limits, --dims. So it is close where compute counts, and far from any plan where halos and
- * latencies do. A few ms to some tens, most for hundreds of ops. ADAPS_EINTERNAL without memory. */
+ * latencies do. A cluster without some of the devices, the source apart, never has a lower bound.
+ * A few ms to some tens, most for hundreds of ops; under a second for thousands. ADAPS_EINTERNAL
+ * without memory. */
 AD_MUST_CHECK enum adaps_status ad_search_bound(const struct ad_search_problem *problem,
                                                 int64_t *ns, struct adaps_error *err);
 

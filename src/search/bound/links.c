@@ -33,6 +33,9 @@
 #include <math.h>
 #include <string.h>
 
+/* From so many items on, fewer weights are tried. */
+#define MANY_ITEMS 150
+#define VERY_MANY_ITEMS 600
 #define MOST_UNITS 0x1p44 /* the source's work is 0x1p40 */
 
 struct item {
@@ -296,13 +299,15 @@ static double begin(const struct links *l, double *weights)
 }
 
 /* The best dual value of all weights of links. No cut is larger than the source's work, so most of
- * them need no look. */
+ * them need no look. In a large graph most are left out. */
 static void try_links(struct links *l, double alone, double *best)
 {
-    static const double tried[] = {0, 0.0625, 0.125, 0.25, 0.5, 1, 2, 4, 8};
+    static const double tried[] = {0,   0.03125, 0.0625, 0.125, 0.1875, 0.25, 0.375, 0.5, 0.75, 1,
+                                   1.5, 2,       4,      8,     16,     32,   64,    256, 1024};
     enum { TRIED = sizeof tried / sizeof *tried };
-    for (int up = 0; up < TRIED; up++)
-        for (int down = 0; down < (shared(l) ? 1 : TRIED); down++) {
+    int step = l->nitems > VERY_MANY_ITEMS ? 5 : l->nitems > MANY_ITEMS ? 2 : 1;
+    for (int up = 0; up < TRIED; up += step)
+        for (int down = 0; down < (shared(l) ? 1 : TRIED); down += step) {
             l->y[link_of(l, false)] = tried[down];
             l->y[link_of(l, true)] = tried[up];
             double weights, sum = begin(l, &weights);
@@ -318,7 +323,7 @@ static void try_links(struct links *l, double alone, double *best)
  * weigh little: their work is no matter. */
 static double improve(struct links *l)
 {
-    static const double scales[] = {1, 0, 0.5, 0.25, 0.125};
+    static const double scales[] = {1, 0, 0.25, 0.5, 0.125, 0x1p-5, 0x1p-8};
     double alone = 0, best = nearest(l, l->w->to) + nearest(l, l->w->from);
     int nops = l->w->problem->graph->nops;
     for (int i = 0; i < nops; i++)
@@ -326,7 +331,8 @@ static double improve(struct links *l)
     if (!(alone > 0))
         return 0;
     l->unit = alone * 0x1p-40;
-    for (size_t s = 0; s < sizeof scales / sizeof *scales; s++) {
+    size_t nscales = l->nitems > VERY_MANY_ITEMS ? 2 : sizeof scales / sizeof *scales;
+    for (size_t s = 0; s < nscales; s++) {
         ad_bound_weights(l->w, 0, nops, 0, l->y);
         for (int d = 0; d < l->n; d++)
             l->y[d] *= d == l->source ? 1 : scales[s];
