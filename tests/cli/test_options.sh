@@ -81,7 +81,7 @@ check "13 commands" test "$(echo "$commands" | wc -w)" = 13
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"
-    sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z-]*\).*/\2/p' out >help.names
+    sed -n 's/^  \(-[a-z], \)\{0,1\}--\([a-z0-9-]*\).*/\2/p' out >help.names
     cp out help
     status 0 "adaps $command -h" adaps "$command" -h
     check "is the same" cmp out help
@@ -127,7 +127,7 @@ completes "commands" "plan profile push" p
 completes "the program's own options" "--help --version" --
 for command in $commands; do
     completes "all options of $command" \
-        "$(adaps "$command" --help | grep -o -e '^  [^ ].*' | grep -o -e '^ *\(-., \)\{0,1\}--[a-z-]*' |
+        "$(adaps "$command" --help | grep -o -e '^  [^ ].*' | grep -o -e '^ *\(-., \)\{0,1\}--[a-z0-9-]*' |
             sed 's/.*--/--/' | sort | tr '\n' ' ' | sed 's/ $//')" "$command" --
 done
 completes "options that begin so" "--dim --dims" plan --di

@@ -201,9 +201,10 @@ static void lie_on(int device, int ndevices, int rows, struct ad_paper_interval 
         out[d] = (struct ad_paper_interval){d > device ? rows : 0, d >= device ? rows : 0};
 }
 
-/* What the devices have of a value along the side's dimension. A device that has all rows, but only
- * a part of the columns, counts as having none: it fetches about as much. */
-static void lie_of(const struct planner *p, const struct ad_block *block, const struct side *side,
+/* What the devices have of a value along the side's dimension. False: it is split along the other
+ * one. Then a device that has a part of all columns counts as having none, for it fetches about as
+ * much, and the fastest as having all, for one must: missing_ns() is what that leaves out. */
+static bool lie_of(const struct planner *p, const struct ad_block *block, const struct side *side,
                    int value, struct ad_paper_interval *out)
 {
     const struct ad_value *v = &p->graph->values[value];
@@ -213,7 +214,7 @@ static void lie_of(const struct planner *p, const struct ad_block *block, const 
     if (v->producer < 0 || (here && side->chain[place] < 0)) {
         lie_on(v->producer < 0 ? p->context->problem->cluster->source : p->context->fastest, n,
                rows, out);
-        return;
+        return true;
     }
     int at = 0;
     for (int d = 0; d < n; d++) {
@@ -237,6 +238,18 @@ static void lie_of(const struct planner *p, const struct ad_block *block, const 
     }
     if (at < rows) /* split along the other dimension */
         lie_on(p->context->fastest, n, rows, out);
+    return at == rows;
+}
+
+/* Nanoseconds in which the fastest device fetches what it lacks of a value that was planned before
+ * the block. */
+static double missing_ns(const struct planner *p, int value, double bytes)
+{
+    const struct ad_value *v = &p->graph->values[value];
+    int fastest = p->context->fastest;
+    struct ad_region own = *ad_assigned(&p->result->assignment, v->producer, fastest);
+    double all = (double)ad_region_elements(ad_region_whole(v));
+    return bytes * (1 - (double)ad_region_elements(own) / all) / p->bandwidth[fastest] * p->tick_ns;
 }
 
 /* The inputs of an op that come from other ops or the network's input; the one with most bytes
@@ -264,7 +277,7 @@ static int largest_input(const struct planner *p, const struct ad_op *op, enum a
 }
 
 /* Puts in front of the chain what its first op reads. */
-static int put_entry(struct planner *p, const struct ad_block *block, const struct side *side,
+static int put_entry(struct planner *p, const struct ad_block *block, struct side *side,
                      const struct ad_op *op)
 {
     double row_bytes;
@@ -274,7 +287,14 @@ static int put_entry(struct planner *p, const struct ad_block *block, const stru
     int64_t rows = extent_of(&p->graph->values[value].box, side->dim);
     if (rows > AD_PAPER_ROWS)
         return 0;
-    lie_of(p, block, side, value, p->entry);
+    if (!lie_of(p, block, side, value, p->entry)) { /* for its share by speed */
+        double sum = 0;
+        for (int d = 0; d < p->context->problem->cluster->ndevices; d++)
+            sum += p->speed[d];
+        double ns = missing_ns(p, value, row_bytes * (double)rows) / sum;
+        side->score += ns;
+        side->bound += ns;
+    }
     p->layers[0] = (struct ad_paper_layer){
         .out_size = (int)rows, .kernel = 1, .stride = 1, .bytes = row_bytes, .given = p->entry};
     return 1;
@@ -330,11 +350,13 @@ static double gather_ns(const struct planner *p, const struct ad_block *block,
         bool here = place >= 0 && place < block->nops && block->ops[place] == v->producer;
         if (v->constant >= 0 || (here && side->charged[place]) || rows > AD_PAPER_ROWS)
             continue;
-        lie_of(p, block, side, op->inputs[k], lie);
-        double missing = (double)(rows - (lie[at].e - lie[at].s));
-        ns += n > 1 ? missing * ((double)ad_box_elements(v->box) / (double)rows) * sizeof(float) /
-                          p->bandwidth[at] * p->tick_ns
-                    : 0;
+        double bytes = (double)ad_box_elements(v->box) * sizeof(float);
+        if (!lie_of(p, block, side, op->inputs[k], lie)) {
+            ns += missing_ns(p, op->inputs[k], bytes);
+            continue;
+        }
+        double missing = 1 - (double)(lie[at].e - lie[at].s) / (double)rows;
+        ns += n > 1 ? missing * bytes / p->bandwidth[at] * p->tick_ns : 0;
     }
     return ns;
 }
