@@ -7,6 +7,9 @@
  *   leaves the switch    down = max(up, the downlink is free) + bytes on the wire / rate
  *   is handed over       down + latency
  *
+ * On a shared medium all uplinks are one, and there are no downlinks: a packet takes the medium once,
+ * and half an acknowledgement with it, which the relay does not have.
+ *
  * Downlinks are booked in the order of `up` among all connections. The latency hides how late this
  * process wakes up. A connection books its uplink no further than WINDOW_NS ahead, so that several
  * share it. A port that is cut passes nothing; what is under way waits, as it would for
@@ -82,6 +85,8 @@ static int nports;
 static struct connection *connections[CONNECTIONS];
 static int nconnections;
 static int64_t latency;
+static bool shared;
+static int64_t medium_free;
 
 /* --- time --- */
 
@@ -92,7 +97,14 @@ static bool blocked(const struct half *h)
 
 static int64_t wire_ns(const struct port *port, int bytes)
 {
-    return port->rate > 0 ? (int64_t)((bytes + TESTBED_WIRE_HEAD) * 8 * 1e9 / port->rate) : 0;
+    int head = TESTBED_WIRE_HEAD + (shared ? TESTBED_WIRE_HEAD / 2 : 0);
+    return port->rate > 0 ? (int64_t)((bytes + head) * 8 * 1e9 / port->rate) : 0;
+}
+
+/* Whose rate counts where the link of one is without limit: the other's. */
+static const struct port *slowest(const struct half *h)
+{
+    return h->source->rate > 0 ? h->source : h->target;
 }
 
 static struct packet *packet_at(struct half *h, uint64_t position)
@@ -108,9 +120,10 @@ static void book_up(struct half *h, int64_t now, int bytes)
         bytes -= p->size;
         p->up = now;
         if (h->source != h->target) {
-            int64_t start = h->source->up_free > now ? h->source->up_free : now;
-            p->up = start + wire_ns(h->source, p->size);
-            h->source->up_free = p->up;
+            int64_t *free_at = shared ? &medium_free : &h->source->up_free;
+            int64_t start = *free_at > now ? *free_at : now;
+            p->up = start + wire_ns(shared ? slowest(h) : h->source, p->size);
+            *free_at = p->up;
             h->source->up_bytes += (uint64_t)(p->size + TESTBED_COUNTED_HEAD);
         }
         h->up_end = p->up;
@@ -123,8 +136,8 @@ static void book_down(struct half *h)
     p->due = p->up;
     if (h->source == h->target)
         return;
-    int64_t start = h->target->down_free > p->up ? h->target->down_free : p->up;
-    h->target->down_free = start + wire_ns(h->target, p->size);
+    int64_t start = h->target->down_free > p->up && !shared ? h->target->down_free : p->up;
+    h->target->down_free = start + (shared ? 0 : wire_ns(h->target, p->size));
     h->target->down_bytes += (uint64_t)(p->size + TESTBED_COUNTED_HEAD);
     p->due = h->target->down_free + latency;
 }
@@ -157,7 +170,7 @@ static int room(const struct half *h, int64_t now, int64_t *again)
     if (h->ended || blocked(h) || left < TESTBED_PAYLOAD || packets < 64)
         return 0;
     left = left < 32 * TESTBED_PAYLOAD ? left : 32 * TESTBED_PAYLOAD;
-    double rate = h->source->rate;
+    double rate = shared ? slowest(h)->rate : h->source->rate;
     if (h->source == h->target || rate <= 0 || h->up_end <= now)
         return (int)left;
     int64_t ahead = h->up_end - now;
@@ -540,15 +553,17 @@ int testbed_relay(int argc, char **argv)
 {
     double seconds;
     int64_t proxy_port;
-    if (argc < 4 || !ad_parse_double(argv[1], 0, 10, &seconds) ||
-        !ad_parse_int(argv[2], 1, 65535, &proxy_port))
-        return testbed_fail(ADAPS_EUSAGE, "relay CONTROL LATENCY PORT NAME=ADDRESS=RATE...");
+    if (argc < 5 || !ad_parse_double(argv[2], 0, 10, &seconds) ||
+        !ad_parse_int(argv[3], 1, 65535, &proxy_port))
+        return testbed_fail(ADAPS_EUSAGE,
+                            "relay CONTROL switch|shared LATENCY PORT NAME=ADDRESS=RATE...");
+    shared = strcmp(argv[1], "shared") == 0;
     latency = (int64_t)(seconds * 1e9);
     prctl(PR_SET_TIMERSLACK, 1000UL, 0UL, 0UL, 0UL);
     int control = testbed_listen_path(argv[0]);
     if (control < 0)
         return ADAPS_EAGENT;
-    for (int i = 3; i < argc; i++)
+    for (int i = 4; i < argc; i++)
         if (!add_port(argv[i], (int)proxy_port))
             return testbed_fail(ADAPS_EAGENT, "the relay's port %s cannot be had", argv[i]);
     testbed_ready();

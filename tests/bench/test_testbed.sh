@@ -29,6 +29,8 @@ status 2 "no command" testbed
 status 2 "an empty command" testbed --
 status 2 "no such option" testbed --speeds 1 -- true
 status 2 "no such kind of testbed" testbed --bed vm -- true
+status 2 "no such medium" testbed --medium air -- true
+status 2 "a shared medium with two rates" testbed --medium shared --rate 10mbit,20mbit -- true
 status 2 "too few rates" testbed -n 3 --rate 10mbit,10mbit -- true
 status 2 "no rate" testbed --rate fast -- true
 status 2 "a rate beyond what is shaped" testbed --rate 10gbit -- true
@@ -67,8 +69,12 @@ done
 sh "$script" fault cut dev7 2>/dev/null && say "there is no dev7"
 sh "$script" fault bend dev1 2>/dev/null && say "there is no such fault"
 adaps verify net.plan >verify 2>&1 || say "verify, healed: $(cat verify)"
-control rate 10mbit dev1
-grep -q "^bandwidth = 9.41" "$ADAPS_DEVICES" || say "the devices file has the old rate"
+if grep -q "^medium = shared" "$ADAPS_DEVICES"; then
+    control rate 10mbit
+else
+    control rate 10mbit dev1
+fi
+grep -q "^bandwidth = 9.[14]" "$ADAPS_DEVICES" || say "the devices file has the old rate"
 END
 # The links are as slow as was said, and the check notices when that is not what was asked for.
 cat >shaped <<'END'
@@ -77,6 +83,17 @@ sh "$script" check >table 2>said
 [ $? = 1 ] || exit 1
 grep -q "off by more than 10 %" said || exit 1
 awk '/^dev[01]-dev[01] / { n += $2 == 200 && $3 > 50 && $3 < 105 } END { exit n != 2 }' table
+END
+
+# One channel for all: two streams at once, one each way, have no more together than one has.
+cat >channel <<'END'
+grep -q "^medium = shared" "$ADAPS_DEVICES" || exit 1
+grep -q "^bandwidth = 18.29" "$ADAPS_DEVICES" || exit 1
+sh "$script" rate 10mbit dev0 2>/dev/null && exit 1
+sh "$script" rate 40mbit || exit 1
+grep -q "^bandwidth = 36.58" "$ADAPS_DEVICES" || exit 1
+sh "$script" check >table 2>said
+awk '/^dev[01]-dev[01] / { n += $2 == 40 && $3 > 20 && $3 < 44 && $8 > 20 && $8 < 44 } END { exit n != 2 }' table
 END
 
 kinds=
@@ -98,6 +115,14 @@ for kind in $kinds; do
     says err "^dev1  *[1-9][0-9]*  *[1-9][0-9]*$" "$kind: bytes of the links"
     status 7 "$kind: exit status of the command" testbed --bed "$kind" -- sh -c 'exit 7'
     status 0 "$kind: shaped, and the check can fail" testbed --bed "$kind" --no-shares --rate 100mbit -- sh shaped
+    if testbed --bed "$kind" --medium shared -- true >out 2>err; then
+        status 0 "$kind: one medium" testbed --bed "$kind" --medium shared --no-shares --rate 20mbit -- sh channel
+        status 0 "$kind: one medium, faults" testbed --bed "$kind" --medium shared --no-shares --keys -- sh within
+    elif [ $? = 4 ] && [ "$kind" = namespaces ]; then
+        echo "# no shared medium in namespaces here: $(cat err)"
+    else
+        not_ok "$kind: one medium: $(cat err)"
+    fi
     nothing_left "$kind"
 done
 
