@@ -12,6 +12,7 @@
  * bench/compare (bench/chart draws it), marked as simulated. All of it is simulated. Exit status 1
  * when `auto` is slower than another strategy.
  */
+#include "half_and_half.h"
 #include "pipeline.h"
 
 #include <getopt.h>
@@ -38,22 +39,6 @@ static void fail(const char *what, const struct adaps_error *err)
 {
     fprintf(stderr, "bench/search: %s%s\n", what, err->message);
     exit(err->status);
-}
-
-/* n devices, the first half like the template's first, the others like its second. */
-static void make_cluster(const struct ad_cluster *template, int n, double bytes_per_s,
-                         struct ad_cluster *out)
-{
-    struct adaps_error err;
-    if (ad_cluster_init(out, n, &err) != ADAPS_OK)
-        fail("", &err);
-    for (int d = 0; d < n; d++) {
-        out->devices[d] = template->devices[d < n / 2 ? 0 : 1];
-        out->devices[d].source = d == 0;
-        snprintf(out->devices[d].name, sizeof out->devices[d].name, "dev%d", d);
-    }
-    out->source = 0;
-    ad_cluster_override_links(out, bytes_per_s, template->links[1].latency);
 }
 
 static const struct ad_comparison *find(const struct ad_comparison *list, int n, const char *name)
@@ -139,7 +124,9 @@ static void compare(const struct ad_cluster *template, const char *path,
             struct ad_cluster cluster;
             struct ad_comparison *list;
             int n;
-            make_cluster(template, device_counts[count], mbits[rate] * 1e6 / 8, &cluster);
+            if (bench_half_and_half(template, device_counts[count], mbits[rate] * 1e6 / 8, &cluster,
+                                    &err) != ADAPS_OK)
+                fail("", &err);
             struct ad_search_problem problem = {.graph = graph,
                                                 .blocks = &blocks,
                                                 .cluster = &cluster,

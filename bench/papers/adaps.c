@@ -12,6 +12,7 @@
  * layer, and every transfer one after the other, eqs 4 to 12) and our clocks. In the end it says in
  * words which of the paper's claims hold here. Nothing is measured on boards.
  */
+#include "../half_and_half.h"
 #include "pipeline.h"
 #include "search/published/published.h"
 #include "table6.h"
@@ -137,21 +138,6 @@ static void run(const struct ad_search_problem *problem, enum method method, str
     ad_search_result_fini(&result);
 }
 
-/* count devices, the first half like the first of the template. */
-static void make_cluster(const struct ad_cluster *template, int count, double bytes_per_s,
-                         struct ad_cluster *out)
-{
-    struct adaps_error err;
-    if (ad_cluster_init(out, count, &err) != ADAPS_OK)
-        fail("", &err);
-    for (int d = 0; d < count; d++) {
-        out->devices[d] = template->devices[d < count / 2 ? 0 : 1];
-        out->devices[d].source = d == 0;
-    }
-    out->source = 0;
-    ad_cluster_override_links(out, bytes_per_s, template->links[1].latency);
-}
-
 static void run_network(const struct ad_cluster *template, int network, const char *path)
 {
     struct ad_graph *graph;
@@ -164,7 +150,9 @@ static void run_network(const struct ad_cluster *template, int network, const ch
     for (int c = 0; c < COUNTS; c++)
         for (int r = 0; r < RATES; r++) {
             struct ad_cluster cluster;
-            make_cluster(template, counts[c], mbits[r] * 1e6 / 8, &cluster);
+            if (bench_half_and_half(template, counts[c], mbits[r] * 1e6 / 8, &cluster, &err) !=
+                ADAPS_OK)
+                fail("", &err);
             for (int reading = 0; reading < READINGS; reading++)
                 for (int m = 0; m < METHODS; m++) {
                     struct ad_search_problem problem = {.graph = graph,
