@@ -20,7 +20,8 @@
 int testbed_serve(int argc, char **argv);
 /* tell CONTROL WORD...: one request to serve or relay; prints the answer. */
 int testbed_tell(int argc, char **argv);
-/* relay CONTROL switch|shared LATENCY PORT NAME=ADDRESS=RATE...: the switch in user space (testbed_relay.c). */
+/* relay CONTROL switch|shared LATENCY PORT NAME=ADDRESS=RATE...: the switch in user space
+ * (testbed_relay.c). */
 int testbed_relay(int argc, char **argv);
 /* answer HOST:PORT, stream HOST:PORT SECONDS QUEUE, message HOST:PORT BYTES COUNT, work F SECONDS:
  * what the testbed is checked with; pace: what bench/compare watches (testbed_measure.c). */

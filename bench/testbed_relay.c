@@ -7,8 +7,8 @@
  *   leaves the switch    down = max(up, the downlink is free) + bytes on the wire / rate
  *   is handed over       down + latency
  *
- * On a shared medium all uplinks are one, and there are no downlinks: a packet takes the medium once,
- * and half an acknowledgement with it, which the relay does not have.
+ * On a shared medium all uplinks are one, and there are no downlinks: a packet takes the medium
+ * once, and half an acknowledgement with it, which the relay does not have.
  *
  * Downlinks are booked in the order of `up` among all connections. The latency hides how late this
  * process wakes up. A connection books its uplink no further than WINDOW_NS ahead, so that several

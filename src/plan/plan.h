@@ -41,7 +41,7 @@ struct adaps_plan {
     int single_device;
     int64_t visited;
     double space_log10;
-    double search_s; /* seconds of the search that has just made it; no file has it: NAN */
+    double search_s;        /* seconds of the search that has just made it; no file has it: NAN */
     int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
     char note[256];
 };

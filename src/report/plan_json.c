@@ -123,9 +123,9 @@ static json_t *summary_json(const struct adaps_plan *plan)
         "messages", (json_int_t)plan->schedule.messages, "input_encoding", input_encoding(plan),
         "lossy", ad_plan_lossy(plan), "links", links_json(plan), "memory_bytes", memory_json(plan),
         "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
-        ad_report_json_number(plan->search_s), "lower_bound_ms", ad_report_json_ms(plan->lower_bound_ns), "threshold",
-        plan->threshold, "single_ms", single_ms, "single_device", single, "note",
-        ad_report_json_text(plan->note));
+        ad_report_json_number(plan->search_s), "lower_bound_ms",
+        ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "single_ms",
+        single_ms, "single_device", single, "note", ad_report_json_text(plan->note));
 }
 
 /* Sets key, taking value over; NULL when either failed. */

@@ -16,9 +16,9 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
-    bool gather_type3;  /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole on
-                           one device; else those that keep rows where they are, such as Concat, are
-                           split as all others */
+    bool gather_type3;  /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
+                           on  one device; else those that keep rows where they are, such as Concat,
+                           are  split as all others */
     bool input_f32;     /* inputs that may be pictures travel as float32, not as bytes */
     unsigned encodings; /* AD_ENCODING_BIT()s that all other values may travel in, too */
     bool in_order;      /* nothing is computed or sent early: the layout that is found runs in the

@@ -251,7 +251,8 @@ enum adaps_status ad_choices_make(const struct ad_context *context, int64_t limi
     bool large = false;
     *out = NULL;
     *space_log10 = space(context, NULL, &large);
-    if (large || ad_round_coarse(*space_log10) > ad_round_coarse(log10((double)limit) + CRUDE_LOG10))
+    if (large ||
+        ad_round_coarse(*space_log10) > ad_round_coarse(log10((double)limit) + CRUDE_LOG10))
         return ADAPS_OK;
     struct ad_choices *choices = ad_calloc((size_t)nops, sizeof *choices);
     enum adaps_status status =

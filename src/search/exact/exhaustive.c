@@ -315,7 +315,8 @@ enum adaps_status ad_exhaustive_orders(struct ad_eval *eval, struct ad_best *bes
     struct ad_choices *choices;
     enum adaps_status status =
         ad_choices_make(eval->context, limit, &choices, space_log10, eval->err);
-    *few = status == ADAPS_OK && choices && ad_round_coarse(*space_log10) <= ad_round_coarse(log10((double)limit));
+    *few = status == ADAPS_OK && choices &&
+           ad_round_coarse(*space_log10) <= ad_round_coarse(log10((double)limit));
     if (*few)
         status = enumerate(eval, best, choices, last);
     ad_choices_free(choices, eval->context->problem->graph->nops);
