@@ -93,7 +93,7 @@ sh "$script" rate 10mbit dev0 2>/dev/null && exit 1
 sh "$script" rate 40mbit || exit 1
 grep -q "^bandwidth = 36.58" "$ADAPS_DEVICES" || exit 1
 sh "$script" check >table 2>said
-awk '/^dev[01]-dev[01] / { n += $2 == 40 && $3 > 20 && $3 < 44 && $8 > 20 && $8 < 44 } END { exit n != 2 }' table
+awk '/^dev[01]-dev[01] / { n += $2 == 40 && $3 > 20 && $3 < 44 && $10 > 20 && $10 < 44 } END { exit n != 2 }' table
 END
 
 kinds=
