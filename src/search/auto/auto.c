@@ -36,8 +36,8 @@
 /* What a search takes by default, in units of ad_scorer_work() (about 40 ns): so much, and so much
  * more for every op on every device. As small graphs are soon done, not more than MAX_EVALUATIONS.
  */
-#define WORK 11000000.0
-#define WORK_OP_DEVICE 13000.0
+#define WORK 13000000.0
+#define WORK_OP_DEVICE 11000.0
 #define MAX_OP_DEVICES 10000
 #define MAX_EVALUATIONS 24000.0
 #define MAX_EFFORT 1000000
