@@ -17,8 +17,8 @@
  * merge op). Then, for each number of devices, coordinate descent on the simulated clock from the
  * best of them. In a descent so many devices must go on sharing half of the work, for one device
  * alone is a local optimum, and so are few. Where a descent ends depends on which coordinates come
- * first, so with two devices there are two from each start. Last, single pins are toggled and segments turned to
- * columns as long as the clock gets better.
+ * first, so with two devices there are two from each start. Last, single pins are toggled and
+ * segments turned to columns as long as the clock gets better.
  *
  * Fusing layers to save exchanges is the idea of fused-layer tiling (DeepThings and others); which
  * layers to fuse is searched here instead of given. */
