@@ -6,16 +6,16 @@ need_python numpy
 
 # shellcheck disable=SC2317
 effort() {
-    "$python" "$src/bench/effort" "$@"
+    ADAPS=$adaps ZOO=$build/models/zoo "$python" "$src/bench/effort" "$@"
 }
 
-title='network\tdevices\tmbit\tms\tlower_bound_ms\n'
 status 2 "no seeds" effort --seeds 0
 status 3 "no such table" effort --reference none
 printf 'a\tb\n1\t2\n' >other
 status 3 "a table of something else" effort --reference other
 says err "columns network" "the columns are named"
-printf "${title}lenet5\t2\t100\t1000\t0\n" >cell
+printf 'network\tdevices\tmbit\tms\tlower_bound_ms\n' >cell
+printf 'lenet5\t2\t100\t1000\t0\n' >>cell
 status 0 "a cell" effort --reference cell --seeds 1
 says out "^lenet5  *2 devices  *100 mbit: -[0-9.]* %" "a plan that is ahead"
 says out "^mean -" "the mean"
