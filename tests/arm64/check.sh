@@ -196,11 +196,11 @@ END
 plan() {
     name=$1
     shift
-    "$adaps" plan -o here.plan "$@" >here.log 2>&1 && ../emulated-adaps plan -o emulated.plan "$@" >emulated.log 2>&1 &&
-        cmp here.plan emulated.plan || {
+    if ! { "$adaps" plan -o here.plan "$@" >here.log 2>&1 &&
+        ../emulated-adaps plan -o emulated.plan "$@" >emulated.log 2>&1 && cmp here.plan emulated.plan; }; then
         fail "$what, plan of $name"
         sed 's/^/    /' here.log emulated.log
-    }
+    fi
     rm -f here.plan emulated.plan
 }
 
