@@ -134,7 +134,8 @@ Onnx__NodeProto *zoo_add_node(struct zoo *z, const char *op, const char *name, i
     n->name = copy(z, name);
     n->n_input = (size_t)nin;
     n->input = zoo_take(z, (size_t)nin, sizeof(*n->input));
-    memcpy(n->input, inputs, (size_t)nin * sizeof(*inputs));
+    for (int i = 0; i < nin; i++)
+        n->input[i] = inputs[i];
     n->n_output = 1;
     n->output = zoo_take(z, 1, sizeof(*n->output));
     n->output[0] = n->name;
