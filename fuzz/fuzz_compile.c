@@ -48,7 +48,7 @@ static void compile_with(const char *strategy, struct ad_graph *graph)
     FUZZ_CHECK(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err) == ADAPS_OK,
                "%s: %s", strategy, err.message);
     const struct ad_provenance provenance =
-        ad_pipeline_provenance(&result, "m.onnx", &digest, strategy, 0.15);
+        ad_pipeline_provenance(&result, "m.onnx", &digest, strategy, &problem);
     FUZZ_CHECK(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err) ==
                    ADAPS_OK,
                "%s: %s", strategy, err.message);

@@ -62,29 +62,28 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
 }
 
 /* The layouts of all layers, chosen by the strategy, and their schedule. */
-static enum adaps_status search(const struct ad_pipeline_options *options,
-                                const struct ad_graph *graph, const struct ad_blocks *blocks,
-                                const struct ad_cluster *cluster,
+static enum adaps_status search(const char *name, const struct ad_search_problem *problem,
                                 const struct ad_strategy **strategy,
                                 struct ad_search_result *result, struct adaps_error *err)
 {
-    const struct ad_search_problem problem = problem_of(options, graph, blocks, cluster);
-    *strategy = options->strategy ? ad_strategy_find(options->strategy) : &ad_strategies[0];
+    *strategy = name ? ad_strategy_find(name) : &ad_strategies[0];
     if (!*strategy)
-        return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", options->strategy);
-    return ad_search_run(*strategy, &problem, result, err);
+        return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", name);
+    return ad_search_run(*strategy, problem, result, err);
 }
 
 struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
                                             const char *model_path,
                                             const struct ad_digest *model_digest,
-                                            const char *strategy, double threshold)
+                                            const char *strategy,
+                                            const struct ad_search_problem *problem)
 {
     return (struct ad_provenance){
         .model_path = model_path,
         .model_digest = *model_digest,
         .strategy = strategy,
-        .threshold = threshold,
+        .threshold = problem->threshold,
+        .gather_type3 = problem->gather_type3,
         .u8 = result->u8,
         .visited = result->visited,
         .space_log10 = result->space_log10,
@@ -116,13 +115,14 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         goto out;
     ad_cluster_override_links(&cluster, options->bandwidth, options->latency);
 
-    status = search(options, graph, &blocks, &cluster, &strategy, &result, err);
+    const struct ad_search_problem problem = problem_of(options, graph, &blocks, &cluster);
+    status = search(options->strategy, &problem, &strategy, &result, err);
     if (status != ADAPS_OK)
         goto out;
 
     const struct ad_provenance provenance = ad_pipeline_provenance(
         &result, realpath(options->model, model_path) ? model_path : options->model, &model_digest,
-        strategy->name, options->threshold);
+        strategy->name, &problem);
     status = ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, err);
     if (status == ADAPS_OK)
         graph = NULL; /* the plan's now */

@@ -32,12 +32,13 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_opt
                                                     struct adaps_plan **out,
                                                     struct adaps_error *err);
 
-/* What a plan says of the search that found it. The result's strings are borrowed, as are the
- * model's path and the strategy's name. */
+/* What a plan says of the search that found it, and of its problem. The result's strings are
+ * borrowed, as are the model's path and the strategy's name. */
 struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
                                             const char *model_path,
                                             const struct ad_digest *model_digest,
-                                            const char *strategy, double threshold);
+                                            const char *strategy,
+                                            const struct ad_search_problem *problem);
 
 /* Every strategy on the model and the devices (options->strategy is not used). On success the
  * caller's (ad_pipeline_comparison_fini). */

@@ -95,6 +95,11 @@ START_TEST(links_are_overridden)
     ck_assert_double_eq(plan->cluster.links[1].latency, 0);
     ck_assert_double_eq(plan->threshold, 0.3);
     ck_assert_str_eq(plan->strategy, "edgeflow");
+    ck_assert(!plan->gather_type3);
+    adaps_plan_free(plan);
+    options.gather_type3 = true;
+    ck_assert_int_eq(adaps_plan_compile(&options, &plan, NULL), ADAPS_OK);
+    ck_assert(plan->gather_type3);
     adaps_plan_free(plan);
 }
 END_TEST

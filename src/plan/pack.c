@@ -365,6 +365,7 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     m->model_digest = digest_bytes(&plan->model_digest);
     m->strategy = ad_protobuf_borrow(plan->strategy);
     m->threshold = plan->threshold;
+    m->gather_type3 = plan->gather_type3;
     m->predicted_ns = plan->schedule.makespan_ns;
     m->single_ns = plan->single_ns;
     m->single_device = plan->single_device;

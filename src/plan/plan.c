@@ -151,6 +151,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     plan->model_digest = provenance->model_digest;
     snprintf(plan->strategy, sizeof plan->strategy, "%s", provenance->strategy);
     plan->threshold = provenance->threshold;
+    plan->gather_type3 = provenance->gather_type3;
     plan->visited = provenance->visited;
     plan->space_log10 = provenance->space_log10;
     plan->search_s = provenance->search_s;

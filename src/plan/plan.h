@@ -37,6 +37,7 @@ struct adaps_plan {
     struct ad_digest digest; /* ad_plan_digest(): the plan's identity on the agents */
     char strategy[32];
     double threshold;
+    bool gather_type3;
     int64_t single_ns; /* best single device; 0 and -1 when none has the memory */
     int single_device;
     int64_t visited;
@@ -52,8 +53,9 @@ struct ad_provenance {
     const char *model_path; /* absolute */
     struct ad_digest model_digest;
     const char *strategy;
-    double threshold; /* the window (ADaPS eq 3) */
-    bool u8;          /* pictures may travel as bytes: single devices are timed so, too */
+    double threshold;  /* the window (ADaPS eq 3) */
+    bool gather_type3; /* see struct ad_search_problem */
+    bool u8;           /* pictures may travel as bytes: single devices are timed so, too */
     int64_t visited;
     double space_log10, search_s;
     int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */

@@ -330,6 +330,7 @@ static enum adaps_status unpack_facts(const Adaps__Plan__Plan *m, struct adaps_p
                             m->threshold, m->space_log10, m->visited, m->single_device,
                             m->single_ns, m->lower_bound_ns);
     plan->threshold = m->threshold;
+    plan->gather_type3 = m->gather_type3;
     plan->space_log10 = m->space_log10;
     plan->search_s = NAN;
     plan->visited = m->visited;

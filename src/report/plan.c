@@ -59,7 +59,8 @@ static void print_search(const struct adaps_plan *plan, FILE *out)
     fprintf(out, "  search               %s layouts, %" PRId64 " visited, ", space, plan->visited);
     if (isfinite(plan->search_s))
         fprintf(out, "%.2f s, ", plan->search_s);
-    fprintf(out, "threshold %g\n", plan->threshold);
+    fprintf(out, "threshold %g%s\n", plan->threshold,
+            plan->gather_type3 ? ", type 3 gathered" : "");
 }
 
 /* Text in lines of at most `width` columns; all but the first begin with `indent` spaces. */

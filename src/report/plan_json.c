@@ -115,7 +115,7 @@ static json_t *summary_json(const struct adaps_plan *plan)
                          : json_null();
     json_t *single_ms = plan->single_device >= 0 ? ad_report_json_ms(plan->single_ns) : json_null();
     return json_pack(
-        "{so so so so so sI sI ss sb so so sI sf so so sf so so so}", "strategy",
+        "{so so so so so sI sI ss sb so so sI sf so so sf ss so so so}", "strategy",
         ad_report_json_text(plan->strategy), "model", ad_report_json_text(plan->model_path),
         "model_digest", ad_report_json_digest(&plan->model_digest), "digest",
         ad_report_json_digest(&plan->digest), "predicted_ms",
@@ -124,8 +124,9 @@ static json_t *summary_json(const struct adaps_plan *plan)
         "lossy", ad_plan_lossy(plan), "links", links_json(plan), "memory_bytes", memory_json(plan),
         "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
         ad_report_json_number(plan->search_s), "lower_bound_ms",
-        ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "single_ms",
-        single_ms, "single_device", single, "note", ad_report_json_text(plan->note));
+        ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "type3",
+        plan->gather_type3 ? "gather" : "split", "single_ms", single_ms, "single_device", single,
+        "note", ad_report_json_text(plan->note));
 }
 
 /* Sets key, taking value over; NULL when either failed. */

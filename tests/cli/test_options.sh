@@ -74,6 +74,14 @@ status 0 "the ends of ranges" adaps plan -d "$devices" --thr 0 --seed 9223372036
 status 0 "and the other ends" adaps plan -d "$devices" --thr 1 --seed 0 --effort 1 "$digits"
 status 0 "the value of a shared option" adaps plan -d "$devices" --thr 0 --json "$digits"
 says out '"threshold": 0.0,' "it reaches the plan"
+says out '"type3": "split",' "type 3 is split by default"
+status 0 "type 3 gathered" adaps plan -d "$devices" --strategy adaps --type3 gather --json -o t.plan "$digits"
+says out '"type3": "gather",' "which the plan says"
+status 0 "and its file" adaps show --json t.plan
+says out '"type3": "gather",' "says it, too"
+status 0 "in words" adaps show t.plan
+says out 'threshold 0.15, type 3 gathered$' "as well"
+refused plan type3 whole "split or gather"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')

@@ -583,6 +583,41 @@ START_TEST(programme_weighs_links)
 }
 END_TEST
 
+/* Two convolutions beside each other, joined: where the join of type 3 is computed, per reading. */
+START_TEST(type_3_is_split_or_gathered)
+{
+    static const char *const names[] = {"edgeflow", "bbgrap", "adaps"};
+    const char *name = names[_i / 2];
+    bool gather = _i % 2;
+    struct problem p;
+    struct ad_search_result r;
+    struct ad_builder b;
+    int devices = 0;
+    ad_build_init(&b, 4);
+    int x = ad_build_input(&b, 1, 64, 64, 3), sides[2];
+    for (int i = 0; i < 2; i++)
+        sides[i] = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 16);
+    x = ad_build_concat(&b, sides, 2);
+    ad_build_output(&b, ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 16));
+    ck_assert_int_eq(ad_build_finish(&b, &p.graph, NULL), ADAPS_OK);
+    ad_fixture_devices(&p.cluster, 3);
+    for (int d = 0; d < 3; d++)
+        p.cluster.devices[d].speed = 0.001;
+    ad_fixture_fill(&p);
+    p.problem.gather_type3 = gather;
+    ad_fixture_run(&p, name, &r);
+    ck_assert_int_eq(p.graph->ops[2].kind, AD_OP_CONCAT);
+    for (int d = 0; d < 3; d++) {
+        devices += !ad_region_empty(task_region(&r.schedule, 2, d));
+        for (int i = 0; i < 4; i += i == 0 ? 1 : 2) /* the convolutions are split either way */
+            ck_assert_msg(!ad_region_empty(task_region(&r.schedule, i, d)), "%s, op %d", name, i);
+    }
+    ck_assert_msg(devices == (gather ? 1 : 3), "%s: on %d devices", name, devices);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("baselines");
@@ -601,6 +636,7 @@ int main(void)
     tcase_add_test(c, programme_against_enumeration);
     tcase_add_test(c, programme_weighs_links);
     tcase_add_loop_test(c, edgeflow_on_any_links, 0, 14);
+    tcase_add_loop_test(c, type_3_is_split_or_gathered, 0, 6);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

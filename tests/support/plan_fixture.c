@@ -54,7 +54,7 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
     enum adaps_status status = ad_search_run(ad_strategy_find(strategy), &problem, &result, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
     const struct ad_provenance provenance =
-        ad_pipeline_provenance(&result, "/models/net.onnx", &digest, strategy, 0.15);
+        ad_pipeline_provenance(&result, "/models/net.onnx", &digest, strategy, &problem);
     status = ad_plan_make(graph, cluster, &result.schedule, &provenance, &plan, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
     ck_assert_int_eq(cluster->ndevices, 0); /* taken over */

@@ -179,6 +179,7 @@ static enum adaps_status plan_chain(struct planner *p, int nlayers, int *out)
                                            .speed = p->speed,
                                            .bandwidth = p->bandwidth,
                                            .threshold = problem->threshold,
+                                           .around = problem->window_around,
                                            .node_limit = NODE_LIMIT,
                                            .deadline_ns = problem->deadline_ns,
                                            .iterations = ITERATIONS};
