@@ -69,6 +69,7 @@ search_paper_sources = \
 	src/search/paper/paper.h src/search/paper/polish.c src/search/paper/tree.c
 
 search_published_sources = \
+	src/search/published/bands.c \
 	src/search/published/bbgrap.c src/search/published/coedge.c \
 	src/search/published/deepslicing.c src/search/published/deepthings.c \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \

@@ -189,12 +189,8 @@ int main(int argc, char **argv)
                         "MODEL.onnx...\n");
         return ADAPS_EUSAGE;
     }
-    if (ad_cluster_load(argv[0], &template, &err) != ADAPS_OK)
+    if (bench_half_and_half_load(argv[0], &template, &err) != ADAPS_OK)
         fail("", &err);
-    if (template.ndevices < 2) {
-        fprintf(stderr, "bench/search: %s: two devices are wanted\n", argv[0]);
-        return ADAPS_EINPUT;
-    }
     printf("predicted; latency/bytes relative to edgeflow; auto relative to single and the best "
            "other\n"
            "%-16s %2s %5s %9s",

@@ -16,7 +16,7 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
-    bool window_around; /* adaps: the window of section 5.6 instead of eq 3 (paper/paper.h) */
+    bool window_around; /* adaps: the window of section 5.6 instead of eq 3 (search/paper/paper.h) */
     bool gather_type3;  /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
                            on  one device; else those that keep rows where they are, such as Concat,
                            are  split as all others */

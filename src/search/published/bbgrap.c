@@ -9,28 +9,21 @@
  * leaves some empty. What cannot be divided runs on the source. */
 #include "search/published/published.h"
 
+static enum ad_dim rows_first(const struct ad_context *context, int op)
+{
+    if (context->problem->gather_type3 && ad_context_gathers(context, op))
+        return AD_DIM_WHOLE;
+    enum ad_dim dim = ad_context_bands(context, op);
+    return dim == AD_DIM_WHOLE && context->dense[op] ? AD_DIM_C : dim;
+}
+
 enum adaps_status ad_bbgrap_search(struct ad_eval *eval, struct ad_best *best)
 {
-    const struct ad_context *context = eval->context;
-    const struct ad_search_problem *p = context->problem;
-    int n = p->cluster->ndevices;
+    const struct ad_cluster *cluster = eval->context->problem->cluster;
     double equal[AD_MAX_DEVICES];
-    struct ad_layout layout;
-    for (int d = 0; d < n; d++)
+    for (int d = 0; d < cluster->ndevices; d++)
         equal[d] = 1;
-    enum adaps_status status = ad_layout_init(&layout, p->graph->nops, n, eval->err);
-    for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
-        enum ad_dim dim = ad_context_bands(context, i);
-        if (dim == AD_DIM_WHOLE && context->dense[i])
-            dim = AD_DIM_C;
-        if (p->gather_type3 && ad_context_gathers(context, i))
-            dim = AD_DIM_WHOLE;
-        layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true, .at = p->cluster->source};
-        ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));
-    }
-    if (status == ADAPS_OK)
-        status = ad_eval_try(eval, &layout, best, NULL);
-    eval->space_log10 = 0;
-    ad_layout_fini(&layout);
-    return status;
+    const struct ad_bands bands = {
+        .dim_of = rows_first, .weight = equal, .whole_on = cluster->source};
+    return ad_bands_try(eval, &bands, best);
 }

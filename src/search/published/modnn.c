@@ -24,19 +24,9 @@ static enum ad_dim longer_edge(const struct ad_context *context, int op)
 enum adaps_status ad_modnn_search(struct ad_eval *eval, struct ad_best *best)
 {
     const struct ad_context *context = eval->context;
-    const struct ad_search_problem *p = context->problem;
-    struct ad_layout layout;
-    enum adaps_status status =
-        ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
-    layout.hub = p->cluster->source;
-    for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
-        layout.ops[i] =
-            (struct ad_op_layout){.dim = longer_edge(context, i), .pinned = true, .at = layout.hub};
-        ad_cuts_proportional(context->speed, layout.ndevices, ad_layout_cuts(&layout, i));
-    }
-    if (status == ADAPS_OK)
-        status = ad_eval_try(eval, &layout, best, NULL);
-    eval->space_log10 = 0;
-    ad_layout_fini(&layout);
-    return status;
+    const struct ad_bands bands = {.dim_of = longer_edge,
+                                   .weight = context->speed,
+                                   .whole_on = context->problem->cluster->source,
+                                   .hub = true};
+    return ad_bands_try(eval, &bands, best);
 }

@@ -7,4 +7,16 @@
 ad_search_fn ad_single_search, ad_edgeflow_search, ad_bbgrap_search, ad_modnn_search,
     ad_coedge_search, ad_deepslicing_search, ad_deepthings_search;
 
+/* A layout that needs no search. */
+struct ad_bands {
+    enum ad_dim (*dim_of)(const struct ad_context *context, int op); /* along which each is cut */
+    const double *weight; /* of the devices: the sizes of their bands */
+    int whole_on;         /* the device of ops that are not cut */
+    bool hub;             /* everything is exchanged through that device */
+};
+
+/* Tries that layout, the only one of its search. */
+AD_MUST_CHECK enum adaps_status ad_bands_try(struct ad_eval *eval, const struct ad_bands *bands,
+                                             struct ad_best *best);
+
 #endif
