@@ -40,6 +40,18 @@ struct ad_link_times {
     double copy[2];             /* at a, b */
 };
 
+/* Seconds that a round trip takes two agents, a and b: waiting, and copying and handing over what
+ * they send. */
+struct ad_trip_times {
+    double wait[2], send[2];
+};
+
+/* What three kinds of round trips say of the links: small messages there and back, large ones there
+ * and small ones back, large ones there and back. */
+void ad_probe_link_times(const struct ad_trip_times *small, const struct ad_trip_times *there,
+                         const struct ad_trip_times *both, double small_bytes, double large_bytes,
+                         struct ad_link_times *out);
+
 /* Times messages between two agents, which must be idle, for about budget_s. */
 AD_MUST_CHECK enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_device *b,
                                                const struct ad_session_options *options,

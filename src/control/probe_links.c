@@ -6,6 +6,9 @@
  *   wait(large there, small back) = that + large / bandwidth there
  *   wait(large there, large back) = that + large / bandwidth back + copying it there
  *
+ * Where threads of communication and computing share a core, the sender may have it back only when
+ * the message has left. Then sending takes longer than waiting, and both together are the way.
+ *
  * Messages also take time of the processors while they travel. That is measured, for two sizes, by
  * how much longer computing takes meanwhile: every device sends some messages and receives as many,
  * all at the same time. It computes in steps as short as those of plans, because a device that is
@@ -103,18 +106,58 @@ static enum adaps_status time_plan(const struct adaps_plan *plan,
     return status;
 }
 
-/* Between a, then b. */
 static enum adaps_status time_round_trips(const struct links *l, const struct ad_round_trips *trips,
-                                          double budget_s, double out[2][QUANTITIES],
+                                          double budget_s, struct ad_trip_times *out,
                                           struct adaps_error *err)
 {
+    double times[2][QUANTITIES];
     struct adaps_plan *plan;
     enum adaps_status status = ad_plan_of_round_trips(l->a, l->b, &l->guess, trips, &plan, err);
     if (status != ADAPS_OK)
         return status;
-    status = time_plan(plan, l->options, trips->count, budget_s, out[0], err);
+    status = time_plan(plan, l->options, trips->count, budget_s, times[0], err);
+    for (int i = 0; i < 2 && status == ADAPS_OK; i++) {
+        out->wait[i] = times[i][WAIT];
+        out->send[i] = times[i][SEND];
+    }
     adaps_plan_free(plan);
     return status;
+}
+
+/* By how much longer a waits with a large message there than with a small one; *copy: what copying
+ * it takes, 0 if that can't be told from the way. */
+static double extra_there(const struct ad_trip_times *small, const struct ad_trip_times *large,
+                          double *copy)
+{
+    double wait = large->wait[0] - small->wait[0];
+    *copy = fmax(large->send[0] - small->send[0], 0);
+    if (*copy < wait)
+        return wait;
+    wait += *copy;
+    *copy = 0;
+    return wait;
+}
+
+void ad_probe_link_times(const struct ad_trip_times *small, const struct ad_trip_times *there,
+                         const struct ad_trip_times *both, double small_bytes, double large_bytes,
+                         struct ad_link_times *out)
+{
+    double copy_a, more = large_bytes - small_bytes;
+    double extra = fmax(extra_there(small, there, &copy_a), 1e-9);
+    double back = both->wait[0] - there->wait[0];
+    double copy_b = fmax(both->send[1] - there->send[1], 0);
+    if (copy_b >= back / 2)
+        copy_b = 0;
+    /* Differences of noisy times: no direction is taken to be ten times the other. */
+    back = fmax(back - copy_b, extra / 10);
+    extra = fmax(extra, back / 10);
+    /* A round trip of a small message takes a little of the bandwidths, too. What sending it takes
+     * counts: it may have left by the end of that. */
+    double trip_s = small->wait[0] + fmax(small->send[0], 0);
+    double latency = fmax((trip_s - small_bytes * (extra + back) / more) / 2, 1e-7);
+    *out = (struct ad_link_times){{more / extra, latency},
+                                  {more / back, latency},
+                                  {more / fmax(copy_a, 1e-9), more / fmax(copy_b, 1e-9)}};
 }
 
 /* Rows of a message that takes about MESSAGE_S, from what 16 KiB took. */
@@ -130,44 +173,29 @@ enum adaps_status ad_probe_links(const struct ad_device *a, const struct ad_devi
 {
     /* Slow links have much patience (control/session.c) until it is known better. */
     struct links l = {a, b, options, {.bandwidth = 1e5, .latency = 1e-3}};
-    double small[2][QUANTITIES], first[2][QUANTITIES], there[2][QUANTITIES], both[2][QUANTITIES];
+    struct ad_trip_times small, first, there, both;
     struct ad_round_trips trips = {.count = 16, .rows_there = SMALL_ROWS, .rows_back = SMALL_ROWS};
-    enum adaps_status status = time_round_trips(&l, &trips, budget_s * 0.15, small, err);
+    enum adaps_status status = time_round_trips(&l, &trips, budget_s * 0.15, &small, err);
     trips.count = 8;
     trips.rows_there = FIRST_ROWS;
     if (status == ADAPS_OK)
-        status = time_round_trips(&l, &trips, budget_s * 0.1, first, err);
+        status = time_round_trips(&l, &trips, budget_s * 0.1, &first, err);
     if (status != ADAPS_OK)
         return status;
-    double extra = first[0][WAIT] - small[0][WAIT];
+    double copy, extra = extra_there(&small, &first, &copy);
     int32_t rows = large_rows(extra);
     l.guess.bandwidth =
         fmax(FIRST_ROWS * (double)AD_LINK_PROBE_ROW_BYTES / fmax(extra, 1e-6) / 4, 1e4);
     trips.count = 4;
     trips.rows_there = rows;
-    status = time_round_trips(&l, &trips, budget_s * 0.375, there, err);
+    status = time_round_trips(&l, &trips, budget_s * 0.375, &there, err);
     trips.rows_back = rows;
     if (status == ADAPS_OK)
-        status = time_round_trips(&l, &trips, budget_s * 0.375, both, err);
-    if (status != ADAPS_OK)
-        return status;
-    double more = (double)(rows - SMALL_ROWS) * AD_LINK_PROBE_ROW_BYTES;
-    double copy_b = fmax(both[1][SEND] - there[1][SEND], 0);
-    /* Differences of noisy times: no direction is taken to be ten times the other. */
-    double extra_there = fmax(there[0][WAIT] - small[0][WAIT], 1e-9);
-    double extra_back = fmax(both[0][WAIT] - there[0][WAIT] - copy_b, extra_there / 10);
-    double row_there = more / fmax(extra_there, extra_back / 10), row_back = more / extra_back;
-    /* A round trip of one row takes a little of the bandwidths, too. What sending takes counts:
-     * where threads of communication and computing share a core, the message has left by the end of
-     * it.
-     */
-    double trip_s = small[0][WAIT] + fmax(small[0][SEND], 0);
-    double latency = (trip_s - AD_LINK_PROBE_ROW_BYTES * (1 / row_there + 1 / row_back)) / 2;
-    out->there = (struct ad_link){row_there, fmax(latency, 1e-7)};
-    out->back = (struct ad_link){row_back, fmax(latency, 1e-7)};
-    out->copy[0] = more / fmax(there[0][SEND] - small[0][SEND], 1e-9);
-    out->copy[1] = more / fmax(copy_b, 1e-9);
-    return ADAPS_OK;
+        status = time_round_trips(&l, &trips, budget_s * 0.375, &both, err);
+    if (status == ADAPS_OK)
+        ad_probe_link_times(&small, &there, &both, SMALL_ROWS * (double)AD_LINK_PROBE_ROW_BYTES,
+                            rows * (double)AD_LINK_PROBE_ROW_BYTES, out);
+    return status;
 }
 
 /* --- what messages take of processors --- */

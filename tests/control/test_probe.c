@@ -3,6 +3,7 @@
 #include "support/agents_fixture.h"
 #include "base/clock.h"
 #include "exec/agent/profile.h"
+#include "control/probe.h"
 #include "control/session_internal.h"
 #include "support/random_graph.h"
 #include "support/run_suite.h"
@@ -529,12 +530,60 @@ START_TEST(busy_and_gone)
 }
 END_TEST
 
+/* 1 MB at 100 MB/s there and 50 MB/s back, copied at 1 GB/s; 1 ms of latency. Told by threads with
+ * cores of their own, then by some that have the core back when their message has left. */
+START_TEST(what_trips_say)
+{
+    const double there_s = 0.01, back_s = 0.02, copy_s = 0.001;
+    struct ad_trip_times small = {{0.002, 0.002}, {0, 0}}, there = small, both;
+    struct ad_link_times t;
+    there.wait[0] += there_s;
+    there.send[0] += copy_s;
+    both = there;
+    both.wait[0] += back_s + copy_s;
+    both.send[1] += copy_s;
+    if (_i == 1) {
+        there.send[0] = there_s + copy_s;
+        there.wait[0] = small.wait[0];
+        both.send[0] = there.send[0];
+        both.wait[0] = there.wait[0] + back_s + copy_s;
+        both.send[1] = back_s + copy_s;
+    }
+    ad_probe_link_times(&small, &there, &both, 0, 1e6, &t);
+    double unseen = _i == 1 ? copy_s : 0; /* it counts as the link's time */
+    ck_assert_double_eq_tol(t.there.bandwidth, 1e6 / (there_s + unseen), 1);
+    ck_assert_double_eq_tol(t.back.bandwidth, 1e6 / (back_s + unseen), 1);
+    ck_assert_double_eq_tol(t.there.latency, 0.001, 1e-9);
+    ck_assert_double_eq_tol(t.back.latency, 0.001, 1e-9);
+    for (int i = 0; i < 2; i++)
+        if (_i == 0)
+            ck_assert_double_eq_tol(t.copy[i], 1e9, 1e3);
+        else
+            ck_assert_double_gt(t.copy[i], 1e12);
+}
+END_TEST
+
+/* Times that contradict each other: no direction is ten times the other, nothing is negative. */
+START_TEST(noisy_trips)
+{
+    const struct ad_trip_times small = {{0.002, 0.002}, {0, 0}};
+    const struct ad_trip_times there = {{0.012, 0.012}, {0, 0}}, both = {{0.011, 0.011}, {0, 0}};
+    struct ad_link_times t;
+    ad_probe_link_times(&small, &there, &both, 1e3, 1e6, &t);
+    ck_assert_double_eq_tol(t.there.bandwidth, 999e3 / 0.01, 1);
+    ck_assert_double_eq_tol(t.back.bandwidth, 999e3 / 0.001, 10);
+    ck_assert_double_gt(t.there.latency, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("probe");
     TCase *c = tcase_create("profile");
     tcase_set_timeout(c, 120);
     tcase_add_test(c, here);
+    tcase_add_loop_test(c, what_trips_say, 0, 2);
+    tcase_add_test(c, noisy_trips);
     tcase_add_test(c, memory);
     tcase_add_test(c, no_memory);
     tcase_add_test(c, refused_tasks);
