@@ -34,10 +34,13 @@
 #include <math.h>
 
 /* What a search takes by default, in units of ad_scorer_work() (about 40 ns): so much, and so much
- * more for every op on every device. As small graphs are soon done, not more than MAX_EVALUATIONS.
+ * more for every op on every device, but no less than WORK_DEVICE for each beyond FEW_DEVICES. As
+ * small graphs are soon done, not more than MAX_EVALUATIONS.
  */
 #define WORK 13000000.0
 #define WORK_OP_DEVICE 11000.0
+#define WORK_DEVICE 5000000.0
+#define FEW_DEVICES 4
 #define MAX_OP_DEVICES 10000
 #define MAX_EVALUATIONS 24000.0
 #define MAX_EFFORT 1000000
@@ -86,8 +89,9 @@ static struct ad_budget budget(const struct run *run, double part)
         return (struct ad_budget){(int64_t)((double)p->evaluations * part), INT64_MAX};
     part *= (double)(effort < 1 ? 1 : effort > MAX_EFFORT ? MAX_EFFORT : effort);
     size = size < MAX_OP_DEVICES ? size : MAX_OP_DEVICES;
-    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part),
-                              (int64_t)((WORK + WORK_OP_DEVICE * (double)size) * part)};
+    double more = fmax(WORK_OP_DEVICE * (double)size,
+                       WORK_DEVICE * (double)(p->cluster->ndevices - FEW_DEVICES));
+    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part), (int64_t)((WORK + more) * part)};
 }
 
 /* Tries a strategy's layout with the context's encoding on the links. */

@@ -17,7 +17,7 @@
  * merge op). Then, for each number of devices, coordinate descent on the simulated clock from the
  * best of them. In a descent so many devices must go on sharing half of the work, for one device
  * alone is a local optimum, and so are few. Where a descent ends depends on which coordinates come
- * first, so with two devices there are two from each start. Last, single pins are toggled and
+ * first, so there are two from each start. Last, single pins are toggled and
  * segments turned to columns as long as the clock gets better.
  *
  * Fusing layers to save exchanges is the idea of fused-layer tiling (DeepThings and others); which
@@ -36,7 +36,7 @@
 #define LEANS 7
 #define ORDERS (AD_ORDERS - 1) /* tried in descents; the graph's order is a local optimum, too */
 #define DESCENDED 2            /* kinds from whose best template descents start */
-#define DESCENTS 2             /* from each with two devices, whose layouts are soon evaluated */
+#define DESCENTS 2             /* from each */
 #define STAGGER 4              /* staggered boundaries are off by 1/STAGGER of a row */
 #define ERRS 5                 /* estimates are hardly ever wrong by more than 1/ERRS */
 #define ROUNDS 3               /* of a descent at most */
@@ -460,7 +460,7 @@ static enum adaps_status descend_kinds(struct search *s)
     enum adaps_status status = ad_best_init(&best, s->context, s->eval->err);
     for (int n = 0, k; n < DESCENDED && !ended(s) && status == ADAPS_OK && (k = next_kind(s)) >= 0;
          n++)
-        for (int i = 0; i < (s->layout.ndevices > 2 ? 1 : DESCENTS) && status == ADAPS_OK; i++)
+        for (int i = 0; i < DESCENTS && status == ADAPS_OK; i++)
             status = descend_kind(s, k, &best);
     ad_best_fini(&best);
     return status;
