@@ -116,13 +116,15 @@ exec_kernels_sources = \
 	src/exec/kernels/choice.c src/exec/kernels/choice.h src/exec/kernels/conv.c src/exec/kernels/conv.h src/exec/kernels/conv_avx512.c \
 	src/exec/kernels/conv_fma3.c src/exec/kernels/conv_kernel.h src/exec/kernels/conv_tile.h \
 	src/exec/kernels/depthwise.c src/exec/kernels/depthwise.h src/exec/kernels/elementwise.c \
-	src/exec/kernels/encode.c src/exec/kernels/encode.h src/exec/kernels/functions.c \
-	src/exec/kernels/functions.h src/exec/kernels/half.c src/exec/kernels/half.h \
+	src/exec/kernels/encode.c src/exec/kernels/encode.h \
+	src/exec/kernels/functions_tile.h src/exec/kernels/half.c src/exec/kernels/half.h \
 	src/exec/kernels/instruction_set.h src/exec/kernels/kernels.c src/exec/kernels/kernels.h \
-	src/exec/kernels/l2.c src/exec/kernels/l2.h src/exec/kernels/packed.c \
+	src/exec/kernels/l2.c src/exec/kernels/l2.h src/exec/kernels/lanes.h src/exec/kernels/packed.c \
 	src/exec/kernels/packed.h src/exec/kernels/picture.c src/exec/kernels/picture.h \
 	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \
-	src/exec/kernels/resample.h src/exec/kernels/span.c src/exec/kernels/span.h \
+	src/exec/kernels/resample.h src/exec/kernels/rows.c src/exec/kernels/rows.h \
+	src/exec/kernels/rows_avx2.c src/exec/kernels/rows_avx512.c src/exec/kernels/rows_tile.h \
+	src/exec/kernels/span.c src/exec/kernels/span.h \
 	src/exec/kernels/vec.h src/exec/kernels/wide.c src/exec/kernels/wide.h \
 	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \
 	src/exec/kernels/xnn.c src/exec/kernels/xnn.h

@@ -276,12 +276,11 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
         return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
                               "ours have the same bits in vectors of any width");
     case AD_WORK_ARITHMETIC:
-        return loop_choice(p, LOOP_LANES,
-                           "XNNPACK's want dense operands; the same bits on every processor");
+        return wide_choice(p, "XNNPACK's want dense operands; "
+                              "ours have the same bits in vectors of any width");
     case AD_WORK_FUNCTION:
-        return loop_choice(p, LOOP_LANES,
-                           "basic arithmetic only, exponentials and logarithms in pairs of "
-                           "doubles: the same bits on every processor");
+        return wide_choice(p, "basic arithmetic in a fixed order: the same bits on every "
+                              "processor, in vectors of any width");
     case AD_WORK_RESAMPLE:
         return loop_choice(p, LOOP_LANES, "XNNPACK's takes its scale from the tile, not the whole");
     case AD_WORK_REDUCE:

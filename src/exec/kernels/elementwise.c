@@ -1,120 +1,12 @@
 /* Loop nests over strided operands: copies, arithmetic, activations. */
 #include "exec/kernels/kernels.h"
-#include "exec/kernels/functions.h"
+#include "exec/kernels/rows.h"
+
+#include <string.h>
 
 #define UNIT 8192 /* elements of one piece of work */
 
-/* One run of n elements along the innermost dimension. */
-struct row {
-    float *out;
-    const float *a, *b;
-    int64_t so, sa, sb; /* strides */
-    ad_v4 lo, hi, alpha, beta;
-    ad_function_kernel *function;
-};
-
-/* clamp(alpha * x + beta, 0, 1) */
-static inline ad_v4 hard_sigmoid(ad_v4 x, const struct row *r)
-{
-    return ad_v4_clamp(x * r->alpha + r->beta, ad_v4_all(0.0f), ad_v4_all(1.0f));
-}
-
-static inline __attribute__((always_inline)) ad_v4 combine(enum ad_elementwise_kind kind, ad_v4 a,
-                                                           ad_v4 b, const struct row *r)
-{
-    switch (kind) {
-    case AD_ELEMENTWISE_COPY:
-    case AD_ELEMENTWISE_CLAMP:
-    case AD_ELEMENTWISE_COUNT:
-        break;
-    case AD_ELEMENTWISE_ADD:
-        a = a + b;
-        break;
-    case AD_ELEMENTWISE_SUB:
-        a = a - b;
-        break;
-    case AD_ELEMENTWISE_MUL:
-        a = a * b;
-        break;
-    case AD_ELEMENTWISE_DIV:
-        a = a / b;
-        break;
-    case AD_ELEMENTWISE_MIN: /* NaN if either is */
-        a = ad_v4_select((a < b) | (a != a), a, b);
-        break;
-    case AD_ELEMENTWISE_MAX:
-        a = ad_v4_select((a > b) | (a != a), a, b);
-        break;
-    case AD_ELEMENTWISE_POW:
-        a = ad_v4_pow(a, b);
-        break;
-    case AD_ELEMENTWISE_PRELU:
-        a = ad_v4_select(a < ad_v4_all(0.0f), a * b, a);
-        break;
-    case AD_ELEMENTWISE_LEAKY_RELU:
-        a = ad_v4_select(a < ad_v4_all(0.0f), a * r->alpha, a);
-        break;
-    case AD_ELEMENTWISE_SIGMOID:
-        a = ad_v4_sigmoid(a);
-        break;
-    case AD_ELEMENTWISE_SILU:
-        a = a * ad_v4_sigmoid(a);
-        break;
-    case AD_ELEMENTWISE_HARD_SIGMOID:
-        a = hard_sigmoid(a, r);
-        break;
-    case AD_ELEMENTWISE_HARD_SWISH:
-        a = a * hard_sigmoid(a, r);
-        break;
-    case AD_ELEMENTWISE_FUNCTION:
-        a = r->function(a, r->alpha, r->beta);
-        break;
-    }
-    return ad_v4_clamp(a, r->lo, r->hi);
-}
-
-static inline ad_v4 gather(const float *p, int64_t stride, int64_t n)
-{
-    ad_v4 v = {0, 0, 0, 0};
-    for (int64_t i = 0; i < n; i++)
-        v[i] = p[i * stride];
-    return v;
-}
-
-/* Any strides; also the remainder of the fast loops. */
-static inline __attribute__((always_inline)) void
-row_any(enum ad_elementwise_kind kind, const struct row *r, int64_t from, int64_t n)
-{
-    for (int64_t i = from; i < n; i += 4) {
-        int64_t lanes = n - i < 4 ? n - i : 4;
-        ad_v4 a = gather(r->a + i * r->sa, r->sa, lanes);
-        ad_v4 b = r->b ? gather(r->b + i * r->sb, r->sb, lanes) : a;
-        ad_v4 y = combine(kind, a, b, r);
-        for (int64_t k = 0; k < lanes; k++)
-            r->out[(i + k) * r->so] = y[k];
-    }
-}
-
-static inline __attribute__((always_inline)) void row_kind(enum ad_elementwise_kind kind,
-                                                           const struct row *r, int64_t n)
-{
-    int64_t i = 0;
-    bool unary = !ad_elementwise_is_binary(kind);
-    if (r->so == 1 && r->sa == 1 && (unary || r->sb == 1)) {
-        for (; i + 4 <= n; i += 4)
-            ad_v4_store(r->out + i, combine(kind, ad_v4_load(r->a + i),
-                                            unary ? r->lo : ad_v4_load(r->b + i), r));
-    } else if (!unary && r->so == 1 && r->sa == 1 && r->sb == 0) {
-        for (; i + 4 <= n; i += 4)
-            ad_v4_store(r->out + i, combine(kind, ad_v4_load(r->a + i), ad_v4_all(*r->b), r));
-    } else if (!unary && r->so == 1 && r->sa == 0 && r->sb == 1) {
-        for (; i + 4 <= n; i += 4)
-            ad_v4_store(r->out + i, combine(kind, ad_v4_all(*r->a), ad_v4_load(r->b + i), r));
-    }
-    row_any(kind, r, i, n);
-}
-
-static void row_copy(const struct row *r, int64_t n)
+static void row_copy(const struct ad_row *r, int64_t n)
 {
     if (r->so == 1 && r->sa == 1) {
         memcpy(r->out, r->a, (size_t)n * sizeof *r->out);
@@ -122,62 +14,6 @@ static void row_copy(const struct row *r, int64_t n)
     }
     for (int64_t i = 0; i < n; i++)
         r->out[i * r->so] = r->a[i * r->sa];
-}
-
-static void row_run(enum ad_elementwise_kind kind, const struct row *r, int64_t n)
-{
-    switch (kind) { /* each with a loop of its own */
-    case AD_ELEMENTWISE_COPY:
-        row_copy(r, n);
-        break;
-    case AD_ELEMENTWISE_CLAMP:
-        row_kind(AD_ELEMENTWISE_CLAMP, r, n);
-        break;
-    case AD_ELEMENTWISE_ADD:
-        row_kind(AD_ELEMENTWISE_ADD, r, n);
-        break;
-    case AD_ELEMENTWISE_SUB:
-        row_kind(AD_ELEMENTWISE_SUB, r, n);
-        break;
-    case AD_ELEMENTWISE_MUL:
-        row_kind(AD_ELEMENTWISE_MUL, r, n);
-        break;
-    case AD_ELEMENTWISE_DIV:
-        row_kind(AD_ELEMENTWISE_DIV, r, n);
-        break;
-    case AD_ELEMENTWISE_MIN:
-        row_kind(AD_ELEMENTWISE_MIN, r, n);
-        break;
-    case AD_ELEMENTWISE_MAX:
-        row_kind(AD_ELEMENTWISE_MAX, r, n);
-        break;
-    case AD_ELEMENTWISE_POW:
-        row_kind(AD_ELEMENTWISE_POW, r, n);
-        break;
-    case AD_ELEMENTWISE_PRELU:
-        row_kind(AD_ELEMENTWISE_PRELU, r, n);
-        break;
-    case AD_ELEMENTWISE_LEAKY_RELU:
-        row_kind(AD_ELEMENTWISE_LEAKY_RELU, r, n);
-        break;
-    case AD_ELEMENTWISE_SIGMOID:
-        row_kind(AD_ELEMENTWISE_SIGMOID, r, n);
-        break;
-    case AD_ELEMENTWISE_SILU:
-        row_kind(AD_ELEMENTWISE_SILU, r, n);
-        break;
-    case AD_ELEMENTWISE_HARD_SIGMOID:
-        row_kind(AD_ELEMENTWISE_HARD_SIGMOID, r, n);
-        break;
-    case AD_ELEMENTWISE_HARD_SWISH:
-        row_kind(AD_ELEMENTWISE_HARD_SWISH, r, n);
-        break;
-    case AD_ELEMENTWISE_FUNCTION:
-        row_kind(AD_ELEMENTWISE_FUNCTION, r, n);
-        break;
-    case AD_ELEMENTWISE_COUNT:
-        break;
-    }
 }
 
 /* How the nest is cut into units of work: short rows in groups, long ones in pieces. */
@@ -206,19 +42,23 @@ static void run_unit(void *self, size_t unit)
         for (int k = 0; k < 3; k++)
             offset[k] += index[d] * e->stride[k][d];
     }
-    struct row row = {.so = e->stride[0][last],
-                      .sa = e->stride[1][last],
-                      .sb = e->stride[2][last],
-                      .lo = ad_v4_all(e->clamp_min),
-                      .hi = ad_v4_all(e->clamp_max),
-                      .alpha = ad_v4_all(e->alpha),
-                      .beta = ad_v4_all(e->beta),
-                      .function = ad_function_kernel_of(e->function)};
+    ad_row_kernel *run = ad_rows();
+    struct ad_row row = {.so = e->stride[0][last],
+                         .sa = e->stride[1][last],
+                         .sb = e->stride[2][last],
+                         .lo = e->clamp_min,
+                         .hi = e->clamp_max,
+                         .alpha = e->alpha,
+                         .beta = e->beta,
+                         .function = e->function};
     for (int64_t r = first; r < end; r++) {
         row.out = e->out + offset[0];
         row.a = e->a + offset[1];
         row.b = e->b ? e->b + offset[2] : NULL;
-        row_run(e->kind, &row, n);
+        if (e->kind == AD_ELEMENTWISE_COPY)
+            row_copy(&row, n);
+        else
+            run(e->kind, &row, n);
         for (int d = last - 1; d >= 0; d--) { /* the next row */
             bool carry = ++index[d] == e->count[d];
             for (int k = 0; k < 3; k++)

@@ -42,7 +42,7 @@ enum ad_elementwise_kind {
     AD_ELEMENTWISE_SILU,
     AD_ELEMENTWISE_HARD_SIGMOID,
     AD_ELEMENTWISE_HARD_SWISH,
-    AD_ELEMENTWISE_FUNCTION, /* any of those in exec/kernels/functions.h */
+    AD_ELEMENTWISE_FUNCTION, /* any of those in exec/kernels/functions_tile.h */
     AD_ELEMENTWISE_COUNT
 };
 

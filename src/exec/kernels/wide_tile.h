@@ -1,39 +1,16 @@
 /* exec/kernels/wide.h for one instruction set, which the including file names
  * (exec/kernels/instruction_set.h): it also defines LANES and KERNELS, the name of what this file
  * defines. */
-#include "exec/kernels/instruction_set.h"
-#include "exec/kernels/vec.h"
+#include "exec/kernels/lanes.h"
 #include "exec/kernels/wide.h"
 
 #include <stdbool.h>
 
 #define BLOCK 4 /* vectors computed at the same time */
 
-typedef float vec __attribute__((vector_size(4 * LANES)));
-typedef int32_t mask __attribute__((vector_size(4 * LANES)));
-
-/* The first n channels; those after them are not read, and count as 0. */
-INLINE vec load(const float *p, int64_t n)
-{
-    vec v = {0};
-    if (n >= LANES)
-        memcpy(&v, p, sizeof v);
-    else
-        for (int64_t i = 0; i < n; i++)
-            v[i] = p[i];
-    return v;
-}
-
-INLINE vec select(mask m, vec yes, vec no)
-{
-    return (vec)(((mask)yes & m) | ((mask)no & ~m));
-}
-
 INLINE void store(float *p, int64_t step, int64_t n, vec v, float lo, float hi)
 {
-    vec low = (vec){0} + lo, high = (vec){0} + hi;
-    v = select(v < low, low, v); /* a NaN stays */
-    v = select(v > high, high, v);
+    v = clamp(v, all(lo), all(hi));
     if (step == 1 && n >= LANES)
         memcpy(p, &v, sizeof v);
     else
@@ -43,7 +20,7 @@ INLINE void store(float *p, int64_t step, int64_t n, vec v, float lo, float hi)
 
 INLINE vec fold(bool average, vec acc, vec x)
 {
-    return average ? acc + x : select(x > acc, x, acc);
+    return average ? acc + x : choose(x > acc, x, acc);
 }
 
 /* Pools `vectors` vectors of channels from channel c on, of which n are there. */

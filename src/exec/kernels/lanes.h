@@ -1,0 +1,43 @@
+/* Vectors of LANES floats, for files that are compiled for an instruction set (instruction_set.h).
+ * The operations are elementwise IEEE arithmetic without contraction (vec.h), so that the bits do
+ * not depend on LANES. */
+#ifndef AD_EXEC_KERNELS_LANES_H
+#define AD_EXEC_KERNELS_LANES_H
+
+#include "exec/kernels/instruction_set.h"
+#include "exec/kernels/vec.h"
+
+typedef float vec __attribute__((vector_size(4 * LANES)));
+typedef int32_t mask __attribute__((vector_size(4 * LANES)));
+typedef uint32_t bits __attribute__((vector_size(4 * LANES)));
+
+INLINE vec all(float x)
+{
+    return (vec){0} + x;
+}
+
+/* The first n lanes; the others are not read, and are 0. */
+INLINE vec load(const float *p, int64_t n)
+{
+    vec v = {0};
+    if (n >= LANES)
+        memcpy(&v, p, sizeof v);
+    else
+        for (int64_t i = 0; i < n; i++)
+            v[i] = p[i];
+    return v;
+}
+
+INLINE vec choose(mask m, vec yes, vec no)
+{
+    return (vec)(((mask)yes & m) | ((mask)no & ~m));
+}
+
+/* NaN stays; of equal numbers x. */
+INLINE vec clamp(vec x, vec lo, vec hi)
+{
+    x = choose(x < lo, lo, x);
+    return choose(x > hi, hi, x);
+}
+
+#endif

@@ -1,0 +1,28 @@
+/* One row of an elementwise operator, for the widest vectors that this processor has. The bits are
+ * the same whatever the width (exec/kernels/lanes.h). */
+#ifndef AD_EXEC_KERNELS_ROWS_H
+#define AD_EXEC_KERNELS_ROWS_H
+
+#include "exec/kernels/kernels.h"
+
+/* n elements along the innermost dimension. */
+struct ad_row {
+    float *out;
+    const float *a, *b; /* b: NULL for unary kinds */
+    int64_t so, sa, sb; /* strides */
+    float lo, hi, alpha, beta;
+    enum ad_function function; /* of AD_ELEMENTWISE_FUNCTION */
+};
+
+/* Of any kind but AD_ELEMENTWISE_COPY. */
+typedef void ad_row_kernel(enum ad_elementwise_kind kind, const struct ad_row *row, int64_t n);
+
+/* The kernel for this processor. */
+ad_row_kernel *ad_rows(void);
+
+extern ad_row_kernel ad_rows_any;
+#if defined(__x86_64__)
+extern ad_row_kernel ad_rows_avx2, ad_rows_avx512;
+#endif
+
+#endif
