@@ -38,16 +38,27 @@ static enum ad_elementwise_kind function_kind(enum ad_function function)
     return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
 }
 
+struct ad_activation ad_activation_of(const struct ad_op *op)
+{
+    return (struct ad_activation){.kind = function_kind(op->function),
+                                  .function = op->function,
+                                  .alpha = op->alpha,
+                                  .beta = op->beta,
+                                  .clamp_min = op->clamp_min,
+                                  .clamp_max = op->clamp_max};
+}
+
 enum adaps_status ad_actions_activation(struct ad_actions *actions, const struct ad_op *op,
                                         const struct ad_view *to, const struct ad_view *from,
                                         struct adaps_error *err)
 {
-    struct ad_elementwise e = ad_elementwise_views(function_kind(op->function), to, from, NULL);
-    e.function = op->function;
-    e.alpha = op->alpha;
-    e.beta = op->beta;
-    e.clamp_min = op->clamp_min;
-    e.clamp_max = op->clamp_max;
+    struct ad_activation activation = ad_activation_of(op);
+    struct ad_elementwise e = ad_elementwise_views(activation.kind, to, from, NULL);
+    e.function = activation.function;
+    e.alpha = activation.alpha;
+    e.beta = activation.beta;
+    e.clamp_min = activation.clamp_min;
+    e.clamp_max = activation.clamp_max;
     return ad_actions_elementwise(actions, e, err);
 }
 

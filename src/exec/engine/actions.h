@@ -47,7 +47,10 @@ AD_MUST_CHECK enum adaps_status ad_actions_elementwise(struct ad_actions *action
                                                        struct ad_elementwise e,
                                                        struct adaps_error *err);
 
-/* The op's function and clamp; `to` and `from` may be one. */
+/* The op's function and clamp. */
+struct ad_activation ad_activation_of(const struct ad_op *op);
+
+/* That, of `from`; `to` and `from` may be one. */
 AD_MUST_CHECK enum adaps_status
 ad_actions_activation(struct ad_actions *actions, const struct ad_op *op, const struct ad_view *to,
                       const struct ad_view *from, struct adaps_error *err);

@@ -182,12 +182,12 @@ AD_MUST_CHECK enum adaps_status ad_task_build_xnn(const struct ad_build *build,
                                                   const struct ad_scratch *scratch, bool clamp,
                                                   struct adaps_error *err);
 
-/* A convolution by exec/kernels/conv.h: adds `add` (data NULL: nothing), clamps, stores to out. */
-AD_MUST_CHECK enum adaps_status ad_task_build_conv(const struct ad_build *build,
-                                                   const struct ad_task *task,
-                                                   const struct ad_view *out,
-                                                   const struct ad_view *add, float clamp_min,
-                                                   float clamp_max, struct adaps_error *err);
+/* A convolution by exec/kernels/conv.h: adds `add` (data NULL: nothing), applies the function and
+ * clamp of `last` (the convolution, or the sum), stores to out. */
+AD_MUST_CHECK enum adaps_status
+ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
+                   const struct ad_view *out, const struct ad_view *add, const struct ad_op *last,
+                   struct adaps_error *err);
 
 /* A convolution by exec/kernels/depthwise.h. */
 AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,

@@ -13,41 +13,41 @@ size_t ad_task_slice_bytes(struct pthreadpool *pool)
     return ad_l2_bytes(pool) / 2;
 }
 
-/* *clamped: whether these actions clamp already. */
+/* *finished: whether these actions apply the op's function and limits already. */
 static enum adaps_status build_kind(const struct ad_build *build, const struct ad_task *task,
-                                    const struct ad_scratch *scratch, bool *clamped,
+                                    const struct ad_scratch *scratch, bool *finished,
                                     struct adaps_error *err)
 {
     static const struct ad_view nothing;
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     const struct ad_kernel *kernel = ad_kernel_of(op->kind);
     enum ad_kernels kernels = ad_task_choice(build->plan->graph, op).kernels;
-    bool follows = ad_function_follows(op->kind, op->function);
-    *clamped = kernel->clamps;
+    struct ad_view out = ad_task_output(build, task);
+    *finished = kernel->clamps && !ad_function_follows(op->kind, op->function);
     if (kernels != AD_KERNELS_XNNPACK && kernel->work != AD_WORK_CONV)
         return kernel->build(build, task, err);
-    *clamped = kernel->clamps && !follows;
-    struct ad_view out = ad_task_output(build, task);
-    float lo = *clamped ? op->clamp_min : -INFINITY, hi = *clamped ? op->clamp_max : INFINITY;
-    if (kernels == AD_KERNELS_CONV)
-        return ad_task_build_conv(build, task, &out, &nothing, lo, hi, err);
+    if (kernels == AD_KERNELS_CONV) {
+        *finished = true;
+        return ad_task_build_conv(build, task, &out, &nothing, op, err);
+    }
+    float lo = *finished ? op->clamp_min : -INFINITY, hi = *finished ? op->clamp_max : INFINITY;
     if (kernels != AD_KERNELS_XNNPACK)
         return ad_task_build_depthwise(build, task, lo, hi, err);
-    *clamped = *clamped && op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
-    return ad_task_build_xnn(build, task, scratch, *clamped, err);
+    *finished = *finished && op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
+    return ad_task_build_xnn(build, task, scratch, *finished, err);
 }
 
 enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_task *task,
                                 const struct ad_scratch *scratch, struct adaps_error *err)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
-    bool clamped;
+    bool finished;
     if (ad_region_empty(task->region))
         return ADAPS_OK;
-    enum adaps_status status = build_kind(build, task, scratch, &clamped, err);
+    enum adaps_status status = build_kind(build, task, scratch, &finished, err);
     bool limits = op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
-    if (status == ADAPS_OK &&
-        (ad_function_follows(op->kind, op->function) || (limits && !clamped))) {
+    if (status == ADAPS_OK && !finished &&
+        (ad_function_follows(op->kind, op->function) || limits)) {
         struct ad_view out = ad_task_output(build, task);
         status = ad_actions_activation(build->actions, op, &out, &out, err);
     }
@@ -61,14 +61,9 @@ enum adaps_status ad_task_build_residual(const struct ad_build *build, const str
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[add->op];
-    bool follows = ad_function_follows(op->kind, op->function);
     int other = op->inputs[0] == graph->ops[conv->op].output ? 1 : 0;
     struct ad_view out = ad_task_output(build, add), operand = ad_task_input(build, add, other);
-    enum adaps_status status =
-        ad_task_build_conv(build, conv, &out, &operand, follows ? -INFINITY : op->clamp_min,
-                           follows ? INFINITY : op->clamp_max, err);
-    if (status == ADAPS_OK && follows)
-        status = ad_actions_activation(build->actions, op, &out, &out, err);
+    enum adaps_status status = ad_task_build_conv(build, conv, &out, &operand, op, err);
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
     return status;

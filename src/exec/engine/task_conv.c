@@ -2,6 +2,8 @@
  * weights, packed a part at a time. */
 #include "exec/engine/internal.h"
 
+#include <math.h>
+
 /* Channels per group. */
 static int64_t group_inputs(const struct ad_graph *graph, const struct ad_op *op)
 {
@@ -88,10 +90,11 @@ static enum adaps_status end_packed(const struct ad_build *build, struct ad_acti
 
 enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
                                      const struct ad_view *out, const struct ad_view *add,
-                                     float clamp_min, float clamp_max, struct adaps_error *err)
+                                     const struct ad_op *last, struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
+    bool follows = ad_function_follows(last->kind, last->function);
     struct ad_region need = ad_need(graph, op, 0, task->region);
     struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
     struct ad_conv conv = {
@@ -101,9 +104,11 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         .top = pads.top,
         .left = pads.left,
         .blocks = blocks_of(graph, task),
-        .clamp_min = clamp_min,
-        .clamp_max = clamp_max,
+        .clamp_min = follows ? -INFINITY : last->clamp_min,
+        .clamp_max = follows ? INFINITY : last->clamp_max,
     };
+    if (follows)
+        conv.then = ad_activation_of(last);
     conv.slice =
         ad_conv_slice(&conv.blocks, build->slice_bytes / 2); /* and what is fetched ahead */
     if (!ad_region_empty(need))

@@ -2,6 +2,7 @@
 #include "exec/kernels/conv.h"
 #include "exec/kernels/choice.h"
 #include "exec/kernels/conv_kernel.h"
+#include "exec/kernels/rows.h"
 
 #include "base/mem.h"
 
@@ -115,6 +116,7 @@ void ad_conv_pack(float *packed, const struct ad_conv_blocks *blocks, int64_t bl
 struct work {
     const struct ad_conv *conv;
     const struct ad_conv_kernel *kernel;
+    ad_row_kernel *activate;
     int64_t pixels, tiles;  /* of the output */
     int64_t chunk, chunks;  /* tiles of a unit; units of a slice */
     int64_t slice;          /* channels: conv->slice or, for many threads, less */
@@ -270,6 +272,30 @@ static void run_panels(const struct work *work, const struct pixels *p, int64_t 
     }
 }
 
+/* The activation of a tile's channels of a slice; pixels that lie one after the other are one row.
+ */
+static void activate(const struct work *work, const struct pixels *p, const struct slice *s)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_activation *then = &conv->then;
+    int64_t first = s->b0 * conv->blocks.channels + s->c0;
+    int64_t channels = (s->b1 - 1) * conv->blocks.channels + s->c1 - first;
+    struct ad_row row = {.so = 1,
+                         .sa = 1,
+                         .lo = then->clamp_min,
+                         .hi = then->clamp_max,
+                         .alpha = then->alpha,
+                         .beta = then->beta,
+                         .function = then->function};
+    for (int m = 0, next; m < p->rows; m = next) {
+        next = m + 1;
+        while (next < p->rows && p->out[next] == p->out[m] + (next - m) * channels)
+            next++;
+        row.a = row.out = p->out[m] + first;
+        work->activate(then->kind, &row, (next - m) * channels);
+    }
+}
+
 /* One tile, all channels of a slice. */
 static void run_tile(const struct work *work, int64_t tile, const struct slice *s)
 {
@@ -288,6 +314,8 @@ static void run_tile(const struct work *work, int64_t tile, const struct slice *
                               .hi = conv->clamp_max};
     for (int64_t block = s->b0; block < s->b1; block++)
         run_panels(work, &p, tile, s, block, &job);
+    if (conv->then.kind != AD_ELEMENTWISE_COPY)
+        activate(work, &p, s);
 }
 
 static void run_unit(void *self, size_t unit)
@@ -342,6 +370,7 @@ void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
     const struct ad_conv_blocks *b = &conv->blocks;
     struct work work = {.conv = conv,
                         .kernel = kernel,
+                        .activate = ad_rows(),
                         .pixels = out->n * out->h * out->w,
                         .row = row_floats(b),
                         .block = block_floats(kernel, b),

@@ -31,6 +31,7 @@ struct ad_conv {
     int64_t ahead_floats;
     int64_t slice; /* output channels computed at a time: a multiple of ad_conv_panel() */
     float clamp_min, clamp_max;
+    struct ad_activation then; /* of the clamped sums, while they are in the cache */
 };
 
 /* Whether this processor can run them at all. exec/kernels/choice.h says of which convolutions they

@@ -51,6 +51,14 @@ static inline bool ad_elementwise_is_binary(enum ad_elementwise_kind kind)
     return kind >= AD_ELEMENTWISE_ADD && kind <= AD_ELEMENTWISE_PRELU;
 }
 
+/* What becomes of what an operator has computed: clamp(function(x)), a unary kind. COPY: nothing.
+ */
+struct ad_activation {
+    enum ad_elementwise_kind kind;
+    enum ad_function function; /* of AD_ELEMENTWISE_FUNCTION */
+    float alpha, beta, clamp_min, clamp_max;
+};
+
 #define AD_ND_RANK AD_MAX_RANK
 
 /* A loop nest over an output and its operands; innermost dimension last. Stride 0 of an operand
