@@ -31,18 +31,6 @@ static const struct {
     {"power", AD_ELEMENTWISE_POW, AD_FN_NONE},
 };
 
-static const struct {
-    int lanes;
-    ad_row_kernel *run;
-} widths[] = {
-    {4, ad_rows_any},
-#if defined(__x86_64__)
-    {8, ad_rows_avx2},
-    {16, ad_rows_avx512},
-#endif
-};
-#define WIDTHS (int)(sizeof widths / sizeof *widths)
-
 /* 10^9 elements a second. */
 static double rate(ad_row_kernel *run, enum ad_elementwise_kind kind, const struct ad_row *row)
 {
@@ -66,8 +54,8 @@ int main(void)
         power[i] = 1.5f;
     }
     printf("%-16s", "G elements/s");
-    for (int w = 0; w < WIDTHS && widths[w].lanes <= lanes; w++)
-        printf(" %4d lanes", widths[w].lanes);
+    for (const struct ad_row_width *w = ad_row_widths; w->run && w->lanes <= lanes; w++)
+        printf(" %4d lanes", w->lanes);
     printf("\n");
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++) {
         const struct ad_row row = {.out = y,
@@ -82,8 +70,8 @@ int main(void)
                                    .beta = 0.5f,
                                    .function = functions[k].function};
         printf("%-16s", functions[k].name);
-        for (int w = 0; w < WIDTHS && widths[w].lanes <= lanes; w++)
-            printf(" %10.3g", rate(widths[w].run, functions[k].kind, &row));
+        for (const struct ad_row_width *w = ad_row_widths; w->run && w->lanes <= lanes; w++)
+            printf(" %10.3g", rate(w->run, functions[k].kind, &row));
         printf("\n");
     }
     return 0;

@@ -124,18 +124,6 @@ static const struct function {
 };
 #define FUNCTIONS (int)(sizeof functions / sizeof *functions)
 
-static const struct {
-    int lanes;
-    ad_row_kernel *run;
-} widths[] = {
-    {4, ad_rows_any},
-#if defined(__x86_64__)
-    {8, ad_rows_avx2},
-    {16, ad_rows_avx512},
-#endif
-};
-#define WIDTHS (int)(sizeof widths / sizeof *widths)
-
 /* Denormals count as zero on threads of a pool alone. */
 struct job {
     ad_row_kernel *run;
@@ -229,16 +217,16 @@ START_TEST(same_bits_everywhere)
     float *x = all_exponents(&n), *want = ad_calloc((size_t)n, sizeof *want);
     float *got = ad_calloc((size_t)n, sizeof *got);
     run(ad_rows_any, f, x, want, 1, n);
-    for (int w = 0; w < WIDTHS && widths[w].lanes <= lanes; w++) {
-        run(widths[w].run, f, x, got, 1, n);
+    for (const struct ad_row_width *w = ad_row_widths; w->run && w->lanes <= lanes; w++) {
+        run(w->run, f, x, got, 1, n);
         ck_assert_msg(memcmp(got, want, (size_t)n * sizeof *got) == 0, "%s, %d lanes", f->name,
-                      widths[w].lanes);
+                      w->lanes);
         for (int64_t i = 0, part = 1; i + part <= n; i += part, part = part % 70 + 1) {
-            run(widths[w].run, f, x + i, got + i, 1, part);
+            run(w->run, f, x + i, got + i, 1, part);
             ck_assert_mem_eq(got + i, want + i, (size_t)part * sizeof *got);
         }
         memset(got, 0, (size_t)n * sizeof *got);
-        run(widths[w].run, f, x, got, 3, n / 3);
+        run(w->run, f, x, got, 3, n / 3);
         for (int64_t i = 0; i < n; i++) {
             const float zero = 0;
             ck_assert_mem_eq(got + i, i % 3 == 0 && i / 3 < n / 3 ? want + i : &zero, sizeof zero);

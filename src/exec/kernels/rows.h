@@ -20,6 +20,14 @@ typedef void ad_row_kernel(enum ad_elementwise_kind kind, const struct ad_row *r
 /* The kernel for this processor. */
 ad_row_kernel *ad_rows(void);
 
+/* Those of all widths, the narrowest first; after the last, run is NULL. This processor has those
+ * of at most ad_choose_wide_lanes() lanes. */
+struct ad_row_width {
+    int lanes;
+    ad_row_kernel *run;
+};
+extern const struct ad_row_width ad_row_widths[];
+
 extern ad_row_kernel ad_rows_any;
 #if defined(__x86_64__)
 extern ad_row_kernel ad_rows_avx2, ad_rows_avx512;
