@@ -227,6 +227,7 @@ compare_plans() {
 run_cluster() {
     mkdir -p "$build/cluster"
     cd "$build/cluster" || exit 2
+    ln -sfn "$source/devices/boards" boards # adaps may be in a build folder of its own
     start_agent here "$adaps" agent
     here_endpoint=$endpoint
     # shellcheck disable=SC2086
