@@ -209,7 +209,7 @@ START_TEST(this_processor)
         int wide = ad_choose_wide_lanes(ad_processor());
         ck_assert_int_le(conv, limits[i]);
         ck_assert_int_eq(ad_conv_able(), conv > 0);
-        ck_assert_int_eq(ad_conv_panel(), conv > 0 ? 2 * conv : 1);
+        ck_assert_int_eq(ad_conv_panel(), conv > 0 ? 2 * conv : 8);
 #if defined(__x86_64__)
         ck_assert_int_eq(ad_processor()->family, AD_FAMILY_X86_64);
         ck_assert_ptr_eq(ad_wide(), wide == 16  ? &ad_wide_avx512

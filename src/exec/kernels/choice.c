@@ -73,6 +73,8 @@ void ad_processor_limit_lanes(int lanes)
         processors[1].instructions &= ~(unsigned)(AD_HAS_AVX512F | AD_HAS_AVX512DQ);
     if (lanes < 8)
         processors[1].instructions &= ~(unsigned)(AD_HAS_AVX2 | AD_HAS_FMA3);
+    if (lanes < 4)
+        processors[1].instructions &= ~(unsigned)AD_HAS_NEON_FMA;
     in_use = lanes < 16;
 }
 

@@ -36,8 +36,8 @@ struct ad_processor {
 const struct ad_processor *ad_processor(void);
 
 /* Test hook: from now on as if it had vectors of at most so many floats (8: no AVX-512, less: no
- * AVX2 and FMA3, either); 16 at first. Convolutions packed before are of no use afterwards.
- * XNNPACK does not know of it. */
+ * AVX2 and FMA3, either; less than 4: on ARM no fused multiply-adds); 16 at first. Convolutions
+ * packed before are of no use afterwards. XNNPACK does not know of it. */
 void ad_processor_limit_lanes(int lanes);
 
 /* --- the rules --- */

@@ -14,33 +14,36 @@
 
 static const struct ad_conv_kernel *find_kernel(void)
 {
-    int lanes = ad_choose_conv_lanes(ad_processor());
+    const struct ad_processor *p = ad_processor();
 #if defined(__x86_64__)
+    int lanes = ad_choose_conv_lanes(p);
     if (lanes == 16)
         return &ad_conv_avx512;
     if (lanes == 8)
         return &ad_conv_fma3;
+#elif defined(__aarch64__)
+    if (p->instructions & AD_HAS_NEON_FMA)
+        return &ad_conv_neon;
 #else
-    (void)lanes;
+    (void)p;
 #endif
-    return NULL;
+    return &ad_conv_base;
 }
 
 bool ad_conv_able(void)
 {
-    return find_kernel() != NULL;
+    return ad_choose_conv_lanes(ad_processor()) > 0;
 }
 
 int64_t ad_conv_panel(void)
 {
-    const struct ad_conv_kernel *kernel = find_kernel();
-    return kernel ? 2 * kernel->lanes : 1;
+    return 2 * find_kernel()->lanes;
 }
 
 struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
 {
     const struct ad_conv_kernel *kernel = find_kernel();
-    if (kernel && groups > 1 && ad_conv_is_narrow(kernel->lanes, inputs, outputs))
+    if (groups > 1 && ad_conv_is_narrow(kernel->lanes, inputs, outputs))
         return (struct ad_conv_blocks){true, 1, groups * outputs, inputs, taps};
     return (struct ad_conv_blocks){false, groups, outputs, inputs, taps};
 }

@@ -34,8 +34,8 @@ struct ad_conv {
     struct ad_activation then; /* of the clamped sums, while they are in the cache */
 };
 
-/* Whether this processor can run them at all. exec/kernels/choice.h says of which convolutions they
- * are better than XNNPACK's. */
+/* Whether any convolution of this processor is to be run by them: exec/kernels/choice.h says which.
+ * Without fused multiply-adds they still run, with the same bits, but slowly. */
 bool ad_conv_able(void);
 
 /* Channels of a panel. */

@@ -29,8 +29,11 @@ struct ad_conv_kernel {
                                                 a panel is one vector of them */
 };
 
+extern const struct ad_conv_kernel ad_conv_base;
 #if defined(__x86_64__)
 extern const struct ad_conv_kernel ad_conv_avx512, ad_conv_fma3;
+#elif defined(__aarch64__)
+extern const struct ad_conv_kernel ad_conv_neon;
 #endif
 
 #endif

@@ -3,7 +3,9 @@
  * tile), FMA(a, b, c) = a * b + c, MIN(a, b) and MAX(a, b), which are b when either is a NaN or
  * both are equal, BROADCAST(p), a vector of *p read from memory (compilers make two instructions of
  * it, of which one takes the place of a multiply-add), and PERMUTE(x, i), elements i of x. ROWS * 2
- * sums, two vectors of weights and one of input are to fit the registers.
+ * sums, two vectors of weights and one of input are to fit the registers. Where an instruction can
+ * multiply by one element of a vector, FMA_LANE(a, i, b, c) = a[i] * b + c, for vectors of four;
+ * ROWS vectors of input are then to fit as well.
  *
  * Each output element is bias + x0 * w0 + x1 * w1 + ..., in the order of the taps and channels,
  * with fused multiply-adds: the same on every processor that has them, and what XNNPACK computes
@@ -54,6 +56,34 @@ INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struc
     }
 }
 
+#if defined(FMA_LANE)
+#define BY_ELEMENT(i)                                                                              \
+    do {                                                                                           \
+        vec b[2];                                                                                  \
+        __builtin_prefetch(*ahead, 0, 2);                                                          \
+        *ahead += step;                                                                            \
+        _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++) b[v] =                           \
+            load(w + ((i)*vectors + v) * LANES);                                                   \
+        _Pragma("GCC unroll 16") for (int m = 0; m < rows; m++)                                    \
+            _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++) acc[m][v] =                  \
+                FMA_LANE(a[m], i, b[v], acc[m][v]);                                                \
+    } while (0)
+
+/* Four input channels. */
+INLINE void four(vec (*acc)[2], const int rows, const int vectors, const float *const *x, int64_t c,
+                 const float *w, const float **ahead, int64_t step)
+{
+    vec a[ROWS];
+#pragma GCC unroll 16
+    for (int m = 0; m < rows; m++)
+        a[m] = load(x[m] + c);
+    BY_ELEMENT(0);
+    BY_ELEMENT(1);
+    BY_ELEMENT(2);
+    BY_ELEMENT(3);
+}
+#endif
+
 INLINE void tile(const int rows, const int vectors, const struct ad_conv_job *job)
 {
     vec acc[ROWS][2];
@@ -69,8 +99,13 @@ INLINE void tile(const int rows, const int vectors, const struct ad_conv_job *jo
 #pragma GCC unroll 16
         for (int m = 0; m < rows; m++)
             x[m] = job->in[t * AD_CONV_ROWS + m] + job->first;
+        int64_t c = 0;
+#if defined(FMA_LANE)
+        for (; c + 4 <= job->depth; c += 4, w += 4 * vectors * LANES)
+            four(acc, rows, vectors, x, c, w, &ahead, job->ahead_step);
+#endif
 #pragma GCC unroll 2
-        for (int64_t c = 0; c < job->depth; c++, w += vectors * LANES, ahead += job->ahead_step) {
+        for (; c < job->depth; c++, w += vectors * LANES, ahead += job->ahead_step) {
             vec b[2];
             __builtin_prefetch(ahead, 0, 2);
 #pragma GCC unroll 2
