@@ -16,7 +16,7 @@ onnx_sources = \
 ir_sources = \
 	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/graph.c \
 	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
-	src/ir/verify.c src/ir/weight.c src/ir/weight.h
+	src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/winograd.c src/ir/winograd.h
 
 import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
@@ -32,7 +32,7 @@ blocks_sources = \
 	src/blocks/blocks.c src/blocks/blocks.h
 
 cost_sources = \
-	src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
+	src/cost/algorithm.c src/cost/algorithm.h src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
 	src/cost/cluster_file.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
 	src/cost/encoding.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
 	src/cost/shapes.c
@@ -128,7 +128,8 @@ exec_kernels_sources = \
 	src/exec/kernels/span.c src/exec/kernels/span.h \
 	src/exec/kernels/vec.h src/exec/kernels/wide.c src/exec/kernels/wide.h \
 	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \
-	src/exec/kernels/xnn.c src/exec/kernels/xnn.h
+	src/exec/kernels/winograd.c src/exec/kernels/winograd.h src/exec/kernels/winograd_kernel.h \
+	src/exec/kernels/winograd_tile.h src/exec/kernels/xnn.c src/exec/kernels/xnn.h
 
 exec_engine_sources = \
 	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/buffers.c \

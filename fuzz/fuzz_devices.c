@@ -50,8 +50,10 @@ static void use_cluster(const struct ad_cluster *cluster)
         FUZZ_CHECK(d->threads >= 1 && d->threads <= 64, "%s: %d threads", d->name, d->threads);
         FUZZ_CHECK(ad_cluster_find(cluster, d->name) == i, "%s: not found", d->name);
         for (int c = 0; c < AD_COST_CLASSES; c++)
-            FUZZ_CHECK(isfinite(d->table.rate[c]) && d->table.rate[c] > 0, "%s: rate %g", d->name,
-                       d->table.rate[c]);
+            FUZZ_CHECK(
+                isfinite(d->table.rate[c]) &&
+                    (d->table.rate[c] > 0 || (c == AD_COST_WINOGRAD && d->table.rate[c] == 0)),
+                "%s: rate %g", d->name, d->table.rate[c]);
         FUZZ_CHECK(isfinite(d->table.memory_bw) && d->table.memory_bw > 0, "%s", d->name);
         FUZZ_CHECK(isfinite(d->table.constant_s) && d->table.constant_s >= 0, "%s", d->name);
         FUZZ_CHECK(d->table.tile >= 0 && d->table.tile <= 64, "%s: tile %d", d->name,

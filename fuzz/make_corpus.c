@@ -464,14 +464,16 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         save_graph(name, graph);
     insist(ad_blocks_find(graph, &blocks, &err), &err, name);
     make_cluster(&cluster, ndevices);
-    if (measured)
+    if (measured) {
         measure(&cluster);
+        ad_algorithms_all(graph);
+    }
     const struct ad_search_problem problem = {
         .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
     insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
     result.seconds = 0; /* the same bytes every time */
     const struct ad_provenance provenance =
-        ad_pipeline_provenance(&result, "m.onnx", &model->digest, strategy, 0.15);
+        ad_pipeline_provenance(&result, "m.onnx", &model->digest, strategy, &problem);
     insist(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err), &err, name);
     insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
     char *file = ad_asprintf("%s-%s-%d", name, measured ? "measured" : strategy, ndevices);

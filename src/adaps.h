@@ -51,6 +51,7 @@ struct adaps_plan_options {
     double threshold;     /* search window 0..1 (ADaPS eq 3); 0 without has_threshold: 0.15 */
     bool has_threshold;   /* a threshold of 0 is a value */
     bool gather_type3; /* edgeflow, bbgrap, adaps: layers that mix dimensions whole on one device */
+    bool conv_direct;  /* no convolution by Winograd's algorithm */
 };
 
 /* Compiles. On ADAPS_OK *out is the caller's, to be freed with adaps_plan_free().

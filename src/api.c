@@ -44,6 +44,7 @@ enum adaps_status adaps_plan_compile(const struct adaps_plan_options *options,
         .split_w = true,
         .split_c = true,
         .gather_type3 = options->gather_type3,
+        .conv_direct = options->conv_direct,
         .objective = AD_OBJECTIVE_LATENCY,
     };
     return ad_pipeline_compile(&passes, out, err);

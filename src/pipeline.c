@@ -3,7 +3,8 @@
  *   onnx/     the file, parsed and checked
  *   import/   the typed graph (ir/): shapes inferred, batch normalisation folded, activations fused
  *   blocks/   single-entry, single-exit sub-blocks
- *   cost/     the devices, their speeds, the links between them
+ *   cost/     the devices, their speeds, the links between them; by which algorithm each
+ *             convolution is computed
  *   search/   which device computes which region of which layer; it asks fusion/ for halos and
  *             schedule/ for steps and simulated clocks
  *   plan/     the chosen schedule with all that it takes to run it
@@ -114,6 +115,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     if (status != ADAPS_OK)
         goto out;
     ad_cluster_override_links(&cluster, options->bandwidth, options->latency);
+    if (!options->conv_direct)
+        ad_algorithms_choose(graph, &cluster);
 
     const struct ad_search_problem problem = problem_of(options, graph, &blocks, &cluster);
     status = search(options->strategy, &problem, &strategy, &result, err);
@@ -152,6 +155,8 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
         status = ad_cluster_load(options->devices, &out->cluster, err);
     if (status == ADAPS_OK) {
         ad_cluster_override_links(&out->cluster, options->bandwidth, options->latency);
+        if (!options->conv_direct)
+            ad_algorithms_choose(graph, &out->cluster);
         const struct ad_search_problem problem = problem_of(options, graph, &blocks, &out->cluster);
         status = ad_search_compare(&problem, &out->items, &out->count, err);
     }

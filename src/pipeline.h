@@ -2,6 +2,7 @@
 #ifndef AD_PIPELINE_H
 #define AD_PIPELINE_H
 
+#include "cost/algorithm.h"
 #include "import/import.h"
 #include "plan/plan.h"
 #include "search/strategies/compare.h"
@@ -17,6 +18,7 @@ struct ad_pipeline_options {
     double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     bool gather_type3;  /* see struct ad_search_problem */
+    bool conv_direct;   /* no Winograd: cost/algorithm.h */
     bool input_f32;     /* pictures travel as float32 */
     unsigned encodings; /* that links may have besides float32 (search/problem.h) */
     bool late;          /* nothing is computed or sent ahead (search/problem.h) */

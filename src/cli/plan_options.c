@@ -103,6 +103,14 @@ static int take_type3(const struct ad_command *command, const char *text, void *
     return ad_cli_usage(command, "--type3 %s: split or gather is wanted", text);
 }
 
+static int take_conv(const struct ad_command *command, const char *text, void *conv_direct)
+{
+    *(bool *)conv_direct = strcmp(text, "direct") == 0;
+    if (*(bool *)conv_direct || strcmp(text, "auto") == 0)
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--conv %s: auto or direct is wanted", text);
+}
+
 #define PASSES struct ad_pipeline_options
 const struct ad_option ad_plan_option_rows[] = {
     AD_OPT_DIM(PASSES, dims),
@@ -114,6 +122,9 @@ const struct ad_option ad_plan_option_rows[] = {
     AD_OPT_CALL("type3", "split|gather", PASSES, gather_type3, take_type3,
                 "edgeflow, bbgrap and adaps: layers that mix dimensions are split where\n"
                 "rows stay rows (default), or run whole on one device"),
+    AD_OPT_CALL("conv", "auto|direct", PASSES, conv_direct, take_conv,
+                "convolutions by Winograd's algorithm where that is sooner\n"
+                "(default), or none"),
     AD_OPT_CALL("objective", "NAME", PASSES, objective, take_objective,
                 "what to make small: latency (default), traffic, memory"),
     AD_OPT_NS("latency-cap", PASSES, latency_cap_ns, MAX_TIME_S, "20ms",

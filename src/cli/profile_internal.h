@@ -52,6 +52,7 @@ struct ad_profile_device {
     struct ad_timed_model *models;
     int nmodels;
     bool sampling;                     /* the samples are being timed */
+    bool winograd;                     /* only layers by Winograd's algorithm are */
     double speed;                      /* as measured, of an agent that emulates a slower device */
     double seconds, turn_s;            /* that measuring took so far, and its last turn */
     double cold_bw;                    /* weights out of memory, bytes per second; 0 = not seen */
@@ -79,9 +80,8 @@ AD_MUST_CHECK enum adaps_status ad_profile_caches(struct ad_probe *probe, double
                                                   struct adaps_error *err);
 
 /* Times the operators of a network, whole and in bands, in the network's order. */
-AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe,
-                                                 const struct ad_graph *graph, double budget_s,
-                                                 struct ad_profile_device *device,
+AD_MUST_CHECK enum adaps_status ad_profile_model(struct ad_probe *probe, struct ad_graph *graph,
+                                                 double budget_s, struct ad_profile_device *device,
                                                  struct ad_timed_model *model,
                                                  struct adaps_error *err);
 

@@ -1,6 +1,7 @@
 /* Timing operators on an agent, and the cost table that follows from it. */
 #include "cli/profile_internal.h"
 #include "base/stats.h"
+#include "cost/algorithm.h"
 #include "fusion/region.h"
 
 #include <math.h>
@@ -15,6 +16,8 @@
  * too. A chunk holds three of the largest layers. */
 #define CHUNK_SHARE 8
 #define LAYER_SHARE 24
+
+#define WINOGRAD_SHARE 0.25 /* of the time of a network */
 
 /* Whole operators and bands, as shares of the rows; and how the time is shared among them. */
 static const struct {
@@ -132,6 +135,8 @@ static enum adaps_status time_band(struct ad_probe *probe, const struct ad_graph
     int n = 0;
     for (int i = first; i < end && status == ADAPS_OK; i++) {
         struct ad_region region = band(graph, &graph->ops[i], share, layer_limit(device));
+        if (device->winograd && graph->ops[i].winograd == 0)
+            continue;
         if (!ad_region_empty(region))
             tasks[n++] = (struct ad_task){i, region};
     }
@@ -178,9 +183,10 @@ static void note_ends(const struct ad_graph *graph, const int *values, int n, do
     ends->sample = sample;
 }
 
-enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph *graph,
-                                   double budget_s, struct ad_profile_device *device,
-                                   struct ad_timed_model *model, struct adaps_error *err)
+/* A pass over all chunks, in all bands. */
+static enum adaps_status time_ops(struct ad_probe *probe, const struct ad_graph *graph,
+                                  double budget_s, struct ad_profile_device *device,
+                                  struct ad_timed_model *model, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     int chunks = 0;
@@ -192,7 +198,7 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
             struct ad_probe_times times;
             status = time_band(probe, graph, first, end, bands[p].rows,
                                budget_s * bands[p].budget / chunks, device, &times, err);
-            if (p > 0 || status != ADAPS_OK)
+            if (p > 0 || device->winograd || status != ADAPS_OK)
                 continue;
             model->pass_s += times.pass_s;
             model->spread = fmax(model->spread, times.spread);
@@ -208,6 +214,38 @@ enum adaps_status ad_profile_model(struct ad_probe *probe, const struct ad_graph
     }
     model->ops = graph->nops;
     return status;
+}
+
+/* The layers that Winograd's algorithm can compute, by it. Their plans are other ones: the graph
+ * has the algorithm. */
+static enum adaps_status time_winograd(struct ad_probe *probe, struct ad_graph *graph,
+                                       double budget_s, struct ad_profile_device *device,
+                                       struct adaps_error *err)
+{
+    struct ad_timed_model unused = {.name = "Winograd"};
+    struct ad_op *ops = ad_calloc((size_t)graph->nops, sizeof *ops);
+    enum adaps_status status = ADAPS_OK;
+    if (!ops)
+        return ad_error_memory(err, "profile", (size_t)graph->nops * sizeof *ops);
+    memcpy(ops, graph->ops, (size_t)graph->nops * sizeof *ops);
+    if (ad_algorithms_all(graph) > 0) {
+        device->winograd = true;
+        status = time_ops(probe, graph, budget_s, device, &unused, err);
+        device->winograd = false;
+    }
+    memcpy(graph->ops, ops, (size_t)graph->nops * sizeof *ops);
+    ad_free(ops);
+    return status;
+}
+
+enum adaps_status ad_profile_model(struct ad_probe *probe, struct ad_graph *graph, double budget_s,
+                                   struct ad_profile_device *device, struct ad_timed_model *model,
+                                   struct adaps_error *err)
+{
+    enum adaps_status status =
+        time_ops(probe, graph, budget_s * (1 - WINOGRAD_SHARE), device, model, err);
+    return status == ADAPS_OK ? time_winograd(probe, graph, budget_s * WINOGRAD_SHARE, device, err)
+                              : status;
 }
 
 /* --- tile, cold weights, slices --- */

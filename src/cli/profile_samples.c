@@ -17,6 +17,8 @@ const char *const ad_profile_samples[] = {
     "conv 3x3 7x7x512 -> 7x7x512",
     "conv 3x3 14x14x512 -> 14x14x512",
     "conv 3x3 112x112x16 -> 112x112x16",
+    "conv 3x3 w2 28x28x128 -> 28x28x128",
+    "conv 3x3 w2 14x14x256 -> 14x14x256",
     "conv 3x3/2 224x224x3 -> 112x112x32",
     "conv 3x3/2 56x56x64 -> 28x28x128",
     "conv 5x5 28x28x32 -> 28x28x64",
@@ -161,6 +163,7 @@ static void add_op(struct maker *m, const struct ad_shape *s, int index)
                          .weight = -1,
                          .bias = -1,
                          .window = window_of(s),
+                         .winograd = s->winograd,
                          .groups = s->groups,
                          .function = (enum ad_function)s->function,
                          .alpha = 0.1f,
@@ -179,7 +182,9 @@ static void add_op(struct maker *m, const struct ad_shape *s, int index)
     m->graph->values[op->output].producer = index;
     if (!weighted)
         return;
-    double units = ad_shape_units(s) / ((double)s->n * s->oh * s->ow * s->oc);
+    struct ad_shape direct = *s;
+    direct.winograd = 0;
+    double units = ad_shape_units(&direct) / ((double)s->n * s->oh * s->ow * s->oc);
     op->weight = add_weight(m, s->oc, (int64_t)units);
     op->bias = add_weight(m, s->oc, 1);
     op->clamp_min = 0; /* a ReLU, as most have */

@@ -61,7 +61,8 @@ static void write_table(const struct ad_profile_device *p, FILE *out)
             fprintf(out, "%-17s = %.5g ; measured, %d shapes; others within %.0f %%\n", key, rate,
                     p->samples[class], p->residual[class] * 100);
         else
-            fprintf(out, "%-17s = %.5g ; %s\n", key, rate, p->timed ? "not measured" : origin);
+            fprintf(out, "%s%-17s = %.5g ; %s\n", rate > 0 ? "" : "; ", key, rate,
+                    p->timed ? "not measured" : origin);
     }
     fprintf(out, "constant          = %s ; %s\n", time_text(table->constant_s, text, sizeof text),
             origin);

@@ -18,6 +18,7 @@ static const struct {
     double unit;
 } rate_keys[AD_COST_CLASSES] = {
     [AD_COST_CONV] = {"conv", 1e9 / 2},
+    [AD_COST_WINOGRAD] = {"winograd", 1e9 / 2},
     [AD_COST_GROUPED] = {"grouped", 1e9 / 2},
     [AD_COST_DEPTHWISE] = {"depthwise", 1e9 / 2},
     [AD_COST_FC] = {"fc", 1e9 / 2},
@@ -229,7 +230,7 @@ static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
     if (status == ADAPS_OK)
         status = read_entries(&ini, &table, &shapes, err);
     for (int class = 0; class < AD_COST_CLASSES && status == ADAPS_OK; class ++)
-        if (table.rate[class] <= 0)
+        if (table.rate[class] <= 0 && class != AD_COST_WINOGRAD) /* that of conv */
             status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key %s is missing", path,
                                   rate_keys[class].key);
     if (status == ADAPS_OK && table.memory_bw <= 0)

@@ -1,12 +1,13 @@
 #include "cost/cost.h"
 #include "cost/shape.h"
+#include "ir/winograd.h"
 
 #include <math.h>
 #include <string.h>
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return ad_cost_class_of_kind(op->kind, op->groups, ad_op_is_depthwise(graph, op));
+    return ad_cost_class_of_kind(op->kind, op->winograd, op->groups, ad_op_is_depthwise(graph, op));
 }
 
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
@@ -14,6 +15,13 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
     if (op->weight < 0)
         return 0;
     return ad_box_elements(graph->values[op->output].box) * graph->weights[op->weight].row_elements;
+}
+
+/* Units of an element of the output. */
+static double winograd_units(const struct ad_graph *graph, const struct ad_op *op)
+{
+    struct ad_shape shape = ad_shape_of(graph, op);
+    return ad_shape_units(&shape) / (double)ad_box_elements(graph->values[op->output].box);
 }
 
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
@@ -40,7 +48,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
                                                          : ad_resampling_taps(op));
         break;
     case AD_PER_MAC:
-        work.units *= row->units * weights;
+        work.units *= op->winograd ? winograd_units(graph, op) : row->units * weights;
         break;
     case AD_PER_LRN:
         work.units *= row->units + op->lrn_size;
@@ -51,6 +59,10 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     }
     if (ad_function_follows(op->kind, op->function))
         work.after = (double)out_elements * ad_function_units(op->function);
+    if (op->winograd) {
+        struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+        weights *= (double)ad_winograd_products(&shape) / (shape.kh * shape.kw);
+    }
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * weights;
     if (op->bias >= 0)
         elements += (double)weight_rows;
@@ -71,12 +83,28 @@ static double measured_seconds(const struct ad_device *device, const struct ad_w
     bool exact;
     double seconds = ad_shapes_seconds(table->shapes, &shape, work->part, table->constant_s,
                                        table->tile, &exact);
+    if (seconds < 0 && shape.winograd > 0) { /* as quick as the same layer is directly */
+        double units = ad_shape_units(&shape);
+        shape.winograd = 0;
+        units /= ad_shape_units(&shape);
+        seconds = ad_shapes_seconds(table->shapes, &shape, work->part, table->constant_s,
+                                    table->tile, &exact);
+        if (seconds >= 0)
+            seconds = table->constant_s + fmax(seconds - table->constant_s, 0) * units;
+    }
     if (seconds < 0)
         return seconds;
     seconds = table->constant_s + fmax(seconds - table->constant_s, 0) / device->speed;
     if (!exact && work->after > 0)
         seconds += work->after / (table->rate[AD_COST_ELEMENTWISE] * device->speed);
     return seconds;
+}
+
+static double rate_of(const struct ad_cost_table *table, enum ad_cost_class class)
+{
+    if (class == AD_COST_WINOGRAD && table->rate[class] == 0)
+        class = AD_COST_CONV;
+    return table->rate[class];
 }
 
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)
@@ -89,7 +117,7 @@ double ad_cost_seconds(const struct ad_device *device, const struct ad_work *wor
         if (measured >= 0)
             return measured;
     }
-    double compute = work->units / (table->rate[work->class] * device->speed);
+    double compute = work->units / (rate_of(table, work->class) * device->speed);
     double memory = work->bytes / (table->memory_bw * device->speed);
     double seconds = table->constant_s + fmax(compute, memory);
     if (work->after > 0)

@@ -1,7 +1,9 @@
 /* Shapes: of operators, and as text. */
 #include "cost/shape.h"
 #include "base/units.h"
+#include "ir/winograd.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -67,6 +69,8 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
         take_window(&op->window, &s);
     if (row->fields & AD_FIELD_GROUPS)
         s.groups = op->groups;
+    if (ad_op_is_conv(op))
+        s.winograd = op->winograd;
     if (row->inputs != 1)
         in = out;
     s.n = (int32_t)out.n;
@@ -101,6 +105,18 @@ double ad_function_units(enum ad_function function)
     }
 }
 
+/* What transforming a number of a tile, before or after the products, takes: so many products. */
+#define TRANSFORM_UNITS 24
+
+static double winograd_units(const struct ad_shape *s)
+{
+    struct ad_winograd_shape shape = {s->winograd, s->kh, s->kw, s->ic, s->oc};
+    double down = ceil((double)s->oh / ad_winograd_tile(s->winograd, s->kh));
+    double across = ceil((double)s->ow / ad_winograd_tile(s->winograd, s->kw));
+    double each = (double)s->ic * s->oc + TRANSFORM_UNITS * ((double)s->ic + s->oc);
+    return s->n * down * across * ad_winograd_products(&shape) * each;
+}
+
 double ad_shape_units(const struct ad_shape *s)
 {
     const struct ad_operator *row = ad_operator_of(s->kind);
@@ -113,6 +129,8 @@ double ad_shape_units(const struct ad_shape *s)
     case AD_PER_TAP:
         return out * row->units * (s->kh ? taps : s->detail);
     case AD_PER_MAC:
+        if (s->winograd > 0)
+            return winograd_units(s);
         if (!s->kh)
             taps = (double)s->ih * s->iw;
         return out * row->units * taps * s->ic / (s->groups > 1 ? s->groups : 1);
@@ -157,6 +175,8 @@ char *ad_shape_format(const struct ad_shape *s, char *buf, size_t size)
         append_pair(buf, size, '/', s->sh, s->sw);
         append_pair(buf, size, '~', s->dh, s->dw);
     }
+    if (s->winograd > 0)
+        append(buf, size, " w%d", s->winograd);
     if (s->groups > 1)
         append(buf, size, " g%d", s->groups);
     if (s->detail)
@@ -253,6 +273,8 @@ static bool parse_word(const char *word, struct ad_shape *s)
         return parse_number(word + 1, &s->detail);
     case '+':
         return parse_function(word + 1, s);
+    case 'w':
+        return parse_number(word + 1, &s->winograd);
     case 'n':
         return parse_number(word + 1, &s->n);
     default:
@@ -266,6 +288,13 @@ static int kind_of(const char *word)
         if (strcmp(word, ad_operators[kind].short_name) == 0)
             return kind;
     return -1;
+}
+
+static bool may_winograd(const struct ad_shape *s)
+{
+    struct ad_op op = {.kind = s->kind, .groups = s->groups};
+    op.window = (struct ad_window){s->kh, s->kw, s->sh, s->sw, s->dh, s->dw, 0, 0, 0, 0, 0, 0};
+    return (s->winograd == 2 || s->winograd == AD_WINOGRAD_LARGEST) && ad_op_may_winograd(&op);
 }
 
 bool ad_shape_parse(const char *text, struct ad_shape *out)
@@ -293,6 +322,8 @@ bool ad_shape_parse(const char *text, struct ad_shape *out)
     bool grouped = ad_kind_has(s.kind, AD_FIELD_GROUPS);
     if (grouped && s.groups == 0)
         s.groups = 1;
+    if (s.winograd != 0 && !may_winograd(&s))
+        return false;
     *out = s;
     return grouped || s.groups == 0;
 }

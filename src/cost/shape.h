@@ -17,6 +17,7 @@ struct ad_shape {
     enum ad_op_kind kind;
     int32_t function;               /* enum ad_function */
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
+    int32_t winograd;               /* convolutions: as struct ad_op has it; 0 elsewhere */
     int32_t groups;                 /* convolutions; 0 elsewhere */
     int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH, DEPTH_TO_SPACE: block; RESAMPLE:
                        taps; elementwise with two operands: 1 when one is repeated; 0 elsewhere */
@@ -27,16 +28,17 @@ struct ad_shape {
 struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op);
 
 /* "conv 3x3/2 g32 +HardSwish 112x112x32 -> 56x56x32": kind; window, stride and dilation (~2);
- * groups; detail (*4); function; images (n2) when there are several; first operand and output as
- * rows x columns x channels. Returns buf. */
+ * Winograd's m (w4); groups; detail (*4); function; images (n2) when there are several; first
+ * operand and output as rows x columns x channels. Returns buf. */
 char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
 
 /* False when the text is not such a shape. */
 bool ad_shape_parse(const char *text, struct ad_shape *out);
 
-/* The class of an op of so many groups (of convolutions), each of one input channel if depthwise.
- */
-enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise);
+/* The class of an op of a kind; of convolutions with m of Winograd's algorithm or 0, in so many
+ * groups, each of one input channel if depthwise. */
+enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int groups,
+                                         bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
 /* Elementwise units per element. Sigmoids take an exponential and a division; others take these in
@@ -46,7 +48,8 @@ double ad_function_units(enum ad_function function);
 /* How many elements of the input an element of a RESAMPLE's output is made of: 1, 4 or 16. */
 int ad_resampling_taps(const struct ad_op *op);
 
-/* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. */
+/* Multiply-accumulates, elements or taps of the whole, as ad_cost_work() counts them. Of Winograd's
+ * algorithm: those of its products, and what its transforms take in the time of so many more. */
 double ad_shape_units(const struct ad_shape *shape);
 
 /* What the first `rows` rows of the output take, of all images and all channels. Ascending. */

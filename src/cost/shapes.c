@@ -65,8 +65,11 @@ const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_
 
 /* --- making --- */
 
-enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool depthwise)
+enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int groups,
+                                         bool depthwise)
 {
+    if (winograd > 0)
+        return AD_COST_WINOGRAD;
     if (ad_kind_has(kind, AD_FIELD_GROUPS) && groups > 1)
         return depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
     return ad_operator_of(kind)->class;
@@ -74,7 +77,7 @@ enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int groups, bool 
 
 enum ad_cost_class ad_shape_class(const struct ad_shape *s)
 {
-    return ad_cost_class_of_kind(s->kind, (int)s->groups, s->groups == s->ic);
+    return ad_cost_class_of_kind(s->kind, (int)s->winograd, (int)s->groups, s->groups == s->ic);
 }
 
 static double whole_pixels(const struct ad_shape *s)
@@ -98,7 +101,7 @@ static void fill_features(const struct ad_shape *s, double out[FEATURES])
     out[1] = log2_of(inputs / (s->groups > 1 ? s->groups : 1));
     out[2] = 0.7 * log2_of(s->oc);
     out[3] = 0.5 * log2_of(whole_pixels(s));
-    out[4] = s->kh ? log2_of((double)s->sh * s->sw) : 0;
+    out[4] = s->winograd ? s->winograd : s->kh ? log2_of((double)s->sh * s->sw) : 0;
     out[5] = 4.0 * s->kind + 2.0 * (row->activation ? s->function : 0) +
              1.0 * (row->elementwise ? s->detail : 0);
 }

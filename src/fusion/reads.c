@@ -51,12 +51,16 @@ struct line {
 
 static void mark_window(const struct ad_axis *a, const struct line *l)
 {
-    for (int64_t o = 0; o < l->outputs; o++)
-        for (int64_t j = 0; l->out[o] && j < a->taps; j++) {
-            int64_t at = o * a->stride - a->pad + j * a->dilation;
-            if (at >= 0 && at < l->size)
-                l->in[at] = 1;
-        }
+    for (int64_t o = 0; o < l->outputs; o++) {
+        int64_t lo = o, hi = o + 1;
+        ad_axis_widen(a, &lo, &hi);
+        for (int64_t k = lo; l->out[o] && k < hi; k++)
+            for (int64_t j = 0; j < a->taps; j++) {
+                int64_t at = k * a->stride - a->pad + j * a->dilation;
+                if (at >= 0 && at < l->size)
+                    l->in[at] = 1;
+            }
+    }
 }
 
 static void mark_samples(const struct ad_resampling *how, const struct line *l)
@@ -192,12 +196,14 @@ static bool window_keeps_share(const struct ad_axis *a, const uint8_t *out, cons
         return a->stride == 1 && a->size == a->outputs && a->pad % a->dilation == 0 &&
                a->pad / a->dilation < a->taps && memcmp(in, out, (size_t)a->size) == 0;
     for (int64_t o = 0; o < a->outputs; o++) {
-        int64_t start = o * a->stride - a->pad;
+        int64_t first = o, last = o + 1;
         if (!out[o])
             continue;
+        ad_axis_widen(a, &first, &last);
+        int64_t start = first * a->stride - a->pad, end = (last - 1) * a->stride - a->pad + a->taps;
         for (; lo < start && lo < a->size; lo++)
             before_lo += in[lo];
-        for (; hi < start + a->taps && hi < a->size; hi++)
+        for (; hi < end && hi < a->size; hi++)
             before_hi += in[hi];
         int64_t from = before_lo * outputs - index * inputs;
         worst = from > worst ? from : worst;

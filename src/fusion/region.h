@@ -157,11 +157,16 @@ bool ad_region_allowed(const struct ad_graph *graph, const struct ad_op *op, str
 void ad_weight_slice(const struct ad_graph *graph, const struct ad_op *op, struct ad_region out,
                      int64_t *r0, int64_t *r1);
 
-/* The padding around ad_need(graph, op, 0, out) that makes the windows of `out` fit exactly: the
- * window's own pads at the value's edges, 0 inside. (Where dilation steps over the edge, elements
- * of the input that are never read count as padding.) A tile that reads nothing is all padding, at
- * the top and left. For average pooling the caller must also honour real_pb/real_pr. Requires an op
- * with a window; all zero for an empty `out`. */
+/* What computing `out` computes: `out`, or of a Winograd convolution the tiles that have a part in
+ * it, as far as they lie in the whole. */
+struct ad_region ad_region_computed(const struct ad_graph *graph, const struct ad_op *op,
+                                    struct ad_region out);
+
+/* The padding around ad_need(graph, op, 0, out) that makes the windows of ad_region_computed() fit
+ * exactly: the window's own pads at the value's edges, 0 inside. (Where dilation steps over the
+ * edge, elements of the input that are never read count as padding.) A tile that reads nothing is
+ * all padding, at the top and left. For average pooling the caller must also honour
+ * real_pb/real_pr. Requires an op with a window; all zero for an empty `out`. */
 struct ad_tile_pads {
     int32_t top, left, bottom, right;
 };

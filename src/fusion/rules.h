@@ -4,6 +4,7 @@
 
 #include "fusion/reads.h"
 #include "ir/operators.h"
+#include "ir/winograd.h"
 
 /* Whether other regions than the empty and the whole one exist for this value. */
 static inline bool ad_value_splits(const struct ad_value *value)
@@ -23,26 +24,40 @@ static inline bool ad_op_has_halo(const struct ad_op *op)
     return ad_op_has_window(op) && (op->window.kh > 1 || op->window.kw > 1);
 }
 
-/* One axis of a sliding window: output o reads the inputs o * stride - pad + j * dilation for
- * 0 <= j < taps that lie within [0, size). */
+/* One axis of a sliding window: output o takes the inputs o * stride - pad + j * dilation for
+ * 0 <= j < taps that lie within [0, size); where outputs are computed in tiles, it reads what all
+ * of its tile take. */
 struct ad_axis {
     int64_t taps, stride, dilation, pad;
     int64_t size;    /* of the input */
     int64_t outputs; /* of the output */
+    int64_t tile;    /* outputs computed together: ad_winograd_tile(), nearly always 1 */
 };
 
 static inline struct ad_axis ad_axis_h(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_window *w = &op->window;
     const struct ad_box *in = &graph->values[op->inputs[0]].box;
-    return (struct ad_axis){w->kh, w->sh, w->dh, w->pt, in->h, graph->values[op->output].box.h};
+    return (struct ad_axis){w->kh,
+                            w->sh,
+                            w->dh,
+                            w->pt,
+                            in->h,
+                            graph->values[op->output].box.h,
+                            ad_winograd_tile(op->winograd, w->kh)};
 }
 
 static inline struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_window *w = &op->window;
     const struct ad_box *in = &graph->values[op->inputs[0]].box;
-    return (struct ad_axis){w->kw, w->sw, w->dw, w->pl, in->w, graph->values[op->output].box.w};
+    return (struct ad_axis){w->kw,
+                            w->sw,
+                            w->dw,
+                            w->pl,
+                            in->w,
+                            graph->values[op->output].box.w,
+                            ad_winograd_tile(op->winograd, w->kw)};
 }
 
 /* How the rows (AD_ALONG_H) or columns of the output read those of input 0, seen as a window: of
@@ -56,13 +71,24 @@ static inline bool ad_axis_plain(const struct ad_axis *a, int64_t o)
     return a->dilation == 1 && start + a->taps > 0 && start < a->size;
 }
 
-/* ad_axis_need() for any outputs. */
+/* Widens the outputs [*lo, *hi) to whole tiles. */
+static inline void ad_axis_widen(const struct ad_axis *a, int64_t *lo, int64_t *hi)
+{
+    if (a->tile == 1 || *lo >= *hi)
+        return;
+    *lo -= *lo % a->tile;
+    *hi += (a->tile - *hi % a->tile) % a->tile;
+    *hi = *hi < a->outputs ? *hi : a->outputs;
+}
+
+/* ad_axis_need() for any outputs, of whole tiles. */
 bool ad_axis_need_any(const struct ad_axis *axis, int64_t *lo, int64_t *hi);
 
 /* The smallest interval with all inputs that the outputs [*lo, *hi) read, in place; false when they
  * read nothing but padding (then *lo, *hi are unchanged). */
 static inline bool ad_axis_need(const struct ad_axis *a, int64_t *lo, int64_t *hi)
 {
+    ad_axis_widen(a, lo, hi);
     if (*lo >= *hi || !ad_axis_plain(a, *lo) || !ad_axis_plain(a, *hi - 1))
         return ad_axis_need_any(a, lo, hi);
     int64_t first = *lo * a->stride - a->pad, end = (*hi - 1) * a->stride - a->pad + a->taps;

@@ -6,7 +6,7 @@ struct ad_axis ad_op_axis(const struct ad_graph *graph, const struct ad_op *op, 
     struct ad_axis axis = along == AD_ALONG_H ? ad_axis_h(graph, op) : ad_axis_w(graph, op);
     if (!ad_op_has_window(op)) {
         axis.taps = axis.stride = ad_kind_has(op->kind, AD_FIELD_BLOCK) ? op->block : 1;
-        axis.dilation = 1;
+        axis.dilation = axis.tile = 1;
         axis.pad = 0;
     }
     return axis;
@@ -88,6 +88,10 @@ static struct ad_run plain_yield(const struct ad_axis *a, int64_t lo, int64_t hi
     int64_t first = lo > 0 ? ad_ceil_div(lo + a->pad, a->stride) : 0;
     int64_t end = hi < a->size ? ad_floor_div(hi + a->pad - a->taps, a->stride) + 1 : a->outputs;
     end = end < a->outputs ? end : a->outputs;
+    if (a->tile > 1) { /* whole ones */
+        first += (a->tile - first % a->tile) % a->tile;
+        end -= end < a->outputs ? end % a->tile : 0;
+    }
     return first < end ? (struct ad_run){(int32_t)first, (int32_t)end} : (struct ad_run){0, 0};
 }
 
@@ -200,11 +204,24 @@ static int64_t window_end(const struct ad_axis *axis, int64_t output)
     return window_start(axis, output) + (axis->taps - 1) * axis->dilation + 1;
 }
 
+struct ad_region ad_region_computed(const struct ad_graph *graph, const struct ad_op *op,
+                                    struct ad_region out)
+{
+    if (op->winograd == 0 || ad_region_empty(out))
+        return out;
+    struct ad_axis rows = ad_axis_h(graph, op), columns = ad_axis_w(graph, op);
+    int64_t h0 = out.h0, h1 = out.h1, w0 = out.w0, w1 = out.w1;
+    ad_axis_widen(&rows, &h0, &h1);
+    ad_axis_widen(&columns, &w0, &w1);
+    return (struct ad_region){(int32_t)h0, (int32_t)h1, (int32_t)w0, (int32_t)w1, out.c0, out.c1};
+}
+
 struct ad_tile_pads ad_tile_pads(const struct ad_graph *graph, const struct ad_op *op,
                                  struct ad_region out)
 {
     if (ad_region_empty(out))
         return (struct ad_tile_pads){0, 0, 0, 0};
+    out = ad_region_computed(graph, op, out);
     struct ad_axis rows = ad_axis_h(graph, op), columns = ad_axis_w(graph, op);
     int64_t top = window_start(&rows, out.h0), bottom = window_end(&rows, out.h1 - 1);
     int64_t left = window_start(&columns, out.w0), right = window_end(&columns, out.w1 - 1);

@@ -1,6 +1,7 @@
 /* The rules of each kind's own fields and operands, which the operator table points to. */
 #include "ir/check.h"
 #include "ir/operators.h"
+#include "ir/winograd.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -120,6 +121,10 @@ enum adaps_status ad_check_conv(const struct ad_check *c)
         return ad_check_fail(
             c, "%" PRId64 " groups do not divide %" PRId64 " and %" PRId64 " channels", groups,
             in->box.c, out->box.c);
+    if (c->op->winograd != 0 && ((c->op->winograd != 2 && c->op->winograd != AD_WINOGRAD_LARGEST) ||
+                                 !ad_op_may_winograd(c->op)))
+        return ad_check_fail(c, "F(%d x %d, 3 x 3) does not compute such a convolution",
+                             (int)c->op->winograd, (int)c->op->winograd);
     int64_t taps = (int64_t)w->kh * w->kw, depth = in->box.c / groups;
     if (depth > AD_CHECK_MAX_ELEMENTS / taps)
         return ad_check_fail(c, "a filter of %" PRId64 "x%" PRId64 " elements", taps, depth);

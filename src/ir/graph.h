@@ -166,6 +166,8 @@ struct ad_op {
     int output;
     int weight, bias; /* weight indices, -1 for none */
     struct ad_window window;
+    int32_t winograd; /* CONV: m of Winograd's F(m x m, 3 x 3) (ir/winograd.h), by which all devices
+                         compute it; 0: directly */
     int32_t groups;
     bool count_include_pad;
     enum ad_function function;  /* fused activation, of any kind of op, */

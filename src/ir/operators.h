@@ -34,8 +34,9 @@ enum ad_reach {
 
 /* Classes of operators that share a rate. */
 enum ad_cost_class {
-    AD_COST_CONV,    /* dense convolution */
-    AD_COST_GROUPED, /* grouped, not depthwise */
+    AD_COST_CONV,     /* dense convolution */
+    AD_COST_WINOGRAD, /* the same by Winograd's algorithm (ir/winograd.h) */
+    AD_COST_GROUPED,  /* grouped, not depthwise */
     AD_COST_DEPTHWISE,
     AD_COST_FC,
     AD_COST_POOL,

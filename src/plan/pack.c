@@ -102,6 +102,8 @@ static bool pack_resampling(struct ad_arena *arena, const struct ad_resampling *
 static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
     uint32_t fields = ad_operator_of(op->kind)->fields;
+    if (ad_op_is_conv(op))
+        m->winograd = op->winograd;
     if (fields & AD_FIELD_COUNT_PAD)
         m->count_include_pad = op->count_include_pad;
     if (fields & AD_FIELD_LRN) {

@@ -123,3 +123,12 @@ enum adaps_status ad_figures_links(const struct adaps_plan *plan, struct ad_link
     *count = kept;
     return ADAPS_OK;
 }
+
+void ad_figures_convolutions(const struct ad_graph *graph, int *all, int *winograd)
+{
+    *all = *winograd = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        *all += ad_op_is_conv(&graph->ops[i]);
+        *winograd += graph->ops[i].winograd != 0;
+    }
+}

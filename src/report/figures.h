@@ -41,6 +41,9 @@ AD_MUST_CHECK enum adaps_status ad_figures_links(const struct adaps_plan *plan,
 /* float32 bytes of the parameters of an op: weight and bias. */
 int64_t ad_figures_weight_bytes(const struct ad_graph *graph, const struct ad_op *op);
 
+/* How many convolutions a graph has, and how many of them Winograd's algorithm computes. */
+void ad_figures_convolutions(const struct ad_graph *graph, int *all, int *winograd);
+
 /* The last part of a path, or the whole when there is no folder. Borrowed. */
 const char *ad_figures_base_name(const char *path);
 

@@ -84,6 +84,14 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t wid
     fputc('\n', out);
 }
 
+static void print_algorithms(const struct adaps_plan *plan, FILE *out)
+{
+    int all, winograd;
+    ad_figures_convolutions(plan->graph, &all, &winograd);
+    if (winograd > 0)
+        fprintf(out, "  Winograd             %d of %d convolutions\n", winograd, all);
+}
+
 static void print_head(const struct adaps_plan *plan, const struct ad_figures *figures, FILE *out)
 {
     char model[256], strategy[64], time[32], bytes[32], note[512];
@@ -101,6 +109,7 @@ static void print_head(const struct adaps_plan *plan, const struct ad_figures *f
     fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",
             ad_format_bytes((double)schedule->bytes, bytes, sizeof bytes), schedule->messages,
             schedule->messages == 1 ? "" : "s");
+    print_algorithms(plan, out);
     if (ad_plan_lossy(plan))
         fputs("  answer               rounded on the way (below), not that of one device alone\n",
               out);

@@ -110,12 +110,14 @@ static json_t *links_json(const struct adaps_plan *plan)
 /* What plan and show have in common. */
 static json_t *summary_json(const struct adaps_plan *plan)
 {
+    int convolutions, winograd;
+    ad_figures_convolutions(plan->graph, &convolutions, &winograd);
     json_t *single = plan->single_device >= 0
                          ? ad_report_json_text(plan->cluster.devices[plan->single_device].name)
                          : json_null();
     json_t *single_ms = plan->single_device >= 0 ? ad_report_json_ms(plan->single_ns) : json_null();
     return json_pack(
-        "{so so so so so sI sI ss sb so so sI sf so so sf ss so so so}", "strategy",
+        "{so so so so so sI sI ss sb so so sI sf so so sf ss si so so so}", "strategy",
         ad_report_json_text(plan->strategy), "model", ad_report_json_text(plan->model_path),
         "model_digest", ad_report_json_digest(&plan->model_digest), "digest",
         ad_report_json_digest(&plan->digest), "predicted_ms",
@@ -125,8 +127,8 @@ static json_t *summary_json(const struct adaps_plan *plan)
         "visited", (json_int_t)plan->visited, "space_log10", plan->space_log10, "search_s",
         ad_report_json_number(plan->search_s), "lower_bound_ms",
         ad_report_json_ms(plan->lower_bound_ns), "threshold", plan->threshold, "type3",
-        plan->gather_type3 ? "gather" : "split", "single_ms", single_ms, "single_device", single,
-        "note", ad_report_json_text(plan->note));
+        plan->gather_type3 ? "gather" : "split", "winograd", winograd, "single_ms", single_ms,
+        "single_device", single, "note", ad_report_json_text(plan->note));
 }
 
 /* Sets key, taking value over; NULL when either failed. */

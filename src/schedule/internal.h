@@ -24,9 +24,11 @@ AD_MUST_CHECK enum adaps_status ad_assignment_check(const struct ad_graph *graph
 
 /* Fills schedule->memory: weights (the hull of the rows that a device's tasks take of each) and the
  * peak over the steps of the buffers alive at a time, each the hull of what is computed, received
- * or fed of its value, and of those that lie in it (schedule/aliasing.h). What alignment and
+ * or fed of its value, and of those that lie in it (schedule/aliasing.h), with what Winograd's
+ * algorithm takes (ir/winograd.h). What alignment and
  * fragmentation add is not in it. */
-AD_MUST_CHECK enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
+AD_MUST_CHECK enum adaps_status ad_schedule_memory(const struct ad_graph *graph,
+                                                   const struct ad_cluster *cluster,
                                                    struct ad_schedule *schedule,
                                                    struct adaps_error *err);
 

@@ -94,7 +94,7 @@ enum adaps_status ad_schedule_build(const struct ad_graph *graph, const struct a
     if (status == ADAPS_OK)
         status = lower_once(graph, cluster, assignment, out, err);
     if (status == ADAPS_OK)
-        status = ad_schedule_memory(graph, cluster->source, out, err);
+        status = ad_schedule_memory(graph, cluster, out, err);
     if (status == ADAPS_OK)
         status = ad_schedule_simulate(graph, cluster, out, err);
     if (status != ADAPS_OK)

@@ -1,5 +1,6 @@
 #include "schedule/internal.h"
 #include "schedule/aliasing.h"
+#include "ir/winograd.h"
 
 #include <string.h>
 
@@ -10,8 +11,10 @@ struct life {
     bool touched;
 };
 
+/* Of a weight: what a device's tasks take of it, and by how much larger it is transformed. */
 struct slice {
     int64_t r0, r1;
+    double times;
 };
 
 struct sweep {
@@ -19,6 +22,8 @@ struct sweep {
     struct life *lives;   /* by value; cleared again between devices */
     struct slice *slices; /* by weight; likewise */
     int64_t *change;      /* by event: bytes that come to life minus those that died before */
+    int64_t *scratch;     /* by event: bytes that its task takes beside values */
+    int threads;
     struct ad_program_aliases places;
     int64_t event;
 };
@@ -49,6 +54,22 @@ static void use_rows(struct sweep *s, int weight, int64_t r0, int64_t r1)
     slice->r1 = fresh || r1 > slice->r1 ? r1 : slice->r1;
 }
 
+/* Its transformed weights and what it has between its passes. */
+static void run_winograd(struct sweep *s, const struct ad_task *task, int64_t outputs)
+{
+    const struct ad_op *op = &s->graph->ops[task->op];
+    const struct ad_region *r = &task->region;
+    struct ad_winograd_shape shape = ad_winograd_shape_of(s->graph, op);
+    struct slice *slice = &s->slices[op->weight];
+    double times = (double)ad_winograd_products(&shape) / (shape.kh * shape.kw);
+    size_t floats;
+    slice->times = times > slice->times ? times : slice->times;
+    shape.outputs = outputs;
+    if (ad_winograd_scratch(&shape, s->graph->values[op->output].box.n, r->h1 - r->h0,
+                            r->w1 - r->w0, s->threads, &floats))
+        s->scratch[s->event] = (int64_t)(floats * sizeof(float));
+}
+
 static void run_task(struct sweep *s, const struct ad_task *task)
 {
     const struct ad_op *op = &s->graph->ops[task->op];
@@ -64,6 +85,8 @@ static void run_task(struct sweep *s, const struct ad_task *task)
     ad_weight_slice(s->graph, op, task->region, &r0, &r1);
     if (op->weight >= 0)
         use_rows(s, op->weight, r0, r1);
+    if (op->winograd != 0)
+        run_winograd(s, task, r1 - r0);
     if (op->bias >= 0)
         use_rows(s, op->bias, r0, r1);
 }
@@ -93,6 +116,8 @@ static int64_t device_bytes(struct sweep *s, const struct ad_program *program, b
 {
     const struct ad_graph *graph = s->graph;
     s->event = 0;
+    memset(s->scratch, 0,
+           ((size_t)program->nsteps + (size_t)program->ntasks + 2) * sizeof *s->scratch);
     for (int i = 0; source && i < graph->ninputs; i++)
         write_value(s, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]));
     for (int i = 0; i < program->nsteps; i++) {
@@ -120,15 +145,17 @@ static int64_t device_bytes(struct sweep *s, const struct ad_program *program, b
     int64_t peak = 0, alive = 0, total = 0;
     for (int64_t e = 0; e <= s->event; e++) {
         alive += s->change[e];
-        peak = alive > peak ? alive : peak;
+        peak = alive + s->scratch[e] > peak ? alive + s->scratch[e] : peak;
     }
-    for (int w = 0; w < graph->nweights; w++)
-        total += (s->slices[w].r1 - s->slices[w].r0) * graph->weights[w].row_elements *
-                 (int64_t)sizeof(float);
+    for (int w = 0; w < graph->nweights; w++) {
+        int64_t bytes = (s->slices[w].r1 - s->slices[w].r0) * graph->weights[w].row_elements *
+                        (int64_t)sizeof(float);
+        total += s->slices[w].times > 0 ? (int64_t)((double)bytes * s->slices[w].times) : bytes;
+    }
     return total + peak;
 }
 
-enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
+enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                      struct ad_schedule *schedule, struct adaps_error *err)
 {
     size_t events = 0, nvalues = (size_t)graph->nvalues, nweights = (size_t)graph->nweights;
@@ -141,17 +168,20 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, int source,
         .lives = ad_calloc(nvalues, sizeof *s.lives),
         .slices = ad_calloc(nweights, sizeof *s.slices),
         .change = ad_calloc(events + 2, sizeof *s.change),
+        .scratch = ad_calloc(events + 2, sizeof *s.scratch),
     };
-    bool room = s.lives && s.slices && s.change &&
+    bool room = s.lives && s.slices && s.change && s.scratch &&
                 ad_program_aliases_init(&s.places, graph, err) == ADAPS_OK;
     for (int d = 0; room && d < schedule->ndevices; d++) {
-        schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == source);
+        s.threads = cluster->devices[d].threads;
+        schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == cluster->source);
         memset(s.lives, 0, nvalues * sizeof *s.lives);
         memset(s.slices, 0, nweights * sizeof *s.slices);
     }
     ad_free(s.lives);
     ad_free(s.slices);
     ad_free(s.change);
+    ad_free(s.scratch);
     ad_program_aliases_fini(&s.places);
     return room ? ADAPS_OK : ad_error_memory(err, "memory of a schedule", events);
 }

@@ -67,7 +67,7 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     enum adaps_status status = ad_lowering_run(l, assignment, &s->schedule);
     *out = &s->schedule;
     if (status == ADAPS_OK && with_memory)
-        status = ad_schedule_memory(c->graph, c->cluster->source, &s->schedule, c->err);
+        status = ad_schedule_memory(c->graph, c->cluster, &s->schedule, c->err);
     if (status == ADAPS_OK)
         status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count,
                                s->schedule.programs, INT64_MAX, s->schedule.busy_ns,

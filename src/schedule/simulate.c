@@ -48,9 +48,10 @@ static int64_t work_ns(const struct ad_graph *graph, const struct ad_device *dev
 {
     const struct ad_op *op = &graph->ops[task->op];
     int64_t images = graph->values[op->output].box.n, r0, r1;
+    struct ad_region computed = ad_region_computed(graph, op, task->region);
     ad_weight_slice(graph, op, task->region, &r0, &r1);
     struct ad_work work =
-        ad_cost_work(graph, op, images * ad_region_elements(task->region), in, r1 - r0);
+        ad_cost_work(graph, op, images * ad_region_elements(computed), in, r1 - r0);
     return ad_clocks_ns(ad_cost_seconds(device, &work));
 }
 

@@ -1,4 +1,5 @@
 #include "search/context.h"
+#include "ir/winograd.h"
 #include "fusion/region.h"
 
 #include <math.h>
@@ -13,12 +14,32 @@ static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad
     return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
 }
 
+/* Floats that Winograd's algorithm takes beside weights and values, at most. */
+static int64_t winograd_floats(const struct ad_graph *graph, const struct ad_cluster *cluster)
+{
+    int64_t all = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        const struct ad_box *out = &graph->values[op->output].box;
+        size_t scratch;
+        if (op->winograd == 0)
+            continue;
+        struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+        for (int d = 0; d < cluster->ndevices; d++)
+            if (ad_winograd_scratch(&shape, out->n, out->h, out->w, cluster->devices[d].threads,
+                                    &scratch))
+                all += (int64_t)scratch;
+        all += shape.inputs * shape.outputs * ad_winograd_products(&shape);
+    }
+    return all;
+}
+
 /* Whether some plan could need more memory than some device has: whatever a plan is, no device
  * holds more than all weights and all values. */
 static bool may_lack_memory(const struct ad_search_problem *p)
 {
     const struct ad_graph *graph = p->graph;
-    int64_t all = 0;
+    int64_t all = winograd_floats(graph, p->cluster);
     for (int w = 0; w < graph->nweights; w++)
         all += graph->weights[w].rows * graph->weights[w].row_elements;
     for (int v = 0; v < graph->nvalues; v++)

@@ -1,5 +1,6 @@
 #include "search/layout.h"
 #include "fusion/region.h"
+#include "ir/winograd.h"
 
 #include <math.h>
 #include <string.h>
@@ -96,15 +97,30 @@ int ad_row_cut(int32_t row, int32_t size)
     return (int)(((int64_t)row * AD_CUT_UNITS + size / 2) / size);
 }
 
+/* The row (column, channel) of an op at which a cut lies: where Winograd's tiles are computed as a
+ * whole anyway, the nearest at which one begins. */
+static int32_t row_of(const struct ad_op *op, enum ad_dim dim, int cut, int32_t size)
+{
+    int32_t row = ad_cut_row(cut, size), tile = 1;
+    if (dim == AD_DIM_H)
+        tile = ad_winograd_tile(op->winograd, op->window.kh);
+    else if (dim == AD_DIM_W)
+        tile = ad_winograd_tile(op->winograd, op->window.kw);
+    if (tile == 1 || row == size)
+        return row;
+    row = (row + tile / 2) / tile * tile;
+    return row < size ? row : size;
+}
+
 /* The tile of device d of a grid. */
-static struct ad_region tile(const struct ad_value *value, const int *cuts, int across, int d,
-                             int ndevices)
+static struct ad_region tile(const struct ad_op *op, const struct ad_value *value, const int *cuts,
+                             int across, int d, int ndevices)
 {
     int first = d - d % across;
     int32_t width = first + across < ndevices ? across : ndevices - first;
     struct ad_region whole = ad_region_whole(value), r = whole;
-    r.h0 = ad_cut_row(cuts[first], whole.h1);
-    r.h1 = ad_cut_row(cuts[first + width], whole.h1);
+    r.h0 = row_of(op, AD_DIM_H, cuts[first], whole.h1);
+    r.h1 = row_of(op, AD_DIM_H, cuts[first + width], whole.h1);
     r.w0 = (int32_t)((int64_t)whole.w1 * (d - first) / width);
     r.w1 = (int32_t)((int64_t)whole.w1 * (d - first + 1) / width);
     return ad_region_empty(r) ? ad_region_none() : r;
@@ -120,10 +136,10 @@ static void pin_regions(const struct ad_graph *graph, const struct ad_layout *la
     int32_t size = ad_dim_extent(value, dim);
     int across = layout->ops[i].across;
     for (int d = 0; d < layout->ndevices; d++) {
-        struct ad_region band =
-            dim == AD_DIM_H && across > 1
-                ? tile(value, cuts, across, d, layout->ndevices)
-                : ad_dim_slab(value, dim, ad_cut_row(cuts[d], size), ad_cut_row(cuts[d + 1], size));
+        struct ad_region band = dim == AD_DIM_H && across > 1
+                                    ? tile(op, value, cuts, across, d, layout->ndevices)
+                                    : ad_dim_slab(value, dim, row_of(op, dim, cuts[d], size),
+                                                  row_of(op, dim, cuts[d + 1], size));
         out[d] = ad_region_empty(band) ? band : ad_region_allow(graph, op, band);
     }
 }

@@ -82,6 +82,13 @@ says out '"type3": "gather",' "says it, too"
 status 0 "in words" adaps show t.plan
 says out 'threshold 0.15, type 3 gathered$' "as well"
 refused plan type3 whole "split or gather"
+status 0 "no Winograd" adaps plan -d "$devices" --conv direct --json -o t.plan "$digits"
+says out '"winograd": 0,' "no layer has it"
+status 0 "Winograd where it pays" adaps plan -d "$devices" --json -o t.plan "$src/models/denoise.onnx"
+says out '"winograd": [1-9]' "some layer has it"
+status 0 "and its file" adaps show t.plan
+says out 'Winograd  *[1-9][0-9]* of [1-9]' "it says so"
+refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')

@@ -41,7 +41,7 @@ static struct ad_processor x86_processor(unsigned instructions)
 static struct ad_choice of_conv(const struct ad_processor *p, int64_t groups, int64_t inputs,
                                 int64_t outputs, int64_t taps)
 {
-    struct ad_conv_shape shape = {groups, inputs, outputs, taps};
+    struct ad_conv_shape shape = {groups, inputs, outputs, taps, 0};
     return ad_choose(p, AD_WORK_CONV, &shape);
 }
 

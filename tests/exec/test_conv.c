@@ -1,12 +1,12 @@
 /* Our own convolutions against one multiply-add after the other: the same bits, whatever the tile,
  * the slice, the parts in which weights were packed, and the instruction set; likewise pools. */
-#include "base/rng.h"
 #include "exec/kernels/choice.h"
 #include "exec/kernels/conv.h"
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/wide.h"
 #include "support/run_suite.h"
 #include "support/sanitized.h"
+#include "support/views.h"
 
 #include <check.h>
 #include <math.h>
@@ -25,29 +25,6 @@ struct fixture {
     float *in, *out, *add, *kernel, *bias, *packed, *want;
     size_t out_floats;
 };
-
-static float *random_floats(struct ad_rng *rng, size_t n)
-{
-    float *data = malloc((n ? n : 1) * sizeof *data); /* a sanitizer sees what is beyond */
-    ck_assert_ptr_nonnull(data);
-    for (size_t i = 0; i < n; i++)
-        data[i] = ad_rng_float(rng) - 0.5f;
-    return data;
-}
-
-static struct ad_view make_view(float *data, int64_t n, int64_t h, int64_t w, int64_t c,
-                                int64_t gap)
-{
-    struct ad_view v = {data, n, h, w, c, 0, 0, c + gap};
-    v.sh = w * v.sw + gap;
-    v.sn = h * v.sh + gap;
-    return v;
-}
-
-static int32_t up_to(struct ad_rng *rng, int32_t least, int32_t most)
-{
-    return least + (int32_t)ad_rng_below(rng, (uint32_t)(most - least + 1));
-}
 
 /* The output of one element, in the order of taps and channels. */
 static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, int64_t c)
@@ -83,7 +60,7 @@ static void pack(struct fixture *f, struct ad_rng *rng)
     for (int64_t block = 0; block < b->blocks; block++)
         for (int64_t first = 0; first < b->channels; first += n) {
             int64_t at = block * b->channels + first;
-            n = panel * up_to(rng, 1, 3);
+            n = panel * ad_up_to(rng, 1, 3);
             n = n < b->channels - first ? n : b->channels - first;
             ad_conv_pack(f->packed, b, block, first, n, f->kernel + at * row,
                          f->bias ? f->bias + at : NULL);
@@ -93,7 +70,7 @@ static void pack(struct fixture *f, struct ad_rng *rng)
 
 static bool is_ours(int64_t groups, int64_t inputs, int64_t outputs)
 {
-    struct ad_conv_shape shape = {groups, inputs, outputs, 9};
+    struct ad_conv_shape shape = {groups, inputs, outputs, 9, 0};
     return ad_choose(ad_processor(), AD_WORK_CONV, &shape).kernels == AD_KERNELS_CONV;
 }
 
@@ -102,17 +79,17 @@ static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, 
 {
     int32_t lanes = (int32_t)ad_conv_panel() / 2;
     *groups = 1;
-    *inputs = up_to(rng, 1, 40);
-    *outputs = up_to(rng, 1, 150);
-    switch (up_to(rng, 0, 3)) {
+    *inputs = ad_up_to(rng, 1, 40);
+    *outputs = ad_up_to(rng, 1, 150);
+    switch (ad_up_to(rng, 0, 3)) {
     case 0:
-        *groups = up_to(rng, 2, 25);
-        *inputs = *outputs = 1 << up_to(rng, 1, lanes == 16 ? 3 : lanes == 8 ? 2 : 1);
+        *groups = ad_up_to(rng, 2, 25);
+        *inputs = *outputs = 1 << ad_up_to(rng, 1, lanes == 16 ? 3 : lanes == 8 ? 2 : 1);
         break;
     case 1:
-        *groups = up_to(rng, 2, 5);
-        *inputs = up_to(rng, 2, 20);
-        *outputs = up_to(rng, 17, 5 * lanes);
+        *groups = ad_up_to(rng, 2, 5);
+        *inputs = ad_up_to(rng, 2, 20);
+        *outputs = ad_up_to(rng, 17, 5 * lanes);
         break;
     }
     if (ad_conv_able())
@@ -121,31 +98,33 @@ static void choose_groups(struct ad_rng *rng, int32_t *groups, int32_t *inputs, 
 
 static void make(struct fixture *f, struct ad_rng *rng)
 {
-    struct ad_window w = {.kh = up_to(rng, 1, 4),
-                          .kw = up_to(rng, 1, 4),
-                          .sh = up_to(rng, 1, 3),
-                          .sw = up_to(rng, 1, 3),
-                          .dh = up_to(rng, 1, 2),
-                          .dw = up_to(rng, 1, 2)};
-    int32_t top = up_to(rng, 0, 3), left = up_to(rng, 0, 3), n = up_to(rng, 1, 2);
-    int32_t oh = up_to(rng, 1, 9), ow = up_to(rng, 1, 19), groups, inputs, outputs;
+    struct ad_window w = {.kh = ad_up_to(rng, 1, 4),
+                          .kw = ad_up_to(rng, 1, 4),
+                          .sh = ad_up_to(rng, 1, 3),
+                          .sw = ad_up_to(rng, 1, 3),
+                          .dh = ad_up_to(rng, 1, 2),
+                          .dw = ad_up_to(rng, 1, 2)};
+    int32_t top = ad_up_to(rng, 0, 3), left = ad_up_to(rng, 0, 3), n = ad_up_to(rng, 1, 2);
+    int32_t oh = ad_up_to(rng, 1, 9), ow = ad_up_to(rng, 1, 19), groups, inputs, outputs;
     choose_groups(rng, &groups, &inputs, &outputs);
     int64_t channels = groups * outputs, taps = (int64_t)w.kh * w.kw;
-    int32_t ih = (oh - 1) * w.sh + (w.kh - 1) * w.dh + 1 - top - up_to(rng, 0, 2);
-    int32_t iw = (ow - 1) * w.sw + (w.kw - 1) * w.dw + 1 - left - up_to(rng, 0, 2);
+    int32_t ih = (oh - 1) * w.sh + (w.kh - 1) * w.dh + 1 - top - ad_up_to(rng, 0, 2);
+    int32_t iw = (ow - 1) * w.sw + (w.kw - 1) * w.dw + 1 - left - ad_up_to(rng, 0, 2);
     bool nothing = ih <= 0 || iw <= 0;
-    *f = (struct fixture){
-        .groups = groups, .taps = taps, .gap_in = up_to(rng, 0, 3), .gap_out = up_to(rng, 0, 20)};
+    *f = (struct fixture){.groups = groups,
+                          .taps = taps,
+                          .gap_in = ad_up_to(rng, 0, 3),
+                          .gap_out = ad_up_to(rng, 0, 20)};
     struct ad_view in =
-        make_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, groups * inputs, f->gap_in);
-    struct ad_view out = make_view(NULL, n, oh, ow, channels, f->gap_out);
-    f->in = nothing ? NULL : random_floats(rng, (size_t)(n * in.sn));
+        ad_gapped_view(NULL, n, nothing ? 0 : ih, nothing ? 0 : iw, groups * inputs, f->gap_in);
+    struct ad_view out = ad_gapped_view(NULL, n, oh, ow, channels, f->gap_out);
+    f->in = nothing ? NULL : ad_random_floats(rng, (size_t)(n * in.sn));
     f->out_floats = (size_t)(n * out.sn);
-    f->out = random_floats(rng, f->out_floats);
-    f->want = random_floats(rng, f->out_floats);
-    f->kernel = random_floats(rng, (size_t)(channels * taps * inputs));
-    f->bias = up_to(rng, 0, 3) ? random_floats(rng, (size_t)channels) : NULL;
-    f->add = up_to(rng, 0, 1) ? random_floats(rng, f->out_floats) : NULL;
+    f->out = ad_random_floats(rng, f->out_floats);
+    f->want = ad_random_floats(rng, f->out_floats);
+    f->kernel = ad_random_floats(rng, (size_t)(channels * taps * inputs));
+    f->bias = ad_up_to(rng, 0, 3) ? ad_random_floats(rng, (size_t)channels) : NULL;
+    f->add = ad_up_to(rng, 0, 1) ? ad_random_floats(rng, f->out_floats) : NULL;
     in.data = f->in;
     out.data = f->out;
     f->conv = (struct ad_conv){.in = in,
@@ -160,9 +139,9 @@ static void make(struct fixture *f, struct ad_rng *rng)
         f->conv.add = out;
         f->conv.add.data = f->add;
     }
-    if (up_to(rng, 0, 1)) {
+    if (ad_up_to(rng, 0, 1)) {
         f->conv.clamp_min = 0;
-        f->conv.clamp_max = up_to(rng, 0, 1) ? 0.5f : INFINITY;
+        f->conv.clamp_max = ad_up_to(rng, 0, 1) ? 0.5f : INFINITY;
     }
 }
 
@@ -267,8 +246,8 @@ START_TEST(special_values)
     float in[] = {NAN, 1, -INFINITY, 0.5f}, out[8], packed[128];
     ad_processor_limit_lanes(limits[_i]);
     ck_assert_int_le(ad_conv_panel() * 2 + 1, 128);
-    struct ad_conv conv = {.in = make_view(in, 1, 1, 4, 1, 0),
-                           .out = make_view(out, 1, 1, 4, 2, 0),
+    struct ad_conv conv = {.in = ad_gapped_view(in, 1, 1, 4, 1, 0),
+                           .out = ad_gapped_view(out, 1, 1, 4, 2, 0),
                            .window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0},
                            .blocks = ad_conv_blocks(1, 1, 2, 1),
                            .packed = packed,
@@ -293,20 +272,23 @@ START_TEST(one_rounding)
     struct ad_rng rng = {7};
     ad_processor_limit_lanes(limits[_i]);
     for (int round = 0; round < 200; round++) {
-        float x = round % 2 ? 1 + 0x1p-23f * (float)up_to(&rng, 0, 4) : ad_rng_float(&rng) - 0.5f;
+        float x =
+            round % 2 ? 1 + 0x1p-23f * (float)ad_up_to(&rng, 0, 4) : ad_rng_float(&rng) - 0.5f;
         for (int i = 0; i < N; i++) {
-            bias[i] =
-                ldexpf(1 + 0x1p-23f * (float)up_to(&rng, 0, (1 << 23) - 1), up_to(&rng, -30, 30));
-            kernel[i] = ldexpf(1 + 0x1p-24f * (float)up_to(&rng, -8, 8), up_to(&rng, -60, 60));
+            bias[i] = ldexpf(1 + 0x1p-23f * (float)ad_up_to(&rng, 0, (1 << 23) - 1),
+                             ad_up_to(&rng, -30, 30));
+            kernel[i] =
+                ldexpf(1 + 0x1p-24f * (float)ad_up_to(&rng, -8, 8), ad_up_to(&rng, -60, 60));
             if (i % 2) /* times x: half of the last bit of the bias, and 2^-46 of it more or less */
-                kernel[i] = ldexpf(1 + 0x1p-24f * (float)up_to(&rng, -8, 8), ilogbf(bias[i]) - 24);
-            if (up_to(&rng, 0, 1))
+                kernel[i] =
+                    ldexpf(1 + 0x1p-24f * (float)ad_up_to(&rng, -8, 8), ilogbf(bias[i]) - 24);
+            if (ad_up_to(&rng, 0, 1))
                 bias[i] = -bias[i];
-            if (up_to(&rng, 0, 1))
+            if (ad_up_to(&rng, 0, 1))
                 kernel[i] = -kernel[i];
         }
-        struct ad_conv conv = {.in = make_view(&x, 1, 1, 1, 1, 0),
-                               .out = make_view(out, 1, 1, 1, N, 0),
+        struct ad_conv conv = {.in = ad_gapped_view(&x, 1, 1, 1, 1, 0),
+                               .out = ad_gapped_view(out, 1, 1, 1, N, 0),
                                .window = {1, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0},
                                .blocks = ad_conv_blocks(1, 1, N, 1),
                                .packed = packed,
@@ -350,29 +332,30 @@ START_TEST(depthwise)
 {
     struct ad_rng rng = {3};
     for (int round = 0; round < 200; round++) {
-        struct ad_window w = {.kh = up_to(&rng, 1, 7),
-                              .kw = up_to(&rng, 1, 7),
-                              .sh = up_to(&rng, 1, 2),
-                              .sw = up_to(&rng, 1, 2),
-                              .dh = up_to(&rng, 1, 2),
-                              .dw = up_to(&rng, 1, 2)};
-        int32_t multiplier = up_to(&rng, 1, 3), c = up_to(&rng, 1, 90), n = up_to(&rng, 1, 2);
-        int32_t ih = up_to(&rng, 1, 9), iw = up_to(&rng, 1, 9), oh = up_to(&rng, 1, 7);
-        int32_t ow = up_to(&rng, 1, 7), taps = w.kh * w.kw;
-        struct ad_view in = make_view(NULL, n, ih, iw, c, up_to(&rng, 0, 3));
-        struct ad_view out = make_view(NULL, n, oh, ow, c * multiplier, up_to(&rng, 0, 3));
+        struct ad_window w = {.kh = ad_up_to(&rng, 1, 7),
+                              .kw = ad_up_to(&rng, 1, 7),
+                              .sh = ad_up_to(&rng, 1, 2),
+                              .sw = ad_up_to(&rng, 1, 2),
+                              .dh = ad_up_to(&rng, 1, 2),
+                              .dw = ad_up_to(&rng, 1, 2)};
+        int32_t multiplier = ad_up_to(&rng, 1, 3), c = ad_up_to(&rng, 1, 90),
+                n = ad_up_to(&rng, 1, 2);
+        int32_t ih = ad_up_to(&rng, 1, 9), iw = ad_up_to(&rng, 1, 9), oh = ad_up_to(&rng, 1, 7);
+        int32_t ow = ad_up_to(&rng, 1, 7), taps = w.kh * w.kw;
+        struct ad_view in = ad_gapped_view(NULL, n, ih, iw, c, ad_up_to(&rng, 0, 3));
+        struct ad_view out = ad_gapped_view(NULL, n, oh, ow, c * multiplier, ad_up_to(&rng, 0, 3));
         size_t in_floats = (size_t)(n * in.sn), out_floats = (size_t)(n * out.sn), floats;
-        float *kernel = random_floats(&rng, (size_t)(c * multiplier * taps));
-        float *bias = round % 3 ? random_floats(&rng, (size_t)(c * multiplier)) : NULL;
-        in.data = random_floats(&rng, in_floats);
-        out.data = random_floats(&rng, out_floats);
+        float *kernel = ad_random_floats(&rng, (size_t)(c * multiplier * taps));
+        float *bias = round % 3 ? ad_random_floats(&rng, (size_t)(c * multiplier)) : NULL;
+        in.data = ad_random_floats(&rng, in_floats);
+        out.data = ad_random_floats(&rng, out_floats);
         ck_assert(ad_depthwise_packed(c, multiplier, taps, &floats));
-        float *packed = random_floats(&rng, floats), *want = random_floats(&rng, out_floats);
+        float *packed = ad_random_floats(&rng, floats), *want = ad_random_floats(&rng, out_floats);
         struct ad_depthwise d = {.in = in,
                                  .out = out,
                                  .window = w,
-                                 .top = up_to(&rng, 0, 3),
-                                 .left = up_to(&rng, 0, 3),
+                                 .top = ad_up_to(&rng, 0, 3),
+                                 .left = ad_up_to(&rng, 0, 3),
                                  .multiplier = multiplier,
                                  .packed = packed,
                                  .clamp_min = round % 2 ? 0 : -INFINITY,
@@ -440,9 +423,9 @@ START_TEST(widths)
         all[2] = &ad_wide_avx2;
 #endif
     for (int64_t channels = 1; channels < 150; channels++) {
-        float *data = random_floats(&rng, (size_t)(6 * channels));
-        float *out[2] = {random_floats(&rng, (size_t)(3 * channels)),
-                         random_floats(&rng, (size_t)(3 * channels))};
+        float *data = ad_random_floats(&rng, (size_t)(6 * channels));
+        float *out[2] = {ad_random_floats(&rng, (size_t)(3 * channels)),
+                         ad_random_floats(&rng, (size_t)(3 * channels))};
         data[ad_rng_below(&rng, (uint32_t)(6 * channels))] = NAN;
         for (int kind = 0; kind < 5; kind++)
             for (int k = 1; k < 3; k++) {

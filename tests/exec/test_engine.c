@@ -782,8 +782,8 @@ static size_t most_scratch(const struct adaps_plan *plan, int device)
     ck_assert_int_eq(ad_buffers_find(plan, device, NULL, buffers, &nticks, &err), ADAPS_OK);
     for (int t = 0; t < program->ntasks; t++) {
         struct ad_scratch scratch;
-        ck_assert_int_eq(ad_task_scratch(plan->graph, buffers, &program->tasks[t], &scratch, &err),
-                         ADAPS_OK);
+        ck_assert_int_eq(
+            ad_task_scratch(plan->graph, buffers, &program->tasks[t], 1, &scratch, &err), ADAPS_OK);
         if (scratch.in_bytes + scratch.out_bytes > most)
             most = scratch.in_bytes + scratch.out_bytes;
     }

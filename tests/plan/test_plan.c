@@ -41,7 +41,7 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\5\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\6\0\0\0", 12);
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -226,7 +226,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777221");
+    check_refused(b, "plan format 16777222");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");
@@ -401,6 +401,13 @@ static void lie_kind(message *m) { m->graph->ops[0]->kind = 4000000000u; }
 static void lie_input(message *m) { m->graph->ops[1]->inputs[0] = 1000; }
 static void lie_window(message *m) { m->graph->ops[1]->window->kh = 0; }
 static void lie_no_window(message *m) { m->graph->ops[1]->window = NULL; }
+static void lie_winograd(message *m)
+{
+    size_t i = 0;
+    while (m->graph->ops[i]->kind != AD_OP_CONV)
+        i++;
+    m->graph->ops[i]->winograd = 3;
+}
 static void lie_format(message *m) { m->graph->values[1]->format = 7; }
 static void lie_box(message *m) { m->graph->values[1]->n_box = 3; }
 static void lie_dims(message *m) { m->graph->values[1]->dims[2] = INT64_MAX; }
@@ -453,7 +460,7 @@ static const struct {
     {lie_no_name, "device 1: it has no name"},
     {lie_long_board, "board has"},
     {lie_key, "key of 5 characters"},
-    {lie_rates, "device 2: a cost table of 6 rates"},
+    {lie_rates, "device 2: a cost table of 7 rates"},
     {lie_rate, "rate 0 is -1"},
     {lie_no_table, "device 2: a cost table of 0 rates"},
     {lie_message, "device 2: messages of -1 s"},
@@ -476,6 +483,7 @@ static const struct {
     {lie_input, "value 1000"},
     {lie_window, "kernel 0"},
     {lie_no_window, "kernel 0"},
+    {lie_winograd, "F(3 x 3, 3 x 3) does not compute"},
     {lie_format, "format 7"},
     {lie_box, "box of 3"},
     {lie_dims, "dims"},

@@ -89,6 +89,7 @@ static void compute(const struct oracle *o, struct clocks *c, int d, int op, str
     for (int k = 0; k < p->ninputs; k++)
         in += graph->values[p->inputs[k]].box.n * ad_region_elements(ad_need(graph, p, k, r));
     ad_weight_slice(graph, p, r, &r0, &r1);
+    r = ad_region_computed(graph, p, r);
     struct ad_work work =
         ad_cost_work(graph, p, graph->values[p->output].box.n * ad_region_elements(r), in, r1 - r0);
     int64_t ns = nanoseconds(ad_cost_seconds(&o->problem->cluster->devices[d], &work));

@@ -29,7 +29,7 @@ static void read_everything(const struct reader *r)
         read_all(r, k);
 }
 
-static void read_window(const struct reader *r, int oh, int ow, int oc)
+static void read_taps(const struct reader *r, int oh, int ow, int oc)
 {
     const struct ad_window *win = &r->op->window;
     struct ad_box in = in_value(r->graph, r->op, 0)->box;
@@ -49,6 +49,17 @@ static void read_window(const struct reader *r, int oh, int ow, int oc)
             }
         }
     }
+}
+
+/* By Winograd's algorithm all that the outputs of the tile take. */
+static void read_window(const struct reader *r, int oh, int ow, int oc)
+{
+    struct ad_box out = r->graph->values[r->op->output].box;
+    int m = r->op->winograd;
+    int high = m && r->op->window.kh == 3 ? m : 1, wide = m && r->op->window.kw == 3 ? m : 1;
+    for (int y = oh / high * high; y < out.h && y / high == oh / high; y++)
+        for (int x = ow / wide * wide; x < out.w && x / wide == ow / wide; x++)
+            read_taps(r, y, x, oc);
 }
 
 /* Features, N x C: the only plain values with parts. */

@@ -3,6 +3,7 @@
 #include "support/random_graph.h"
 #include "ir/aliasing.h"
 #include "ir/operators.h"
+#include "ir/winograd.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -271,6 +272,17 @@ int ad_build_conv(struct ad_builder *b, int in, struct ad_window w, int groups, 
     op->weight = weight;
     op->bias = bias;
     return out;
+}
+
+void ad_build_winograd(struct ad_builder *b, uint64_t seed)
+{
+    struct ad_rng rng = {seed}; /* of its own: all else stays as it is */
+    for (int i = 0; !b->failed && i < b->graph->nops; i++) {
+        struct ad_op *op = &b->graph->ops[i];
+        int m = 2 * (int)ad_rng_below(&rng, 3);
+        if (ad_op_may_winograd(op))
+            op->winograd = m;
+    }
 }
 
 int ad_build_pool(struct ad_builder *b, enum ad_op_kind kind, int in, struct ad_window w)
@@ -856,5 +868,6 @@ enum adaps_status ad_random_graph(uint64_t seed, const struct ad_random_graph_op
         listed |= b.graph->outputs[i] == v;
     if (!listed)
         ad_build_output(&b, v);
+    ad_build_winograd(&b, seed);
     return ad_build_finish(&b, out, err);
 }

@@ -49,6 +49,10 @@ struct ad_window ad_window_square(int k, int s, int d, int p, int q);
 int64_t ad_window_output(int64_t in, int64_t k, int64_t s, int64_t d, int64_t pads);
 
 int ad_build_conv(struct ad_builder *b, int in, struct ad_window window, int groups, int64_t c);
+
+/* Some of the convolutions so far that Winograd's algorithm can compute are computed so. */
+void ad_build_winograd(struct ad_builder *b, uint64_t seed);
+
 int ad_build_pool(struct ad_builder *b, enum ad_op_kind kind, int in, struct ad_window window);
 int ad_build_gap(struct ad_builder *b, int in);
 int ad_build_fc(struct ad_builder *b, int in, int64_t features);

@@ -186,6 +186,7 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
         break;
     }
     ad_build_output(&b, v);
+    ad_build_winograd(&b, seed);
     enum adaps_status status = ad_build_finish(&b, &graph, &err);
     ck_assert_msg(status == ADAPS_OK, "seed %d: %s", (int)seed, err.message);
     return graph;

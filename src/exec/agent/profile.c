@@ -61,7 +61,8 @@ static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buf
                 (double)buffers[i].n * (double)ad_region_elements(buffers[i].box) * sizeof(float);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
-        status = ad_task_scratch(graph, buffers, &program->tasks[t], &scratch, err);
+        status = ad_task_scratch(graph, buffers, &program->tasks[t],
+                                 plan->cluster.devices[0].threads, &scratch, err);
         if (status == ADAPS_OK)
             largest = fmax(largest, (double)scratch.in_bytes + (double)scratch.out_bytes);
     }

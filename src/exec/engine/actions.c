@@ -80,6 +80,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_CONV:
         ad_conv_run(&action->conv, pool);
         break;
+    case AD_ACTION_WINOGRAD:
+        ad_winograd_run(&action->winograd, pool);
+        break;
     case AD_ACTION_DEPTHWISE:
         ad_depthwise_run(&action->depthwise, pool);
         break;
@@ -99,6 +102,8 @@ void ad_action_free(struct ad_action *action)
         ad_xnn_free(action->xnn);
     else if (action->kind == AD_ACTION_CONV)
         ad_packed_free((void *)(uintptr_t)action->conv.packed);
+    else if (action->kind == AD_ACTION_WINOGRAD)
+        ad_packed_free((void *)(uintptr_t)action->winograd.packed);
     else if (action->kind == AD_ACTION_RESAMPLE)
         ad_resample_fini(&action->resample);
     else if (action->kind == AD_ACTION_DEPTHWISE)

@@ -7,6 +7,7 @@
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/reduce.h"
 #include "exec/kernels/resample.h"
+#include "exec/kernels/winograd.h"
 #include "exec/kernels/xnn.h"
 
 enum ad_action_kind {
@@ -15,6 +16,7 @@ enum ad_action_kind {
     AD_ACTION_POOLING,
     AD_ACTION_LRN,
     AD_ACTION_CONV,
+    AD_ACTION_WINOGRAD,
     AD_ACTION_DEPTHWISE,
     AD_ACTION_RESAMPLE,
     AD_ACTION_REDUCE
@@ -27,7 +29,8 @@ struct ad_action {
         struct ad_elementwise elementwise;
         struct ad_pooling pooling;
         struct ad_lrn lrn;
-        struct ad_conv conv; /* owns a part of its packed weights (exec/kernels/packed.h) */
+        struct ad_conv conv;         /* owns a part of its packed weights (exec/kernels/packed.h) */
+        struct ad_winograd winograd; /* likewise */
         struct ad_depthwise depthwise; /* likewise */
         struct ad_resample resample;
         struct ad_reduce reduce;

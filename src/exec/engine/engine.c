@@ -101,7 +101,7 @@ static enum adaps_status build_tasks(struct ad_engine *e, const struct ad_build 
         enum adaps_status status = ADAPS_OK;
         e->jobs[t].first = e->actions.count;
         if (t > 0 && e->fused[t - 1])
-            status = ad_task_build_residual(build, task - 1, task, err);
+            status = ad_task_build_residual(build, task - 1, task, &e->scratch[t], err);
         else if (!e->fused[t])
             status = ad_task_build(build, task, &e->scratch[t], err);
         e->jobs[t].end = e->actions.count;
@@ -162,9 +162,17 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     const struct ad_graph *graph = e->plan->graph;
     struct ad_shared_weights *shared = ad_shared_weights_new(graph);
     struct ad_rows rows = {NULL, 0};
-    struct ad_build b = {e->plan, options->device,     weights,     e->buffers,
-                         e->pool, &e->weight_bytes,    &e->actions, shared,
-                         &rows,   options->slice_bytes};
+    struct ad_build b = {e->plan,
+                         options->device,
+                         weights,
+                         e->buffers,
+                         e->pool,
+                         &e->weight_bytes,
+                         &e->actions,
+                         shared,
+                         &rows,
+                         options->slice_bytes,
+                         ad_pool_threads(e->pool)};
     int nticks;
     if (b.slice_bytes == 0)
         b.slice_bytes = ad_task_slice_bytes(e->pool);
@@ -173,8 +181,12 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     enum adaps_status status = ad_residuals_find(e->plan, options->device, e->fused, err);
     if (status == ADAPS_OK)
         status = ad_buffers_find(e->plan, options->device, e->fused, e->buffers, &nticks, err);
-    for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++)
-        status = ad_task_scratch(graph, e->buffers, &e->program->tasks[t], &e->scratch[t], err);
+    for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++) {
+        bool sum = t > 0 && e->fused[t - 1]; /* the scratch of a fused convolution is its sum's */
+        const struct ad_task *task = &e->program->tasks[sum ? t - 1 : t];
+        if (!e->fused[t])
+            status = ad_task_scratch(graph, e->buffers, task, b.threads, &e->scratch[t], err);
+    }
     if (status == ADAPS_OK)
         status = ad_buffers_place(e->plan, options->device, e->buffers, e->scratch, &e->arena,
                                   &e->arena_bytes, err);

@@ -26,8 +26,9 @@ struct ad_buffer {
     struct ad_region lies; /* what `data` holds: box, or the root's in channels of this value */
 };
 
-/* Operands of XNNPACK need their pixels at one distance. A part of a buffer that does not have that
- * is packed into, or unpacked from, scratch that lives during the task only. */
+/* Lives during the task only. Operands of XNNPACK need their pixels at one distance: a part of a
+ * buffer that does not have that is packed into, or unpacked from, scratch. Winograd convolutions
+ * have what they compute in between in `in`. */
 struct ad_scratch {
     size_t in_bytes, out_bytes; /* 0: none */
     float *in, *out;
@@ -127,6 +128,7 @@ struct ad_build {
     struct ad_shared_weights *shared; /* by op */
     struct ad_rows *rows;
     size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
+    int threads;
 };
 
 /* How ops of a kind are computed (operators.c). */
@@ -148,10 +150,12 @@ struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op
 struct ad_view ad_task_input(const struct ad_build *build, const struct ad_task *task, int k);
 struct ad_view ad_task_output(const struct ad_build *build, const struct ad_task *task);
 
-/* Which scratch a task needs. ADAPS_EINTERNAL on overflow. */
-AD_MUST_CHECK enum adaps_status
-ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
-                const struct ad_task *task, struct ad_scratch *scratch, struct adaps_error *err);
+/* Which scratch a task needs on so many threads. ADAPS_EINTERNAL on overflow. */
+AD_MUST_CHECK enum adaps_status ad_task_scratch(const struct ad_graph *graph,
+                                                const struct ad_buffer *buffers,
+                                                const struct ad_task *task, int threads,
+                                                struct ad_scratch *scratch,
+                                                struct adaps_error *err);
 
 /* Bytes that a task's operators take beside buffers and scratch, roughly: packed weights, unless a
  * task of the same op before it packed the same (shared: by op, zeroed before the first task), and
@@ -169,10 +173,11 @@ AD_MUST_CHECK enum adaps_status ad_task_build(const struct ad_build *build,
                                               const struct ad_scratch *scratch,
                                               struct adaps_error *err);
 
-/* The same of a convolution and the addition after it. */
+/* The same of a convolution and the addition after it; scratch: of the convolution. */
 AD_MUST_CHECK enum adaps_status ad_task_build_residual(const struct ad_build *build,
                                                        const struct ad_task *conv,
                                                        const struct ad_task *add,
+                                                       const struct ad_scratch *scratch,
                                                        struct adaps_error *err);
 
 /* The part of it that XNNPACK computes: [pack or zero the input], the operator, [unpack the
@@ -188,6 +193,16 @@ AD_MUST_CHECK enum adaps_status
 ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
                    const struct ad_view *out, const struct ad_view *add, const struct ad_op *last,
                    struct adaps_error *err);
+
+/* The same by exec/kernels/winograd.h. */
+AD_MUST_CHECK enum adaps_status
+ad_task_build_winograd(const struct ad_build *build, const struct ad_task *task,
+                       const struct ad_view *out, const struct ad_view *add,
+                       const struct ad_op *last, const struct ad_scratch *scratch,
+                       struct adaps_error *err);
+
+/* Whether a convolution is by one of these two, which can add before they store. */
+bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op);
 
 /* A convolution by exec/kernels/depthwise.h. */
 AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,

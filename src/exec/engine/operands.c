@@ -73,7 +73,7 @@ static bool packs_alike(const struct ad_op *a, const struct ad_op *b)
 {
     const struct ad_window *v = &a->window, *w = &b->window;
     return a->kind == b->kind && a->weight == b->weight && a->bias == b->bias &&
-           a->groups == b->groups && memcmp(v, w, sizeof *v) == 0;
+           a->groups == b->groups && a->winograd == b->winograd && memcmp(v, w, sizeof *v) == 0;
 }
 
 struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph)

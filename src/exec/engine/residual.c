@@ -4,7 +4,7 @@
 /* Whether the sums can take another operand before they are clamped. */
 static bool may_add(const struct ad_graph *graph, const struct ad_op *conv)
 {
-    return ad_task_choice(graph, conv).kernels == AD_KERNELS_CONV && ad_op_is_bare(conv);
+    return ad_task_adds(graph, conv) && ad_op_is_bare(conv);
 }
 
 /* Whether `add` adds something of the same shape to what `conv` computes, both on one region. */

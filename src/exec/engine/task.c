@@ -13,6 +13,22 @@ size_t ad_task_slice_bytes(struct pthreadpool *pool)
     return ad_l2_bytes(pool) / 2;
 }
 
+bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op)
+{
+    enum ad_kernels kernels = ad_task_choice(graph, op).kernels;
+    return kernels == AD_KERNELS_CONV || kernels == AD_KERNELS_WINOGRAD;
+}
+
+static enum adaps_status build_conv(const struct ad_build *build, const struct ad_task *task,
+                                    const struct ad_view *out, const struct ad_view *add,
+                                    const struct ad_op *last, const struct ad_scratch *scratch,
+                                    struct adaps_error *err)
+{
+    if (build->plan->graph->ops[task->op].winograd != 0)
+        return ad_task_build_winograd(build, task, out, add, last, scratch, err);
+    return ad_task_build_conv(build, task, out, add, last, err);
+}
+
 /* *finished: whether these actions apply the op's function and limits already. */
 static enum adaps_status build_kind(const struct ad_build *build, const struct ad_task *task,
                                     const struct ad_scratch *scratch, bool *finished,
@@ -26,9 +42,9 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     *finished = kernel->clamps && !ad_function_follows(op->kind, op->function);
     if (kernels != AD_KERNELS_XNNPACK && kernel->work != AD_WORK_CONV)
         return kernel->build(build, task, err);
-    if (kernels == AD_KERNELS_CONV) {
+    if (ad_task_adds(build->plan->graph, op)) {
         *finished = true;
-        return ad_task_build_conv(build, task, &out, &nothing, op, err);
+        return build_conv(build, task, &out, &nothing, op, scratch, err);
     }
     float lo = *finished ? op->clamp_min : -INFINITY, hi = *finished ? op->clamp_max : INFINITY;
     if (kernels != AD_KERNELS_XNNPACK)
@@ -57,13 +73,14 @@ enum adaps_status ad_task_build(const struct ad_build *build, const struct ad_ta
 }
 
 enum adaps_status ad_task_build_residual(const struct ad_build *build, const struct ad_task *conv,
-                                         const struct ad_task *add, struct adaps_error *err)
+                                         const struct ad_task *add,
+                                         const struct ad_scratch *scratch, struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[add->op];
     int other = op->inputs[0] == graph->ops[conv->op].output ? 1 : 0;
     struct ad_view out = ad_task_output(build, add), operand = ad_task_input(build, add, other);
-    enum adaps_status status = ad_task_build_conv(build, conv, &out, &operand, op, err);
+    enum adaps_status status = build_conv(build, conv, &out, &operand, op, scratch, err);
     if (status != ADAPS_OK)
         ad_error_prefix(err, "op '%s' (%s): ", op->name, op->type);
     return status;

@@ -21,7 +21,7 @@ struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op
     if (work != AD_WORK_CONV)
         return ad_choose(ad_processor(), work, NULL);
     struct ad_conv_shape shape = {op->groups, group_inputs(graph, op), group_outputs(graph, op),
-                                  (int64_t)op->window.kh * op->window.kw};
+                                  (int64_t)op->window.kh * op->window.kw, op->winograd};
     return ad_choose(ad_processor(), work, &shape);
 }
 
@@ -37,14 +37,20 @@ static struct ad_conv_blocks blocks_of(const struct ad_graph *graph, const struc
                           (int64_t)op->window.kh * op->window.kw);
 }
 
+/* Output channels, a multiple of a panel, whose weights of so many floats there is room for. */
+static int64_t rows_at_a_time(const struct ad_build *build, int64_t floats)
+{
+    int64_t panel = ad_conv_panel();
+    int64_t room = (int64_t)(build->rows->bytes / sizeof(float)) / (floats + 1);
+    return room < panel ? panel : room / panel * panel;
+}
+
 /* Packs rows from r0 on, as many at a time as there is room for. */
 static enum adaps_status pack(const struct ad_build *build, const struct ad_op *op, int64_t r0,
                               const struct ad_conv_blocks *b, float *packed,
                               struct adaps_error *err)
 {
-    int64_t panel = ad_conv_panel(), row = b->depth * b->taps;
-    int64_t room = (int64_t)(build->rows->bytes / sizeof(float)) / (row + 1);
-    int64_t step = room < panel ? panel : room / panel * panel;
+    int64_t step = rows_at_a_time(build, b->depth * b->taps);
     enum adaps_status status = ADAPS_OK;
     for (int64_t block = 0; block < b->blocks; block++, r0 += b->channels)
         for (int64_t first = 0; first < b->channels && status == ADAPS_OK; first += step) {
@@ -127,6 +133,69 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         status = pack(build, op, r0, &conv.blocks, packed, err);
     conv.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
+    return end_packed(build, &action, status, err);
+}
+
+/* --- Winograd --- */
+
+static enum adaps_status pack_winograd(const struct ad_build *build, const struct ad_op *op,
+                                       int64_t r0, const struct ad_winograd_shape *shape,
+                                       float *packed, struct adaps_error *err)
+{
+    int64_t step = rows_at_a_time(build, shape->inputs * shape->kh * shape->kw);
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t first = 0; first < shape->outputs && status == ADAPS_OK; first += step) {
+        int64_t n = shape->outputs - first < step ? shape->outputs - first : step;
+        float *kernel = NULL, *bias = NULL;
+        status = ad_task_weights(build, op, r0 + first, r0 + first + n, n, &kernel, &bias, err);
+        if (status == ADAPS_OK)
+            ad_winograd_pack(packed, shape, first, n, kernel, bias);
+    }
+    return status;
+}
+
+enum adaps_status ad_task_build_winograd(const struct ad_build *build, const struct ad_task *task,
+                                         const struct ad_view *out, const struct ad_view *add,
+                                         const struct ad_op *last, const struct ad_scratch *scratch,
+                                         struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    bool follows = ad_function_follows(last->kind, last->function);
+    struct ad_region need = ad_need(graph, op, 0, task->region);
+    struct ad_region computed = ad_region_computed(graph, op, task->region);
+    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    struct ad_winograd w = {
+        .shape = ad_winograd_shape_of(graph, op),
+        .in = ad_buffer_view(&build->buffers[op->inputs[0]], need),
+        .out = *out,
+        .add = *add,
+        .top = pads.top,
+        .left = pads.left,
+        .above = task->region.h0 - computed.h0,
+        .before = task->region.w0 - computed.w0,
+        .scratch = scratch->in,
+        .threads = build->threads,
+        .clamp_min = follows ? -INFINITY : last->clamp_min,
+        .clamp_max = follows ? INFINITY : last->clamp_max,
+    };
+    float *packed = NULL;
+    bool fresh;
+    int64_t r0, r1;
+    size_t floats;
+    if (follows)
+        w.then = ad_activation_of(last);
+    ad_weight_slice(graph, op, task->region, &r0, &r1);
+    w.shape.outputs = r1 - r0;
+    if (!ad_winograd_packed(&w.shape, &floats))
+        floats = SIZE_MAX; /* which is refused */
+    enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (fresh)
+        status = pack_winograd(build, op, r0, &w.shape, packed, err);
+    w.packed = packed;
+    struct ad_action action = {.kind = AD_ACTION_WINOGRAD, .winograd = w};
     return end_packed(build, &action, status, err);
 }
 

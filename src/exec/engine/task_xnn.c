@@ -81,13 +81,31 @@ static bool view_bytes(const struct ad_view *v, int64_t channels, size_t *bytes)
            ad_size_mul(*bytes, sizeof(float), bytes);
 }
 
+static enum adaps_status winograd_scratch(const struct ad_graph *graph, const struct ad_task *task,
+                                          int threads, struct ad_scratch *scratch,
+                                          struct adaps_error *err)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_region *r = &task->region;
+    struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+    shape.outputs = r->c1 - r->c0;
+    if (ad_winograd_scratch(&shape, graph->values[op->output].box.n, r->h1 - r->h0, r->w1 - r->w0,
+                            threads, &scratch->in_bytes) &&
+        ad_size_mul(scratch->in_bytes, sizeof(float), &scratch->in_bytes))
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
+                        op->name);
+}
+
 enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
-                                  const struct ad_task *task, struct ad_scratch *scratch,
-                                  struct adaps_error *err)
+                                  const struct ad_task *task, int threads,
+                                  struct ad_scratch *scratch, struct adaps_error *err)
 {
     const struct ad_op *op = &graph->ops[task->op];
     struct ad_view in, out;
     *scratch = (struct ad_scratch){0, 0, NULL, NULL};
+    if (op->winograd != 0 && !ad_region_empty(task->region))
+        return winograd_scratch(graph, task, threads, scratch, err);
     if (!uses_xnn(graph, op) || ad_region_empty(task->region))
         return ADAPS_OK;
     xnn_operands(graph, buffers, task, &in, &out);
@@ -228,6 +246,10 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
     if (found)
         return bytes;
     double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
+    if (op->winograd != 0) {
+        struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+        rows *= ad_winograd_products(&shape) / taps;
+    }
     return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
 

@@ -131,6 +131,19 @@ static struct ad_choice conv_choice(const struct ad_processor *p, const char *wh
                               why};
 }
 
+static struct ad_choice winograd_choice(const struct ad_processor *p)
+{
+    bool neon = has(p, AD_HAS_NEON_FMA) && p->family == AD_FAMILY_ARM64;
+    struct ad_choice choice = conv_choice(
+        p, "where the plan says so, all devices compute a layer by Winograd's algorithm");
+    choice.kernels = AD_KERNELS_WINOGRAD;
+    if (choice.lanes == 0) {
+        choice.lanes = LOOP_LANES;
+        choice.instructions = neon ? "NEON" : least_instructions(p);
+    }
+    return choice;
+}
+
 static struct ad_choice wide_choice(const struct ad_processor *p, const char *why)
 {
     int lanes = ad_choose_wide_lanes(p);
@@ -236,6 +249,8 @@ static struct ad_choice choose_depthwise(const struct ad_processor *p,
 static struct ad_choice choose_conv(const struct ad_processor *p, const struct ad_conv_shape *s)
 {
     int lanes = ad_choose_conv_lanes(p);
+    if (s->winograd != 0)
+        return winograd_choice(p);
     if (s->groups > 1 && s->inputs == 1)
         return choose_depthwise(p, s);
     if (lanes == 0 && (p->family == AD_FAMILY_ARM64 || p->family == AD_FAMILY_ARM32))
@@ -307,22 +322,23 @@ static const struct {
     const char *name;
     struct ad_conv_shape shape; /* of a typical convolution */
 } told[] = {
-    {AD_WORK_CONV, "convolution", {1, 64, 64, 9}},
-    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9}},
-    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9}},
-    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9}},
-    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9}},
-    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25}},
-    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49}},
-    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0}},
-    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0}},
-    {AD_WORK_POOL, "pooling", {0, 0, 0, 0}},
-    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0}},
-    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0}},
-    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0}},
-    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0}},
-    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0}},
-    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0}},
+    {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 0}},
+    {AD_WORK_CONV, "convolution by Winograd", {1, 64, 64, 9, 4}},
+    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 0}},
+    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 0}},
+    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49, 0}},
+    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0, 0}},
+    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0, 0}},
+    {AD_WORK_POOL, "pooling", {0, 0, 0, 0, 0}},
+    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0, 0}},
+    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0, 0}},
+    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0, 0}},
+    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0, 0}},
+    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0, 0}},
+    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0, 0}},
 };
 #define NTOLD (sizeof told / sizeof *told)
 _Static_assert(NTOLD <= AD_KERNEL_ROWS, "rows for all that is told");

@@ -60,13 +60,15 @@ enum ad_work_kind {
 /* Of a convolution: channels of each group, taps of the window. */
 struct ad_conv_shape {
     int64_t groups, inputs, outputs, taps;
+    int winograd; /* as the plan says: struct ad_op */
 };
 
 enum ad_kernels {
     AD_KERNELS_XNNPACK,
-    AD_KERNELS_CONV, /* exec/kernels/conv.h */
-    AD_KERNELS_WIDE, /* exec/kernels/wide.h: pooling, exec/kernels/depthwise.h */
-    AD_KERNELS_LOOPS /* in registers that all processors of the family have */
+    AD_KERNELS_CONV,     /* exec/kernels/conv.h */
+    AD_KERNELS_WINOGRAD, /* exec/kernels/winograd.h */
+    AD_KERNELS_WIDE,     /* exec/kernels/wide.h: pooling, exec/kernels/depthwise.h */
+    AD_KERNELS_LOOPS     /* in registers that all processors of the family have */
 };
 
 struct ad_choice {

@@ -12,7 +12,7 @@
 
 /* --- the processor --- */
 
-static const struct ad_conv_kernel *find_kernel(void)
+const struct ad_conv_kernel *ad_conv_kernel(void)
 {
     const struct ad_processor *p = ad_processor();
 #if defined(__x86_64__)
@@ -37,12 +37,12 @@ bool ad_conv_able(void)
 
 int64_t ad_conv_panel(void)
 {
-    return 2 * find_kernel()->lanes;
+    return 2 * ad_conv_kernel()->lanes;
 }
 
 struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps)
 {
-    const struct ad_conv_kernel *kernel = find_kernel();
+    const struct ad_conv_kernel *kernel = ad_conv_kernel();
     if (groups > 1 && ad_conv_is_narrow(kernel->lanes, inputs, outputs))
         return (struct ad_conv_blocks){true, 1, groups * outputs, inputs, taps};
     return (struct ad_conv_blocks){false, groups, outputs, inputs, taps};
@@ -61,6 +61,16 @@ static int64_t panel_width(const struct ad_conv_kernel *kernel, const struct ad_
 static int64_t row_floats(const struct ad_conv_blocks *b)
 {
     return b->depth * b->taps + 1;
+}
+
+int64_t ad_conv_at(const struct ad_conv_blocks *b, int64_t channel, int64_t *width)
+{
+    const struct ad_conv_kernel *kernel = ad_conv_kernel();
+    int64_t first = channel / ad_conv_panel() * ad_conv_panel();
+    *width = panel_width(kernel, b, b->channels - first);
+    if (b->narrow)
+        first = channel / *width * *width;
+    return first * row_floats(b) + channel - first;
 }
 
 static int64_t block_floats(const struct ad_conv_kernel *kernel, const struct ad_conv_blocks *b)
@@ -96,7 +106,7 @@ bool ad_conv_packed(const struct ad_conv_blocks *b, size_t *floats)
 void ad_conv_pack(float *packed, const struct ad_conv_blocks *blocks, int64_t block, int64_t first,
                   int64_t n, const float *kernel, const float *bias)
 {
-    const struct ad_conv_kernel *k = find_kernel();
+    const struct ad_conv_kernel *k = ad_conv_kernel();
     int64_t row = row_floats(blocks) - 1;
     float *to = packed + block * block_floats(k, blocks) + first * (row + 1);
     for (int64_t c = 0, width; c < n; c += width, to += width * (row + 1)) {
@@ -369,7 +379,7 @@ static int64_t cut_units(struct work *work, int threads)
 void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
 {
     const struct ad_view *out = &conv->out;
-    const struct ad_conv_kernel *kernel = find_kernel();
+    const struct ad_conv_kernel *kernel = ad_conv_kernel();
     const struct ad_conv_blocks *b = &conv->blocks;
     struct work work = {.conv = conv,
                         .kernel = kernel,
@@ -389,7 +399,8 @@ void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
 void ad_conv_look_ahead(struct ad_conv *conv, const struct ad_conv *next)
 {
     const struct ad_conv_blocks *b = &next->blocks;
-    int64_t all = b->blocks * block_floats(find_kernel(), b), slice = next->slice * row_floats(b);
+    int64_t all = b->blocks * block_floats(ad_conv_kernel(), b),
+            slice = next->slice * row_floats(b);
     conv->ahead = next->packed;
     conv->ahead_floats = slice < all ? slice : all;
 }

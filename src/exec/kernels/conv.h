@@ -43,6 +43,10 @@ int64_t ad_conv_panel(void);
 
 struct ad_conv_blocks ad_conv_blocks(int64_t groups, int64_t inputs, int64_t outputs, int64_t taps);
 
+/* Where the bias of an output channel of a block lies in the block's packed weights; the k-th of
+ * its weights lies (k + 1) * *width floats later. */
+int64_t ad_conv_at(const struct ad_conv_blocks *blocks, int64_t channel, int64_t *width);
+
 /* Channels of a block whose weights take at most `bytes`, one panel at least. */
 int64_t ad_conv_slice(const struct ad_conv_blocks *blocks, size_t bytes);
 

@@ -11,6 +11,7 @@
 #define MIN(a, b) ((vec)_mm512_min_ps((__m512)(a), (__m512)(b)))
 #define MAX(a, b) ((vec)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #include "exec/kernels/conv_tile.h"
+#include "exec/kernels/winograd_tile.h"
 
 TILE(1)
 TILE(2)
@@ -34,5 +35,6 @@ const struct ad_conv_kernel ad_conv_avx512 = {
              TILES(9), TILES(10), TILES(11), TILES(12), TILES(13), TILES(14)},
     .narrow = {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8,
                narrow_9, narrow_10, narrow_11, narrow_12, narrow_13, narrow_14},
+    .winograd = TRANSFORMS,
 };
 #endif

@@ -33,6 +33,7 @@ static inline ad_v4 permute(ad_v4 x, ad_m4 i)
 }
 
 #include "exec/kernels/conv_tile.h"
+#include "exec/kernels/winograd_tile.h"
 
 TILE(1)
 TILE(2)
@@ -42,4 +43,5 @@ const struct ad_conv_kernel ad_conv_base = {
     .rows = ROWS,
     .tile = {TILES(1), TILES(2)},
     .narrow = {narrow_1, narrow_2},
+    .winograd = TRANSFORMS,
 };

@@ -11,6 +11,7 @@
 #define MIN(a, b) ((vec)_mm256_min_ps((__m256)(a), (__m256)(b)))
 #define MAX(a, b) ((vec)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #include "exec/kernels/conv_tile.h"
+#include "exec/kernels/winograd_tile.h"
 
 TILE(1)
 TILE(2)
@@ -24,5 +25,6 @@ const struct ad_conv_kernel ad_conv_fma3 = {
     .rows = ROWS,
     .tile = {TILES(1), TILES(2), TILES(3), TILES(4), TILES(5), TILES(6)},
     .narrow = {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6},
+    .winograd = TRANSFORMS,
 };
 #endif

@@ -2,7 +2,7 @@
 #ifndef AD_EXEC_KERNELS_CONV_KERNEL_H
 #define AD_EXEC_KERNELS_CONV_KERNEL_H
 
-#include <stdint.h>
+#include "exec/kernels/winograd_kernel.h"
 
 #define AD_CONV_ROWS 14 /* pixels of a tile, at most */
 
@@ -27,7 +27,11 @@ struct ad_conv_kernel {
     ad_conv_function *tile[AD_CONV_ROWS][2]; /* by pixels - 1, and by panel width / lanes - 1 */
     ad_conv_function *narrow[AD_CONV_ROWS];  /* groups of `depth` (a power of 2) inputs and outputs:
                                                 a panel is one vector of them */
+    struct ad_winograd_transforms winograd;
 };
+
+/* That of this processor. */
+const struct ad_conv_kernel *ad_conv_kernel(void);
 
 extern const struct ad_conv_kernel ad_conv_base;
 #if defined(__x86_64__)

@@ -33,6 +33,7 @@ static inline vec permute(float32x4_t x, int32x4_t i)
 }
 
 #include "exec/kernels/conv_tile.h"
+#include "exec/kernels/winograd_tile.h"
 
 TILE(1)
 TILE(2)
@@ -48,5 +49,6 @@ const struct ad_conv_kernel ad_conv_neon = {
     .rows = ROWS,
     .tile = {TILES(1), TILES(2), TILES(3), TILES(4), TILES(5), TILES(6), TILES(7), TILES(8)},
     .narrow = {narrow_1, narrow_2, narrow_3, narrow_4, narrow_5, narrow_6, narrow_7, narrow_8},
+    .winograd = TRANSFORMS,
 };
 #endif

@@ -1,0 +1,163 @@
+#include "cost/algorithm.h"
+#include "cost/cost.h"
+#include "ir/winograd.h"
+
+#include <math.h>
+
+#define GAIN 0.9         /* at most so much of the direct time, since predictions are not exact */
+#define MOST_INPUTS 4096 /* channels; the error grows with the root of them */
+
+/* --- time --- */
+
+/* Of a band of so many rows, or those of the tiles that it takes. */
+static double seconds_by(const struct ad_graph *graph, struct ad_op *op, int m, int64_t rows,
+                         const struct ad_device *device)
+{
+    const struct ad_box *in = &graph->values[op->inputs[0]].box;
+    const struct ad_box *out = &graph->values[op->output].box;
+    int64_t tile = ad_winograd_tile(m, op->window.kh);
+    rows = (rows + tile - 1) / tile * tile;
+    rows = rows < out->h ? rows : out->h;
+    op->winograd = m;
+    struct ad_work work = ad_cost_work(graph, op, ad_box_elements(*out) / out->h * rows,
+                                       ad_box_elements(*in) / out->h * rows, out->c);
+    return ad_cost_seconds(device, &work);
+}
+
+/* Time by F(m x m, 3 x 3) relative to the direct time: the mean over the devices, and over bands of
+ * the whole, the half, a quarter ... of the rows. Where bands are not much larger than a tile,
+ * large tiles are computed twice. */
+static double ratio(const struct ad_graph *graph, struct ad_op *op, int m,
+                    const struct ad_cluster *cluster)
+{
+    int64_t height = graph->values[op->output].box.h;
+    double sum = 0;
+    int n = 0;
+    for (int share = 1; share <= cluster->ndevices; share *= 2)
+        for (int d = 0; d < cluster->ndevices; d++, n++) {
+            int64_t rows = (height + share - 1) / share;
+            double by = seconds_by(graph, op, m, rows, &cluster->devices[d]);
+            sum += by / seconds_by(graph, op, 0, rows, &cluster->devices[d]);
+        }
+    return sum / n;
+}
+
+static int quickest(const struct ad_graph *graph, struct ad_op *op,
+                    const struct ad_cluster *cluster)
+{
+    int best = 0;
+    double least = GAIN;
+    if (!ad_op_may_winograd(op) || graph->values[op->inputs[0]].box.c > MOST_INPUTS)
+        return 0;
+    for (int m = 2; m <= AD_WINOGRAD_LARGEST; m += 2) {
+        double its = ratio(graph, op, m, cluster);
+        if (its < least) {
+            least = its;
+            best = m;
+        }
+    }
+    return best;
+}
+
+/* --- memory --- */
+
+static double weight_bytes(const struct ad_graph *graph, const struct ad_op *op, bool transformed)
+{
+    if (op->weight < 0)
+        return 0;
+    const struct ad_weight *w = &graph->weights[op->weight];
+    double bytes = (double)w->rows * (double)w->row_elements * sizeof(float);
+    if (!transformed || op->winograd == 0)
+        return bytes;
+    struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+    return bytes * ad_winograd_products(&shape) / (shape.kh * shape.kw);
+}
+
+static double value_bytes(const struct ad_graph *graph, int value)
+{
+    return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
+}
+
+/* What an op has at once beside weights. */
+static double working_bytes(const struct ad_graph *graph, const struct ad_op *op, int threads)
+{
+    double bytes = value_bytes(graph, op->output);
+    size_t floats = 0;
+    for (int k = 0; k < op->ninputs; k++)
+        bytes += value_bytes(graph, op->inputs[k]);
+    if (op->winograd != 0) {
+        struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
+        const struct ad_box *out = &graph->values[op->output].box;
+        if (!ad_winograd_scratch(&shape, out->n, out->h, out->w, threads, &floats))
+            return INFINITY;
+    }
+    return bytes + (double)floats * sizeof(float);
+}
+
+/* Whether the whole network fits a device. Bands of it have all its weights. */
+static bool fits(const struct ad_graph *graph, const struct ad_device *device)
+{
+    double weights = 0, most = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        weights += weight_bytes(graph, &graph->ops[i], true);
+        most = fmax(most, working_bytes(graph, &graph->ops[i], device->threads));
+    }
+    return device->memory == 0 || weights + most <= (double)device->memory;
+}
+
+/* Makes the layer direct that takes most memory for what it saves; false when there is none. */
+static bool drop_dearest(struct ad_graph *graph, const struct ad_cluster *cluster)
+{
+    struct ad_op *dearest = NULL;
+    double most = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        struct ad_op *op = &graph->ops[i];
+        int m = op->winograd;
+        if (m == 0)
+            continue;
+        double more = weight_bytes(graph, op, true) - weight_bytes(graph, op, false), saved = 0;
+        int64_t rows = graph->values[op->output].box.h;
+        for (int d = 0; d < cluster->ndevices; d++) {
+            double by = seconds_by(graph, op, m, rows, &cluster->devices[d]);
+            saved += seconds_by(graph, op, 0, rows, &cluster->devices[d]) - by;
+        }
+        op->winograd = m;
+        if (!dearest || more / fmax(saved, 1e-9) > most) {
+            dearest = op;
+            most = more / fmax(saved, 1e-9);
+        }
+    }
+    if (dearest)
+        dearest->winograd = 0;
+    return dearest != NULL;
+}
+
+void ad_algorithms_choose(struct ad_graph *graph, const struct ad_cluster *cluster)
+{
+    for (int i = 0; i < graph->nops; i++) {
+        struct ad_op *op = &graph->ops[i];
+        op->winograd = quickest(graph, op, cluster);
+    }
+    for (int d = 0; d < cluster->ndevices; d++)
+        while (!fits(graph, &cluster->devices[d]) && drop_dearest(graph, cluster))
+            continue;
+}
+
+int ad_algorithms_all(struct ad_graph *graph)
+{
+    int count = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        struct ad_op *op = &graph->ops[i];
+        double units[2];
+        if (!ad_op_may_winograd(op))
+            continue;
+        for (int k = 0; k < 2; k++) {
+            op->winograd = 2 + 2 * k;
+            struct ad_shape shape = ad_shape_of(graph, op);
+            units[k] = ad_shape_units(&shape);
+        }
+        op->winograd = units[0] < units[1] ? 2 : 4;
+        count++;
+    }
+    return count;
+}
