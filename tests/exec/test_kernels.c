@@ -219,6 +219,32 @@ START_TEST(test_large)
 }
 END_TEST
 
+static void pass_time(void *self, size_t i)
+{
+    (void)self, (void)i;
+    for (int64_t begin = ad_clock_ns(); ad_clock_ns() - begin < 10000;)
+        ;
+}
+
+/* Only what several threads can share is counted, and only while somebody watches. */
+START_TEST(test_watch)
+{
+    struct pthreadpool *pool;
+    int64_t shared = 0;
+    ck_assert_int_eq(ad_pool_new(2, &pool, NULL), ADAPS_OK);
+    ad_pool_watch(&shared);
+    ad_pool_run(pool, pass_time, NULL, 1);
+    ck_assert_int_eq(shared, 0);
+    ad_pool_run(pool, pass_time, NULL, 2);
+    ck_assert_int_ge(shared, 10000);
+    ad_pool_watch(NULL);
+    int64_t before = shared;
+    ad_pool_run(pool, pass_time, NULL, 2);
+    ck_assert_int_eq(shared, before);
+    ad_pool_free(pool);
+}
+END_TEST
+
 START_TEST(test_special_values)
 {
     float in[5] = {-0.0f, NAN, INFINITY, -INFINITY, 1e-40f}, out[5];
@@ -625,6 +651,7 @@ int main(void)
     tcase_add_test(tc, test_elementwise);
     tcase_add_test(tc, test_powers);
     tcase_add_test(tc, test_large);
+    tcase_add_test(tc, test_watch);
     tcase_add_test(tc, test_special_values);
     tcase_add_test(tc, test_sigmoid);
     tcase_add_test(tc, test_nchw);

@@ -317,6 +317,21 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
 
 /* --- for people --- */
 
+const char *ad_kernels_name(enum ad_kernels kernels)
+{
+    switch (kernels) {
+    case AD_KERNELS_XNNPACK:
+        return "XNNPACK";
+    case AD_KERNELS_CONV:
+        return "adaps conv";
+    case AD_KERNELS_WIDE:
+        return "adaps wide";
+    case AD_KERNELS_LOOPS:
+        return "adaps loops";
+    }
+    return "";
+}
+
 static const struct {
     enum ad_work_kind work;
     const char *name;

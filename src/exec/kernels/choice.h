@@ -71,6 +71,9 @@ enum ad_kernels {
     AD_KERNELS_LOOPS     /* in registers that all processors of the family have */
 };
 
+/* "XNNPACK", "adaps conv", ...: for tables. */
+const char *ad_kernels_name(enum ad_kernels kernels);
+
 struct ad_choice {
     enum ad_kernels kernels;
     int lanes;                /* floats of a vector of ours; 0: XNNPACK's affair */

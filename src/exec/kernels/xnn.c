@@ -3,6 +3,7 @@
  * (Debian 13), where sizes come first and tell how much workspace to give. configure finds out
  * which one is there (HAVE_XNN_RESHAPE). */
 #include "exec/kernels/xnn.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "exec/kernels/packed.h"
 
@@ -117,6 +118,13 @@ int ad_pool_threads(struct pthreadpool *pool)
     return (int)pthreadpool_get_threads_count(pool);
 }
 
+static int64_t *watched; /* ad_pool_watch() */
+
+void ad_pool_watch(int64_t *shared_ns)
+{
+    watched = shared_ns;
+}
+
 #ifdef __SANITIZE_THREAD__
 /* ThreadSanitizer does not see how the pool's library synchronises: it is told. */
 struct seen {
@@ -132,7 +140,8 @@ static void run_seen(void *self, size_t i)
     __tsan_release(&seen->self);
 }
 
-void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n)
+static void share_out(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self,
+                      size_t n)
 {
     struct seen seen = {run, self};
     __tsan_release(&seen);
@@ -140,11 +149,20 @@ void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), vo
     __tsan_acquire(&seen.self);
 }
 #else
-void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n)
+static void share_out(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self,
+                      size_t n)
 {
     pthreadpool_parallelize_1d(pool, run, self, n, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 }
 #endif
+
+void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n)
+{
+    int64_t begin = watched ? ad_clock_ns() : 0;
+    share_out(pool, run, self, n);
+    if (watched && n > 1)
+        *watched += ad_clock_ns() - begin;
+}
 
 /* --- operators --- */
 
@@ -317,7 +335,10 @@ enum adaps_status ad_xnn_softmax_new(const struct ad_xnn_io *io, size_t rows, si
 enum adaps_status ad_xnn_run(struct ad_xnn_op *op, struct pthreadpool *pool,
                              struct adaps_error *err)
 {
+    int64_t begin = watched ? ad_clock_ns() : 0;
     enum xnn_status status = xnn_run_operator(op->op, pool);
+    if (watched)
+        *watched += ad_clock_ns() - begin;
     return status == xnn_status_success ? ADAPS_OK : fail(status, err);
 }
 

@@ -46,6 +46,12 @@ int ad_pool_threads(struct pthreadpool *pool);
  * run of neighbours. */
 void ad_pool_run(struct pthreadpool *pool, void (*run)(void *self, size_t i), void *self, size_t n);
 
+/* Measuring hook, set while nothing runs; NULL, as at first: off. From now on *shared_ns grows by
+ * the time of each ad_pool_run() that several threads can share, that is of two units or more, and
+ * of each ad_xnn_run(): what XNNPACK shares out is not seen. The rest of a layer's time is that of
+ * one thread. Only one engine may run meanwhile. */
+void ad_pool_watch(int64_t *shared_ns);
+
 /* Where an operator reads and writes: `pixels` lie at a constant distance. */
 struct ad_xnn_io {
     const float *in;
