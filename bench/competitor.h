@@ -20,8 +20,11 @@ struct competitor {
 };
 
 /* Starts `command` (sh -c) and waits until it is ready. In its environment: COMPETITOR_MODEL,
- * COMPETITOR_SHAPE ("1x3x224x224"), COMPETITOR_INPUT (raw float32, ONNX order), COMPETITOR_OUTPUT
- * (to be written likewise) and COMPETITOR_THREADS. ADAPS_NO when it ends without being ready: *err
+ * COMPETITOR_SHAPE (of the inputs, "1x3x224x224,1x5,scalar"), COMPETITOR_INPUT (a file: raw float32
+ * in ONNX order, one input after the other as the model has them, without those that are
+ * initializers), COMPETITOR_OUTPUT (the outputs, to be written likewise) and COMPETITOR_THREADS.
+ * Inputs of other types hold numbers which these types have; symbolic dimensions follow from the
+ * shapes. ADAPS_NO when it ends without being ready: *err
  * has its last line. */
 AD_MUST_CHECK enum adaps_status competitor_start(struct competitor *competitor, const char *name,
                                                  const char *command, const char *folder,

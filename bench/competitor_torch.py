@@ -17,6 +17,8 @@ def main():
     torch.set_num_threads(int(os.environ["COMPETITOR_THREADS"]))
     if name not in zoo_check.NETS:
         raise SystemExit(f"no module '{name}'")
+    if "," in os.environ["COMPETITOR_SHAPE"]:
+        raise SystemExit("modules of the zoo have one input")
     net, _ = zoo_check.module(name)
     zoo_check.load(net, zoo_check.check_file(os.environ["COMPETITOR_MODEL"]), name)
     shape = [int(d) for d in os.environ["COMPETITOR_SHAPE"].split("x")]
@@ -25,7 +27,9 @@ def main():
         net = torch.jit.optimize_for_inference(torch.jit.trace(net, x))
         for _ in range(3):  # the first two are compiled
             y = net(x)
-        y.numpy().astype(np.float32).tofile(os.environ["COMPETITOR_OUTPUT"])
+        with open(os.environ["COMPETITOR_OUTPUT"], "wb") as file:
+            for output in y if isinstance(y, (tuple, list)) else [y]:
+                output.numpy().astype(np.float32).tofile(file)
         print("ready", flush=True)
         for _ in sys.stdin:
             cpu, wall = time.process_time_ns(), time.perf_counter_ns()

@@ -1,5 +1,6 @@
 #!/bin/sh
-# bench/head-to-head: its tables, a competitor that answers otherwise, and one that cannot run.
+# bench/head-to-head: its tables, networks of several inputs and outputs, competitors that answer otherwise and one
+# that cannot run.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
@@ -51,4 +52,39 @@ says err "without none: no such engine" "and says why"
 status 4 "one that ends" "$head_to_head" -r 2 lenet5.onnx \
     'ends=dd if=/dev/zero of=$COMPETITOR_OUTPUT bs=40 count=1 2>/dev/null; echo ready'
 says err "ends has ended" "is named"
+
+# Several inputs of several types, which this network's outputs are: a copy of the inputs is the answer.
+small_model=$build/tests/support/small_model
+"$small_model" several several.onnx || not_ok "tests/support/small_model"
+cat >copies <<'END'
+[ "$COMPETITOR_SHAPE" = "$1" ] || { echo "inputs of $COMPETITOR_SHAPE"; exit 1; }
+cp "$COMPETITOR_INPUT" "$COMPETITOR_OUTPUT"
+[ -z "${2-}" ] || printf '\000\000\000\077' | dd of="$COMPETITOR_OUTPUT" bs=4 seek="$2" conv=notrunc 2>/dev/null
+echo ready
+while read -r _; do echo 1000000 500000; done
+END
+status 0 "several inputs and outputs" "$head_to_head" -r 2 several.onnx "copies=sh copies 1x3x4x4,1x5,scalar"
+says out "^ *copies .* 0.0e+00$" "are compared"
+status 0 "of two images" "$head_to_head" -r 2 --dim N=2 several.onnx "copies=sh copies 2x3x4x4,2x5,scalar"
+says out "^ *copies .* 0.0e+00$" "are compared, too"
+check "all of the numbers" test "$(wc -c <input.raw)" = 428
+check "integers are such" test "$(od -An -v -tf4 -w4 -N384 input.raw | awk '$1 == int($1) && $1 >= 0 && $1 < 256' |
+    wc -l)" = 96
+check "not all alike" test "$(od -An -v -tf4 -w4 input.raw | sort -u | wc -l)" -gt 20
+cp input.raw one.raw
+status 0 "the same again" "$head_to_head" -r 1 --dim N=2 several.onnx "copies=sh copies 2x3x4x4,2x5,scalar"
+check "has the same inputs" cmp -s input.raw one.raw
+status 0 "another seed" "$head_to_head" -r 1 --seed 2 --dim N=2 several.onnx "copies=sh copies 2x3x4x4,2x5,scalar"
+check "has others" test "$(cmp input.raw one.raw 2>/dev/null | wc -l)" = 1
+status 1 "an element of the last output but one" "$head_to_head" -r 1 several.onnx \
+    "copies=sh copies 1x3x4x4,1x5,scalar 50"
+says err "several: output 'vector_out' of copies is off by " "is named"
+status 1 "the last element" "$head_to_head" -r 1 several.onnx "copies=sh copies 1x3x4x4,1x5,scalar 53"
+says err "output 'scalar_out' of copies is off" "is named, too"
+status 2 "a dimension that the network has not" "$head_to_head" --dim M=2 several.onnx
+says err "no input has a symbolic dimension 'M'" "says why"
+status 2 "a size that is none" "$head_to_head" --dim N=0 several.onnx
+status 2 "two sizes" "$head_to_head" --dim N=1 --dim N=2 several.onnx
+status 2 "a seed that is none" "$head_to_head" --seed x several.onnx
+
 finish

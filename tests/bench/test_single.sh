@@ -16,6 +16,8 @@ status 2 "an unknown option" single --nobody 1
 status 2 "rounds that are none" single --rounds x
 status 2 "an unknown engine" single --only tvm
 status 2 "a folder without packages" single --ort .
+status 2 "a dimension without a size" single --dim N
+status 2 "a seed that is none" single --seed -1
 status 3 "no such model" single -o results none.onnx
 
 status 0 "two networks, adaps only" single -o results --only none --rounds 3 "$src/models/digits.onnx" lenet5
@@ -29,6 +31,16 @@ for network in digits lenet5; do
     check "$network: layers that add up" awk "BEGIN {
         sum = $(field results/layers.tsv percent "network=$network" | tr '\n' '+')0; exit !(sum > 99 && sum < 101) }"
 done
+
+# Several inputs and outputs; networks of other sizes are others.
+"$build/tests/support/small_model" several several.onnx || not_ok "tests/support/small_model"
+status 0 "several inputs" single -o several --only none --rounds 1 several.onnx
+status 0 "two images" single -o several --only none --rounds 1 --dim N=2 --seed 3 several.onnx
+check "a line for each" test "$(field several/single.tsv network | tr '\n' ',')" = "several,several N=2,"
+check "layers of two images" test "$(rows several/layers.tsv 'f("network") == "several N=2" &&
+    f("shape") ~ / n2 4x4x3 -> 4x4x3$/')" = 1
+status 2 "a dimension that the network has not" single -o several --only none --dim M=2 several.onnx
+says err "no input has a symbolic dimension 'M'" "says why"
 
 # Means over the networks that were measured now. bench/head-to-head is one that knows its ratios here.
 cat >known <<'END'
