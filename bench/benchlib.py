@@ -50,13 +50,16 @@ def write_table(path, titles, rows):
     os.replace(path + ".new", path)
 
 
-def merge_rows(path, titles, rows, keys):
-    """Puts rows into a table. They take the place of all that have the same `keys` (names of columns)."""
+def merge_rows(path, titles, rows, keys, added=()):
+    """Puts rows into a table. They take the place of all that have the same `keys` (names of columns). Columns
+    that were `added` since may be missing in the table; they are empty in its lines."""
     kept = []
     if os.path.exists(path) and os.path.getsize(path) > 0:
         old_titles, kept = read_table(path)
-        if kept and old_titles != titles:
+        missing = [title for title in added if title in titles and title not in old_titles]
+        if kept and old_titles != [title for title in titles if title not in missing]:
             raise TableError(f"{path}: the table has other columns")
+        kept = [dict(row, **{title: "" for title in missing}) for row in kept]
     replaced = {tuple(row[key] for key in keys) for row in rows}
     kept = [row for row in kept if tuple(row[key] for key in keys) not in replaced]
     write_table(path, titles, kept + rows)

@@ -1,4 +1,4 @@
-/* Where the time of a network goes: its layers one by one. */
+/* Where the time of a network goes: its layers one by one, by kind, and those on one thread. */
 #ifndef BENCH_LAYERS_H
 #define BENCH_LAYERS_H
 
@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* Times the layers, `rounds` inferences each, and prints a table; tsv (nullable) gets a line per
- * layer. */
+/* Times the layers, `rounds` inferences each, and prints the tables; tsv (nullable) gets a line per
+ * layer. With several threads it says which noticeable layers only one of them computes. */
 void layers_report(const struct network *network, int rounds, FILE *tsv);
 
 #endif

@@ -1,12 +1,12 @@
 #!/bin/sh
 # bench/head-to-head: its tables, networks of several inputs and outputs, competitors that answer otherwise and one
-# that cannot run.
+# that cannot run, and the layers that one thread computes.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
 head_to_head=$build/bench/head-to-head
 ENGINES="network threads engine ms cpu_ms ratio ratio_lo ratio_hi cpu_ratio rounds difference"
-LAYERS="network threads layer shape ms percent gflops gbytes_s peak_percent"
+LAYERS="network threads layer shape ms percent gflops gbytes_s peak_percent kernels"
 
 # titled NAMES FILE: the table, with the titles that bench/single gives it.
 titled() {
@@ -20,10 +20,24 @@ status 0 "adaps only" "$head_to_head" -r 3 -s engines -l layers lenet5.onnx
 check "its times" test "$(rows "$(titled "$ENGINES" engines)" 'NF == 11 && f("network") == "lenet5" &&
     f("engine") == "adaps" && f("ms") > 0 && f("cpu_ms") > 0 && f("ratio") == 1 && f("rounds") == 3')" = 1
 table=$(titled "$LAYERS" layers)
-check "times of layers" test "$(rows "$table" 'NF == 9 && f("ms") > 0')" = "$(rows "$table")"
+check "times of layers" test "$(rows "$table" 'NF == 10 && f("ms") > 0')" = "$(rows "$table")"
 check "rates of convolutions" test "$(rows "$table" 'f("shape") ~ /^conv/ && f("gflops") > 0')" \
     = "$(rows "$table" 'f("shape") ~ /^conv/')"
 check "layers that add up" awk "BEGIN { sum = $(field "$table" percent | tr '\n' '+')0; exit !(sum > 99 && sum < 101) }"
+
+# Which kernels compute a layer, as adaps tells of this processor; a summary by kind of layer and kernels.
+kernels=$(adaps agent --cpu-info | sed -n 's/^convolution  *\([A-Za-z]*\) .*/\1/p')
+check "their kernels" test "$(rows "$table" "f(\"shape\") ~ /^conv/ && f(\"kernels\") ~ /^$kernels/")" = 2
+check "those of dense layers" test "$(rows "$table" 'f("shape") ~ /^fc/ && f("kernels") == "XNNPACK"')" = 3
+check "those of pooling" test "$(rows "$table" 'f("shape") ~ /pool/ && f("kernels") == "adaps wide"')" = 2
+check "convolutions in the summary" test "$(cell out "conv 5x5" layers)" = 2
+check "dense layers" test "$(cell out fc kernels),$(cell out fc layers)" = XNNPACK,3
+# shellcheck disable=SC2016
+check "the summary adds up" awk '/^kind of layer/ { on = 1; next } on && NF == 0 { exit }
+    on { sum += substr($0, 57, 6) } END { exit !(sum > 99 && sum < 101) }' out
+status 0 "XNNPACK's convolutions" "$head_to_head" -r 1 -k 0 -l layers lenet5.onnx
+table=$(titled "$LAYERS" layers)
+check "are told" test "$(rows "$table" 'f("shape") ~ /^conv/ && f("kernels") == "XNNPACK"')" = 2
 
 # Competitors that compute nothing: a first answer, then a millisecond for each inference.
 cat >competitor <<'END'
@@ -87,4 +101,18 @@ status 2 "a size that is none" "$head_to_head" --dim N=0 several.onnx
 status 2 "two sizes" "$head_to_head" --dim N=1 --dim N=2 several.onnx
 status 2 "a seed that is none" "$head_to_head" --seed x several.onnx
 
+# Layers of which one thread does all, by XNNPACK and by adaps; and one that threads share.
+"$small_model" alone alone.onnx || not_ok "tests/support/small_model"
+status 0 "layers on one thread" "$head_to_head" -r 5 -t 2 alone.onnx
+# named KIND: whether a layer of this kind is in the list.
+named() {
+    awk -v kind="$1" '/^on one thread  / { on = 1; next } on && $2 == kind { found = 1 } END { exit !found }' out
+}
+check "the softmax is named" named softmax
+check "the sum is named" named reduce
+status 0 "with one thread" "$head_to_head" -r 1 alone.onnx
+check "no list" test "$(grep -c "on one thread" out)" = 0
+"$small_model" shared shared.onnx || not_ok "tests/support/small_model"
+status 0 "a layer that threads share" "$head_to_head" -r 1 -t 2 shared.onnx
+says out "^on one thread: no layer that takes 1 % of the time$" "is not named"
 finish

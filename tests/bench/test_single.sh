@@ -26,11 +26,24 @@ check "a line for each" test "$(field results/single.tsv network | tr '\n' ' ')"
 check "the newer one" test "$(field results/single.tsv rounds network=digits)$(field results/single.tsv rounds network=lenet5)" = 32
 check "with times" test "$(rows results/single.tsv 'NF == 11 && f("engine") == "adaps" && f("ms") > 0 &&
     f("cpu_ms") > 0 && f("ratio") == 1')" = 2
-check "layers of both" test "$(rows results/layers.tsv 'NF == 9 && f("ms") > 0')" -ge 8
+check "layers of both" test "$(rows results/layers.tsv 'NF == 10 && f("ms") > 0 &&
+    f("kernels") ~ /^(XNNPACK|adaps|copy)/')" -ge 8
 for network in digits lenet5; do
     check "$network: layers that add up" awk "BEGIN {
         sum = $(field results/layers.tsv percent "network=$network" | tr '\n' '+')0; exit !(sum > 99 && sum < 101) }"
 done
+
+# A table of before layers had kernels is read, and keeps its lines.
+mkdir -p older
+cut -f 1-9 results/layers.tsv >older/layers.tsv
+cp results/single.tsv older
+status 0 "an older table" single -o older --only none --rounds 2 lenet5
+check "its lines have no kernels" test "$(rows older/layers.tsv 'NF == 10 && f("network") == "digits" &&
+    f("kernels") == "" && f("ms") > 0')" = "$(rows results/layers.tsv 'f("network") == "digits"')"
+check "new ones have" test "$(rows older/layers.tsv 'f("network") == "lenet5" && f("kernels") != ""')" \
+    = "$(rows results/layers.tsv 'f("network") == "lenet5"')"
+cut -f 1-8 results/layers.tsv >older/layers.tsv
+status 3 "a table of other columns" single -o older --only none --rounds 1 lenet5
 
 # Several inputs and outputs; networks of other sizes are others.
 "$build/tests/support/small_model" several several.onnx || not_ok "tests/support/small_model"
@@ -52,7 +65,7 @@ done
 ratio=0.5
 [ "$network" = digits ] || ratio=2
 printf "%s\t$threads\t%s\n" "$network" "adaps	1	1	1	1	1	1	3	0" "$network" "ort	1	1	$ratio	1	1	0.9	3	0" >"$engines"
-printf '%s\t%s\tall\tconv\t1\t100\t1\t1\t1\n' "$network" "$threads" >"$layers"
+printf '%s\t%s\tall\tconv\t1\t100\t1\t1\t1\tadaps conv\n' "$network" "$threads" >"$layers"
 END
 chmod +x known
 HEAD_TO_HEAD=./known

@@ -2,8 +2,8 @@
  *
  *   several  inputs of several types and ranks, levels (N x 3 x 4 x 4, uint8), vector (N x 5) and
  *            scalar; the outputs are these inputs, in the same order
- *   alone    of a row of 2^20 numbers the softmax and the sum, which one thread computes each, and
- * the exponentials, which threads share shared   only the latter */
+ *   alone    of a row of 2^20 numbers the softmax and the sum, which one thread computes each
+ *   shared   the negative of such a row, which threads share */
 #include "support/model_builder.h"
 
 #include <stdio.h>
@@ -24,17 +24,20 @@ static void make_several(struct mb *mb)
     mb_output(mb, "scalar_out");
 }
 
-static void make_row(struct mb *mb, bool alone)
+static void make_alone(struct mb *mb)
 {
     mb_input(mb, "row", MB_DIMS(0, 1 << 20));
-    mb_node(mb, "Neg", "row", "negative");
-    mb_output(mb, "negative");
-    if (!alone)
-        return;
     mb_node(mb, "Softmax", "row", "softmax");
     mb_node(mb, "ReduceSum", "row", "sum");
     mb_output(mb, "softmax");
     mb_output(mb, "sum");
+}
+
+static void make_shared(struct mb *mb)
+{
+    mb_input(mb, "row", MB_DIMS(0, 1 << 20));
+    mb_node(mb, "Neg", "row", "negative");
+    mb_output(mb, "negative");
 }
 
 int main(int argc, char **argv)
@@ -45,10 +48,13 @@ int main(int argc, char **argv)
     mb_init(&mb, 11);
     if (strcmp(kind, "several") == 0) {
         make_several(&mb);
-    } else if (strcmp(kind, "alone") == 0 || strcmp(kind, "shared") == 0) {
-        make_row(&mb, strcmp(kind, "alone") == 0);
+    } else if (strcmp(kind, "alone") == 0) {
+        make_alone(&mb);
+    } else if (strcmp(kind, "shared") == 0) {
+        make_shared(&mb);
     } else {
         fputs("usage: small_model several|alone|shared FILE.onnx\n", stderr);
+        mb_fini(&mb);
         return 2;
     }
     uint8_t *bytes = mb_pack(&mb, &size);
