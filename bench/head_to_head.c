@@ -8,6 +8,8 @@
  *   -t THREADS     compute threads (1)
  *   -c CPU         stay on this processor
  *   -k LANES       convolutions with vectors of at most so many floats: 16, 8, or 0 for XNNPACK's
+ *                  (and none by Winograd's algorithm)
+ *   --conv HOW     auto: by Winograd's algorithm where adaps plan would say so (default); direct
  *   --dim NAME=N   the size of a symbolic dimension of the model (1); may be repeated
  *   --seed N       of the inputs, which are random (1)
  *   -w FOLDER      for files that competitors read and write (.)
@@ -205,7 +207,8 @@ static int usage(void)
 {
     fputs(
         "usage: bench/head-to-head [-r ROUNDS] [-t THREADS] [-c CPU] [-k LANES] [--dim NAME=N]... "
-        "[--seed N] [-w FOLDER] [-s FILE] [-l FILE] [-n NAME] MODEL.onnx [NAME=COMMAND...]\n",
+        "[--seed N] [--conv auto|direct] [-w FOLDER] [-s FILE] [-l FILE] [-n NAME] MODEL.onnx "
+        "[NAME=COMMAND...]\n",
         stderr);
     return ADAPS_EUSAGE;
 }
@@ -217,8 +220,9 @@ int main(int argc, char **argv)
     FILE *tsv = NULL, *layers = NULL;
     static const struct option longs[] = {{"dim", required_argument, NULL, 'd'},
                                           {"seed", required_argument, NULL, 'i'},
+                                          {"conv", required_argument, NULL, 'a'},
                                           {NULL, 0, NULL, 0}};
-    int option, cpu = -1;
+    int option, cpu = -1, lanes = 16;
     int64_t seed;
     while ((option = getopt_long(argc, argv, "r:t:c:k:w:s:l:n:", longs, NULL)) != -1) {
         if (option == 'r' || option == 't')
@@ -226,7 +230,9 @@ int main(int argc, char **argv)
         else if (option == 'c')
             cpu = atoi(optarg);
         else if (option == 'k')
-            ad_processor_limit_lanes(atoi(optarg));
+            ad_processor_limit_lanes(lanes = atoi(optarg));
+        else if (option == 'a' && (strcmp(optarg, "auto") == 0 || strcmp(optarg, "direct") == 0))
+            c.network.conv_direct = optarg[0] == 'd';
         else if (option == 'w')
             c.folder = optarg;
         else if (option == 's')
@@ -246,6 +252,7 @@ int main(int argc, char **argv)
     if (cpu >= 0)
         stay_on(cpu);
     c.network.path = argv[optind];
+    c.network.conv_direct = c.network.conv_direct || lanes < 8;
     network_load(&c.network, name);
     run_engines(&c, argv + optind + 1, argc - optind - 1);
     print_engines(&c, tsv);

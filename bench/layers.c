@@ -1,4 +1,5 @@
 #include "bench/layers.h"
+#include "ir/winograd.h"
 #include "bench/peak.h"
 #include "base/clock.h"
 #include "base/stats.h"
@@ -201,6 +202,17 @@ static double bytes_of(const struct ad_graph *graph, const struct ad_op *op)
     return elements * sizeof(float);
 }
 
+/* Operations that arithmetic takes at least: by Winograd's algorithm those of its products. */
+static double least_flops(const struct ad_graph *graph, const struct ad_op *op)
+{
+    double flops = 2.0 * (double)ad_cost_macs(graph, op);
+    if (op->winograd == 0)
+        return flops;
+    struct ad_winograd_shape s = ad_winograd_shape_of(graph, op);
+    int tile = ad_winograd_tile(s.m, s.kh) * ad_winograd_tile(s.m, s.kw);
+    return flops * ad_winograd_products(&s) / (s.kh * s.kw * tile);
+}
+
 static void describe(const struct report *r)
 {
     const struct ad_program *program = &r->network->plan->schedule.programs[0];
@@ -214,7 +226,7 @@ static void describe(const struct report *r)
         layer->xnnpack = ad_task_choice(r->graph, op).kernels == AD_KERNELS_XNNPACK;
         layer->flops = 2.0 * (double)ad_cost_macs(r->graph, op);
         layer->bytes = bytes_of(r->graph, op);
-        layer->least_s = layer->flops / r->peak_flops;
+        layer->least_s = least_flops(r->graph, op) / r->peak_flops;
         if (r->peak_bytes > 0)
             layer->least_s = fmax(layer->least_s, layer->bytes / r->peak_bytes);
     }

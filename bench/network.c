@@ -1,4 +1,6 @@
 #include "bench/network.h"
+#include "cost/algorithm.h"
+#include "cost/board.h"
 #include "base/rng.h"
 #include "base/units.h"
 #include "exec/engine/internal.h"
@@ -72,6 +74,19 @@ static void split_steps(struct adaps_plan *plan)
     ad_free(fused);
 }
 
+/* As adaps plan does for one device without a board of its own. */
+static void choose_algorithms(struct ad_graph *graph)
+{
+    struct ad_cluster one;
+    struct adaps_error err;
+    if (ad_cluster_init(&one, 1, &err) != ADAPS_OK)
+        network_fail(&err);
+    one.devices[0].table = ad_board_x86();
+    one.devices[0].speed = one.devices[0].threads = 1;
+    ad_algorithms_choose(graph, &one);
+    ad_cluster_fini(&one);
+}
+
 static void make_plan(struct network *n)
 {
     struct ad_graph *graph;
@@ -86,6 +101,8 @@ static void make_plan(struct network *n)
         fprintf(stderr, "bench/head-to-head: %s: %s became 1: --dim NAME=N gives another size\n",
                 n->path, assumed);
     ad_blocks_fini(&blocks);
+    if (!n->conv_direct)
+        choose_algorithms(graph);
     struct ad_task *tasks = network_room((size_t)graph->nops, sizeof *tasks);
     for (int i = 0; i < graph->nops; i++)
         tasks[i] = (struct ad_task){i, ad_region_whole(&graph->values[graph->ops[i].output])};

@@ -12,6 +12,7 @@ struct network {
     struct ad_dim_bindings dims; /* sizes of symbolic dimensions */
     uint64_t seed;               /* of the inputs */
     int threads;
+    bool conv_direct;                   /* no Winograd */
     struct adaps_plan *plan;            /* a step per layer */
     struct ad_tensor *inputs, *outputs; /* in the order of the file */
     size_t answer_count;                /* elements of all outputs */

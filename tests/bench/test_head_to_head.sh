@@ -39,6 +39,14 @@ status 0 "XNNPACK's convolutions" "$head_to_head" -r 1 -k 0 -l layers lenet5.onn
 table=$(titled "$LAYERS" layers)
 check "are told" test "$(rows "$table" 'f("shape") ~ /^conv/ && f("kernels") == "XNNPACK"')" = 2
 
+# Winograd's algorithm, where adaps plan would take it.
+status 0 "Winograd" "$head_to_head" -r 1 -l layers "$src/models/denoise.onnx"
+table=$(titled "$LAYERS" layers)
+check "some layers" test "$(rows "$table" 'f("shape") ~ / w[24] / && f("kernels") == "adaps Winograd"')" -gt 0
+status 0 "and without" "$head_to_head" -r 1 --conv direct -l layers "$src/models/denoise.onnx"
+check "none" test "$(rows "$(titled "$LAYERS" layers)" 'f("kernels") == "adaps Winograd"')" = 0
+status 2 "another way" "$head_to_head" --conv fast lenet5.onnx
+
 # Competitors that compute nothing: a first answer, then a millisecond for each inference.
 cat >competitor <<'END'
 cp "$1" "$COMPETITOR_OUTPUT"

@@ -324,6 +324,8 @@ const char *ad_kernels_name(enum ad_kernels kernels)
         return "XNNPACK";
     case AD_KERNELS_CONV:
         return "adaps conv";
+    case AD_KERNELS_WINOGRAD:
+        return "adaps Winograd";
     case AD_KERNELS_WIDE:
         return "adaps wide";
     case AD_KERNELS_LOOPS:
@@ -338,7 +340,7 @@ static const struct {
     struct ad_conv_shape shape; /* of a typical convolution */
 } told[] = {
     {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 0}},
-    {AD_WORK_CONV, "convolution by Winograd", {1, 64, 64, 9, 4}},
+    {AD_WORK_CONV, "Winograd convolution", {1, 64, 64, 9, 4}},
     {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 0}},
     {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 0}},
     {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 0}},
