@@ -116,7 +116,9 @@ exec_kernels_sources = \
 	src/exec/kernels/choice.c src/exec/kernels/choice.h src/exec/kernels/conv.c src/exec/kernels/conv.h src/exec/kernels/conv_avx512.c \
 	src/exec/kernels/conv_base.c src/exec/kernels/conv_fma3.c src/exec/kernels/conv_kernel.h \
 	src/exec/kernels/conv_neon.c src/exec/kernels/conv_tile.h \
-	src/exec/kernels/depthwise.c src/exec/kernels/depthwise.h src/exec/kernels/elementwise.c \
+	src/exec/kernels/depthwise.c src/exec/kernels/depthwise.h src/exec/kernels/depthwise_avx512.c \
+	src/exec/kernels/depthwise_fma3.c src/exec/kernels/depthwise_kernel.h \
+	src/exec/kernels/depthwise_tile.h src/exec/kernels/elementwise.c \
 	src/exec/kernels/encode.c src/exec/kernels/encode.h \
 	src/exec/kernels/functions_tile.h src/exec/kernels/half.c src/exec/kernels/half.h \
 	src/exec/kernels/instruction_set.h src/exec/kernels/kernels.c src/exec/kernels/kernels.h \

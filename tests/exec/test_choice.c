@@ -41,8 +41,22 @@ static struct ad_processor x86_processor(unsigned instructions)
 static struct ad_choice of_conv(const struct ad_processor *p, int64_t groups, int64_t inputs,
                                 int64_t outputs, int64_t taps)
 {
-    struct ad_conv_shape shape = {groups, inputs, outputs, taps, 0};
+    struct ad_conv_shape shape = {
+        .groups = groups, .inputs = inputs, .outputs = outputs, .taps = taps};
     return ad_choose(p, AD_WORK_CONV, &shape);
+}
+
+/* A square window of these columns, with this stride and dilation. */
+static enum ad_kernels of_depthwise(const struct ad_processor *p, const int64_t window[3])
+{
+    struct ad_conv_shape shape = {.groups = 8,
+                                  .inputs = 1,
+                                  .outputs = 1,
+                                  .taps = window[0] * window[0],
+                                  .columns = window[0],
+                                  .stride = window[1],
+                                  .dilation = window[2]};
+    return ad_choose(p, AD_WORK_CONV, &shape).kernels;
 }
 
 static const struct ad_kernel_row *row_of(const struct ad_kernel_facts *facts, const char *work)
@@ -99,7 +113,7 @@ START_TEST(shapes)
     ck_assert_int_eq(of_conv(&avx512, 8, 16, 17, 9).kernels, AD_KERNELS_CONV);
     ck_assert_int_eq(of_conv(&avx512, 8, 8, 8, 9).kernels, AD_KERNELS_CONV);
     ck_assert_int_eq(of_conv(&none, 8, 8, 8, 9).kernels, AD_KERNELS_XNNPACK);
-    /* depthwise: on every processor alike */
+    /* depthwise, where tiles are of no use: on every processor alike */
     for (int i = 0; i < 3; i++) {
         const struct ad_processor *p = i == 0 ? &none : i == 1 ? &avx2 : &avx512;
         static const int64_t fast[] = {1, 3, 4, 9, 25};
@@ -112,6 +126,15 @@ START_TEST(shapes)
         ck_assert_int_eq(of_conv(p, 8, 1, 1, 1025).kernels, AD_KERNELS_XNNPACK);
     }
     ck_assert_int_eq(of_conv(&avx2, 1, 1, 1, 49).kernels, AD_KERNELS_CONV);
+    /* in tiles, where the columns, their stride and distance are told */
+    static const int64_t tiled[][3] = {{3, 1, 1}, {5, 1, 1}, {7, 1, 1}, {3, 2, 1}, {7, 2, 1}};
+    static const int64_t others[][3] = {{3, 3, 1}, {3, 1, 2}, {4, 1, 1}, {1, 1, 1}, {9, 1, 1}};
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(of_depthwise(&avx2, tiled[i]), AD_KERNELS_TILED);
+        ck_assert_int_eq(of_depthwise(&avx512, tiled[i]), AD_KERNELS_TILED);
+        ck_assert_int_ne(of_depthwise(&none, tiled[i]), AD_KERNELS_TILED);
+        ck_assert_int_ne(of_depthwise(&avx2, others[i]), AD_KERNELS_TILED);
+    }
 }
 END_TEST
 

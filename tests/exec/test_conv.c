@@ -70,7 +70,8 @@ static void pack(struct fixture *f, struct ad_rng *rng)
 
 static bool is_ours(int64_t groups, int64_t inputs, int64_t outputs)
 {
-    struct ad_conv_shape shape = {groups, inputs, outputs, 9, 0};
+    struct ad_conv_shape shape = {
+        .groups = groups, .inputs = inputs, .outputs = outputs, .taps = 9};
     return ad_choose(ad_processor(), AD_WORK_CONV, &shape).kernels == AD_KERNELS_CONV;
 }
 
@@ -319,65 +320,97 @@ static float depthwise_element(const struct ad_depthwise *d, const float *kernel
             int64_t iy = y * w->sh - d->top + i * w->dh, ix = x * w->sw - d->left + j * w->dw;
             if (iy < 0 || iy >= d->in.h || ix < 0 || ix >= d->in.w)
                 continue;
-            float product =
-                d->in.data[n * d->in.sn + iy * d->in.sh + ix * d->in.sw + c / d->multiplier] *
-                kernel[(c * w->kh + i) * w->kw + j];
-            sum = sum + product;
+            float from =
+                d->in.data[n * d->in.sn + iy * d->in.sh + ix * d->in.sw + c / d->multiplier];
+            float weight = kernel[(c * w->kh + i) * w->kw + j], product = from * weight;
+            sum = d->tiled ? fmaf(from, weight, sum) : sum + product;
         }
     sum = sum < d->clamp_min ? d->clamp_min : sum;
-    return sum > d->clamp_max ? d->clamp_max : sum;
+    sum = sum > d->clamp_max ? d->clamp_max : sum;
+    if (d->then.kind == AD_ELEMENTWISE_LEAKY_RELU)
+        sum = sum < 0 ? sum * d->then.alpha : sum;
+    return sum;
+}
+
+/* Of some windows, strides and channels, which tiles are for or not. */
+static struct ad_depthwise random_depthwise(struct ad_rng *rng, bool tiled)
+{
+    struct ad_depthwise d = {
+        .window = {.kh = ad_up_to(rng, 1, 7),
+                   .kw = tiled ? 3 + 2 * ad_up_to(rng, 0, 2) : ad_up_to(rng, 1, 7),
+                   .sh = ad_up_to(rng, 1, 2),
+                   .sw = ad_up_to(rng, 1, 2),
+                   .dh = ad_up_to(rng, 1, 2),
+                   .dw = tiled ? 1 : ad_up_to(rng, 1, 2)},
+        .top = ad_up_to(rng, 0, 3),
+        .left = ad_up_to(rng, 0, 3),
+        .multiplier = tiled ? 1 : ad_up_to(rng, 1, 3),
+        .tiled = tiled,
+        .clamp_min = ad_up_to(rng, 0, 1) ? 0 : -INFINITY,
+        .clamp_max = ad_up_to(rng, 0, 4) ? INFINITY : 0.5f};
+    if (ad_up_to(rng, 0, 2) == 0)
+        d.then = (struct ad_activation){.kind = AD_ELEMENTWISE_LEAKY_RELU,
+                                        .alpha = 0.5f,
+                                        .clamp_min = -INFINITY,
+                                        .clamp_max = INFINITY};
+    return d;
+}
+
+static void check_depthwise(struct ad_rng *rng, bool tiled, int round)
+{
+    struct ad_depthwise d = random_depthwise(rng, tiled);
+    int32_t c = ad_up_to(rng, 1, round % 4 ? 90 : 20), n = ad_up_to(rng, 1, 2),
+            k = c * d.multiplier;
+    int32_t taps = d.window.kh * d.window.kw, oh = ad_up_to(rng, 1, 7), ow = ad_up_to(rng, 1, 19);
+    bool nothing = ad_up_to(rng, 0, 20) == 0;
+    d.in = ad_gapped_view(NULL, n, nothing ? 0 : ad_up_to(rng, 1, 9),
+                          nothing ? 0 : ad_up_to(rng, 1, 21), c, ad_up_to(rng, 0, 3));
+    d.out = ad_gapped_view(NULL, n, oh, ow, k, ad_up_to(rng, 0, 3));
+    size_t in_floats = (size_t)(n * d.in.sn), out_floats = (size_t)(n * d.out.sn), floats;
+    float *kernel = ad_random_floats(rng, (size_t)(k * taps));
+    float *bias = round % 3 ? ad_random_floats(rng, (size_t)k) : NULL;
+    d.in.data = nothing ? NULL : ad_random_floats(rng, in_floats);
+    d.out.data = ad_random_floats(rng, out_floats);
+    ck_assert(ad_depthwise_packed(&d, c, &floats));
+    float *packed = ad_random_floats(rng, floats), *want = ad_random_floats(rng, out_floats);
+    struct pthreadpool *pool;
+    ck_assert_int_eq(ad_pool_new(round % 3 ? 1 : 3, &pool, NULL), ADAPS_OK);
+    d.packed = packed;
+    ad_depthwise_pack(&d, c, packed, kernel, bias);
+    fill(d.out.data, out_floats);
+    fill(want, out_floats);
+    ad_depthwise_run(&d, pool);
+    for (int64_t i = 0; i < (int64_t)n * oh * ow * k; i++) {
+        int64_t p = i / k, x = p % ow, y = p / ow % oh, image = p / ow / oh;
+        want[image * d.out.sn + y * d.out.sh + x * d.out.sw + i % k] =
+            depthwise_element(&d, kernel, bias, image, y, x, i % k);
+    }
+    ck_assert_msg(memcmp(want, d.out.data, out_floats * sizeof *want) == 0, "round %d", round);
+    ad_pool_free(pool);
+    free(kernel);
+    free(bias);
+    free(d.in.data);
+    free(d.out.data);
+    free(packed);
+    free(want);
 }
 
 START_TEST(depthwise)
 {
     struct ad_rng rng = {3};
-    for (int round = 0; round < 200; round++) {
-        struct ad_window w = {.kh = ad_up_to(&rng, 1, 7),
-                              .kw = ad_up_to(&rng, 1, 7),
-                              .sh = ad_up_to(&rng, 1, 2),
-                              .sw = ad_up_to(&rng, 1, 2),
-                              .dh = ad_up_to(&rng, 1, 2),
-                              .dw = ad_up_to(&rng, 1, 2)};
-        int32_t multiplier = ad_up_to(&rng, 1, 3), c = ad_up_to(&rng, 1, 90),
-                n = ad_up_to(&rng, 1, 2);
-        int32_t ih = ad_up_to(&rng, 1, 9), iw = ad_up_to(&rng, 1, 9), oh = ad_up_to(&rng, 1, 7);
-        int32_t ow = ad_up_to(&rng, 1, 7), taps = w.kh * w.kw;
-        struct ad_view in = ad_gapped_view(NULL, n, ih, iw, c, ad_up_to(&rng, 0, 3));
-        struct ad_view out = ad_gapped_view(NULL, n, oh, ow, c * multiplier, ad_up_to(&rng, 0, 3));
-        size_t in_floats = (size_t)(n * in.sn), out_floats = (size_t)(n * out.sn), floats;
-        float *kernel = ad_random_floats(&rng, (size_t)(c * multiplier * taps));
-        float *bias = round % 3 ? ad_random_floats(&rng, (size_t)(c * multiplier)) : NULL;
-        in.data = ad_random_floats(&rng, in_floats);
-        out.data = ad_random_floats(&rng, out_floats);
-        ck_assert(ad_depthwise_packed(c, multiplier, taps, &floats));
-        float *packed = ad_random_floats(&rng, floats), *want = ad_random_floats(&rng, out_floats);
-        struct ad_depthwise d = {.in = in,
-                                 .out = out,
-                                 .window = w,
-                                 .top = ad_up_to(&rng, 0, 3),
-                                 .left = ad_up_to(&rng, 0, 3),
-                                 .multiplier = multiplier,
-                                 .packed = packed,
-                                 .clamp_min = round % 2 ? 0 : -INFINITY,
-                                 .clamp_max = round % 5 ? INFINITY : 0.5f};
-        ad_depthwise_pack(packed, c, multiplier, taps, kernel, bias);
-        fill(out.data, out_floats);
-        fill(want, out_floats);
-        ad_depthwise_run(&d, NULL);
-        for (int64_t i = 0; i < n * oh * ow * c * multiplier; i++) {
-            int64_t k = i % (c * multiplier), p = i / (c * multiplier);
-            int64_t x = p % ow, y = p / ow % oh, image = p / ow / oh;
-            want[image * out.sn + y * out.sh + x * out.sw + k] =
-                depthwise_element(&d, kernel, bias, image, y, x, k);
-        }
-        ck_assert_msg(memcmp(want, out.data, out_floats * sizeof *want) == 0, "round %d", round);
-        free(kernel);
-        free(bias);
-        free(in.data);
-        free(out.data);
-        free(packed);
-        free(want);
-    }
+    for (int round = 0; round < 200; round++)
+        check_depthwise(&rng, false, round);
+}
+END_TEST
+
+/* In vectors of 16 floats and of 8. */
+START_TEST(depthwise_tiles)
+{
+    struct ad_rng rng = {4};
+    ad_processor_limit_lanes(_i ? 8 : 16);
+    for (int round = 0; round < (SANITIZED ? 100 : 400) && ad_conv_able(); round++)
+        check_depthwise(&rng, true, round);
+    ad_processor_limit_lanes(16);
 }
 END_TEST
 
@@ -450,6 +483,7 @@ int main(void)
     tcase_add_loop_test(tc, special_values, 0, LIMITS);
     tcase_add_loop_test(tc, one_rounding, 0, LIMITS);
     tcase_add_test(tc, depthwise);
+    tcase_add_loop_test(tc, depthwise_tiles, 0, 2);
     tcase_add_test(tc, widths);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -204,10 +204,10 @@ ad_task_build_winograd(const struct ad_build *build, const struct ad_task *task,
 /* Whether a convolution is by one of these two, which can add before they store. */
 bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op);
 
-/* A convolution by exec/kernels/depthwise.h. */
+/* A convolution by exec/kernels/depthwise.h, with its function and clamp. */
 AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,
-                                                        const struct ad_task *task, float clamp_min,
-                                                        float clamp_max, struct adaps_error *err);
+                                                        const struct ad_task *task,
+                                                        struct adaps_error *err);
 
 /* Rows [r0, r1) of a weight from the device's slices, followed by zero rows up to `rows`, to `to`.
  */

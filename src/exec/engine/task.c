@@ -46,9 +46,10 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
         *finished = true;
         return build_conv(build, task, &out, &nothing, op, scratch, err);
     }
-    float lo = *finished ? op->clamp_min : -INFINITY, hi = *finished ? op->clamp_max : INFINITY;
-    if (kernels != AD_KERNELS_XNNPACK)
-        return ad_task_build_depthwise(build, task, lo, hi, err);
+    if (kernels != AD_KERNELS_XNNPACK) {
+        *finished = true;
+        return ad_task_build_depthwise(build, task, err);
+    }
     *finished = *finished && op->clamp_min < op->clamp_max; /* XNNPACK takes no empty range */
     return ad_task_build_xnn(build, task, scratch, *finished, err);
 }

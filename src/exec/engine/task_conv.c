@@ -20,8 +20,14 @@ struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op
     enum ad_work_kind work = ad_kernel_of(op->kind)->work;
     if (work != AD_WORK_CONV)
         return ad_choose(ad_processor(), work, NULL);
-    struct ad_conv_shape shape = {op->groups, group_inputs(graph, op), group_outputs(graph, op),
-                                  (int64_t)op->window.kh * op->window.kw, op->winograd};
+    struct ad_conv_shape shape = {.groups = op->groups,
+                                  .inputs = group_inputs(graph, op),
+                                  .outputs = group_outputs(graph, op),
+                                  .taps = (int64_t)op->window.kh * op->window.kw,
+                                  .columns = op->window.kw,
+                                  .stride = op->window.sw,
+                                  .dilation = op->window.dw,
+                                  .winograd = op->winograd};
     return ad_choose(ad_processor(), work, &shape);
 }
 
@@ -202,32 +208,34 @@ enum adaps_status ad_task_build_winograd(const struct ad_build *build, const str
 /* --- depthwise --- */
 
 enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const struct ad_task *task,
-                                          float clamp_min, float clamp_max, struct adaps_error *err)
+                                          struct adaps_error *err)
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
+    bool follows = ad_function_follows(op->kind, op->function);
     struct ad_region need = ad_need(graph, op, 0, task->region);
     struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
-    int64_t taps = (int64_t)op->window.kh * op->window.kw;
-    int64_t multiplier = graph->values[op->output].box.c / op->groups;
     struct ad_depthwise d = {
         .out = ad_buffer_view(&build->buffers[op->output], task->region),
         .window = op->window,
         .top = pads.top,
         .left = pads.left,
-        .multiplier = multiplier,
-        .clamp_min = clamp_min,
-        .clamp_max = clamp_max,
+        .multiplier = group_outputs(graph, op),
+        .tiled = ad_task_choice(graph, op).kernels == AD_KERNELS_TILED,
+        .clamp_min = follows ? -INFINITY : op->clamp_min,
+        .clamp_max = follows ? INFINITY : op->clamp_max,
     };
+    if (follows)
+        d.then = ad_activation_of(op);
     if (!ad_region_empty(need))
         d.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
-    d.in.c = d.out.c / multiplier;
+    d.in.c = d.out.c / d.multiplier;
     float *packed = NULL, *kernel, *bias;
     bool fresh;
     int64_t r0, r1;
     size_t floats;
     ad_weight_slice(graph, op, task->region, &r0, &r1);
-    if (!ad_depthwise_packed(d.in.c, multiplier, taps, &floats))
+    if (!ad_depthwise_packed(&d, d.in.c, &floats))
         floats = SIZE_MAX;
     enum adaps_status status = take_packed(build, task->op, r0, r1, floats, &packed, &fresh, err);
     if (status != ADAPS_OK)
@@ -235,7 +243,7 @@ enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const st
     if (fresh)
         status = ad_task_weights(build, op, r0, r1, r1 - r0, &kernel, &bias, err);
     if (fresh && status == ADAPS_OK)
-        ad_depthwise_pack(packed, d.in.c, multiplier, taps, kernel, bias);
+        ad_depthwise_pack(&d, d.in.c, packed, kernel, bias);
     d.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_DEPTHWISE, .depthwise = d};
     return end_packed(build, &action, status, err);

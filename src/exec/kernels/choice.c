@@ -124,11 +124,16 @@ bool ad_conv_is_narrow(int lanes, int64_t inputs, int64_t outputs)
     return inputs == outputs && outputs > 1 && outputs < lanes && lanes % outputs == 0;
 }
 
-static struct ad_choice conv_choice(const struct ad_processor *p, const char *why)
+static struct ad_choice fma_choice(const struct ad_processor *p, enum ad_kernels kernels,
+                                   const char *why)
 {
     int lanes = ad_choose_conv_lanes(p);
-    return (struct ad_choice){AD_KERNELS_CONV, lanes, lanes == 16 ? "AVX-512F, FMA3" : "AVX2, FMA3",
-                              why};
+    return (struct ad_choice){kernels, lanes, lanes == 16 ? "AVX-512F, FMA3" : "AVX2, FMA3", why};
+}
+
+static struct ad_choice conv_choice(const struct ad_processor *p, const char *why)
+{
+    return fma_choice(p, AD_KERNELS_CONV, why);
 }
 
 static struct ad_choice winograd_choice(const struct ad_processor *p)
@@ -238,6 +243,11 @@ static bool is_fast_depthwise(const struct ad_conv_shape *s)
 static struct ad_choice choose_depthwise(const struct ad_processor *p,
                                          const struct ad_conv_shape *s)
 {
+    if (ad_choose_conv_lanes(p) > 0 && s->outputs == 1 && s->taps <= AD_DEPTHWISE_TAPS &&
+        ad_depthwise_able(s->columns, s->stride, s->dilation))
+        return fma_choice(p, AD_KERNELS_TILED,
+                          "neighbours in a row share inputs and weights in registers, which "
+                          "XNNPACK reads again for each");
     if (is_fast_depthwise(s))
         return xnn_depthwise(
             p, "XNNPACK's kernels for windows of 3, 4, 9 and 25 taps are faster than ours");
@@ -328,6 +338,8 @@ const char *ad_kernels_name(enum ad_kernels kernels)
         return "adaps Winograd";
     case AD_KERNELS_WIDE:
         return "adaps wide";
+    case AD_KERNELS_TILED:
+        return "adaps depthwise";
     case AD_KERNELS_LOOPS:
         return "adaps loops";
     }
@@ -339,23 +351,23 @@ static const struct {
     const char *name;
     struct ad_conv_shape shape; /* of a typical convolution */
 } told[] = {
-    {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 0}},
-    {AD_WORK_CONV, "Winograd convolution", {1, 64, 64, 9, 4}},
-    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 0}},
-    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 0}},
-    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49, 0}},
-    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0, 0}},
-    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0, 0}},
-    {AD_WORK_POOL, "pooling", {0, 0, 0, 0, 0}},
-    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0, 0}},
-    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0, 0}},
-    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0, 0}},
-    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0, 0}},
-    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0, 0}},
-    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0, 0}},
+    {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 3, 1, 1, 0}},
+    {AD_WORK_CONV, "Winograd convolution", {1, 64, 64, 9, 3, 1, 1, 4}},
+    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 3, 1, 1, 0}},
+    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 3, 1, 1, 0}},
+    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 3, 1, 1, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9, 3, 1, 1, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25, 5, 1, 1, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49, 7, 1, 1, 0}},
+    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_POOL, "pooling", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0, 0, 0, 0, 0}},
 };
 #define NTOLD (sizeof told / sizeof *told)
 _Static_assert(NTOLD <= AD_KERNEL_ROWS, "rows for all that is told");

@@ -57,9 +57,11 @@ enum ad_work_kind {
     AD_WORK_COPY,
 };
 
-/* Of a convolution: channels of each group, taps of the window. */
+/* Of a convolution: channels of each group, taps of the window; of depthwise ones its columns, the
+ * stride and dilation along them, 0 if that is all the same. */
 struct ad_conv_shape {
     int64_t groups, inputs, outputs, taps;
+    int64_t columns, stride, dilation;
     int winograd; /* as the plan says: struct ad_op */
 };
 
@@ -68,6 +70,7 @@ enum ad_kernels {
     AD_KERNELS_CONV,     /* exec/kernels/conv.h */
     AD_KERNELS_WINOGRAD, /* exec/kernels/winograd.h */
     AD_KERNELS_WIDE,     /* exec/kernels/wide.h: pooling, exec/kernels/depthwise.h */
+    AD_KERNELS_TILED,    /* exec/kernels/depthwise.h in tiles */
     AD_KERNELS_LOOPS     /* in registers that all processors of the family have */
 };
 
