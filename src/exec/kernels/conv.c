@@ -135,6 +135,7 @@ struct work {
     int64_t slice;          /* channels: conv->slice or, for many threads, less */
     int64_t blocks, slices; /* blocks of a slice, or slices of a block: one of them is 1 */
     int64_t row, block;     /* floats of packed weights: of a channel, of a block */
+    int64_t ahead;          /* floats between what is fetched of the next tile's input */
     bool rows;              /* taps of a row of the window may be one after the other */
     const float *zeros;
 };
@@ -147,36 +148,94 @@ struct slice {
 /* The pixels of a tile. */
 struct pixels {
     int rows;
-    int64_t offset[AD_CONV_ROWS];             /* of the first tap, from in.data */
-    int64_t y[AD_CONV_ROWS], x[AD_CONV_ROWS]; /* of the first tap */
+    int64_t first;                /* of the output's */
+    int64_t offset[AD_CONV_ROWS]; /* of the first tap, from in.data */
     float *out[AD_CONV_ROWS];
     const float *add[AD_CONV_ROWS];
     bool inside[2]; /* all taps of all pixels lie in the input's height, in its width */
 };
+
+/* Of neighbours in a row of the output, the first of which is given. */
+struct neighbours {
+    int64_t n, y, x;
+    int count; /* of the tile's */
+};
+
+static struct neighbours first_neighbours(const struct work *work, const struct pixels *p)
+{
+    const struct ad_view *out = &work->conv->out;
+    int64_t row = p->first / out->w, x = p->first - row * out->w, count = out->w - x;
+    return (struct neighbours){.n = out->n == 1 ? 0 : row / out->h,
+                               .y = out->n == 1 ? row : row % out->h,
+                               .x = x,
+                               .count = count < p->rows ? (int)count : p->rows};
+}
+
+/* `left` pixels of the tile are in later rows. */
+static void next_neighbours(const struct work *work, struct neighbours *r, int left)
+{
+    const struct ad_view *out = &work->conv->out;
+    r->x = 0;
+    r->count = out->w < left ? (int)out->w : left;
+    if (++r->y == out->h) {
+        r->y = 0;
+        r->n++;
+    }
+}
 
 static void find_pixels(const struct work *work, int64_t first, int64_t end, struct pixels *p)
 {
     const struct ad_conv *conv = work->conv;
     const struct ad_view *in = &conv->in, *out = &conv->out, *add = &conv->add;
     const struct ad_window *w = &conv->window;
-    int64_t x = first % out->w, y = first / out->w % out->h, n = first / out->w / out->h;
+    int64_t high = (w->kh - 1) * w->dh, wide = (w->kw - 1) * w->dw, step = w->sw * in->sw;
     p->rows = (int)(end - first);
+    p->first = first;
     p->inside[0] = p->inside[1] = true;
-    for (int m = 0; m < p->rows; m++) {
-        p->y[m] = y * w->sh - conv->top;
-        p->x[m] = x * w->sw - conv->left;
-        p->offset[m] = n * in->sn + p->y[m] * in->sh + p->x[m] * in->sw;
-        p->out[m] = out->data + n * out->sn + y * out->sh + x * out->sw;
-        p->add[m] = add->data ? add->data + n * add->sn + y * add->sh + x * add->sw : NULL;
-        p->inside[0] &= p->y[m] >= 0 && p->y[m] + (w->kh - 1) * w->dh < in->h;
-        p->inside[1] &= p->x[m] >= 0 && p->x[m] + (w->kw - 1) * w->dw < in->w;
-        if (++x == out->w) {
-            x = 0;
-            if (++y == out->h) {
-                y = 0;
-                n++;
-            }
+    struct neighbours r = first_neighbours(work, p);
+    for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
+        int64_t y = r.y * w->sh - conv->top, x = r.x * w->sw - conv->left;
+        int64_t offset = r.n * in->sn + y * in->sh + x * in->sw;
+        float *to = out->data + r.n * out->sn + r.y * out->sh + r.x * out->sw;
+        for (int k = m; k < m + r.count; k++, offset += step, to += out->sw) {
+            p->offset[k] = offset;
+            p->out[k] = to;
         }
+        if (add->data) {
+            const float *from = add->data + r.n * add->sn + r.y * add->sh + r.x * add->sw;
+            for (int k = m; k < m + r.count; k++, from += add->sw)
+                p->add[k] = from;
+        }
+        p->inside[0] &= y >= 0 && y + high < in->h;
+        p->inside[1] &= x >= 0 && x + (r.count - 1) * w->sw + wide < in->w;
+    }
+}
+
+/* Where tap (i, j) of a tile that reads pads, too, finds its input. */
+static void find_padded(const struct work *work, const struct pixels *p, int64_t i, int64_t j,
+                        const float **taps)
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_view *in = &conv->in;
+    const struct ad_window *w = &conv->window;
+    int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
+    struct neighbours r = first_neighbours(work, p);
+    for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
+        int64_t y = r.y * w->sh - conv->top + dy, x = r.x * w->sw - conv->left + dx;
+        int64_t last = x + (r.count - 1) * w->sw;
+        int from = m, end = m + r.count; /* those that are there */
+        if (y < 0 || y >= in->h)
+            end = m;
+        for (; end > m && last >= in->w; last -= w->sw)
+            end--;
+        for (; from < end && x < 0; x += w->sw)
+            from++;
+        for (int k = m; k < from; k++)
+            taps[k] = work->zeros;
+        for (int k = from; k < end; k++)
+            taps[k] = in->data + p->offset[k] + step;
+        for (int k = end; k < m + r.count; k++)
+            taps[k] = work->zeros;
     }
 }
 
@@ -184,23 +243,17 @@ static void find_pixels(const struct work *work, int64_t first, int64_t end, str
  * follow it in memory. Returns how many of the window's columns are looked up. */
 static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps)
 {
-    const struct ad_conv *conv = work->conv;
-    const struct ad_view *in = &conv->in;
-    const struct ad_window *w = &conv->window;
+    const struct ad_view *in = &work->conv->in;
+    const struct ad_window *w = &work->conv->window;
     int64_t columns = work->rows && p->inside[1] ? 1 : w->kw;
     for (int64_t i = 0; i < w->kh; i++)
         for (int64_t j = 0; j < columns; j++, taps += AD_CONV_ROWS) {
-            int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
-            if (p->inside[0] && p->inside[1]) {
+            const float *from = in->data + i * w->dh * in->sh + j * w->dw * in->sw;
+            if (p->inside[0] && p->inside[1])
                 for (int m = 0; m < p->rows; m++)
-                    taps[m] = in->data + p->offset[m] + step;
-                continue;
-            }
-            for (int m = 0; m < p->rows; m++) {
-                int64_t y = p->y[m] + dy, x = p->x[m] + dx;
-                bool there = y >= 0 && y < in->h && x >= 0 && x < in->w;
-                taps[m] = there ? in->data + p->offset[m] + step : work->zeros;
-            }
+                    taps[m] = from + p->offset[m];
+            else
+                find_padded(work, p, i, j, taps);
         }
     return columns;
 }
@@ -216,7 +269,10 @@ static bool weights_ahead(const struct work *work, int64_t tile, const struct sl
     const struct ad_conv *conv = work->conv;
     int64_t row = work->row, all = conv->blocks.blocks * work->block;
     int64_t tiles = work->tiles < AHEAD_TILES ? work->tiles : AHEAD_TILES;
-    int64_t part = tile - (work->tiles - tiles), step = width / tiles;
+    int64_t part = tile - (work->tiles - tiles);
+    if (part < 0)
+        return false;
+    int64_t step = width / tiles;
     int64_t begin = s->b0 * work->block + s->c0 * row, next = (s->b1 - 1) * work->block;
     int64_t end = conv->ahead_floats;
     const float *from = conv->ahead;
@@ -226,7 +282,7 @@ static bool weights_ahead(const struct work *work, int64_t tile, const struct sl
         from = conv->packed + next;
         end = all - next;
     }
-    if (part < 0 || !from || at + (row - 1) * step > end)
+    if (!from || at + (row - 1) * step > end)
         return false;
     job->ahead = from + at;
     job->ahead_step = step;
@@ -240,11 +296,10 @@ static bool input_ahead(const struct work *work, const struct pixels *pixels,
     const struct ad_conv *conv = work->conv;
     const struct ad_view *in = &conv->in;
     const struct ad_window *w = &conv->window;
-    int64_t steps = work->row - 1, count = pixels->rows * w->sw * in->sw;
+    int64_t steps = work->row - 1, step = work->ahead;
     int64_t at = pixels->offset[pixels->rows - 1] + (w->kh - 1) * w->dh * in->sh +
                  ((w->kw - 1) * w->dw + w->sw) * in->sw;
     int64_t end = (in->n - 1) * in->sn + (in->h - 1) * in->sh + (in->w - 1) * in->sw + in->c;
-    int64_t step = (count + steps - 1) / steps;
     if (!in->data || at < 0 || at + steps * step > end)
         return false;
     job->ahead = in->data + at;
@@ -281,7 +336,7 @@ static void run_panels(const struct work *work, const struct pixels *p, int64_t 
         if (b->narrow)
             kernel->narrow[p->rows - 1](job);
         else
-            kernel->tile[p->rows - 1][width / kernel->lanes - 1](job);
+            kernel->tile[p->rows - 1][width > kernel->lanes](job);
     }
 }
 
@@ -392,6 +447,7 @@ void ad_conv_run(const struct ad_conv *conv, struct pthreadpool *pool)
     if (work.pixels == 0 || out->c == 0)
         return;
     work.tiles = (work.pixels + kernel->rows - 1) / kernel->rows;
+    work.ahead = (kernel->rows * conv->window.sw * conv->in.sw + work.row - 2) / (work.row - 1);
     work.zeros = conv->packed + b->blocks * work.block;
     ad_pool_run(pool, run_unit, &work, (size_t)cut_units(&work, ad_pool_threads(pool)));
 }
