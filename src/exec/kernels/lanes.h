@@ -7,6 +7,10 @@
 #include "exec/kernels/instruction_set.h"
 #include "exec/kernels/vec.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 typedef float vec __attribute__((vector_size(4 * LANES)));
 typedef int32_t mask __attribute__((vector_size(4 * LANES)));
 typedef uint32_t bits __attribute__((vector_size(4 * LANES)));
@@ -33,11 +37,19 @@ INLINE vec choose(mask m, vec yes, vec no)
     return (vec)(((mask)yes & m) | ((mask)no & ~m));
 }
 
-/* NaN stays; of equal numbers x. */
+/* NaN stays; of equal numbers x. The instructions of x86 do this for their second operand. */
 INLINE vec clamp(vec x, vec lo, vec hi)
 {
+#if defined(__x86_64__) && LANES == 16
+    return (vec)_mm512_min_ps((__m512)hi, _mm512_max_ps((__m512)lo, (__m512)x));
+#elif defined(__x86_64__) && LANES == 8
+    return (vec)_mm256_min_ps((__m256)hi, _mm256_max_ps((__m256)lo, (__m256)x));
+#elif defined(__x86_64__) && LANES == 4
+    return (vec)_mm_min_ps((__m128)hi, _mm_max_ps((__m128)lo, (__m128)x));
+#else
     x = choose(x < lo, lo, x);
     return choose(x > hi, hi, x);
+#endif
 }
 
 #endif
