@@ -20,16 +20,48 @@ INLINE vec all(float x)
     return (vec){0} + x;
 }
 
+#if defined(__x86_64__) && LANES == 8
+/* -1 in the first n lanes, n < LANES; 0 in the others. */
+INLINE __m256i first_lanes(int64_t n)
+{
+    const __m256i lane = {1LL << 32, 3LL << 32 | 2, 5LL << 32 | 4, 7LL << 32 | 6};
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)n), lane);
+}
+#endif
+
 /* The first n lanes; the others are not read, and are 0. */
 INLINE vec load(const float *p, int64_t n)
 {
     vec v = {0};
-    if (n >= LANES)
+    if (n >= LANES) {
         memcpy(&v, p, sizeof v);
-    else
-        for (int64_t i = 0; i < n; i++)
-            v[i] = p[i];
+        return v;
+    }
+#if defined(__x86_64__) && LANES == 16
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+#elif defined(__x86_64__) && LANES == 8
+    return (vec)_mm256_maskload_ps(p, first_lanes(n));
+#else
+    for (int64_t i = 0; i < n; i++)
+        v[i] = p[i];
     return v;
+#endif
+}
+
+/* The first n lanes. */
+INLINE void store(float *p, vec v, int64_t n)
+{
+    if (n >= LANES) {
+        memcpy(p, &v, sizeof v);
+        return;
+    }
+#if defined(__x86_64__) && LANES == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+#else
+    float all[LANES];
+    memcpy(all, &v, sizeof v);
+    memcpy(p, all, (size_t)n * sizeof *p);
+#endif
 }
 
 INLINE vec choose(mask m, vec yes, vec no)

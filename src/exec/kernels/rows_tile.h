@@ -143,8 +143,8 @@ INLINE vec gather(const float *p, int64_t stride, int64_t n)
 
 INLINE void scatter(float *p, int64_t stride, int64_t n, vec v)
 {
-    if (stride == 1 && n >= LANES)
-        memcpy(p, &v, sizeof v);
+    if (stride == 1)
+        store(p, v, n);
     else
         for (int64_t i = 0; i < n && i < LANES; i++)
             p[i * stride] = v[i];

@@ -8,11 +8,11 @@
 
 #define BLOCK 4 /* vectors computed at the same time */
 
-INLINE void store(float *p, int64_t step, int64_t n, vec v, float lo, float hi)
+INLINE void store_clamped(float *p, int64_t step, int64_t n, vec v, float lo, float hi)
 {
     v = clamp(v, all(lo), all(hi));
-    if (step == 1 && n >= LANES)
-        memcpy(p, &v, sizeof v);
+    if (step == 1)
+        store(p, v, n);
     else
         for (int64_t i = 0; i < n && i < LANES; i++)
             p[i * step] = v[i];
@@ -38,7 +38,8 @@ INLINE void pool_block(bool average, const struct ad_wide_pool *j, int64_t c, co
                 acc[v] = fold(average, acc[v], load(at + LANES * v, n));
     }
     for (int v = 0; v < vectors; v++)
-        store(j->out + c + LANES * v, 1, n, average ? acc[v] * j->scale : acc[v], j->lo, j->hi);
+        store_clamped(j->out + c + LANES * v, 1, n, average ? acc[v] * j->scale : acc[v], j->lo,
+                      j->hi);
 }
 
 INLINE void pool_all(bool average, const struct ad_wide_pool *j)
@@ -70,7 +71,7 @@ INLINE void depthwise_block(const struct ad_wide_depthwise *j, int64_t c, const 
         for (int v = 0; v < vectors; v++)
             acc[v] += load(j->taps[t].x + c + LANES * v, n) * load(j->taps[t].w + c + LANES * v, n);
     for (int v = 0; v < vectors; v++)
-        store(j->out + (c + LANES * v) * j->out_step, j->out_step, n, acc[v], j->lo, j->hi);
+        store_clamped(j->out + (c + LANES * v) * j->out_step, j->out_step, n, acc[v], j->lo, j->hi);
 }
 
 static FOR_TARGET void depthwise(const struct ad_wide_depthwise *j)
