@@ -317,12 +317,15 @@ END_TEST
 START_TEST(test_permute)
 {
     struct ad_rng rng = {3};
-    for (int round = 0; round < 100; round++) {
-        int rank = 1 + (int)ad_rng_below(&rng, 6);
+    struct pthreadpool *pool;
+    ck_assert_int_eq(ad_pool_new(3, &pool, NULL), ADAPS_OK);
+    for (int round = 0; round < 200; round++) {
+        bool few = round % 2; /* dimensions, but long ones */
+        int rank = 1 + (int)ad_rng_below(&rng, few ? 3 : 6);
         int64_t dims[6], count = 1;
         int32_t perm[6];
         for (int i = 0; i < rank; i++) {
-            dims[i] = 1 + ad_rng_below(&rng, 4);
+            dims[i] = 1 + ad_rng_below(&rng, few ? 50 : 4);
             count *= dims[i];
             perm[i] = i;
         }
@@ -334,7 +337,7 @@ START_TEST(test_permute)
         }
         float *in = random_data((size_t)count, 7), *out = random_data((size_t)count, 8);
         struct ad_elementwise e = ad_elementwise_permute(out, in, rank, dims, perm, true);
-        ad_elementwise_run(&e, NULL);
+        ad_elementwise_run(&e, round % 3 ? NULL : pool);
         for (int64_t k = 0; k < count; k++) {
             int64_t index[6], rest = k, from = 0;
             for (int i = rank - 1; i >= 0; i--) {
@@ -348,6 +351,7 @@ START_TEST(test_permute)
         ad_free(in);
         ad_free(out);
     }
+    ad_pool_free(pool);
 }
 END_TEST
 

@@ -1,6 +1,7 @@
 /* Loop nests over strided operands: copies, arithmetic, activations. */
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/rows.h"
+#include "exec/kernels/vec.h"
 
 #include <string.h>
 
@@ -70,13 +71,159 @@ static void run_unit(void *self, size_t unit)
     }
 }
 
+/* --- transpositions --- */
+
+static void swap(int64_t *a, int64_t *b)
+{
+    int64_t t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* The two inner loops of a copy from columns to rows: out[i * out_step + j] = in[i + j * in_step].
+ */
+struct plane {
+    int64_t rows, columns; /* of i, of j */
+    int64_t out_step, in_step;
+};
+
+/* Of two vectors by turns: their first two elements, their last two. */
+#define LOW(a, b) __builtin_shufflevector(a, b, 0, 4, 1, 5)
+#define HIGH(a, b) __builtin_shufflevector(a, b, 2, 6, 3, 7)
+
+/* Of two columns. */
+static void copy_pairs(const struct plane *p, float *out, const float *in)
+{
+    const float *other = in + p->in_step;
+    int64_t i = 0;
+    for (; i + 4 <= p->rows; i += 4) {
+        ad_v4 a = ad_v4_load(in + i), b = ad_v4_load(other + i);
+        ad_v4_store(out + 2 * i, LOW(a, b));
+        ad_v4_store(out + 2 * i + 4, HIGH(a, b));
+    }
+    for (; i < p->rows; i++) {
+        out[2 * i] = in[i];
+        out[2 * i + 1] = other[i];
+    }
+}
+
+static void copy_4x4(const struct plane *p, float *out, const float *in)
+{
+    ad_v4 a = ad_v4_load(in), b = ad_v4_load(in + p->in_step);
+    ad_v4 c = ad_v4_load(in + 2 * p->in_step), d = ad_v4_load(in + 3 * p->in_step);
+    ad_v4 ac = LOW(a, c), bd = LOW(b, d);
+    ad_v4_store(out, LOW(ac, bd));
+    ad_v4_store(out + p->out_step, HIGH(ac, bd));
+    ac = HIGH(a, c);
+    bd = HIGH(b, d);
+    ad_v4_store(out + 2 * p->out_step, LOW(ac, bd));
+    ad_v4_store(out + 3 * p->out_step, HIGH(ac, bd));
+}
+
+static void copy_plane(const struct plane *p, float *out, const float *in)
+{
+    int64_t rows = p->rows & ~INT64_C(3), columns = p->columns & ~INT64_C(3);
+    if (p->columns == 2 && p->out_step == 2) {
+        copy_pairs(p, out, in);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i += 4)
+        for (int64_t j = 0; j < columns; j += 4)
+            copy_4x4(p, out + i * p->out_step + j, in + i + j * p->in_step);
+    for (int64_t j = columns; j < p->columns; j++)
+        for (int64_t i = 0; i < rows; i++)
+            out[i * p->out_step + j] = in[i + j * p->in_step];
+    for (int64_t i = rows; i < p->rows; i++)
+        for (int64_t j = 0; j < p->columns; j++)
+            out[i * p->out_step + j] = in[i + j * p->in_step];
+}
+
+static void move_dimension(struct ad_elementwise *e, int from, int to)
+{
+    for (int d = from; d < to; d++) {
+        swap(&e->count[d], &e->count[d + 1]);
+        for (int k = 0; k < 3; k++)
+            swap(&e->stride[k][d], &e->stride[k][d + 1]);
+    }
+}
+
+/* Whether a nest is such a copy; its two dimensions are then the last. */
+static bool is_transposition(struct ad_elementwise *e)
+{
+    int row = -1, column = -1;
+    for (int d = 0; d < e->rank && e->kind == AD_ELEMENTWISE_COPY; d++) {
+        if (e->count[d] > 1 && e->stride[1][d] == 1)
+            row = d;
+        if (e->count[d] > 1 && e->stride[0][d] == 1)
+            column = d;
+    }
+    if (row < 0 || column < 0 || row == column)
+        return false;
+    move_dimension(e, row, e->rank - 1);
+    move_dimension(e, column > row ? column - 1 : column, e->rank - 1);
+    return true;
+}
+
+/* Planes of a nest, in units of several planes or of some rows of one. */
+struct planes {
+    const struct ad_elementwise *e;
+    int64_t count, group, step,
+        pieces; /* planes: all, of a unit; rows of a unit; units of a plane */
+};
+
+static void run_planes(void *self, size_t unit)
+{
+    const struct planes *all = self;
+    const struct ad_elementwise *e = all->e;
+    int last = e->rank - 1;
+    int64_t first = (int64_t)unit / all->pieces * all->group;
+    int64_t end = first + all->group < all->count ? first + all->group : all->count;
+    int64_t row = (int64_t)unit % all->pieces * all->step, left = e->count[last - 1] - row;
+    struct plane plane = {.rows = left < all->step ? left : all->step,
+                          .columns = e->count[last],
+                          .out_step = e->stride[0][last - 1],
+                          .in_step = e->stride[1][last]};
+    for (int64_t k = first; k < end; k++) {
+        int64_t out = row * plane.out_step, in = row, rest = k;
+        for (int d = last - 2; d >= 0; rest /= e->count[d], d--) {
+            int64_t index = d > 0 ? rest % e->count[d] : rest;
+            out += index * e->stride[0][d];
+            in += index * e->stride[1][d];
+        }
+        copy_plane(&plane, e->out + out, e->a + in);
+    }
+}
+
+static void run_transposition(const struct ad_elementwise *e, struct pthreadpool *pool)
+{
+    int64_t rows = e->count[e->rank - 2], columns = e->count[e->rank - 1];
+    struct planes all = {.e = e, .count = 1, .group = 1, .step = rows, .pieces = 1};
+    for (int d = 0; d < e->rank - 2; d++)
+        all.count *= e->count[d];
+    if (columns >= UNIT / 4) {
+        all.step = 4;
+    } else if (rows * columns > UNIT) {
+        all.step = UNIT / columns / 4 * 4;
+    } else {
+        all.group = UNIT / (rows * columns);
+    }
+    all.pieces = (rows + all.step - 1) / all.step;
+    ad_pool_run(pool, run_planes, &all,
+                (size_t)((all.count + all.group - 1) / all.group * all.pieces));
+}
+
 void ad_elementwise_run(const struct ad_elementwise *e, struct pthreadpool *pool)
 {
+    struct ad_elementwise copy = *e;
     struct cut cut = {.e = e, .rows = 1, .inner = e->count[e->rank - 1], .group = 1, .pieces = 1};
     for (int d = 0; d < e->rank - 1; d++)
         cut.rows *= e->count[d];
     if (cut.rows == 0 || cut.inner == 0)
         return;
+    if (is_transposition(&copy)) {
+        run_transposition(&copy, pool);
+        return;
+    }
     if (cut.inner > UNIT)
         cut.pieces = (cut.inner + UNIT - 1) / UNIT;
     else
@@ -137,13 +284,6 @@ struct ad_elementwise ad_elementwise_views(enum ad_elementwise_kind kind, const 
         set_strides(&e, 2, b);
     ad_elementwise_simplify(&e);
     return e;
-}
-
-static void swap(int64_t *a, int64_t *b)
-{
-    int64_t t = *a;
-    *a = *b;
-    *b = t;
 }
 
 /* Operand k in NCHW order, the other strided as the view; loops run n, h, w, c, or with few
