@@ -439,11 +439,21 @@ static void run_wide(const struct ad_wide_kernels *kernels, const float *data, i
                                           .out_step = kind < 2 ? 1 : kind - 1};
     for (int i = 0; i < 6; i++)
         taps[i] = (struct ad_wide_tap){data + i * channels, data + (5 - i) * channels};
+    struct ad_wide_mix mix = {.rows = kind == 5 ? 2 : 3,
+                              .columns = 2,
+                              .row_weight = {0.3f, 0.7f, 0.1f},
+                              .column_weight = {0.6f, 0.4f},
+                              .channels = channels,
+                              .out = out};
+    for (int i = 0; i < 6; i++)
+        mix.at[i / 2][i % 2] = data + i * channels;
     fill(out, (size_t)(3 * channels));
     if (kind < 2)
         kernels->pool(&pool);
-    else
+    else if (kind < 5)
         kernels->depthwise(&depthwise);
+    else
+        kernels->mix(&mix);
 }
 
 /* The same bits in registers of any width. */
@@ -460,7 +470,7 @@ START_TEST(widths)
         float *out[2] = {ad_random_floats(&rng, (size_t)(3 * channels)),
                          ad_random_floats(&rng, (size_t)(3 * channels))};
         data[ad_rng_below(&rng, (uint32_t)(6 * channels))] = NAN;
-        for (int kind = 0; kind < 5; kind++)
+        for (int kind = 0; kind < 7; kind++)
             for (int k = 1; k < 3; k++) {
                 run_wide(all[0], data, channels, kind, out[0]);
                 run_wide(all[k], data, channels, kind, out[1]);

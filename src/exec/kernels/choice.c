@@ -309,7 +309,7 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
         return wide_choice(p, "basic arithmetic in a fixed order: the same bits on every "
                               "processor, in vectors of any width");
     case AD_WORK_RESAMPLE:
-        return loop_choice(p, LOOP_LANES, "XNNPACK's takes its scale from the tile, not the whole");
+        return wide_choice(p, "XNNPACK's takes its scale from the tile, not the whole");
     case AD_WORK_REDUCE:
         return loop_choice(p, LOOP_LANES, "one order of additions on every processor");
     case AD_WORK_LRN:

@@ -69,7 +69,7 @@ enum ad_kernels {
     AD_KERNELS_XNNPACK,
     AD_KERNELS_CONV,     /* exec/kernels/conv.h */
     AD_KERNELS_WINOGRAD, /* exec/kernels/winograd.h */
-    AD_KERNELS_WIDE,     /* exec/kernels/wide.h: pooling, exec/kernels/depthwise.h */
+    AD_KERNELS_WIDE,     /* exec/kernels/wide.h: pooling, resizing, exec/kernels/depthwise.h */
     AD_KERNELS_TILED,    /* exec/kernels/depthwise.h in tiles */
     AD_KERNELS_LOOPS     /* in registers that all processors of the family have */
 };

@@ -1,9 +1,12 @@
 #include "exec/kernels/resample.h"
 #include "exec/kernels/vec.h"
+#include "exec/kernels/wide.h"
 
 #include "base/mem.h"
 
 #include <string.h>
+
+#define SHORT 32 /* floats that take longer to call memcpy() for than to copy */
 
 /* Channels [first, first + count) of a pixel, which are adjacent in the input, too; the others are
  * looked up one by one. */
@@ -22,104 +25,91 @@ static struct run run_of(const struct ad_resample *r)
     return (struct run){first, end - first};
 }
 
-/* Pointers to the elements that a pixel takes, and their weights: row by row. */
-struct mix {
-    int rows, columns;
-    const float *at[4][4];
-    float row_weight[4], column_weight[4];
+/* What the pixels of a row have in common. */
+struct line {
+    const struct ad_resample *r;
+    const struct ad_wide_kernels *kernels;
+    struct run run;
+    struct ad_taps y;
+    int64_t first;         /* of the input's channels, what the run begins with */
+    const float *input[4]; /* column 0 of its rows that are taken */
 };
 
-static struct mix mix_of(const struct ad_resample *r, const float *image, const struct ad_taps *y,
-                         const struct ad_taps *x)
+static void mix_channels(const struct line *l, const struct ad_taps *x, float *out)
 {
-    struct mix m = {.rows = y->count, .columns = x->count};
-    for (int i = 0; i < y->count; i++)
-        for (int k = 0; k < x->count; k++)
-            m.at[i][k] =
-                image + (y->at[i] - r->in_h0) * r->in.sh + (x->at[k] - r->in_w0) * r->in.sw;
-    memcpy(m.row_weight, y->weight, sizeof m.row_weight);
-    memcpy(m.column_weight, x->weight, sizeof m.column_weight);
-    return m;
-}
-
-static inline __attribute__((always_inline)) ad_v4 mixed(const struct mix *m, int rows, int columns,
-                                                         int64_t c, int64_t lanes)
-{
-    ad_v4 sum = {0, 0, 0, 0};
-    for (int i = 0; i < rows; i++) {
-        ad_v4 line = {0, 0, 0, 0};
-        for (int k = 0; k < columns; k++) {
-            const float *p = m->at[i][k] + c;
-            ad_v4 x = lanes == 4 ? ad_v4_load(p) : ad_v4_load_n(p, lanes);
-            ad_v4 term = x * m->column_weight[k];
-            line = k == 0 ? term : line + term;
-        }
-        line = line * m->row_weight[i];
-        sum = i == 0 ? line : sum + line;
+    struct ad_wide_mix m;
+    m.rows = l->y.count;
+    m.columns = x->count;
+    m.channels = l->run.count;
+    m.out = out;
+    for (int k = 0; k < x->count; k++) {
+        int64_t offset = (x->at[k] - l->r->in_w0) * l->r->in.sw + l->first;
+        for (int i = 0; i < l->y.count; i++)
+            m.at[i][k] = l->input[i] + offset;
     }
-    return sum;
+    memcpy(m.row_weight, l->y.weight, sizeof m.row_weight);
+    memcpy(m.column_weight, x->weight, sizeof m.column_weight);
+    l->kernels->mix(&m);
 }
 
-static inline __attribute__((always_inline)) void mix_channels(const struct mix *m, int rows,
-                                                               int columns, float *out, int64_t n)
+/* n adjacent channels. */
+static void copy_channels(float *out, const float *in, int64_t n)
 {
+    if (n > SHORT) {
+        memcpy(out, in, (size_t)n * sizeof *out);
+        return;
+    }
     int64_t c = 0;
     for (; c + 4 <= n; c += 4)
-        ad_v4_store(out + c, mixed(m, rows, columns, c, 4));
-    if (c < n)
-        ad_v4_store_n(out + c, mixed(m, rows, columns, c, n - c), n - c);
-}
-
-/* The pixel's adjacent channels: element i of each pointer of `m` becomes out[i]. */
-static void run_channels(const struct mix *m, float *out, int64_t n)
-{
-    if (m->rows == 1 && m->columns == 1)
-        memcpy(out, m->at[0][0], (size_t)n * sizeof *out);
-    else if (m->rows == 2 && m->columns == 2)
-        mix_channels(m, 2, 2, out, n);
-    else
-        mix_channels(m, m->rows, m->columns, out, n);
+        ad_v4_store(out + c, ad_v4_load(in + c));
+    for (; c < n; c++)
+        out[c] = in[c];
 }
 
 /* One channel that is not adjacent. Methods with weights keep channels in place, so that this is a
  * copy. */
-static float lone_channel(const struct ad_resample *r, const struct mix *m, int64_t c)
+static float lone_channel(const struct ad_resample *r, const float *pixel, int64_t c)
 {
     struct ad_taps taps = ad_resample_taps(&r->how, AD_ALONG_C, r->size[AD_ALONG_C], r->c0 + c);
-    return taps.count == 0 ? r->how.fill : m->at[0][0][taps.at[0] - r->in_c0];
+    return taps.count == 0 ? r->how.fill : pixel[taps.at[0] - r->in_c0];
 }
 
-static void pixel(const struct ad_resample *r, const float *image, const struct ad_taps *y,
-                  const struct ad_taps *x, struct run run, float *out)
+static void pixel(const struct line *l, const struct ad_taps *x, float *out)
 {
-    if (y->count == 0 || x->count == 0) {
+    const struct ad_resample *r = l->r;
+    struct run run = l->run;
+    if (l->y.count == 0 || x->count == 0) {
         for (int64_t c = 0; c < r->out.c; c++)
             out[c] = r->how.fill;
         return;
     }
-    struct mix m = mix_of(r, image, y, x);
+    const float *corner = l->input[0] + (x->at[0] - r->in_w0) * r->in.sw;
     for (int64_t c = 0; c < run.first; c++)
-        out[c] = lone_channel(r, &m, c);
+        out[c] = lone_channel(r, corner, c);
     for (int64_t c = run.first + run.count; c < r->out.c; c++)
-        out[c] = lone_channel(r, &m, c);
+        out[c] = lone_channel(r, corner, c);
     if (run.count == 0)
         return;
-    int64_t offset = r->c0 + run.first + r->how.axis[AD_ALONG_C].start - r->in_c0;
-    for (int i = 0; i < m.rows; i++)
-        for (int k = 0; k < m.columns; k++)
-            m.at[i][k] += offset;
-    run_channels(&m, out + run.first, run.count);
+    if (l->y.count == 1 && x->count == 1)
+        copy_channels(out + run.first, corner + l->first, run.count);
+    else
+        mix_channels(l, x, out + run.first);
 }
 
 static void resample_strip(const void *self, int64_t image, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_resample *r = self;
     float *out = r->out.data + image * r->out.sn + row * r->out.sh + x0 * r->out.sw;
-    const float *in = r->in.data + image * r->in.sn;
-    struct run run = run_of(r);
-    struct ad_taps y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row);
+    struct line line = {
+        .r = r,
+        .kernels = ad_wide(),
+        .run = run_of(r),
+        .y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row)};
+    line.first = r->c0 + line.run.first + r->how.axis[AD_ALONG_C].start - r->in_c0;
+    for (int i = 0; i < line.y.count; i++)
+        line.input[i] = r->in.data + image * r->in.sn + (line.y.at[i] - r->in_h0) * r->in.sh;
     for (int64_t k = x0; k < x1; k++, out += r->out.sw)
-        pixel(r, in, &y, &r->columns[k], run, out);
+        pixel(&line, &r->columns[k], out);
 }
 
 enum adaps_status ad_resample_init(struct ad_resample *r, struct adaps_error *err)

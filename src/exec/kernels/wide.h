@@ -1,5 +1,5 @@
-/* Loops over channels for the widest vectors that this processor has: pooling and depthwise
- * convolution of one output pixel. Elementwise IEEE arithmetic without contraction
+/* Loops over channels for the widest vectors that this processor has: pooling, depthwise
+ * convolution and resizing of one output pixel. Elementwise IEEE arithmetic without contraction
  * (exec/kernels/vec.h), so the bits are the same whatever the width. */
 #ifndef AD_EXEC_KERNELS_WIDE_H
 #define AD_EXEC_KERNELS_WIDE_H
@@ -29,9 +29,21 @@ struct ad_wide_depthwise {
     int64_t out_step; /* between channels */
 };
 
+/* Elements that a resized pixel takes, at most 4 rows of at most 4 columns: the first channel of
+ * each. A row is the sum of its columns times their weights; the output is the sum of the rows
+ * times theirs. */
+struct ad_wide_mix {
+    int rows, columns;
+    const float *at[4][4];
+    float row_weight[4], column_weight[4];
+    int64_t channels;
+    float *out;
+};
+
 struct ad_wide_kernels {
     void (*pool)(const struct ad_wide_pool *job);
     void (*depthwise)(const struct ad_wide_depthwise *job);
+    void (*mix)(const struct ad_wide_mix *job);
 };
 
 /* The kernels for this processor. */

@@ -85,4 +85,57 @@ static FOR_TARGET void depthwise(const struct ad_wide_depthwise *j)
         depthwise_block(j, c, 1, j->channels - c);
 }
 
-const struct ad_wide_kernels KERNELS = {pool, depthwise};
+/* Two rows of two columns; n channels from channel c on. */
+struct four {
+    const float *at[4];
+    vec left, right, upper, lower;
+};
+
+INLINE vec mixed_four(const struct four *f, int64_t c, int64_t n)
+{
+    vec upper = load(f->at[0] + c, n) * f->left + load(f->at[1] + c, n) * f->right;
+    vec lower = load(f->at[2] + c, n) * f->left + load(f->at[3] + c, n) * f->right;
+    return upper * f->upper + lower * f->lower;
+}
+
+INLINE void mix_four(const struct ad_wide_mix *j)
+{
+    const struct four f = {{j->at[0][0], j->at[0][1], j->at[1][0], j->at[1][1]},
+                           all(j->column_weight[0]),
+                           all(j->column_weight[1]),
+                           all(j->row_weight[0]),
+                           all(j->row_weight[1])};
+    float *out = j->out;
+    int64_t c = 0, n = j->channels;
+    for (; c + LANES <= n; c += LANES)
+        store(out + c, mixed_four(&f, c, LANES), LANES);
+    if (c < n)
+        store(out + c, mixed_four(&f, c, n - c), n - c);
+}
+
+/* The same of any rows and columns. */
+INLINE vec mixed(const struct ad_wide_mix *j, int64_t c, int64_t n)
+{
+    vec sum = {0};
+    for (int i = 0; i < j->rows; i++) {
+        vec line = {0};
+        for (int k = 0; k < j->columns; k++) {
+            vec term = load(j->at[i][k] + c, n) * j->column_weight[k];
+            line = k == 0 ? term : line + term;
+        }
+        line = line * j->row_weight[i];
+        sum = i == 0 ? line : sum + line;
+    }
+    return sum;
+}
+
+static FOR_TARGET void mix(const struct ad_wide_mix *j)
+{
+    if (j->rows == 2 && j->columns == 2)
+        mix_four(j);
+    else
+        for (int64_t c = 0; c < j->channels; c += LANES)
+            store(j->out + c, mixed(j, c, j->channels - c), j->channels - c);
+}
+
+const struct ad_wide_kernels KERNELS = {pool, depthwise, mix};
