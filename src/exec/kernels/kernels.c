@@ -36,53 +36,49 @@ void ad_strips_run(const struct ad_view *view, ad_strip_function *run, const voi
 
 /* --- pooling --- */
 
-/* Taps [*from, *to) of k, d apart, of the window that starts at `start`, lie in [0, size). */
-static void clip(int64_t start, int64_t k, int64_t d, int64_t size, int64_t *from, int64_t *to)
+/* Of a window along one axis: where it starts, the taps [from, to) of it that lie in the input, and
+ * how many lie in the declared padding, too. */
+struct along {
+    int64_t start, from, to, declared;
+};
+
+/* k taps, d apart, of an input of `size` elements that is padded up to `end`. Starts are never
+ * before the padding. */
+static struct along taps_along(int64_t start, int64_t k, int64_t d, int64_t size, int64_t end)
 {
-    *from = start < 0 ? (-start + d - 1) / d : 0;
-    *to = start + (k - 1) * d < size ? k : (size - start + d - 1) / d;
+    struct along a = {start, 0, k, start + k < end ? k : end - start};
+    if (start < 0)
+        a.from = (-start + d - 1) / d;
+    if (start + (k - 1) * d >= size)
+        a.to = (size - start + d - 1) / d;
+    return a;
 }
 
-/* Elements of [start, start + k) that lie in [-pad, end). Starts are never before -pad. */
-static int64_t declared(int64_t start, int64_t k, int64_t end)
-{
-    return start + k < end ? k : end - start;
-}
-
-static struct ad_wide_pool find_taps(const struct ad_pooling *p, int64_t image, int64_t oy,
-                                     int64_t ox)
-{
-    const struct ad_window *w = &p->window;
-    int64_t y = (p->h0 + oy) * w->sh - w->pt, x = (p->w0 + ox) * w->sw - w->pl;
-    int64_t y0, y1, x0, x1;
-    clip(y, w->kh, w->dh, p->size_h, &y0, &y1);
-    clip(x, w->kw, w->dw, p->size_w, &x0, &x1);
-    int64_t count = (y1 - y0) * (x1 - x0);
-    if (p->count_include_pad)
-        count =
-            declared(y, w->kh, p->size_h + w->real_pb) * declared(x, w->kw, p->size_w + w->real_pr);
-    return (struct ad_wide_pool){
-        .first = p->in.data + image * p->in.sn + (y + y0 * w->dh - p->in_h0) * p->in.sh +
-                 (x + x0 * w->dw - p->in_w0) * p->in.sw,
-        .rows = y1 - y0,
-        .columns = x1 - x0,
-        .row_step = w->dh * p->in.sh,
-        .column_step = w->dw * p->in.sw,
-        .channels = p->out.c,
-        .scale = p->average ? 1.0f / (float)count : 0,
-        .lo = p->clamp_min,
-        .hi = p->clamp_max,
-    };
-}
-
-static void pool_strip(const void *self, int64_t image, int64_t y, int64_t x0, int64_t x1)
+static void pool_strip(const void *self, int64_t image, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_pooling *p = self;
+    const struct ad_window *w = &p->window;
     const struct ad_wide_kernels *kernels = ad_wide();
-    float *out = p->out.data + image * p->out.sn + y * p->out.sh + x0 * p->out.sw;
-    for (int64_t x = x0; x < x1; x++, out += p->out.sw) {
-        struct ad_wide_pool job = find_taps(p, image, y, x);
-        job.out = out;
+    struct along y =
+        taps_along((p->h0 + row) * w->sh - w->pt, w->kh, w->dh, p->size_h, p->size_h + w->real_pb);
+    const float *line =
+        p->in.data + image * p->in.sn + (y.start + y.from * w->dh - p->in_h0) * p->in.sh;
+    struct ad_wide_pool job = {.rows = y.to - y.from,
+                               .row_step = w->dh * p->in.sh,
+                               .column_step = w->dw * p->in.sw,
+                               .channels = p->out.c,
+                               .lo = p->clamp_min,
+                               .hi = p->clamp_max,
+                               .out = p->out.data + image * p->out.sn + row * p->out.sh +
+                                      x0 * p->out.sw};
+    for (int64_t i = x0; i < x1; i++, job.out += p->out.sw) {
+        struct along x = taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
+                                    p->size_w + w->real_pr);
+        job.first = line + (x.start + x.from * w->dw - p->in_w0) * p->in.sw;
+        job.columns = x.to - x.from;
+        if (p->average)
+            job.scale = 1.0f / (float)(p->count_include_pad ? y.declared * x.declared
+                                                            : job.rows * job.columns);
         kernels->pool(&job);
     }
 }

@@ -69,19 +69,53 @@ INLINE vec choose(mask m, vec yes, vec no)
     return (vec)(((mask)yes & m) | ((mask)no & ~m));
 }
 
-/* NaN stays; of equal numbers x. The instructions of x86 do this for their second operand. */
+/* The greater and the smaller of two: y when either is a NaN or both are equal. */
+#if defined(__x86_64__) && LANES == 16
+INLINE vec greater(vec x, vec y)
+{
+    return (vec)_mm512_max_ps((__m512)x, (__m512)y);
+}
+
+INLINE vec smaller(vec x, vec y)
+{
+    return (vec)_mm512_min_ps((__m512)x, (__m512)y);
+}
+#elif defined(__x86_64__) && LANES == 8
+INLINE vec greater(vec x, vec y)
+{
+    return (vec)_mm256_max_ps((__m256)x, (__m256)y);
+}
+
+INLINE vec smaller(vec x, vec y)
+{
+    return (vec)_mm256_min_ps((__m256)x, (__m256)y);
+}
+#elif defined(__x86_64__) && LANES == 4
+INLINE vec greater(vec x, vec y)
+{
+    return (vec)_mm_max_ps((__m128)x, (__m128)y);
+}
+
+INLINE vec smaller(vec x, vec y)
+{
+    return (vec)_mm_min_ps((__m128)x, (__m128)y);
+}
+#else
+INLINE vec greater(vec x, vec y)
+{
+    return choose(x > y, x, y);
+}
+
+INLINE vec smaller(vec x, vec y)
+{
+    return choose(x < y, x, y);
+}
+#endif
+
+/* NaN stays; of equal numbers x. */
 INLINE vec clamp(vec x, vec lo, vec hi)
 {
-#if defined(__x86_64__) && LANES == 16
-    return (vec)_mm512_min_ps((__m512)hi, _mm512_max_ps((__m512)lo, (__m512)x));
-#elif defined(__x86_64__) && LANES == 8
-    return (vec)_mm256_min_ps((__m256)hi, _mm256_max_ps((__m256)lo, (__m256)x));
-#elif defined(__x86_64__) && LANES == 4
-    return (vec)_mm_min_ps((__m128)hi, _mm_max_ps((__m128)lo, (__m128)x));
-#else
-    x = choose(x < lo, lo, x);
-    return choose(x > hi, hi, x);
-#endif
+    return smaller(hi, greater(lo, x));
 }
 
 #endif

@@ -20,69 +20,84 @@ INLINE void store_clamped(float *p, int64_t step, int64_t n, vec v, float lo, fl
 
 INLINE vec fold(bool average, vec acc, vec x)
 {
-    return average ? acc + x : choose(x > acc, x, acc);
+    return average ? acc + x : greater(x, acc);
 }
 
-/* Pools `vectors` vectors of channels from channel c on, of which n are there. */
+/* A block is `vectors` vectors of channels from channel c on, of which n are there: all but the
+ * last vector are whole. So many elements of vector v are there. */
+INLINE int64_t part(int v, const int vectors, int64_t n)
+{
+    return v + 1 < vectors ? LANES : n - LANES * v;
+}
+
+/* Calls block(..., c, vectors, n) for all channels. */
+#define BY_BLOCKS(channels, block, ...)                                                            \
+    do {                                                                                           \
+        int64_t c = 0, left;                                                                       \
+        for (; (left = (channels)-c) >= BLOCK * LANES; c += BLOCK * LANES)                         \
+            block(__VA_ARGS__, c, BLOCK, BLOCK *LANES);                                            \
+        if (left > 3 * LANES)                                                                      \
+            block(__VA_ARGS__, c, 4, left);                                                        \
+        else if (left > 2 * LANES)                                                                 \
+            block(__VA_ARGS__, c, 3, left);                                                        \
+        else if (left > LANES)                                                                     \
+            block(__VA_ARGS__, c, 2, left);                                                        \
+        else if (left > 0)                                                                         \
+            block(__VA_ARGS__, c, 1, left);                                                        \
+    } while (0)
+_Static_assert(BLOCK == 4, "a case for each number of vectors");
+
 INLINE void pool_block(bool average, const struct ad_wide_pool *j, int64_t c, const int vectors,
                        int64_t n)
 {
     const float *line = j->first + c;
     vec acc[BLOCK];
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
-        acc[v] = load(line + LANES * v, n);
+        acc[v] = load(line + LANES * v, part(v, vectors, n));
     for (int64_t i = 0; i < j->rows; i++, line += j->row_step) {
         const float *at = i > 0 ? line : line + j->column_step;
         for (int64_t k = i > 0 ? 0 : 1; k < j->columns; k++, at += j->column_step)
+#pragma GCC unroll 4
             for (int v = 0; v < vectors; v++)
-                acc[v] = fold(average, acc[v], load(at + LANES * v, n));
+                acc[v] = fold(average, acc[v], load(at + LANES * v, part(v, vectors, n)));
     }
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
-        store_clamped(j->out + c + LANES * v, 1, n, average ? acc[v] * j->scale : acc[v], j->lo,
-                      j->hi);
-}
-
-INLINE void pool_all(bool average, const struct ad_wide_pool *j)
-{
-    int64_t c = 0;
-    for (; c + BLOCK * LANES <= j->channels; c += BLOCK * LANES)
-        pool_block(average, j, c, BLOCK, LANES);
-    for (; c + LANES <= j->channels; c += LANES)
-        pool_block(average, j, c, 1, LANES);
-    if (c < j->channels)
-        pool_block(average, j, c, 1, j->channels - c);
+        store_clamped(j->out + c + LANES * v, 1, part(v, vectors, n),
+                      average ? acc[v] * j->scale : acc[v], j->lo, j->hi);
 }
 
 static FOR_TARGET void pool(const struct ad_wide_pool *j)
 {
     if (j->scale != 0)
-        pool_all(true, j);
+        BY_BLOCKS(j->channels, pool_block, true, j);
     else
-        pool_all(false, j);
+        BY_BLOCKS(j->channels, pool_block, false, j);
 }
 
 INLINE void depthwise_block(const struct ad_wide_depthwise *j, int64_t c, const int vectors,
                             int64_t n)
 {
     vec acc[BLOCK];
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
-        acc[v] = load(j->bias + c + LANES * v, n);
+        acc[v] = load(j->bias + c + LANES * v, part(v, vectors, n));
     for (int64_t t = 0; t < j->ntaps; t++)
-        for (int v = 0; v < vectors; v++)
-            acc[v] += load(j->taps[t].x + c + LANES * v, n) * load(j->taps[t].w + c + LANES * v, n);
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; v++) {
+            int64_t at = c + LANES * v, k = part(v, vectors, n);
+            acc[v] += load(j->taps[t].x + at, k) * load(j->taps[t].w + at, k);
+        }
+#pragma GCC unroll 4
     for (int v = 0; v < vectors; v++)
-        store_clamped(j->out + (c + LANES * v) * j->out_step, j->out_step, n, acc[v], j->lo, j->hi);
+        store_clamped(j->out + (c + LANES * v) * j->out_step, j->out_step, part(v, vectors, n),
+                      acc[v], j->lo, j->hi);
 }
 
 static FOR_TARGET void depthwise(const struct ad_wide_depthwise *j)
 {
-    int64_t c = 0;
-    for (; c + BLOCK * LANES <= j->channels; c += BLOCK * LANES)
-        depthwise_block(j, c, BLOCK, LANES);
-    for (; c + LANES <= j->channels; c += LANES)
-        depthwise_block(j, c, 1, LANES);
-    if (c < j->channels)
-        depthwise_block(j, c, 1, j->channels - c);
+    BY_BLOCKS(j->channels, depthwise_block, j);
 }
 
 /* Two rows of two columns; n channels from channel c on. */
