@@ -37,16 +37,24 @@ static inline __attribute__((always_inline)) float reduce(enum ad_reduction how,
 {
     ad_v4 acc[LANES];
     int64_t i = 0;
+#pragma GCC unroll 4
     for (int k = 0; k < LANES; k++)
         acc[k] = ad_v4_all(neutral(how));
     for (; i + 4 * LANES <= n; i += 4 * LANES)
+#pragma GCC unroll 4
         for (int k = 0; k < LANES; k++)
             acc[k] = combine(how, acc[k], ad_v4_load(x + i + 4 * k));
-    for (int k = 0; i < n; i += 4, k++) {
-        ad_v4 rest = ad_v4_all(neutral(how));
-        for (int64_t j = 0; j < 4 && i + j < n; j++)
-            rest[j] = x[i + j];
-        acc[k] = combine(how, acc[k], rest);
+#pragma GCC unroll 4
+    for (int k = 0; k < LANES; k++) {
+        if (i + 4 <= n) {
+            acc[k] = combine(how, acc[k], ad_v4_load(x + i));
+        } else if (i < n) {
+            ad_v4 rest = ad_v4_all(neutral(how));
+            for (int64_t j = 0; j < 4 && i + j < n; j++)
+                rest[j] = x[i + j];
+            acc[k] = combine(how, acc[k], rest);
+        }
+        i += 4;
     }
     ad_v4 all = combine(how, combine(how, acc[0], acc[1]), combine(how, acc[2], acc[3]));
     ad_v4 half = combine(how, all, (ad_v4){all[2], all[3], all[0], all[1]});
