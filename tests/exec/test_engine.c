@@ -630,6 +630,19 @@ START_TEST(test_split_without_ours)
 }
 END_TEST
 
+/* Of blocks two pixels wide and any height, of as many channels as vectors take, and a few. */
+START_TEST(test_pixel_shuffles)
+{
+    for (int height = 1; height <= 3; height++)
+        for (int channels = 3; channels <= 9; channels++) {
+            struct ad_builder b;
+            ad_build_init(&b, 8);
+            int x = ad_build_input(&b, 2, 3, 4, height * 2 * channels);
+            check_whole(finish(&b, ad_build_depth_to_space(&b, x, height, 2, true, false)), 3);
+        }
+}
+END_TEST
+
 START_TEST(test_cancel)
 {
     atomic_int cancel = 0;
@@ -920,6 +933,7 @@ int main(void)
     tcase_add_test(answers, test_whole);
     tcase_add_loop_test(answers, test_kinds, 0, 7);
     tcase_add_test(answers, test_odd_convolutions);
+    tcase_add_test(answers, test_pixel_shuffles);
     tcase_add_loop_test(answers, test_split, 0, 4);
     tcase_add_loop_test(answers, test_split_threads, 0, 2);
     tcase_add_loop_test(answers, test_rounded, 0, 2);

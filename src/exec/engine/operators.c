@@ -302,6 +302,31 @@ static int64_t at_place(int64_t lo, int64_t hi, int64_t block, int64_t crop, int
     return *first < hi ? (hi - 1 - *first) / block + 1 : 0;
 }
 
+/* Whole blocks whose places are neighbours in the input, two in a row: one nest of loops, of which
+ * the inner ones copy pairs of channels to two pixels. */
+static bool is_pairs(const struct ad_op *op, struct ad_region r, const struct ad_view *to)
+{
+    const struct ad_window *w = &op->window;
+    return op->channel_major && w->sw == 2 && to->c >= 4 && w->pt == 0 && w->pl == 0 &&
+           r.h0 % w->sh == 0 && r.h1 % w->sh == 0 && r.w0 % 2 == 0 && r.w1 % 2 == 0;
+}
+
+static enum adaps_status add_pairs(const struct ad_build *build, const struct ad_op *op,
+                                   const struct ad_view *to, const struct ad_view *from,
+                                   int64_t first_channel, struct adaps_error *err)
+{
+    int64_t sh = op->window.sh;
+    struct ad_elementwise e = {.kind = AD_ELEMENTWISE_COPY,
+                               .rank = 6,
+                               .count = {to->n, to->h / sh, to->w / 2, sh, 2, to->c},
+                               .stride = {{to->sn, sh * to->sh, 2 * to->sw, to->sh, to->sw, 1},
+                                          {from->sn, from->sh, from->sw, 2, 1, 2 * sh}},
+                               .out = to->data,
+                               .a = from->data + first_channel};
+    ad_elementwise_simplify(&e);
+    return ad_actions_elementwise(build->actions, e, err);
+}
+
 /* A copy for each place in a block. */
 static enum adaps_status build_depth_to_space(const struct ad_build *build,
                                               const struct ad_task *task, struct adaps_error *err)
@@ -313,6 +338,8 @@ static enum adaps_status build_depth_to_space(const struct ad_build *build,
     int64_t channels = graph->values[op->output].box.c, all = (int64_t)w->sh * w->sw;
     struct ad_view to = ad_task_output(build, task), from = ad_task_input(build, task, 0);
     enum adaps_status status = ADAPS_OK;
+    if (is_pairs(op, r, &to))
+        return add_pairs(build, op, &to, &from, r.c0 * all - need.c0, err);
     for (int64_t place = 0; place < all && status == ADAPS_OK; place++) {
         int64_t y, x, rows = at_place(r.h0, r.h1, w->sh, w->pt, place / w->sw, &y);
         int64_t columns = at_place(r.w0, r.w1, w->sw, w->pl, place % w->sw, &x);

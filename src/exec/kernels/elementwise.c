@@ -107,6 +107,33 @@ static void copy_pairs(const struct plane *p, float *out, const float *in)
     }
 }
 
+/* Two numbers, and the two that are so many further on. */
+static ad_v4 load_pairs(const float *p, int64_t step)
+{
+    typedef int64_t pairs __attribute__((vector_size(16)));
+    int64_t a, b;
+    memcpy(&a, p, sizeof a);
+    memcpy(&b, p + step, sizeof b);
+    return (ad_v4)(pairs){a, b};
+}
+
+/* The reverse, of two rows. */
+static void copy_from_pairs(const struct plane *p, float *out, const float *in)
+{
+    float *other = out + p->out_step;
+    int64_t j = 0;
+    for (; j + 4 <= p->columns; j += 4) {
+        ad_v4 a = load_pairs(in + j * p->in_step, p->in_step);
+        ad_v4 b = load_pairs(in + (j + 2) * p->in_step, p->in_step);
+        ad_v4_store(out + j, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+        ad_v4_store(other + j, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+    }
+    for (; j < p->columns; j++) {
+        out[j] = in[j * p->in_step];
+        other[j] = in[j * p->in_step + 1];
+    }
+}
+
 static void copy_4x4(const struct plane *p, float *out, const float *in)
 {
     ad_v4 a = ad_v4_load(in), b = ad_v4_load(in + p->in_step);
@@ -125,6 +152,10 @@ static void copy_plane(const struct plane *p, float *out, const float *in)
     int64_t rows = p->rows & ~INT64_C(3), columns = p->columns & ~INT64_C(3);
     if (p->columns == 2 && p->out_step == 2) {
         copy_pairs(p, out, in);
+        return;
+    }
+    if (p->rows == 2) {
+        copy_from_pairs(p, out, in);
         return;
     }
     for (int64_t i = 0; i < rows; i += 4)
@@ -183,14 +214,22 @@ static void run_planes(void *self, size_t unit)
                           .columns = e->count[last],
                           .out_step = e->stride[0][last - 1],
                           .in_step = e->stride[1][last]};
+    int64_t index[AD_ND_RANK], out = row * plane.out_step, in = row, rest = first;
+    for (int d = last - 2; d >= 0; rest /= e->count[d], d--) {
+        index[d] = d > 0 ? rest % e->count[d] : rest;
+        out += index[d] * e->stride[0][d];
+        in += index[d] * e->stride[1][d];
+    }
     for (int64_t k = first; k < end; k++) {
-        int64_t out = row * plane.out_step, in = row, rest = k;
-        for (int d = last - 2; d >= 0; rest /= e->count[d], d--) {
-            int64_t index = d > 0 ? rest % e->count[d] : rest;
-            out += index * e->stride[0][d];
-            in += index * e->stride[1][d];
-        }
         copy_plane(&plane, e->out + out, e->a + in);
+        for (int d = last - 2; d >= 0; d--) { /* the next plane */
+            bool carry = ++index[d] == e->count[d];
+            out += e->stride[0][d] * (carry ? 1 - e->count[d] : 1);
+            in += e->stride[1][d] * (carry ? 1 - e->count[d] : 1);
+            if (!carry)
+                break;
+            index[d] = 0;
+        }
     }
 }
 
