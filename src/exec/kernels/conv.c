@@ -145,30 +145,30 @@ struct slice {
     int64_t b0, b1, c0, c1;
 };
 
+/* Of neighbours in a row of the output, the first. */
+struct neighbours {
+    int64_t n, y, x;
+    int count; /* of a tile's */
+};
+
 /* The pixels of a tile. */
 struct pixels {
     int rows;
-    int64_t first;                /* of the output's */
+    struct neighbours first;
     int64_t offset[AD_CONV_ROWS]; /* of the first tap, from in.data */
     float *out[AD_CONV_ROWS];
     const float *add[AD_CONV_ROWS];
     bool inside[2]; /* all taps of all pixels lie in the input's height, in its width */
 };
 
-/* Of neighbours in a row of the output, the first of which is given. */
-struct neighbours {
-    int64_t n, y, x;
-    int count; /* of the tile's */
-};
-
-static struct neighbours first_neighbours(const struct work *work, const struct pixels *p)
+static struct neighbours first_neighbours(const struct work *work, int64_t pixel, int pixels)
 {
     const struct ad_view *out = &work->conv->out;
-    int64_t row = p->first / out->w, x = p->first - row * out->w, count = out->w - x;
+    int64_t row = pixel / out->w, x = pixel - row * out->w, count = out->w - x;
     return (struct neighbours){.n = out->n == 1 ? 0 : row / out->h,
                                .y = out->n == 1 ? row : row % out->h,
                                .x = x,
-                               .count = count < p->rows ? (int)count : p->rows};
+                               .count = count < pixels ? (int)count : pixels};
 }
 
 /* `left` pixels of the tile are in later rows. */
@@ -190,9 +190,9 @@ static void find_pixels(const struct work *work, int64_t first, int64_t end, str
     const struct ad_window *w = &conv->window;
     int64_t high = (w->kh - 1) * w->dh, wide = (w->kw - 1) * w->dw, step = w->sw * in->sw;
     p->rows = (int)(end - first);
-    p->first = first;
+    p->first = first_neighbours(work, first, p->rows);
     p->inside[0] = p->inside[1] = true;
-    struct neighbours r = first_neighbours(work, p);
+    struct neighbours r = p->first;
     for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
         int64_t y = r.y * w->sh - conv->top, x = r.x * w->sw - conv->left;
         int64_t offset = r.n * in->sn + y * in->sh + x * in->sw;
@@ -219,7 +219,7 @@ static void find_padded(const struct work *work, const struct pixels *p, int64_t
     const struct ad_view *in = &conv->in;
     const struct ad_window *w = &conv->window;
     int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
-    struct neighbours r = first_neighbours(work, p);
+    struct neighbours r = p->first;
     for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
         int64_t y = r.y * w->sh - conv->top + dy, x = r.x * w->sw - conv->left + dx;
         int64_t last = x + (r.count - 1) * w->sw;
