@@ -325,18 +325,23 @@ static void run_panels(const struct work *work, const struct pixels *p, int64_t 
     const struct ad_conv *conv = work->conv;
     const struct ad_conv_blocks *b = &conv->blocks;
     const struct ad_conv_kernel *kernel = work->kernel;
-    for (int64_t c = s->c0, width; c < s->c1; c += width) {
-        int64_t at = block * work->block + c * work->row;
-        width = panel_width(kernel, b, b->channels - c);
+    ad_conv_function *const *by_width = kernel->tile[p->rows - 1];
+    int64_t at = block * work->block + s->c0 * work->row;
+    job->first = block * b->depth;
+    job->c0 = block * b->channels + s->c0;
+    job->channels = b->channels - s->c0;
+    for (int64_t c = s->c0, width; c < s->c1; c += width, at += width * work->row) {
+        width = panel_width(kernel, b, job->channels);
         job->weights = conv->packed + at;
-        job->first = b->narrow ? c : block * b->depth;
-        job->c0 = block * b->channels + c;
-        job->channels = b->channels - c;
         look_ahead(work, p, tile, s, at, width, job);
-        if (b->narrow)
+        if (b->narrow) {
+            job->first = c;
             kernel->narrow[p->rows - 1](job);
-        else
-            kernel->tile[p->rows - 1][width > kernel->lanes](job);
+        } else {
+            by_width[width > kernel->lanes](job);
+        }
+        job->c0 += width;
+        job->channels -= width;
     }
 }
 

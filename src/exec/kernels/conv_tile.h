@@ -5,7 +5,8 @@
  * it, of which one takes the place of a multiply-add), and PERMUTE(x, i), elements i of x. ROWS * 2
  * sums, two vectors of weights and one of input are to fit the registers. Where an instruction can
  * multiply by one element of a vector, FMA_LANE(a, i, b, c) = a[i] * b + c, for vectors of four;
- * ROWS vectors of input are then to fit as well.
+ * ROWS vectors of input are then to fit as well. FINISH_WHOLE(acc, rows, vectors, job) may do what
+ * finish() does, where all channels of the panel are stored.
  *
  * Each output element is bias + x0 * w0 + x1 * w1 + ..., in the order of the taps and channels,
  * with fused multiply-adds: the same on every processor that has them, and what XNNPACK computes
@@ -36,6 +37,12 @@ INLINE vec clamp(vec x, float lo, float hi)
  */
 INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
 {
+#if defined(FINISH_WHOLE)
+    if (job->channels >= vectors * LANES) {
+        FINISH_WHOLE(acc, rows, vectors, job);
+        return;
+    }
+#endif
 #pragma GCC unroll 16
     for (int m = 0; m < rows; m++) {
 #pragma GCC unroll 2
@@ -60,8 +67,6 @@ INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struc
 #define BY_ELEMENT(i)                                                                              \
     do {                                                                                           \
         vec b[2];                                                                                  \
-        __builtin_prefetch(*ahead, 0, 2);                                                          \
-        *ahead += step;                                                                            \
         _Pragma("GCC unroll 2") for (int v = 0; v < vectors; v++) b[v] =                           \
             load(w + ((i)*vectors + v) * LANES);                                                   \
         _Pragma("GCC unroll 16") for (int m = 0; m < rows; m++)                                    \
@@ -69,11 +74,13 @@ INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struc
                 FMA_LANE(a[m], i, b[v], acc[m][v]);                                                \
     } while (0)
 
-/* Four input channels. */
+/* Four input channels. Panels are so narrow that every other line is enough to fetch. */
 INLINE void four(vec (*acc)[2], const int rows, const int vectors, const float *const *x, int64_t c,
-                 const float *w, const float **ahead, int64_t step)
+                 const float *w, const float *ahead, int64_t step)
 {
     vec a[ROWS];
+    __builtin_prefetch(ahead, 0, 2);
+    __builtin_prefetch(ahead + 2 * step, 0, 2);
 #pragma GCC unroll 16
     for (int m = 0; m < rows; m++)
         a[m] = load(x[m] + c);
@@ -101,8 +108,8 @@ INLINE void tile(const int rows, const int vectors, const struct ad_conv_job *jo
             x[m] = job->in[t * AD_CONV_ROWS + m] + job->first;
         int64_t c = 0;
 #if defined(FMA_LANE)
-        for (; c + 4 <= job->depth; c += 4, w += 4 * vectors * LANES)
-            four(acc, rows, vectors, x, c, w, &ahead, job->ahead_step);
+        for (; c + 4 <= job->depth; c += 4, w += 4 * vectors * LANES, ahead += 4 * job->ahead_step)
+            four(acc, rows, vectors, x, c, w, ahead, job->ahead_step);
 #endif
 #pragma GCC unroll 2
         for (; c < job->depth; c++, w += vectors * LANES, ahead += job->ahead_step) {
