@@ -118,13 +118,17 @@ build() {
 # What the agent tells of its kernels fits the core (adaps-agent --cpu-info).
 check_processor() {
     core=Cortex-A${cpu#cortex-a}
+    case $cpu in
+        cortex-a72 | cortex-a76) convolution='adaps  *NEON FMA  *4$' ;;
+        *) convolution="XNNPACK 20[0-9]*  *NEON ($core)  *-\$" ;;
+    esac
     # shellcheck disable=SC2086
     if $emulator "$build/adaps-agent" --cpu-info >"$build/cpu-info" 2>&1 &&
         grep -q "^Processor: *$core (part 0x[0-9a-f]*)\$" "$build/cpu-info" &&
         grep -q '^Instructions: *NEON, NEON FMA$' "$build/cpu-info" &&
         grep -q "^XNNPACK: .*, kernels for NEON ($core): " "$build/cpu-info" &&
-        grep -q "^convolution  *XNNPACK 20[0-9]*  *NEON ($core)  *-\$" "$build/cpu-info"; then
-        echo "ok $what: its kernels are for NEON ($core)"
+        grep -q "^convolution  *$convolution" "$build/cpu-info"; then
+        echo "ok $what: its kernels are for $core"
     else
         fail "$what: --cpu-info tells of another processor"
         sed 's/^/    /' "$build/cpu-info"

@@ -144,21 +144,23 @@ static const struct {
     struct ad_cpu_core cores[AD_CORE_KINDS];
     int ncores;
     const char *processor, *xnnpack;
+    bool ours;
 } arm[] = {
-    {AD_FAMILY_ARM64, ONE(0xd03), "Cortex-A53 (part 0xd03)", "NEON (Cortex-A53)"},
-    {AD_FAMILY_ARM64, ONE(0xd08), "Cortex-A72 (part 0xd08)", "NEON (Cortex-A72)"},
-    {AD_FAMILY_ARM64, ONE(0xd0b), "Cortex-A76 (part 0xd0b)", "NEON (Cortex-A76)"},
-    {AD_FAMILY_ARM64, ONE(0xd41), "Cortex-A78 (part 0xd41)", "NEON"},
-    {AD_FAMILY_ARM64, ONE(0xfff), "part 0xfff", "NEON"},
-    {AD_FAMILY_ARM64, {{0x51, 0xd08}}, 1, "part 0xd08 of implementer 0x51", "NEON"},
+    {AD_FAMILY_ARM64, ONE(0xd03), "Cortex-A53 (part 0xd03)", "NEON (Cortex-A53)", false},
+    {AD_FAMILY_ARM64, ONE(0xd08), "Cortex-A72 (part 0xd08)", "NEON (Cortex-A72)", true},
+    {AD_FAMILY_ARM64, ONE(0xd0b), "Cortex-A76 (part 0xd0b)", "NEON (Cortex-A76)", true},
+    {AD_FAMILY_ARM64, ONE(0xd41), "Cortex-A78 (part 0xd41)", "NEON", false},
+    {AD_FAMILY_ARM64, ONE(0xfff), "part 0xfff", "NEON", false},
+    {AD_FAMILY_ARM64, {{0x51, 0xd08}}, 1, "part 0xd08 of implementer 0x51", "NEON", false},
     {AD_FAMILY_ARM64,
      {{AD_CORE_ARM, 0xd05}, {AD_CORE_ARM, 0xd0b}},
      2,
      "Cortex-A55 (part 0xd05), Cortex-A76 (part 0xd0b)",
-     "NEON"},
-    {AD_FAMILY_ARM32, ONE(0xc07), "Cortex-A7 (part 0xc07)", "NEON (Cortex-A7)"},
-    {AD_FAMILY_ARM32, ONE(0xd0b), "Cortex-A76 (part 0xd0b)", "NEON"},
-    {AD_FAMILY_ARM64, {{0, 0}}, 0, "", "NEON"},
+     "NEON",
+     false},
+    {AD_FAMILY_ARM32, ONE(0xc07), "Cortex-A7 (part 0xc07)", "NEON (Cortex-A7)", false},
+    {AD_FAMILY_ARM32, ONE(0xd0b), "Cortex-A76 (part 0xd0b)", "NEON", false},
+    {AD_FAMILY_ARM64, {{0, 0}}, 0, "", "NEON", false},
 };
 
 START_TEST(arm_cores)
@@ -173,12 +175,37 @@ START_TEST(arm_cores)
     ck_assert_str_eq(facts.instructions, "NEON, NEON FMA");
     ck_assert_str_eq(facts.xnnpack_kernels, arm[_i].xnnpack);
     const struct ad_kernel_row *conv = row_of(&facts, "convolution");
-    ck_assert_str_eq(conv->kernels, "XNNPACK " AD_XNN_GENERATION);
-    ck_assert_str_eq(conv->instructions, arm[_i].xnnpack);
-    ck_assert(strstr(conv->why, "on ARM"));
+    ck_assert_str_eq(conv->kernels, arm[_i].ours ? "adaps" : "XNNPACK " AD_XNN_GENERATION);
+    ck_assert_str_eq(conv->instructions, arm[_i].ours ? "NEON FMA" : arm[_i].xnnpack);
+    ck_assert_int_eq(conv->floats, arm[_i].ours ? 4 : 0);
+    ck_assert(strstr(conv->why, arm[_i].ours ? "model of this core" : "this ARM core"));
     ck_assert_str_eq(row_of(&facts, "depthwise convolution, 3x3")->instructions, "NEON");
     ck_assert_str_eq(row_of(&facts, "pooling")->kernels, "adaps");
     ck_assert_int_eq(row_of(&facts, "pooling")->floats, 4);
+    for (int k = 0; k < facts.nrows; k++)
+        ck_assert_uint_lt(strlen(facts.rows[k].why), sizeof facts.rows[k].why - 1);
+}
+END_TEST
+
+/* By the shape, on a core where ours are used. */
+START_TEST(arm_shapes)
+{
+    struct ad_processor p = {.family = AD_FAMILY_ARM64,
+                             .instructions = AD_HAS_NEON | AD_HAS_NEON_FMA,
+                             .cpu = {.cores = {{AD_CORE_ARM, 0xd08}}, .ncores = 1}};
+    ck_assert_int_eq(ad_choose_conv_lanes(&p), 4);
+    ck_assert_int_eq(of_conv(&p, 1, 3, 32, 9).kernels, AD_KERNELS_CONV);
+    ck_assert_int_eq(of_conv(&p, 1, 3, 32, AD_CONV_TAPS + 1).kernels, AD_KERNELS_XNNPACK);
+    ck_assert_int_eq(of_conv(&p, 1, 64, 256, 1).kernels, AD_KERNELS_CONV);
+    ck_assert_int_eq(of_conv(&p, 1, 64, 255, 1).kernels, AD_KERNELS_XNNPACK);
+    ck_assert_int_eq(of_conv(&p, 8, 2, 2, 9).kernels, AD_KERNELS_CONV);
+    ck_assert_int_eq(of_conv(&p, 8, 16, 16, 9).kernels, AD_KERNELS_CONV);
+    ck_assert_int_eq(of_conv(&p, 8, 6, 6, 9).kernels, AD_KERNELS_XNNPACK);
+    ck_assert_int_eq(of_conv(&p, 8, 20, 20, 9).kernels, AD_KERNELS_XNNPACK);
+    ck_assert_int_eq(of_conv(&p, 8, 16, 16, 1).kernels, AD_KERNELS_XNNPACK);
+    ck_assert_int_eq(of_conv(&p, 64, 1, 1, 9).kernels, AD_KERNELS_XNNPACK);
+    p.instructions = AD_HAS_NEON;
+    ck_assert_int_eq(of_conv(&p, 1, 64, 64, 9).kernels, AD_KERNELS_XNNPACK);
 }
 END_TEST
 
@@ -254,6 +281,7 @@ int main(void)
     tcase_add_loop_test(tc, instruction_sets, 0, (int)(sizeof x86 / sizeof *x86));
     tcase_add_test(tc, shapes);
     tcase_add_loop_test(tc, arm_cores, 0, (int)(sizeof arm / sizeof *arm));
+    tcase_add_test(tc, arm_shapes);
     tcase_add_test(tc, little_known);
     tcase_add_test(tc, texts_fit);
     tcase_add_test(tc, this_processor);

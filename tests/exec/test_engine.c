@@ -558,7 +558,8 @@ START_TEST(test_slices)
 END_TEST
 
 /* Blocks with an addition behind the last convolution: of the block's input, or of another
- * convolution of it; both have further readers in one of them. */
+ * convolution of it; both have further readers in one of them. Their windows are of those that are
+ * computed by our own convolutions wherever there are any. */
 static struct ad_graph *residual_graph(int which)
 {
     struct ad_builder b;
@@ -566,7 +567,7 @@ static struct ad_graph *residual_graph(int which)
     int x = ad_build_input(&b, 1 + which % 2, 9, 7, 24);
     int v = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 40);
     last_op(&b)->clamp_min = 0;
-    v = ad_build_conv(&b, v, ad_window_square(1, 1, 1, 0, 0), 1, 24);
+    v = ad_build_conv(&b, v, ad_window_square(3, 1, 1, 1, 1), 1, 24);
     int sum = ad_build_binary(&b, AD_OP_ADD, which < 2 ? v : x, which < 2 ? x : v);
     last_op(&b)->clamp_min = 0;
     if (which % 3 == 1) {
@@ -574,7 +575,7 @@ static struct ad_graph *residual_graph(int which)
         last_op(&b)->alpha = 0.1f;
     }
     int left = ad_build_conv(&b, sum, ad_window_square(3, 2, 1, 1, 1), 1, 33);
-    int right = ad_build_conv(&b, sum, ad_window_square(1, 2, 1, 0, 0), 1, 33);
+    int right = ad_build_conv(&b, sum, ad_window_square(3, 2, 1, 1, 1), 1, 33);
     int end = ad_build_binary(&b, AD_OP_ADD, left, right);
     if (which == 3)
         end = ad_build_binary(&b, AD_OP_MUL, end, right);

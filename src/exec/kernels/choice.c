@@ -15,6 +15,7 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define LOOP_LANES ((int)(sizeof(ad_v4) / sizeof(float)))
+#define NEON_LEAST_WEIGHTS 16384 /* twice the first cache of Cortex-A72, once that of A76 */
 
 /* --- the processor --- */
 
@@ -105,11 +106,21 @@ static const char *least_instructions(const struct ad_processor *p)
 
 /* --- ours --- */
 
+/* Cores of arm64 of which bench/arm/judge tells where our tiles are better: Cortex-A72 and A76. */
+static bool is_judged_core(const struct ad_processor *p)
+{
+    const struct ad_cpu_core *core = &p->cpu.cores[0];
+    return p->family == AD_FAMILY_ARM64 && p->cpu.ncores == 1 && core->implementer == AD_CORE_ARM &&
+           (core->part == 0xd08 || core->part == 0xd0b);
+}
+
 int ad_choose_conv_lanes(const struct ad_processor *p)
 {
     if (has(p, AD_HAS_AVX512F | AD_HAS_FMA3))
         return 16;
-    return has(p, AD_HAS_AVX2 | AD_HAS_FMA3) ? 8 : 0;
+    if (has(p, AD_HAS_AVX2 | AD_HAS_FMA3))
+        return 8;
+    return is_judged_core(p) && has(p, AD_HAS_NEON_FMA) ? 4 : 0;
 }
 
 int ad_choose_wide_lanes(const struct ad_processor *p)
@@ -128,7 +139,10 @@ static struct ad_choice fma_choice(const struct ad_processor *p, enum ad_kernels
                                    const char *why)
 {
     int lanes = ad_choose_conv_lanes(p);
-    return (struct ad_choice){kernels, lanes, lanes == 16 ? "AVX-512F, FMA3" : "AVX2, FMA3", why};
+    const char *instructions = lanes == 16  ? "AVX-512F, FMA3"
+                               : lanes == 8 ? "AVX2, FMA3"
+                                            : "NEON FMA";
+    return (struct ad_choice){kernels, lanes, instructions, why};
 }
 
 static struct ad_choice conv_choice(const struct ad_processor *p, const char *why)
@@ -139,12 +153,12 @@ static struct ad_choice conv_choice(const struct ad_processor *p, const char *wh
 static struct ad_choice winograd_choice(const struct ad_processor *p)
 {
     bool neon = has(p, AD_HAS_NEON_FMA) && p->family == AD_FAMILY_ARM64;
-    struct ad_choice choice = conv_choice(
-        p, "where the plan says so, all devices compute a layer by Winograd's algorithm");
-    choice.kernels = AD_KERNELS_WINOGRAD;
+    struct ad_choice choice =
+        fma_choice(p, AD_KERNELS_WINOGRAD,
+                   "where the plan says so, all devices compute a layer by Winograd's algorithm");
     if (choice.lanes == 0) {
         choice.lanes = LOOP_LANES;
-        choice.instructions = neon ? "NEON" : least_instructions(p);
+        choice.instructions = neon ? "NEON FMA" : least_instructions(p);
     }
     return choice;
 }
@@ -256,6 +270,25 @@ static struct ad_choice choose_depthwise(const struct ad_processor *p,
     return wide_choice(p, "XNNPACK has no fast kernel for this window or these multiples");
 }
 
+/* By instruction counts and models of these cores and their caches, not by a board
+ * (bench/arm/judge). */
+static struct ad_choice choose_neon_conv(const struct ad_processor *p,
+                                         const struct ad_conv_shape *s)
+{
+    if (s->groups > 1 && s->taps > 1 && ad_conv_is_narrow(4, s->inputs, s->outputs))
+        return conv_choice(p, "two groups fill a vector; in XNNPACK's each has vectors of its own");
+    if (s->groups > 1 && s->taps > 1 && s->outputs % 4 == 0 && s->outputs <= 16)
+        return conv_choice(p, "a group fills vectors of 4; XNNPACK's are 8 wide");
+    if (s->groups > 1)
+        return xnn_matrix(p, "ours are better only for windows and groups of 2, 4, 8, 12 or 16");
+    if (s->taps == 1 && s->inputs * s->outputs < NEON_LEAST_WEIGHTS)
+        return xnn_matrix(p, "of a window of 1x1 with less than " TEXT(
+                                 NEON_LEAST_WEIGHTS) " weights, which stay in the first cache, "
+                                                     "XNNPACK's take less time around their loops");
+    return conv_choice(p, "as close to the peak as XNNPACK's assembler, and larger tiles fetch the "
+                          "weights less often from the second cache (by a model of this core)");
+}
+
 static struct ad_choice choose_conv(const struct ad_processor *p, const struct ad_conv_shape *s)
 {
     int lanes = ad_choose_conv_lanes(p);
@@ -265,13 +298,15 @@ static struct ad_choice choose_conv(const struct ad_processor *p, const struct a
         return choose_depthwise(p, s);
     if (lanes == 0 && (p->family == AD_FAMILY_ARM64 || p->family == AD_FAMILY_ARM32))
         return xnn_matrix(p,
-                          "on ARM its assembler is faster than loops in C; tiles have two pixels "
-                          "at least, since for one it has other sums on some cores");
+                          "of this ARM core nobody has told that ours are better; tiles have two "
+                          "pixels at least, since for one XNNPACK has other sums on some cores");
     if (lanes == 0)
         return xnn_matrix(p,
                           "our convolutions need FMA3 with AVX2 or AVX-512F, which are not there");
     if (s->taps > AD_CONV_TAPS)
         return xnn_matrix(p, "ours have at most " TEXT(AD_CONV_TAPS) " taps");
+    if (lanes == 4)
+        return choose_neon_conv(p, s);
     if (s->groups == 1)
         return conv_choice(p, "larger tiles than XNNPACK's use more of the registers");
     if (ad_conv_is_narrow(lanes, s->inputs, s->outputs))

@@ -1,6 +1,6 @@
 /* Convolutions by our own loops, on x86 with fused multiply-adds (AVX2 or AVX-512): XNNPACK's tiles
- * leave a third of these processors unused, and of narrow groups nine tenths. Elsewhere
- * ad_conv_able() is false.
+ * leave a third of these processors unused, and of narrow groups nine tenths. On some ARM cores
+ * they share the work with XNNPACK's. Elsewhere ad_conv_able() is false.
  *
  * Output channels lie in panels of packed weights; as many panels as fit a part of the L2 cache (a
  * slice) are computed at all pixels before the next are. Neither tile nor slice changes a bit: see
