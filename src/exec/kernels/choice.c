@@ -257,7 +257,7 @@ static bool is_fast_depthwise(const struct ad_conv_shape *s)
 static struct ad_choice choose_depthwise(const struct ad_processor *p,
                                          const struct ad_conv_shape *s)
 {
-    if (ad_choose_conv_lanes(p) > 0 && s->outputs == 1 && s->taps <= AD_DEPTHWISE_TAPS &&
+    if (ad_choose_conv_lanes(p) >= 8 && s->outputs == 1 && s->taps <= AD_DEPTHWISE_TAPS &&
         ad_depthwise_able(s->columns, s->stride, s->dilation))
         return fma_choice(p, AD_KERNELS_TILED,
                           "neighbours in a row share inputs and weights in registers, which "
