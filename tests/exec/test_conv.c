@@ -44,6 +44,8 @@ static float element(const struct fixture *f, int64_t n, int64_t y, int64_t x, i
             for (int64_t d = 0; d < depth; d++)
                 sum = fmaf(from[d], k[d], sum);
         }
+    if (conv->padded)
+        sum += 0.0f;
     if (conv->add.data)
         sum += conv->add.data[n * conv->add.sn + y * conv->add.sh + x * conv->add.sw + c];
     sum = sum < conv->clamp_min ? conv->clamp_min : sum;
@@ -133,6 +135,7 @@ static void make(struct fixture *f, struct ad_rng *rng)
                                .window = w,
                                .top = top,
                                .left = left,
+                               .padded = top + left > 0 || ad_up_to(rng, 0, 1),
                                .blocks = ad_conv_blocks(groups, inputs, outputs, taps),
                                .clamp_min = -INFINITY,
                                .clamp_max = INFINITY};
@@ -260,6 +263,54 @@ START_TEST(special_values)
     ck_assert(isnan(out[0]) && isnan(out[1]));
     ck_assert(out[2] == 1.25f && out[3] == 1 && out[4] == 0 && out[5] == 0);
     ck_assert(out[6] == 0.75f && out[7] == 0);
+    ad_processor_limit_lanes(16);
+}
+END_TEST
+
+/* Whether a tap is left out, as padding of all of a tile's pixels, does not show in the sign of a
+ * zero. */
+START_TEST(padding)
+{
+    enum { SIZE = 15, PIXELS = SIZE * SIZE, CHANNELS = 3 };
+    static float in[PIXELS * CHANNELS], out[PIXELS * CHANNELS], packed[8192];
+    static float kernel[CHANNELS * 9 * CHANNELS], bias[CHANNELS];
+    size_t floats;
+    ad_processor_limit_lanes(limits[_i]);
+    for (int i = 0; i < CHANNELS * 9 * CHANNELS; i++)
+        kernel[i] = i % 2 ? 1 : -1;
+    for (int i = 0; i < CHANNELS; i++)
+        bias[i] = -0.0f;
+    for (int d = 1; d < SIZE + 3; d++) {
+        struct ad_conv conv = {.in = ad_gapped_view(in, 1, SIZE, SIZE, CHANNELS, 0),
+                               .out = ad_gapped_view(out, 1, SIZE, SIZE, CHANNELS, 0),
+                               .window = {3, 3, 1, 1, d, d, d, d, d, d, d, d},
+                               .top = d,
+                               .left = d,
+                               .padded = true,
+                               .blocks = ad_conv_blocks(1, CHANNELS, CHANNELS, 9),
+                               .packed = packed,
+                               .slice = ad_conv_panel(),
+                               .clamp_min = -INFINITY,
+                               .clamp_max = INFINITY};
+        ck_assert(ad_conv_packed(&conv.blocks, &floats) && floats <= 8192);
+        ad_conv_pack(packed, &conv.blocks, 0, 0, CHANNELS, kernel, bias);
+        for (int value = 0; value < 2; value++) {
+            for (int i = 0; i < PIXELS * CHANNELS; i++)
+                in[i] = value ? 1 : -0.0f;
+            ad_conv_run(&conv, NULL);
+            for (int i = 0; i < PIXELS * CHANNELS; i++) {
+                int y = i / CHANNELS / SIZE, x = i / CHANNELS % SIZE, c = i % CHANNELS, want = 0;
+                for (int t = 0; t < 9 && value; t++) {
+                    int iy = y + (t / 3 - 1) * d, ix = x + (t % 3 - 1) * d;
+                    for (int k = 0; k < CHANNELS && iy >= 0 && iy < SIZE && ix >= 0 && ix < SIZE;
+                         k++)
+                        want += (int)kernel[(c * 9 + t) * CHANNELS + k];
+                }
+                ck_assert_msg(out[i] == (float)want && !signbit(out[i]) == (want >= 0),
+                              "dilation %d, element %d: %g instead of %d", d, i, out[i], want);
+            }
+        }
+    }
     ad_processor_limit_lanes(16);
 }
 END_TEST
@@ -490,6 +541,7 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, the_same_bits, 0, LIMITS);
     tcase_add_test(tc, slices);
+    tcase_add_loop_test(tc, padding, 0, LIMITS);
     tcase_add_loop_test(tc, special_values, 0, LIMITS);
     tcase_add_loop_test(tc, one_rounding, 0, LIMITS);
     tcase_add_test(tc, depthwise);

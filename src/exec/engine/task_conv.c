@@ -115,6 +115,7 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         .window = op->window,
         .top = pads.top,
         .left = pads.left,
+        .padded = op->window.pt || op->window.pl || op->window.pb || op->window.pr,
         .blocks = blocks_of(graph, task),
         .clamp_min = follows ? -INFINITY : last->clamp_min,
         .clamp_max = follows ? INFINITY : last->clamp_max,

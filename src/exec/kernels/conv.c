@@ -220,6 +220,7 @@ static void find_padded(const struct work *work, const struct pixels *p, int64_t
     const struct ad_window *w = &conv->window;
     int64_t dy = i * w->dh, dx = j * w->dw, step = dy * in->sh + dx * in->sw;
     struct neighbours r = p->first;
+    bool any = false;
     for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
         int64_t y = r.y * w->sh - conv->top + dy, x = r.x * w->sw - conv->left + dx;
         int64_t last = x + (r.count - 1) * w->sw;
@@ -236,7 +237,10 @@ static void find_padded(const struct work *work, const struct pixels *p, int64_t
             taps[k] = in->data + p->offset[k] + step;
         for (int k = end; k < m + r.count; k++)
             taps[k] = work->zeros;
+        any = any || from < end;
     }
+    if (!any)
+        taps[0] = NULL;
 }
 
 /* Where each tap finds its input; or only the first tap of each row of the window, if the others
@@ -384,7 +388,8 @@ static void run_tile(const struct work *work, int64_t tile, const struct slice *
                               .out = p.out,
                               .add = conv->add.data ? p.add : NULL,
                               .lo = conv->clamp_min,
-                              .hi = conv->clamp_max};
+                              .hi = conv->clamp_max,
+                              .padded = conv->padded};
     for (int64_t block = s->b0; block < s->b1; block++)
         run_panels(work, &p, tile, s, block, &job);
     if (conv->then.kind != AD_ELEMENTWISE_COPY)

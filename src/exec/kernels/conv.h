@@ -25,6 +25,7 @@ struct ad_conv {
     struct ad_view add;     /* as out: added before clamping; data NULL: nothing */
     struct ad_window window;
     int32_t top, left; /* padding */
+    bool padded;       /* some window of the whole layer reads padding */
     struct ad_conv_blocks blocks;
     const float *packed; /* ad_conv_pack() */
     const float *ahead;  /* what the next convolution will read first; NULL: nothing is known */

@@ -4,11 +4,14 @@
 
 #include "exec/kernels/winograd_kernel.h"
 
+#include <stdbool.h>
+
 #define AD_CONV_ROWS 14 /* pixels of a tile, at most */
 
 /* One panel of output channels at some pixels. */
 struct ad_conv_job {
-    const float *const *in;  /* [tap][AD_CONV_ROWS]: the channels of an input pixel, or zeros */
+    const float *const *in;  /* [tap][AD_CONV_ROWS]: the channels of an input pixel, or zeros; the
+                                first of a tap NULL: all of them are zeros */
     int64_t first;           /* of these the first that is an input */
     int64_t taps, depth;     /* depth: input channels of an output channel */
     const float *weights;    /* bias, then [tap][input channel], rows as wide as the panel */
@@ -16,6 +19,7 @@ struct ad_conv_job {
     const float *const *add; /* by pixel; NULL: nothing is added */
     int64_t c0, channels;    /* out[m] + c0 is stored to, so many; at most the panel's width */
     float lo, hi;
+    bool padded;        /* -0 becomes 0, as it would by adding products of zeros */
     const float *ahead; /* weights that somebody will want next: one line of them is fetched for */
     int64_t ahead_step; /* each tap and channel, each so many floats after the one before */
 };

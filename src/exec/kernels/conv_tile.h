@@ -10,7 +10,7 @@
  *
  * Each output element is bias + x0 * w0 + x1 * w1 + ..., in the order of the taps and channels,
  * with fused multiply-adds: the same on every processor that has them, and what XNNPACK computes
- * there. */
+ * there. Taps that are padding for all pixels of a tile are left out, which changes nothing. */
 #include "exec/kernels/conv_kernel.h"
 #include "exec/kernels/instruction_set.h"
 
@@ -37,6 +37,13 @@ INLINE vec clamp(vec x, float lo, float hi)
  */
 INLINE void finish(vec (*acc)[2], const int rows, const int vectors, const struct ad_conv_job *job)
 {
+    if (job->padded) {
+#pragma GCC unroll 16
+        for (int m = 0; m < rows; m++)
+#pragma GCC unroll 2
+            for (int v = 0; v < vectors; v++)
+                acc[m][v] += (vec){0};
+    }
 #if defined(FINISH_WHOLE)
     if (job->channels >= vectors * LANES) {
         FINISH_WHOLE(acc, rows, vectors, job);
@@ -103,6 +110,10 @@ INLINE void tile(const int rows, const int vectors, const struct ad_conv_job *jo
     w += vectors * LANES;
     for (int64_t t = 0; t < job->taps; t++) {
         const float *x[ROWS];
+        if (!job->in[t * AD_CONV_ROWS]) {
+            w += job->depth * vectors * LANES;
+            continue;
+        }
 #pragma GCC unroll 16
         for (int m = 0; m < rows; m++)
             x[m] = job->in[t * AD_CONV_ROWS + m] + job->first;
@@ -153,6 +164,10 @@ INLINE void narrow(const int rows, const bool whole, const struct ad_conv_job *j
         acc[m][0] = load(job->weights);
     for (int64_t t = 0; t < job->taps; t++) {
         const float *x[ROWS];
+        if (!job->in[t * AD_CONV_ROWS]) {
+            w += job->depth * LANES;
+            continue;
+        }
 #pragma GCC unroll 16
         for (int m = 0; m < rows; m++)
             x[m] = job->in[t * AD_CONV_ROWS + m] + job->first;
