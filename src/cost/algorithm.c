@@ -15,8 +15,8 @@ static double seconds_by(const struct ad_graph *graph, struct ad_op *op, int m, 
 {
     const struct ad_box *in = &graph->values[op->inputs[0]].box;
     const struct ad_box *out = &graph->values[op->output].box;
-    int64_t tile = ad_winograd_tile(m, op->window.kh);
-    rows = (rows + tile - 1) / tile * tile;
+    int64_t grid = ad_winograd_grid(m, op->window.kh, op->window.dh);
+    rows = (rows + grid - 1) / grid * grid;
     rows = rows < out->h ? rows : out->h;
     op->winograd = m;
     struct ad_work work = ad_cost_work(graph, op, ad_box_elements(*out) / out->h * rows,
@@ -42,14 +42,20 @@ static double ratio(const struct ad_graph *graph, struct ad_op *op, int m,
     return sum / n;
 }
 
+static bool may(const struct ad_graph *graph, const struct ad_op *op, int m)
+{
+    const struct ad_box *out = &graph->values[op->output].box;
+    return ad_op_may_winograd(op, m, out->h, out->w);
+}
+
 static int quickest(const struct ad_graph *graph, struct ad_op *op,
                     const struct ad_cluster *cluster)
 {
     int best = 0;
     double least = GAIN;
-    if (!ad_op_may_winograd(op) || graph->values[op->inputs[0]].box.c > MOST_INPUTS)
+    if (!may(graph, op, 2) || graph->values[op->inputs[0]].box.c > MOST_INPUTS)
         return 0;
-    for (int m = 2; m <= AD_WINOGRAD_LARGEST; m += 2) {
+    for (int m = 2; m <= AD_WINOGRAD_LARGEST && may(graph, op, m); m += 2) {
         double its = ratio(graph, op, m, cluster);
         if (its < least) {
             least = its;
@@ -148,16 +154,17 @@ int ad_algorithms_all(struct ad_graph *graph)
     int count = 0;
     for (int i = 0; i < graph->nops; i++) {
         struct ad_op *op = &graph->ops[i];
-        double units[2];
-        if (!ad_op_may_winograd(op))
-            continue;
-        for (int k = 0; k < 2; k++) {
-            op->winograd = 2 + 2 * k;
+        double least = INFINITY;
+        int best = 0;
+        for (int m = 2; m <= AD_WINOGRAD_LARGEST && may(graph, op, m); m += 2) {
+            op->winograd = m;
             struct ad_shape shape = ad_shape_of(graph, op);
-            units[k] = ad_shape_units(&shape);
+            double units = ad_shape_units(&shape);
+            best = units < least ? m : best;
+            least = fmin(least, units);
         }
-        op->winograd = units[0] < units[1] ? 2 : 4;
-        count++;
+        op->winograd = best;
+        count += best != 0;
     }
     return count;
 }

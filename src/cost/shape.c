@@ -110,9 +110,9 @@ double ad_function_units(enum ad_function function)
 
 static double winograd_units(const struct ad_shape *s)
 {
-    struct ad_winograd_shape shape = {s->winograd, s->kh, s->kw, s->ic, s->oc};
-    double down = ceil((double)s->oh / ad_winograd_tile(s->winograd, s->kh));
-    double across = ceil((double)s->ow / ad_winograd_tile(s->winograd, s->kw));
+    struct ad_winograd_shape shape = {.m = s->winograd, .kh = s->kh, .kw = s->kw};
+    double down = (double)ad_winograd_tiles(s->winograd, s->kh, s->dh, s->oh);
+    double across = (double)ad_winograd_tiles(s->winograd, s->kw, s->dw, s->ow);
     double each = (double)s->ic * s->oc + TRANSFORM_UNITS * ((double)s->ic + s->oc);
     return s->n * down * across * ad_winograd_products(&shape) * each;
 }
@@ -294,7 +294,7 @@ static bool may_winograd(const struct ad_shape *s)
 {
     struct ad_op op = {.kind = s->kind, .groups = s->groups};
     op.window = (struct ad_window){s->kh, s->kw, s->sh, s->sw, s->dh, s->dw, 0, 0, 0, 0, 0, 0};
-    return (s->winograd == 2 || s->winograd == AD_WINOGRAD_LARGEST) && ad_op_may_winograd(&op);
+    return ad_op_may_winograd(&op, s->winograd, s->oh, s->ow);
 }
 
 bool ad_shape_parse(const char *text, struct ad_shape *out)

@@ -25,13 +25,13 @@ static inline bool ad_op_has_halo(const struct ad_op *op)
 }
 
 /* One axis of a sliding window: output o takes the inputs o * stride - pad + j * dilation for
- * 0 <= j < taps that lie within [0, size); where outputs are computed in tiles, it reads what all
- * of its tile take. */
+ * 0 <= j < taps that lie within [0, size); where outputs are computed on a grid (ir/winograd.h),
+ * it reads what all between the lines around it take. */
 struct ad_axis {
     int64_t taps, stride, dilation, pad;
     int64_t size;    /* of the input */
     int64_t outputs; /* of the output */
-    int64_t tile;    /* outputs computed together: ad_winograd_tile(), nearly always 1 */
+    int64_t grid;    /* outputs computed together: ad_winograd_grid(), nearly always 1 */
 };
 
 static inline struct ad_axis ad_axis_h(const struct ad_graph *graph, const struct ad_op *op)
@@ -44,7 +44,7 @@ static inline struct ad_axis ad_axis_h(const struct ad_graph *graph, const struc
                             w->pt,
                             in->h,
                             graph->values[op->output].box.h,
-                            ad_winograd_tile(op->winograd, w->kh)};
+                            ad_winograd_grid(op->winograd, w->kh, w->dh)};
 }
 
 static inline struct ad_axis ad_axis_w(const struct ad_graph *graph, const struct ad_op *op)
@@ -57,7 +57,7 @@ static inline struct ad_axis ad_axis_w(const struct ad_graph *graph, const struc
                             w->pl,
                             in->w,
                             graph->values[op->output].box.w,
-                            ad_winograd_tile(op->winograd, w->kw)};
+                            ad_winograd_grid(op->winograd, w->kw, w->dw)};
 }
 
 /* How the rows (AD_ALONG_H) or columns of the output read those of input 0, seen as a window: of
@@ -71,17 +71,17 @@ static inline bool ad_axis_plain(const struct ad_axis *a, int64_t o)
     return a->dilation == 1 && start + a->taps > 0 && start < a->size;
 }
 
-/* Widens the outputs [*lo, *hi) to whole tiles. */
+/* Widens the outputs [*lo, *hi) to lines of the grid. */
 static inline void ad_axis_widen(const struct ad_axis *a, int64_t *lo, int64_t *hi)
 {
-    if (a->tile == 1 || *lo >= *hi)
+    if (a->grid == 1 || *lo >= *hi)
         return;
-    *lo -= *lo % a->tile;
-    *hi += (a->tile - *hi % a->tile) % a->tile;
+    *lo -= *lo % a->grid;
+    *hi += (a->grid - *hi % a->grid) % a->grid;
     *hi = *hi < a->outputs ? *hi : a->outputs;
 }
 
-/* ad_axis_need() for any outputs, of whole tiles. */
+/* ad_axis_need() for any outputs, from line to line of the grid. */
 bool ad_axis_need_any(const struct ad_axis *axis, int64_t *lo, int64_t *hi);
 
 /* The smallest interval with all inputs that the outputs [*lo, *hi) read, in place; false when they

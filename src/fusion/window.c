@@ -6,7 +6,7 @@ struct ad_axis ad_op_axis(const struct ad_graph *graph, const struct ad_op *op, 
     struct ad_axis axis = along == AD_ALONG_H ? ad_axis_h(graph, op) : ad_axis_w(graph, op);
     if (!ad_op_has_window(op)) {
         axis.taps = axis.stride = ad_kind_has(op->kind, AD_FIELD_BLOCK) ? op->block : 1;
-        axis.dilation = axis.tile = 1;
+        axis.dilation = axis.grid = 1;
         axis.pad = 0;
     }
     return axis;
@@ -88,15 +88,15 @@ static struct ad_run plain_yield(const struct ad_axis *a, int64_t lo, int64_t hi
     int64_t first = lo > 0 ? ad_ceil_div(lo + a->pad, a->stride) : 0;
     int64_t end = hi < a->size ? ad_floor_div(hi + a->pad - a->taps, a->stride) + 1 : a->outputs;
     end = end < a->outputs ? end : a->outputs;
-    if (a->tile > 1) { /* whole ones */
-        first += (a->tile - first % a->tile) % a->tile;
-        end -= end < a->outputs ? end % a->tile : 0;
+    if (a->grid > 1) { /* inwards */
+        first += (a->grid - first % a->grid) % a->grid;
+        end -= end < a->outputs ? end % a->grid : 0;
     }
     return first < end ? (struct ad_run){(int32_t)first, (int32_t)end} : (struct ad_run){0, 0};
 }
 
-/* The longest run of outputs whose inputs all lie in [lo, hi), the first of several. With lo = hi
- * these are the outputs that read padding only. */
+/* The longest run of outputs, between lines of the grid, whose inputs all lie in [lo, hi), the
+ * first of several. With lo = hi these are the outputs that read padding only. */
 static struct ad_run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
 {
     struct ad_run best = {0, 0};
@@ -105,9 +105,10 @@ static struct ad_run axis_yield(const struct ad_axis *a, int64_t lo, int64_t hi)
         return plain_yield(a, lo, hi);
     for (int64_t o = 0; o < a->outputs; o++) {
         int64_t first = first_read(a, o);
+        bool line = (o + 1) % a->grid == 0 || o + 1 == a->outputs;
         if (first >= 0 && (first < lo || last_read(a, o) >= hi))
-            start = o + 1;
-        else if (o + 1 - start > best.hi - best.lo)
+            start = o - o % a->grid + a->grid;
+        else if (line && o + 1 - start > best.hi - best.lo)
             best = (struct ad_run){(int32_t)start, (int32_t)(o + 1)};
     }
     return best;

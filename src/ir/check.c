@@ -121,8 +121,7 @@ enum adaps_status ad_check_conv(const struct ad_check *c)
         return ad_check_fail(
             c, "%" PRId64 " groups do not divide %" PRId64 " and %" PRId64 " channels", groups,
             in->box.c, out->box.c);
-    if (c->op->winograd != 0 && ((c->op->winograd != 2 && c->op->winograd != AD_WINOGRAD_LARGEST) ||
-                                 !ad_op_may_winograd(c->op)))
+    if (c->op->winograd != 0 && !ad_op_may_winograd(c->op, c->op->winograd, out->box.h, out->box.w))
         return ad_check_fail(c, "F(%d x %d, 3 x 3) does not compute such a convolution",
                              (int)c->op->winograd, (int)c->op->winograd);
     int64_t taps = (int64_t)w->kh * w->kw, depth = in->box.c / groups;

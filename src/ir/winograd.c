@@ -6,20 +6,25 @@
 #define BLOCK_BYTES (1 << 19)
 #define BLOCK_LEAST 56
 
-bool ad_op_may_winograd(const struct ad_op *op)
+bool ad_op_may_winograd(const struct ad_op *op, int m, int64_t rows, int64_t columns)
 {
     const struct ad_window *w = &op->window;
-    bool three = w->kh == 3 || w->kw == 3;
-    return op->kind == AD_OP_CONV && op->groups == 1 && three && (w->kh == 3 || w->kh == 1) &&
-           (w->kw == 3 || w->kw == 1) && w->sh == 1 && w->sw == 1 && w->dh == 1 && w->dw == 1 &&
-           w->pt < w->kh && w->pb < w->kh && w->pl < w->kw && w->pr < w->kw;
+    return (m == 2 || m == AD_WINOGRAD_LARGEST) && op->kind == AD_OP_CONV && op->groups == 1 &&
+           (w->kh == 3 || w->kw == 3) && (w->kh == 3 || w->kh == 1) && (w->kw == 3 || w->kw == 1) &&
+           w->sh == 1 && w->sw == 1 && (w->dh == 1 || ad_winograd_grid(m, w->kh, w->dh) <= rows) &&
+           (w->dw == 1 || ad_winograd_grid(m, w->kw, w->dw) <= columns);
 }
 
 struct ad_winograd_shape ad_winograd_shape_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return (struct ad_winograd_shape){op->winograd, op->window.kh, op->window.kw,
-                                      graph->values[op->inputs[0]].box.c,
-                                      graph->values[op->output].box.c};
+    const struct ad_window *w = &op->window;
+    return (struct ad_winograd_shape){.m = op->winograd,
+                                      .kh = w->kh,
+                                      .kw = w->kw,
+                                      .dh = w->kh == 3 ? w->dh : 1,
+                                      .dw = w->kw == 3 ? w->dw : 1,
+                                      .inputs = graph->values[op->inputs[0]].box.c,
+                                      .outputs = graph->values[op->output].box.c};
 }
 
 int ad_winograd_products(const struct ad_winograd_shape *s)
@@ -34,17 +39,18 @@ int64_t ad_winograd_block(const struct ad_winograd_shape *s)
     return tiles > BLOCK_LEAST ? tiles : BLOCK_LEAST;
 }
 
-/* Tiles along an axis; one more where a band begins within one. */
-static int64_t tiles_along(int64_t size, int tile)
+/* Tiles along an axis of a band that begins just before a line of the grid. */
+static int64_t tiles_along(int64_t size, int m, int taps, int dilation)
 {
-    return tile == 1 ? size : size / tile + 2;
+    int64_t begun = ad_winograd_grid(m, taps, dilation) - 1;
+    return ad_winograd_tiles(m, taps, dilation, size + begun);
 }
 
 bool ad_winograd_scratch(const struct ad_winograd_shape *s, int64_t n, int64_t rows,
                          int64_t columns, int threads, size_t *floats)
 {
-    int64_t down = tiles_along(rows, ad_winograd_tile(s->m, s->kh));
-    int64_t across = tiles_along(columns, ad_winograd_tile(s->m, s->kw));
+    int64_t down = tiles_along(rows, s->m, s->kh, s->dh);
+    int64_t across = tiles_along(columns, s->m, s->kw, s->dw);
     size_t most = (size_t)ad_winograd_block(s) * (size_t)threads, tiles;
     if (!ad_size_mul((size_t)n, (size_t)down, &tiles) ||
         !ad_size_mul(tiles, (size_t)across, &tiles))

@@ -98,18 +98,17 @@ int ad_row_cut(int32_t row, int32_t size)
 }
 
 /* The row (column, channel) of an op at which a cut lies: where Winograd's tiles are computed as a
- * whole anyway, the nearest at which one begins. */
+ * whole anyway, the nearest line of their grid. */
 static int32_t row_of(const struct ad_op *op, enum ad_dim dim, int cut, int32_t size)
 {
-    int32_t row = ad_cut_row(cut, size), tile = 1;
+    int64_t row = ad_cut_row(cut, size), grid = 1;
     if (dim == AD_DIM_H)
-        tile = ad_winograd_tile(op->winograd, op->window.kh);
+        grid = ad_winograd_grid(op->winograd, op->window.kh, op->window.dh);
     else if (dim == AD_DIM_W)
-        tile = ad_winograd_tile(op->winograd, op->window.kw);
-    if (tile == 1 || row == size)
-        return row;
-    row = (row + tile / 2) / tile * tile;
-    return row < size ? row : size;
+        grid = ad_winograd_grid(op->winograd, op->window.kw, op->window.dw);
+    if (grid > 1 && row < size)
+        row = (row + grid / 2) / grid * grid;
+    return row < size ? (int32_t)row : size;
 }
 
 /* The tile of device d of a grid. */

@@ -141,9 +141,9 @@ START_TEST(all)
     ck_assert_int_ne(graph->ops[STEM].winograd, 0);
     ck_assert_int_eq(graph->ops[WIDE].winograd, 4);
     ck_assert_int_eq(graph->ops[LINE].winograd, 4);
-    ck_assert(!ad_op_may_winograd(&graph->ops[POINT]));
-    ck_assert(!ad_op_may_winograd(&graph->ops[STRIDE]));
-    ck_assert(!ad_op_may_winograd(&graph->ops[DEPTHWISE]));
+    ck_assert(!ad_op_may_winograd(&graph->ops[POINT], 2, 56, 56));
+    ck_assert(!ad_op_may_winograd(&graph->ops[STRIDE], 2, 56, 56));
+    ck_assert(!ad_op_may_winograd(&graph->ops[DEPTHWISE], 2, 56, 56));
 }
 END_TEST
 

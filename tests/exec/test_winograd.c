@@ -114,7 +114,8 @@ static void tile_factors(const struct layer *l, int64_t n, int64_t y, int64_t x,
     for (int j = 0; j < columns; j++) {
         float line[INSIDE] = {0}, made[INSIDE];
         for (int i = 0; i < rows; i++)
-            line[i] = input_at(l, n, y + i - l->top, x + j - l->left, c);
+            line[i] =
+                input_at(l, n, y + i * l->shape.dh - l->top, x + j * l->shape.dw - l->left, c);
         factors_of(m, l->shape.kh, line, made);
         for (int i = 0; i < rows; i++)
             half[i][j] = made[i];
@@ -169,8 +170,9 @@ static void want_tile(const struct layer *l, int64_t n, int64_t y, int64_t x, in
     for (int i = 0; i < high; i++) {
         outputs_of(s->m, s->kw, half[i], out[i]);
         for (int j = 0; j < wide; j++) {
-            int64_t at = ((n * l->oh + y + i) * l->ow + x + j) * s->outputs + o;
-            if (y + i >= l->oh || x + j >= l->ow)
+            int64_t oy = y + i * s->dh, ox = x + j * s->dw;
+            int64_t at = ((n * l->oh + oy) * l->ow + ox) * s->outputs + o;
+            if (oy >= l->oh || ox >= l->ow)
                 continue;
             l->want[at] = out[i][j] + (l->bias ? l->bias[o] : 0);
             if (l->add)
@@ -186,7 +188,7 @@ static double exact_at(const struct layer *l, int64_t n, int64_t y, int64_t x, i
     for (int i = 0; i < s->kh; i++)
         for (int j = 0; j < s->kw; j++)
             for (int64_t c = 0; c < s->inputs; c++)
-                sum += (double)input_at(l, n, y + i - l->top, x + j - l->left, c) *
+                sum += (double)input_at(l, n, y + i * s->dh - l->top, x + j * s->dw - l->left, c) *
                        l->kernel[((o * s->kh + i) * s->kw + j) * s->inputs + c];
     return sum;
 }
@@ -196,9 +198,10 @@ static void compute_want(struct layer *l)
     const struct ad_winograd_shape *s = &l->shape;
     int64_t high = ad_winograd_tile(s->m, s->kh), wide = ad_winograd_tile(s->m, s->kw);
     for (int64_t n = 0; n < l->n; n++)
-        for (int64_t y = 0; y < l->oh; y += high)
-            for (int64_t x = 0; x < l->ow; x += wide)
-                for (int64_t o = 0; o < s->outputs; o++)
+        for (int64_t y = 0; y < l->oh; y++)
+            for (int64_t x = 0; x < l->ow; x++)
+                for (int64_t o = 0;
+                     o < s->outputs && y / s->dh % high == 0 && x / s->dw % wide == 0; o++)
                     want_tile(l, n, y, x, o);
 }
 
@@ -253,15 +256,22 @@ static void fini_layer(struct layer *l)
 static void random_layer(struct layer *l, struct ad_rng *rng)
 {
     int window = ad_up_to(rng, 0, 2);
-    *l = (struct layer){.shape = {2 * ad_up_to(rng, 1, 2), window == 2 ? 1 : 3, window == 1 ? 1 : 3,
-                                  ad_up_to(rng, 1, 40), ad_up_to(rng, 1, 70)},
+    int kh = window == 2 ? 1 : 3, kw = window == 1 ? 1 : 3;
+    *l = (struct layer){.shape = {.m = 2 * ad_up_to(rng, 1, 2),
+                                  .kh = kh,
+                                  .kw = kw,
+                                  .dh = kh == 3 ? ad_up_to(rng, 1, 2) : 1,
+                                  .dw = kw == 3 ? ad_up_to(rng, 1, 3) : 1,
+                                  .inputs = ad_up_to(rng, 1, 40),
+                                  .outputs = ad_up_to(rng, 1, 70)},
                         .n = ad_up_to(rng, 1, 2),
                         .oh = ad_up_to(rng, 1, 14),
                         .ow = ad_up_to(rng, 1, 14)};
-    l->top = ad_up_to(rng, 0, l->shape.kh - 1);
-    l->left = ad_up_to(rng, 0, l->shape.kw - 1);
-    l->ih = l->oh + l->shape.kh - 1 - l->top - ad_up_to(rng, 0, l->shape.kh - 1);
-    l->iw = l->ow + l->shape.kw - 1 - l->left - ad_up_to(rng, 0, l->shape.kw - 1);
+    int high = (kh - 1) * l->shape.dh, wide = (kw - 1) * l->shape.dw;
+    l->top = ad_up_to(rng, 0, high);
+    l->left = ad_up_to(rng, 0, wide);
+    l->ih = l->oh + high - l->top - ad_up_to(rng, 0, high);
+    l->iw = l->ow + wide - l->left - ad_up_to(rng, 0, wide);
     l->ih = l->ih > 0 ? l->ih : 1;
     l->iw = l->iw > 0 ? l->iw : 1;
     make_layer(l, rng);
@@ -272,7 +282,8 @@ static void check_part(const struct layer *l, struct ad_rng *rng, struct pthread
                        int threads, const int64_t y[2], const int64_t x[2])
 {
     const struct ad_winograd_shape *s = &l->shape;
-    int64_t high = ad_winograd_tile(s->m, s->kh), wide = ad_winograd_tile(s->m, s->kw);
+    int64_t high = ad_winograd_grid(s->m, s->kh, s->dh),
+            wide = ad_winograd_grid(s->m, s->kw, s->dw);
     int64_t rows = y[1] - y[0], columns = x[1] - x[0];
     int64_t y0 = y[0] / high * high - l->top, x0 = x[0] / wide * wide - l->left;
     int64_t h0 = y0 > 0 ? y0 : 0, w0 = x0 > 0 ? x0 : 0;
@@ -361,7 +372,8 @@ END_TEST
 START_TEST(blocks)
 {
     struct ad_rng rng = {5};
-    struct layer l = {.shape = {2, 3, 3, 3, 5}, .n = 1, .ih = 100, .iw = 90, .oh = 100, .ow = 90};
+    struct layer l = {
+        .shape = {2, 3, 3, 1, 1, 3, 5}, .n = 1, .ih = 100, .iw = 90, .oh = 100, .ow = 90};
     l.top = l.left = 1;
     make_layer(&l, &rng);
     compute_want(&l);
@@ -386,7 +398,7 @@ START_TEST(accuracy)
         for (size_t i = 0; i < sizeof channels / sizeof *channels; i++)
             for (int window = 0; window < 3; window++) {
                 struct layer l = {
-                    .shape = {m, window == 2 ? 1 : 3, window == 1 ? 1 : 3, channels[i], 20},
+                    .shape = {m, window == 2 ? 1 : 3, window == 1 ? 1 : 3, 1, 1, channels[i], 20},
                     .n = 1,
                     .ih = 9,
                     .iw = 9,
@@ -415,7 +427,7 @@ END_TEST
 START_TEST(function)
 {
     struct ad_rng rng = {3};
-    struct layer l = {.shape = {4, 3, 3, 7, 21}, .n = 1, .ih = 9, .iw = 7, .oh = 9, .ow = 7};
+    struct layer l = {.shape = {4, 3, 3, 1, 1, 7, 21}, .n = 1, .ih = 9, .iw = 7, .oh = 9, .ow = 7};
     l.top = l.left = 1;
     make_layer(&l, &rng);
     size_t floats, outs = 9 * 7 * 21;
@@ -456,13 +468,13 @@ END_TEST
 
 START_TEST(sizes)
 {
-    struct ad_winograd_shape s = {4, 3, 3, INT64_MAX / 64, INT64_MAX / 64};
+    struct ad_winograd_shape s = {4, 3, 3, 1, 1, INT64_MAX / 64, INT64_MAX / 64};
     size_t floats;
     ck_assert(!ad_winograd_packed(&s, &floats));
-    s = (struct ad_winograd_shape){4, 3, 1, 10, 20};
+    s = (struct ad_winograd_shape){4, 3, 1, 1, 1, 10, 20};
     ck_assert_int_eq(ad_winograd_products(&s), 6);
-    ck_assert(ad_winograd_scratch(&s, 1, 8, 3, 1, &floats)); /* 4 x 3 tiles, two of them begun */
-    ck_assert_uint_eq(floats, 12 * 6 * 30);
+    ck_assert(ad_winograd_scratch(&s, 1, 8, 3, 1, &floats)); /* 3 x 3 tiles, some of them begun */
+    ck_assert_uint_eq(floats, 9 * 6 * 30);
     ck_assert(!ad_winograd_scratch(&s, INT64_MAX, INT64_MAX, 3, 1, &floats));
 }
 END_TEST

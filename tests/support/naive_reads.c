@@ -51,12 +51,13 @@ static void read_taps(const struct reader *r, int oh, int ow, int oc)
     }
 }
 
-/* By Winograd's algorithm all that the outputs of the tile take. */
+/* By Winograd's algorithm all that the outputs between two lines of the grid take. */
 static void read_window(const struct reader *r, int oh, int ow, int oc)
 {
     struct ad_box out = r->graph->values[r->op->output].box;
-    int m = r->op->winograd;
-    int high = m && r->op->window.kh == 3 ? m : 1, wide = m && r->op->window.kw == 3 ? m : 1;
+    const struct ad_window *win = &r->op->window;
+    int m = r->op->winograd, high = m && win->kh == 3 ? m * win->dh : 1;
+    int wide = m && win->kw == 3 ? m * win->dw : 1;
     for (int y = oh / high * high; y < out.h && y / high == oh / high; y++)
         for (int x = ow / wide * wide; x < out.w && x / wide == ow / wide; x++)
             read_taps(r, y, x, oc);

@@ -280,7 +280,8 @@ void ad_build_winograd(struct ad_builder *b, uint64_t seed)
     for (int i = 0; !b->failed && i < b->graph->nops; i++) {
         struct ad_op *op = &b->graph->ops[i];
         int m = 2 * (int)ad_rng_below(&rng, 3);
-        if (ad_op_may_winograd(op))
+        const struct ad_box *out = &b->graph->values[op->output].box;
+        if (ad_op_may_winograd(op, m, out->h, out->w))
             op->winograd = m;
     }
 }

@@ -120,7 +120,8 @@ struct work {
     ad_row_kernel *activate;
     struct ad_conv_blocks blocks;
     int products;
-    int mh, mw;                 /* outputs of a tile */
+    int mh, mw;                 /* outputs of a tile, */
+    int dh, dw;                 /* so far apart */
     int ph, pw;                 /* inputs of a tile */
     int64_t across, down;       /* tiles of an image */
     int64_t tiles, block_tiles; /* in all; of a block */
@@ -135,12 +136,19 @@ static int64_t block_size(const struct block *b)
     return b->end - b->first;
 }
 
+/* The first output of a tile along an axis, from a line of the grid. */
+static int64_t first_output(int64_t tile, int m, int dilation)
+{
+    return tile / dilation * dilation * m + tile % dilation;
+}
+
 /* The image of a tile, and its first output, counted from the first of `out`. */
 static void find_tile(const struct work *work, int64_t tile, int64_t *n, int64_t *y, int64_t *x)
 {
-    *x = tile % work->across * work->mw - work->w->before;
-    *y = tile / work->across % work->down * work->mh - work->w->above;
-    *n = tile / work->across / work->down;
+    int64_t row = tile / work->across;
+    *x = first_output(tile % work->across, work->mw, work->dw) - work->w->before;
+    *y = first_output(row % work->down, work->mh, work->dh) - work->w->above;
+    *n = row / work->down;
 }
 
 static void spread(const struct work *work, const struct block *b, int64_t tile)
@@ -151,8 +159,8 @@ static void spread(const struct work *work, const struct block *b, int64_t tile)
     find_tile(work, tile, &n, &y, &x);
     y += work->w->above - work->w->top;
     x += work->w->before - work->w->left;
-    for (int64_t i = y; i < y + work->ph; i++)
-        for (int64_t j = x; j < x + work->pw; j++)
+    for (int64_t i = y; i < y + (int64_t)work->ph * work->dh; i += work->dh)
+        for (int64_t j = x; j < x + (int64_t)work->pw * work->dw; j += work->dw)
             *at++ = i >= 0 && i < in->h && j >= 0 && j < in->w
                         ? in->data + n * in->sn + i * in->sh + j * in->sw
                         : work->zeros;
@@ -174,7 +182,7 @@ static void gather(const struct work *work, const struct block *b, int64_t tile)
     find_tile(work, tile, &n, &y, &x);
     for (int i = 0; i < work->mh; i++)
         for (int j = 0; j < work->mw; j++) {
-            int64_t at_y = y + i, at_x = x + j;
+            int64_t at_y = y + (int64_t)i * work->dh, at_x = x + (int64_t)j * work->dw;
             if (at_y < 0 || at_y >= out->h || at_x < 0 || at_x >= out->w)
                 continue;
             to[i * work->mw + j] = out->data + n * out->sn + at_y * out->sh + at_x * out->sw;
@@ -300,11 +308,6 @@ static void run_together(struct work *work, struct pthreadpool *pool)
     }
 }
 
-static int64_t tiles_along(int64_t size, int64_t begun, int64_t m)
-{
-    return (begun + size + m - 1) / m;
-}
-
 void ad_winograd_run(const struct ad_winograd *w, struct pthreadpool *pool)
 {
     const struct ad_winograd_shape *s = &w->shape;
@@ -316,14 +319,16 @@ void ad_winograd_run(const struct ad_winograd *w, struct pthreadpool *pool)
                         .products = ad_winograd_products(s),
                         .mh = ad_winograd_tile(s->m, s->kh),
                         .mw = ad_winograd_tile(s->m, s->kw),
+                        .dh = s->dh,
+                        .dw = s->dw,
                         .ph = ad_winograd_inputs(s->m, s->kh),
                         .pw = ad_winograd_inputs(s->m, s->kw),
                         .block_tiles = ad_winograd_block(s),
                         .panels = (s->outputs + panel - 1) / panel};
     int window = s->kh == 1 ? 2 : s->kw == 1 ? 1 : 0;
     work.transform = work.kernel->winograd.of[s->m / 2 - 1][window];
-    work.across = tiles_along(w->out.w, w->before, work.mw);
-    work.down = tiles_along(w->out.h, w->above, work.mh);
+    work.across = ad_winograd_tiles(s->m, s->kw, s->dw, w->before + w->out.w);
+    work.down = ad_winograd_tiles(s->m, s->kh, s->dh, w->above + w->out.h);
     work.tiles = w->out.n * work.across * work.down;
     work.bias = w->packed + work.products * product_floats(s);
     work.zeros = work.bias + s->outputs;

@@ -16,8 +16,8 @@ struct ad_winograd {
     struct ad_winograd_shape shape; /* its outputs are the channels of `out` */
     struct ad_view in, out;         /* in.h = 0 (and data NULL): only padding is read */
     struct ad_view add;             /* as out: added before clamping; data NULL: nothing */
-    int32_t top, left;              /* padding before the first tile */
-    int32_t above, before;          /* rows and columns of the first tile that are not in `out` */
+    int32_t top, left;              /* padding before what the outputs from there on read */
+    int32_t above, before;          /* rows and columns between a line of the grid and `out` */
     const float *packed;            /* ad_winograd_pack() */
     float *scratch;                 /* ad_winograd_scratch() floats, */
     int threads;                    /* for so many threads */
