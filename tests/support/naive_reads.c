@@ -321,6 +321,14 @@ bool ad_naive_allowed(const struct ad_graph *graph, const struct ad_op *op, int 
         return true;
     if (op->kind == AD_OP_CONV && (h1 - h0) * (w1 - w0) < 2 && out.h * out.w > 1)
         return false;
+    if (op->winograd) { /* what is computed with it counts */
+        int high = n->kh == 3 ? op->winograd * n->dh : 1;
+        int wide = n->kw == 3 ? op->winograd * n->dw : 1;
+        for (h0 -= h0 % high; h1 % high && h1 < out.h;)
+            h1++;
+        for (w0 -= w0 % wide; w1 % wide && w1 < out.w;)
+            w1++;
+    }
     if (!axis_reads(h0, h1, n->kh, n->sh, n->dh, n->pt, in.h) &&
         axis_reads(0, (int)out.h, n->kh, n->sh, n->dh, n->pt, in.h))
         return false;
