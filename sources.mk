@@ -123,7 +123,7 @@ exec_kernels_sources = \
 	src/exec/kernels/functions_tile.h src/exec/kernels/half.c src/exec/kernels/half.h \
 	src/exec/kernels/instruction_set.h src/exec/kernels/kernels.c src/exec/kernels/kernels.h \
 	src/exec/kernels/l2.c src/exec/kernels/l2.h src/exec/kernels/lanes.h src/exec/kernels/packed.c \
-	src/exec/kernels/packed.h src/exec/kernels/picture.c src/exec/kernels/picture.h \
+	src/exec/kernels/packed.h src/exec/kernels/picture.c src/exec/kernels/picture.h src/exec/kernels/product.c src/exec/kernels/product.h \
 	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \
 	src/exec/kernels/resample.h src/exec/kernels/rows.c src/exec/kernels/rows.h \
 	src/exec/kernels/rows_avx2.c src/exec/kernels/rows_avx512.c src/exec/kernels/rows_tile.h \

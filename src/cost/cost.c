@@ -12,6 +12,8 @@ enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct a
 
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
 {
+    if (ad_operator_of(op->kind)->measure == AD_PER_PRODUCT)
+        return ad_box_elements(graph->values[op->output].box) * op->inner;
     if (op->weight < 0)
         return 0;
     return ad_box_elements(graph->values[op->output].box) * graph->weights[op->weight].row_elements;
@@ -52,6 +54,9 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
         break;
     case AD_PER_LRN:
         work.units *= row->units + op->lrn_size;
+        break;
+    case AD_PER_PRODUCT:
+        work.units *= row->units * (double)op->inner;
         break;
     case AD_PER_FUNCTION:
         work.units *= row->units * ad_function_units(op->function);

@@ -7,7 +7,7 @@
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op);
 
-/* Multiply-accumulates of the whole op (0 for ops without weights). */
+/* Multiply-accumulates of the whole op (0 where there are neither weights nor matrices). */
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op);
 
 /* What computing a part of an op takes. */

@@ -48,6 +48,8 @@ static int32_t detail_of(const struct ad_graph *graph, const struct ad_op *op)
     const struct ad_operator *row = ad_operator_of(op->kind);
     if (row->elementwise)
         return repeats(graph, op);
+    if (row->measure == AD_PER_PRODUCT)
+        return (int32_t)op->inner;
     if (row->inputs == AD_VARIADIC)
         return op->ninputs;
     if (row->fields & AD_FIELD_LRN)
@@ -136,6 +138,8 @@ double ad_shape_units(const struct ad_shape *s)
         return out * row->units * taps * s->ic / (s->groups > 1 ? s->groups : 1);
     case AD_PER_LRN:
         return out * (row->units + s->detail);
+    case AD_PER_PRODUCT:
+        return out * row->units * s->detail;
     case AD_PER_FUNCTION:
         return out * row->units * ad_function_units((enum ad_function)s->function);
     }

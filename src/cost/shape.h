@@ -19,7 +19,7 @@ struct ad_shape {
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
     int32_t winograd;               /* convolutions: as struct ad_op has it; 0 elsewhere */
     int32_t groups;                 /* convolutions; 0 elsewhere */
-    int32_t detail; /* CONCAT: operands; LRN: size; SPACE_TO_DEPTH, DEPTH_TO_SPACE: block; RESAMPLE:
+    int32_t detail; /* CONCAT: operands; LRN: size; MATMUL: depth; SPACE_TO_DEPTH, DEPTH_TO_SPACE: block; RESAMPLE:
                        taps; elementwise with two operands: 1 when one is repeated; 0 elsewhere */
     int32_t n, ih, iw, ic, oh, ow,
         oc; /* of the first operand, or the larger of two, and of the output */

@@ -10,6 +10,12 @@ static bool is_nhwc(const struct ad_graph *graph, const struct ad_op *op)
     return ad_op_output(graph, op)->format == AD_NHWC;
 }
 
+static bool never(const struct ad_graph *graph, const struct ad_op *op)
+{
+    (void)graph, (void)op;
+    return false;
+}
+
 /* N x C features become N x C x 1 x 1 and the other way round: nothing moves. */
 static bool stays_in_place(const struct ad_graph *graph, const struct ad_op *op)
 {
@@ -183,6 +189,10 @@ static const struct ad_region_rule rules[AD_OP_COUNT + 1] = {
                       .need = need_channels,
                       .yield = yield_channels,
                       .reads = {AD_READS_OWN, AD_READS_OWN, AD_READS_ALL}},
+    [AD_OP_MATMUL] = {.splits = never,
+                      .need = need_all,
+                      .yield = yield_all,
+                      .reads = {AD_READS_ALL, AD_READS_ALL, AD_READS_ALL}},
     [AD_OP_PERMUTE] = {.splits = ad_op_shuffles_channels,
                        .need = need_channels,
                        .yield = yield_channels,

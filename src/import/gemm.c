@@ -303,7 +303,42 @@ static enum adaps_status multiply_batch(struct ad_node *node, struct adaps_error
     return status;
 }
 
-/* Two operands that are computed at run time: every product, and sums of these. */
+/* Whether all dims before the last two are 1. */
+static bool is_one_matrix(const struct ad_draft_value *v)
+{
+    return v->elements == v->dims[v->rank - 2] * v->dims[v->rank - 1];
+}
+
+/* Two operands that are computed at run time, with as many matrices or one for all of the other's:
+ * *out is NULL where they have others. */
+static enum adaps_status multiply_matrices(struct ad_node *node, struct ad_draft_op **out,
+                                           struct adaps_error *err)
+{
+    const struct ad_draft_value *a = ad_node_input(node, 0), *b = ad_node_input(node, 1);
+    int64_t dims[AD_MAX_RANK];
+    int rank = a->rank > b->rank ? a->rank : b->rank;
+    bool same = a->rank == b->rank, one = is_one_matrix(a) || is_one_matrix(b);
+    /* the operand whose matrices are those of the result */
+    const struct ad_draft_value *more =
+        is_one_matrix(b) && !(is_one_matrix(a) && b->rank == rank) ? a : b;
+    for (int i = 0; same && i < rank - 2; i++)
+        same = a->dims[i] == b->dims[i];
+    *out = NULL;
+    if (more->rank != rank || (!same && !one))
+        return ADAPS_OK;
+    memcpy(dims, more->dims, sizeof dims);
+    dims[rank - 2] = a->dims[a->rank - 2];
+    dims[rank - 1] = b->dims[b->rank - 1];
+    int64_t depth = a->dims[a->rank - 1];
+    enum adaps_status status =
+        ad_draft_op(node, AD_D_MATMUL, 2, node->inputs, rank, dims, out, err);
+    if (status == ADAPS_OK)
+        (*out)->inner = depth;
+    return status;
+}
+
+/* Two operands that are computed at run time. Where matrices are repeated in some dims only: every
+ * product, and sums of these. */
 static enum adaps_status multiply_computed(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_draft_value a = *ad_node_input(node, 0), b = *ad_node_input(node, 1);
@@ -311,7 +346,13 @@ static enum adaps_status multiply_computed(struct ad_node *node, struct adaps_er
     if (a.rank < 2 || b.rank < 2 || a.rank >= AD_MAX_RANK || b.rank >= AD_MAX_RANK ||
         a.dims[a.rank - 1] != b.dims[b.rank - 2])
         return refuse_operands(node, err);
-    enum adaps_status status = swap_last(node, node->inputs[1], &right, err);
+    struct ad_draft_op *op;
+    enum adaps_status status = multiply_matrices(node, &op, err);
+    if (status == ADAPS_OK && op)
+        ad_node_set(node, op->output);
+    if (status != ADAPS_OK || op)
+        return status;
+    status = swap_last(node, node->inputs[1], &right, err);
     if (status != ADAPS_OK)
         return status;
     b = node->draft->values[right];

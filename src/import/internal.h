@@ -58,6 +58,7 @@ enum ad_draft_kind {
     AD_D_DEPTH_TO_SPACE,
     AD_D_SHUFFLE,  /* channels: out k * block + g = in g * (channels / block) + k */
     AD_D_REDUCE,   /* reduction; inner: the last so many elements of each row, 0: dim 1 of rank 4 */
+    AD_D_MATMUL,   /* two computed operands: of their last two dims; inner: that both have */
     AD_D_RESAMPLE, /* positions along each dim, method, edge, fill, cubic, exclude_outside */
     AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */

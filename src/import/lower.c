@@ -323,6 +323,23 @@ static bool lower_conv(struct ad_draft_lowering *l, const struct ad_draft_op *op
     return !op->bias || conv->bias >= 0;
 }
 
+static bool lower_matmul(struct ad_draft_lowering *l, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *result = &l->draft->values[op->output];
+    int in[2] = {ad_lower_get(l, op->inputs[0], AD_PLAIN), -1};
+    if (in[0] >= 0)
+        in[1] = ad_lower_get(l, op->inputs[1], AD_PLAIN);
+    int out = in[1] < 0 ? -1 : ad_lower_result(l, op->output, AD_PLAIN);
+    struct ad_op *made =
+        out < 0 ? NULL : ad_lower_op(l, op, AD_OP_MATMUL, op->name, op->type, 2, in, out);
+    if (!made)
+        return false;
+    made->window = (struct ad_window){0};
+    made->inner = op->inner;
+    made->outer = result->elements / (result->dims[result->rank - 2] * result->dims[result->rank - 1]);
+    return true;
+}
+
 /* Numbers by channel for every depth. NULL without memory. */
 static double *repeated(struct ad_draft_lowering *l, double *numbers, int64_t rows, int64_t depth)
 {
@@ -582,6 +599,8 @@ static bool lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *op)
         return ad_lower_simple(l, op, AD_OP_SPACE_TO_DEPTH, AD_NHWC);
     case AD_D_REDUCE:
         return ad_lower_reduce(l, op);
+    case AD_D_MATMUL:
+        return lower_matmul(l, op);
     case AD_D_RESAMPLE:
         return ad_lower_resample(l, op);
     case AD_D_PAD:

@@ -136,6 +136,7 @@ static bool is_activated(enum ad_draft_kind kind)
     case AD_D_UNARY:
     case AD_D_RESAMPLE:
     case AD_D_REDUCE:
+    case AD_D_MATMUL:
     case AD_D_PAD:
     case AD_D_AFFINE:
         return true;

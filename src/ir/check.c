@@ -258,6 +258,32 @@ enum adaps_status ad_check_reduce(const struct ad_check *c)
     return ADAPS_OK;
 }
 
+/* Whether an operand is `count` matrices of so many rows and columns, or one of them. */
+static bool is_matrices(const struct ad_value *v, int64_t count, int64_t rows, int64_t columns)
+{
+    return v->format == AD_PLAIN && columns <= elements(v) / rows &&
+           (elements(v) == rows * columns ||
+            (elements(v) % count == 0 && elements(v) / count == rows * columns));
+}
+
+enum adaps_status ad_check_matmul(const struct ad_check *c)
+{
+    const struct ad_value *out = output_of(c);
+    int64_t count = c->op->outer, depth = c->op->inner;
+    if (out->format != AD_PLAIN || out->rank < 2 || count < 1 || depth < 1)
+        return ad_check_fail(c, "%" PRId64 " products of %" PRId64 " to a value of rank %d", count,
+                             depth, out->rank);
+    int64_t rows = out->dims[out->rank - 2], columns = out->dims[out->rank - 1];
+    if (elements(out) / (rows * columns) != count ||
+        !is_matrices(input_of(c, 0), count, rows, depth) ||
+        !is_matrices(input_of(c, 1), count, depth, columns))
+        return ad_check_fail(c,
+                             "the operands are not %" PRId64 " pairs of matrices of %" PRId64
+                             "x%" PRId64 " and %" PRId64 "x%" PRId64,
+                             count, rows, depth, depth, columns);
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_check_lrn(const struct ad_check *c)
 {
     const struct ad_value *in = input_of(c, 0), *out = output_of(c);

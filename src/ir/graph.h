@@ -46,6 +46,9 @@ enum ad_op_kind {
     AD_OP_DEPTH_TO_SPACE, /* NHWC -> NHWC, channels become blocks of pixels; see below */
     AD_OP_REDUCE, /* NHWC: over c at each n,h,w. PLAIN: `outer` rows of `inner` elements to one each
                    */
+    AD_OP_MATMUL, /* PLAIN, two inputs: products of `outer` pairs of matrices, rows x inner by inner
+                     x columns, the last two dims of the result; an input may be one matrix, for all
+                   */
     AD_OP_COUNT
 };
 
@@ -175,7 +178,7 @@ struct ad_op {
     float clamp_min, clamp_max; /* and the limits after it; -INFINITY, INFINITY when none */
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
-    int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values */
+    int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values; MATMUL */
     int64_t aliased;      /* CONCAT: channels of the output whose inputs lie in it from the start,
                             and are not copied (ad_alias_mark()); follows from the graph */
     enum ad_reduction reduction;

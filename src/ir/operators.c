@@ -191,6 +191,19 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                       .measure = AD_PER_INPUT,
                       .units = 1,
                       .check = ad_check_reduce},
+    /* Not in Table 2: products of values, each element of all of a row and of a column. */
+    [AD_OP_MATMUL] = {.name = "MatMul",
+                      .short_name = "matmul",
+                      .type = 3,
+                      .inputs = 2,
+                      .fields = AD_FIELD_ROWS,
+                      .h = AD_REACH_ALL,
+                      .w = AD_REACH_ALL,
+                      .c = AD_REACH_ALL,
+                      .class = AD_COST_CONV,
+                      .measure = AD_PER_PRODUCT,
+                      .units = 1,
+                      .check = ad_check_matmul},
 };
 
 const char *ad_op_kind_name(enum ad_op_kind kind)

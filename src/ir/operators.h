@@ -52,6 +52,7 @@ enum ad_measure {
     AD_PER_TAP,      /* elements that an output is made of: of its window, or resampled */
     AD_PER_MAC,      /* multiply-accumulates */
     AD_PER_LRN,      /* elements of the output, for each `units` plus the size of the window */
+    AD_PER_PRODUCT,  /* products of numbers: elements of the output, each of `inner` */
     AD_PER_FUNCTION, /* elements of the output, each as dear as the op's function */
 };
 

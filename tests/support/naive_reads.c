@@ -116,6 +116,7 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_DEPTH_TO_SPACE:
     case AD_OP_RESAMPLE:
         return true;
+    case AD_OP_MATMUL:
     case AD_OP_COUNT:
         break;
     }
@@ -264,6 +265,7 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
         read_resampled(&r, h, w, c);
         break;
     case AD_OP_FC:
+    case AD_OP_MATMUL:
     case AD_OP_COUNT:
         read_everything(&r);
     }

@@ -486,6 +486,25 @@ int ad_build_reshape(struct ad_builder *b, int in, int rank, const int64_t *dims
     return add_op(b, AD_OP_RESHAPE, &in, 1, out) ? out : -1;
 }
 
+int ad_build_matmul(struct ad_builder *b, int left, int right)
+{
+    int inputs[2] = {left, right};
+    if (b->failed)
+        return -1;
+    struct ad_value x = b->graph->values[left], y = b->graph->values[right];
+    int64_t depth = x.dims[x.rank - 1], count = 1;
+    for (int i = 0; i < x.rank - 1; i++)
+        count *= i < x.rank - 2 ? x.dims[i] : 1;
+    x.dims[x.rank - 1] = y.dims[y.rank - 1];
+    int out = add_value(b, "value", AD_PLAIN, x.rank, x.dims);
+    struct ad_op *op = add_op(b, AD_OP_MATMUL, inputs, 2, out);
+    if (!op)
+        return -1;
+    op->outer = count;
+    op->inner = depth;
+    return out;
+}
+
 int ad_build_permute(struct ad_builder *b, int in)
 {
     struct ad_box box = box_of(b, in);
@@ -840,8 +859,12 @@ static int random_tail(struct ad_builder *b, int in, const struct ad_random_grap
         v = ad_build_gap(b, in);
         random_activation(b);
         return v;
-    default: /* ends in pixels */
-        return in;
+    default: /* ends in pixels, or in products of them */
+        if (o->chain || below(&b->rng, 2))
+            return in;
+        v = ad_build_permute(b, in);
+        return ad_build_matmul(
+            b, v, ad_build_reshape(b, in, 3, (int64_t[]){box.n, box.h * box.w, box.c}, true));
     }
 }
 

@@ -120,6 +120,18 @@ static int random_depth_to_space(struct ad_builder *b)
     return ad_build_depth_to_space(b, in, bh, bw, below(&b->rng, 2), below(&b->rng, 2));
 }
 
+/* The channels of pixels times pixels of channels, or one such matrix. */
+static int random_matmul(struct ad_builder *b)
+{
+    int in = random_input(b, 1 + below(&b->rng, 6)), v = ad_build_permute(b, in);
+    struct ad_box box = b->failed ? (struct ad_box){1, 1, 1, 1} : b->graph->values[in].box;
+    int64_t pixels = box.h * box.w, columns = 1 + below(&b->rng, 40);
+    if (below(&b->rng, 2))
+        return ad_build_matmul(b, v,
+                               ad_build_reshape(b, v, 3, (int64_t[]){box.n, pixels, box.c}, true));
+    return ad_build_matmul(b, v, ad_build_constant(b, 2, (int64_t[]){pixels, columns}));
+}
+
 /* A graph whose last op is the one to be tested, of the kind that the case asks for. */
 static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
 {
@@ -164,6 +176,9 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
         break;
     case AD_OP_REDUCE:
         v = ad_build_reduce(&b, random_input(&b, 1 + below(&b.rng, 6)), AD_REDUCE_MAX);
+        break;
+    case AD_OP_MATMUL:
+        v = random_matmul(&b);
         break;
     case AD_OP_PERMUTE:
         v = random_input(&b, 6);

@@ -322,6 +322,24 @@ static void run_reduce(const struct run *r, const struct ad_op *op, float *y)
     }
 }
 
+static void run_matmul(const struct run *r, const struct ad_op *op, float *y)
+{
+    const struct ad_value *out = &r->graph->values[op->output];
+    const float *a = data_of(r, op->inputs[0]), *b = data_of(r, op->inputs[1]);
+    int64_t rows = out->dims[out->rank - 2], columns = out->dims[out->rank - 1], k = op->inner;
+    int64_t count = elements(out) / rows / columns;
+    int64_t next_a = elements(input_of(r, op, 0)) / (rows * k) < count ? 0 : rows * k;
+    int64_t next_b = elements(input_of(r, op, 1)) / (columns * k) < count ? 0 : columns * k;
+    for (int64_t i = 0; i < elements(out); i++) {
+        int64_t c = i % columns, row = i / columns % rows, matrix = i / columns / rows;
+        double sum = 0;
+        for (int64_t j = 0; j < k; j++)
+            sum += (double)a[matrix * next_a + row * k + j] *
+                   (double)b[matrix * next_b + j * columns + c];
+        y[i] = activated(op, sum);
+    }
+}
+
 static void run_permute(const struct run *r, const struct ad_op *op, float *y)
 {
     const float *x = data_of(r, op->inputs[0]);
@@ -455,6 +473,7 @@ static const struct interpreter interpreters[AD_OP_COUNT] = {
     [AD_OP_DEPTH_TO_SPACE] = {.whole = run_depth_to_space},
     [AD_OP_RESAMPLE] = {.whole = run_resample},
     [AD_OP_REDUCE] = {.whole = run_reduce},
+    [AD_OP_MATMUL] = {.whole = run_matmul},
 };
 
 static const struct interpreter *interpreter_of(enum ad_op_kind kind)

@@ -86,6 +86,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_DEPTHWISE:
         ad_depthwise_run(&action->depthwise, pool);
         break;
+    case AD_ACTION_PRODUCT:
+        ad_product_run(&action->product, pool);
+        break;
     case AD_ACTION_RESAMPLE:
         ad_resample_run(&action->resample, pool);
         break;

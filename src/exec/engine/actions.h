@@ -5,6 +5,7 @@
 #include "exec/kernels/conv.h"
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/kernels.h"
+#include "exec/kernels/product.h"
 #include "exec/kernels/reduce.h"
 #include "exec/kernels/resample.h"
 #include "exec/kernels/winograd.h"
@@ -18,6 +19,7 @@ enum ad_action_kind {
     AD_ACTION_CONV,
     AD_ACTION_WINOGRAD,
     AD_ACTION_DEPTHWISE,
+    AD_ACTION_PRODUCT,
     AD_ACTION_RESAMPLE,
     AD_ACTION_REDUCE
 };
@@ -32,6 +34,7 @@ struct ad_action {
         struct ad_conv conv;         /* owns a part of its packed weights (exec/kernels/packed.h) */
         struct ad_winograd winograd; /* likewise */
         struct ad_depthwise depthwise; /* likewise */
+        struct ad_product product;
         struct ad_resample resample;
         struct ad_reduce reduce;
     };

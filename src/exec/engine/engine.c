@@ -162,17 +162,18 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     const struct ad_graph *graph = e->plan->graph;
     struct ad_shared_weights *shared = ad_shared_weights_new(graph);
     struct ad_rows rows = {NULL, 0};
-    struct ad_build b = {e->plan,
-                         options->device,
-                         weights,
-                         e->buffers,
-                         e->pool,
-                         &e->weight_bytes,
-                         &e->actions,
-                         shared,
-                         &rows,
-                         options->slice_bytes,
-                         ad_pool_threads(e->pool)};
+    struct ad_build b = {.plan = e->plan,
+                         .device = options->device,
+                         .weights = weights,
+                         .buffers = e->buffers,
+                         .pool = e->pool,
+                         .weight_bytes = &e->weight_bytes,
+                         .actions = &e->actions,
+                         .shared = shared,
+                         .rows = &rows,
+                         .slice_bytes = options->slice_bytes,
+                         .threads = ad_pool_threads(e->pool),
+                         .scratch = e->scratch};
     int nticks;
     if (b.slice_bytes == 0)
         b.slice_bytes = ad_task_slice_bytes(e->pool);

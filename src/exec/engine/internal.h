@@ -129,6 +129,7 @@ struct ad_build {
     struct ad_rows *rows;
     size_t slice_bytes; /* of packed weights that stay in the cache beside the input */
     int threads;
+    const struct ad_scratch *scratch; /* by task, placed */
 };
 
 /* How ops of a kind are computed (operators.c). */
@@ -149,6 +150,10 @@ struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op
 /* The region of input k that a task reads, and the one that it writes. */
 struct ad_view ad_task_input(const struct ad_build *build, const struct ad_task *task, int k);
 struct ad_view ad_task_output(const struct ad_build *build, const struct ad_task *task);
+
+/* The product that a task of an op with work AD_WORK_PRODUCT is, without scratch. */
+struct ad_product ad_task_product(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                                  const struct ad_task *task);
 
 /* Which scratch a task needs on so many threads. ADAPS_EINTERNAL on overflow. */
 AD_MUST_CHECK enum adaps_status ad_task_scratch(const struct ad_graph *graph,

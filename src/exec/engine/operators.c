@@ -114,6 +114,34 @@ static enum adaps_status build_reduce(const struct ad_build *build, const struct
                           err);
 }
 
+struct ad_product ad_task_product(const struct ad_graph *graph, const struct ad_buffer *buffers,
+                                  const struct ad_task *task)
+{
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_value *out = &graph->values[op->output];
+    const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
+    struct ad_product p = {.a = buffers[op->inputs[0]].data,
+                           .b = buffers[op->inputs[1]].data,
+                           .out = buffers[op->output].data,
+                           .count = op->outer,
+                           .rows = out->dims[out->rank - 2],
+                           .depth = op->inner,
+                           .columns = out->dims[out->rank - 1]};
+    p.one_a = ad_box_elements(a->box) == p.rows * p.depth;
+    p.one_b = ad_box_elements(b->box) == p.depth * p.columns;
+    return p;
+}
+
+static enum adaps_status build_matmul(const struct ad_build *build, const struct ad_task *task,
+                                      struct adaps_error *err)
+{
+    const struct ad_program *program = &build->plan->schedule.programs[build->device];
+    struct ad_action action = {.kind = AD_ACTION_PRODUCT};
+    action.product = ad_task_product(build->plan->graph, build->buffers, task);
+    action.product.scratch = build->scratch[task - program->tasks].in;
+    return ad_actions_add(build->actions, action, err);
+}
+
 /* Strides of an operand of ONNX dims, dense, broadcast from the right to the result's rank. */
 static void broadcast_strides(const struct ad_value *v, int rank, int64_t *stride)
 {
@@ -392,6 +420,7 @@ static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_DEPTH_TO_SPACE] = {.build = build_depth_to_space, .work = AD_WORK_COPY},
     [AD_OP_RESAMPLE] = {.build = build_resample, .work = AD_WORK_RESAMPLE},
     [AD_OP_REDUCE] = {.build = build_reduce, .work = AD_WORK_REDUCE},
+    [AD_OP_MATMUL] = {.build = build_matmul, .work = AD_WORK_PRODUCT},
 };
 
 const struct ad_kernel *ad_kernel_of(enum ad_op_kind kind)

@@ -16,6 +16,8 @@ size_t ad_task_slice_bytes(struct pthreadpool *pool)
 bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op)
 {
     enum ad_kernels kernels = ad_task_choice(graph, op).kernels;
+    if (ad_kernel_of(op->kind)->work != AD_WORK_CONV)
+        return false;
     return kernels == AD_KERNELS_CONV || kernels == AD_KERNELS_WINOGRAD;
 }
 

@@ -81,6 +81,16 @@ static bool view_bytes(const struct ad_view *v, int64_t channels, size_t *bytes)
            ad_size_mul(*bytes, sizeof(float), bytes);
 }
 
+/* in_bytes: a number of floats, unless these were too many already. */
+static enum adaps_status scratch_floats(const struct ad_op *op, bool fits,
+                                        struct ad_scratch *scratch, struct adaps_error *err)
+{
+    if (fits && ad_size_mul(scratch->in_bytes, sizeof(float), &scratch->in_bytes))
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
+                        op->name);
+}
+
 static enum adaps_status winograd_scratch(const struct ad_graph *graph, const struct ad_task *task,
                                           int threads, struct ad_scratch *scratch,
                                           struct adaps_error *err)
@@ -89,12 +99,9 @@ static enum adaps_status winograd_scratch(const struct ad_graph *graph, const st
     const struct ad_region *r = &task->region;
     struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
     shape.outputs = r->c1 - r->c0;
-    if (ad_winograd_scratch(&shape, graph->values[op->output].box.n, r->h1 - r->h0, r->w1 - r->w0,
-                            threads, &scratch->in_bytes) &&
-        ad_size_mul(scratch->in_bytes, sizeof(float), &scratch->in_bytes))
-        return ADAPS_OK;
-    return ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
-                        op->name);
+    bool fits = ad_winograd_scratch(&shape, graph->values[op->output].box.n, r->h1 - r->h0,
+                                    r->w1 - r->w0, threads, &scratch->in_bytes);
+    return scratch_floats(op, fits, scratch, err);
 }
 
 enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_buffer *buffers,
@@ -106,6 +113,10 @@ enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_
     *scratch = (struct ad_scratch){0, 0, NULL, NULL};
     if (op->winograd != 0 && !ad_region_empty(task->region))
         return winograd_scratch(graph, task, threads, scratch, err);
+    if (work_of(op) == AD_WORK_PRODUCT && !ad_region_empty(task->region)) {
+        struct ad_product product = ad_task_product(graph, buffers, task);
+        return scratch_floats(op, ad_product_scratch(&product, &scratch->in_bytes), scratch, err);
+    }
     if (!uses_xnn(graph, op) || ad_region_empty(task->region))
         return ADAPS_OK;
     xnn_operands(graph, buffers, task, &in, &out);

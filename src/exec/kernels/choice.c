@@ -150,12 +150,12 @@ static struct ad_choice conv_choice(const struct ad_processor *p, const char *wh
     return fma_choice(p, AD_KERNELS_CONV, why);
 }
 
-static struct ad_choice winograd_choice(const struct ad_processor *p)
+/* What runs on every processor, wherever it has no better kernels. */
+static struct ad_choice tile_choice(const struct ad_processor *p, enum ad_kernels kernels,
+                                    const char *why)
 {
     bool neon = has(p, AD_HAS_NEON_FMA) && p->family == AD_FAMILY_ARM64;
-    struct ad_choice choice =
-        fma_choice(p, AD_KERNELS_WINOGRAD,
-                   "where the plan says so, all devices compute a layer by Winograd's algorithm");
+    struct ad_choice choice = fma_choice(p, kernels, why);
     if (choice.lanes == 0) {
         choice.lanes = LOOP_LANES;
         choice.instructions = neon ? "NEON FMA" : least_instructions(p);
@@ -293,7 +293,9 @@ static struct ad_choice choose_conv(const struct ad_processor *p, const struct a
 {
     int lanes = ad_choose_conv_lanes(p);
     if (s->winograd != 0)
-        return winograd_choice(p);
+        return tile_choice(
+            p, AD_KERNELS_WINOGRAD,
+            "where the plan says so, all devices compute a layer by Winograd's algorithm");
     if (s->groups > 1 && s->inputs == 1)
         return choose_depthwise(p, s);
     if (lanes == 0 && (p->family == AD_FAMILY_ARM64 || p->family == AD_FAMILY_ARM32))
@@ -345,6 +347,10 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
                               "processor, in vectors of any width");
     case AD_WORK_RESAMPLE:
         return wide_choice(p, "XNNPACK's takes its scale from the tile, not the whole");
+    case AD_WORK_PRODUCT:
+        return tile_choice(p, AD_KERNELS_CONV,
+                           "the tiles of our convolutions; XNNPACK has none for operands that are "
+                           "both computed");
     case AD_WORK_REDUCE:
         return loop_choice(p, LOOP_LANES, "one order of additions on every processor");
     case AD_WORK_LRN:
@@ -400,6 +406,7 @@ static const struct {
     {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0, 0, 0, 0, 0}},
     {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0, 0, 0, 0, 0}},
     {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_PRODUCT, "matrix product", {0, 0, 0, 0, 0, 0, 0, 0}},
     {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0, 0, 0, 0, 0}},
     {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0, 0, 0, 0, 0}},
     {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0, 0, 0, 0, 0}},

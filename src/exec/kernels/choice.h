@@ -52,6 +52,7 @@ enum ad_work_kind {
     AD_WORK_FUNCTION,
     AD_WORK_RESAMPLE,
     AD_WORK_REDUCE,
+    AD_WORK_PRODUCT,
     AD_WORK_LRN,
     AD_WORK_HALF, /* messages as binary16 */
     AD_WORK_COPY,
