@@ -90,18 +90,19 @@ double ad_function_units(enum ad_function function)
     switch (function) {
     case AD_FN_SIGMOID:
     case AD_FN_SILU:
-        return 6;
+        return 2;
     case AD_FN_ELU:
     case AD_FN_CELU:
+    case AD_FN_TANH:
+    case AD_FN_EXP:
+    case AD_FN_LOG:
+        return 3;
     case AD_FN_SOFTPLUS:
     case AD_FN_MISH:
     case AD_FN_GELU:
     case AD_FN_GELU_TANH:
-    case AD_FN_TANH:
     case AD_FN_ERF:
-    case AD_FN_EXP:
-    case AD_FN_LOG:
-        return 20;
+        return 7;
     default:
         return 1;
     }

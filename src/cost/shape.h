@@ -19,8 +19,9 @@ struct ad_shape {
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
     int32_t winograd;               /* convolutions: as struct ad_op has it; 0 elsewhere */
     int32_t groups;                 /* convolutions; 0 elsewhere */
-    int32_t detail; /* CONCAT: operands; LRN: size; MATMUL: depth; SPACE_TO_DEPTH, DEPTH_TO_SPACE: block; RESAMPLE:
-                       taps; elementwise with two operands: 1 when one is repeated; 0 elsewhere */
+    int32_t detail; /* CONCAT: operands; LRN: size; MATMUL: depth; SPACE_TO_DEPTH, DEPTH_TO_SPACE:
+                       block; RESAMPLE: taps; elementwise with two operands: 1 when one is repeated;
+                       0 elsewhere */
     int32_t n, ih, iw, ic, oh, ow,
         oc; /* of the first operand, or the larger of two, and of the output */
 };
@@ -41,8 +42,8 @@ enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int
                                          bool depthwise);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
-/* Elementwise units per element. Sigmoids take an exponential and a division; others take these in
- * double precision. */
+/* Elementwise units per element: about how often arithmetic at the rate of memory could be done in
+ * the time (bench/functions). */
 double ad_function_units(enum ad_function function);
 
 /* How many elements of the input an element of a RESAMPLE's output is made of: 1, 4 or 16. */
