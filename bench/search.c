@@ -127,6 +127,7 @@ static void compare(const struct ad_cluster *template, const char *path,
             if (bench_half_and_half(template, device_counts[count], mbits[rate] * 1e6 / 8, &cluster,
                                     &err) != ADAPS_OK)
                 fail("", &err);
+            ad_algorithms_choose(graph, &cluster);
             struct ad_search_problem problem = {.graph = graph,
                                                 .blocks = &blocks,
                                                 .cluster = &cluster,
