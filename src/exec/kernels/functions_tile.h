@@ -147,23 +147,24 @@ INLINE vec over_exponential(vec top, vec near_top, vec x, vec low)
     return choose(x <= -94.0f, with_sign(all(0.0f), top), q * scale);
 }
 
-/* The same of an x without low, in half the time: nothing is carried along. With s = x + n ln 2,
- * 1 + e^-x = 1 + 2^n + 2^n (s^2 P(s) - s), whose powers of two are added
- * exactly, or the larger one last. */
+/* top / (1 + e^-x), top >= -94, of an x in that range: the same in half the time, as nothing is
+ * carried along. With s = x + n ln 2, 1 + e^-x = 1 + 2^n + 2^n (s^2 P(s) - s), whose powers of two
+ * are added exactly, or the larger one last. What is below the least normal number becomes 0 as it
+ * is scaled. */
 INLINE vec over_plain_exponential(vec top, vec x)
 {
-    /* (e^-s - 1 + s) / s^2, within 2e-9 */
-    static const float k[] = {-0x1.a12516p-13f, 0x1.6d434ep-10f, -0x1.1110e0p-7f,
-                              0x1.5554e8p-5f,   -0x1.555556p-3f, 0.5f};
+    /* (e^-s - 1 + s) / s^2, so that e^-s is within 4e-9 */
+    static const float k[] = {0x1.6a4b38p-10f, -0x1.12398ep-7f, 0x1.5558b2p-5f, -0x1.555492p-3f,
+                              0x1.fffffcp-2f};
     const vec magic = all(0x1.8p23f);
     vec scale = choose(x < 0.0f, all(0x1p-16f), all(1.0f));
     vec t = x * -0x1.715476p+0f + magic, n = t - magic;
     vec s = (x + n * 0x1.62e400p-1f) + n * 0x1.7f7d1cp-20f;
     vec power = (vec)((((bits)t - (bits)magic) << 23) + (bits)scale);
     mask far = power > 1.0f;
-    vec rest = power * (s * s * polynomial(k, 6, s) - s) + choose(far, scale, all(0.0f));
+    vec rest = power * (s * s * polynomial(k, 5, s) - s) + choose(far, scale, all(0.0f));
     vec below = choose(far, power, scale + power) + rest;
-    return choose(x <= -94.0f, with_sign(all(0.0f), top), top / below * scale);
+    return top / below * scale;
 }
 
 INLINE vec sigmoid(vec x)
@@ -173,7 +174,8 @@ INLINE vec sigmoid(vec x)
 
 INLINE vec silu(vec x)
 {
-    return over_plain_exponential(x, sigmoid_range(x));
+    vec near_x = sigmoid_range(x);
+    return over_plain_exponential(choose(near_x < 0.0f, near_x, x), near_x);
 }
 
 /* With E = e^-2|x| - 1: -E / (2 + E) = q, and 1 / (2 + E) = (1 + q) / 2. */
