@@ -459,7 +459,9 @@ START_TEST(depthwise_tiles)
 {
     struct ad_rng rng = {4};
     ad_processor_limit_lanes(_i ? 8 : 16);
-    for (int round = 0; round < (SANITIZED ? 100 : 400) && ad_conv_able(); round++)
+    for (int round = 0;
+         round < (SANITIZED ? 100 : 400) && ad_choose_conv_lanes(ad_processor()) >= 8;
+         round++) /* on ARM there are none */
         check_depthwise(&rng, true, round);
     ad_processor_limit_lanes(16);
 }

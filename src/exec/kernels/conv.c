@@ -357,13 +357,7 @@ static void activate(const struct work *work, const struct pixels *p, const stru
     const struct ad_activation *then = &conv->then;
     int64_t first = s->b0 * conv->blocks.channels + s->c0;
     int64_t channels = (s->b1 - 1) * conv->blocks.channels + s->c1 - first;
-    struct ad_row row = {.so = 1,
-                         .sa = 1,
-                         .lo = then->clamp_min,
-                         .hi = then->clamp_max,
-                         .alpha = then->alpha,
-                         .beta = then->beta,
-                         .function = then->function};
+    struct ad_row row = ad_row_of(then);
     for (int m = 0, next; m < p->rows; m = next) {
         next = m + 1;
         while (next < p->rows && p->out[next] == p->out[m] + (next - m) * channels)

@@ -15,13 +15,7 @@ static void activate(const struct ad_depthwise *d, float *out, int64_t x0, int64
                      int64_t channels)
 {
     const struct ad_activation *then = &d->then;
-    struct ad_row row = {.so = 1,
-                         .sa = 1,
-                         .lo = then->clamp_min,
-                         .hi = then->clamp_max,
-                         .alpha = then->alpha,
-                         .beta = then->beta,
-                         .function = then->function};
+    struct ad_row row = ad_row_of(then);
     ad_row_kernel *run = ad_rows();
     int64_t together = d->out.sw == channels ? x1 - x0 : 1;
     if (then->kind == AD_ELEMENTWISE_COPY)

@@ -14,6 +14,18 @@ struct ad_row {
     enum ad_function function; /* of AD_ELEMENTWISE_FUNCTION */
 };
 
+/* What an activation needs, in place; `out` and `a` are the caller's to set. */
+static inline struct ad_row ad_row_of(const struct ad_activation *then)
+{
+    return (struct ad_row){.so = 1,
+                           .sa = 1,
+                           .lo = then->clamp_min,
+                           .hi = then->clamp_max,
+                           .alpha = then->alpha,
+                           .beta = then->beta,
+                           .function = then->function};
+}
+
 /* Of any kind but AD_ELEMENTWISE_COPY. */
 typedef void ad_row_kernel(enum ad_elementwise_kind kind, const struct ad_row *row, int64_t n);
 

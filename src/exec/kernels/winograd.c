@@ -199,13 +199,7 @@ static void gather(const struct work *work, const struct block *b, int64_t tile)
                                      .lo = w->clamp_min,
                                      .hi = w->clamp_max};
     work->transform.gather(&job);
-    struct ad_row row = {.so = 1,
-                         .sa = 1,
-                         .lo = w->then.clamp_min,
-                         .hi = w->then.clamp_max,
-                         .alpha = w->then.alpha,
-                         .beta = w->then.beta,
-                         .function = w->then.function};
+    struct ad_row row = ad_row_of(&w->then);
     for (int i = 0; i < work->mh * work->mw && w->then.kind != AD_ELEMENTWISE_COPY; i++)
         if ((row.a = row.out = to[i]))
             work->activate(w->then.kind, &row, out->c);
