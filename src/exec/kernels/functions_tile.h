@@ -325,11 +325,11 @@ INLINE struct pair pair_of(struct wides x)
  * e^(-z^2 / 2) P(t) / (z + 4), z = |x|, t = (z - 4) / (z + 4), and on the right 1 less it. */
 INLINE vec gelu(vec x)
 {
-    static const float k[] = {-0x1.b99facp-15f, -0x1.ec099ap-13f, 0x1.632a04p-13f, 0x1.af9108p-10f,
-                              -0x1.c93064p-9f,  -0x1.ee7c98p-8f,  0x1.eec64ep-5f,  -0x1.7dfee2p-3f,
-                              0x1.8c6dbep-2f,   -0x1.373e3cp-1f};
+    static const float k[] = {-0x1.b99facp-15f, -0x1.ec099ap-13f, 0x1.632a04p-13f,
+                              0x1.af9108p-10f,  -0x1.c93064p-9f,  -0x1.ee7c98p-8f,
+                              0x1.eec64ep-5f,   -0x1.7dfee2p-3f,  0x1.8c6dbep-2f};
     vec a = absolute(x);
-    struct wides w = widen(x), z, inverse, t, u;
+    struct wides w = widen(x), z, inverse, t;
     a = choose(a > 14.0f, all(14.0f), a);
     z = widen(a);
     inverse = widen(1.0f / (a + 4.0f));
@@ -337,14 +337,16 @@ INLINE vec gelu(vec x)
     for (int i = 0; i < 2; i++) {
         inverse.part[i] *= 2 - inverse.part[i] * (z.part[i] + 4); /* Newton's step */
         t.part[i] = (z.part[i] - 4) * inverse.part[i];
-        u.part[i] = wide_clamp(-0.5 * z.part[i] * z.part[i], -87, 0);
     }
-    struct pair p = pair_of(u), e = exponential_pair(p.hi, p.lo, all(1.0f));
-    struct wides hi = widen(e.hi), lo = widen(e.lo), slope = widen(polynomial(k, 10, narrow(t)));
+    /* -z^2 / 2: the square of the upper half of z's digits is exact */
+    vec b = choose(a > 13.19f, all(13.19f), a), upper = (vec)((bits)b & 0xfffff000);
+    struct pair p = sum(-0.5f * upper * upper, (upper - b) * (0.5f * (upper + b)));
+    struct pair e = exponential_pair(p.hi, p.lo, all(1.0f));
+    struct wides hi = widen(e.hi), lo = widen(e.lo), rest = widen(polynomial(k, 9, narrow(t)));
 #pragma GCC unroll 2
     for (int i = 0; i < 2; i++) {
         wide left = (hi.part[i] + lo.part[i]) * inverse.part[i] *
-                    (0x1.82b4bb8d3562cp-1 + t.part[i] * slope.part[i]);
+                    (0x1.82b4bb8d3562cp-1 + t.part[i] * (t.part[i] * rest.part[i] - 0x1.373e3cp-1));
         left = wide_choose(z.part[i] > 13.2, (wide){0}, left);
         w.part[i] *= wide_choose(w.part[i] > 0, 1 - left, left);
     }
