@@ -10,6 +10,8 @@
 /* The first n lanes; the others are 0. */
 INLINE vec load_some(const float *p, int64_t n)
 {
+    if (n == LANES)
+        return load(p);
     vec v = {0};
     memcpy(&v, p, (size_t)n * sizeof *p);
     return v;
@@ -59,19 +61,15 @@ INLINE void gather_line(const int m, vec *s, const int step)
     s[3 * step] = times(P * P * P, odd, times(Q * Q * Q, far_odd, s5));
 }
 
-/* Inputs of a tile along an axis of so many taps; outputs of it. */
-#define SPREAD(m, taps) ((taps) == 3 ? (m) + 2 : 1)
-#define GATHER(m, taps) ((taps) == 3 ? (m) : 1)
-
 /* n of the channels from c on: a vector of them, or less. */
 INLINE void spread_channels(const int m, const int kh, const int kw, int64_t c, int64_t n,
                             const struct ad_winograd_spread *job)
 {
-    const int rows = SPREAD(m, kh), columns = SPREAD(m, kw);
+    const int rows = ad_winograd_inputs(m, kh), columns = ad_winograd_inputs(m, kw);
     vec d[AD_WINOGRAD_PRODUCTS];
 #pragma GCC unroll 36
     for (int i = 0; i < rows * columns; i++)
-        d[i] = n == LANES ? load(job->in[i] + c) : load_some(job->in[i] + c, n);
+        d[i] = load_some(job->in[i] + c, n);
     if (kh == 3) {
 #pragma GCC unroll 6
         for (int j = 0; j < columns; j++)
@@ -100,21 +98,19 @@ INLINE void spread(const int m, const int kh, const int kw, const struct ad_wino
 INLINE vec gathered(vec x, int64_t c, int64_t n, int i, const struct ad_winograd_gather *job)
 {
     if (job->add)
-        x += n == LANES ? load(job->add[i] + c) : load_some(job->add[i] + c, n);
+        x += load_some(job->add[i] + c, n);
     return clamp(x, job->lo, job->hi);
 }
 
 INLINE void gather_channels(const int m, const int kh, const int kw, int64_t c, int64_t n,
                             const struct ad_winograd_gather *job)
 {
-    const int rows = SPREAD(m, kh), columns = SPREAD(m, kw);
-    const int out_rows = GATHER(m, kh), out_columns = GATHER(m, kw);
-    vec s[AD_WINOGRAD_PRODUCTS],
-        bias = n == LANES ? load(job->bias + c) : load_some(job->bias + c, n);
+    const int rows = ad_winograd_inputs(m, kh), columns = ad_winograd_inputs(m, kw);
+    const int out_rows = ad_winograd_tile(m, kh), out_columns = ad_winograd_tile(m, kw);
+    vec s[AD_WINOGRAD_PRODUCTS], bias = load_some(job->bias + c, n);
 #pragma GCC unroll 36
     for (int i = 0; i < rows * columns; i++)
-        s[i] = n == LANES ? load(job->in + i * job->step + c)
-                          : load_some(job->in + i * job->step + c, n);
+        s[i] = load_some(job->in + i * job->step + c, n);
     if (kh == 3) {
 #pragma GCC unroll 6
         for (int j = 0; j < columns; j++)
