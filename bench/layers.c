@@ -210,7 +210,7 @@ static double least_flops(const struct ad_graph *graph, const struct ad_op *op)
         return flops;
     struct ad_winograd_shape s = ad_winograd_shape_of(graph, op);
     int tile = ad_winograd_tile(s.m, s.kh) * ad_winograd_tile(s.m, s.kw);
-    return flops * ad_winograd_products(&s) / (s.kh * s.kw * tile);
+    return flops * ad_winograd_growth(&s) / tile;
 }
 
 static void describe(const struct report *r)

@@ -76,7 +76,7 @@ static double weight_bytes(const struct ad_graph *graph, const struct ad_op *op,
     if (!transformed || op->winograd == 0)
         return bytes;
     struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
-    return bytes * ad_winograd_products(&shape) / (shape.kh * shape.kw);
+    return bytes * ad_winograd_growth(&shape);
 }
 
 static double value_bytes(const struct ad_graph *graph, int value)

@@ -66,7 +66,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
         work.after = (double)out_elements * ad_function_units(op->function);
     if (op->winograd) {
         struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
-        weights *= (double)ad_winograd_products(&shape) / (shape.kh * shape.kw);
+        weights *= ad_winograd_growth(&shape);
     }
     double elements = (double)out_elements + (double)in_elements + (double)weight_rows * weights;
     if (op->bias >= 0)

@@ -32,6 +32,11 @@ int ad_winograd_products(const struct ad_winograd_shape *s)
     return ad_winograd_inputs(s->m, s->kh) * ad_winograd_inputs(s->m, s->kw);
 }
 
+double ad_winograd_growth(const struct ad_winograd_shape *s)
+{
+    return (double)ad_winograd_products(s) / (s->kh * s->kw);
+}
+
 int64_t ad_winograd_block(const struct ad_winograd_shape *s)
 {
     int64_t channels = s->inputs + s->outputs;

@@ -56,6 +56,9 @@ struct ad_winograd_shape ad_winograd_shape_of(const struct ad_graph *graph, cons
 /* Products of a tile, for each pair of input and output channel: at most AD_WINOGRAD_PRODUCTS. */
 int ad_winograd_products(const struct ad_winograd_shape *shape);
 
+/* Times as many numbers as the weights are before their transform. */
+double ad_winograd_growth(const struct ad_winograd_shape *shape);
+
 /* Tiles that a thread computes at the same time. */
 int64_t ad_winograd_block(const struct ad_winograd_shape *shape);
 

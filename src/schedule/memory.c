@@ -61,7 +61,7 @@ static void run_winograd(struct sweep *s, const struct ad_task *task, int64_t ou
     const struct ad_region *r = &task->region;
     struct ad_winograd_shape shape = ad_winograd_shape_of(s->graph, op);
     struct slice *slice = &s->slices[op->weight];
-    double times = (double)ad_winograd_products(&shape) / (shape.kh * shape.kw);
+    double times = ad_winograd_growth(&shape);
     size_t floats;
     slice->times = times > slice->times ? times : slice->times;
     shape.outputs = outputs;

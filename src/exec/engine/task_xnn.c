@@ -259,7 +259,7 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
     double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
     if (op->winograd != 0) {
         struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
-        rows *= ad_winograd_products(&shape) / taps;
+        rows *= ad_winograd_growth(&shape);
     }
     return bytes + rows * (double)graph->weights[op->weight].row_elements * sizeof(float);
 }
