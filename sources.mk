@@ -54,6 +54,7 @@ schedule_sources = \
 	src/schedule/order.c src/schedule/order.h src/schedule/pieces.c src/schedule/pieces.h \
 	src/schedule/router.c src/schedule/router.h src/schedule/routes.c src/schedule/routes.h \
 	src/schedule/schedule.c src/schedule/schedule.h src/schedule/score.c src/schedule/simulate.c \
+	src/schedule/stream.c src/schedule/stream.h \
 	src/schedule/transfers.c src/schedule/transfers.h src/schedule/verify.c
 
 search_sources = \
@@ -70,7 +71,8 @@ search_paper_sources = \
 
 search_published_sources = \
 	src/search/published/bands.c \
-	src/search/published/bbgrap.c src/search/published/coedge.c \
+	src/search/published/bbgrap.c src/search/published/chain.c \
+	src/search/published/chain.h src/search/published/coedge.c \
 	src/search/published/deepslicing.c src/search/published/deepthings.c \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
 	src/search/published/edgeflow_lp.c src/search/published/modnn.c \
@@ -94,6 +96,10 @@ search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \
 	src/search/bound/cut.h src/search/bound/links.c src/search/bound/links.h \
 	src/search/bound/work.c src/search/bound/work.h
+
+search_stream_sources = \
+	src/search/stream/fit.c src/search/stream/fit.h src/search/stream/stream.h \
+	src/search/stream/throughput.c src/search/stream/turns.c src/search/stream/turns.h
 
 search_strategies_sources = \
 	src/search/strategies/compare.c src/search/strategies/compare.h \

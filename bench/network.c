@@ -60,7 +60,7 @@ static void split_steps(struct adaps_plan *plan)
         ad_error_memory(&err, "steps", (size_t)program->ntasks * sizeof *steps);
         network_fail(&err);
     }
-    if (ad_residuals_find(plan, 0, fused, &err) != ADAPS_OK)
+    if (ad_residuals_find(plan->graph, program, fused, &err) != ADAPS_OK)
         network_fail(&err);
     program->steps = steps;
     program->nsteps = 0;

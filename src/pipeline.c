@@ -55,6 +55,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .in_order = options->late,
         .objective = options->objective,
         .latency_cap_ns = options->latency_cap_ns,
+        .interval_cap_ns = options->interval_cap_ns,
         .seed = options->seed,
         .evaluations = options->evaluations,
         .effort = options->effort,
@@ -73,7 +74,7 @@ static enum adaps_status search(const char *name, const struct ad_search_problem
     return ad_search_run(*strategy, problem, result, err);
 }
 
-struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
+struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
                                             const char *model_path,
                                             const struct ad_digest *model_digest,
                                             const char *strategy,
@@ -91,6 +92,7 @@ struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *resul
         .search_s = result->seconds,
         .lower_bound_ns = result->lower_bound_ns,
         .note = result->note,
+        .stream = &result->stream,
     };
 }
 

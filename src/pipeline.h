@@ -23,6 +23,7 @@ struct ad_pipeline_options {
     unsigned encodings; /* that links may have besides float32 (search/problem.h) */
     bool late;          /* nothing is computed or sent ahead (search/problem.h) */
     enum ad_objective objective;
+    int64_t interval_cap_ns; /* of a stream; 0: none */
     int64_t latency_cap_ns; /* 0 = the objective's default (search/problem.h) */
     uint64_t seed;          /* what the search may take, as in struct ad_search_problem */
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
@@ -36,7 +37,7 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_opt
 
 /* What a plan says of the search that found it, and of its problem. The result's strings are
  * borrowed, as are the model's path and the strategy's name. */
-struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
+struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
                                             const char *model_path,
                                             const struct ad_digest *model_digest,
                                             const char *strategy,

@@ -24,7 +24,8 @@ search/paper        fusion search
 search/exact        search
 search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
-search/strategies   search search/published search/paper search/exact search/auto search/bound
+search/stream       schedule search search/published search/auto
+search/strategies   search search/published search/paper search/exact search/auto search/bound search/stream
 control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies plan control
 io                  ir onnx

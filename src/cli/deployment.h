@@ -29,7 +29,7 @@ void ad_deployment_fini(struct ad_deployment *deployment);
 /* Whether the plan has a program for a device. */
 static inline bool ad_deployment_works(const struct adaps_plan *plan, int device)
 {
-    return plan->schedule.programs[device].nsteps > 0;
+    return ad_plan_works(plan, device);
 }
 
 #endif

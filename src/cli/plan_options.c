@@ -1,9 +1,12 @@
 #include "cli/plan_options.h"
 #include "cli/dim_option.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define DEFAULT_THRESHOLD 0.15
+#define LEAST_RATE 1e-6 /* answers a second */
+#define MOST_RATE 1e6
 #define MAX_TIME_S 1e6
 #define MAX_EFFORT INT64_C(1000000)
 #define MAX_EVALUATIONS INT64_C(1000000000000)
@@ -36,15 +39,27 @@ static int take_objective(const struct ad_command *command, const char *name, vo
         enum ad_objective objective;
     } known[] = {{"latency", AD_OBJECTIVE_LATENCY},
                  {"traffic", AD_OBJECTIVE_TRAFFIC},
-                 {"memory", AD_OBJECTIVE_MEMORY}};
+                 {"memory", AD_OBJECTIVE_MEMORY},
+                 {"throughput", AD_OBJECTIVE_THROUGHPUT}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcmp(name, known[i].name) == 0) {
             *(enum ad_objective *)objective = known[i].objective;
             return ADAPS_OK;
         }
-    return ad_cli_usage(command, "--objective %s: %s; there are latency, traffic, memory", name,
-                        strcmp(name, "throughput") == 0 ? "not available in this version"
-                                                        : "unknown");
+    return ad_cli_usage(command,
+                        "--objective %s: there are latency, throughput, traffic, memory", name);
+}
+
+/* Answers a second as the time between two. */
+static int take_rate_floor(const struct ad_command *command, const char *text, void *interval_ns)
+{
+    char *end;
+    double rate = strtod(text, &end);
+    if (end == text || *end != '\0' || !(rate >= LEAST_RATE && rate <= MOST_RATE))
+        return ad_cli_usage(command, "--rate-floor %s: a number of answers a second, %g to %g",
+                            text, LEAST_RATE, MOST_RATE);
+    *(int64_t *)interval_ns = (int64_t)(1e9 / rate);
+    return ADAPS_OK;
 }
 
 /* "h,w,c", each at most once, in any order. */
@@ -126,10 +141,12 @@ const struct ad_option ad_plan_option_rows[] = {
                 "convolutions by Winograd's algorithm where that is sooner\n"
                 "(default), or none"),
     AD_OPT_CALL("objective", "NAME", PASSES, objective, take_objective,
-                "what to make small: latency (default), traffic, memory"),
+                "what matters: latency (default), throughput, traffic, memory"),
     AD_OPT_NS("latency-cap", PASSES, latency_cap_ns, MAX_TIME_S, "20ms",
               "the answer may take this long at most (traffic: by default as long\n"
               "as the best single device takes)"),
+    AD_OPT_CALL("rate-floor", "N", PASSES, interval_cap_ns, take_rate_floor,
+                "a stream must give at least N answers a second"),
     AD_OPT_CALL_STRUCT("dims", "h,w,c", take_dims,
                        "dimensions that may be split: height, width, channels"),
     AD_OPT_CALL("input", "u8|f32", PASSES, input_f32, take_input,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* One being computed, one begun by devices that are done with it, one on its way. */
-#define DEFAULT_IN_FLIGHT 3
+#define SPARE_IN_FLIGHT 2 /* beyond those of the plan: on the way to the source and back */
 
 static enum adaps_status open_names(struct ad_runner *r, struct adaps_error *err)
 {
@@ -45,6 +45,9 @@ static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *
                             "the network has %d inputs: %d files are not a multiple of that",
                             r->graph->ninputs, options->ninputs);
     r->ninferences = options->ninputs / r->graph->ninputs;
+    r->in_flight = options->in_flight > 0
+                       ? options->in_flight
+                       : r->deployment.plan->stream.frames + SPARE_IN_FLIGHT;
     size_t ndevices = (size_t)r->deployment.plan->cluster.ndevices;
     r->inputs = ad_calloc((size_t)r->graph->ninputs, sizeof *r->inputs);
     r->outputs = ad_calloc((size_t)r->graph->noutputs, sizeof *r->outputs);
@@ -150,6 +153,8 @@ static void add_up(struct ad_runner *r, const struct ad_run_stats *stats)
     r->latency_ns += stats->latency_ns;
     r->wall_ns += stats->wall_ns;
     r->walls[r->done++] = (double)stats->wall_ns / 1e6;
+    if (r->done == r->in_flight)
+        r->steady_ns = r->end_ns;
     for (int d = 0; d < r->deployment.plan->cluster.ndevices; d++) {
         r->sum[d].compute_ns += r->stats[d].compute_ns;
         r->sum[d].wait_ns += r->stats[d].wait_ns;
@@ -250,7 +255,7 @@ static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
     int next = 0;
     for (int i = 0; status == ADAPS_OK && i < r->ninferences; i++) {
         while (begun == ADAPS_OK && next < r->ninferences &&
-               (next == i || (next - i < r->options->in_flight && streams(r, next))))
+               (next == i || (next - i < r->in_flight && streams(r, next))))
             begun = begin(r, next++, &why);
         if (begun != ADAPS_OK && i + 1 == next) { /* the one that could not begin */
             *err = why;
@@ -329,7 +334,7 @@ static int run_all(const struct ad_run_command *options)
 
 static int run_run(int argc, char **argv)
 {
-    struct ad_run_command options = {.in_flight = DEFAULT_IN_FLIGHT};
+    struct ad_run_command options = {.in_flight = 0};
     struct ad_operands operands;
     int code = ad_options_parse(&ad_command_run, argc, argv, &options, &operands);
     if (code != ADAPS_OK)
@@ -357,7 +362,8 @@ static const struct ad_option options_table[] = {
                 "run in this process, on one device, without agents"),
     AD_OPT_INT("threads", "N", struct ad_run_command, threads, 1, 64, "compute threads of --local"),
     AD_OPT_INT("in-flight", "N", struct ad_run_command, in_flight, 1, AD_FLIGHTS_MOST,
-               "inferences of a stream at a time, 1 to 8 (default: 3)"),
+               "inferences of a stream at a time, 1 to 32 (default: two more than\n"
+               "the plan has in flight)"),
     AD_OPT_FLAG(0, "resize", struct ad_run_command, resize,
                 "scale pictures to the size that the network takes"),
     AD_OPT_TEXT(0, "trace", "FILE", struct ad_run_command, trace,

@@ -12,7 +12,7 @@ struct ad_run_command {
     const char *trace; /* file, or NULL */
     char **inputs;
     int ninputs, threads;
-    int in_flight; /* inferences at a time, on agents */
+    int in_flight; /* inferences at a time, on agents; 0: as the plan has it */
     bool local, resize;
 };
 
@@ -28,7 +28,8 @@ struct ad_runner {
     struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
     int64_t latency_ns, wall_ns;         /* added up */
     double *walls;                       /* by inference, ms */
-    int64_t begin_ns, end_ns;            /* of all inferences */
+    int in_flight;                       /* inferences at a time */
+    int64_t begin_ns, steady_ns, end_ns; /* of all; when the first so many were done */
     struct ad_trace trace;               /* of the last inference */
     struct ad_tensor *first;             /* of a lossy plan: the first answer */
     double error;                        /* and how far it is from the exact one; NAN: not known */

@@ -14,10 +14,9 @@ static double mean_ms(const struct ad_runner *r, int64_t ns)
     return r->done ? (double)ns / r->done / 1e6 : 0;
 }
 
-/* Bytes that a device's program sends, by the plan. */
-static double planned_bytes(const struct adaps_plan *plan, int device)
+/* Bytes that a device's program sends. */
+static double program_bytes(const struct adaps_plan *plan, const struct ad_program *program)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
     double bytes = 0;
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
@@ -27,6 +26,27 @@ static double planned_bytes(const struct adaps_plan *plan, int device)
     return bytes;
 }
 
+/* What a device does for an inference by the plan, in the mean over its turns. */
+static double planned_bytes(const struct adaps_plan *plan, int device)
+{
+    double bytes = 0;
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        int of, share = ad_plan_share(plan, t, &of);
+        bytes += program_bytes(plan, &ad_plan_turn(plan, t)->programs[device]) * share / of;
+    }
+    return bytes;
+}
+
+static double planned_busy_ns(const struct adaps_plan *plan, int device)
+{
+    double ns = 0;
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        int of, share = ad_plan_share(plan, t, &of);
+        ns += (double)ad_plan_turn(plan, t)->busy_ns[device] * share / of;
+    }
+    return ns;
+}
+
 /* The p-quantile of the sorted wall times, ms. */
 static double percentile(const struct ad_runner *r, double p)
 {
@@ -34,9 +54,20 @@ static double percentile(const struct ad_runner *r, double p)
     return r->walls[i < 0 ? 0 : i];
 }
 
+/* Answers a second: of a long stream without the first ones, in which it fills. */
 static double throughput(const struct ad_runner *r)
 {
-    return r->end_ns > r->begin_ns ? r->done * 1e9 / (double)(r->end_ns - r->begin_ns) : 0;
+    bool filled = r->done >= 2 * r->in_flight;
+    int64_t ns = r->end_ns - (filled ? r->steady_ns : r->begin_ns);
+    int count = r->done - (filled ? r->in_flight : 0);
+    return ns > 0 ? count * 1e9 / (double)ns : 0;
+}
+
+/* What the plan predicts; 0: nothing. */
+static double predicted_throughput(const struct ad_runner *r)
+{
+    int64_t ns = r->deployment.plan->stream.interval_ns;
+    return ns > 0 && !r->options->local ? 1e9 / (double)ns : 0;
 }
 
 static enum adaps_status print_devices(const struct ad_runner *r, struct adaps_error *err)
@@ -53,7 +84,7 @@ static enum adaps_status print_devices(const struct ad_runner *r, struct adaps_e
         if (!ad_deployment_works(plan, d))
             continue;
         ad_table_cell(&table, "%s", plan->cluster.devices[d].name);
-        ad_table_cell(&table, "%s", ad_format_ns((double)plan->schedule.busy_ns[d], buf[0], 32));
+        ad_table_cell(&table, "%s", ad_format_ns(planned_busy_ns(plan, d), buf[0], 32));
         ad_table_cell(&table, "%s",
                       ad_format_ns((double)r->sum[d].compute_ns / r->done, buf[1], 32));
         ad_table_cell(&table, "%s", ad_format_ns((double)r->sum[d].wait_ns / r->done, buf[2], 32));
@@ -70,9 +101,14 @@ static void print_stream(const struct ad_runner *r)
 {
     if (r->done < 2)
         return;
+    double predicted = predicted_throughput(r);
+    char as_predicted[48] = "";
+    if (predicted > 0)
+        snprintf(as_predicted, sizeof as_predicted, " (predicted %.4g)", predicted);
     fprintf(stderr,
-            "stream: %.4g inferences/s, %d in flight; from input to answer: median %.4g ms, ",
-            throughput(r), r->options->local ? 1 : r->options->in_flight, percentile(r, 0.5));
+            "stream: %.4g inferences/s%s, %d in flight; from input to answer: median %.4g ms, ",
+            throughput(r), as_predicted, r->options->local ? 1 : r->in_flight,
+            percentile(r, 0.5));
     fprintf(stderr, "90 %% %.4g ms, 99 %% %.4g ms, longest %.4g ms\n", percentile(r, 0.9),
             percentile(r, 0.99), percentile(r, 1));
 }
@@ -127,15 +163,19 @@ int ad_run_print_json(const struct ad_runner *r)
             devices,
             json_pack("{s:o, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "name",
                       ad_report_json_text(plan->cluster.devices[d].name), "predicted_compute_ms",
-                      (double)plan->schedule.busy_ns[d] / 1e6, "compute_ms",
+                      planned_busy_ns(plan, d) / 1e6, "compute_ms",
                       mean_ms(r, r->sum[d].compute_ns), "wait_ms", mean_ms(r, r->sum[d].wait_ns),
                       "total_ms", mean_ms(r, r->sum[d].total_ns), "predicted_bytes",
                       planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
                       "messages", (double)r->sum[d].messages_sent / r->done));
     json_t *root = json_pack(
-        "{s:f, s:f, s:f, s:f, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:O}", "predicted_ms",
+        "{s:f, s:f, s:f, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:O}",
+        "predicted_ms",
         (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
-        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r), "wall_percentiles_ms",
+        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r),
+        "predicted_throughput_per_s",
+        predicted_throughput(r) > 0 ? json_real(predicted_throughput(r)) : json_null(),
+        "in_flight", r->options->local ? 1 : r->in_flight, "wall_percentiles_ms",
         "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
         percentile(r, 1), "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
         ad_report_json_number(r->error), "devices", devices, "runs", r->runs);

@@ -15,8 +15,14 @@ static int simulate(const struct simulate_options *options)
     enum adaps_status status = adaps_plan_load(options->plan, &plan, &err);
     if (status == ADAPS_OK) {
         ad_cluster_override_links(&plan->cluster, options->bandwidth, options->latency);
-        status = ad_schedule_simulate(plan->graph, &plan->cluster, &plan->schedule, &err);
+        for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++)
+            status = ad_schedule_simulate(
+                plan->graph, &plan->cluster,
+                t == 0 ? &plan->schedule : &plan->stream.others[t - 1], &err);
     }
+    if (status == ADAPS_OK)
+        status = ad_stream_simulate(plan->graph, &plan->cluster, &plan->schedule, &plan->stream,
+                                    &err);
     if (status == ADAPS_OK)
         status = options->json ? ad_report_simulation_json(plan, stdout, &err)
                                : ad_report_simulation(plan, stdout, &err);

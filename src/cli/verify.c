@@ -30,10 +30,21 @@ struct verifier {
     struct ad_tensor *expected;         /* [run * noutputs + output] */
     struct ad_difference total;
     bool lossy;
+    int64_t runs;
     double error; /* of all outputs: the largest difference as a fraction of the output's range */
     char first[160]; /* where the first element differs, "" when none does */
     int64_t latency_ns;
 };
+
+/* As many answers as the options say, or one; of a stream enough to have several in flight, and
+ * every turn among them. */
+static int64_t count_runs(const struct verify_options *options, const struct ad_stream *stream)
+{
+    int64_t runs = stream->frames > 1 ? 2 * stream->frames : 1;
+    if (options->runs > 0)
+        return options->runs;
+    return runs > stream->ndeal ? runs : stream->ndeal;
+}
 
 /* Run k's inputs: the files, or numbers in [0, 1) from seed + k. */
 static enum adaps_status load_inputs(struct verifier *v, int64_t k, struct adaps_error *err)
@@ -61,6 +72,7 @@ static enum adaps_status init(struct verifier *v, const struct verify_options *o
     if (status != ADAPS_OK)
         return status;
     v->graph = v->deployment.plan->graph;
+    v->runs = count_runs(options, &v->deployment.plan->stream);
     v->lossy = ad_plan_lossy(v->deployment.plan);
     if (options->ninputs && options->ninputs != v->graph->ninputs)
         return ad_error_set(err, ADAPS_EUSAGE, "the network has %d inputs, not %d",
@@ -68,9 +80,9 @@ static enum adaps_status init(struct verifier *v, const struct verify_options *o
     size_t noutputs = (size_t)v->graph->noutputs;
     v->inputs = ad_calloc((size_t)v->graph->ninputs, sizeof *v->inputs);
     v->outputs = ad_calloc(noutputs, sizeof *v->outputs);
-    v->expected = ad_calloc((size_t)options->runs * noutputs, sizeof *v->expected);
+    v->expected = ad_calloc((size_t)v->runs * noutputs, sizeof *v->expected);
     if (!v->inputs || !v->outputs || !v->expected)
-        return ad_error_memory(err, "verify", (size_t)options->runs * sizeof *v->expected);
+        return ad_error_memory(err, "verify", (size_t)v->runs * sizeof *v->expected);
     return ADAPS_OK;
 }
 
@@ -80,7 +92,7 @@ static void fini(struct verifier *v)
         ad_session_close(v->session);
     for (int i = 0; v->inputs && i < v->graph->ninputs; i++)
         ad_tensor_fini(&v->inputs[i]);
-    for (int64_t i = 0; v->expected && i < v->options->runs * v->graph->noutputs; i++)
+    for (int64_t i = 0; v->expected && i < v->runs * v->graph->noutputs; i++)
         ad_tensor_fini(&v->expected[i]);
     ad_free(v->inputs);
     ad_free(v->outputs);
@@ -97,7 +109,7 @@ static enum adaps_status run_local(struct verifier *v, struct adaps_error *err)
         ad_model_local_run(v->deployment.plan, v->options->shared.model, 0, &local, err);
     if (status != ADAPS_OK)
         return status;
-    for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
+    for (int64_t k = 0; status == ADAPS_OK && k < v->runs; k++) {
         status = load_inputs(v, k, err);
         if (status == ADAPS_OK)
             status =
@@ -123,16 +135,22 @@ static void compare(struct verifier *v, int64_t run, int output)
         fmax(v->error, ad_tensor_error(d.max_abs_diff, ad_tensor_range(want->data, want->count)));
 }
 
+/* With as many in flight as the plan has. */
 static enum adaps_status run_agents(struct verifier *v, struct adaps_error *err)
 {
+    int in_flight = v->deployment.plan->stream.frames;
     enum adaps_status status = ad_deployment_push(&v->deployment, err);
     if (status == ADAPS_OK)
         status = ad_session_open(v->deployment.plan, &v->deployment.session, &v->session, err);
-    for (int64_t k = 0; status == ADAPS_OK && k < v->options->runs; k++) {
+    for (int64_t k = 0, next = 0; status == ADAPS_OK && k < v->runs; k++) {
         struct ad_run_stats stats = {0};
-        status = load_inputs(v, k, err);
+        for (; next < v->runs && next - k < in_flight && status == ADAPS_OK; next++) {
+            status = load_inputs(v, next, err);
+            if (status == ADAPS_OK)
+                status = ad_session_begin(v->session, v->inputs, err);
+        }
         if (status == ADAPS_OK)
-            status = ad_session_run(v->session, v->inputs, v->outputs, &stats, err);
+            status = ad_session_finish(v->session, v->outputs, &stats, err);
         if (status != ADAPS_OK)
             break;
         v->latency_ns += stats.latency_ns;
@@ -146,7 +164,7 @@ static enum adaps_status run_agents(struct verifier *v, struct adaps_error *err)
 
 static int print(const struct verifier *v)
 {
-    double latency_ns = (double)v->latency_ns / (double)v->options->runs;
+    double latency_ns = (double)v->latency_ns / (double)v->runs;
     char predicted[32], measured[32];
     if (v->options->shared.json)
         return ad_cli_print_json(&ad_command_verify,
@@ -201,7 +219,7 @@ static int verify_all(const struct verify_options *options)
 
 static int run_verify(int argc, char **argv)
 {
-    struct verify_options options = {.seed = 1, .runs = 1, .tolerance = DEFAULT_TOLERANCE};
+    struct verify_options options = {.seed = 1, .tolerance = DEFAULT_TOLERANCE};
     struct ad_operands operands;
     int code = ad_options_parse(&ad_command_verify, argc, argv, &options, &operands);
     if (code != ADAPS_OK)
@@ -219,7 +237,8 @@ static const struct ad_option options_table[] = {
     AD_OPT_INT64("seed", "N", VERIFY, seed, 0, INT64_MAX / 2,
                  "seed of the random input that is used without INPUT (default: 1)"),
     AD_OPT_INT64("runs", "N", VERIFY, runs, 1, 10000,
-                 "compare this many answers; random inputs differ (default: 1)"),
+                 "compare this many answers; random inputs differ (default: 1, of a\n"
+                 "stream as many as it takes to have all turns in flight)"),
     AD_OPT_REAL("tolerance", "F", VERIFY, tolerance, 0, 1,
                 "of a lossy plan: the error that is accepted, as a fraction of the\n"
                 "output's range (default: 0.01)"),

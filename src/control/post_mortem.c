@@ -82,30 +82,38 @@ static void append(struct adaps_error *err, const char *text)
     snprintf(err->message + n, sizeof err->message - n, "%s", text);
 }
 
-static bool is_wait(const struct adaps_plan *plan, int device, int step)
+/* Of an inference. */
+static int turn_of(const struct ad_session *session, const struct ad_flight *flight)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
+    return ad_stream_deal(&session->plan->stream, flight->number - 1);
+}
+
+static bool is_wait(const struct adaps_plan *plan, int turn, int device, int step)
+{
+    const struct ad_program *program = &ad_plan_turn(plan, turn)->programs[device];
     return step >= 0 && step < program->nsteps && program->steps[step].kind == AD_STEP_RECV;
 }
 
 /* "; NAME was at step ..." for everybody but the culprit. */
-static void tell_others(const struct ad_session *session, const struct ad_outcome *outcomes,
+static void tell_others(const struct ad_session *session, const struct ad_flight *flight,
                         int culprit, struct adaps_error *err)
 {
+    const struct ad_outcome *outcomes = flight->outcomes;
+    int turn = turn_of(session, flight);
     for (int i = 0; i < session->nremotes; i++) {
         const struct ad_remote *remote = &session->remotes[i];
         char where[400], text[500];
         if (i == culprit)
             continue;
         int step = outcomes[i].reply == AD_REPLY_NONE ? remote->step : outcomes[i].step;
-        ad_step_where(session->plan, remote->device, step, where, sizeof where);
+        ad_step_where(session->plan, turn, remote->device, step, where, sizeof where);
         if (outcomes[i].reply == AD_REPLY_DONE)
             snprintf(text, sizeof text, "; %s had finished", remote->name);
         else
             snprintf(text, sizeof text, "; %s was %s%s", remote->name,
-                     remote->lost                                   ? "lost, too, at "
-                     : is_wait(session->plan, remote->device, step) ? "waiting at "
-                                                                    : "at ",
+                     remote->lost                                         ? "lost, too, at "
+                     : is_wait(session->plan, turn, remote->device, step) ? "waiting at "
+                                                                          : "at ",
                      where);
         append(err, text);
     }
@@ -116,6 +124,7 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, const struc
 {
     struct ad_outcome *outcomes = flight->outcomes;
     struct adaps_error story = {.status = ADAPS_EAGENT};
+    int turn = turn_of(session, flight);
     char where[400];
     session->broken = true;
     stop_others(session, flight);
@@ -137,17 +146,17 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, const struc
     } else if (lost) {
         int step =
             outcomes[culprit].reply == AD_REPLY_FAILED ? outcomes[culprit].step : remote->step;
-        ad_step_where(session->plan, remote->device, step, where, sizeof where);
+        ad_step_where(session->plan, turn, remote->device, step, where, sizeof where);
         ad_error_set(&story, ADAPS_EAGENT, "agent '%s' (%s) was lost in inference %u at %s: %s",
                      remote->name, remote->address, flight->number, where, remote->cause);
     } else {
         const struct ad_outcome *outcome = &outcomes[culprit];
-        ad_step_where(session->plan, remote->device, outcome->step, where, sizeof where);
+        ad_step_where(session->plan, turn, remote->device, outcome->step, where, sizeof where);
         ad_error_set(&story, outcome->err.status ? outcome->err.status : ADAPS_EAGENT,
                      "agent '%s' (%s) failed in inference %u at %s: %.300s", remote->name,
                      remote->address, flight->number, where, outcome->err.message);
     }
-    tell_others(session, outcomes, culprit, &story);
+    tell_others(session, flight, culprit, &story);
     if (err)
         *err = story;
     return story.status;

@@ -213,7 +213,7 @@ enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session
         for (int i = 0; i < plan->slices[d].count; i++)
             push.total += ad_slice_bytes(plan, &plan->slices[d].items[i]);
     for (int d = 0; d < ndevices && status == ADAPS_OK; d++)
-        if (plan->schedule.programs[d].nsteps > 0)
+        if (ad_plan_works(plan, d))
             status = push_device(&push, d, &reports[d], err);
     if (push.context)
         zmq_ctx_term(push.context);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 /* How long a connection may take: an agent that runs answers at once. */
+#define ANSWERS 64 /* requests of which it is known whether they were answered */
 #define CONNECT_NS ((int64_t)5 * 1000000000)
 
 int64_t ad_deadline_ns(double deadline_s)
@@ -109,6 +110,18 @@ static void watch(struct ad_remote *remote)
     }
 }
 
+uint32_t ad_remote_request(struct ad_remote *remote)
+{
+    uint32_t tag = ++remote->requests;
+    remote->answered &= ~(UINT64_C(1) << tag % ANSWERS);
+    return tag;
+}
+
+bool ad_remote_answered(const struct ad_remote *remote, uint32_t tag)
+{
+    return remote->answered >> tag % ANSWERS & 1;
+}
+
 enum adaps_status ad_remote_send(struct ad_remote *remote, int type, uint32_t inference,
                                  const ProtobufCMessage *body, const void *raw, size_t raw_size,
                                  struct adaps_error *err)
@@ -116,7 +129,7 @@ enum adaps_status ad_remote_send(struct ad_remote *remote, int type, uint32_t in
     struct ad_frame frame = {.type = (uint16_t)type,
                              .session = remote->session,
                              .inference = inference,
-                             .tag = ++remote->requests};
+                             .tag = ad_remote_request(remote)};
     enum adaps_status status =
         ad_wire_message_send(remote->socket, NULL, &frame, body, raw, raw_size, err);
     return status == ADAPS_OK ? status : ad_remote_blame(remote, err);
@@ -155,6 +168,13 @@ static void take_pong(struct ad_remote *remote)
     ad_protobuf_free(body);
 }
 
+/* Inferences may be answered in another order than they were asked for. */
+static bool is_awaited(const struct ad_remote *remote, uint32_t tag)
+{
+    return tag > 0 && tag <= remote->requests && remote->requests - tag < ANSWERS &&
+           !ad_remote_answered(remote, tag);
+}
+
 enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err)
 {
     for (;;) {
@@ -170,9 +190,8 @@ enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *e
         const struct ad_frame *frame = &remote->message.frame;
         if (frame->type == AD_FRAME_PONG) {
             take_pong(remote);
-        } else if (frame->session == remote->session && frame->tag > remote->answered &&
-                   frame->tag <= remote->requests) {
-            remote->answered = frame->tag;
+        } else if (frame->session == remote->session && is_awaited(remote, frame->tag)) {
+            remote->answered |= UINT64_C(1) << frame->tag % ANSWERS;
             return ADAPS_OK;
         }
     }

@@ -21,7 +21,7 @@ struct ad_remote {
     bool lost;    /* for good; why: */
     char cause[200];
     uint32_t requests; /* number of the latest request: tag of its answer */
-    uint32_t answered; /* number of the latest request that was answered */
+    uint64_t answered; /* bit (tag modulo 64): of the latest requests, those that were answered */
     uint64_t session;
     int64_t patience_ns; /* AD_PATIENCE_NS or more where links are slow */
     int64_t ping_ns;     /* when the oldest unanswered ping was sent; 0 = none */
@@ -41,6 +41,12 @@ void ad_remote_fini(struct ad_remote *remote);
 
 /* "agent 'NAME' (ADDRESS): " in front of the message; status unchanged. */
 enum adaps_status ad_remote_blame(const struct ad_remote *remote, struct adaps_error *err);
+
+/* The tag of a new request. */
+uint32_t ad_remote_request(struct ad_remote *remote);
+
+/* Whether the request with this tag, one of the latest 64, was answered. */
+bool ad_remote_answered(const struct ad_remote *remote, uint32_t tag);
 
 /* Sends a request; raw may be NULL. */
 AD_MUST_CHECK enum adaps_status ad_remote_send(struct ad_remote *remote, int type,

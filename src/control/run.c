@@ -86,7 +86,7 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
     struct ad_frame frame = {.type = AD_FRAME_RUN,
                              .session = session->id,
                              .inference = session->inference,
-                             .tag = ++source->requests};
+                             .tag = ad_remote_request(source)};
     status = ad_wire_message_send_raw(source->socket, NULL, &frame, &run.base, &raw, err);
     return status == ADAPS_OK ? status : ad_remote_blame(source, err);
 }
@@ -268,6 +268,8 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     enum adaps_status status = check_inputs(session, inputs, err);
     if (status != ADAPS_OK)
         return status;
+    while (trace && ad_stream_deal(&session->plan->stream, session->inference) != 0)
+        session->inference++; /* what is traced takes the first turn */
     struct ad_flight *flight = &session->flights[(session->inference + 1) % AD_FLIGHTS_MOST];
     status = prepare(session, flight, err);
     if (status != ADAPS_OK)

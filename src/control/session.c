@@ -4,6 +4,7 @@
 #include "control/session_internal.h"
 
 #include <sodium.h>
+#include <math.h>
 #include <string.h>
 
 /* Closing waits no longer than this for an agent's answer. */
@@ -36,6 +37,24 @@ static enum adaps_status end_bytes(const struct adaps_plan *plan, const int *val
     return ADAPS_OK;
 }
 
+/* The largest message between a device and a peer, bytes. */
+static double largest_message(const struct adaps_plan *plan, int device, int peer)
+{
+    double largest = 0;
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        const struct ad_program *program = &ad_plan_turn(plan, t)->programs[device];
+        for (int i = 0; i < program->nsteps; i++) {
+            const struct ad_step *step = &program->steps[i];
+            if (step->kind == AD_STEP_COMPUTE || step->peer != peer)
+                continue;
+            double size = (double)ad_region_elements(step->region) *
+                          (double)plan->graph->values[step->value].box.n * sizeof(float);
+            largest = size > largest ? size : largest;
+        }
+    }
+    return largest;
+}
+
 /* How long an agent may take to answer a ping, which waits its turn after tensors and after what
  * the agent exchanges with others. */
 static int64_t patience(const struct ad_session *session, int device)
@@ -49,15 +68,7 @@ static int64_t patience(const struct ad_session *session, int device)
         double bytes = device == cluster->source
                            ? (double)session->input_bytes + (double)session->output_bytes
                            : 0;
-        const struct ad_program *program = &plan->schedule.programs[device];
-        for (int i = 0; i < program->nsteps; i++) {
-            const struct ad_step *step = &program->steps[i];
-            if (step->kind == AD_STEP_COMPUTE || step->peer != p)
-                continue;
-            double size = (double)ad_region_elements(step->region) *
-                          (double)plan->graph->values[step->value].box.n * sizeof(float);
-            bytes = size > bytes ? size : bytes;
-        }
+        bytes = fmax(bytes, largest_message(plan, device, p));
         const struct ad_link *link = &cluster->links[device * cluster->ndevices + p];
         if (bytes / link->bandwidth > worst)
             worst = bytes / link->bandwidth;
@@ -75,7 +86,7 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
     if (!session->remotes)
         return ad_error_memory(err, "agents", (size_t)n * sizeof *session->remotes);
     for (int d = 0; d < n; d++) {
-        if (plan->schedule.programs[d].nsteps == 0)
+        if (!ad_plan_works(plan, d))
             continue;
         if (d == plan->cluster.source)
             session->source = session->nremotes;
@@ -264,7 +275,7 @@ void ad_session_close(struct ad_session *session)
         struct ad_remote *remote = &session->remotes[i];
         enum adaps_status status = ADAPS_NO;
         while (!remote->lost && remote->session && status != ADAPS_EINTERNAL &&
-               !(status == ADAPS_OK && remote->answered == remote->requests) &&
+               !(status == ADAPS_OK && ad_remote_answered(remote, remote->requests)) &&
                ad_clock_ns() < deadline) {
             status = ad_remote_recv(remote, NULL);
             if (status == ADAPS_NO && !remote->lost)

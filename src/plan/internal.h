@@ -19,12 +19,13 @@ AD_MUST_CHECK enum adaps_status ad_plan_check_graph_limits(size_t ops, size_t va
                                                            size_t weights, size_t inputs,
                                                            size_t outputs, struct adaps_error *err);
 
-/* The slices that a program takes: those of its tasks' weights and biases, and the constants that
- * they read, each (weight, row0, row1) once, in this order. Digests are not filled. The graph and
- * the tasks must have been verified. items is the caller's (ad_free). ADAPS_EINPUT beyond the
- * limits. */
+/* The slices that a device's programs of all turns take: those of its tasks' weights and biases,
+ * and the constants that they read, each (weight, row0, row1) once, in this order. Digests are not
+ * filled. The graph and the tasks must have been verified. items is the caller's (ad_free).
+ * ADAPS_EINPUT beyond the limits. */
 AD_MUST_CHECK enum adaps_status ad_slices_find(const struct ad_graph *graph,
-                                               const struct ad_program *program,
+                                               const struct ad_schedule *first,
+                                               const struct ad_stream *stream, int device,
                                                struct ad_slices *out, struct adaps_error *err);
 
 /* An empty plan with room for the slices of ndevices. NULL without memory. Free: adaps_plan_free.

@@ -337,6 +337,7 @@ static bool pack_step(struct ad_arena *arena, const struct ad_program *program,
     return m->tasks != NULL;
 }
 
+/* slices: NULL: none. */
 static bool pack_program(struct ad_arena *arena, const struct ad_schedule *schedule, int device,
                          const struct ad_slices *slices, Adaps__Plan__Program *m)
 {
@@ -345,18 +346,49 @@ static bool pack_program(struct ad_arena *arena, const struct ad_schedule *sched
     m->memory = schedule->memory[device];
     m->n_steps = (size_t)program->nsteps;
     m->steps = new_list(arena, &adaps__plan__step__descriptor, m->n_steps);
-    m->n_slices = (size_t)slices->count;
+    m->n_slices = slices ? (size_t)slices->count : 0;
     m->slices = new_list(arena, &adaps__plan__slice__descriptor, m->n_slices);
     if (!m->steps || !m->slices)
         return false;
     for (int i = 0; i < program->nsteps; i++)
         if (!pack_step(arena, program, &program->steps[i], m->steps[i]))
             return false;
-    for (int i = 0; i < slices->count; i++) {
+    for (int i = 0; slices && i < slices->count; i++) {
         m->slices[i]->weight = slices->items[i].weight;
         m->slices[i]->row0 = slices->items[i].row0;
         m->slices[i]->row1 = slices->items[i].row1;
         m->slices[i]->digest = digest_bytes(&slices->items[i].digest);
+    }
+    return true;
+}
+
+static bool pack_stream(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
+{
+    const struct ad_stream *stream = &plan->stream;
+    m->frames = (uint32_t)stream->frames;
+    m->interval_ns = stream->interval_ns;
+    m->stream_latency_ns = stream->latency_ns;
+    m->n_turns = (size_t)stream->nturns - 1;
+    m->turns = new_list(arena, &adaps__plan__turn__descriptor, m->n_turns);
+    m->n_deal = (size_t)stream->ndeal;
+    m->deal = ad_arena_alloc(arena, m->n_deal, sizeof *m->deal);
+    if (!m->turns || !m->deal)
+        return false;
+    for (size_t i = 0; i < m->n_deal; i++)
+        m->deal[i] = (uint32_t)stream->deal[i];
+    for (size_t t = 0; t < m->n_turns; t++) {
+        const struct ad_schedule *schedule = &stream->others[t];
+        Adaps__Plan__Turn *turn = m->turns[t];
+        turn->predicted_ns = schedule->makespan_ns;
+        turn->bytes = schedule->bytes;
+        turn->messages = schedule->messages;
+        turn->n_programs = (size_t)schedule->ndevices;
+        turn->programs = new_list(arena, &adaps__plan__program__descriptor, turn->n_programs);
+        for (int d = 0; turn->programs && d < schedule->ndevices; d++)
+            if (!pack_program(arena, schedule, d, NULL, turn->programs[d]))
+                return false;
+        if (!turn->programs)
+            return false;
     }
     return true;
 }
@@ -384,7 +416,7 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     for (int d = 0; d < plan->cluster.ndevices; d++)
         if (!pack_program(arena, &plan->schedule, d, &plan->slices[d], m->programs[d]))
             return false;
-    return pack_graph(arena, plan->graph, &m->graph) &&
+    return pack_stream(arena, plan, m) && pack_graph(arena, plan->graph, &m->graph) &&
            pack_cluster(arena, &plan->cluster, &m->cluster);
 }
 
@@ -412,10 +444,12 @@ static enum adaps_status check_limits(const struct adaps_plan *plan, struct adap
 {
     const struct ad_graph *g = plan->graph;
     size_t steps = 0, tasks = 0;
-    for (int d = 0; d < plan->cluster.ndevices; d++) {
-        steps += (size_t)plan->schedule.programs[d].nsteps;
-        tasks += (size_t)plan->schedule.programs[d].ntasks;
-    }
+    for (int t = 0; t < plan->stream.nturns; t++)
+        for (int d = 0; d < plan->cluster.ndevices; d++) {
+            const struct ad_program *program = &ad_plan_turn(plan, t)->programs[d];
+            steps += (size_t)program->nsteps;
+            tasks += (size_t)program->ntasks;
+        }
     if (steps > AD_PLAN_MAX_STEPS || tasks > AD_PLAN_MAX_TASKS)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%zu steps with %zu tasks: a plan holds at most %d and %d", steps,

@@ -15,6 +15,7 @@ struct adaps_plan *ad_plan_alloc(int ndevices)
     plan->slices = ad_calloc((size_t)ndevices, sizeof *plan->slices);
     plan->single_device = -1;
     plan->search_s = NAN;
+    plan->stream = AD_STREAM_ONE;
     if (!plan->slices) {
         ad_free(plan);
         return NULL;
@@ -32,6 +33,7 @@ void adaps_plan_free(struct adaps_plan *plan)
     ad_graph_free(plan->graph);
     ad_cluster_fini(&plan->cluster);
     ad_schedule_fini(&plan->schedule);
+    ad_stream_fini(&plan->stream);
     ad_free(plan->model_path);
     ad_free(plan->plan_path);
     ad_free(plan);
@@ -66,12 +68,13 @@ static void widen_slices(const struct ad_graph *graph, struct ad_slices *slices)
 
 /* Finds every device's slices and digests their rows: whole weights by what the graph says of them,
  * parts from their rows. With `whole` there are only whole ones. */
-static enum adaps_status fill_slices(struct ad_slices *slices, int ndevices, bool whole,
-                                     const struct ad_graph *graph,
-                                     const struct ad_schedule *schedule, struct adaps_error *err)
+static enum adaps_status fill_slices(struct adaps_plan *plan, bool whole, struct adaps_error *err)
 {
-    for (int d = 0; d < ndevices; d++) {
-        enum adaps_status status = ad_slices_find(graph, &schedule->programs[d], &slices[d], err);
+    const struct ad_graph *graph = plan->graph;
+    struct ad_slices *slices = plan->slices;
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        enum adaps_status status =
+            ad_slices_find(graph, &plan->schedule, &plan->stream, d, &slices[d], err);
         if (status != ADAPS_OK)
             return status;
         if (whole)
@@ -163,12 +166,14 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     plan->graph = graph;
     plan->cluster = *cluster;
     plan->schedule = *schedule;
+    if (provenance->stream)
+        plan->stream = *provenance->stream;
     enum adaps_status status = ADAPS_OK;
     plan->model_path = ad_strdup(provenance->model_path);
     if (!plan->model_path)
         status = ad_error_memory(err, "plan", strlen(provenance->model_path) + 1);
     if (status == ADAPS_OK)
-        status = fill_slices(plan->slices, ndevices, false, graph, &plan->schedule, err);
+        status = fill_slices(plan, false, err);
     if (status == ADAPS_OK)
         status = find_best_single(graph, cluster, provenance->u8, plan, err);
     if (status == ADAPS_OK)
@@ -179,11 +184,14 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
         plan->graph = NULL;
         memset(&plan->cluster, 0, sizeof plan->cluster);
         memset(&plan->schedule, 0, sizeof plan->schedule);
+        plan->stream = AD_STREAM_ONE;
         adaps_plan_free(plan);
         return status;
     }
     memset(cluster, 0, sizeof *cluster);
     memset(schedule, 0, sizeof *schedule);
+    if (provenance->stream)
+        *provenance->stream = AD_STREAM_ONE;
     *out = plan;
     return ADAPS_OK;
 }
@@ -229,7 +237,7 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     if (status == ADAPS_OK)
         status = build_single(single->graph, &single->cluster, 0, false, &single->schedule, err);
     if (status == ADAPS_OK)
-        status = fill_slices(single->slices, 1, true, single->graph, &single->schedule, err);
+        status = fill_slices(single, true, err);
     if (status == ADAPS_OK) {
         single->model_digest = plan->model_digest;
         single->single_device = 0;
@@ -253,7 +261,7 @@ static enum adaps_status take_addresses(const struct adaps_plan *plan,
     for (int d = 0; d < to->ndevices; d++) {
         struct ad_device *device = &to->devices[d];
         int found = ad_cluster_find(from, device->name);
-        if (found < 0 && plan->schedule.programs[d].nsteps > 0)
+        if (found < 0 && ad_plan_works(plan, d))
             return ad_error_set(err, ADAPS_EINPUT,
                                 "there is no device '%s', which the plan gives work to",
                                 device->name);
@@ -293,27 +301,64 @@ enum adaps_status ad_plan_readdress(struct adaps_plan *plan, const struct ad_clu
     return ADAPS_OK;
 }
 
-struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device)
+struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
-    struct ad_peers peers = {0};
+    struct adaps_plan view = *plan;
+    view.schedule = *ad_plan_turn(plan, turn);
+    view.schedule.memory = plan->schedule.memory;
+    return view;
+}
+
+int ad_plan_share(const struct adaps_plan *plan, int turn, int *of)
+{
+    const struct ad_stream *stream = &plan->stream;
+    int count = stream->ndeal == 0;
+    *of = stream->ndeal > 0 ? stream->ndeal : 1;
+    for (int i = 0; i < stream->ndeal; i++)
+        count += stream->deal[i] == turn;
+    return count;
+}
+
+static void add_peers(const struct ad_program *program, struct ad_peers *peers)
+{
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
         if (step->kind == AD_STEP_COMPUTE)
             continue;
-        peers.any[step->peer] = true;
-        peers.sent_to[step->peer] |= step->kind == AD_STEP_SEND;
+        peers->any[step->peer] = true;
+        peers->sent_to[step->peer] |= step->kind == AD_STEP_SEND;
     }
+}
+
+struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device)
+{
+    struct ad_peers peers = {0};
+    for (int t = 0; t < plan->stream.nturns; t++)
+        add_peers(&ad_plan_turn(plan, t)->programs[device], &peers);
     return peers;
+}
+
+bool ad_plan_works(const struct adaps_plan *plan, int device)
+{
+    for (int t = 0; t < plan->stream.nturns; t++)
+        if (ad_plan_turn(plan, t)->programs[device].nsteps > 0)
+            return true;
+    return false;
+}
+
+static bool lossy_program(const struct ad_program *program)
+{
+    for (int i = 0; i < program->nsteps; i++)
+        if (program->steps[i].kind == AD_STEP_SEND && ad_encoding_lossy(program->steps[i].encoding))
+            return true;
+    return false;
 }
 
 bool ad_plan_lossy(const struct adaps_plan *plan)
 {
-    for (int d = 0; d < plan->cluster.ndevices; d++)
-        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++) {
-            const struct ad_step *step = &plan->schedule.programs[d].steps[i];
-            if (step->kind == AD_STEP_SEND && ad_encoding_lossy(step->encoding))
+    for (int t = 0; t < plan->stream.nturns; t++)
+        for (int d = 0; d < plan->cluster.ndevices; d++)
+            if (lossy_program(&ad_plan_turn(plan, t)->programs[d]))
                 return true;
-        }
     return false;
 }

@@ -3,11 +3,11 @@
 #ifndef AD_PLAN_PLAN_H
 #define AD_PLAN_PLAN_H
 
-#include "schedule/schedule.h"
+#include "schedule/stream.h"
 
 /* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
 #define AD_PLAN_MAGIC "ADAPSPLN"
-#define AD_PLAN_VERSION 6
+#define AD_PLAN_VERSION 7
 #define AD_PLAN_HEAD_BYTES (8 + 4 + AD_DIGEST_BYTES)
 #define AD_PLAN_MAX_BYTES ((size_t)64 << 20)
 
@@ -29,10 +29,11 @@ struct adaps_plan {
     struct ad_graph *graph; /* with its weights attached when the plan was just compiled, else not:
                                then their numbers come from elsewhere (plan/weight_source.h) */
     struct ad_cluster cluster;
-    struct ad_schedule schedule;
-    struct ad_slices *slices; /* by device; no duplicates; in order of weight, row0 */
-    char *model_path;         /* where the model was, relative to the plan file or absolute */
-    char *plan_path;          /* where this was loaded from, or NULL */
+    struct ad_schedule schedule; /* of the stream's first turn; memory: what the stream takes */
+    struct ad_stream stream;     /* how inferences follow each other */
+    struct ad_slices *slices;    /* by device; no duplicates; in order of weight, row0 */
+    char *model_path;            /* where the model was, relative to the plan file or absolute */
+    char *plan_path;             /* where this was loaded from, or NULL */
     struct ad_digest model_digest;
     struct ad_digest digest; /* ad_plan_digest(): the plan's identity on the agents */
     char strategy[32];
@@ -58,8 +59,10 @@ struct ad_provenance {
     bool u8;           /* pictures may travel as bytes: single devices are timed so, too */
     int64_t visited;
     double space_log10, search_s;
-    int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
-    const char *note;       /* nullable */
+    int64_t lower_bound_ns;   /* no plan answers sooner; 0 = not known */
+    const char *note;         /* nullable */
+    struct ad_stream *stream; /* nullable: one inference at a time. Its contents are taken over with
+                                 the schedule */
 };
 
 /* Takes over graph (whose weights must be attached: slices are digested here; they stay attached)
@@ -152,11 +155,27 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
 AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
                                               struct adaps_error *err);
 
-/* By device: which ones a device exchanges messages with, and to which it sends some. */
+/* By device, in any turn: which ones a device exchanges messages with, and to which it sends some.
+ */
 struct ad_peers {
     bool any[AD_MAX_DEVICES], sent_to[AD_MAX_DEVICES];
 };
 struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device);
+
+/* The schedule of a turn of the plan's stream. */
+static inline const struct ad_schedule *ad_plan_turn(const struct adaps_plan *plan, int turn)
+{
+    return ad_stream_turn(&plan->stream, &plan->schedule, turn);
+}
+
+/* The plan as if a turn were its first: borrows everything, and must not be freed. */
+struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn);
+
+/* How many of the inferences of a deal take a turn, and how many there are: 1 of 1 without a deal. */
+int ad_plan_share(const struct adaps_plan *plan, int turn, int *of);
+
+/* Whether a device has work in some turn. */
+bool ad_plan_works(const struct adaps_plan *plan, int device);
 
 /* Whether some message is rounded: the answer is not that of a single device. */
 bool ad_plan_lossy(const struct adaps_plan *plan);

@@ -33,14 +33,18 @@ static size_t task_slices(const struct ad_graph *graph, const struct ad_task *ta
     return n;
 }
 
-enum adaps_status ad_slices_find(const struct ad_graph *graph, const struct ad_program *program,
-                                 struct ad_slices *out, struct adaps_error *err)
+enum adaps_status ad_slices_find(const struct ad_graph *graph, const struct ad_schedule *first,
+                                 const struct ad_stream *stream, int device, struct ad_slices *out,
+                                 struct adaps_error *err)
 {
     size_t room = 0, count = 0, distinct = 0;
     out->items = NULL;
     out->count = 0;
-    for (int i = 0; i < program->ntasks; i++)
-        room += 2 + (size_t)graph->ops[program->tasks[i].op].ninputs;
+    for (int t = 0; t < stream->nturns; t++) {
+        const struct ad_program *program = &ad_stream_turn(stream, first, t)->programs[device];
+        for (int i = 0; i < program->ntasks; i++)
+            room += 2 + (size_t)graph->ops[program->tasks[i].op].ninputs;
+    }
     if (room > AD_PLAN_MAX_OPERANDS)
         return ad_error_set(err, ADAPS_EINPUT,
                             "the tasks of one device read %zu operands: at most %d", room,
@@ -48,8 +52,11 @@ enum adaps_status ad_slices_find(const struct ad_graph *graph, const struct ad_p
     struct ad_slice *items = ad_calloc(room, sizeof *items);
     if (!items)
         return ad_error_memory(err, "weight slices", room * sizeof *items);
-    for (int i = 0; i < program->ntasks; i++)
-        count += task_slices(graph, &program->tasks[i], items + count);
+    for (int t = 0; t < stream->nturns; t++) {
+        const struct ad_program *program = &ad_stream_turn(stream, first, t)->programs[device];
+        for (int i = 0; i < program->ntasks; i++)
+            count += task_slices(graph, &program->tasks[i], items + count);
+    }
     qsort(items, count, sizeof *items, compare_slices);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || compare_slices(&items[i], &items[distinct - 1]) != 0)

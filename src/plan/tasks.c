@@ -82,7 +82,7 @@ enum adaps_status ad_plan_of_tasks(struct ad_graph *graph, const struct ad_task 
         status = fill_program(graph, &plan->schedule, tasks, ntasks, err);
     }
     if (status == ADAPS_OK)
-        status = ad_slices_find(graph, &plan->schedule.programs[0], &plan->slices[0], err);
+        status = ad_slices_find(graph, &plan->schedule, &plan->stream, 0, &plan->slices[0], err);
     if (status != ADAPS_OK) {
         adaps_plan_free(plan);
         return status;

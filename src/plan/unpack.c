@@ -247,50 +247,96 @@ static enum adaps_status unpack_program(const Adaps__Plan__Program *m, struct ad
     return ADAPS_OK;
 }
 
-static enum adaps_status unpack_schedule(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
-                                         struct adaps_error *err)
+/* The programs of a turn, by device, and what is predicted of it. */
+static enum adaps_status unpack_turn(Adaps__Plan__Program *const *programs, size_t n,
+                                     const struct adaps_plan *plan, struct ad_schedule *schedule,
+                                     struct adaps_error *err)
 {
-    struct ad_schedule *schedule = &plan->schedule;
-    size_t n = m->n_programs;
     if (n != (size_t)plan->cluster.ndevices)
         return ad_error_set(err, ADAPS_EINPUT, "%zu programs for %d devices", n,
                             plan->cluster.ndevices);
-    if (m->predicted_ns < 0 || m->bytes < 0 || m->messages < 0)
+    if (schedule->makespan_ns < 0 || schedule->bytes < 0 || schedule->messages < 0)
         return ad_error_set(err, ADAPS_EINPUT,
                             "predicted %" PRId64 " ns, %" PRId64 " bytes, %" PRId64 " messages",
-                            m->predicted_ns, m->bytes, m->messages);
+                            schedule->makespan_ns, schedule->bytes, schedule->messages);
     schedule->programs = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->programs);
     schedule->busy_ns = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->busy_ns);
     schedule->memory = ad_arena_alloc(&schedule->arena, n, sizeof *schedule->memory);
     if (!schedule->programs || !schedule->busy_ns || !schedule->memory)
         return ad_error_memory(err, "plan", n * sizeof *schedule->programs);
     schedule->ndevices = (int)n;
-    schedule->makespan_ns = m->predicted_ns;
-    schedule->bytes = m->bytes;
-    schedule->messages = m->messages;
     for (size_t d = 0; d < n; d++) {
         enum adaps_status status =
-            unpack_program(m->programs[d], &schedule->arena, &schedule->programs[d], err);
-        if (status == ADAPS_OK && (m->programs[d]->busy_ns < 0 || m->programs[d]->memory < 0))
+            unpack_program(programs[d], &schedule->arena, &schedule->programs[d], err);
+        if (status == ADAPS_OK && (programs[d]->busy_ns < 0 || programs[d]->memory < 0))
             status =
                 ad_error_set(err, ADAPS_EINPUT, "busy for %" PRId64 " ns with %" PRId64 " bytes",
-                             m->programs[d]->busy_ns, m->programs[d]->memory);
+                             programs[d]->busy_ns, programs[d]->memory);
         if (status != ADAPS_OK) {
             ad_error_prefix(err, "program of '%s': ", plan->cluster.devices[d].name);
             return status;
         }
-        schedule->busy_ns[d] = m->programs[d]->busy_ns;
-        schedule->memory[d] = m->programs[d]->memory;
+        schedule->busy_ns[d] = programs[d]->busy_ns;
+        schedule->memory[d] = programs[d]->memory;
     }
-    return ad_schedule_verify(plan->graph, schedule, plan->cluster.source, err);
+    return ADAPS_OK;
+}
+
+static enum adaps_status unpack_schedule(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                         struct adaps_error *err)
+{
+    struct ad_schedule *schedule = &plan->schedule;
+    schedule->makespan_ns = m->predicted_ns;
+    schedule->bytes = m->bytes;
+    schedule->messages = m->messages;
+    enum adaps_status status = unpack_turn(m->programs, m->n_programs, plan, schedule, err);
+    return status == ADAPS_OK ? ad_schedule_verify(plan->graph, schedule, plan->cluster.source, err)
+                              : status;
+}
+
+static enum adaps_status unpack_stream(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                       struct adaps_error *err)
+{
+    struct ad_stream *stream = &plan->stream;
+    if (m->frames > AD_STREAM_FRAMES || m->n_turns >= AD_STREAM_DEALS ||
+        m->n_deal > AD_STREAM_DEALS || m->interval_ns < 0 || m->stream_latency_ns < 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "a stream of %" PRIu32 " inferences in flight, %zu turns, a deal of "
+                            "%zu, %" PRId64 " ns apart, %" PRId64 " ns each",
+                            m->frames, m->n_turns + 1, m->n_deal, m->interval_ns,
+                            m->stream_latency_ns);
+    stream->frames = (int)m->frames;
+    stream->interval_ns = m->interval_ns;
+    stream->latency_ns = m->stream_latency_ns;
+    stream->others = ad_calloc(m->n_turns, sizeof *stream->others);
+    stream->deal = ad_calloc(m->n_deal, sizeof *stream->deal);
+    if (!stream->others || !stream->deal)
+        return ad_error_memory(err, "stream", m->n_turns * sizeof *stream->others);
+    for (size_t t = 0; t < m->n_turns; t++) {
+        const Adaps__Plan__Turn *turn = m->turns[t];
+        struct ad_schedule *schedule = &stream->others[stream->nturns - 1];
+        stream->nturns++;
+        schedule->makespan_ns = turn->predicted_ns;
+        schedule->bytes = turn->bytes;
+        schedule->messages = turn->messages;
+        enum adaps_status status =
+            unpack_turn(turn->programs, turn->n_programs, plan, schedule, err);
+        if (status != ADAPS_OK)
+            return ad_error_prefix(err, "turn %zu: ", t + 1);
+    }
+    for (size_t i = 0; i < m->n_deal; i++)
+        stream->deal[stream->ndeal++] = m->deal[i] < AD_STREAM_DEALS ? (int)m->deal[i] : -1;
+    return ad_stream_verify(plan->graph, stream, plan->cluster.ndevices, plan->cluster.source, err);
 }
 
 /* The file's slices must be exactly those that follow from the tasks; only digests are news. */
-static enum adaps_status unpack_slices(const Adaps__Plan__Program *m, const struct ad_graph *graph,
-                                       const struct ad_program *program, struct ad_slices *out,
-                                       struct adaps_error *err)
+static enum adaps_status unpack_slices(const Adaps__Plan__Program *m, struct adaps_plan *plan,
+                                       int device, struct adaps_error *err)
 {
-    enum adaps_status status = ad_slices_find(graph, program, out, err);
+    const struct ad_graph *graph = plan->graph;
+    struct ad_slices *out = &plan->slices[device];
+    enum adaps_status status =
+        ad_slices_find(graph, &plan->schedule, &plan->stream, device, out, err);
     if (status != ADAPS_OK)
         return status;
     if (m->n_slices != (size_t)out->count)
@@ -357,9 +403,10 @@ static enum adaps_status fill_plan(const Adaps__Plan__Plan *m, struct adaps_plan
         status = unpack_cluster(m->cluster, &plan->cluster, err);
     if (status == ADAPS_OK)
         status = unpack_schedule(m, plan, err);
+    if (status == ADAPS_OK)
+        status = unpack_stream(m, plan, err);
     for (int d = 0; d < plan->cluster.ndevices && status == ADAPS_OK; d++) {
-        status = unpack_slices(m->programs[d], plan->graph, &plan->schedule.programs[d],
-                               &plan->slices[d], err);
+        status = unpack_slices(m->programs[d], plan, d, err);
         if (status != ADAPS_OK)
             ad_error_prefix(err, "program of '%s': ", plan->cluster.devices[d].name);
     }

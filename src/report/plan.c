@@ -84,6 +84,20 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t wid
     fputc('\n', out);
 }
 
+/* "12.3 answers a second, 81.2 ms apart; 4 inferences in flight, 190 ms each" */
+static void print_stream(const struct adaps_plan *plan, FILE *out)
+{
+    const struct ad_stream *stream = &plan->stream;
+    char apart[32], each[32];
+    if (stream->frames == 1 || stream->interval_ns <= 0)
+        return;
+    fprintf(out,
+            "  predicted stream     %.4g answers a second, %s apart; %d in flight, %s each\n",
+            1e9 / (double)stream->interval_ns,
+            ad_format_ns((double)stream->interval_ns, apart, sizeof apart), stream->frames,
+            ad_format_ns((double)stream->latency_ns, each, sizeof each));
+}
+
 static void print_algorithms(const struct adaps_plan *plan, FILE *out)
 {
     int all, winograd;
@@ -103,6 +117,7 @@ static void print_head(const struct adaps_plan *plan, const struct ad_figures *f
             ad_text_clean(plan->strategy, strategy, sizeof strategy));
     fprintf(out, "  predicted latency    %s\n",
             ad_format_ns((double)schedule->makespan_ns, time, sizeof time));
+    print_stream(plan, out);
     print_ends(plan, out);
     print_bound(plan, out);
     print_single(plan, out);
@@ -183,32 +198,53 @@ static enum adaps_status print_links(const struct adaps_plan *plan, FILE *out,
     return status;
 }
 
-enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
+/* What the devices do in an inference. */
+static enum adaps_status print_devices(const struct adaps_plan *plan,
+                                       const struct ad_figures *figures, FILE *out,
+                                       struct adaps_error *err)
 {
-    struct ad_figures figures;
-    enum adaps_status status = ad_figures_init(&figures, plan, err);
-    if (status != ADAPS_OK)
-        return status;
-    print_head(plan, &figures, out);
     struct ad_table table;
     ad_table_init(&table, device_columns, sizeof device_columns / sizeof *device_columns);
     double shares = 0;
     for (int d = 0; d < plan->cluster.ndevices; d++) {
-        device_row(plan, &figures, d, &table);
-        shares += figures.devices[d].share;
+        device_row(plan, figures, d, &table);
+        shares += figures->devices[d].share;
     }
-    status = ad_table_print(&table, out, err);
+    enum adaps_status status = ad_table_print(&table, out, err);
     ad_table_fini(&table);
-    if (status == ADAPS_OK) {
-        fputs("* the source: the input starts and the result ends there\n", out);
-        if (shares > 1.0005)
-            fprintf(out, "recomputed halos add %.1f %% to the network's MACs\n",
-                    (shares - 1) * 100);
-        status = print_links(plan, out, err);
+    if (status != ADAPS_OK)
+        return status;
+    fputs("* the source: the input starts and the result ends there\n", out);
+    if (shares > 1.0005)
+        fprintf(out, "recomputed halos add %.1f %% to the network's MACs\n", (shares - 1) * 100);
+    return print_links(plan, out, err);
+}
+
+/* "turn 1 of 2, of 3 in 5 inferences, 81.2 ms alone" */
+static void print_turn(const struct adaps_plan *plan, int turn, FILE *out)
+{
+    char time[32];
+    int of, share = ad_plan_share(plan, turn, &of);
+    fprintf(out, "%sturn %d of %d: %d in %d inferences, each %s alone\n", turn > 0 ? "\n" : "",
+            turn + 1, plan->stream.nturns, share, of,
+            ad_format_ns((double)ad_plan_turn(plan, turn)->makespan_ns, time, sizeof time));
+}
+
+enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++) {
+        const struct adaps_plan view = ad_plan_view(plan, t);
+        struct ad_figures figures;
+        status = ad_figures_init(&figures, &view, err);
+        if (status != ADAPS_OK)
+            return status;
+        if (t == 0)
+            print_head(plan, &figures, out);
+        if (plan->stream.nturns > 1)
+            print_turn(plan, t, out);
+        status = print_devices(&view, &figures, out, err);
+        ad_figures_fini(&figures);
     }
-    if (status == ADAPS_OK) {
-        status = ad_text_finish(out, err);
-    }
-    ad_figures_fini(&figures);
-    return status;
+    return status == ADAPS_OK ? ad_text_finish(out, err) : status;
 }

@@ -140,25 +140,70 @@ static json_t *set(json_t *object, const char *key, json_t *value)
     return NULL;
 }
 
-/* The summary with the devices and one more part, which it takes over. */
-static enum adaps_status print_with(const struct adaps_plan *plan, const char *key, json_t *part,
-                                    FILE *out, struct adaps_error *err)
+/* The devices that compute something in a turn. */
+static json_t *workers_json(const struct adaps_plan *plan, int turn)
+{
+    json_t *list = json_array();
+    for (int d = 0; d < plan->cluster.ndevices && list; d++)
+        if (ad_plan_turn(plan, turn)->programs[d].ntasks > 0)
+            list = ad_report_json_append(list, ad_report_json_text(plan->cluster.devices[d].name));
+    return list;
+}
+
+/* The turns of the stream. part: what there is to say of each, when there are several. */
+static json_t *turns_json(const struct adaps_plan *plan, const char *key,
+                          json_t *(*part)(const struct adaps_plan *plan))
+{
+    json_t *list = json_array();
+    for (int t = 0; t < plan->stream.nturns && list; t++) {
+        const struct adaps_plan view = ad_plan_view(plan, t);
+        int of, share = ad_plan_share(plan, t, &of);
+        json_t *turn = json_pack("{si si so so sI sI}", "inferences", share, "of", of,
+                                 "predicted_ms", ad_report_json_ms(view.schedule.makespan_ns),
+                                 "devices", workers_json(plan, t), "bytes",
+                                 (json_int_t)view.schedule.bytes, "messages",
+                                 (json_int_t)view.schedule.messages);
+        if (plan->stream.nturns > 1)
+            turn = set(turn, key, part(&view));
+        list = ad_report_json_append(list, turn);
+    }
+    return list;
+}
+
+/* The stream's figures into the object; NULL when it or they failed. */
+static json_t *add_stream(json_t *object, const struct adaps_plan *plan)
+{
+    const struct ad_stream *stream = &plan->stream;
+    bool known = stream->interval_ns > 0;
+    json_t *interval = known ? ad_report_json_ms(stream->interval_ns) : json_null();
+    json_t *latency = known ? ad_report_json_ms(stream->latency_ns) : json_null();
+    json_t *rate = known ? json_real(1e9 / (double)stream->interval_ns) : json_null();
+    object = set(object, "interval_ms", interval);
+    object = set(object, "throughput_per_s", rate);
+    object = set(object, "frames_in_flight", json_integer(stream->frames));
+    return set(object, "stream_latency_ms", latency);
+}
+
+/* The summary with the devices and one more part; of each turn, when there are several. */
+static enum adaps_status print_with(const struct adaps_plan *plan, const char *key,
+                                    json_t *(*part)(const struct adaps_plan *plan), FILE *out,
+                                    struct adaps_error *err)
 {
     struct ad_figures figures;
     enum adaps_status status = ad_figures_init(&figures, plan, err);
-    if (status != ADAPS_OK) {
-        json_decref(part);
+    if (status != ADAPS_OK)
         return status;
-    }
-    json_t *root = set(summary_json(plan), "devices", devices_json(plan, &figures));
+    json_t *root = add_stream(summary_json(plan), plan);
+    root = set(root, "devices", devices_json(plan, &figures));
+    root = set(root, "turns", turns_json(plan, key, part));
     ad_figures_fini(&figures);
-    return ad_report_json_print(set(root, key, part), out, err);
+    return ad_report_json_print(set(root, key, part(plan)), out, err);
 }
 
 enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,
                                       struct adaps_error *err)
 {
-    return print_with(plan, "layouts", layouts_json(plan), out, err);
+    return print_with(plan, "layouts", layouts_json, out, err);
 }
 
 static json_t *tasks_json(const struct adaps_plan *plan, const struct ad_program *program,
@@ -209,5 +254,5 @@ static json_t *programs_json(const struct adaps_plan *plan)
 enum adaps_status ad_report_steps_json(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err)
 {
-    return print_with(plan, "programs", programs_json(plan), out, err);
+    return print_with(plan, "programs", programs_json, out, err);
 }

@@ -9,7 +9,7 @@
 char *ad_report_step(const struct adaps_plan *plan, int device, int step, char *buf, size_t size)
 {
     char text[512];
-    return ad_text_clean(ad_step_text(plan, device, step, text, sizeof text), buf, size);
+    return ad_text_clean(ad_step_text(plan, 0, device, step, text, sizeof text), buf, size);
 }
 
 static const struct ad_column step_columns[] = {
@@ -23,8 +23,8 @@ static void step_row(const struct adaps_plan *plan, int device, int index, struc
     char text[384];
     ad_table_cell(table, "%d", index);
     ad_table_cell(table, "%s", ad_step_kind_name(step->kind));
-    ad_table_cell(table, "%s", ad_step_subject(plan, device, index, text, sizeof text));
-    ad_table_cell(table, "%s", ad_step_region(plan, device, index, text, sizeof text));
+    ad_table_cell(table, "%s", ad_step_subject(plan, 0, device, index, text, sizeof text));
+    ad_table_cell(table, "%s", ad_step_region(plan, 0, device, index, text, sizeof text));
     if (step->kind == AD_STEP_COMPUTE) {
         ad_table_cell(table, "-");
         ad_table_cell(table, "-");
@@ -39,9 +39,11 @@ static void step_row(const struct adaps_plan *plan, int device, int index, struc
     ad_table_cell(table, "%s", ad_format_ns((double)step->end_ns, text, sizeof text));
 }
 
-enum adaps_status ad_report_steps(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
+/* Of one turn. */
+static enum adaps_status print_steps(const struct adaps_plan *plan, FILE *out,
+                                     struct adaps_error *err)
 {
-    enum adaps_status status = ad_report_plan(plan, out, err);
+    enum adaps_status status = ADAPS_OK;
     for (int d = 0; d < plan->cluster.ndevices && status == ADAPS_OK; d++) {
         const struct ad_program *program = &plan->schedule.programs[d];
         char name[64];
@@ -56,6 +58,18 @@ enum adaps_status ad_report_steps(const struct adaps_plan *plan, FILE *out, stru
             step_row(plan, d, i, &table);
         status = ad_table_print(&table, out, err);
         ad_table_fini(&table);
+    }
+    return status;
+}
+
+enum adaps_status ad_report_steps(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_report_plan(plan, out, err);
+    for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++) {
+        const struct adaps_plan view = ad_plan_view(plan, t);
+        if (plan->stream.nturns > 1)
+            fprintf(out, "\nturn %d of %d\n", t + 1, plan->stream.nturns);
+        status = print_steps(&view, out, err);
     }
     return status;
 }

@@ -95,6 +95,13 @@ int64_t ad_clocks_decode_ns(const struct ad_cluster *cluster, int to, enum ad_en
 /* Processor time that a message of these bytes takes of a device while it travels. */
 int64_t ad_clocks_overlapped_ns(const struct ad_cluster *cluster, int device, int64_t bytes);
 
+/* The steps of a device's program as the clocks see them. False without memory; *out is the
+ * caller's: its list, freed by ad_free(). */
+AD_MUST_CHECK bool ad_clocks_time_program(struct ad_clocks *clocks, const struct ad_graph *graph,
+                                          const struct ad_cluster *cluster, int device,
+                                          const struct ad_program *program,
+                                          struct ad_timed_program *out);
+
 /* As ad_schedule_simulate(), for programs whose tags are 1 to ntags. busy_ns: by device, filled.
  * steps: nullable; the programs, whose steps get their times. limit_ns: INT64_MAX, or the run ends
  * once it is sure to take longer; then *makespan_ns is INT64_MAX. */
@@ -102,6 +109,10 @@ AD_MUST_CHECK enum adaps_status
 ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
               const struct ad_timed_program *timed, size_t ntags, struct ad_program *steps,
               int64_t limit_ns, int64_t *busy_ns, int64_t *makespan_ns, struct adaps_error *err);
+
+/* The largest load of these programs, by device, ns (schedule/stream.h). */
+int64_t ad_clocks_interval(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
+                           const struct ad_timed_program *timed);
 
 static inline struct ad_time *ad_clocks_time(struct ad_clocks *c, const struct ad_task *task,
                                              int class)

@@ -1,4 +1,5 @@
 #include "schedule/internal.h"
+#include "schedule/stream.h"
 #include "schedule/aliasing.h"
 #include "ir/winograd.h"
 
@@ -112,7 +113,8 @@ static void join_lives(struct sweep *s, const struct ad_program *program)
     }
 }
 
-static int64_t device_bytes(struct sweep *s, const struct ad_program *program, bool source)
+/* The peak of live buffers in a program; what it takes of weights is added to s->slices. */
+static int64_t buffer_bytes(struct sweep *s, const struct ad_program *program, bool source)
 {
     const struct ad_graph *graph = s->graph;
     s->event = 0;
@@ -142,27 +144,40 @@ static int64_t device_bytes(struct sweep *s, const struct ad_program *program, b
             s->change[life->last + 1] -= bytes;
         }
     }
-    int64_t peak = 0, alive = 0, total = 0;
+    int64_t peak = 0, alive = 0;
     for (int64_t e = 0; e <= s->event; e++) {
         alive += s->change[e];
         peak = alive + s->scratch[e] > peak ? alive + s->scratch[e] : peak;
     }
+    memset(s->lives, 0, (size_t)graph->nvalues * sizeof *s->lives);
+    return peak;
+}
+
+/* Bytes of the weights noted in s->slices, which are forgotten. */
+static int64_t weight_bytes(struct sweep *s)
+{
+    const struct ad_graph *graph = s->graph;
+    int64_t total = 0;
     for (int w = 0; w < graph->nweights; w++) {
         int64_t bytes = (s->slices[w].r1 - s->slices[w].r0) * graph->weights[w].row_elements *
                         (int64_t)sizeof(float);
         total += s->slices[w].times > 0 ? (int64_t)((double)bytes * s->slices[w].times) : bytes;
     }
-    return total + peak;
+    memset(s->slices, 0, (size_t)graph->nweights * sizeof *s->slices);
+    return total;
 }
 
-enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                                     struct ad_schedule *schedule, struct adaps_error *err)
+enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                   const struct ad_schedule *first, const struct ad_stream *stream,
+                                   int64_t *memory, struct adaps_error *err)
 {
     size_t events = 0, nvalues = (size_t)graph->nvalues, nweights = (size_t)graph->nweights;
-    for (int d = 0; d < schedule->ndevices; d++) {
-        size_t n = (size_t)schedule->programs[d].nsteps + (size_t)schedule->programs[d].ntasks;
-        events = n > events ? n : events;
-    }
+    for (int t = 0; t < stream->nturns; t++)
+        for (int d = 0; d < first->ndevices; d++) {
+            const struct ad_program *p = &ad_stream_turn(stream, first, t)->programs[d];
+            size_t n = (size_t)p->nsteps + (size_t)p->ntasks;
+            events = n > events ? n : events;
+        }
     struct sweep s = {
         .graph = graph,
         .lives = ad_calloc(nvalues, sizeof *s.lives),
@@ -172,11 +187,14 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct 
     };
     bool room = s.lives && s.slices && s.change && s.scratch &&
                 ad_program_aliases_init(&s.places, graph, err) == ADAPS_OK;
-    for (int d = 0; room && d < schedule->ndevices; d++) {
+    for (int d = 0; room && d < first->ndevices; d++) {
         s.threads = cluster->devices[d].threads;
-        schedule->memory[d] = device_bytes(&s, &schedule->programs[d], d == cluster->source);
-        memset(s.lives, 0, nvalues * sizeof *s.lives);
-        memset(s.slices, 0, nweights * sizeof *s.slices);
+        memory[d] = 0;
+        for (int t = 0; t < stream->nturns; t++) {
+            const struct ad_program *p = &ad_stream_turn(stream, first, t)->programs[d];
+            memory[d] += ad_stream_most(stream, t) * buffer_bytes(&s, p, d == cluster->source);
+        }
+        memory[d] += weight_bytes(&s);
     }
     ad_free(s.lives);
     ad_free(s.slices);
@@ -184,4 +202,10 @@ enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct 
     ad_free(s.scratch);
     ad_program_aliases_fini(&s.places);
     return room ? ADAPS_OK : ad_error_memory(err, "memory of a schedule", events);
+}
+
+enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                     struct ad_schedule *schedule, struct adaps_error *err)
+{
+    return ad_stream_memory(graph, cluster, schedule, &AD_STREAM_ONE, schedule->memory, err);
 }

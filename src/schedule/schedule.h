@@ -147,6 +147,13 @@ AD_MUST_CHECK enum adaps_status ad_scorer_new(const struct ad_graph *graph,
                                               struct ad_scorer **out, struct adaps_error *err);
 void ad_scorer_free(struct ad_scorer *scorer);
 
+/* From now on memory[] counts as many inferences in flight as a stream needs
+ * (ad_stream_frames(), schedule/stream.h). */
+void ad_scorer_stream(struct ad_scorer *scorer);
+
+/* The largest load of the last schedule that ad_scorer_run() returned. */
+int64_t ad_scorer_interval(const struct ad_scorer *scorer);
+
 /* *out: the schedule, which is the scorer's and valid until the next call; its memory[] is filled
  * only with_memory. Does not check that regions are allowed. */
 AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
@@ -158,6 +165,7 @@ struct ad_forecast {
     bool over;    /* it takes longer than the limit: nothing else is known */
     bool guessed; /* over, by the estimate alone */
     int64_t makespan_ns, bytes, messages;
+    int64_t interval_ns; /* of a stream: the largest load, ad_schedule_loads() */
     uint64_t computing; /* bit d: device d has tasks */
 };
 

@@ -2,6 +2,7 @@
  * is remembered of earlier ones. */
 #include "schedule/clocks.h"
 #include "schedule/lowering.h"
+#include "schedule/stream.h"
 
 #include <xxhash.h>
 
@@ -21,6 +22,8 @@ struct ad_scorer {
     struct ad_clocks clocks;
     struct ad_schedule schedule;
     int64_t *busy; /* by device */
+    bool stream;
+    int64_t interval_ns; /* of schedule */
 };
 
 enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cluster *cluster,
@@ -66,13 +69,19 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     const struct ad_lowering_context *c = &l->context;
     enum adaps_status status = ad_lowering_run(l, assignment, &s->schedule);
     *out = &s->schedule;
-    if (status == ADAPS_OK && with_memory)
-        status = ad_schedule_memory(c->graph, c->cluster, &s->schedule, c->err);
     if (status == ADAPS_OK)
         status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count,
                                s->schedule.programs, INT64_MAX, s->schedule.busy_ns,
                                &s->schedule.makespan_ns, c->err);
-    return status;
+    if (status != ADAPS_OK)
+        return status;
+    struct ad_stream stream = AD_STREAM_ONE;
+    s->interval_ns = ad_clocks_interval(&s->clocks, c->cluster, l->emitter.timed);
+    if (s->stream)
+        stream.frames = ad_stream_frames(s->schedule.makespan_ns, s->interval_ns);
+    return with_memory ? ad_stream_memory(c->graph, c->cluster, &s->schedule, &stream,
+                                          s->schedule.memory, c->err)
+                       : ADAPS_OK;
 }
 
 static XXH128_hash_t hash_of(const struct ad_assignment *a)
@@ -88,6 +97,16 @@ static XXH128_hash_t hash_of(const struct ad_assignment *a)
                 a->region, count * sizeof *a->region,
                 XXH3_64bits_withSeed(a->encoding, links * sizeof *a->encoding, seed));
     return XXH3_128bits_withSeed(a->region, count * sizeof *a->region, seed);
+}
+
+void ad_scorer_stream(struct ad_scorer *s)
+{
+    s->stream = true;
+}
+
+int64_t ad_scorer_interval(const struct ad_scorer *s)
+{
+    return s->interval_ns;
 }
 
 int64_t ad_scorer_work(const struct ad_scorer *s)
@@ -126,6 +145,8 @@ static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignm
         status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count, NULL,
                                limits.ns, s->busy, &f->makespan_ns, c->err);
     f->over = l->over || f->makespan_ns == INT64_MAX;
+    if (status == ADAPS_OK && !f->over)
+        f->interval_ns = ad_clocks_interval(&s->clocks, c->cluster, l->emitter.timed);
     for (int d = 0; d < c->ndevices; d++)
         f->computing |= (uint64_t)(l->emitter.ntasks[d] > 0) << d;
     return status;

@@ -303,6 +303,18 @@ static struct ad_timed_step time_step(struct ad_clocks *clocks, const struct ad_
     return out;
 }
 
+bool ad_clocks_time_program(struct ad_clocks *clocks, const struct ad_graph *graph,
+                            const struct ad_cluster *cluster, int device,
+                            const struct ad_program *program, struct ad_timed_program *out)
+{
+    size_t n = (size_t)program->nsteps;
+    *out = (struct ad_timed_program){.list = ad_calloc(n, sizeof *out->list)};
+    for (; out->list && out->count < n; out->count++)
+        out->list[out->count] =
+            time_step(clocks, graph, cluster, device, program, &program->steps[out->count]);
+    return out->list != NULL;
+}
+
 enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
                                        const struct ad_cluster *cluster,
                                        struct ad_schedule *schedule, struct adaps_error *err)
@@ -318,14 +330,9 @@ enum adaps_status ad_schedule_simulate(const struct ad_graph *graph,
     if (!ad_clocks_init(&clocks, graph, cluster, false))
         return ad_error_memory(err, "simulation", ntags);
     bool room = true;
-    for (int d = 0; d < schedule->ndevices && room; d++) {
-        const struct ad_program *p = &schedule->programs[d];
-        timed[d].list = ad_calloc((size_t)p->nsteps, sizeof *timed[d].list);
-        room = timed[d].list != NULL;
-        for (; room && timed[d].count < (size_t)p->nsteps; timed[d].count++)
-            timed[d].list[timed[d].count] =
-                time_step(&clocks, graph, cluster, d, p, &p->steps[timed[d].count]);
-    }
+    for (int d = 0; d < schedule->ndevices && room; d++)
+        room =
+            ad_clocks_time_program(&clocks, graph, cluster, d, &schedule->programs[d], &timed[d]);
     enum adaps_status status =
         room ? ad_clocks_run(&clocks, cluster, timed, ntags, schedule->programs, INT64_MAX,
                              schedule->busy_ns, &schedule->makespan_ns, err)

@@ -1,4 +1,5 @@
 #include "search/eval.h"
+#include "schedule/stream.h"
 #include "base/clock.h"
 #include "search/layout_regions.h"
 
@@ -21,6 +22,8 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *con
         ad_assignment_init(&out->scratch, p->graph->nops, p->cluster->ndevices, err);
     if (status == ADAPS_OK)
         status = ad_scorer_new(p->graph, p->cluster, &out->scorer, err);
+    if (status == ADAPS_OK && ad_search_streams(p))
+        ad_scorer_stream(out->scorer);
     out->memo = ad_layout_memo_new(p->graph, p->cluster->ndevices);
     if (status == ADAPS_OK && !out->memo)
         status = ad_error_memory(err, "search", (size_t)p->graph->nops);
@@ -114,9 +117,10 @@ int64_t ad_memory_excess(const struct ad_device *device, int64_t need)
                                                                  : 0;
 }
 
-static struct ad_forecast forecast_of(const struct ad_schedule *schedule)
+static struct ad_forecast forecast_of(const struct ad_schedule *schedule, int64_t interval_ns)
 {
     struct ad_forecast out = {.makespan_ns = schedule->makespan_ns,
+                              .interval_ns = interval_ns,
                               .bytes = schedule->bytes,
                               .messages = schedule->messages};
     for (int d = 0; d < schedule->ndevices; d++)
@@ -124,26 +128,40 @@ static struct ad_forecast forecast_of(const struct ad_schedule *schedule)
     return out;
 }
 
+/* How far apart a stream's answers are: the largest load decides, or how many can be in flight. */
+static int64_t interval_of(const struct ad_forecast *forecast)
+{
+    int64_t least = forecast->makespan_ns / AD_STREAM_FRAMES;
+    return forecast->interval_ns > least ? forecast->interval_ns : least;
+}
+
+/* By how much something is beyond a cap; 0 = no cap. */
+static int64_t beyond(int64_t ns, int64_t cap_ns)
+{
+    return cap_ns > 0 && ns > cap_ns ? ns - cap_ns : 0;
+}
+
 /* memory: by device; only read when memory may matter. */
 static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forecast,
                            const int64_t *memory, struct ad_score *score)
 {
-    const struct ad_cluster *cluster = eval->context->problem->cluster;
-    enum ad_objective objective = eval->context->problem->objective;
-    int64_t largest = 0, cap_ns = eval->context->problem->latency_cap_ns;
+    const struct ad_search_problem *p = eval->context->problem;
+    const struct ad_cluster *cluster = p->cluster;
+    int64_t largest = 0, interval_ns = interval_of(forecast);
     *score = (struct ad_score){.makespan_ns = forecast->makespan_ns,
                                .bytes = forecast->bytes,
                                .messages = forecast->messages,
                                .devices = __builtin_popcountll(forecast->computing)};
-    if (cap_ns > 0 && forecast->makespan_ns > cap_ns)
-        score->over_cap_ns = forecast->makespan_ns - cap_ns;
+    score->over_cap_ns = beyond(forecast->makespan_ns, p->latency_cap_ns) +
+                         beyond(interval_ns, p->interval_cap_ns);
     for (int d = 0; eval->context->memory_matters && d < cluster->ndevices; d++) {
         score->excess_bytes += ad_memory_excess(&cluster->devices[d], memory[d]);
         largest = memory[d] > largest ? memory[d] : largest;
     }
-    score->objective = objective == AD_OBJECTIVE_TRAFFIC  ? forecast->bytes
-                       : objective == AD_OBJECTIVE_MEMORY ? largest
-                                                          : 0;
+    score->objective = p->objective == AD_OBJECTIVE_TRAFFIC      ? forecast->bytes
+                       : p->objective == AD_OBJECTIVE_MEMORY     ? largest
+                       : p->objective == AD_OBJECTIVE_THROUGHPUT ? interval_ns
+                                                                 : 0;
     if (eval->least_memory < 0 || largest < eval->least_memory)
         eval->least_memory = largest;
     for (int d = 0; score->excess_bytes == 0 && d < cluster->ndevices; d++)
@@ -163,7 +181,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
     if (status != ADAPS_OK)
         return status;
-    *forecast = forecast_of(schedule);
+    *forecast = forecast_of(schedule, ad_scorer_interval(eval->scorer));
     *memory = schedule->memory;
     return ADAPS_OK;
 }
@@ -226,8 +244,8 @@ enum adaps_status ad_eval_score_assigned(struct ad_eval *eval, const struct ad_l
 }
 
 void ad_eval_score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
-                            struct ad_score *score)
+                            int64_t interval_ns, struct ad_score *score)
 {
-    struct ad_forecast forecast = forecast_of(schedule);
+    struct ad_forecast forecast = forecast_of(schedule, interval_ns);
     score_forecast(eval, &forecast, schedule->memory, score);
 }

@@ -10,8 +10,9 @@
  * better. */
 struct ad_score {
     int64_t excess_bytes; /* beyond what devices have, over all devices */
-    int64_t over_cap_ns;  /* 0 when there is no cap */
-    int64_t objective;    /* traffic: bytes; memory: of the device with most; latency: 0 */
+    int64_t over_cap_ns;  /* of latency and interval together; 0 when there is no cap */
+    int64_t objective;    /* traffic: bytes; memory: of the device with most; throughput: the
+                             interval, ns; latency: 0 */
     int64_t makespan_ns, bytes, messages;
     int devices; /* that compute; not part of the order */
 };
@@ -87,9 +88,9 @@ AD_MUST_CHECK enum adaps_status ad_eval_score_assigned(struct ad_eval *eval,
                                                        struct ad_best *best,
                                                        struct ad_score *score);
 
-/* The score of a whole schedule, which is seen as one more layout. */
+/* The score of a whole schedule, which is seen as one more layout; interval_ns: its largest load. */
 void ad_eval_score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
-                            struct ad_score *score);
+                            int64_t interval_ns, struct ad_score *score);
 
 /* Layouts visited so far: those evaluated, and estimates as parts of one. */
 static inline int64_t ad_eval_visited(const struct ad_eval *eval)

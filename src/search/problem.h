@@ -6,9 +6,15 @@
 #include "blocks/blocks.h"
 #include "schedule/schedule.h"
 
-/* What a strategy minimises when it has a choice: the simulated latency, the bytes moved, or the
- * memory of the device that needs most. The others break ties. */
-enum ad_objective { AD_OBJECTIVE_LATENCY, AD_OBJECTIVE_TRAFFIC, AD_OBJECTIVE_MEMORY };
+/* What a strategy minimises when it has a choice: the simulated latency, the bytes moved, the memory
+ * of the device that needs most, or the interval between the answers of a stream
+ * (schedule/stream.h). The others break ties. */
+enum ad_objective {
+    AD_OBJECTIVE_LATENCY,
+    AD_OBJECTIVE_TRAFFIC,
+    AD_OBJECTIVE_MEMORY,
+    AD_OBJECTIVE_THROUGHPUT
+};
 
 struct ad_search_problem {
     const struct ad_graph *graph;
@@ -28,6 +34,7 @@ struct ad_search_problem {
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, except under the objective
                                traffic: there the best single device's latency, if one device has
                                the memory */
+    int64_t interval_cap_ns; /* answers of a stream may be so far apart; 0: no cap */
     /* What the search may spend. The same seed and evaluations give the same plan. A time limit
      * ends the improvement at a wall time; if it is the only limit, the improvement goes on until
      * then, and plans may differ from run to run. */
@@ -39,6 +46,18 @@ struct ad_search_problem {
     int64_t deadline_ns;   /* the same as a time of ad_clock_ns(), for one of the searches of a run;
                               set by ad_search_run() */
 };
+
+/* Whether the plan is for a stream: several inferences in flight. */
+static inline bool ad_search_streams(const struct ad_search_problem *problem)
+{
+    return problem->objective == AD_OBJECTIVE_THROUGHPUT || problem->interval_cap_ns > 0;
+}
+
+/* Whether later is always worse: what is later than the best needs no score. */
+static inline bool ad_search_by_latency(const struct ad_search_problem *problem)
+{
+    return problem->objective == AD_OBJECTIVE_LATENCY && problem->interval_cap_ns == 0;
+}
 
 /* Whether inputs may travel as bytes. */
 static inline bool ad_search_u8(const struct ad_search_problem *problem)

@@ -12,6 +12,7 @@ void ad_search_result_fini(struct ad_search_result *result)
 {
     ad_assignment_fini(&result->assignment);
     ad_schedule_fini(&result->schedule);
+    ad_stream_fini(&result->stream);
     memset(result, 0, sizeof *result);
 }
 
@@ -35,9 +36,15 @@ enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, cons
 }
 
 static enum adaps_status refuse_time(struct ad_eval *eval, const char *strategy,
-                                     const struct ad_schedule *schedule)
+                                     const struct ad_schedule *schedule, int64_t interval_ns)
 {
     char cap[32], time[32];
+    int64_t apart_ns = eval->context->problem->interval_cap_ns;
+    if (apart_ns > 0 && interval_ns > apart_ns)
+        return ad_error_set(eval->err, ADAPS_NO,
+                            "no plan of strategy %s gives %.4g answers a second: the best gives "
+                            "%.4g",
+                            strategy, 1e9 / (double)apart_ns, 1e9 / (double)interval_ns);
     return ad_error_set(
         eval->err, ADAPS_NO, "no plan of strategy %s answers within %s: the soonest takes %s",
         strategy, ad_format_ns((double)eval->context->problem->latency_cap_ns, cap, sizeof cap),
@@ -49,15 +56,20 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
 {
     const struct ad_search_problem *p = eval->context->problem;
     struct ad_score score;
+    struct ad_loads loads;
     enum adaps_status status =
         ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
+    if (status == ADAPS_OK)
+        status = ad_schedule_loads(p->graph, p->cluster, &result->schedule, &loads, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_eval_score_schedule(eval, &result->schedule, &score);
+    ad_eval_score_schedule(eval, &result->schedule, ad_loads_most(&loads), &score);
     if (score.excess_bytes > 0)
         return ad_search_refuse_memory(p->cluster, strategy, &result->schedule, eval->least_memory,
                                        eval->err);
-    return score.over_cap_ns > 0 ? refuse_time(eval, strategy, &result->schedule) : ADAPS_OK;
+    return score.over_cap_ns > 0
+               ? refuse_time(eval, strategy, &result->schedule, ad_loads_most(&loads))
+               : ADAPS_OK;
 }
 
 /* The best layout as the result. */
@@ -78,9 +90,10 @@ static enum adaps_status take_best(struct ad_eval *eval, const struct ad_best *b
 /* "traffic made small, within 12.3 ms" */
 static void note_objective(const struct ad_search_problem *problem, struct ad_search_result *result)
 {
-    const char *what = problem->objective == AD_OBJECTIVE_TRAFFIC  ? "traffic"
-                       : problem->objective == AD_OBJECTIVE_MEMORY ? "memory"
-                                                                   : "latency";
+    const char *what = problem->objective == AD_OBJECTIVE_TRAFFIC      ? "traffic"
+                       : problem->objective == AD_OBJECTIVE_MEMORY     ? "memory"
+                       : problem->objective == AD_OBJECTIVE_THROUGHPUT ? "interval"
+                                                                       : "latency";
     char cap[32];
     if (problem->latency_cap_ns > 0)
         snprintf(result->note, sizeof result->note, "%s made small, within %s", what,

@@ -2,11 +2,13 @@
 #ifndef AD_SEARCH_RESULT_H
 #define AD_SEARCH_RESULT_H
 
+#include "schedule/stream.h"
 #include "search/eval.h"
 
 struct ad_search_result {
-    struct ad_assignment assignment;
-    struct ad_schedule schedule;
+    struct ad_assignment assignment; /* of the first turn */
+    struct ad_schedule schedule;     /* likewise */
+    struct ad_stream stream;         /* nturns 0: not known yet */
     int64_t visited;    /* candidate assignments evaluated */
     double space_log10; /* log10 of the size of the space the strategy chooses from */
     double seconds;     /* spent */

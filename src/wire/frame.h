@@ -15,7 +15,7 @@
 
 #define AD_FRAME_BYTES 48
 #define AD_FRAME_VERSION 5
-#define AD_FLIGHTS_MOST 8 /* inferences of a session at a time */
+#define AD_FLIGHTS_MOST 32 /* inferences of a session at a time */
 
 /* Requests of the controller and their answers, in pairs; ERROR answers any of them. */
 enum ad_frame_type {

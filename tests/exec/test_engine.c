@@ -600,11 +600,12 @@ START_TEST(test_residuals)
     for (steps->nsteps = 0; steps->nsteps < steps->ntasks; steps->nsteps++)
         steps->steps[steps->nsteps] =
             (struct ad_step){.kind = AD_STEP_COMPUTE, .first_task = steps->nsteps, .ntasks = 1};
-    ck_assert_int_eq(ad_residuals_find(apart, 0, fused, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_residuals_find(apart->graph, steps, fused, NULL), ADAPS_OK);
     for (int i = 0; i < 16; i++)
         nfused += fused[i];
     ck_assert_int_eq(nfused, 0); /* not across steps */
-    ck_assert_int_eq(ad_residuals_find(whole, 0, fused, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_residuals_find(whole->graph, &whole->schedule.programs[0], fused, NULL),
+                     ADAPS_OK);
     for (int i = 0; i < 16; i++)
         nfused += fused[i];
     ck_assert_int_eq(nfused, ad_conv_able() ? (_i == 3 ? 1 : 2) : 0);
@@ -793,7 +794,9 @@ static size_t most_scratch(const struct adaps_plan *plan, int device)
     size_t most = 0;
     int nticks;
     ck_assert_ptr_nonnull(buffers);
-    ck_assert_int_eq(ad_buffers_find(plan, device, NULL, buffers, &nticks, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_buffers_find(plan->graph, program, device == plan->cluster.source, NULL,
+                                     buffers, &nticks, &err),
+                     ADAPS_OK);
     for (int t = 0; t < program->ntasks; t++) {
         struct ad_scratch scratch;
         ck_assert_int_eq(

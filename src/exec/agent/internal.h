@@ -22,14 +22,15 @@ struct ad_queued_run {
 
 struct ad_agent_session {
     bool open;
-    bool ending; /* nobody is served any more; waits for the worker */
-    bool ready;  /* connected to the peers */
-    bool traced; /* the latest inference is done and its times are there */
+    bool ending;           /* nobody is served any more; waits for the worker */
+    bool ready;            /* connected to the peers */
+    struct ad_run *traced; /* the latest inference, when it is done and its times are there */
     uint64_t id;
-    uint32_t inference;
-    int fd; /* of the controller's connection */
+    uint32_t inference; /* the oldest under way, or the latest that was */
+    int fd;             /* of the controller's connection */
     int64_t heard_ns;
     struct ad_pending job, abort, close;
+    struct ad_pending runs[AD_STREAM_FRAMES];    /* those under way, as in worker.runs */
     struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
     int first, queued;
 };

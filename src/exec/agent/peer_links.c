@@ -25,19 +25,25 @@ static const struct ad_peer *find_peer(const struct ad_peer *peers, int npeers, 
 
 #define CURVE_BYTES 256 /* more than what encryption adds to a part */
 
-/* The largest message part that a peer may send to this device, in bytes. */
-static size_t message_limit(const struct adaps_plan *plan, int device, int peer)
+/* What a peer may send to this device: the largest message part, in bytes, and how many messages of
+ * all inferences in flight. */
+static size_t message_limit(const struct adaps_plan *plan, int device, int peer, size_t *most)
 {
-    const struct ad_program *program = &plan->schedule.programs[device];
     int64_t largest = AD_FRAME_BYTES;
-    for (int i = 0; i < program->nsteps; i++) {
-        const struct ad_step *step = &program->steps[i];
-        if (step->kind != AD_STEP_RECV || step->peer != peer)
-            continue;
-        int64_t bytes = ad_region_elements(step->region) * plan->graph->values[step->value].box.n *
-                        (int64_t)sizeof(float);
-        largest = bytes > largest ? bytes : largest;
+    size_t count = 0;
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        const struct ad_program *program = &ad_plan_turn(plan, t)->programs[device];
+        for (int i = 0; i < program->nsteps; i++) {
+            const struct ad_step *step = &program->steps[i];
+            if (step->kind != AD_STEP_RECV || step->peer != peer)
+                continue;
+            int64_t bytes = ad_region_elements(step->region) *
+                            plan->graph->values[step->value].box.n * (int64_t)sizeof(float);
+            largest = bytes > largest ? bytes : largest;
+            count++;
+        }
     }
+    *most = count * AD_FLIGHTS_MOST;
     return (size_t)largest + CURVE_BYTES;
 }
 
@@ -50,9 +56,8 @@ static enum adaps_status open_link(struct ad_peer_links *links, struct ad_peer_l
     if (keys->present && !ad_key_valid(link->peer.key))
         return ad_error_set(err, ADAPS_EINPUT, "device '%s' has no key in the plan's devices file",
                             link->peer.name);
-    enum adaps_status status = ad_socket_new(
-        links->context, ZMQ_PAIR, message_limit(links->plan, links->device, link->peer.device),
-        &link->socket, err);
+    size_t limit = message_limit(links->plan, links->device, link->peer.device, &link->early_most);
+    enum adaps_status status = ad_socket_new(links->context, ZMQ_PAIR, limit, &link->socket, err);
     if (status == ADAPS_OK)
         status = ad_socket_monitor(links->context, link->socket, &link->monitor, err);
     size_t size = sizeof link->zmq_fd;
@@ -101,25 +106,17 @@ void ad_peer_links_close(struct ad_peer_links *links)
 {
     ad_send_scheduler_free(links->scheduler);
     links->scheduler = NULL;
-    for (int i = 0; i < links->count; i++)
-        ad_socket_close_monitored(links->items[i].socket, links->items[i].monitor, 0);
+    for (int i = 0; i < links->count; i++) {
+        struct ad_peer_link *link = &links->items[i];
+        for (size_t k = 0; k < link->nearly; k++)
+            zmq_msg_close(&link->early[k].payload);
+        ad_free(link->early);
+        ad_socket_close_monitored(link->socket, link->monitor, 0);
+    }
     ad_free(links->items);
-    ad_timestamps_unref(links->timestamps);
     links->items = NULL;
     links->timestamps = NULL;
     links->count = 0;
-}
-
-enum adaps_status ad_peer_links_begin(struct ad_peer_links *links, bool trace,
-                                      struct adaps_error *err)
-{
-    int nsteps = links->plan->schedule.programs[links->device].nsteps;
-    links->bytes_sent = links->messages_sent = 0;
-    ad_timestamps_unref(links->timestamps);
-    links->timestamps = trace ? ad_timestamps_new(nsteps) : NULL;
-    if (trace && !links->timestamps)
-        return ad_error_memory(err, "trace", (size_t)nsteps * sizeof(int64_t));
-    return ADAPS_OK;
 }
 
 /* Whether the wait is over for another reason than a message. */
@@ -144,23 +141,33 @@ static void watch(struct ad_peer_link *link)
             link->lost = true;
 }
 
-/* Sleeps until a message from the peer, an event of its connection, an abort, or the deadline. */
-static void sleep_for(const struct ad_peer_links *links, struct ad_peer_link *link)
+void ad_peer_links_wait(struct ad_peer_links *links, const bool *wanted)
 {
-    zmq_pollitem_t items[4] = {{.fd = link->zmq_fd, .events = ZMQ_POLLIN},
-                               {.socket = link->monitor, .events = ZMQ_POLLIN},
-                               {.fd = links->wake_fd, .events = ZMQ_POLLIN}};
+    zmq_pollitem_t items[2 + 2 * AD_MAX_DEVICES] = {{.fd = links->wake_fd, .events = ZMQ_POLLIN}};
+    struct ad_peer_link *from[AD_MAX_DEVICES];
     int64_t left = links->deadline_ns - ad_clock_ns();
+    int n = 1, nfrom = 0;
     eventfd_t count;
     if (links->scheduler)
-        items[3] =
+        items[n++] =
             (zmq_pollitem_t){.fd = ad_send_scheduler_fd(links->scheduler), .events = ZMQ_POLLIN};
+    int first = n;
+    for (int i = 0; i < links->count; i++) {
+        struct ad_peer_link *link = &links->items[i];
+        if (!wanted[link->peer.device])
+            continue;
+        from[nfrom++] = link;
+        items[n++] = (zmq_pollitem_t){.fd = link->zmq_fd, .events = ZMQ_POLLIN};
+        items[n++] = (zmq_pollitem_t){.socket = link->monitor, .events = ZMQ_POLLIN};
+    }
     if (left > 0)
-        zmq_poll(items, links->scheduler ? 4 : 3, (long)((left + 999999) / 1000000));
-    if (items[3].revents)
-        eventfd_read(items[3].fd, &count);
-    if (items[1].revents)
-        watch(link);
+        zmq_poll(items, n, (long)((left + 999999) / 1000000));
+    for (int i = 0; i < first; i++)
+        if (items[i].revents)
+            eventfd_read(items[i].fd, &count);
+    for (int i = 0; i < nfrom; i++)
+        if (items[first + 2 * i + 1].revents)
+            watch(from[i]);
 }
 
 /* A part of a message, if it is there; else -1. */
@@ -181,28 +188,24 @@ static void skip(struct ad_peer_links *links, struct ad_peer_link *link)
     ad_send_scheduler_unlock(links->scheduler);
 }
 
-/* The head of the next message from a peer; its payload, if *more, is still to be received. */
-static enum adaps_status recv_head(struct ad_peer_links *links, struct ad_peer_link *link,
+/* The head of the next message from a peer, if there is one (else ADAPS_NO); its payload, if *more,
+ * is still to be received. */
+static enum adaps_status take_head(struct ad_peer_links *links, struct ad_peer_link *link,
                                    struct ad_frame *frame, bool *more, struct adaps_error *err)
 {
     zmq_msg_t head;
-    bool waited = false;
     zmq_msg_init(&head);
     enum adaps_status status = ADAPS_OK;
     while (take_part(links, link, &head) < 0) {
         if (errno == EAGAIN) {
-            waited = true;
             status = check_wait(links, link, err);
-            if (status == ADAPS_OK)
-                sleep_for(links, link);
+            status = status == ADAPS_OK ? ADAPS_NO : status;
         } else if (errno != EINTR) {
             status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: receive: %s", zmq_strerror(errno));
         }
         if (status != ADAPS_OK)
             goto out;
     }
-    if (links->timestamps)
-        ad_timestamps_found(links->timestamps, (int)links->step, waited);
     *more = zmq_msg_more(&head);
     status = ad_frame_decode(zmq_msg_data(&head), zmq_msg_size(&head), frame, err);
     if (status != ADAPS_OK) {
@@ -238,6 +241,18 @@ static enum adaps_status connect_link(struct ad_peer_link *link, const struct ad
         status = ad_socket_trust(link->socket, keys, link->peer.key, err);
     if (status == ADAPS_OK)
         status = ad_socket_connect(link->socket, peer->endpoint, err);
+    return status;
+}
+
+/* Waits for the head of the next message from a peer. */
+static enum adaps_status recv_head(struct ad_peer_links *links, struct ad_peer_link *link,
+                                   struct ad_frame *frame, bool *more, struct adaps_error *err)
+{
+    bool wanted[AD_MAX_DEVICES] = {false};
+    enum adaps_status status;
+    wanted[link->peer.device] = true;
+    while ((status = take_head(links, link, frame, more, err)) == ADAPS_NO)
+        ad_peer_links_wait(links, wanted);
     return status;
 }
 
@@ -383,29 +398,113 @@ static enum adaps_status recv_payload(struct ad_peer_link *link, const struct ad
     return status == ADAPS_OK ? status : ad_error_prefix(err, "'%s': ", link->peer.name);
 }
 
-static enum adaps_status links_recv(void *self, const struct ad_step *step,
-                                    const struct ad_span_list *forms, int nforms, int *form,
-                                    struct adaps_error *err)
+/* Takes a message out of those that came early, if it is there. */
+static bool find_early(struct ad_peer_link *link, uint32_t inference, struct ad_early_message *out)
 {
-    struct ad_peer_links *links = self;
-    struct ad_peer_link *link = link_to(links, step->peer);
-    struct ad_frame frame;
+    for (size_t i = 0; i < link->nearly; i++) {
+        if (link->early[i].frame.inference != inference)
+            continue;
+        *out = link->early[i]; /* ZeroMQ's messages may move */
+        link->nearly--;
+        memmove(&link->early[i], &link->early[i + 1], (link->nearly - i) * sizeof *link->early);
+        return true;
+    }
+    return false;
+}
+
+/* Whether a message belongs to another inference that is or may soon be in flight. */
+static bool is_early(const struct ad_peer_links *links, const struct ad_frame *frame)
+{
+    int32_t age = (int32_t)(frame->inference - links->oldest);
+    return frame->type == AD_FRAME_DATA && frame->session == links->session &&
+           frame->inference != links->inference && age >= 0 && age < AD_FLIGHTS_MOST;
+}
+
+/* Keeps a message whose head was taken for later. */
+static enum adaps_status keep_early(struct ad_peer_links *links, struct ad_peer_link *link,
+                                    const struct ad_frame *frame, struct adaps_error *err)
+{
+    if (link->nearly == link->early_most)
+        return fail(link, err, "it sends more than the plan says");
+    if (!ad_grow(&link->early, link->nearly, &link->early_room, sizeof *link->early))
+        return ad_error_memory(err, "messages", link->nearly * sizeof *link->early);
+    struct ad_early_message *message = &link->early[link->nearly];
+    message->frame = *frame;
+    zmq_msg_init(&message->payload);
+    if (take_part(links, link, &message->payload) < 0 || zmq_msg_more(&message->payload)) {
+        zmq_msg_close(&message->payload);
+        skip(links, link);
+        return fail(link, err, "a message has too many parts");
+    }
+    link->nearly++;
+    return ADAPS_OK;
+}
+
+/* A payload that came early into its place. */
+static enum adaps_status take_early(struct ad_peer_link *link, struct ad_early_message *message,
+                                    const struct ad_span_list *list, struct adaps_error *err)
+{
+    const void *data = zmq_msg_data(&message->payload);
+    size_t length = zmq_msg_size(&message->payload);
+    enum adaps_status status =
+        ad_frame_check(&message->frame, length, ad_frame_checksum(0, data, length), err);
+    if (status == ADAPS_OK)
+        ad_spans_take(list, data, length);
+    else
+        ad_error_prefix(err, "'%s': ", link->peer.name);
+    return status;
+}
+
+/* Which of the forms a message takes, and whether it is the one that the step waits for, ADAPS_NO:
+ * one to be dropped. */
+static enum adaps_status match(const struct ad_peer_links *links, const struct ad_step *step,
+                               const struct ad_frame *frame, const struct ad_span_list *forms,
+                               int nforms, int *form, struct adaps_error *err)
+{
     struct ad_frame expected = {.type = AD_FRAME_DATA,
                                 .session = links->session,
                                 .inference = links->inference,
                                 .tag = step->tag};
-    if (!link)
-        return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
+    *form = ad_spans_form(forms, nforms, (size_t)frame->length);
+    expected.length = ad_spans_take_size(&forms[*form], (size_t)frame->length)
+                          ? frame->length
+                          : ad_spans_bytes(&forms[*form]);
+    return ad_frame_match(frame, &expected, err);
+}
+
+/* The step's message among those that came early. ADAPS_NO: it is not there. */
+static enum adaps_status recv_early(struct ad_peer_links *links, struct ad_peer_link *link,
+                                    const struct ad_step *step, const struct ad_span_list *forms,
+                                    int nforms, int *form, struct adaps_error *err)
+{
+    struct ad_early_message message;
+    if (!find_early(link, links->inference, &message))
+        return ADAPS_NO;
+    enum adaps_status status = match(links, step, &message.frame, forms, nforms, form, err);
+    status = status == ADAPS_OK ? take_early(link, &message, &forms[*form], err)
+                                : ad_error_prefix(err, "'%s': ", link->peer.name);
+    zmq_msg_close(&message.payload);
+    return status;
+}
+
+/* Takes messages until the step's is there. */
+static enum adaps_status recv_now(struct ad_peer_links *links, struct ad_peer_link *link,
+                                  const struct ad_step *step, const struct ad_span_list *forms,
+                                  int nforms, int *form, struct adaps_error *err)
+{
     for (;;) {
+        struct ad_frame frame;
         bool more = false;
-        enum adaps_status status = recv_head(links, link, &frame, &more, err);
+        enum adaps_status status = take_head(links, link, &frame, &more, err);
         if (status != ADAPS_OK)
             return status;
-        *form = ad_spans_form(forms, nforms, (size_t)frame.length);
-        expected.length = ad_spans_take_size(&forms[*form], (size_t)frame.length)
-                              ? frame.length
-                              : ad_spans_bytes(&forms[*form]);
-        status = ad_frame_match(&frame, &expected, err);
+        if (more && is_early(links, &frame)) {
+            status = keep_early(links, link, &frame, err);
+            if (status != ADAPS_OK)
+                return status;
+            continue;
+        }
+        status = match(links, step, &frame, forms, nforms, form, err);
         if (status == ADAPS_NO) {
             skip(links, link);
             continue;
@@ -420,6 +519,22 @@ static enum adaps_status links_recv(void *self, const struct ad_step *step,
         ad_send_scheduler_unlock(links->scheduler);
         return status;
     }
+}
+
+static enum adaps_status links_recv(void *self, const struct ad_step *step,
+                                    const struct ad_span_list *forms, int nforms, int *form,
+                                    struct adaps_error *err)
+{
+    struct ad_peer_links *links = self;
+    struct ad_peer_link *link = link_to(links, step->peer);
+    if (!link)
+        return ad_error_set(err, ADAPS_EINTERNAL, "no link to device %d", step->peer);
+    enum adaps_status status = recv_early(links, link, step, forms, nforms, form, err);
+    if (status == ADAPS_NO)
+        status = recv_now(links, link, step, forms, nforms, form, err);
+    if (status == ADAPS_OK && links->timestamps)
+        ad_timestamps_found(links->timestamps, (int)links->step, links->waited);
+    return status;
 }
 
 struct ad_transport ad_peer_links_transport(struct ad_peer_links *links)

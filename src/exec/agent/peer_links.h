@@ -21,16 +21,24 @@ struct ad_peer {
     char key[AD_KEY_BYTES];
 };
 
+/* A message that came while another inference's was looked for. */
+struct ad_early_message {
+    struct ad_frame frame;
+    zmq_msg_t payload;
+};
+
 struct ad_peer_link {
     struct ad_peer peer;
     bool listens;
     int port; /* when it listens */
     void *socket, *monitor;
     bool joined;
-    bool lost;      /* joined and then disconnected */
-    int fd;         /* of its TCP connection, since it joined */
-    int zmq_fd;     /* readable when the socket is to be looked at */
-    int connection; /* of the scheduler, if messages are sent to it; else -1 */
+    bool lost;                      /* joined and then disconnected */
+    int fd;                         /* of its TCP connection, since it joined */
+    int zmq_fd;                     /* readable when the socket is to be looked at */
+    int connection;                 /* of the scheduler, if messages are sent to it; else -1 */
+    struct ad_early_message *early; /* in the order in which they came */
+    size_t nearly, early_room, early_most;
 };
 
 struct ad_peer_links {
@@ -39,14 +47,16 @@ struct ad_peer_links {
     int device;
     uint64_t session;
     uint32_t inference, step; /* what is being done */
+    uint32_t oldest;          /* the oldest inference that is not done here */
+    bool waited;              /* the message of this step was looked for before */
     int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
     struct ad_peer_link *items;
     int count, nconnections;
     struct ad_send_scheduler *scheduler; /* NULL: messages go to one peer at most */
-    uint64_t bytes_sent, messages_sent;  /* in this inference */
-    struct ad_timestamps *timestamps;    /* of this inference, when it is traced; else NULL */
+    uint64_t bytes_sent, messages_sent;  /* in this session */
+    struct ad_timestamps *timestamps; /* borrowed, of this inference if it is traced; else NULL */
 };
 
 /* Makes the sockets for all peers of `device` and listens where it has to, at a free port of
@@ -66,13 +76,13 @@ AD_MUST_CHECK enum adaps_status ad_peer_links_join(struct ad_peer_links *links,
                                                    struct adaps_error *err);
 void ad_peer_links_close(struct ad_peer_links *links);
 
-/* Before the first step of an inference, whose number is set. ADAPS_EINTERNAL without memory for
- * the timestamps. */
-AD_MUST_CHECK enum adaps_status ad_peer_links_begin(struct ad_peer_links *links, bool trace,
-                                                    struct adaps_error *err);
-
-/* Moves the messages of the engine's steps. With tracing, timestamps when the message of a RECV was
+/* Moves the messages of the engine's steps, of the inference and step that links say. recv does not
+ * wait: ADAPS_NO when the message is not there. With timestamps: when the message of a RECV was
  * found, when that of a SEND was handed over and had left. */
 struct ad_transport ad_peer_links_transport(struct ad_peer_links *links);
+
+/* Sleeps until something comes from one of these devices, until wake_fd is readable, which is read,
+ * or until the deadline of links. wanted: by device. */
+void ad_peer_links_wait(struct ad_peer_links *links, const bool *wanted);
 
 #endif

@@ -1,8 +1,8 @@
 /* The agent's side of a session. There is one at a time; the worker does what takes long, and this
  * thread answers pings meanwhile.
  *
- *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> worker RUN -> DONE;
- *   further RUNs wait for their turn
+ *   OPEN -> worker LOAD -> OPENED;  CONNECT -> worker JOIN -> READY;  RUN -> inference -> DONE;
+ *   as many RUNs at a time as the plan has in flight, further ones wait for their turn
  *   TRACE -> TRACED, when the latest RUN asked for it;  CLOCK -> TIME, also without a session
  *   PROFILE -> worker PROFILE -> PROFILED, a session of its own that ends with the answer
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
@@ -26,12 +26,15 @@ static int64_t after_ms(uint32_t ms)
 
 static bool running(const struct ad_agent *agent)
 {
-    return agent->worker.busy &&
-           (agent->worker.job.kind == AD_JOB_RUN || agent->worker.job.kind == AD_JOB_PROFILE);
+    return agent->worker.running > 0 ||
+           (agent->worker.busy && agent->worker.job.kind == AD_JOB_PROFILE);
 }
 
-static void drop_queue(struct ad_agent_session *session)
+/* Inferences that wait, and those under way, get no answer. */
+static void drop_runs(struct ad_agent_session *session)
 {
+    for (int i = 0; i < AD_STREAM_FRAMES; i++)
+        ad_pending_clear(&session->runs[i]);
     for (; session->queued > 0; session->queued--) {
         struct ad_queued_run *run = &session->queue[session->first];
         session->first = (session->first + 1) % AD_FLIGHTS_MOST;
@@ -42,7 +45,7 @@ static void drop_queue(struct ad_agent_session *session)
 
 void ad_agent_free_session(struct ad_agent *agent)
 {
-    drop_queue(&agent->session);
+    drop_runs(&agent->session);
     ad_pending_clear(&agent->session.job);
     ad_pending_clear(&agent->session.abort);
     ad_pending_clear(&agent->session.close);
@@ -64,10 +67,11 @@ static void begin_end(struct ad_agent *agent)
     session->ending = true;
     ad_pending_clear(&session->job);
     ad_pending_clear(&session->abort);
-    if (agent->worker.busy)
-        ad_worker_cancel(&agent->worker);
-    else
+    drop_runs(session);
+    if (ad_worker_idle(&agent->worker))
         post_close(agent);
+    else
+        ad_worker_cancel(&agent->worker);
 }
 
 void ad_agent_end_session(struct ad_agent *agent, const char *why)
@@ -111,7 +115,7 @@ static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peer
 static enum adaps_status check_idle(const struct ad_agent *agent, struct ad_wire_message *message,
                                     struct adaps_error *err)
 {
-    if (agent->session.open || agent->worker.busy)
+    if (agent->session.open || !ad_worker_idle(&agent->worker))
         return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
     if (message->frame.session == 0)
         return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
@@ -174,7 +178,7 @@ static enum adaps_status connect_session(struct ad_agent *agent, struct ad_wire_
 {
     ProtobufCMessage *body;
     struct ad_job *job = &agent->worker.job;
-    if (agent->worker.busy || agent->session.ready)
+    if (!ad_worker_idle(&agent->worker) || agent->session.ready)
         return ad_error_set(err, ADAPS_EAGENT, "CONNECT at the wrong time");
     enum adaps_status status =
         ad_wire_message_body(message, &adaps__wire__connect__descriptor, &body, err);
@@ -192,35 +196,49 @@ static enum adaps_status connect_session(struct ad_agent *agent, struct ad_wire_
     return status;
 }
 
-/* Gives the idle worker the inference that has waited longest. */
-static void start_run(struct ad_agent *agent)
+/* Whether an inference may begin: there are buffers for as many as the plan has in flight, counted
+ * from the oldest that is not done. */
+static bool may_begin(const struct ad_agent *agent, uint32_t inference)
+{
+    return agent->worker.running == 0 ||
+           inference - agent->session.inference < (uint32_t)agent->worker.nruns;
+}
+
+/* Gives the worker the inferences that have waited longest, as many as it can have. */
+static void start_runs(struct ad_agent *agent)
 {
     struct ad_agent_session *session = &agent->session;
     struct ad_worker *worker = &agent->worker;
-    struct ad_queued_run *run = &session->queue[session->first];
-    session->first = (session->first + 1) % AD_FLIGHTS_MOST;
-    session->queued--;
-    ad_pending_move(&run->to, &session->job);
-    session->inference = session->job.frame.inference;
-    session->traced = false;
-    size_t bytes = zmq_msg_size(&run->inputs);
-    if (bytes)
-        memcpy(worker->inputs.data, zmq_msg_data(&run->inputs), bytes);
-    zmq_msg_close(&run->inputs);
-    worker->job.kind = AD_JOB_RUN;
-    worker->job.inference = session->inference;
-    worker->job.deadline_ns = after_ms(run->deadline_ms);
-    worker->job.trace = run->trace;
-    worker->job.pictures = bytes < worker->inputs.bytes;
-    memset(run, 0, sizeof *run);
-    ad_worker_post(worker);
+    struct ad_run *run;
+    while (session->queued > 0 && (run = ad_worker_free_run(worker))) {
+        struct ad_queued_run *queued = &session->queue[session->first];
+        if (!may_begin(agent, queued->to.frame.inference))
+            break;
+        struct ad_pending *to = &session->runs[run - worker->runs];
+        session->first = (session->first + 1) % AD_FLIGHTS_MOST;
+        session->queued--;
+        ad_pending_move(&queued->to, to);
+        if (worker->running == 0)
+            session->inference = to->frame.inference;
+        session->traced = NULL;
+        size_t bytes = zmq_msg_size(&queued->inputs);
+        if (bytes)
+            memcpy(run->inputs.data, zmq_msg_data(&queued->inputs), bytes);
+        zmq_msg_close(&queued->inputs);
+        run->inference = to->frame.inference;
+        run->deadline_ns = after_ms(queued->deadline_ms);
+        run->trace = queued->trace;
+        run->pictures = bytes < worker->input_bytes;
+        memset(queued, 0, sizeof *queued);
+        ad_worker_post_run(worker, run);
+    }
 }
 
 /* Whether a RUN brings all inputs: floats, or bytes of pictures. */
 static bool inputs_fit(const struct ad_worker *worker, size_t bytes)
 {
-    return bytes == worker->inputs.bytes ||
-           (worker->pictures && bytes == worker->inputs.bytes / sizeof(float));
+    return bytes == worker->input_bytes ||
+           (worker->pictures && bytes == worker->input_bytes / sizeof(float));
 }
 
 static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_message *message,
@@ -229,15 +247,14 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     ProtobufCMessage *body;
     struct ad_agent_session *session = &agent->session;
     struct ad_worker *worker = &agent->worker;
-    bool waits = worker->busy;
-    if (!session->ready || session->abort.set || (waits && worker->job.kind != AD_JOB_RUN))
+    if (!session->ready || session->abort.set || worker->busy)
         return ad_error_set(err, ADAPS_EAGENT, "RUN at the wrong time");
-    if (session->queued + waits >= AD_FLIGHTS_MOST)
+    if (session->queued + worker->running >= AD_FLIGHTS_MOST)
         return ad_error_set(err, ADAPS_EAGENT, "more than %d inferences at a time",
                             AD_FLIGHTS_MOST);
     if (!inputs_fit(worker, zmq_msg_size(&message->raw)))
         return ad_error_set(err, ADAPS_EINPUT, "inputs of %zu bytes, the plan wants %zu here",
-                            zmq_msg_size(&message->raw), worker->inputs.bytes);
+                            zmq_msg_size(&message->raw), worker->input_bytes);
     enum adaps_status status =
         ad_wire_message_body(message, &adaps__wire__run__descriptor, &body, err);
     if (status != ADAPS_OK)
@@ -251,8 +268,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     zmq_msg_move(&run->inputs, &message->raw);
     session->queued++;
     ad_protobuf_free(body);
-    if (!waits)
-        start_run(agent);
+    start_runs(agent);
     return ADAPS_OK;
 }
 
@@ -260,24 +276,23 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
 static enum adaps_status answer_trace(struct ad_agent *agent, struct ad_wire_message *message,
                                       struct adaps_error *err)
 {
-    const struct ad_worker *worker = &agent->worker;
-    if (worker->busy || !agent->session.traced ||
-        message->frame.inference != agent->session.inference)
+    const struct ad_run *run = agent->session.traced;
+    if (!run || message->frame.inference != run->inference)
         return ad_error_set(err, ADAPS_EAGENT, "TRACE of an inference that was not traced");
-    size_t n = (size_t)worker->plan->schedule.programs[worker->device].nsteps;
+    size_t n = (size_t)run->program->nsteps;
     Adaps__Wire__Trace trace = ADAPS__WIRE__TRACE__INIT;
-    int64_t *times = ad_calloc(4 * n, sizeof *times), begin = worker->result.begin_ns;
+    int64_t *times = ad_calloc(4 * n, sizeof *times), begin = run->result.begin_ns;
     if (!times)
         return ad_error_memory(err, "trace", 4 * n * sizeof *times);
     trace.begin_ns = begin;
-    trace.latency_ns = worker->result.latency_ns;
+    trace.latency_ns = run->result.latency_ns;
     trace.n_start = trace.n_mark = trace.n_end = trace.n_left = n;
     trace.start = times;
     trace.mark = times + n;
     trace.end = times + 2 * n;
     trace.left = times + 3 * n;
     for (size_t i = 0; i < n; i++) {
-        ad_worker_times(worker, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i],
+        ad_worker_times(run, (int)i, &trace.start[i], &trace.mark[i], &trace.end[i],
                         &trace.left[i]);
         trace.start[i] -= begin;
         trace.end[i] -= begin;
@@ -295,6 +310,24 @@ static void answer_clock(struct ad_agent *agent, struct ad_wire_message *message
     Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
     time.clock_ns = ad_clock_ns();
     ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
+}
+
+/* The step of an inference under way, or of the oldest one; 0 without any. */
+static int step_of(struct ad_agent *agent, uint32_t inference)
+{
+    const struct ad_worker *worker = &agent->worker;
+    const struct ad_agent_session *session = &agent->session;
+    int step = 0;
+    for (int i = 0; i < worker->nruns; i++) {
+        uint32_t mine = session->runs[i].frame.inference;
+        if (!session->runs[i].set)
+            continue;
+        if (mine == session->inference || mine == inference)
+            step = atomic_load(&worker->runs[i].step);
+        if (mine == inference)
+            break;
+    }
+    return step;
 }
 
 static bool answer_where(struct ad_agent *agent, zmq_msg_t *route, const struct ad_frame *request,
@@ -318,7 +351,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
     if (type == AD_FRAME_PING) {
         bool busy = ours && running(agent);
         answer_where(agent, &message->route, &message->frame, AD_FRAME_PONG,
-                     busy ? atomic_load(&agent->worker.step) : 0, !busy);
+                     busy ? step_of(agent, session->inference) : 0, !busy);
         return ADAPS_OK;
     }
     if (type == AD_FRAME_CLOCK) {
@@ -377,9 +410,9 @@ static bool answer_opened(struct ad_agent *agent, struct ad_pending *to)
     return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
 }
 
-static bool answer_done(struct ad_agent *agent, struct ad_pending *to)
+static bool answer_done(struct ad_agent *agent, struct ad_pending *to, const struct ad_run *run)
 {
-    const struct ad_job_result *result = &agent->worker.result;
+    const struct ad_run_result *result = &run->result;
     Adaps__Wire__Done done = ADAPS__WIRE__DONE__INIT;
     done.latency_ns = result->latency_ns;
     done.compute_ns = result->compute_ns;
@@ -389,7 +422,7 @@ static bool answer_done(struct ad_agent *agent, struct ad_pending *to)
     done.messages_sent = result->messages_sent;
     agent->inferences++;
     return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
-                     agent->worker.outputs.data, agent->worker.outputs.bytes);
+                     run->outputs.data, run->outputs.bytes);
 }
 
 static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
@@ -400,19 +433,16 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
     bool good = result->status == ADAPS_OK, heard;
     if (session->abort.set)
         heard = answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
-                             result->step, good);
+                             0, good);
     else if (!good)
-        heard = ad_answer_error(agent->router, &to->route, &to->frame, &result->err, result->step);
+        heard = ad_answer_error(agent->router, &to->route, &to->frame, &result->err, 0);
     else if (kind == AD_JOB_LOAD)
         heard = answer_opened(agent, to);
     else if (kind == AD_JOB_PROFILE)
         heard = ad_agent_answer_profile(agent, to);
-    else if (kind == AD_JOB_JOIN)
-        heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     else
-        heard = answer_done(agent, to);
-    session->traced = kind == AD_JOB_RUN && good && !session->abort.set && agent->worker.job.trace;
-    session->ready = kind == AD_JOB_JOIN ? good : kind == AD_JOB_RUN && good && !session->abort.set;
+        heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
+    session->ready = kind == AD_JOB_JOIN && good;
     ad_pending_clear(&session->abort);
     ad_pending_clear(&session->job);
     if (kind == AD_JOB_PROFILE || (kind == AD_JOB_LOAD && !good))
@@ -421,12 +451,10 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
         ad_agent_end_session(agent, "its controller is gone");
 }
 
-void ad_agent_worker_done(struct ad_agent *agent)
+static void job_done(struct ad_agent *agent)
 {
     struct ad_agent_session *session = &agent->session;
     enum ad_job_kind kind = agent->worker.job.kind;
-    if (!ad_worker_finish(&agent->worker))
-        return;
     if (kind == AD_JOB_CLOSE) {
         if (session->close.set)
             ad_answer(agent->router, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
@@ -438,9 +466,77 @@ void ad_agent_worker_done(struct ad_agent *agent)
     } else {
         answer_job(agent, kind);
         ad_agent_drop_profile(agent);
-        if (!session->ready)
-            drop_queue(session);
-        else if (session->queued > 0 && !session->ending)
-            start_run(agent);
     }
+}
+
+/* The oldest inference under way becomes the session's. */
+static void look_for_oldest(struct ad_agent_session *session)
+{
+    const struct ad_pending *oldest = NULL;
+    for (int i = 0; i < AD_STREAM_FRAMES; i++) {
+        const struct ad_pending *to = &session->runs[i];
+        if (to->set && (!oldest || (int32_t)(to->frame.inference - oldest->frame.inference) < 0))
+            oldest = to;
+    }
+    if (oldest)
+        session->inference = oldest->frame.inference;
+}
+
+/* Afterwards the session can only be closed. */
+static bool answer_abort(struct ad_agent *agent, int step, bool finished)
+{
+    struct ad_pending *abort = &agent->session.abort;
+    bool heard =
+        answer_where(agent, &abort->route, &abort->frame, AD_FRAME_ABORTED, step, finished);
+    agent->session.ready = false;
+    ad_pending_clear(abort);
+    return heard;
+}
+
+/* An inference that is done; after one that failed, the session can only be closed. */
+static void answer_run(struct ad_agent *agent, struct ad_run *run)
+{
+    struct ad_agent_session *session = &agent->session;
+    struct ad_pending *to = &session->runs[run - agent->worker.runs];
+    bool good = run->result.status == ADAPS_OK, heard = true;
+    int step = atomic_load(&run->step);
+    if (!to->set || session->ending)
+        return;
+    session->ready = session->ready && good;
+    session->traced = good && run->trace && run->engine ? run : NULL;
+    if (session->abort.set && to->frame.inference == session->abort.frame.inference)
+        heard = answer_abort(agent, step, good);
+    else if (good)
+        heard = answer_done(agent, to, run);
+    else if (run->result.status != ADAPS_NO) /* the one that ended the others */
+        heard = ad_answer_error(agent->router, &to->route, &to->frame, &run->result.err, step);
+    ad_pending_clear(to);
+    look_for_oldest(session);
+    if (!heard)
+        ad_agent_end_session(agent, "its controller is gone");
+}
+
+void ad_agent_worker_done(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    struct ad_run *run;
+    if (ad_worker_finish(&agent->worker))
+        job_done(agent);
+    bool any = false;
+    while ((run = ad_worker_take_run(&agent->worker))) {
+        answer_run(agent, run);
+        any = true;
+    }
+    if (!any)
+        return;
+    if (session->ending && ad_worker_idle(&agent->worker)) {
+        post_close(agent);
+        return;
+    }
+    if (session->abort.set && ad_worker_idle(&agent->worker))
+        answer_abort(agent, 0, true); /* of an inference that was done before */
+    if (session->ready)
+        start_runs(agent);
+    else
+        drop_runs(session);
 }

@@ -95,7 +95,7 @@ static enum adaps_status make_room(struct ad_agent *agent, uint64_t needed, uint
 {
     bool tight;
     enum adaps_status status = ad_cache_make_room(&agent->cache, needed, more, &tight, err);
-    if (status != ADAPS_OK || !tight || agent->session.open || agent->worker.busy)
+    if (status != ADAPS_OK || !tight || agent->session.open || !ad_worker_idle(&agent->worker))
         return status;
     ad_worker_unload(&agent->worker);
     return ad_cache_make_room(&agent->cache, needed, more, NULL, err);

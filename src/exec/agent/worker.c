@@ -4,6 +4,7 @@
 #include "ir/picture.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -14,21 +15,39 @@
 
 /* --- loading --- */
 
+static void free_runs(struct ad_worker *worker)
+{
+    for (int i = 0; i < worker->nruns; i++) {
+        ad_free(worker->runs[i].inputs.data);
+        ad_free(worker->runs[i].outputs.data);
+        ad_timestamps_unref(worker->runs[i].timestamps);
+    }
+    ad_free(worker->runs);
+    worker->runs = NULL;
+    worker->nruns = 0;
+    worker->input_bytes = 0;
+}
+
+static void free_engines(struct ad_worker *worker)
+{
+    for (int i = worker->nengines - 1; i >= 0; i--) /* the first has what the others share */
+        ad_engine_free(worker->engines[i].engine);
+    ad_free(worker->engines);
+    worker->engines = NULL;
+    worker->nengines = 0;
+}
+
 void ad_worker_unload(struct ad_worker *worker)
 {
-    ad_engine_free(worker->engine);
+    free_engines(worker);
+    free_runs(worker);
     for (int i = 0; i < worker->nmappings; i++)
         ad_cache_unmap(&worker->mappings[i]);
     ad_free(worker->mappings);
-    ad_free(worker->inputs.data);
-    ad_free(worker->outputs.data);
     adaps_plan_free(worker->plan);
-    worker->engine = NULL;
     worker->mappings = NULL;
     worker->nmappings = 0;
     worker->plan = NULL;
-    memset(&worker->inputs, 0, sizeof worker->inputs);
-    memset(&worker->outputs, 0, sizeof worker->outputs);
 }
 
 /* ad_weight_source: a slice out of the cache, mapped while the engine is made. */
@@ -74,6 +93,26 @@ static enum adaps_status make_ends(const struct ad_worker *worker, const int *va
     return ADAPS_OK;
 }
 
+/* Room for as many inferences as the plan has in flight. */
+static enum adaps_status make_runs(struct ad_worker *worker, struct adaps_error *err)
+{
+    const struct ad_graph *graph = worker->plan->graph;
+    size_t n = (size_t)worker->plan->stream.frames;
+    enum adaps_status status = ADAPS_OK;
+    worker->runs = ad_calloc(n, sizeof *worker->runs);
+    if (!worker->runs)
+        return ad_error_memory(err, "inferences", n * sizeof *worker->runs);
+    worker->nruns = (int)n;
+    for (size_t i = 0; i < n && status == ADAPS_OK; i++) {
+        struct ad_run *run = &worker->runs[i];
+        status = make_ends(worker, graph->inputs, graph->ninputs, &run->inputs, err);
+        if (status == ADAPS_OK)
+            status = make_ends(worker, graph->outputs, graph->noutputs, &run->outputs, err);
+    }
+    worker->input_bytes = worker->runs[0].inputs.bytes;
+    return status;
+}
+
 /* As the agent's options say; else as the plan says, but one core is left to the communication. */
 static int compute_threads(const struct ad_worker *worker, const struct adaps_plan *plan,
                            int device)
@@ -85,6 +124,37 @@ static int compute_threads(const struct ad_worker *worker, const struct adaps_pl
     int threads = plan->cluster.devices[device].threads;
     int most = ad_machine_most_threads(machine.cores);
     return threads < most ? threads : most;
+}
+
+/* An engine for each inference that can be in flight, of every turn in which there is work. */
+static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_error *err)
+{
+    const struct adaps_plan *plan = worker->plan;
+    int device = worker->device;
+    struct ad_engine_options options = {.device = device,
+                                        .threads = compute_threads(worker, plan, device),
+                                        .cancel = &worker->cancel,
+                                        .speed = worker->speed};
+    struct ad_weight_source source = {.read = read_slice, .self = worker};
+    size_t room = (size_t)plan->stream.nturns * (size_t)plan->stream.frames;
+    worker->engines = ad_calloc(room, sizeof *worker->engines);
+    if (!worker->engines)
+        return ad_error_memory(err, "engines", room * sizeof *worker->engines);
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        int n = ad_plan_turn(plan, t)->programs[device].nsteps > 0
+                    ? ad_stream_most(&plan->stream, t)
+                    : 0;
+        options.turn = t;
+        for (int i = 0; i < n; i++) {
+            struct ad_worker_engine *engine = &worker->engines[worker->nengines++];
+            engine->turn = t;
+            enum adaps_status status = ad_engine_new(plan, &options, &source, &engine->engine, err);
+            if (status != ADAPS_OK)
+                return status;
+            options.beside = worker->engines[0].engine;
+        }
+    }
+    return ADAPS_OK;
 }
 
 static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err)
@@ -103,8 +173,7 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
         return ad_error_set(err, ADAPS_EINPUT, "the plan has %d devices, not one of number %d",
                             worker->plan->cluster.ndevices, job->device);
     worker->device = job->device;
-    const struct ad_graph *graph = worker->plan->graph;
-    worker->pictures = ad_picture_all(graph);
+    worker->pictures = ad_picture_all(worker->plan->graph);
     int nslices = worker->plan->slices[job->device].count;
     worker->mappings = ad_calloc((size_t)nslices, sizeof *worker->mappings);
     if (!worker->mappings)
@@ -112,18 +181,9 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
     worker->nmappings = nslices;
     for (int i = 0; i < nslices; i++)
         worker->mappings[i].fd = -1;
-    status = make_ends(worker, graph->inputs, graph->ninputs, &worker->inputs, err);
+    status = make_runs(worker, err);
     if (status == ADAPS_OK)
-        status = make_ends(worker, graph->outputs, graph->noutputs, &worker->outputs, err);
-    if (status != ADAPS_OK)
-        return status;
-    struct ad_engine_options options = {.device = job->device,
-                                        .threads =
-                                            compute_threads(worker, worker->plan, job->device),
-                                        .cancel = &worker->cancel,
-                                        .speed = worker->speed};
-    struct ad_weight_source source = {.read = read_slice, .self = worker};
-    status = ad_engine_new(worker->plan, &options, &source, &worker->engine, err);
+        status = make_engines(worker, err);
     for (int i = 0; i < nslices; i++)
         ad_cache_unmap_locked(&worker->mappings[i]);
     return status;
@@ -133,7 +193,7 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct ad_job *job = &worker->job;
     enum adaps_status status = ADAPS_OK;
-    if (!worker->engine || worker->device != job->device ||
+    if (!worker->plan || worker->device != job->device ||
         !ad_digest_equal(&worker->loaded, &job->plan)) {
         ad_worker_unload(worker); /* before building: two engines may not fit into memory */
         status = build(worker, err);
@@ -157,77 +217,205 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
     return status;
 }
 
-/* --- running --- */
+/* --- inferences --- */
 
-static void feed(struct ad_worker *worker)
+static void feed(struct ad_worker *worker, struct ad_run *run)
 {
     const struct ad_graph *graph = worker->plan->graph;
-    const float *data = worker->inputs.data;
+    const float *data = run->inputs.data;
     int64_t offset = 0;
     for (int i = 0; i < graph->ninputs && data; i++) {
-        if (worker->job.pictures)
-            ad_engine_feed_bytes(worker->engine, i, (const uint8_t *)data + offset);
+        if (run->pictures)
+            ad_engine_feed_bytes(run->engine->engine, i, (const uint8_t *)data + offset);
         else
-            ad_engine_feed(worker->engine, i, data + offset);
+            ad_engine_feed(run->engine->engine, i, data + offset);
         offset += ad_box_elements(graph->values[graph->inputs[i]].box);
     }
 }
 
-static void fetch(struct ad_worker *worker)
+static void fetch(struct ad_worker *worker, struct ad_run *run)
 {
     const struct ad_graph *graph = worker->plan->graph;
-    float *to = worker->outputs.data;
+    float *to = run->outputs.data;
     for (int i = 0; i < graph->noutputs && to; i++) {
-        ad_engine_fetch(worker->engine, i, to);
+        ad_engine_fetch(run->engine->engine, i, to);
         to += ad_box_elements(graph->values[graph->outputs[i]].box);
     }
 }
 
-static enum adaps_status run(struct ad_worker *worker, struct adaps_error *err)
+/* An engine of this turn that is free, or NULL. */
+static struct ad_worker_engine *find_engine(struct ad_worker *worker, int turn)
 {
-    const struct ad_program *program = &worker->plan->schedule.programs[worker->device];
-    struct ad_job_result *result = &worker->result;
+    for (int i = 0; i < worker->nengines; i++)
+        if (worker->engines[i].turn == turn && !worker->engines[i].busy)
+            return &worker->engines[i];
+    return NULL;
+}
+
+static void activate(struct ad_worker *worker, struct ad_run *run)
+{
+    const struct adaps_plan *plan = worker->plan;
+    int turn = ad_stream_deal(&plan->stream, run->inference - 1);
+    memset(&run->result, 0, sizeof run->result);
+    run->active = true;
+    run->begun = run->waiting = false;
+    run->program = &ad_plan_turn(plan, turn)->programs[worker->device];
+    run->engine = run->program->nsteps > 0 ? find_engine(worker, turn) : NULL;
+    run->next = 0;
+    run->first_ns = run->last_ns = 0;
+    run->result.begin_ns = ad_clock_ns();
+    ad_timestamps_unref(run->timestamps);
+    run->timestamps = run->trace ? ad_timestamps_new(run->program->nsteps) : NULL;
+    if (run->trace && !run->timestamps)
+        run->result.status = ad_error_memory(&run->result.err, "trace",
+                                             (size_t)run->program->nsteps * sizeof(int64_t));
+    else if (run->program->nsteps > 0 && !run->engine)
+        run->result.status =
+            ad_error_set(&run->result.err, ADAPS_EINTERNAL,
+                         "no buffers are free for inference %" PRIu32, run->inference);
+    if (run->engine)
+        run->engine->busy = true;
+}
+
+/* What the control thread has posted becomes active. */
+static void take_posted(struct ad_worker *worker)
+{
+    pthread_mutex_lock(&worker->mutex);
+    for (int i = 0; i < worker->nruns; i++) {
+        struct ad_run *run = &worker->runs[i];
+        if (run->posted && !run->active)
+            activate(worker, run);
+        run->posted = false;
+    }
+    pthread_mutex_unlock(&worker->mutex);
+}
+
+/* The active inference after this one in the order of their numbers (NULL: the oldest), or NULL. */
+static struct ad_run *next_run(struct ad_worker *worker, const struct ad_run *after)
+{
+    struct ad_run *next = NULL;
+    for (int i = 0; i < worker->nruns; i++) {
+        struct ad_run *run = &worker->runs[i];
+        if (run->active && (!after || (int32_t)(run->inference - after->inference) > 0) &&
+            (!next || (int32_t)(run->inference - next->inference) < 0))
+            next = run;
+    }
+    return next;
+}
+
+static void end_run(struct ad_worker *worker, struct ad_run *run)
+{
+    run->active = false;
+    if (run->engine)
+        run->engine->busy = false;
+    run->result.latency_ns = ad_clock_ns() - run->result.begin_ns;
+    run->result.total_ns = run->last_ns - run->first_ns;
+    pthread_mutex_lock(&worker->mutex);
+    run->done = true;
+    pthread_mutex_unlock(&worker->mutex);
+    eventfd_write(worker->done_fd, 1);
+}
+
+static void count_step(struct ad_run *run, int step)
+{
+    int64_t start_ns, end_ns;
+    ad_engine_times(run->engine->engine, step, &start_ns, &end_ns);
+    run->first_ns = step == 0 ? start_ns : run->first_ns;
+    run->last_ns = end_ns;
+    if (run->program->steps[step].kind == AD_STEP_COMPUTE)
+        run->result.compute_ns += end_ns - start_ns;
+    else if (run->program->steps[step].kind == AD_STEP_RECV)
+        run->result.wait_ns += end_ns - start_ns;
+}
+
+/* Executes the next step. ADAPS_NO: its message is not there. */
+static enum adaps_status advance(struct ad_worker *worker, struct ad_run *run)
+{
     struct ad_peer_links *links = &worker->links;
     struct ad_transport transport = ad_peer_links_transport(links);
-    int64_t begin = ad_clock_ns(), first = 0, last = 0;
-    links->inference = worker->job.inference;
-    links->deadline_ns = worker->job.deadline_ns;
-    enum adaps_status status = ad_peer_links_begin(links, worker->job.trace, err);
+    uint64_t bytes = links->bytes_sent, messages = links->messages_sent;
+    int step = run->next;
+    if (!run->begun && run->engine)
+        feed(worker, run);
+    run->begun = true;
+    if (step == run->program->nsteps) {
+        if (run->engine)
+            fetch(worker, run);
+        end_run(worker, run);
+        return ADAPS_OK;
+    }
+    links->inference = run->inference;
+    links->step = (uint32_t)step;
+    links->deadline_ns = run->deadline_ns;
+    links->timestamps = run->timestamps;
+    links->waited = run->waiting;
+    enum adaps_status status =
+        ad_engine_step(run->engine->engine, step, &transport, &run->result.err);
+    run->waiting = status == ADAPS_NO;
     if (status != ADAPS_OK)
         return status;
-    feed(worker);
-    for (int i = 0; i < program->nsteps; i++) {
-        atomic_store_explicit(&worker->step, i, memory_order_relaxed);
-        links->step = (uint32_t)i;
-        status = ad_engine_step(worker->engine, i, &transport, err);
-        if (status != ADAPS_OK) {
-            result->step = i;
-            return status;
-        }
-        int64_t start_ns, end_ns;
-        ad_engine_times(worker->engine, i, &start_ns, &end_ns);
-        first = i == 0 ? start_ns : first;
-        last = end_ns;
-        if (program->steps[i].kind == AD_STEP_COMPUTE)
-            result->compute_ns += end_ns - start_ns;
-        else if (program->steps[i].kind == AD_STEP_RECV)
-            result->wait_ns += end_ns - start_ns;
-    }
-    fetch(worker);
-    result->begin_ns = begin;
-    result->latency_ns = ad_clock_ns() - begin;
-    result->total_ns = last - first;
-    result->bytes_sent = links->bytes_sent;
-    result->messages_sent = links->messages_sent;
+    run->result.bytes_sent += links->bytes_sent - bytes;
+    run->result.messages_sent += links->messages_sent - messages;
+    count_step(run, step);
+    run->next++;
+    atomic_store_explicit(&run->step, run->next, memory_order_relaxed);
     return ADAPS_OK;
 }
 
-void ad_worker_times(const struct ad_worker *worker, int step, int64_t *start_ns, int64_t *mark_ns,
+/* The others end with the one that failed, with ADAPS_NO. */
+static void fail_runs(struct ad_worker *worker, struct ad_run *failed, enum adaps_status status)
+{
+    struct ad_run *run;
+    failed->result.status = status;
+    end_run(worker, failed);
+    while ((run = next_run(worker, NULL))) {
+        run->result.status = ADAPS_NO;
+        end_run(worker, run);
+    }
+}
+
+/* Sleeps until an inference may go on, or there is another. */
+static void wait_for_messages(struct ad_worker *worker)
+{
+    struct ad_peer_links *links = &worker->links;
+    bool wanted[AD_MAX_DEVICES] = {false};
+    links->deadline_ns = INT64_MAX;
+    for (struct ad_run *run = next_run(worker, NULL); run; run = next_run(worker, run)) {
+        wanted[run->program->steps[run->next].peer] = true;
+        if (run->deadline_ns < links->deadline_ns)
+            links->deadline_ns = run->deadline_ns;
+    }
+    ad_peer_links_wait(links, wanted);
+}
+
+/* Until all inferences are done: always the next step of the oldest that can go on. */
+static void run_all(struct ad_worker *worker)
+{
+    for (;;) {
+        take_posted(worker);
+        struct ad_run *run = next_run(worker, NULL);
+        if (!run)
+            return;
+        worker->links.oldest = run->inference;
+        enum adaps_status status = ADAPS_NO;
+        while (run && status == ADAPS_NO) {
+            status = run->result.status != ADAPS_OK ? run->result.status : advance(worker, run);
+            if (status == ADAPS_NO)
+                run = next_run(worker, run);
+        }
+        if (!run)
+            wait_for_messages(worker);
+        else if (status != ADAPS_OK)
+            fail_runs(worker, run, status);
+    }
+}
+
+void ad_worker_times(const struct ad_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
                      int64_t *end_ns, int64_t *left_ns)
 {
-    enum ad_step_kind kind = worker->plan->schedule.programs[worker->device].steps[step].kind;
-    ad_engine_times(worker->engine, step, start_ns, end_ns);
-    const struct ad_timestamps *timestamps = worker->links.timestamps;
+    enum ad_step_kind kind = run->program->steps[step].kind;
+    ad_engine_times(run->engine->engine, step, start_ns, end_ns);
+    const struct ad_timestamps *timestamps = run->timestamps;
     *mark_ns = kind == AD_STEP_COMPUTE ? *end_ns : ad_timestamps_get(timestamps, step);
     *left_ns = kind == AD_STEP_SEND ? ad_timestamps_left(timestamps, step) : 0;
     if (kind == AD_STEP_RECV && !ad_timestamps_waited(timestamps, step))
@@ -261,9 +449,6 @@ static void work(struct ad_worker *worker)
         result->status =
             ad_peer_links_join(&worker->links, worker->keys, job->peers, job->npeers, &result->err);
         break;
-    case AD_JOB_RUN:
-        result->status = run(worker, &result->err);
-        break;
     case AD_JOB_PROFILE:
         result->status = profile(worker, &result->err);
         break;
@@ -273,16 +458,30 @@ static void work(struct ad_worker *worker)
     }
 }
 
+/* Whether there is an inference to begin. Under the mutex. */
+static bool any_posted(const struct ad_worker *worker)
+{
+    for (int i = 0; i < worker->nruns; i++)
+        if (worker->runs[i].posted)
+            return true;
+    return false;
+}
+
 static void *work_on(void *self)
 {
     struct ad_worker *worker = self;
     ad_priority_set(&worker->priority);
     for (enum ad_job_kind kind = AD_JOB_NONE; kind != AD_JOB_QUIT;) {
         pthread_mutex_lock(&worker->mutex);
-        while (!worker->has_job)
+        while (!worker->has_job && !any_posted(worker))
             pthread_cond_wait(&worker->posted, &worker->mutex);
+        bool job = worker->has_job;
         worker->has_job = false;
         pthread_mutex_unlock(&worker->mutex);
+        if (!job) {
+            run_all(worker);
+            continue;
+        }
         kind = worker->job.kind;
         work(worker);
         if (kind == AD_JOB_QUIT)
@@ -322,7 +521,6 @@ void ad_worker_post(struct ad_worker *worker)
     worker->busy = true;
     worker->cancel = 0; /* the worker is idle: nobody else looks */
     eventfd_read(worker->wake_fd, &count);
-    atomic_store(&worker->step, 0);
     pthread_mutex_lock(&worker->mutex);
     worker->has_job = true;
     worker->done = false;
@@ -330,9 +528,40 @@ void ad_worker_post(struct ad_worker *worker)
     pthread_mutex_unlock(&worker->mutex);
 }
 
+struct ad_run *ad_worker_free_run(struct ad_worker *worker)
+{
+    struct ad_run *found = NULL;
+    pthread_mutex_lock(&worker->mutex);
+    for (int i = 0; i < worker->nruns && !found; i++) {
+        struct ad_run *run = &worker->runs[i];
+        if (!run->taken)
+            found = run;
+    }
+    pthread_mutex_unlock(&worker->mutex);
+    return found;
+}
+
+void ad_worker_post_run(struct ad_worker *worker, struct ad_run *run)
+{
+    eventfd_t count;
+    if (ad_worker_idle(worker)) {
+        worker->cancel = 0;
+        eventfd_read(worker->wake_fd, &count);
+    }
+    worker->running++;
+    run->taken = true;
+    atomic_store(&run->step, 0);
+    pthread_mutex_lock(&worker->mutex);
+    run->posted = true;
+    run->done = false;
+    pthread_cond_signal(&worker->posted);
+    pthread_mutex_unlock(&worker->mutex);
+    eventfd_write(worker->wake_fd, 1);
+}
+
 void ad_worker_cancel(struct ad_worker *worker)
 {
-    if (!worker->busy)
+    if (ad_worker_idle(worker))
         return;
     worker->cancel = 1;
     eventfd_write(worker->wake_fd, 1);
@@ -341,7 +570,8 @@ void ad_worker_cancel(struct ad_worker *worker)
 bool ad_worker_finish(struct ad_worker *worker)
 {
     eventfd_t count;
-    if (!worker->busy || eventfd_read(worker->done_fd, &count) != 0)
+    eventfd_read(worker->done_fd, &count);
+    if (!worker->busy)
         return false;
     pthread_mutex_lock(&worker->mutex);
     worker->busy = !worker->done;
@@ -349,12 +579,36 @@ bool ad_worker_finish(struct ad_worker *worker)
     return !worker->busy;
 }
 
+struct ad_run *ad_worker_take_run(struct ad_worker *worker)
+{
+    struct ad_run *oldest = NULL;
+    if (worker->running == 0)
+        return NULL;
+    pthread_mutex_lock(&worker->mutex);
+    for (int i = 0; i < worker->nruns; i++) {
+        struct ad_run *run = &worker->runs[i];
+        if (run->taken && run->done &&
+            (!oldest || (int32_t)(run->inference - oldest->inference) < 0))
+            oldest = run;
+    }
+    pthread_mutex_unlock(&worker->mutex);
+    if (oldest) {
+        oldest->taken = false;
+        worker->running--;
+    }
+    return oldest;
+}
+
 void ad_worker_stop(struct ad_worker *worker)
 {
     struct pollfd done = {.fd = worker->done_fd, .events = POLLIN};
     ad_worker_cancel(worker);
-    while (worker->busy && !ad_worker_finish(worker))
+    while (!ad_worker_idle(worker)) {
         poll(&done, 1, -1);
+        ad_worker_finish(worker);
+        while (ad_worker_take_run(worker))
+            continue;
+    }
     ad_profile_times_fini(&worker->result.times);
     worker->job.kind = AD_JOB_QUIT;
     ad_worker_post(worker);

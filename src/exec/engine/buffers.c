@@ -56,12 +56,10 @@ static bool is_placed(const struct ad_graph *graph, const struct ad_buffer *buff
            buffers[value].root < 0;
 }
 
-enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, const bool *fused,
-                                  struct ad_buffer *buffers, int *nticks, struct adaps_error *err)
+enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_program *program,
+                                  bool source, const bool *fused, struct ad_buffer *buffers,
+                                  int *nticks, struct adaps_error *err)
 {
-    const struct ad_graph *graph = plan->graph;
-    const struct ad_program *program = &plan->schedule.programs[device];
-    bool source = device == plan->cluster.source;
     int tick = 0;
     if (program->ntasks > INT32_MAX - program->nsteps)
         return ad_error_set(err, ADAPS_EINTERNAL, "%d steps and %d tasks are too many",
@@ -83,7 +81,7 @@ enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device, con
         touch(graph, buffers, graph->outputs[i], ad_region_whole(&graph->values[graph->outputs[i]]),
               tick);
     *nticks = tick;
-    enum adaps_status status = ad_alias_find(plan, device, buffers, err);
+    enum adaps_status status = ad_alias_find(graph, program, buffers, err);
     if (status == ADAPS_OK)
         settle(graph, buffers);
     return status;
@@ -101,13 +99,11 @@ static enum adaps_status buffer_bytes(const struct ad_buffer *b, const char *nam
 }
 
 /* Blocks in the order buffers, scratch in, scratch out; absent ones are left out. */
-static enum adaps_status list_blocks(const struct adaps_plan *plan, int device,
+static enum adaps_status list_blocks(const struct ad_graph *graph, const struct ad_program *program,
                                      const struct ad_buffer *buffers,
                                      const struct ad_scratch *scratch, struct ad_extent *blocks,
                                      size_t *count, struct adaps_error *err)
 {
-    const struct ad_graph *graph = plan->graph;
-    const struct ad_program *program = &plan->schedule.programs[device];
     *count = 0;
     for (int i = 0; i < graph->nvalues; i++) {
         if (!is_placed(graph, buffers, i))
@@ -136,11 +132,10 @@ static enum adaps_status list_blocks(const struct adaps_plan *plan, int device,
     return ADAPS_OK;
 }
 
-static void point(const struct adaps_plan *plan, int device, struct ad_buffer *buffers,
-                  struct ad_scratch *scratch, const struct ad_extent *blocks, char *arena)
+static void point(const struct ad_graph *graph, const struct ad_program *program,
+                  struct ad_buffer *buffers, struct ad_scratch *scratch,
+                  const struct ad_extent *blocks, char *arena)
 {
-    const struct ad_graph *graph = plan->graph;
-    const struct ad_program *program = &plan->schedule.programs[device];
     size_t next = 0;
     for (int i = 0; i < graph->nvalues; i++)
         if (is_placed(graph, buffers, i))
@@ -160,23 +155,23 @@ static void point(const struct adaps_plan *plan, int device, struct ad_buffer *b
     }
 }
 
-enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
+enum adaps_status ad_buffers_place(const struct ad_graph *graph, const struct ad_program *program,
                                    struct ad_buffer *buffers, struct ad_scratch *scratch,
                                    float **arena, size_t *bytes, struct adaps_error *err)
 {
-    size_t room = (size_t)plan->graph->nvalues + 2 * (size_t)plan->schedule.programs[device].ntasks;
+    size_t room = (size_t)graph->nvalues + 2 * (size_t)program->ntasks;
     size_t count;
     struct ad_extent *blocks = ad_calloc(room, sizeof *blocks);
     if (!blocks)
         return ad_error_memory(err, "arena plan", room * sizeof *blocks);
-    enum adaps_status status = list_blocks(plan, device, buffers, scratch, blocks, &count, err);
+    enum adaps_status status = list_blocks(graph, program, buffers, scratch, blocks, &count, err);
     if (status == ADAPS_OK)
         status = ad_memory_plan(blocks, count, AD_XNN_SLACK, bytes, err);
     if (status == ADAPS_OK) {
         *arena = ad_alloc_aligned(*bytes);
         if (*arena) {
             memset(*arena, 0, *bytes); /* its pages come now, not in the first inference */
-            point(plan, device, buffers, scratch, blocks, (char *)*arena);
+            point(graph, program, buffers, scratch, blocks, (char *)*arena);
         } else {
             status = ad_error_memory(err, "activations", *bytes);
         }

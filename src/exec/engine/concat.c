@@ -18,17 +18,16 @@ static void grow_roots(const struct ad_graph *graph, struct ad_buffer *buffers)
     }
 }
 
-enum adaps_status ad_alias_find(const struct adaps_plan *plan, int device,
+enum adaps_status ad_alias_find(const struct ad_graph *graph, const struct ad_program *program,
                                 struct ad_buffer *buffers, struct adaps_error *err)
 {
-    const struct ad_graph *graph = plan->graph;
     struct ad_program_aliases aliases;
     enum adaps_status status = ad_program_aliases_init(&aliases, graph, err);
     if (status != ADAPS_OK)
         return status;
     for (int v = 0; v < graph->nvalues; v++)
         aliases.here[v] = !ad_region_empty(buffers[v].box);
-    ad_program_aliases_find(&aliases, graph, &plan->schedule.programs[device]);
+    ad_program_aliases_find(&aliases, graph, program);
     for (int v = 0; v < graph->nvalues; v++) {
         buffers[v].root = aliases.at[v].root;
         buffers[v].shift = aliases.at[v].shift;

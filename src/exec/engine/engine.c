@@ -16,9 +16,13 @@ struct job {
 struct ad_engine {
     const struct adaps_plan *plan;
     const struct ad_program *program;
+    struct ad_engine *beside; /* NULL: pool and shared are this engine's */
     struct pthreadpool *pool;
+    struct ad_shared_weights *shared;
+    size_t slice_bytes;
     const atomic_int *cancel;
-    struct ad_throttle throttle;
+    struct ad_throttle throttle,
+        *pace;                  /* pace: of the thread that computes; &throttle, or beside's */
     struct ad_buffer *buffers;  /* by value */
     struct ad_scratch *scratch; /* by task */
     struct job *jobs;           /* by task */
@@ -28,6 +32,7 @@ struct ad_engine {
     struct ad_encode_room room;    /* for messages that are not of float32; empty: there are none */
     struct ad_picture pictures[2]; /* ad_picture_of_inputs() */
     int64_t *times;                /* start and end, by step */
+    int waiting;                   /* the RECV that was tried in vain; -1: none */
     float *arena;
     size_t arena_bytes, weight_bytes;
 };
@@ -160,28 +165,25 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                                const struct ad_weight_source *weights, struct adaps_error *err)
 {
     const struct ad_graph *graph = e->plan->graph;
-    struct ad_shared_weights *shared = ad_shared_weights_new(graph);
     struct ad_rows rows = {NULL, 0};
     struct ad_build b = {.plan = e->plan,
+                         .program = e->program,
                          .device = options->device,
                          .weights = weights,
                          .buffers = e->buffers,
                          .pool = e->pool,
                          .weight_bytes = &e->weight_bytes,
                          .actions = &e->actions,
-                         .shared = shared,
+                         .shared = e->shared,
                          .rows = &rows,
-                         .slice_bytes = options->slice_bytes,
+                         .slice_bytes = e->slice_bytes,
                          .threads = ad_pool_threads(e->pool),
                          .scratch = e->scratch};
     int nticks;
-    if (b.slice_bytes == 0)
-        b.slice_bytes = ad_task_slice_bytes(e->pool);
-    if (!shared)
-        return ad_error_memory(err, "engine", (size_t)graph->nops * sizeof *shared);
-    enum adaps_status status = ad_residuals_find(e->plan, options->device, e->fused, err);
+    enum adaps_status status = ad_residuals_find(graph, e->program, e->fused, err);
     if (status == ADAPS_OK)
-        status = ad_buffers_find(e->plan, options->device, e->fused, e->buffers, &nticks, err);
+        status = ad_buffers_find(graph, e->program, options->device == e->plan->cluster.source,
+                                 e->fused, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++) {
         bool sum = t > 0 && e->fused[t - 1]; /* the scratch of a fused convolution is its sum's */
         const struct ad_task *task = &e->program->tasks[sum ? t - 1 : t];
@@ -189,7 +191,7 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
             status = ad_task_scratch(graph, e->buffers, task, b.threads, &e->scratch[t], err);
     }
     if (status == ADAPS_OK)
-        status = ad_buffers_place(e->plan, options->device, e->buffers, e->scratch, &e->arena,
+        status = ad_buffers_place(graph, e->program, e->buffers, e->scratch, &e->arena,
                                   &e->arena_bytes, err);
     if (status == ADAPS_OK)
         status = bind_constants(e, &b, err);
@@ -198,11 +200,38 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     if (status == ADAPS_OK)
         status = build_tasks(e, &b, err);
     ad_free(rows.data);
-    ad_shared_weights_free(shared, graph->nops);
     look_ahead(e);
     if (status == ADAPS_OK)
         status = build_spans(e, err);
     return status == ADAPS_OK ? prepare_encodings(e, err) : status;
+}
+
+/* Threads, their pace and the table of packed weights: its own, or those of the engine beside it.
+ */
+static enum adaps_status take_common(struct ad_engine *e, const struct ad_engine_options *options,
+                                     struct adaps_error *err)
+{
+    const struct adaps_plan *plan = e->plan;
+    if (e->beside) {
+        e->pool = e->beside->pool;
+        e->pace = e->beside->pace;
+        e->shared = e->beside->shared;
+        e->slice_bytes = e->beside->slice_bytes;
+        return ADAPS_OK;
+    }
+    int threads =
+        options->threads > 0 ? options->threads : plan->cluster.devices[options->device].threads;
+    e->shared = ad_shared_weights_new(plan->graph);
+    if (!e->shared)
+        return ad_error_memory(err, "engine", (size_t)plan->graph->nops * sizeof *e->shared);
+    enum adaps_status status = ad_pool_new(threads, &e->pool, err);
+    e->throttle = (struct ad_throttle){
+        .fraction = options->speed, .wall = threads > 1, .cancel = options->cancel};
+    e->pace = &e->throttle;
+    if (status == ADAPS_OK)
+        e->slice_bytes =
+            options->slice_bytes > 0 ? options->slice_bytes : ad_task_slice_bytes(e->pool);
+    return status;
 }
 
 enum adaps_status ad_engine_new(const struct adaps_plan *plan,
@@ -214,18 +243,19 @@ enum adaps_status ad_engine_new(const struct adaps_plan *plan,
     *out = NULL;
     if (device < 0 || device >= plan->cluster.ndevices)
         return ad_error_set(err, ADAPS_EUSAGE, "device %d of %d", device, plan->cluster.ndevices);
-    int threads = options->threads > 0 ? options->threads : plan->cluster.devices[device].threads;
+    if (options->turn < 0 || options->turn >= plan->stream.nturns)
+        return ad_error_set(err, ADAPS_EUSAGE, "turn %d of %d", options->turn, plan->stream.nturns);
     struct ad_engine *e = ad_calloc(1, sizeof *e);
     if (!e)
         return ad_error_memory(err, "engine", sizeof *e);
     e->plan = plan;
-    e->program = &plan->schedule.programs[device];
+    e->program = &ad_plan_turn(plan, options->turn)->programs[device];
+    e->beside = options->beside;
+    e->waiting = -1;
     e->cancel = options->cancel;
-    e->throttle = (struct ad_throttle){
-        .fraction = options->speed, .wall = threads > 1, .cancel = options->cancel};
     enum adaps_status status = ad_xnn_init(err);
     if (status == ADAPS_OK)
-        status = ad_pool_new(threads, &e->pool, err);
+        status = take_common(e, options, err);
     if (status == ADAPS_OK)
         status = allocate_tables(e, err);
     if (status == ADAPS_OK)
@@ -251,7 +281,10 @@ void ad_engine_free(struct ad_engine *e)
         if (e->plan->graph->values[v].constant >= 0)
             ad_free(e->buffers[v].data);
     ad_throttle_fini(&e->throttle);
-    ad_pool_free(e->pool);
+    if (!e->beside) {
+        ad_shared_weights_free(e->shared, e->plan->graph->nops);
+        ad_pool_free(e->pool);
+    }
     ad_free(e->actions.items);
     ad_free(e->arena);
     ad_free(e->buffers);
@@ -302,17 +335,17 @@ void ad_engine_feed(struct ad_engine *e, int input, const float *data)
         return;
     }
     struct ad_elementwise copy = ad_elementwise_from_nchw(&v, data);
-    ad_throttle_begin(&e->throttle);
+    ad_throttle_begin(e->pace);
     ad_elementwise_run(&copy, e->pool);
-    ad_throttle_end(&e->throttle);
+    ad_throttle_end(e->pace);
 }
 
 void ad_engine_feed_bytes(struct ad_engine *e, int input, const uint8_t *bytes)
 {
     struct ad_view v = whole_view(e, e->plan->graph->inputs[input]);
-    ad_throttle_begin(&e->throttle);
+    ad_throttle_begin(e->pace);
     ad_pixels_spread(&e->pictures[v.c > 1], bytes, &v);
-    ad_throttle_end(&e->throttle);
+    ad_throttle_end(e->pace);
 }
 
 void ad_engine_fetch(struct ad_engine *e, int output, float *data)
@@ -324,9 +357,9 @@ void ad_engine_fetch(struct ad_engine *e, int output, float *data)
         return;
     }
     struct ad_elementwise copy = ad_elementwise_to_nchw(data, &v);
-    ad_throttle_begin(&e->throttle);
+    ad_throttle_begin(e->pace);
     ad_elementwise_run(&copy, e->pool);
-    ad_throttle_end(&e->throttle);
+    ad_throttle_end(e->pace);
 }
 
 /* --- steps --- */
@@ -342,16 +375,16 @@ static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error 
 {
     const struct ad_step *step = &e->program->steps[i];
     enum adaps_status status = ADAPS_OK;
-    ad_throttle_begin(&e->throttle);
+    ad_throttle_begin(e->pace);
     for (int t = step->first_task; t < step->first_task + step->ntasks; t++) {
         status = cancelled(e, err);
         for (size_t a = e->jobs[t].first; a < e->jobs[t].end && status == ADAPS_OK; a++)
             status = ad_action_run(&e->actions.items[a], e->pool, err);
         if (status != ADAPS_OK)
             return status;
-        ad_throttle_pause(&e->throttle);
+        ad_throttle_pause(e->pace);
     }
-    ad_throttle_end(&e->throttle);
+    ad_throttle_end(e->pace);
     return cancelled(e, err);
 }
 
@@ -414,7 +447,8 @@ enum adaps_status ad_engine_step(struct ad_engine *e, int i, const struct ad_tra
     enum adaps_status status = cancelled(e, err);
     if (status != ADAPS_OK)
         return status;
-    e->times[2 * i] = ad_clock_ns();
+    if (e->waiting != i)
+        e->times[2 * i] = ad_clock_ns();
     if (step->kind == AD_STEP_COMPUTE)
         status = compute(e, i, err);
     else if (step->kind == AD_STEP_SEND)
@@ -422,5 +456,6 @@ enum adaps_status ad_engine_step(struct ad_engine *e, int i, const struct ad_tra
     else
         status = receive(e, i, transport, err);
     e->times[2 * i + 1] = ad_clock_ns();
+    e->waiting = status == ADAPS_NO ? i : -1;
     return status;
 }

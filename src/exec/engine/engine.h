@@ -26,8 +26,15 @@ struct ad_transport {
     void *self;
 };
 
+struct ad_engine;
+
 struct ad_engine_options {
-    int device;               /* index in the plan */
+    int device; /* index in the plan */
+    int turn;   /* of the plan: whose program */
+    /* Another engine of this plan and device, which must outlive the new one, or NULL. The new one
+     * has buffers of its own, and shares its threads and packed weights: only one of them may
+     * execute a step at a time. threads and slice_bytes are those of the other. */
+    struct ad_engine *beside;
     int threads;              /* compute threads; 0 = the plan's; 1 = no pool */
     const atomic_int *cancel; /* when it becomes non-zero the engine stops between tasks */
     size_t slice_bytes; /* packed weights of a convolution that are used at all pixels before the
@@ -37,8 +44,6 @@ struct ad_engine_options {
                            time / wall time of the compute steps, and of putting inputs in and
                            taking outputs out, is this fraction */
 };
-
-struct ad_engine;
 
 /* Creates operators (packing weights, one at a time; dense layers in parts), plans memory,
  * allocates. plan must outlive the engine; weights are read here only. ADAPS_EINPUT when XNNPACK
@@ -63,7 +68,8 @@ AD_MUST_CHECK enum adaps_status ad_engine_step(struct ad_engine *engine, int i,
                                                const struct ad_transport *transport,
                                                struct adaps_error *err);
 
-/* Measured wall time of the latest execution of step i: start and end (CLOCK_MONOTONIC ns). */
+/* Measured wall time of the latest execution of step i: start (of a RECV: when it was first tried)
+ * and end (CLOCK_MONOTONIC ns). */
 void ad_engine_times(const struct ad_engine *engine, int i, int64_t *start_ns, int64_t *end_ns);
 
 size_t ad_engine_arena_bytes(const struct ad_engine *engine);

@@ -34,15 +34,18 @@ struct ad_scratch {
     float *in, *out;
 };
 
-/* Hulls and lives of all buffers. A tick is one task, one SEND or one RECV; inputs live from tick
- * -1, outputs to the last. fused: as ad_residuals_find() says, or NULL for none. */
-AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct adaps_plan *plan, int device,
+/* Hulls and lives of all buffers of a program; source: it is the source's. A tick is one task, one
+ * SEND or one RECV; inputs live from tick -1, outputs to the last. fused: as ad_residuals_find()
+ * says, or NULL for none. */
+AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct ad_graph *graph,
+                                                const struct ad_program *program, bool source,
                                                 const bool *fused, struct ad_buffer *buffers,
                                                 int *nticks, struct adaps_error *err);
 
 /* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
  * and points them into it. */
-AD_MUST_CHECK enum adaps_status ad_buffers_place(const struct adaps_plan *plan, int device,
+AD_MUST_CHECK enum adaps_status ad_buffers_place(const struct ad_graph *graph,
+                                                 const struct ad_program *program,
                                                  struct ad_buffer *buffers,
                                                  struct ad_scratch *scratch, float **arena,
                                                  size_t *bytes, struct adaps_error *err);
@@ -60,7 +63,8 @@ AD_MUST_CHECK enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer,
 /* Gives inputs of concatenations a root, of which they are to be a part, and makes its box and life
  * cover theirs; buffers are as the steps use them. Whatever writes an element of the root, be it
  * the input's producer or a message, writes the same bits. */
-AD_MUST_CHECK enum adaps_status ad_alias_find(const struct adaps_plan *plan, int device,
+AD_MUST_CHECK enum adaps_status ad_alias_find(const struct ad_graph *graph,
+                                              const struct ad_program *program,
                                               struct ad_buffer *buffers, struct adaps_error *err);
 
 /* --- residual additions --- */
@@ -68,8 +72,9 @@ AD_MUST_CHECK enum adaps_status ad_alias_find(const struct adaps_plan *plan, int
 /* fused: by task, false at first. True for a convolution whose result goes nowhere but into the
  * addition that is the next task of its step: they are one action of that task, which adds before
  * it stores, and the convolution's own value lies nowhere. */
-AD_MUST_CHECK enum adaps_status ad_residuals_find(const struct adaps_plan *plan, int device,
-                                                  bool *fused, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_residuals_find(const struct ad_graph *graph,
+                                                  const struct ad_program *program, bool *fused,
+                                                  struct adaps_error *err);
 
 /* --- tasks --- */
 
@@ -119,6 +124,7 @@ struct ad_rows {
 
 struct ad_build {
     const struct adaps_plan *plan;
+    const struct ad_program *program;
     int device;
     const struct ad_weight_source *weights;
     const struct ad_buffer *buffers; /* by value, placed */

@@ -135,10 +135,9 @@ struct ad_product ad_task_product(const struct ad_graph *graph, const struct ad_
 static enum adaps_status build_matmul(const struct ad_build *build, const struct ad_task *task,
                                       struct adaps_error *err)
 {
-    const struct ad_program *program = &build->plan->schedule.programs[build->device];
     struct ad_action action = {.kind = AD_ACTION_PRODUCT};
     action.product = ad_task_product(build->plan->graph, build->buffers, task);
-    action.product.scratch = build->scratch[task - program->tasks].in;
+    action.product.scratch = build->scratch[task - build->program->tasks].in;
     return ad_actions_add(build->actions, action, err);
 }
 

@@ -22,10 +22,9 @@ static bool is_pair(const struct ad_graph *graph, const struct ad_task *conv,
 }
 
 /* How often each value is read, sent, received or a result; a pair's reading does not count. */
-static void count_uses(const struct adaps_plan *plan, const struct ad_program *program,
+static void count_uses(const struct ad_graph *graph, const struct ad_program *program,
                        const bool *fused, int *uses)
 {
-    const struct ad_graph *graph = plan->graph;
     for (int i = 0; i < graph->noutputs; i++)
         uses[graph->outputs[i]]++;
     for (int i = 0; i < program->nsteps; i++)
@@ -40,11 +39,9 @@ static void count_uses(const struct adaps_plan *plan, const struct ad_program *p
     }
 }
 
-enum adaps_status ad_residuals_find(const struct adaps_plan *plan, int device, bool *fused,
-                                    struct adaps_error *err)
+enum adaps_status ad_residuals_find(const struct ad_graph *graph, const struct ad_program *program,
+                                    bool *fused, struct adaps_error *err)
 {
-    const struct ad_graph *graph = plan->graph;
-    const struct ad_program *program = &plan->schedule.programs[device];
     int *uses = ad_calloc((size_t)graph->nvalues, sizeof *uses);
     if (!uses)
         return ad_error_memory(err, "program", (size_t)graph->nvalues * sizeof *uses);
@@ -54,7 +51,7 @@ enum adaps_status ad_residuals_find(const struct adaps_plan *plan, int device, b
              step->kind == AD_STEP_COMPUTE && t + 1 < step->first_task + step->ntasks; t++)
             fused[t] = is_pair(graph, &program->tasks[t], &program->tasks[t + 1]);
     }
-    count_uses(plan, program, fused, uses);
+    count_uses(graph, program, fused, uses);
     for (int t = 0; t < program->ntasks; t++)
         fused[t] = fused[t] && uses[graph->ops[program->tasks[t].op].output] == 0;
     ad_free(uses);

@@ -103,7 +103,7 @@ static enum adaps_status step(struct anneal *a, double temperature)
     if (!draw_trial(a))
         return ADAPS_OK;
     double allowed = -ad_round_coarse(log(1 - uniform(a))) * temperature;
-    if (a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY)
+    if (ad_search_by_latency(a->eval->context->problem))
         a->eval->limits = limits_of(a, allowed);
     enum adaps_status status = ad_eval_score_assigned(a->eval, &a->trial, a->best, &score);
     a->eval->limits = AD_NO_LIMITS;

@@ -138,7 +138,8 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
     static ad_search_fn *const others[] = {
         ad_single_search,     ad_edgeflow_search, ad_bbgrap_search,
         ad_modnn_search,      ad_coedge_search,   ad_deepslicing_search,
-        ad_deepthings_search, ad_layers_search,   NULL,
+        ad_deepthings_search, ad_pipeline_search, ad_defer_search,
+        ad_layers_search,     NULL,
     };
     struct ad_best mine;
     struct ad_budget templates = budget(run, TEMPLATES);
@@ -377,7 +378,7 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
     enum adaps_status status = ADAPS_NO;
     if (problem->deadline_ns > 0)
         quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
-    if (problem->objective == AD_OBJECTIVE_LATENCY)
+    if (ad_search_by_latency(problem))
         status = plan_paper(&quarter, &paper, &why);
     if (status != ADAPS_OK)
         ad_search_result_fini(&paper);

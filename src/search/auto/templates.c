@@ -174,7 +174,7 @@ static enum adaps_status note_estimate(struct search *s)
 static struct ad_limits limits_of(const struct search *s, const struct ad_score *best,
                                   int64_t estimate)
 {
-    if (!best || s->context->problem->objective != AD_OBJECTIVE_LATENCY)
+    if (!best || !ad_search_by_latency(s->context->problem))
         return AD_NO_LIMITS;
     return (struct ad_limits){best->makespan_ns,
                               estimate > 0 ? estimate + estimate / ERRS : INT64_MAX};

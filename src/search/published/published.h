@@ -5,7 +5,8 @@
 #include "search/eval.h"
 
 ad_search_fn ad_single_search, ad_edgeflow_search, ad_bbgrap_search, ad_modnn_search,
-    ad_coedge_search, ad_deepslicing_search, ad_deepthings_search;
+    ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_pipeline_search,
+    ad_defer_search;
 
 /* A layout that needs no search. */
 struct ad_bands {

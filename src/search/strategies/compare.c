@@ -24,6 +24,7 @@ static enum adaps_status compare_one(const struct ad_search_problem *problem,
     out->predicted_ns = result.schedule.makespan_ns;
     out->bytes = result.schedule.bytes;
     out->messages = result.schedule.messages;
+    out->interval_ns = result.stream.interval_ns;
     out->visited = result.visited;
     out->lower_bound_ns = result.lower_bound_ns;
     out->search_s = result.seconds;
@@ -42,13 +43,14 @@ enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
     int n = 0;
     while (ad_strategies[n].name && !ad_strategies[n].small)
         n++;
-    *count = n;
     *out = ad_calloc((size_t)n, sizeof **out);
     if (!*out)
         return ad_error_memory(err, "comparison", (size_t)n);
     enum adaps_status status = ADAPS_OK;
+    *count = 0;
     for (int i = 0; i < n && status == ADAPS_OK; i++)
-        status = compare_one(problem, &ad_strategies[i], &(*out)[i], err);
+        if (!ad_strategies[i].stream || ad_search_streams(problem))
+            status = compare_one(problem, &ad_strategies[i], &(*out)[(*count)++], err);
     if (status != ADAPS_OK) {
         ad_comparison_free(*out, n);
         *out = NULL;

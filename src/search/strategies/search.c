@@ -5,6 +5,7 @@
 #include "search/bound/bound.h"
 #include "search/published/published.h"
 #include "search/strategies/link_encodings.h"
+#include "search/stream/fit.h"
 
 #include <math.h>
 #include <string.h>
@@ -62,9 +63,16 @@ static enum adaps_status search_with(const struct ad_strategy *strategy,
     struct ad_search_problem searched = *problem;
     searched.encodings = encodings;
     searched.deadline_ns = deadline_of(problem);
-    enum adaps_status status = strategy->search ? ad_search_layouts(&searched, strategy->name,
-                                                                    strategy->search, result, err)
-                                                : strategy->plan(&searched, result, err);
+    bool throughput = problem->objective == AD_OBJECTIVE_THROUGHPUT;
+    enum adaps_status status;
+    if (strategy->plan_stream && throughput)
+        status = strategy->plan_stream(&searched, result, err);
+    else if (strategy->plan)
+        status = strategy->plan(&searched, result, err);
+    else
+        status = ad_search_layouts(&searched, strategy->name, strategy->search, result, err);
+    if (status == ADAPS_OK && result->stream.nturns > 0)
+        return ADAPS_OK; /* it is complete */
     if (status == ADAPS_OK && problem->in_order)
         status = without_lookahead(problem, result, err);
     return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
@@ -86,6 +94,19 @@ static enum adaps_status search_again(const struct ad_strategy *strategy,
     result->visited = visited;
     ad_search_result_fini(&again);
     return status;
+}
+
+/* How the inferences of a plan follow each other: as many in flight as a stream needs, or one. */
+static enum adaps_status settle_stream(const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    if (result->stream.nturns > 0)
+        return ADAPS_OK;
+    result->stream = AD_STREAM_ONE;
+    if (ad_search_streams(problem))
+        return ad_stream_fit(problem, &result->schedule, &result->stream, err);
+    return ad_stream_simulate(problem->graph, problem->cluster, &result->schedule, &result->stream,
+                              err);
 }
 
 #define MAX_TRIALS 3
@@ -129,6 +150,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
     result->u8 = ad_search_u8(problem);
+    if (strategy->stream && !ad_search_streams(problem))
+        capped.objective = AD_OBJECTIVE_THROUGHPUT;
     int64_t start = ad_clock_ns();
     enum adaps_status status = ADAPS_OK;
     if (problem->objective == AD_OBJECTIVE_TRAFFIC && problem->latency_cap_ns <= 0)
@@ -141,6 +164,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
+    if (status == ADAPS_OK)
+        status = settle_stream(&capped, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     result->space_log10 = ad_round_coarse(result->space_log10);
     result->lower_bound_ns = lower_bound_ns;

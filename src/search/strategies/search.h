@@ -12,6 +12,10 @@ struct ad_strategy {
     ad_search_fn *search; /* NULL: plan */
     enum adaps_status (*plan)(const struct ad_search_problem *problem,
                               struct ad_search_result *result, struct adaps_error *err);
+    /* What it does for a stream (ad_search_streams()), when that is something else. */
+    enum adaps_status (*plan_stream)(const struct ad_search_problem *problem,
+                                     struct ad_search_result *result, struct adaps_error *err);
+    bool stream; /* only for streams: no strategy for the soonest answer */
     bool small; /* refuses all but small instances (ADAPS_NO); not among those compared */
 };
 
@@ -19,7 +23,7 @@ struct ad_strategy {
 extern const struct ad_strategy ad_strategies[];
 const struct ad_strategy *ad_strategy_find(const char *name); /* NULL when unknown */
 
-/* Runs a strategy and fills result (schedule included, times, visited). Memory limits are hard:
+/* Runs a strategy and fills result (schedule and stream included, times, visited). Memory limits are hard:
  * ADAPS_NO when the result needs more memory than a device has, naming the device, what it needs
  * and has, and the smallest memory that would do; or when it takes longer than the cap. */
 AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy,

@@ -4,13 +4,15 @@
 #include "search/paper/adaps.h"
 #include "search/published/published.h"
 #include "search/strategies/search.h"
+#include "search/stream/stream.h"
 
 #include <string.h>
 
 const struct ad_strategy ad_strategies[] = {
     {.name = "auto",
      .summary = "the best plan found: all others, then local improvement",
-     .plan = ad_auto_plan},
+     .plan = ad_auto_plan,
+     .plan_stream = ad_throughput_plan},
     {.name = "single",
      .summary = "everything on the one device that answers soonest",
      .search = ad_single_search},
@@ -35,6 +37,18 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "deepthings",
      .summary = "the early layers as a grid of fused tiles, the rest on the source",
      .search = ad_deepthings_search},
+    {.name = "pipeline",
+     .summary = "a chain of devices, the layers parted so that the slowest is quickest",
+     .search = ad_pipeline_search,
+     .stream = true},
+    {.name = "defer",
+     .summary = "a chain of all devices, equal numbers of layers on each",
+     .search = ad_defer_search,
+     .stream = true},
+    {.name = "replicas",
+     .summary = "whole inferences, dealt to the devices by speed",
+     .plan = ad_replicas_plan,
+     .stream = true},
     {.name = "exhaustive",
      .summary = "every layout of a small instance; refuses larger ones",
      .search = ad_exhaustive_search,

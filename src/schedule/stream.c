@@ -1,0 +1,396 @@
+/* Streams in their steady state. */
+#include "schedule/stream.h"
+#include "schedule/clocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SPARE 2    /* inferences in flight beyond the latency divided by the interval */
+#define WINDOW 16  /* inferences between two looks at the clock, at least */
+#define WINDOWS 12 /* at most */
+#define STEADY 0.001 /* windows that differ by less are steady */
+
+void ad_stream_fini(struct ad_stream *stream)
+{
+    for (int t = 1; stream->others && t < stream->nturns; t++)
+        ad_schedule_fini(&stream->others[t - 1]);
+    ad_free(stream->others);
+    ad_free(stream->deal);
+    *stream = (struct ad_stream){0};
+}
+
+int ad_stream_most(const struct ad_stream *stream, int turn)
+{
+    int n = stream->ndeal, whole = n > 0 ? stream->frames / n : 0, rest, total = 0, most = 0;
+    if (n == 0)
+        return stream->frames;
+    rest = stream->frames % n;
+    for (int i = 0; i < n; i++) {
+        int count = 0;
+        for (int k = 0; k < rest; k++)
+            count += stream->deal[(i + k) % n] == turn;
+        most = count > most ? count : most;
+        total += stream->deal[i] == turn;
+    }
+    return whole * total + most;
+}
+
+/* --- loads --- */
+
+static void add(int64_t *sum, int64_t ns)
+{
+    *sum = ad_clocks_plus(*sum, ns);
+}
+
+int ad_stream_frames(int64_t latency_ns, int64_t interval_ns)
+{
+    int64_t whole = interval_ns > 0 ? latency_ns / interval_ns : AD_STREAM_FRAMES;
+    return whole + SPARE < AD_STREAM_FRAMES ? (int)whole + SPARE : AD_STREAM_FRAMES;
+}
+
+static void add_step(struct ad_loads *loads, int device, const struct ad_timed_step *step)
+{
+    add(&loads->device[device], step->ns);
+    add(&loads->device[device], step->overlapped_ns);
+    if (step->tag <= 0)
+        return;
+    add(&loads->up[device], step->wire_ns);
+    add(&loads->down[step->peer], step->wire_ns);
+    add(&loads->medium, step->wire_ns);
+}
+
+static void clear_loads(struct ad_loads *loads, const struct ad_cluster *cluster,
+                        const struct ad_clocks *clocks)
+{
+    *loads = (struct ad_loads){.medium = 0};
+    add(&loads->device[cluster->source], clocks->feed_ns);
+    add(&loads->device[cluster->source], clocks->fetch_ns);
+}
+
+static void add_program(struct ad_loads *loads, int device, const struct ad_timed_program *timed)
+{
+    for (size_t i = 0; i < timed->count; i++)
+        add_step(loads, device, &timed->list[i]);
+}
+
+/* A medium is shared, or it is none. */
+static void settle_medium(struct ad_loads *loads, const struct ad_cluster *cluster)
+{
+    if (!cluster->shared_medium) {
+        loads->medium = 0;
+        return;
+    }
+    memset(loads->up, 0, sizeof loads->up);
+    memset(loads->down, 0, sizeof loads->down);
+}
+
+int64_t ad_clocks_interval(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
+                           const struct ad_timed_program *timed)
+{
+    struct ad_loads loads;
+    clear_loads(&loads, cluster, clocks);
+    for (int d = 0; d < cluster->ndevices; d++)
+        add_program(&loads, d, &timed[d]);
+    settle_medium(&loads, cluster);
+    return ad_loads_most(&loads);
+}
+
+enum adaps_status ad_schedule_loads(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                    const struct ad_schedule *schedule, struct ad_loads *out,
+                                    struct adaps_error *err)
+{
+    struct ad_clocks clocks;
+    bool room = true;
+    if (!ad_clocks_init(&clocks, graph, cluster, false))
+        return ad_error_memory(err, "loads", (size_t)graph->nops);
+    clear_loads(out, cluster, &clocks);
+    for (int d = 0; d < schedule->ndevices && room; d++) {
+        struct ad_timed_program timed;
+        room = ad_clocks_time_program(&clocks, graph, cluster, d, &schedule->programs[d], &timed);
+        add_program(out, d, &timed);
+        ad_free(timed.list);
+    }
+    settle_medium(out, cluster);
+    ad_clocks_fini(&clocks);
+    return room ? ADAPS_OK : ad_error_memory(err, "loads", (size_t)graph->nops);
+}
+
+int64_t ad_loads_most(const struct ad_loads *loads)
+{
+    int64_t most = loads->medium;
+    for (int d = 0; d < AD_MAX_DEVICES; d++) {
+        most = loads->device[d] > most ? loads->device[d] : most;
+        most = loads->up[d] > most ? loads->up[d] : most;
+        most = loads->down[d] > most ? loads->down[d] : most;
+    }
+    return most;
+}
+
+/* --- simulation --- */
+
+/* An inference on one device. */
+struct part {
+    int frame; /* -1: none */
+    size_t at; /* the step that comes next */
+    const struct ad_timed_program *program;
+};
+
+struct machine {
+    int64_t clock;
+    int begun, first;   /* inferences begun; the oldest that is not done */
+    struct part *parts; /* [frame % frames] */
+};
+
+struct stream_run {
+    const struct ad_stream *stream;
+    const struct ad_cluster *cluster;
+    const struct ad_clocks *clocks;
+    struct ad_timed_program *timed; /* [turn * ndevices + device] */
+    size_t room;                    /* tags of a turn, 0 unused */
+    int64_t *arrival;               /* [frame * room + tag]; -1: not sent yet */
+    int64_t *begin, *end;           /* by inference, at the source */
+    int nframes;
+    struct machine machines[AD_MAX_DEVICES];
+    struct ad_ports ports;
+};
+
+/* Begins what a device may begin. */
+static void begin_parts(struct stream_run *r, int device)
+{
+    struct machine *m = &r->machines[device];
+    int n = r->cluster->ndevices, frames = r->stream->frames;
+    while (m->begun < r->nframes && m->begun < m->first + frames) {
+        int turn = ad_stream_deal(r->stream, (uint32_t)m->begun);
+        m->parts[m->begun % frames] =
+            (struct part){m->begun, 0, &r->timed[(size_t)turn * (size_t)n + (size_t)device]};
+        m->begun++;
+    }
+}
+
+/* When a part can go on, if the device has nothing else to do: INT64_MAX: not known yet. Beyond the
+ * last step an inference ends at once. */
+static int64_t ready_ns(const struct stream_run *r, const struct machine *m, const struct part *p)
+{
+    if (p->at == p->program->count)
+        return m->clock;
+    int32_t tag = p->program->list[p->at].tag;
+    int64_t arrival = tag < 0 ? r->arrival[(size_t)p->frame * r->room + (size_t)-tag] : 0;
+    if (arrival < 0)
+        return INT64_MAX;
+    return arrival > m->clock ? arrival : m->clock;
+}
+
+/* The part that a device executes next: the oldest of those that can go on soonest. */
+static struct part *choose(const struct stream_run *r, int device, int64_t *when)
+{
+    const struct machine *m = &r->machines[device];
+    struct part *best = NULL;
+    *when = INT64_MAX;
+    for (int f = m->first; f < m->begun; f++) {
+        struct part *p = &m->parts[f % r->stream->frames];
+        int64_t ready = p->frame == f ? ready_ns(r, m, p) : INT64_MAX;
+        if (ready < *when) {
+            best = p;
+            *when = ready;
+        }
+    }
+    return best;
+}
+
+static void end_part(struct stream_run *r, int device, struct part *p)
+{
+    struct machine *m = &r->machines[device];
+    int frames = r->stream->frames;
+    if (device == r->cluster->source) {
+        m->clock = ad_clocks_plus(m->clock, r->clocks->fetch_ns);
+        r->end[p->frame] = m->clock;
+    }
+    p->frame = -1;
+    while (m->first < m->begun && m->parts[m->first % frames].frame != m->first)
+        m->first++;
+    begin_parts(r, device);
+}
+
+static void execute(struct stream_run *r, int device, struct part *p, int64_t when)
+{
+    struct machine *m = &r->machines[device];
+    if (p->at == 0 && device == r->cluster->source && r->begin[p->frame] < 0) {
+        r->begin[p->frame] = m->clock;
+        m->clock = ad_clocks_plus(m->clock, r->clocks->feed_ns);
+        when = m->clock;
+    }
+    if (p->at == p->program->count) {
+        end_part(r, device, p);
+        return;
+    }
+    const struct ad_timed_step *step = &p->program->list[p->at++];
+    int64_t busy = ad_clocks_plus(m->clock, step->overlapped_ns);
+    if (step->tag < 0) {
+        m->clock = ad_clocks_plus(busy > when ? busy : when, step->ns);
+    } else if (step->tag == 0) {
+        m->clock = ad_clocks_plus(m->clock, step->ns);
+    } else {
+        size_t pair = (size_t)device * (size_t)r->cluster->ndevices + (size_t)step->peer;
+        m->clock = ad_clocks_plus(m->clock, step->ns);
+        struct ad_passage passage = ad_ports_pass(&r->ports, r->cluster->shared_medium, device,
+                                                  step->peer, m->clock, step->wire_ns);
+        r->arrival[(size_t)p->frame * r->room + (size_t)step->tag] =
+            ad_clocks_plus(passage.end, r->clocks->latency[pair]);
+        m->clock = ad_clocks_plus(m->clock, step->overlapped_ns);
+    }
+}
+
+/* Executes steps in the order of time until so many inferences are done at the source. */
+static enum adaps_status run_until(struct stream_run *r, int frames, struct adaps_error *err)
+{
+    int n = r->cluster->ndevices, source = r->cluster->source;
+    while (r->machines[source].first < frames) {
+        struct part *next = NULL;
+        int64_t soonest = INT64_MAX, when;
+        int device = 0;
+        for (int d = 0; d < n; d++) {
+            struct part *p = choose(r, d, &when);
+            if (p && when < soonest) {
+                soonest = when;
+                next = p;
+                device = d;
+            }
+        }
+        if (!next)
+            return ad_error_set(err, ADAPS_EINTERNAL,
+                                "stream: no device can go on with inference %d",
+                                r->machines[source].first);
+        execute(r, device, next, soonest);
+    }
+    return ADAPS_OK;
+}
+
+/* When the first so many answers were there: they come in the order of the inputs. */
+static int64_t answered_ns(const struct stream_run *r, int frames)
+{
+    int64_t last = 0;
+    for (int f = 0; f < frames; f++)
+        last = r->end[f] > last ? r->end[f] : last;
+    return last;
+}
+
+/* Runs window after window until two in a row take as long, or there are no more. */
+static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_stream *out,
+                                    struct adaps_error *err)
+{
+    int done = 2 * r->stream->frames, windows = 0;
+    int64_t before = 0, last = 0;
+    for (int d = 0; d < r->cluster->ndevices; d++)
+        begin_parts(r, d);
+    enum adaps_status status = run_until(r, done, err);
+    int64_t start = answered_ns(r, done), end = start;
+    for (; windows < WINDOWS && status == ADAPS_OK; windows++) {
+        status = run_until(r, done + window, err);
+        done += window;
+        before = last;
+        last = answered_ns(r, done) - end;
+        end += last;
+        if (windows > 0 && llabs(last - before) <= (int64_t)(STEADY * (double)last)) {
+            windows = 1; /* only the last one counts */
+            start = end - last;
+            break;
+        }
+    }
+    int64_t latency = 0;
+    for (int f = done - window; f < done; f++)
+        latency = ad_clocks_plus(latency, (r->end[f] - r->begin[f]) / window);
+    out->interval_ns = (end - start) / ((int64_t)windows * window);
+    out->latency_ns = latency;
+    return status;
+}
+
+static bool time_turns(struct stream_run *r, struct ad_clocks *clocks, const struct ad_graph *graph,
+                       const struct ad_schedule *first)
+{
+    size_t n = (size_t)r->cluster->ndevices;
+    bool room = true;
+    for (int t = 0; t < r->stream->nturns; t++) {
+        const struct ad_schedule *schedule = ad_stream_turn(r->stream, first, t);
+        size_t ntags = 1;
+        for (size_t d = 0; d < n && room; d++) {
+            struct ad_timed_program *timed = &r->timed[(size_t)t * n + d];
+            room = ad_clocks_time_program(clocks, graph, r->cluster, (int)d, &schedule->programs[d],
+                                          timed);
+            for (size_t i = 0; room && i < timed->count; i++)
+                ntags += timed->list[i].tag > 0;
+        }
+        r->room = ntags > r->room ? ntags : r->room;
+    }
+    return room;
+}
+
+enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                     const struct ad_schedule *first, struct ad_stream *stream,
+                                     struct adaps_error *err)
+{
+    size_t n = (size_t)cluster->ndevices, nturns = (size_t)stream->nturns;
+    int deals = stream->ndeal > 0 ? stream->ndeal : 1;
+    int window = (WINDOW + deals - 1) / deals * deals;
+    int most = 2 * stream->frames + WINDOWS * window + stream->frames;
+    struct ad_clocks clocks;
+    if (!ad_clocks_init(&clocks, graph, cluster, false))
+        return ad_error_memory(err, "stream", n);
+    struct stream_run r = {.stream = stream,
+                           .cluster = cluster,
+                           .clocks = &clocks,
+                           .nframes = most,
+                           .timed = ad_calloc(nturns * n, sizeof *r.timed),
+                           .begin = ad_calloc((size_t)most, sizeof *r.begin),
+                           .end = ad_calloc((size_t)most, sizeof *r.end)};
+    bool room = r.timed && r.begin && r.end && time_turns(&r, &clocks, graph, first);
+    if (room)
+        r.arrival = ad_calloc((size_t)r.nframes * r.room, sizeof *r.arrival);
+    room = room && r.arrival;
+    for (size_t d = 0; d < n && room; d++) {
+        r.machines[d].parts = ad_calloc((size_t)stream->frames, sizeof *r.machines[d].parts);
+        room = r.machines[d].parts != NULL;
+    }
+    enum adaps_status status =
+        room ? ADAPS_OK : ad_error_memory(err, "stream", (size_t)r.nframes * r.room);
+    if (room) {
+        memset(r.arrival, -1, (size_t)r.nframes * r.room * sizeof *r.arrival);
+        memset(r.begin, -1, (size_t)r.nframes * sizeof *r.begin);
+        status = run_stream(&r, window, stream, err);
+    }
+    for (size_t i = 0; r.timed && i < nturns * n; i++)
+        ad_free(r.timed[i].list);
+    for (size_t d = 0; d < n; d++)
+        ad_free(r.machines[d].parts);
+    ad_free(r.timed);
+    ad_free(r.begin);
+    ad_free(r.end);
+    ad_free(r.arrival);
+    ad_clocks_fini(&clocks);
+    return status;
+}
+
+/* --- plans from strangers --- */
+
+enum adaps_status ad_stream_verify(const struct ad_graph *graph, const struct ad_stream *stream,
+                                   int ndevices, int source, struct adaps_error *err)
+{
+    if (stream->frames < 1 || stream->frames > AD_STREAM_FRAMES)
+        return ad_error_set(err, ADAPS_EINPUT, "%d inferences in flight: 1 to %d are possible",
+                            stream->frames, AD_STREAM_FRAMES);
+    if (stream->ndeal > AD_STREAM_DEALS || (stream->ndeal == 0 && stream->nturns > 1))
+        return ad_error_set(err, ADAPS_EINPUT, "a deal of %d inferences to %d turns: at most %d",
+                            stream->ndeal, stream->nturns, AD_STREAM_DEALS);
+    for (int i = 0; i < stream->ndeal; i++)
+        if (stream->deal[i] < 0 || stream->deal[i] >= stream->nturns)
+            return ad_error_set(err, ADAPS_EINPUT, "inference %d of a deal takes turn %d of %d", i,
+                                stream->deal[i], stream->nturns);
+    for (int t = 1; t < stream->nturns; t++) {
+        if (stream->others[t - 1].ndevices != ndevices)
+            return ad_error_set(err, ADAPS_EINPUT, "turn %d has %d programs for %d devices", t,
+                                stream->others[t - 1].ndevices, ndevices);
+        enum adaps_status status = ad_schedule_verify(graph, &stream->others[t - 1], source, err);
+        if (status != ADAPS_OK)
+            return ad_error_prefix(err, "turn %d: ", t);
+    }
+    return ADAPS_OK;
+}

@@ -1,0 +1,93 @@
+/* Streams: how the inferences of a plan follow each other.
+ *
+ * Several are in flight at a time, each in buffers of its own. A device always executes the next
+ * step of the oldest one that can go on: one that waits for a message lets later ones pass.
+ *
+ * Inferences are dealt to the turns of the stream: schedules of the whole network, on which other
+ * devices may compute. In a stream of replicas each turn is a device of its own; in a pipeline
+ * there is one turn, whose devices have layers that follow each other.
+ *
+ * The interval of a stream, one over its rate, is that of its steady state: at least what any
+ * device, port or shared medium does for an inference on average, and at least the latency divided
+ * by the number in flight. */
+#ifndef AD_SCHEDULE_STREAM_H
+#define AD_SCHEDULE_STREAM_H
+
+#include "schedule/schedule.h"
+
+#define AD_STREAM_FRAMES 24 /* in flight, at most */
+#define AD_STREAM_DEALS 64  /* the longest deal */
+
+struct ad_stream {
+    int frames;                 /* in flight, at most; >= 1 */
+    int nturns;                 /* >= 1 */
+    struct ad_schedule *others; /* of turns 1 to nturns - 1 */
+    int *deal;                  /* inference i (from 0) takes turn deal[i % ndeal] */
+    int ndeal;                  /* 0: all take turn 0 */
+    int64_t interval_ns;        /* predicted, ad_stream_simulate(); 0: not known */
+    int64_t latency_ns;         /* likewise: from the beginning of an inference to its end */
+};
+
+/* One turn, one inference at a time, nothing known. */
+#define AD_STREAM_ONE ((struct ad_stream){.frames = 1, .nturns = 1})
+
+void ad_stream_fini(struct ad_stream *stream);
+
+/* The schedule of a turn; first: that of turn 0. */
+static inline const struct ad_schedule *ad_stream_turn(const struct ad_stream *stream,
+                                                       const struct ad_schedule *first, int turn)
+{
+    return turn == 0 ? first : &stream->others[turn - 1];
+}
+
+/* The turn of inference i, from 0. */
+static inline int ad_stream_deal(const struct ad_stream *stream, uint32_t i)
+{
+    return stream->ndeal > 0 ? stream->deal[i % (uint32_t)stream->ndeal] : 0;
+}
+
+/* How many inferences must be in flight for a stream of one turn whose latency and largest load are
+ * these, so that the load decides. */
+int ad_stream_frames(int64_t latency_ns, int64_t interval_ns);
+
+/* How many inferences of a turn can be in flight at the same time. */
+int ad_stream_most(const struct ad_stream *stream, int turn);
+
+/* Bytes that each device needs: the weights of all its turns once, and the buffers of every
+ * inference that can be in flight. memory: by device, filled. */
+AD_MUST_CHECK enum adaps_status ad_stream_memory(const struct ad_graph *graph,
+                                                 const struct ad_cluster *cluster,
+                                                 const struct ad_schedule *first,
+                                                 const struct ad_stream *stream, int64_t *memory,
+                                                 struct adaps_error *err);
+
+/* Fills interval_ns and latency_ns: the clocks of ad_schedule_simulate(), with the rule above,
+ * until the stream is steady. The source always has a next input. */
+AD_MUST_CHECK enum adaps_status ad_stream_simulate(const struct ad_graph *graph,
+                                                   const struct ad_cluster *cluster,
+                                                   const struct ad_schedule *first,
+                                                   struct ad_stream *stream,
+                                                   struct adaps_error *err);
+
+/* Checks what a stranger's plan says of a stream: its numbers, and every other turn as
+ * ad_schedule_verify() does. ADAPS_EINPUT. */
+AD_MUST_CHECK enum adaps_status ad_stream_verify(const struct ad_graph *graph,
+                                                 const struct ad_stream *stream, int ndevices,
+                                                 int source, struct adaps_error *err);
+
+/* What an inference makes a cluster do, ns. */
+struct ad_loads {
+    int64_t device[AD_MAX_DEVICES]; /* computing, and the processor's part in messages */
+    int64_t up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium; /* of the ports, or of the medium */
+};
+
+/* Of one schedule. */
+AD_MUST_CHECK enum adaps_status ad_schedule_loads(const struct ad_graph *graph,
+                                                  const struct ad_cluster *cluster,
+                                                  const struct ad_schedule *schedule,
+                                                  struct ad_loads *out, struct adaps_error *err);
+
+/* The largest of them. */
+int64_t ad_loads_most(const struct ad_loads *loads);
+
+#endif

@@ -1,0 +1,34 @@
+/* Chains: groups of ops that follow each other, each whole on a device of its own, for streams. */
+#ifndef AD_SEARCH_PUBLISHED_CHAIN_H
+#define AD_SEARCH_PUBLISHED_CHAIN_H
+
+#include "search/context.h"
+
+/* Stage k computes ops [end[k - 1], end[k]) on device[k]. */
+struct ad_chain {
+    int nstages;
+    int device[AD_MAX_DEVICES], end[AD_MAX_DEVICES];
+};
+
+/* The best chains for any set of devices. */
+struct ad_chains;
+
+/* Finds them: ADAPS_EINTERNAL without memory. Free with ad_chains_free(), NULL is fine. */
+AD_MUST_CHECK enum adaps_status ad_chains_new(const struct ad_context *context,
+                                              struct ad_chains **out, struct adaps_error *err);
+void ad_chains_free(struct ad_chains *chains);
+
+/* The chain with the shortest interval on some or all of the devices in use. False: there is none
+ * within their memory. */
+bool ad_chains_best(const struct ad_chains *chains, const bool *use, struct ad_chain *out);
+
+/* Devices of the same class take the same time and have the same memory: which one is of no
+ * matter. Classes are numbered from 0; the source is one of its own. */
+int ad_chains_classes(const struct ad_chains *chains);
+int ad_chains_class(const struct ad_chains *chains, int device);
+
+/* Everything whole on the devices of the chain's stages. */
+void ad_chain_layout(const struct ad_context *context, const struct ad_chain *chain,
+                     struct ad_layout *layout);
+
+#endif

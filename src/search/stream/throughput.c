@@ -1,0 +1,286 @@
+/* Strategy `replicas`: whole inferences, dealt to the devices that have the memory for the network
+ * in proportion to their speed, or to what the source's port lets them have.
+ *
+ * Strategy `auto` for streams. Its candidates for turns are
+ * - the layout in which all devices share each inference, found by the search for one inference with
+ *   the interval as its objective (search/auto/), which begins with chains, too;
+ * - each device by itself;
+ * - the best chain on every number of devices of each class (published/chain.h), as often as there
+ *   are devices for it.
+ * A linear programme mixes them, so that groups of devices work on inferences of their own. Where the
+ * mixture takes more memory than there is, the turn with the least share goes, until it fits. It
+ * competes with every one of the best single turns and with replicas alone: the clocks of the stream
+ * decide. */
+#include "search/stream/stream.h"
+#include "base/mem.h"
+#include "search/auto/auto.h"
+#include "search/eval.h"
+#include "search/published/chain.h"
+#include "search/stream/fit.h"
+#include "search/stream/turns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MOST_CHAINS 96 /* candidates */
+#define FINALISTS 3    /* single turns whose streams are simulated */
+
+/* What the candidates come from. */
+struct pool {
+    const struct ad_search_problem *problem;
+    struct ad_context context;
+    struct ad_eval eval;
+    struct ad_layout layout;
+    struct ad_turns turns;
+    struct adaps_error *err;
+};
+
+static enum adaps_status pool_init(struct pool *out, const struct ad_search_problem *problem,
+                                   struct adaps_error *err)
+{
+    *out = (struct pool){.problem = problem, .turns = {.problem = problem, .err = err}, .err = err};
+    enum adaps_status status = ad_context_init(&out->context, problem, err);
+    if (status == ADAPS_OK)
+        status = ad_eval_init(&out->eval, &out->context, err);
+    if (status == ADAPS_OK)
+        status =
+            ad_layout_init(&out->layout, problem->graph->nops, problem->cluster->ndevices, err);
+    return status;
+}
+
+static void pool_fini(struct pool *pool)
+{
+    ad_turns_fini(&pool->turns);
+    ad_layout_fini(&pool->layout);
+    ad_eval_fini(&pool->eval);
+    ad_context_fini(&pool->context);
+}
+
+static enum adaps_status add_chain(struct pool *pool, const struct ad_chain *chain)
+{
+    ad_chain_layout(&pool->context, chain, &pool->layout);
+    ad_eval_assign(&pool->eval, &pool->layout);
+    return ad_turns_add(&pool->turns, &pool->eval.scratch);
+}
+
+/* Each device by itself. */
+static enum adaps_status add_singles(struct pool *pool)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int d = 0; d < pool->problem->cluster->ndevices && status == ADAPS_OK; d++) {
+        struct ad_chain alone = {1, {d}, {pool->problem->graph->nops}};
+        status = add_chain(pool, &alone);
+    }
+    return status;
+}
+
+/* The next numbers of devices of each class, at most those that there are; false after the last. */
+static bool next_numbers(const int *most, int nclasses, int *numbers)
+{
+    for (int k = 0; k < nclasses; k++) {
+        if (numbers[k] < most[k]) {
+            numbers[k]++;
+            return true;
+        }
+        numbers[k] = 0;
+    }
+    return false;
+}
+
+/* The best chain on so many devices of each class, on the first of them, the next, and so on. */
+static enum adaps_status add_copies(struct pool *pool, const struct ad_chains *chains,
+                                    const int *numbers, int *left)
+{
+    int n = pool->problem->cluster->ndevices;
+    for (int copy = 0;; copy++) {
+        bool use[AD_MAX_DEVICES] = {false};
+        int seen[AD_MAX_DEVICES] = {0}, taken[AD_MAX_DEVICES] = {0};
+        struct ad_chain chain;
+        for (int d = 0; d < n; d++) {
+            int k = ad_chains_class(chains, d);
+            use[d] = seen[k]++ >= copy * numbers[k] && taken[k] < numbers[k];
+            taken[k] += use[d];
+        }
+        for (int k = 0; k < ad_chains_classes(chains); k++)
+            if (taken[k] < numbers[k])
+                return ADAPS_OK;
+        if (!ad_chains_best(chains, use, &chain) || chain.nstages < 2 || --*left < 0)
+            return ADAPS_OK;
+        enum adaps_status status = add_chain(pool, &chain);
+        if (status != ADAPS_OK)
+            return status;
+    }
+}
+
+static enum adaps_status add_chains(struct pool *pool)
+{
+    struct ad_chains *chains;
+    int numbers[AD_MAX_DEVICES] = {0}, most[AD_MAX_DEVICES] = {0}, left = MOST_CHAINS;
+    enum adaps_status status = ad_chains_new(&pool->context, &chains, pool->err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int d = 0; d < pool->problem->cluster->ndevices; d++)
+        most[ad_chains_class(chains, d)]++;
+    while (status == ADAPS_OK && left > 0 &&
+           next_numbers(most, ad_chains_classes(chains), numbers))
+        status = add_copies(pool, chains, numbers, &left);
+    ad_chains_free(chains);
+    return status;
+}
+
+/* --- streams of candidates --- */
+
+/* *best becomes the better one; the other is freed. */
+static void keep_better(struct ad_search_result *best, struct ad_search_result *other)
+{
+    bool better = best->stream.nturns == 0 || best->stream.interval_ns > other->stream.interval_ns;
+    struct ad_search_result worse = better ? *best : *other;
+    if (better)
+        *best = *other;
+    ad_search_result_fini(&worse);
+}
+
+/* The stream of the turns with a share, if it fits; it competes with *best. */
+static enum adaps_status try_stream(struct pool *pool, struct ad_search_result *best, bool *fits)
+{
+    struct ad_search_result result = {.bound = NAN, .gap = NAN};
+    enum adaps_status status = ad_turns_stream(&pool->turns, &result);
+    *fits = status == ADAPS_OK;
+    if (status == ADAPS_OK)
+        keep_better(best, &result);
+    else
+        ad_search_result_fini(&result);
+    return status == ADAPS_NO ? ADAPS_OK : status;
+}
+
+/* Mixes turns [0, end), without more and more of them until there is the memory. */
+static enum adaps_status try_mixture(struct pool *pool, int end, struct ad_search_result *best)
+{
+    struct ad_turns *turns = &pool->turns;
+    bool *use = ad_calloc((size_t)turns->count, sizeof *use), fits = false;
+    enum adaps_status status = use ? ADAPS_OK : ad_error_memory(pool->err, "turns", 0);
+    for (int t = 0; t < end && use; t++)
+        use[t] = true;
+    for (int left = end; left > 0 && !fits && status == ADAPS_OK; left--) {
+        double interval_ns;
+        int least = -1;
+        status = ad_turns_mix(turns, use, &interval_ns);
+        for (int t = 0; t < turns->count; t++)
+            if (turns->items[t].share > 0 &&
+                (least < 0 || turns->items[t].share < turns->items[least].share))
+                least = t;
+        if (status != ADAPS_OK || least < 0)
+            break;
+        status = try_stream(pool, best, &fits);
+        use[least] = false;
+    }
+    ad_free(use);
+    return status;
+}
+
+/* The turns with the least loads by themselves. */
+static enum adaps_status try_singles(struct pool *pool, struct ad_search_result *best)
+{
+    struct ad_turns *turns = &pool->turns;
+    int64_t before = -1;
+    int last = -1;
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < FINALISTS && status == ADAPS_OK; i++) {
+        int next = -1;
+        int64_t least = INT64_MAX;
+        for (int t = 0; t < turns->count; t++) {
+            int64_t load = ad_loads_most(&turns->items[t].loads);
+            bool after = load > before || (load == before && t > last);
+            if (after && load < least) {
+                least = load;
+                next = t;
+            }
+            turns->items[t].share = 0;
+        }
+        if (next < 0)
+            break;
+        bool fits;
+        turns->items[next].share = 1;
+        status = try_stream(pool, best, &fits);
+        before = least;
+        last = next;
+    }
+    return status;
+}
+
+/* --- strategies --- */
+
+static enum adaps_status refuse(const struct pool *pool, const char *strategy)
+{
+    const struct ad_search_problem *p = pool->problem;
+    return ad_error_set(pool->err, ADAPS_NO,
+                        "no stream of strategy %s keeps to the devices' memory%s", strategy,
+                        p->latency_cap_ns > 0 ? " and to the latency" : "");
+}
+
+enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
+                                   struct ad_search_result *result, struct adaps_error *err)
+{
+    struct pool pool;
+    enum adaps_status status = pool_init(&pool, problem, err);
+    if (status == ADAPS_OK)
+        status = add_singles(&pool);
+    if (status == ADAPS_OK)
+        status = try_mixture(&pool, pool.turns.count, result);
+    if (status == ADAPS_OK && result->stream.nturns == 0)
+        status = refuse(&pool, "replicas");
+    result->visited = pool.turns.count;
+    result->space_log10 = log10(1 + pool.turns.count);
+    result->u8 = ad_search_u8(problem);
+    pool_fini(&pool);
+    return status;
+}
+
+/* The layout in which all share each inference becomes a candidate, if there is one. */
+static enum adaps_status add_shared(struct pool *pool, struct ad_search_result *result)
+{
+    struct ad_search_result shared = {.bound = NAN, .gap = NAN};
+    struct adaps_error why = {0};
+    enum adaps_status status = ad_auto_plan(pool->problem, &shared, &why);
+    if (status == ADAPS_OK)
+        status = ad_turns_add(&pool->turns, &shared.assignment);
+    else if (status != ADAPS_NO)
+        ad_error_set(pool->err, status, "%s", why.message);
+    result->visited = shared.visited;
+    result->space_log10 = shared.space_log10;
+    ad_search_result_fini(&shared);
+    return status == ADAPS_NO ? ADAPS_OK : status;
+}
+
+enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
+                                     struct ad_search_result *result, struct adaps_error *err)
+{
+    struct pool pool;
+    int nsingles = 0;
+    int64_t visited = 0;
+    double space = 0;
+    enum adaps_status status = pool_init(&pool, problem, err);
+    if (status == ADAPS_OK)
+        status = add_singles(&pool);
+    nsingles = pool.turns.count;
+    if (status == ADAPS_OK)
+        status = add_chains(&pool);
+    if (status == ADAPS_OK)
+        status = add_shared(&pool, result);
+    visited = result->visited + pool.turns.count;
+    space = result->space_log10;
+    if (status == ADAPS_OK)
+        status = try_singles(&pool, result);
+    if (status == ADAPS_OK && nsingles > 0)
+        status = try_mixture(&pool, nsingles, result);
+    if (status == ADAPS_OK)
+        status = try_mixture(&pool, pool.turns.count, result);
+    if (status == ADAPS_OK && result->stream.nturns == 0)
+        status = refuse(&pool, "auto");
+    result->visited = visited;
+    result->space_log10 = space;
+    result->u8 = ad_search_u8(problem);
+    pool_fini(&pool);
+    return status;
+}
