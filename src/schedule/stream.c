@@ -180,8 +180,9 @@ static int64_t ready_ns(const struct stream_run *r, const struct machine *m, con
     return arrival > m->clock ? arrival : m->clock;
 }
 
-/* The part that a device executes next: the oldest of those that can go on soonest. */
-static struct part *choose(const struct stream_run *r, int device, int64_t *when)
+/* The part that a device executes next: the oldest of those that can go on soonest. *event: when that
+ * matters to others, which for a SEND is when it leaves. */
+static struct part *choose(const struct stream_run *r, int device, int64_t *when, int64_t *event)
 {
     const struct machine *m = &r->machines[device];
     struct part *best = NULL;
@@ -193,6 +194,12 @@ static struct part *choose(const struct stream_run *r, int device, int64_t *when
             best = p;
             *when = ready;
         }
+    }
+    *event = *when;
+    if (best && best->at < best->program->count && best->program->list[best->at].tag > 0) {
+        *event = ad_clocks_plus(*when, best->program->list[best->at].ns);
+        if (!r->cluster->shared_medium && r->ports.up[device] > *event)
+            *event = r->ports.up[device];
     }
     return best;
 }
@@ -246,12 +253,13 @@ static enum adaps_status run_until(struct stream_run *r, int frames, struct adap
     int n = r->cluster->ndevices, source = r->cluster->source;
     while (r->machines[source].first < frames) {
         struct part *next = NULL;
-        int64_t soonest = INT64_MAX, when;
+        int64_t soonest = INT64_MAX, start = 0, when, event;
         int device = 0;
         for (int d = 0; d < n; d++) {
-            struct part *p = choose(r, d, &when);
-            if (p && when < soonest) {
-                soonest = when;
+            struct part *p = choose(r, d, &when, &event);
+            if (p && event < soonest) {
+                soonest = event;
+                start = when;
                 next = p;
                 device = d;
             }
@@ -260,7 +268,7 @@ static enum adaps_status run_until(struct stream_run *r, int frames, struct adap
             return ad_error_set(err, ADAPS_EINTERNAL,
                                 "stream: no device can go on with inference %d",
                                 r->machines[source].first);
-        execute(r, device, next, soonest);
+        execute(r, device, next, start);
     }
     return ADAPS_OK;
 }
@@ -272,6 +280,21 @@ static int64_t answered_ns(const struct stream_run *r, int frames)
     for (int f = 0; f < frames; f++)
         last = r->end[f] > last ? r->end[f] : last;
     return last;
+}
+
+/* The largest load of an inference, in the mean over the deal: no stream has a shorter interval. */
+static int64_t mean_load(const struct stream_run *r)
+{
+    const struct ad_stream *s = r->stream;
+    struct ad_loads loads;
+    clear_loads(&loads, r->cluster, r->clocks);
+    int deals = s->ndeal > 0 ? s->ndeal : 1, n = r->cluster->ndevices;
+    loads.device[r->cluster->source] *= deals;
+    for (int i = 0; i < deals; i++)
+        for (int d = 0; d < n; d++)
+            add_program(&loads, d, &r->timed[ad_stream_deal(s, (uint32_t)i) * n + d]);
+    settle_medium(&loads, r->cluster);
+    return ad_loads_most(&loads) / deals;
 }
 
 /* Runs window after window until two in a row take as long, or there are no more. */
@@ -299,7 +322,8 @@ static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_
     int64_t latency = 0;
     for (int f = done - window; f < done; f++)
         latency = ad_clocks_plus(latency, (r->end[f] - r->begin[f]) / window);
-    out->interval_ns = (end - start) / ((int64_t)windows * window);
+    int64_t interval = (end - start) / ((int64_t)windows * window), load = mean_load(r);
+    out->interval_ns = interval > load ? interval : load;
     out->latency_ns = latency;
     return status;
 }

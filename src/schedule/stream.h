@@ -90,4 +90,12 @@ AD_MUST_CHECK enum adaps_status ad_schedule_loads(const struct ad_graph *graph,
 /* The largest of them. */
 int64_t ad_loads_most(const struct ad_loads *loads);
 
+/* The shortest interval that there can be with this largest load: with as many in flight as can be,
+ * an inference takes its latency all the same. */
+static inline int64_t ad_stream_least(int64_t latency_ns, int64_t load_ns)
+{
+    int64_t each = latency_ns / AD_STREAM_FRAMES;
+    return load_ns > each ? load_ns : each;
+}
+
 #endif

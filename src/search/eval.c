@@ -128,13 +128,6 @@ static struct ad_forecast forecast_of(const struct ad_schedule *schedule, int64_
     return out;
 }
 
-/* How far apart a stream's answers are: the largest load decides, or how many can be in flight. */
-static int64_t interval_of(const struct ad_forecast *forecast)
-{
-    int64_t least = forecast->makespan_ns / AD_STREAM_FRAMES;
-    return forecast->interval_ns > least ? forecast->interval_ns : least;
-}
-
 /* By how much something is beyond a cap; 0 = no cap. */
 static int64_t beyond(int64_t ns, int64_t cap_ns)
 {
@@ -147,7 +140,7 @@ static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forec
 {
     const struct ad_search_problem *p = eval->context->problem;
     const struct ad_cluster *cluster = p->cluster;
-    int64_t largest = 0, interval_ns = interval_of(forecast);
+    int64_t largest = 0, interval_ns = ad_stream_least(forecast->makespan_ns, forecast->interval_ns);
     *score = (struct ad_score){.makespan_ns = forecast->makespan_ns,
                                .bytes = forecast->bytes,
                                .messages = forecast->messages,

@@ -11,6 +11,7 @@
 
 #include <check.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,37 @@ START_TEST(several_in_flight)
     ad_session_close(session);
     session = open_session(plan);
     ad_testbed_check_run(session, plan, 44);
+    ad_session_close(session);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* Streams: every strategy's, with as many inferences in flight as the plan has and with more; each
+ * answer is its own input's, whatever the turn. */
+START_TEST(streams)
+{
+    static const char *const strategies[] = {"replicas", "pipeline", "defer", "auto"};
+    struct adaps_error err = {0};
+    struct ad_cluster cluster;
+    ad_fixture_cluster(&cluster, 4);
+    struct adaps_plan *plan = ad_fixture_make_stream(ad_fixture_graph((uint64_t)_i + 70), &cluster,
+                                                     strategies[_i % 4]);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    struct ad_session *session = open_session(plan);
+    for (int spare = 0; spare <= 5; spare += 5) {
+        uint64_t begun = 0, done = 0, most = (uint64_t)(plan->stream.frames + spare);
+        while (done < 60) {
+            while (begun < 60 && begun - done < most)
+                ck_assert_msg(begin(session, plan, ++begun, &err) == ADAPS_OK, "%s", err.message);
+            struct ad_tensor *outputs =
+                ad_calloc((size_t)plan->graph->noutputs, sizeof *outputs);
+            enum adaps_status status = ad_session_finish(session, outputs, NULL, &err);
+            ck_assert_msg(status == ADAPS_OK, "%s, %" PRIu64 ": %s", plan->strategy, done,
+                          err.message);
+            ad_testbed_check_outputs(plan, ++done, outputs);
+        }
+    }
     ad_session_close(session);
     adaps_plan_free(plan);
 }
@@ -585,6 +617,7 @@ int main(void)
     tcase_add_test(four, bands_on_two_to_four);
     tcase_add_test(four, statistics);
     tcase_add_test(four, several_in_flight);
+    tcase_add_loop_test(four, streams, 0, 12);
     tcase_add_test(four, weights_travel_once);
     tcase_add_test(four, large_weights);
     tcase_add_test(four, damaged_cache);

@@ -41,7 +41,7 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\6\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\7\0\0\0", 12);
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -118,6 +118,16 @@ START_TEST(round_trip)
     ck_assert_int_eq(ad_schedule_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, NULL),
                      ADAPS_OK);
     ck_assert_int_eq(loaded->schedule.makespan_ns, plan->schedule.makespan_ns);
+
+    struct ad_stream *stream = &loaded->stream;
+    ck_assert_int_eq(stream->frames, plan->stream.frames);
+    ck_assert_int_eq(stream->nturns, plan->stream.nturns);
+    ck_assert_int_gt(stream->interval_ns, 0);
+    ck_assert_int_eq(ad_stream_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, stream,
+                                        NULL),
+                     ADAPS_OK);
+    ck_assert_int_eq(stream->interval_ns, plan->stream.interval_ns);
+    ck_assert_int_eq(stream->latency_ns, plan->stream.latency_ns);
 
     /* and so are the weights, by their digests */
     check_slices(plan, plan->graph);
@@ -226,7 +236,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777222");
+    check_refused(b, "plan format 16777223");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");

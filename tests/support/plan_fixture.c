@@ -34,8 +34,8 @@ struct ad_graph *ad_fixture_graph(uint64_t seed)
     return graph;
 }
 
-struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cluster,
-                                   const char *strategy)
+static struct adaps_plan *make(struct ad_graph *graph, struct ad_cluster *cluster,
+                               const char *strategy, enum ad_objective objective)
 {
     struct ad_blocks blocks;
     struct ad_search_result result = {0};
@@ -50,6 +50,7 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
                                         .split_h = true,
                                         .split_w = true,
                                         .split_c = true,
+                                        .objective = objective,
                                         .evaluations = 300}; /* it need not be a good plan */
     enum adaps_status status = ad_search_run(ad_strategy_find(strategy), &problem, &result, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
@@ -61,6 +62,18 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
     ad_search_result_fini(&result);
     ad_blocks_fini(&blocks);
     return plan;
+}
+
+struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cluster,
+                                   const char *strategy)
+{
+    return make(graph, cluster, strategy, AD_OBJECTIVE_LATENCY);
+}
+
+struct adaps_plan *ad_fixture_make_stream(struct ad_graph *graph, struct ad_cluster *cluster,
+                                          const char *strategy)
+{
+    return make(graph, cluster, strategy, AD_OBJECTIVE_THROUGHPUT);
 }
 
 enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct ad_graph *weights,
@@ -78,10 +91,11 @@ enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct a
 
 struct adaps_plan *ad_fixture_plan(uint64_t seed)
 {
-    static const char *const strategies[] = {"edgeflow", "deepthings", "auto", "single"};
+    static const char *const strategies[] = {"edgeflow", "deepthings", "auto",
+                                             "single",   "pipeline",   "replicas"};
     struct ad_cluster cluster;
     ad_fixture_cluster(&cluster, 1 + (int)(seed % 4));
-    return ad_fixture_make(ad_fixture_graph(seed), &cluster, strategies[seed / 4 % 4]);
+    return ad_fixture_make(ad_fixture_graph(seed), &cluster, strategies[seed / 4 % 6]);
 }
 
 struct adaps_plan *ad_fixture_banded(int ndevices)

@@ -28,4 +28,8 @@ enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct a
 struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cluster,
                                    const char *strategy);
 
+/* The same for the throughput. */
+struct adaps_plan *ad_fixture_make_stream(struct ad_graph *graph, struct ad_cluster *cluster,
+                                          const char *strategy);
+
 #endif

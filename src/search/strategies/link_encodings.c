@@ -54,6 +54,13 @@ static enum adaps_status look(struct encoder *e, struct ad_forecast *out)
     return ad_scorer_clock(e->scorer, e->a, AD_NO_LIMITS, out);
 }
 
+/* What encodings are to make shorter: the latency, or the interval of a stream. */
+static int64_t time_of(const struct encoder *e, const struct ad_forecast *forecast)
+{
+    return e->problem->objective == AD_OBJECTIVE_THROUGHPUT ? forecast->interval_ns
+                                                            : forecast->makespan_ns;
+}
+
 /* Whether the forecast of an encoding of all links is better than that of another one. */
 static bool better(const struct encoder *e, const struct ad_forecast *a,
                    const struct ad_forecast *b)
@@ -63,7 +70,7 @@ static bool better(const struct encoder *e, const struct ad_forecast *a,
         return b->makespan_ns > cap;
     if (e->problem->objective == AD_OBJECTIVE_TRAFFIC && a->bytes != b->bytes)
         return a->bytes < b->bytes;
-    return a->makespan_ns < b->makespan_ns;
+    return time_of(e, a) < time_of(e, b);
 }
 
 /* Gives all links the one encoding that is best. */
@@ -89,7 +96,7 @@ static enum adaps_status choose_one(struct encoder *e)
     return status;
 }
 
-/* Gives a link this encoding if the answer then takes at most `most` ns; *kept says so. */
+/* Gives a link this encoding if the time is then at most `most` ns; *kept says so. */
 static enum adaps_status try_link(struct encoder *e, int index, enum ad_encoding encoding,
                                   int64_t most, bool *kept)
 {
@@ -97,7 +104,7 @@ static enum adaps_status try_link(struct encoder *e, int index, enum ad_encoding
     struct ad_forecast forecast;
     *link = (uint8_t)encoding;
     enum adaps_status status = look(e, &forecast);
-    *kept = status == ADAPS_OK && forecast.makespan_ns <= most;
+    *kept = status == ADAPS_OK && time_of(e, &forecast) <= most;
     if (*kept)
         e->now = forecast;
     else
@@ -119,7 +126,7 @@ static enum adaps_status shorten(struct encoder *e)
                 ad_encoding_density((enum ad_encoding)k) >=
                     ad_encoding_density((enum ad_encoding)e->a->encoding[index]))
                 continue;
-            status = try_link(e, index, (enum ad_encoding)k, e->now.makespan_ns - 1, &kept);
+            status = try_link(e, index, (enum ad_encoding)k, time_of(e, &e->now) - 1, &kept);
             trials++;
         }
     return status;
@@ -130,10 +137,10 @@ static enum adaps_status shorten(struct encoder *e)
 static enum adaps_status relax_link(struct encoder *e, int index, bool *kept)
 {
     bool zfp = e->a->encoding[index] == AD_ENCODING_ZFP;
-    enum adaps_status status = try_link(e, index, AD_ENCODING_F32, e->now.makespan_ns, kept);
+    enum adaps_status status = try_link(e, index, AD_ENCODING_F32, time_of(e, &e->now), kept);
     if (status == ADAPS_OK && !*kept && zfp &&
         (e->problem->encodings & AD_ENCODING_BIT(AD_ENCODING_F16)))
-        status = try_link(e, index, AD_ENCODING_F16, e->now.makespan_ns, kept);
+        status = try_link(e, index, AD_ENCODING_F16, time_of(e, &e->now), kept);
     return status;
 }
 
@@ -160,7 +167,7 @@ static enum adaps_status relax(struct encoder *e)
 static enum adaps_status compress(struct encoder *e)
 {
     enum adaps_status status = ADAPS_OK;
-    int64_t most = e->now.makespan_ns + (int64_t)(COMPRESSING * (double)e->now.makespan_ns);
+    int64_t now = time_of(e, &e->now), most = now + (int64_t)(COMPRESSING * (double)now);
     int trials = e->nlinks < MAX_TRIALS ? e->nlinks : MAX_TRIALS;
     if (e->problem->latency_cap_ns > 0 && most > e->problem->latency_cap_ns)
         return status;

@@ -16,6 +16,7 @@
 #include "search/auto/auto.h"
 #include "search/eval.h"
 #include "search/published/chain.h"
+#include "search/published/published.h"
 #include "search/stream/fit.h"
 #include "search/stream/turns.h"
 
@@ -179,7 +180,7 @@ static enum adaps_status try_mixture(struct pool *pool, int end, struct ad_searc
     return status;
 }
 
-/* The turns with the least loads by themselves. */
+/* The turns with the shortest intervals by themselves. */
 static enum adaps_status try_singles(struct pool *pool, struct ad_search_result *best)
 {
     struct ad_turns *turns = &pool->turns;
@@ -190,7 +191,7 @@ static enum adaps_status try_singles(struct pool *pool, struct ad_search_result 
         int next = -1;
         int64_t least = INT64_MAX;
         for (int t = 0; t < turns->count; t++) {
-            int64_t load = ad_loads_most(&turns->items[t].loads);
+            int64_t load = ad_turn_interval(&turns->items[t]);
             bool after = load > before || (load == before && t > last);
             if (after && load < least) {
                 least = load;
@@ -211,12 +212,18 @@ static enum adaps_status try_singles(struct pool *pool, struct ad_search_result 
 
 /* --- strategies --- */
 
-static enum adaps_status refuse(const struct pool *pool, const char *strategy)
+/* Says what a stream lacks: the reason that an inference by itself cannot be, if there is one. */
+static enum adaps_status refuse(const struct pool *pool, const char *strategy,
+                                ad_search_fn *search)
 {
-    const struct ad_search_problem *p = pool->problem;
+    struct ad_search_result alone = {.bound = NAN, .gap = NAN};
+    enum adaps_status status =
+        ad_search_layouts(pool->problem, strategy, search, &alone, pool->err);
+    ad_search_result_fini(&alone);
+    if (status != ADAPS_OK)
+        return status;
     return ad_error_set(pool->err, ADAPS_NO,
-                        "no stream of strategy %s keeps to the devices' memory%s", strategy,
-                        p->latency_cap_ns > 0 ? " and to the latency" : "");
+                        "no stream of strategy %s keeps to the latency and the memory", strategy);
 }
 
 enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
@@ -229,7 +236,7 @@ enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = try_mixture(&pool, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
-        status = refuse(&pool, "replicas");
+        status = refuse(&pool, "replicas", ad_single_search);
     result->visited = pool.turns.count;
     result->space_log10 = log10(1 + pool.turns.count);
     result->u8 = ad_search_u8(problem);
@@ -237,16 +244,17 @@ enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The layout in which all share each inference becomes a candidate, if there is one. */
-static enum adaps_status add_shared(struct pool *pool, struct ad_search_result *result)
+/* The layout in which all share each inference becomes a candidate. ADAPS_NO into *why: there is
+ * none. */
+static enum adaps_status add_shared(struct pool *pool, struct ad_search_result *result,
+                                    struct adaps_error *why)
 {
     struct ad_search_result shared = {.bound = NAN, .gap = NAN};
-    struct adaps_error why = {0};
-    enum adaps_status status = ad_auto_plan(pool->problem, &shared, &why);
+    enum adaps_status status = ad_auto_plan(pool->problem, &shared, why);
     if (status == ADAPS_OK)
         status = ad_turns_add(&pool->turns, &shared.assignment);
     else if (status != ADAPS_NO)
-        ad_error_set(pool->err, status, "%s", why.message);
+        ad_error_set(pool->err, status, "%s", why->message);
     result->visited = shared.visited;
     result->space_log10 = shared.space_log10;
     ad_search_result_fini(&shared);
@@ -257,6 +265,7 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
                                      struct ad_search_result *result, struct adaps_error *err)
 {
     struct pool pool;
+    struct adaps_error why = {0};
     int nsingles = 0;
     int64_t visited = 0;
     double space = 0;
@@ -267,7 +276,7 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = add_chains(&pool);
     if (status == ADAPS_OK)
-        status = add_shared(&pool, result);
+        status = add_shared(&pool, result, &why);
     visited = result->visited + pool.turns.count;
     space = result->space_log10;
     if (status == ADAPS_OK)
@@ -277,7 +286,10 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = try_mixture(&pool, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
-        status = refuse(&pool, "auto");
+        status = ad_error_set(err, ADAPS_NO, "%s",
+                              why.status == ADAPS_NO
+                                  ? why.message
+                                  : "no stream keeps to the latency and the memory");
     result->visited = visited;
     result->space_log10 = space;
     result->u8 = ad_search_u8(problem);

@@ -10,7 +10,7 @@
 #define LEAST_SHARE 0.01      /* less is none */
 #define MOST_ITERATIONS 10000 /* tens are usual */
 #define LATER 1.003           /* a deal this much above the best one is taken if it is shorter */
-#define RESOURCES (3 * AD_MAX_DEVICES + 1)
+#define RESOURCES (3 * AD_MAX_DEVICES + 2) /* of which inferences take something */
 
 void ad_turns_fini(struct ad_turns *turns)
 {
@@ -56,12 +56,20 @@ enum adaps_status ad_turns_add(struct ad_turns *turns, const struct ad_assignmen
     return status;
 }
 
+int64_t ad_turn_interval(const struct ad_turn *turn)
+{
+    return ad_stream_least(turn->schedule.makespan_ns, ad_loads_most(&turn->loads));
+}
+
 /* --- shares --- */
 
-/* The loads in a row: devices, uplinks, downlinks, the medium. */
-static int64_t load_of(const struct ad_loads *loads, int resource)
+/* The loads in a row: devices, uplinks, downlinks, the medium, places in flight. */
+static int64_t load_of(const struct ad_turn *turn, int resource)
 {
+    const struct ad_loads *loads = &turn->loads;
     int d = resource % AD_MAX_DEVICES;
+    if (resource == RESOURCES - 1)
+        return turn->schedule.makespan_ns / AD_STREAM_FRAMES;
     switch (resource / AD_MAX_DEVICES) {
     case 0:
         return loads->device[d];
@@ -92,7 +100,7 @@ static bool write_programme(glp_prob *lp, const struct ad_turns *turns, const bo
     for (int r = -1; room && r < RESOURCES; r++) {
         int count = 0;
         for (int t = 0; t < n; t++) {
-            double load = r < 0 ? 1 : (double)load_of(&turns->items[t].loads, r) / unit;
+            double load = r < 0 ? 1 : (double)load_of(&turns->items[t], r) / unit;
             if (load <= 0)
                 continue;
             index[++count] = t + 1;
@@ -117,7 +125,7 @@ enum adaps_status ad_turns_mix(struct ad_turns *turns, const bool *use, double *
 {
     double unit = 1;
     for (int t = 0; t < turns->count; t++)
-        unit = fmax(unit, (double)ad_loads_most(&turns->items[t].loads));
+        unit = fmax(unit, (double)ad_turn_interval(&turns->items[t]));
     glp_prob *lp = glp_create_prob();
     glp_smcp options;
     glp_init_smcp(&options);
@@ -170,7 +178,7 @@ static double deal_interval(const struct ad_turns *turns, const int *counts, int
     for (int r = 0; r < RESOURCES; r++) {
         double sum = 0;
         for (int t = 0; t < turns->count; t++)
-            sum += counts[t] * (double)load_of(&turns->items[t].loads, r);
+            sum += counts[t] * (double)load_of(&turns->items[t], r);
         most = fmax(most, sum / length);
     }
     return most;

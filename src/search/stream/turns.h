@@ -22,13 +22,17 @@ struct ad_turns {
 
 void ad_turns_fini(struct ad_turns *turns);
 
+/* The shortest interval of a stream of this turn alone. */
+int64_t ad_turn_interval(const struct ad_turn *turn);
+
 /* One more, with its schedule and loads; not when it lacks memory by itself, or is later than the
  * problem's cap. */
 AD_MUST_CHECK enum adaps_status ad_turns_add(struct ad_turns *turns,
                                              const struct ad_assignment *assignment);
 
 /* The shares of those in use with which the largest load, in the mean over the inferences, is
- * least: a linear programme. Those that are not in use get 0. *interval_ns: that load. */
+ * least, or the mean latency divided by the most that can be in flight, if that is more: a linear
+ * programme. Those that are not in use get 0. *interval_ns: that load or latency. */
 AD_MUST_CHECK enum adaps_status ad_turns_mix(struct ad_turns *turns, const bool *use,
                                              double *interval_ns);
 

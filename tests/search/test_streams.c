@@ -1,0 +1,275 @@
+/* Strategies for streams: the programme of chains against all chains, mixtures against all shares,
+ * and auto against all others. */
+#include "search/published/chain.h"
+#include "search/stream/fit.h"
+#include "search/stream/turns.h"
+#include "support/run_suite.h"
+#include "support/search_fixture.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* The load of a chain, by its schedule. */
+static int64_t chain_load(const struct problem *p, struct ad_eval *eval,
+                          const struct ad_chain *chain)
+{
+    struct ad_layout layout;
+    struct ad_schedule schedule;
+    struct ad_loads loads;
+    ck_assert_int_eq(ad_layout_init(&layout, p->graph->nops, p->cluster.ndevices, NULL), ADAPS_OK);
+    ad_chain_layout(eval->context, chain, &layout);
+    ad_eval_assign(eval, &layout);
+    ck_assert_int_eq(ad_schedule_build(p->graph, &p->cluster, &eval->scratch, &schedule, NULL),
+                     ADAPS_OK);
+    ck_assert_int_eq(ad_schedule_loads(p->graph, &p->cluster, &schedule, &loads, NULL), ADAPS_OK);
+    ad_schedule_fini(&schedule);
+    ad_layout_fini(&layout);
+    return ad_loads_most(&loads);
+}
+
+/* The least load of all chains that go on with *chain, whose devices are taken. */
+static int64_t least_load(const struct problem *p, struct ad_eval *eval, struct ad_chain *chain,
+                          unsigned taken)
+{
+    int k = chain->nstages, begin = k > 0 ? chain->end[k - 1] : 0;
+    int64_t least = INT64_MAX;
+    if (begin == p->graph->nops)
+        return chain_load(p, eval, chain);
+    for (int d = 0; d < p->cluster.ndevices; d++)
+        for (int end = begin + 1; end <= p->graph->nops && !(taken >> d & 1); end++) {
+            chain->device[k] = d;
+            chain->end[k] = end;
+            chain->nstages = k + 1;
+            int64_t load = least_load(p, eval, chain, taken | 1u << d);
+            least = load < least ? load : least;
+            chain->nstages = k;
+        }
+    return least;
+}
+
+/* Strategy pipeline is within 3 % of the best of all chains, of any order of devices. */
+START_TEST(chains_are_the_best)
+{
+    struct problem p;
+    struct ad_context context;
+    struct ad_eval eval;
+    struct ad_search_result r;
+    struct ad_loads loads;
+    struct ad_chain chain = {.nstages = 0};
+    ad_fixture_small(&p, 3);
+    static const double speeds[][3] = {{1, 1, 1}, {1, .5, .25}, {.3, 1, 2}, {2, .1, .1}};
+    for (int d = 0; d < 3; d++)
+        p.cluster.devices[d].speed = speeds[_i % 4][d];
+    ad_cluster_override_links(&p.cluster, _i < 4 ? 1e9 : 2e7, 1e-5);
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    ck_assert_int_eq(ad_context_init(&context, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_eval_init(&eval, &context, NULL), ADAPS_OK);
+    int64_t least = least_load(&p, &eval, &chain, 0);
+    ad_fixture_run(&p, "pipeline", &r);
+    ck_assert_int_eq(ad_schedule_loads(p.graph, &p.cluster, &r.schedule, &loads, NULL), ADAPS_OK);
+    ck_assert_msg((double)ad_loads_most(&loads) <= 1.03 * (double)least,
+                  "a load of %" PRId64 ", the least is %" PRId64, ad_loads_most(&loads), least);
+    ad_search_result_fini(&r);
+    ad_eval_fini(&eval);
+    ad_context_fini(&context);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* As many stages as devices, of equal numbers of ops, the source first. */
+START_TEST(defer_counts_ops)
+{
+    struct problem p;
+    struct ad_search_result r;
+    ad_fixture_small(&p, 3);
+    p.cluster.source = 1;
+    for (int d = 0; d < 3; d++)
+        p.cluster.devices[d].source = d == 1;
+    ad_fixture_run(&p, "defer", &r);
+    const int order[] = {1, 0, 2};
+    for (int i = 0; i < p.graph->nops; i++)
+        for (int k = 0; k < 3; k++) {
+            bool mine = i >= p.graph->nops * k / 3 && i < p.graph->nops * (k + 1) / 3;
+            ck_assert_int_eq(!ad_region_empty(*ad_assigned(&r.assignment, i, order[k])), mine);
+        }
+    ck_assert_int_gt(r.stream.frames, 1);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* The largest load of shares that need not add up. */
+static double mixed_load(const struct ad_turns *turns, const double *share)
+{
+    double most = 0;
+    for (int d = 0; d < AD_MAX_DEVICES; d++) {
+        double device = 0, up = 0, down = 0;
+        for (int t = 0; t < turns->count; t++) {
+            device += share[t] * (double)turns->items[t].loads.device[d];
+            up += share[t] * (double)turns->items[t].loads.up[d];
+            down += share[t] * (double)turns->items[t].loads.down[d];
+        }
+        most = fmax(most, fmax(device, fmax(up, down)));
+    }
+    return most;
+}
+
+/* Three devices by themselves: no shares in steps of a hundredth are better. */
+START_TEST(mixtures_are_the_best)
+{
+    struct problem p;
+    struct ad_context context;
+    struct ad_eval eval;
+    struct ad_layout layout;
+    ad_fixture_small(&p, 3);
+    p.cluster.devices[2].speed = 0.3;
+    ad_cluster_override_links(&p.cluster, _i == 0 ? 1e9 : 1e6, 1e-5);
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    ck_assert_int_eq(ad_context_init(&context, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_eval_init(&eval, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_layout_init(&layout, p.graph->nops, 3, NULL), ADAPS_OK);
+    struct ad_turns turns = {.problem = &p.problem};
+    for (int d = 0; d < 3; d++) {
+        const struct ad_chain alone = {1, {d}, {p.graph->nops}};
+        ad_chain_layout(&context, &alone, &layout);
+        ad_eval_assign(&eval, &layout);
+        ck_assert_int_eq(ad_turns_add(&turns, &eval.scratch), ADAPS_OK);
+    }
+    double least = INFINITY, interval_ns, share[3], sum = 0;
+    for (int a = 0; a <= 100; a++)
+        for (int b = 0; a + b <= 100; b++)
+            least = fmin(least, mixed_load(&turns, (double[]){a / 100., b / 100.,
+                                                              (100 - a - b) / 100.}));
+    ck_assert_int_eq(ad_turns_mix(&turns, (bool[]){true, true, true}, &interval_ns), ADAPS_OK);
+    for (int t = 0; t < 3; t++) {
+        share[t] = turns.items[t].share;
+        sum += share[t];
+    }
+    ck_assert_double_eq_tol(sum, 1, 0.03);
+    ck_assert_double_le(interval_ns, least * (1 + 1e-6));
+    ck_assert_double_le(mixed_load(&turns, share), interval_ns * 1.001);
+    ck_assert_int_eq(ad_turns_mix(&turns, (bool[]){false, true, false}, &interval_ns), ADAPS_OK);
+    ck_assert_double_eq_tol(turns.items[1].share, 1, 1e-6);
+    ck_assert_double_eq(turns.items[0].share, 0);
+    ad_turns_fini(&turns);
+    ad_layout_fini(&layout);
+    ad_eval_fini(&eval);
+    ad_context_fini(&context);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* No other strategy's stream is quicker than auto's by more than what another inference in flight
+ * is worth. */
+START_TEST(auto_is_first)
+{
+    for (uint64_t seed = (uint64_t)_i * 5; seed < (uint64_t)_i * 5 + 5; seed++) {
+        struct problem p;
+        struct ad_search_result best, r;
+        ad_fixture_random(&p, seed + 6000);
+        p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+        ad_fixture_run(&p, "auto", &best);
+        for (const struct ad_strategy *s = ad_strategies + 1; s->name && !s->small; s++) {
+            if (strcmp(s->name, "adaps") == 0)
+                continue; /* its overlaps are no layouts */
+            ad_fixture_run(&p, s->name, &r);
+            ck_assert_msg((double)best.stream.interval_ns <= 1.01 * (double)r.stream.interval_ns,
+                          "seed %" PRIu64 ": auto %" PRId64 ", %s %" PRId64, seed,
+                          best.stream.interval_ns, s->name, r.stream.interval_ns);
+            ad_search_result_fini(&r);
+        }
+        ad_search_result_fini(&best);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
+/* Where no device has the memory for all weights, there are no replicas, but a chain. Every
+ * inference in flight counts. */
+START_TEST(memory_counts_frames)
+{
+    struct problem p;
+    struct ad_search_result r;
+    struct adaps_error err = {0};
+    ad_fixture_small(&p, 4);
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    ad_fixture_run(&p, "pipeline", &r);
+    int64_t most = 0;
+    int frames = r.stream.frames;
+    ck_assert_int_gt(frames, 1);
+    for (int d = 0; d < 4; d++)
+        most = r.schedule.memory[d] > most ? r.schedule.memory[d] : most;
+    ad_search_result_fini(&r);
+    for (int d = 0; d < 4; d++)
+        p.cluster.devices[d].memory = (uint64_t)most - 1;
+    ad_fixture_run(&p, "pipeline", &r);
+    for (int d = 0; d < 4; d++)
+        ck_assert_int_lt(r.schedule.memory[d], most);
+    ad_search_result_fini(&r);
+    for (int d = 0; d < 4; d++)
+        p.cluster.devices[d].memory = 2500000; /* of 2.6 MB of weights */
+    ck_assert_int_eq(ad_search_run(ad_strategy_find("replicas"), &p.problem, &r, &err), ADAPS_NO);
+    ad_fixture_run(&p, "auto", &r);
+    for (int d = 0; d < 4; d++)
+        ck_assert_int_le(r.schedule.memory[d], 2500000);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* A cap of the latency makes streams slower, a floor of the rate makes answers later. */
+START_TEST(caps_and_floors)
+{
+    struct problem p;
+    struct ad_search_result quick, soon, r;
+    struct adaps_error err = {0};
+    ad_fixture_small(&p, 3);
+    ad_cluster_override_links(&p.cluster, 2e7, 1e-4);
+    ad_fixture_run(&p, "auto", &soon);
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    ad_fixture_run(&p, "auto", &quick);
+    ck_assert_int_lt(quick.stream.interval_ns, soon.stream.interval_ns);
+    p.problem.latency_cap_ns = soon.schedule.makespan_ns * 21 / 20;
+    ad_fixture_run(&p, "auto", &r);
+    ck_assert_int_le(r.stream.latency_ns, p.problem.latency_cap_ns);
+    ck_assert_int_ge(r.stream.interval_ns, quick.stream.interval_ns);
+    ad_search_result_fini(&r);
+    p.problem.objective = AD_OBJECTIVE_LATENCY;
+    p.problem.latency_cap_ns = 0;
+    p.problem.interval_cap_ns = (soon.stream.interval_ns + 4 * quick.stream.interval_ns) / 5;
+    enum adaps_status status =
+        ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err);
+    if (status == ADAPS_OK) {
+        ck_assert_int_ge(r.schedule.makespan_ns, soon.schedule.makespan_ns);
+        ck_assert_int_le(r.stream.interval_ns,
+                         p.problem.interval_cap_ns + p.problem.interval_cap_ns / 50);
+        ad_search_result_fini(&r);
+    } else { /* only turns reach it, and these are for the throughput */
+        ck_assert_int_eq(status, ADAPS_NO);
+        ck_assert_msg(strstr(err.message, "answers a second"), "%s", err.message);
+    }
+    p.problem.interval_cap_ns = 1;
+    ck_assert_int_eq(ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err), ADAPS_NO);
+    ck_assert_msg(strstr(err.message, "answers a second"), "%s", err.message);
+    ad_search_result_fini(&quick);
+    ad_search_result_fini(&soon);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("streams");
+    TCase *c = tcase_create("streams");
+    tcase_set_timeout(c, 300);
+    tcase_add_loop_test(c, chains_are_the_best, 0, 8);
+    tcase_add_test(c, defer_counts_ops);
+    tcase_add_loop_test(c, mixtures_are_the_best, 0, 2);
+    tcase_add_loop_test(c, auto_is_first, 0, 4);
+    tcase_add_test(c, memory_counts_frames);
+    tcase_add_test(c, caps_and_floors);
+    suite_add_tcase(s, c);
+    return run_suite(s);
+}
