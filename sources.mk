@@ -168,7 +168,7 @@ report_sources = \
 	src/report/figures.h src/report/html.c src/report/inspect.c src/report/json.c \
 	src/report/json.h src/report/messages.c src/report/messages.h src/report/plan.c \
 	src/report/plan_json.c src/report/predict.c src/report/predict.h src/report/report.h \
-	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/svg.c \
+	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/stream.c src/report/stream.h src/report/svg.c \
 	src/report/text.c src/report/text.h src/report/trace.c
 
 io_sources = \

@@ -116,6 +116,7 @@ static const struct ad_option options_table[] = {
     AD_OPT_CALL("strategy", "NAME", struct plan_options, passes.strategy, take_strategy,
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
                 "modnn, coedge, deepslicing, deepthings, exhaustive;\n"
+                "for streams: pipeline, defer, replicas;\n"
                 "all: compare them (but exhaustive)"),
     AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
     AD_OPT_FLAG(0, "json", struct plan_options, json, "print JSON"),

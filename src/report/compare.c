@@ -7,17 +7,23 @@
 #include <inttypes.h>
 
 static const struct ad_column columns[] = {
-    {"strategy", false, false}, {"latency", true, false},           {"of best", true, false},
-    {"bytes", true, false},     {"messages", true, false},          {"visited", true, false},
-    {"search", true, false},    {"memory per device", false, true},
+    {"strategy", false, false}, {"latency", true, false}, {"interval", true, false},
+    {"of best", true, false},   {"bytes", true, false},   {"messages", true, false},
+    {"visited", true, false},   {"search", true, false},  {"memory per device", false, true},
 };
+
+/* What was to be short. */
+static int64_t time_of(const struct ad_comparison *item)
+{
+    return item->by_interval ? item->interval_ns : item->predicted_ns;
+}
 
 static int64_t soonest(const struct ad_comparison *items, int count)
 {
     int64_t best = -1;
     for (int i = 0; i < count; i++)
-        if (!items[i].error[0] && (best < 0 || items[i].predicted_ns < best))
-            best = items[i].predicted_ns;
+        if (!items[i].error[0] && (best < 0 || time_of(&items[i]) < best))
+            best = time_of(&items[i]);
     return best;
 }
 
@@ -38,7 +44,8 @@ static void plan_row(const struct ad_comparison *item, const struct ad_cluster *
     char text[32];
     ad_table_cell(table, "%s", item->strategy);
     ad_table_cell(table, "%s", ad_format_ns((double)item->predicted_ns, text, sizeof text));
-    ad_table_cell(table, "%.2f", best > 0 ? (double)item->predicted_ns / (double)best : 1.0);
+    ad_table_cell(table, "%s", ad_format_ns((double)item->interval_ns, text, sizeof text));
+    ad_table_cell(table, "%.2f", best > 0 ? (double)time_of(item) / (double)best : 1.0);
     ad_table_cell(table, "%s", ad_format_bytes((double)item->bytes, text, sizeof text));
     ad_table_cell(table, "%" PRId64, item->messages);
     ad_table_cell(table, "%" PRId64, item->visited);
@@ -84,8 +91,9 @@ static json_t *item_json(const struct ad_comparison *item, int ndevices)
             json_decref(memory);
             memory = NULL;
         }
-    return json_pack("{ss so sI sI so sI sf so}", "strategy", item->strategy, "predicted_ms",
-                     ad_report_json_ms(item->predicted_ns), "bytes", (json_int_t)item->bytes,
+    return json_pack("{ss so so sI sI so sI sf so}", "strategy", item->strategy, "predicted_ms",
+                     ad_report_json_ms(item->predicted_ns), "interval_ms",
+                     ad_report_json_ms(item->interval_ns), "bytes", (json_int_t)item->bytes,
                      "messages", (json_int_t)item->messages, "memory_bytes", memory, "visited",
                      (json_int_t)item->visited, "search_s", item->search_s, "lower_bound_ms",
                      ad_report_json_ms(item->lower_bound_ns));

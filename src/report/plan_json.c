@@ -2,6 +2,7 @@
 #include "report/figures.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "report/stream.h"
 
 static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
 {
@@ -158,11 +159,10 @@ static json_t *turns_json(const struct adaps_plan *plan, const char *key,
     for (int t = 0; t < plan->stream.nturns && list; t++) {
         const struct adaps_plan view = ad_plan_view(plan, t);
         int of, share = ad_plan_share(plan, t, &of);
-        json_t *turn = json_pack("{si si so so sI sI}", "inferences", share, "of", of,
-                                 "predicted_ms", ad_report_json_ms(view.schedule.makespan_ns),
-                                 "devices", workers_json(plan, t), "bytes",
-                                 (json_int_t)view.schedule.bytes, "messages",
-                                 (json_int_t)view.schedule.messages);
+        json_t *turn = json_pack(
+            "{si si so so sI sI}", "inferences", share, "of", of, "predicted_ms",
+            ad_report_json_ms(view.schedule.makespan_ns), "devices", workers_json(plan, t), "bytes",
+            (json_int_t)view.schedule.bytes, "messages", (json_int_t)view.schedule.messages);
         if (plan->stream.nturns > 1)
             turn = set(turn, key, part(&view));
         list = ad_report_json_append(list, turn);
@@ -170,18 +170,13 @@ static json_t *turns_json(const struct adaps_plan *plan, const char *key,
     return list;
 }
 
-/* The stream's figures into the object; NULL when it or they failed. */
-static json_t *add_stream(json_t *object, const struct adaps_plan *plan)
+/* Which turn each inference of a deal takes; empty: the only one. */
+static json_t *deal_json(const struct adaps_plan *plan)
 {
-    const struct ad_stream *stream = &plan->stream;
-    bool known = stream->interval_ns > 0;
-    json_t *interval = known ? ad_report_json_ms(stream->interval_ns) : json_null();
-    json_t *latency = known ? ad_report_json_ms(stream->latency_ns) : json_null();
-    json_t *rate = known ? json_real(1e9 / (double)stream->interval_ns) : json_null();
-    object = set(object, "interval_ms", interval);
-    object = set(object, "throughput_per_s", rate);
-    object = set(object, "frames_in_flight", json_integer(stream->frames));
-    return set(object, "stream_latency_ms", latency);
+    json_t *list = json_array();
+    for (int i = 0; i < plan->stream.ndeal && list; i++)
+        list = ad_report_json_append(list, json_integer(plan->stream.deal[i]));
+    return list;
 }
 
 /* The summary with the devices and one more part; of each turn, when there are several. */
@@ -193,9 +188,10 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
     enum adaps_status status = ad_figures_init(&figures, plan, err);
     if (status != ADAPS_OK)
         return status;
-    json_t *root = add_stream(summary_json(plan), plan);
+    json_t *root = ad_report_stream_add(summary_json(plan), plan);
     root = set(root, "devices", devices_json(plan, &figures));
     root = set(root, "turns", turns_json(plan, key, part));
+    root = set(root, "deal", deal_json(plan));
     ad_figures_fini(&figures);
     return ad_report_json_print(set(root, key, part(plan)), out, err);
 }

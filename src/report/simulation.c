@@ -4,6 +4,7 @@
 #include "report/figures.h"
 #include "report/json.h"
 #include "report/report.h"
+#include "report/stream.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -163,6 +164,8 @@ enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,
                 ad_format_ns((double)simulation.transfer_ns, transfer, sizeof transfer));
         status = print_path(plan, &simulation, out, err);
     }
+    if (status == ADAPS_OK)
+        status = ad_report_stream(plan, out, err);
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
     return status == ADAPS_OK ? ad_text_finish(out, err) : status;
@@ -227,5 +230,10 @@ enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE 
         links_json(plan, &simulation), "critical", path_json(plan, &simulation));
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
+    root = ad_report_stream_add(root, plan);
+    if (root && json_object_set_new(root, "stream_loads", ad_report_stream_loads(plan)) != 0) {
+        json_decref(root);
+        root = NULL;
+    }
     return ad_report_json_print(root, out, err);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE 2    /* inferences in flight beyond the latency divided by the interval */
-#define WINDOW 16  /* inferences between two looks at the clock, at least */
-#define WINDOWS 12 /* at most */
+#define SPARE 2      /* inferences in flight beyond the latency divided by the interval */
+#define WINDOW 16    /* inferences between two looks at the clock, at least */
+#define WINDOWS 12   /* at most */
 #define STEADY 0.001 /* windows that differ by less are steady */
 
 void ad_stream_fini(struct ad_stream *stream)
@@ -115,6 +115,43 @@ enum adaps_status ad_schedule_loads(const struct ad_graph *graph, const struct a
     return room ? ADAPS_OK : ad_error_memory(err, "loads", (size_t)graph->nops);
 }
 
+/* times: how many inferences. */
+static void add_times(struct ad_loads *sum, const struct ad_loads *loads, int64_t times)
+{
+    for (int d = 0; d < AD_MAX_DEVICES; d++) {
+        sum->device[d] += loads->device[d] * times;
+        sum->up[d] += loads->up[d] * times;
+        sum->down[d] += loads->down[d] * times;
+    }
+    sum->medium += loads->medium * times;
+}
+
+enum adaps_status ad_stream_loads(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                  const struct ad_schedule *first, const struct ad_stream *stream,
+                                  struct ad_loads *out, struct adaps_error *err)
+{
+    struct ad_loads sum = {.medium = 0};
+    int deals = stream->ndeal > 0 ? stream->ndeal : 1;
+    for (int t = 0; t < stream->nturns; t++) {
+        int times = stream->ndeal == 0;
+        struct ad_loads loads;
+        enum adaps_status status =
+            ad_schedule_loads(graph, cluster, ad_stream_turn(stream, first, t), &loads, err);
+        if (status != ADAPS_OK)
+            return status;
+        for (int i = 0; i < stream->ndeal; i++)
+            times += stream->deal[i] == t;
+        add_times(&sum, &loads, times);
+    }
+    for (int d = 0; d < AD_MAX_DEVICES; d++) {
+        out->device[d] = sum.device[d] / deals;
+        out->up[d] = sum.up[d] / deals;
+        out->down[d] = sum.down[d] / deals;
+    }
+    out->medium = sum.medium / deals;
+    return ADAPS_OK;
+}
+
 int64_t ad_loads_most(const struct ad_loads *loads)
 {
     int64_t most = loads->medium;
@@ -180,8 +217,8 @@ static int64_t ready_ns(const struct stream_run *r, const struct machine *m, con
     return arrival > m->clock ? arrival : m->clock;
 }
 
-/* The part that a device executes next: the oldest of those that can go on soonest. *event: when that
- * matters to others, which for a SEND is when it leaves. */
+/* The part that a device executes next: the oldest of those that can go on soonest. *event: when
+ * that matters to others, which for a SEND is when it leaves. */
 static struct part *choose(const struct stream_run *r, int device, int64_t *when, int64_t *event)
 {
     const struct machine *m = &r->machines[device];
@@ -282,21 +319,6 @@ static int64_t answered_ns(const struct stream_run *r, int frames)
     return last;
 }
 
-/* The largest load of an inference, in the mean over the deal: no stream has a shorter interval. */
-static int64_t mean_load(const struct stream_run *r)
-{
-    const struct ad_stream *s = r->stream;
-    struct ad_loads loads;
-    clear_loads(&loads, r->cluster, r->clocks);
-    int deals = s->ndeal > 0 ? s->ndeal : 1, n = r->cluster->ndevices;
-    loads.device[r->cluster->source] *= deals;
-    for (int i = 0; i < deals; i++)
-        for (int d = 0; d < n; d++)
-            add_program(&loads, d, &r->timed[ad_stream_deal(s, (uint32_t)i) * n + d]);
-    settle_medium(&loads, r->cluster);
-    return ad_loads_most(&loads) / deals;
-}
-
 /* Runs window after window until two in a row take as long, or there are no more. */
 static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_stream *out,
                                     struct adaps_error *err)
@@ -322,8 +344,7 @@ static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_
     int64_t latency = 0;
     for (int f = done - window; f < done; f++)
         latency = ad_clocks_plus(latency, (r->end[f] - r->begin[f]) / window);
-    int64_t interval = (end - start) / ((int64_t)windows * window), load = mean_load(r);
-    out->interval_ns = interval > load ? interval : load;
+    out->interval_ns = (end - start) / ((int64_t)windows * window);
     out->latency_ns = latency;
     return status;
 }
@@ -381,6 +402,12 @@ enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct 
         memset(r.begin, -1, (size_t)r.nframes * sizeof *r.begin);
         status = run_stream(&r, window, stream, err);
     }
+    struct ad_loads loads;
+    if (status == ADAPS_OK)
+        status = ad_stream_loads(graph, cluster, first, stream, &loads, err);
+    if (status == ADAPS_OK && ad_loads_most(&loads) > stream->interval_ns)
+        stream->interval_ns =
+            ad_loads_most(&loads); /* the last windows drained what had piled up */
     for (size_t i = 0; r.timed && i < nturns * n; i++)
         ad_free(r.timed[i].list);
     for (size_t d = 0; d < n; d++)

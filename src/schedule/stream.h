@@ -87,6 +87,13 @@ AD_MUST_CHECK enum adaps_status ad_schedule_loads(const struct ad_graph *graph,
                                                   const struct ad_schedule *schedule,
                                                   struct ad_loads *out, struct adaps_error *err);
 
+/* Of a stream, in the mean over its deal. */
+AD_MUST_CHECK enum adaps_status ad_stream_loads(const struct ad_graph *graph,
+                                                const struct ad_cluster *cluster,
+                                                const struct ad_schedule *first,
+                                                const struct ad_stream *stream,
+                                                struct ad_loads *out, struct adaps_error *err);
+
 /* The largest of them. */
 int64_t ad_loads_most(const struct ad_loads *loads);
 

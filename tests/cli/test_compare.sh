@@ -51,9 +51,8 @@ says out "traffic made small, within" "the objective is told"
 plan 0 --objective memory
 says out "memory made small" "the objective is told"
 
-plan 2 --objective throughput
-says err "throughput: not available in this version" "which is said"
 plan 2 --objective speed
+says err "there are latency, throughput, traffic, memory" "which is said"
 plan 2 --latency-cap 0
 plan 2 --strategy best
 plan 2 --strategy all -o all.plan

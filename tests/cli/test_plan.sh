@@ -81,8 +81,8 @@ expect 2 "--strategy best: there are" "an unknown strategy" \
 for objective in memory traffic; do
     expect 0 "" "--objective $objective" adaps plan --objective $objective -d "$devices" "$model"
 done
-for objective in throughput nonsense; do
-    expect 2 "there are latency, traffic, memory" "--objective $objective" \
+for objective in speed nonsense; do
+    expect 2 "there are latency, throughput, traffic, memory" "--objective $objective" \
         adaps plan --objective $objective -d "$devices" "$model"
 done
 expect 0 "" "--objective latency" adaps plan --objective latency -d "$devices" "$model"

@@ -209,7 +209,7 @@ static void start_runs(struct ad_agent *agent)
 {
     struct ad_agent_session *session = &agent->session;
     struct ad_worker *worker = &agent->worker;
-    struct ad_run *run;
+    struct ad_worker_run *run;
     while (session->queued > 0 && (run = ad_worker_free_run(worker))) {
         struct ad_queued_run *queued = &session->queue[session->first];
         if (!may_begin(agent, queued->to.frame.inference))
@@ -276,7 +276,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
 static enum adaps_status answer_trace(struct ad_agent *agent, struct ad_wire_message *message,
                                       struct adaps_error *err)
 {
-    const struct ad_run *run = agent->session.traced;
+    const struct ad_worker_run *run = agent->session.traced;
     if (!run || message->frame.inference != run->inference)
         return ad_error_set(err, ADAPS_EAGENT, "TRACE of an inference that was not traced");
     size_t n = (size_t)run->program->nsteps;
@@ -410,7 +410,8 @@ static bool answer_opened(struct ad_agent *agent, struct ad_pending *to)
     return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
 }
 
-static bool answer_done(struct ad_agent *agent, struct ad_pending *to, const struct ad_run *run)
+static bool answer_done(struct ad_agent *agent, struct ad_pending *to,
+                        const struct ad_worker_run *run)
 {
     const struct ad_run_result *result = &run->result;
     Adaps__Wire__Done done = ADAPS__WIRE__DONE__INIT;
@@ -494,7 +495,7 @@ static bool answer_abort(struct ad_agent *agent, int step, bool finished)
 }
 
 /* An inference that is done; after one that failed, the session can only be closed. */
-static void answer_run(struct ad_agent *agent, struct ad_run *run)
+static void answer_run(struct ad_agent *agent, struct ad_worker_run *run)
 {
     struct ad_agent_session *session = &agent->session;
     struct ad_pending *to = &session->runs[run - agent->worker.runs];
@@ -503,7 +504,7 @@ static void answer_run(struct ad_agent *agent, struct ad_run *run)
     if (!to->set || session->ending)
         return;
     session->ready = session->ready && good;
-    session->traced = good && run->trace && run->engine ? run : NULL;
+    session->traced = good && run->trace ? run : NULL;
     if (session->abort.set && to->frame.inference == session->abort.frame.inference)
         heard = answer_abort(agent, step, good);
     else if (good)
@@ -519,7 +520,7 @@ static void answer_run(struct ad_agent *agent, struct ad_run *run)
 void ad_agent_worker_done(struct ad_agent *agent)
 {
     struct ad_agent_session *session = &agent->session;
-    struct ad_run *run;
+    struct ad_worker_run *run;
     if (ad_worker_finish(&agent->worker))
         job_done(agent);
     bool any = false;

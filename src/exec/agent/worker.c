@@ -104,7 +104,7 @@ static enum adaps_status make_runs(struct ad_worker *worker, struct adaps_error 
         return ad_error_memory(err, "inferences", n * sizeof *worker->runs);
     worker->nruns = (int)n;
     for (size_t i = 0; i < n && status == ADAPS_OK; i++) {
-        struct ad_run *run = &worker->runs[i];
+        struct ad_worker_run *run = &worker->runs[i];
         status = make_ends(worker, graph->inputs, graph->ninputs, &run->inputs, err);
         if (status == ADAPS_OK)
             status = make_ends(worker, graph->outputs, graph->noutputs, &run->outputs, err);
@@ -219,7 +219,7 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
 
 /* --- inferences --- */
 
-static void feed(struct ad_worker *worker, struct ad_run *run)
+static void feed(struct ad_worker *worker, struct ad_worker_run *run)
 {
     const struct ad_graph *graph = worker->plan->graph;
     const float *data = run->inputs.data;
@@ -233,7 +233,7 @@ static void feed(struct ad_worker *worker, struct ad_run *run)
     }
 }
 
-static void fetch(struct ad_worker *worker, struct ad_run *run)
+static void fetch(struct ad_worker *worker, struct ad_worker_run *run)
 {
     const struct ad_graph *graph = worker->plan->graph;
     float *to = run->outputs.data;
@@ -252,7 +252,7 @@ static struct ad_worker_engine *find_engine(struct ad_worker *worker, int turn)
     return NULL;
 }
 
-static void activate(struct ad_worker *worker, struct ad_run *run)
+static void activate(struct ad_worker *worker, struct ad_worker_run *run)
 {
     const struct adaps_plan *plan = worker->plan;
     int turn = ad_stream_deal(&plan->stream, run->inference - 1);
@@ -282,7 +282,7 @@ static void take_posted(struct ad_worker *worker)
 {
     pthread_mutex_lock(&worker->mutex);
     for (int i = 0; i < worker->nruns; i++) {
-        struct ad_run *run = &worker->runs[i];
+        struct ad_worker_run *run = &worker->runs[i];
         if (run->posted && !run->active)
             activate(worker, run);
         run->posted = false;
@@ -291,11 +291,11 @@ static void take_posted(struct ad_worker *worker)
 }
 
 /* The active inference after this one in the order of their numbers (NULL: the oldest), or NULL. */
-static struct ad_run *next_run(struct ad_worker *worker, const struct ad_run *after)
+static struct ad_worker_run *next_run(struct ad_worker *worker, const struct ad_worker_run *after)
 {
-    struct ad_run *next = NULL;
+    struct ad_worker_run *next = NULL;
     for (int i = 0; i < worker->nruns; i++) {
-        struct ad_run *run = &worker->runs[i];
+        struct ad_worker_run *run = &worker->runs[i];
         if (run->active && (!after || (int32_t)(run->inference - after->inference) > 0) &&
             (!next || (int32_t)(run->inference - next->inference) < 0))
             next = run;
@@ -303,7 +303,7 @@ static struct ad_run *next_run(struct ad_worker *worker, const struct ad_run *af
     return next;
 }
 
-static void end_run(struct ad_worker *worker, struct ad_run *run)
+static void end_run(struct ad_worker *worker, struct ad_worker_run *run)
 {
     run->active = false;
     if (run->engine)
@@ -316,7 +316,7 @@ static void end_run(struct ad_worker *worker, struct ad_run *run)
     eventfd_write(worker->done_fd, 1);
 }
 
-static void count_step(struct ad_run *run, int step)
+static void count_step(struct ad_worker_run *run, int step)
 {
     int64_t start_ns, end_ns;
     ad_engine_times(run->engine->engine, step, &start_ns, &end_ns);
@@ -329,7 +329,7 @@ static void count_step(struct ad_run *run, int step)
 }
 
 /* Executes the next step. ADAPS_NO: its message is not there. */
-static enum adaps_status advance(struct ad_worker *worker, struct ad_run *run)
+static enum adaps_status advance(struct ad_worker *worker, struct ad_worker_run *run)
 {
     struct ad_peer_links *links = &worker->links;
     struct ad_transport transport = ad_peer_links_transport(links);
@@ -363,9 +363,10 @@ static enum adaps_status advance(struct ad_worker *worker, struct ad_run *run)
 }
 
 /* The others end with the one that failed, with ADAPS_NO. */
-static void fail_runs(struct ad_worker *worker, struct ad_run *failed, enum adaps_status status)
+static void fail_runs(struct ad_worker *worker, struct ad_worker_run *failed,
+                      enum adaps_status status)
 {
-    struct ad_run *run;
+    struct ad_worker_run *run;
     failed->result.status = status;
     end_run(worker, failed);
     while ((run = next_run(worker, NULL))) {
@@ -380,7 +381,7 @@ static void wait_for_messages(struct ad_worker *worker)
     struct ad_peer_links *links = &worker->links;
     bool wanted[AD_MAX_DEVICES] = {false};
     links->deadline_ns = INT64_MAX;
-    for (struct ad_run *run = next_run(worker, NULL); run; run = next_run(worker, run)) {
+    for (struct ad_worker_run *run = next_run(worker, NULL); run; run = next_run(worker, run)) {
         wanted[run->program->steps[run->next].peer] = true;
         if (run->deadline_ns < links->deadline_ns)
             links->deadline_ns = run->deadline_ns;
@@ -393,7 +394,7 @@ static void run_all(struct ad_worker *worker)
 {
     for (;;) {
         take_posted(worker);
-        struct ad_run *run = next_run(worker, NULL);
+        struct ad_worker_run *run = next_run(worker, NULL);
         if (!run)
             return;
         worker->links.oldest = run->inference;
@@ -410,7 +411,7 @@ static void run_all(struct ad_worker *worker)
     }
 }
 
-void ad_worker_times(const struct ad_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
+void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
                      int64_t *end_ns, int64_t *left_ns)
 {
     enum ad_step_kind kind = run->program->steps[step].kind;
@@ -528,12 +529,12 @@ void ad_worker_post(struct ad_worker *worker)
     pthread_mutex_unlock(&worker->mutex);
 }
 
-struct ad_run *ad_worker_free_run(struct ad_worker *worker)
+struct ad_worker_run *ad_worker_free_run(struct ad_worker *worker)
 {
-    struct ad_run *found = NULL;
+    struct ad_worker_run *found = NULL;
     pthread_mutex_lock(&worker->mutex);
     for (int i = 0; i < worker->nruns && !found; i++) {
-        struct ad_run *run = &worker->runs[i];
+        struct ad_worker_run *run = &worker->runs[i];
         if (!run->taken)
             found = run;
     }
@@ -541,7 +542,7 @@ struct ad_run *ad_worker_free_run(struct ad_worker *worker)
     return found;
 }
 
-void ad_worker_post_run(struct ad_worker *worker, struct ad_run *run)
+void ad_worker_post_run(struct ad_worker *worker, struct ad_worker_run *run)
 {
     eventfd_t count;
     if (ad_worker_idle(worker)) {
@@ -579,14 +580,14 @@ bool ad_worker_finish(struct ad_worker *worker)
     return !worker->busy;
 }
 
-struct ad_run *ad_worker_take_run(struct ad_worker *worker)
+struct ad_worker_run *ad_worker_take_run(struct ad_worker *worker)
 {
-    struct ad_run *oldest = NULL;
+    struct ad_worker_run *oldest = NULL;
     if (worker->running == 0)
         return NULL;
     pthread_mutex_lock(&worker->mutex);
     for (int i = 0; i < worker->nruns; i++) {
-        struct ad_run *run = &worker->runs[i];
+        struct ad_worker_run *run = &worker->runs[i];
         if (run->taken && run->done &&
             (!oldest || (int32_t)(run->inference - oldest->inference) < 0))
             oldest = run;

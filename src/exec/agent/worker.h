@@ -58,7 +58,7 @@ struct ad_run_result {
 };
 
 /* One inference at a time. */
-struct ad_run {
+struct ad_worker_run {
     /* set before it is posted */
     uint32_t inference;
     int64_t deadline_ns;
@@ -102,7 +102,7 @@ struct ad_worker {
 
     struct ad_job job;
     struct ad_job_result result;
-    struct ad_run *runs; /* as many as the plan has in flight */
+    struct ad_worker_run *runs; /* as many as the plan has in flight */
     int nruns;
     size_t input_bytes; /* of an inference, at the source; else 0 */
     struct ad_peer_links links;
@@ -140,17 +140,17 @@ void ad_worker_post(struct ad_worker *worker);
 
 /* A run that may be filled and posted, or NULL: all are under way. A session of the plan is ready.
  */
-struct ad_run *ad_worker_free_run(struct ad_worker *worker);
+struct ad_worker_run *ad_worker_free_run(struct ad_worker *worker);
 
 /* Starts an inference, beside those under way. Numbers ascend. Requires no job. */
-void ad_worker_post_run(struct ad_worker *worker, struct ad_run *run);
+void ad_worker_post_run(struct ad_worker *worker, struct ad_worker_run *run);
 
 /* Makes what is under way end soon, with ADAPS_EAGENT unless it is just done. */
 void ad_worker_cancel(struct ad_worker *worker);
 
 /* Times of a step in the latest inference, which was traced (CLOCK_MONOTONIC), as in wire.proto;
- * left_ns 0 when not known. Requires an idle worker, and that the device had something to do. */
-void ad_worker_times(const struct ad_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
+ * left_ns 0 when not known. Requires an idle worker. */
+void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
                      int64_t *end_ns, int64_t *left_ns);
 
 /* Takes the end of a job, when done_fd is readable: then worker->result is the owner's. False when
@@ -159,7 +159,7 @@ bool ad_worker_finish(struct ad_worker *worker);
 
 /* Takes an inference that is done, the oldest first: its result is the owner's until it is posted
  * again. NULL when there is none. */
-struct ad_run *ad_worker_take_run(struct ad_worker *worker);
+struct ad_worker_run *ad_worker_take_run(struct ad_worker *worker);
 
 /* Whether it has anything to do. */
 static inline bool ad_worker_idle(const struct ad_worker *worker)

@@ -11,6 +11,7 @@ static enum adaps_status compare_one(const struct ad_search_problem *problem,
     struct adaps_error why = {0};
     size_t n = (size_t)problem->cluster->ndevices;
     out->strategy = strategy->name;
+    out->by_interval = problem->objective == AD_OBJECTIVE_THROUGHPUT;
     enum adaps_status status = ad_search_run(strategy, problem, &result, &why);
     if (status == ADAPS_NO) {
         snprintf(out->error, sizeof out->error, "%s", why.message);

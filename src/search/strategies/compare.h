@@ -7,7 +7,8 @@
 /* The result of one strategy. When it has no feasible plan, error says why and the rest is 0. */
 struct ad_comparison {
     const char *strategy; /* borrowed from the table */
-    int64_t interval_ns; /* of a stream, predicted */
+    bool by_interval;     /* that is what was to be short, not the latency */
+    int64_t interval_ns;  /* of a stream, predicted */
     int64_t predicted_ns, bytes, messages, visited, lower_bound_ns;
     int64_t *memory; /* by device; owned; NULL when infeasible */
     double search_s;

@@ -2,15 +2,14 @@
  * in proportion to their speed, or to what the source's port lets them have.
  *
  * Strategy `auto` for streams. Its candidates for turns are
- * - the layout in which all devices share each inference, found by the search for one inference with
- *   the interval as its objective (search/auto/), which begins with chains, too;
+ * - the layout in which all devices share each inference, found by the search for one inference
+ * with the interval as its objective (search/auto/), which begins with chains, too;
  * - each device by itself;
- * - the best chain on every number of devices of each class (published/chain.h), as often as there
- *   are devices for it.
- * A linear programme mixes them, so that groups of devices work on inferences of their own. Where the
- * mixture takes more memory than there is, the turn with the least share goes, until it fits. It
- * competes with every one of the best single turns and with replicas alone: the clocks of the stream
- * decide. */
+ * - the best chain on every number of devices of each class (search/published/chain.h), as often as
+ * there are devices for it. A linear programme mixes them, so that groups of devices work on
+ * inferences of their own. Where the mixture takes more memory than there is, the turn with the
+ * least share goes, until it fits. It competes with every one of the best single turns and with
+ * replicas alone: the clocks of the stream decide. */
 #include "search/stream/stream.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
@@ -123,8 +122,7 @@ static enum adaps_status add_chains(struct pool *pool)
         return status;
     for (int d = 0; d < pool->problem->cluster->ndevices; d++)
         most[ad_chains_class(chains, d)]++;
-    while (status == ADAPS_OK && left > 0 &&
-           next_numbers(most, ad_chains_classes(chains), numbers))
+    while (status == ADAPS_OK && left > 0 && next_numbers(most, ad_chains_classes(chains), numbers))
         status = add_copies(pool, chains, numbers, &left);
     ad_chains_free(chains);
     return status;
@@ -213,8 +211,7 @@ static enum adaps_status try_singles(struct pool *pool, struct ad_search_result 
 /* --- strategies --- */
 
 /* Says what a stream lacks: the reason that an inference by itself cannot be, if there is one. */
-static enum adaps_status refuse(const struct pool *pool, const char *strategy,
-                                ad_search_fn *search)
+static enum adaps_status refuse(const struct pool *pool, const char *strategy, ad_search_fn *search)
 {
     struct ad_search_result alone = {.bound = NAN, .gap = NAN};
     enum adaps_status status =
@@ -286,10 +283,11 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = try_mixture(&pool, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
-        status = ad_error_set(err, ADAPS_NO, "%s",
-                              why.status == ADAPS_NO
-                                  ? why.message
-                                  : "no stream keeps to the latency and the memory");
+        status = ad_error_set(
+            err, ADAPS_NO, "%s",
+            why.status == ADAPS_NO ? why.message : "no stream keeps to the latency and the memory");
+    snprintf(result->note, sizeof result->note, "interval made small: %d of %d turns",
+             result->stream.nturns, pool.turns.count);
     result->visited = visited;
     result->space_log10 = space;
     result->u8 = ad_search_u8(problem);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define LEAST_SHARE 0.01      /* less is none */
+#define LEAST_SHARE 0.02      /* less is none */
 #define MOST_ITERATIONS 10000 /* tens are usual */
 #define LATER 1.003           /* a deal this much above the best one is taken if it is shorter */
 #define RESOURCES (3 * AD_MAX_DEVICES + 2) /* of which inferences take something */
@@ -82,8 +82,8 @@ static int64_t load_of(const struct ad_turn *turn, int resource)
     }
 }
 
-/* Columns: the shares, then the interval. Rows: their sum; for each resource, its load. Loads are in
- * units of the largest one. */
+/* Columns: the shares, then the interval. Rows: their sum; for each resource, its load. Loads are
+ * in units of the largest one. */
 static bool write_programme(glp_prob *lp, const struct ad_turns *turns, const bool *use,
                             double unit)
 {
@@ -219,62 +219,75 @@ static void spread(const int *counts, const int *number, int nturns, int length,
     }
 }
 
-/* Deep copies of the schedules of all turns but the first into the stream. */
-static enum adaps_status copy_turns(const struct ad_turns *turns, const int *counts,
-                                    struct ad_search_result *result, struct adaps_error *err)
+/* The numbers of the turns in the stream, those first that more inferences take; how many. */
+static int number_turns(const int *counts, int nturns, int *number)
+{
+    int used = 0;
+    for (int t = 0; t < nturns; t++) {
+        number[t] = 0;
+        for (int k = 0; k < nturns; k++)
+            number[t] += counts[k] > counts[t] || (counts[k] == counts[t] && k < t);
+        used += counts[t] > 0;
+    }
+    return used;
+}
+
+/* Builds the schedules of the turns at their places in the result. */
+static enum adaps_status build_turns(const struct ad_turns *turns, const int *counts,
+                                     const int *number, int used, struct ad_search_result *result)
 {
     const struct ad_search_problem *p = turns->problem;
     struct ad_stream *stream = &result->stream;
-    bool first = true;
-    stream->others = ad_calloc((size_t)turns->count, sizeof *stream->others);
+    stream->others = ad_calloc((size_t)used - 1, sizeof *stream->others);
     if (!stream->others)
-        return ad_error_memory(err, "stream", (size_t)turns->count * sizeof *stream->others);
+        return ad_error_memory(turns->err, "stream", (size_t)used * sizeof *stream->others);
+    stream->nturns = used;
     for (int t = 0; t < turns->count; t++) {
         const struct ad_assignment *a = &turns->items[t].assignment;
         if (counts[t] == 0)
             continue;
         struct ad_schedule *to =
-            first ? &result->schedule : &stream->others[stream->nturns - 1];
-        enum adaps_status status = ad_schedule_build(p->graph, p->cluster, a, to, err);
-        if (status == ADAPS_OK && first) {
-            status = ad_assignment_init(&result->assignment, a->nops, a->ndevices, err);
+            number[t] == 0 ? &result->schedule : &stream->others[number[t] - 1];
+        enum adaps_status status = ad_schedule_build(p->graph, p->cluster, a, to, turns->err);
+        if (status == ADAPS_OK && number[t] == 0) {
+            status = ad_assignment_init(&result->assignment, a->nops, a->ndevices, turns->err);
             if (status == ADAPS_OK)
                 ad_assignment_copy(a, &result->assignment);
         }
         if (status != ADAPS_OK)
             return status;
-        stream->nturns += !first;
-        first = false;
     }
     return ADAPS_OK;
 }
 
-enum adaps_status ad_turns_stream(const struct ad_turns *turns, struct ad_search_result *result)
+static enum adaps_status make_stream(const struct ad_turns *turns, int *counts, int *number,
+                                     struct ad_search_result *result)
 {
     struct ad_stream *stream = &result->stream;
-    int *counts = ad_calloc((size_t)turns->count, sizeof *counts);
-    int *number = ad_calloc((size_t)turns->count, sizeof *number);
-    *stream = AD_STREAM_ONE;
-    stream->deal = ad_calloc(AD_STREAM_DEALS, sizeof *stream->deal);
-    if (!counts || !number || !stream->deal) {
-        ad_free(counts);
-        ad_free(number);
-        return ad_error_memory(turns->err, "stream", (size_t)turns->count);
-    }
-    int length = choose_length(turns, counts), used = 0;
-    for (int t = 0; t < turns->count; t++)
-        if (counts[t] > 0)
-            number[t] = used++;
-    enum adaps_status status = copy_turns(turns, counts, result, turns->err);
+    int length = choose_length(turns, counts);
+    int used = number_turns(counts, turns->count, number);
+    enum adaps_status status = build_turns(turns, counts, number, used, result);
     if (used > 1) {
         spread(counts, number, turns->count, length, stream->deal);
         stream->ndeal = length;
     }
-    ad_free(counts);
-    ad_free(number);
     if (status == ADAPS_OK)
         status = ad_stream_fit(turns->problem, &result->schedule, stream, turns->err);
     if (status == ADAPS_OK && !ad_stream_fits(turns->problem, &result->schedule))
         return ADAPS_NO;
+    return status;
+}
+
+enum adaps_status ad_turns_stream(const struct ad_turns *turns, struct ad_search_result *result)
+{
+    int *counts = ad_calloc((size_t)turns->count, sizeof *counts);
+    int *number = ad_calloc((size_t)turns->count, sizeof *number);
+    result->stream = AD_STREAM_ONE;
+    result->stream.deal = ad_calloc(AD_STREAM_DEALS, sizeof *result->stream.deal);
+    enum adaps_status status = counts && number && result->stream.deal
+                                   ? make_stream(turns, counts, number, result)
+                                   : ad_error_memory(turns->err, "stream", (size_t)turns->count);
+    ad_free(counts);
+    ad_free(number);
     return status;
 }
