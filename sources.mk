@@ -22,11 +22,11 @@ import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
 	src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
-	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_pieces.c \
-	src/import/lower_weights.c src/import/names.c src/import/normalise.c src/import/operators.c \
-	src/import/operators.h src/import/pool.c src/import/reduce.c src/import/resample.c \
-	src/import/resize.c src/import/shape.c src/import/simplify.c src/import/value.c \
-	src/import/window.c src/import/window.h
+	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
+	src/import/lower_pieces.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
+	src/import/operators.c src/import/operators.h src/import/pool.c src/import/reduce.c \
+	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
+	src/import/value.c src/import/window.c src/import/window.h
 
 blocks_sources = \
 	src/blocks/blocks.c src/blocks/blocks.h

@@ -15,14 +15,6 @@ static int no_memory(struct ad_draft_lowering *l, const char *what)
 
 /* --- values --- */
 
-/* The logical dims in the order in which they lie in memory. */
-static void memory_order(int rank, enum ad_format format, int *axes)
-{
-    static const int nhwc[] = {0, 2, 3, 1}, nhwdc[] = {0, 3, 4, 2, 1};
-    for (int i = 0; i < rank; i++)
-        axes[i] = format != AD_NHWC ? i : rank == 5 ? nhwdc[i] : nhwc[i];
-}
-
 static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format)
 {
     if (format == AD_NHWC)
@@ -142,48 +134,6 @@ int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to)
     return ad_lower_op(l, NULL, AD_OP_RESHAPE, name, "Reshape", 1, &from, to) ? to : -1;
 }
 
-/* Whether a transpose by `perm` (logical: out dim i is in dim perm[i]) of a value with these dims
- * leaves the elements in place, between these formats. Fills the view of a PERMUTE. */
-static bool permute_view(int rank, const int64_t *dims, const int32_t *perm, enum ad_format from,
-                         enum ad_format to, int64_t *view, int32_t *view_perm)
-{
-    int source[AD_MAX_RANK], result[AD_MAX_RANK], place[AD_MAX_RANK] = {0};
-    bool in_place = true;
-    int32_t last = -1;
-    memory_order(rank, from, source);
-    memory_order(rank, to, result);
-    for (int i = 0; i < rank; i++) {
-        place[source[i]] = i;
-        view[i] = dims[source[i]];
-    }
-    for (int i = 0; i < rank; i++) {
-        view_perm[i] = place[perm[result[i]]];
-        if (view[view_perm[i]] == 1)
-            continue;
-        in_place = in_place && view_perm[i] > last;
-        last = view_perm[i];
-    }
-    return in_place;
-}
-
-/* Fills value `to` with value `from`, which has these dims in the draft, transposed by perm. */
-static int add_permute(struct ad_draft_lowering *l, const char *type, int from, int rank,
-                       const int64_t *dims, const int32_t *perm, int to)
-{
-    int64_t view[AD_MAX_RANK] = {0};
-    int32_t view_perm[AD_MAX_RANK] = {0};
-    if (permute_view(rank, dims, perm, l->values[from].format, l->values[to].format, view,
-                     view_perm))
-        return ad_lower_reshape(l, from, to);
-    struct ad_op *op = ad_lower_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, type, 1, &from, to);
-    if (!op)
-        return -1;
-    op->view_rank = rank;
-    memcpy(op->view_dims, view, sizeof view);
-    memcpy(op->perm, view_perm, sizeof view_perm);
-    return to;
-}
-
 static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
 /* Value `from`, of these dims of rank 4 or 5 in the draft, in the other format. A result of rank 5
@@ -193,7 +143,7 @@ static int convert(struct ad_draft_lowering *l, const char *name, int from, int 
 {
     const char *suffix = format == AD_NHWC ? ":nhwc" : rank == 5 ? "" : ":nchw";
     int to = ad_lower_value(l, name, suffix, rank, dims, format);
-    return to < 0 ? -1 : add_permute(l, "Layout", from, rank, dims, in_order, to);
+    return to < 0 ? -1 : ad_lower_permute(l, "Layout", from, rank, dims, in_order, to);
 }
 
 static int add_constant_value(struct ad_draft_lowering *l, int v, int rank, enum ad_format format)
@@ -336,7 +286,8 @@ static bool lower_matmul(struct ad_draft_lowering *l, const struct ad_draft_op *
         return false;
     made->window = (struct ad_window){0};
     made->inner = op->inner;
-    made->outer = result->elements / (result->dims[result->rank - 2] * result->dims[result->rank - 1]);
+    made->outer =
+        result->elements / (result->dims[result->rank - 2] * result->dims[result->rank - 1]);
     return true;
 }
 
@@ -519,13 +470,11 @@ static bool lower_transpose(struct ad_draft_lowering *l, const struct ad_draft_o
 {
     const struct ad_draft_value *d = &l->draft->values[op->inputs[0]];
     enum ad_format from = format_of(l, op->inputs[0]), to = d->rank == 4 ? AD_NHWC : AD_PLAIN;
-    int64_t view[AD_MAX_RANK];
-    int32_t view_perm[AD_MAX_RANK];
-    if (permute_view(d->rank, d->dims, op->perm, from, AD_PLAIN, view, view_perm))
+    if (ad_lower_stays(d->rank, d->dims, op->perm, from, AD_PLAIN))
         to = AD_PLAIN;
     int in = ad_lower_get(l, op->inputs[0], from);
     int out = in < 0 ? -1 : ad_lower_result(l, op->output, to);
-    return out >= 0 && add_permute(l, op->type, in, d->rank, d->dims, op->perm, out) >= 0;
+    return out >= 0 && ad_lower_permute(l, op->type, in, d->rank, d->dims, op->perm, out) >= 0;
 }
 
 /* Whether a map of one depth gets or loses this dimension. */

@@ -71,6 +71,16 @@ bool ad_lower_lrn_depth(struct ad_draft_lowering *l, const struct ad_draft_op *o
 bool ad_lower_fits_depth(const struct ad_draft_lowering *l, int operand, int out);
 int ad_lower_operand_depth(struct ad_draft_lowering *l, int operand, int out);
 
+/* --- lower_permute.c --- */
+
+/* Fills value `to` with value `from`, which has these dims in the draft, transposed by perm
+ * (logical: out dim i is in dim perm[i]). */
+int ad_lower_permute(struct ad_draft_lowering *l, const char *type, int from, int rank,
+                     const int64_t *dims, const int32_t *perm, int to);
+/* Whether such a transpose leaves the elements in place, between these formats. */
+bool ad_lower_stays(int rank, const int64_t *dims, const int32_t *perm, enum ad_format from,
+                    enum ad_format to);
+
 /* --- lower_finish.c --- */
 
 /* The graph's arrays, of what its outputs need and its inputs, renumbered in the order in which

@@ -150,15 +150,19 @@ static float limit(float v, float lo, float hi)
     return v < lo ? lo : v > hi ? hi : v;
 }
 
-/* UNARY after an op that can do it, be there a RESHAPE between them or not. A clamp narrows the
+/* Whether elements only move. */
+static bool moves(const struct ad_draft_op *op)
+{
+    return op->kind == AD_D_RESHAPE || op->kind == AD_D_TRANSPOSE;
+}
+
+/* UNARY after an op that can do it, however its elements move between them. A clamp narrows the
  * limits that are there; a function needs an op without an activation. */
 static bool fuse_unary(struct pass *p, struct ad_draft_op *op)
 {
-    struct ad_draft_op *before = sole_producer(p, op->inputs[0]), *between = NULL;
-    if (before && before->kind == AD_D_RESHAPE) {
-        between = before;
-        before = sole_producer(p, between->inputs[0]);
-    }
+    struct ad_draft_op *last = sole_producer(p, op->inputs[0]), *before = last;
+    while (before && moves(before))
+        before = sole_producer(p, before->inputs[0]);
     if (!before || !is_activated(before->kind))
         return true;
     if (op->function == AD_FN_NONE) {
@@ -171,7 +175,7 @@ static bool fuse_unary(struct pass *p, struct ad_draft_op *op)
     }
     if (strcmp(op->type, "Identity") != 0 && !join_types(p, before, op->type))
         return false;
-    absorb(p, between ? between : before, op);
+    absorb(p, last, op);
     return true;
 }
 

@@ -320,6 +320,75 @@ START_TEST(transposes_compose)
 }
 END_TEST
 
+/* The same with a reshape between them: one PERMUTE where its dims are parts of the others'. */
+START_TEST(transposes_compose_across_a_reshape)
+{
+    static const int64_t perms[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                        {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    static const int64_t from[] = {4, 6, 2}, shapes[][3] = {{4, 6, 2}, {2, 6, 4}, {24, 2, 1},
+                                                            {8, 3, 2}, {3, 4, 4}, {48, 1, 1}};
+    for (int code = 0; code < 6 * 6 * 6; code++) {
+        const int64_t *p = perms[code / 36], *q = perms[code / 6 % 6], *to = shapes[code % 6];
+        struct mb mb;
+        struct ad_tensor x;
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(4, 6, 2));
+        mb_shape(&mb, "shape", MB_DIMS(to[0], to[1], to[2]));
+        mb_ints(&mb, mb_node(&mb, "Transpose", "x", "t"), "perm", MB_DIMS(p[0], p[1], p[2]));
+        mb_node(&mb, "Reshape", "t,shape", "r");
+        mb_ints(&mb, mb_node(&mb, "Transpose", "r", "u"), "perm", MB_DIMS(q[0], q[1], q[2]));
+        mb_node(&mb, "Relu", "u", "y");
+        mb_output(&mb, "y");
+        struct ad_graph *graph = import_ok(&mb);
+        int permutes = 0;
+        for (int i = 0; i < graph->nops; i++)
+            permutes += graph->ops[i].kind == AD_OP_PERMUTE;
+        bool identity = p[0] == 0 && p[1] == 1, moves = to[1] > 1;
+        bool same = to[0] == from[p[0]] && to[1] == from[p[1]];
+        ck_assert_int_le(permutes, identity || same || !moves ? 1 : 2);
+        struct ad_tensor y = run_random(graph, &x);
+        const int64_t step[] = {12, 2, 1}, wide[] = {to[1] * to[2], to[2], 1};
+        int64_t k = 0;
+        for (int64_t i = 0; i < to[q[0]]; i++)
+            for (int64_t j = 0; j < to[q[1]]; j++)
+                for (int64_t l = 0; l < to[q[2]]; l++) {
+                    int64_t at = i * wide[q[0]] + j * wide[q[1]] + l * wide[q[2]];
+                    int64_t c = at % from[p[2]], b = at / from[p[2]] % from[p[1]];
+                    int64_t a = at / from[p[2]] / from[p[1]];
+                    float v = x.data[a * step[p[0]] + b * step[p[1]] + c * step[p[2]]];
+                    ck_assert(y.data[k++] == (v > 0 ? v : 0));
+                }
+        done(&mb, graph, &x, &y);
+    }
+}
+END_TEST
+
+/* The head of a detector: what a convolution makes, boxes first and then their numbers. */
+START_TEST(a_function_moves_before_transposes)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 6, 2, 3));
+    static const float twos[] = {2, 2, 2, 2, 2, 2};
+    mb_weights(&mb, "w", MB_DIMS(6, 1, 1, 1), twos);
+    mb_shape(&mb, "shape", MB_DIMS(1, 3, 2, 2, 3));
+    mb_int(&mb, mb_node(&mb, "Conv", "x,w", "c"), "group", 6);
+    mb_node(&mb, "Reshape", "c,shape", "r");
+    mb_ints(&mb, mb_node(&mb, "Transpose", "r", "t"), "perm", MB_DIMS(0, 1, 3, 4, 2));
+    mb_node(&mb, "Sigmoid", "t", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_kinds(graph, "Conv,Permute");
+    struct ad_tensor y = run_random(graph, &x);
+    for (int64_t k = 0; k < 36; k++) { /* (box, row, column, number) */
+        int64_t at = (k / 12 * 2 + k % 2) * 6 + k / 2 % 6;
+        assert_near(y.data[k], 1 / (1 + exp(-2 * (double)x.data[at])));
+    }
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
 START_TEST(mean_of_a_feature_map)
 {
     for (int form = 0; form < 5; form++) {
@@ -390,6 +459,8 @@ int main(void)
     tcase_add_test(tc, softmax_before_and_after_opset_13);
     tcase_add_test(tc, every_transpose);
     tcase_add_test(tc, transposes_compose);
+    tcase_add_test(tc, transposes_compose_across_a_reshape);
+    tcase_add_test(tc, a_function_moves_before_transposes);
     tcase_add_test(tc, mean_of_a_feature_map);
     tcase_add_test(tc, global_max);
     suite_add_tcase(suite, tc);

@@ -10,6 +10,11 @@
 
 #define CHUNK 8 /* tiles of a unit of work, at most */
 
+/* Rows of a window, and floats of a row, that are copied where they reach into the pads at the
+ * sides: those of pictures. Taps are looked up one by one where they have more channels. */
+#define COPIES 7
+#define COPY 32
+
 /* --- the processor --- */
 
 const struct ad_conv_kernel *ad_conv_kernel(void)
@@ -243,13 +248,50 @@ static void find_padded(const struct work *work, const struct pixels *p, int64_t
         taps[0] = NULL;
 }
 
+/* Where row i of the window begins for pixels of which some read pads at the sides: these in a copy
+ * with the zeros. */
+static void find_copies(const struct work *work, const struct pixels *p, int64_t i,
+                        const float **taps, float (*copies)[COPY])
+{
+    const struct ad_conv *conv = work->conv;
+    const struct ad_view *in = &conv->in;
+    const struct ad_window *w = &conv->window;
+    int64_t dy = i * w->dh, depth = in->sw;
+    struct neighbours r = p->first;
+    bool any = false;
+    for (int m = 0; m < p->rows; m += r.count, next_neighbours(work, &r, p->rows - m)) {
+        int64_t y = r.y * w->sh - conv->top + dy, x = r.x * w->sw - conv->left;
+        bool there = y >= 0 && y < in->h;
+        any = any || there;
+        for (int k = m; k < m + r.count; k++, x += w->sw) {
+            int64_t from = x < 0 ? -x : 0, end = in->w - x < w->kw ? in->w - x : w->kw;
+            taps[k] = there ? in->data + p->offset[k] + dy * in->sh : work->zeros;
+            if (!there || end - from == w->kw)
+                continue;
+            memset(copies[k], 0, (size_t)(w->kw * depth) * sizeof(float));
+            if (from < end)
+                memcpy(copies[k] + from * depth, taps[k] + from * depth,
+                       (size_t)((end - from) * depth) * sizeof(float));
+            taps[k] = copies[k];
+        }
+    }
+    if (!any)
+        taps[0] = NULL;
+}
+
 /* Where each tap finds its input; or only the first tap of each row of the window, if the others
  * follow it in memory. Returns how many of the window's columns are looked up. */
-static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps)
+static int64_t find_taps(const struct work *work, const struct pixels *p, const float **taps,
+                         float (*copies)[AD_CONV_ROWS][COPY])
 {
     const struct ad_view *in = &work->conv->in;
     const struct ad_window *w = &work->conv->window;
     int64_t columns = work->rows && p->inside[1] ? 1 : w->kw;
+    if (work->rows && !p->inside[1] && w->kh <= COPIES && w->kw * in->sw <= COPY) {
+        for (int64_t i = 0; i < w->kh; i++, taps += AD_CONV_ROWS)
+            find_copies(work, p, i, taps, copies[i]);
+        return 1;
+    }
     for (int64_t i = 0; i < w->kh; i++)
         for (int64_t j = 0; j < columns; j++, taps += AD_CONV_ROWS) {
             const float *from = in->data + i * w->dh * in->sh + j * w->dw * in->sw;
@@ -372,10 +414,11 @@ static void run_tile(const struct work *work, int64_t tile, const struct slice *
 {
     const struct ad_conv *conv = work->conv;
     const float *taps[AD_CONV_TAPS * AD_CONV_ROWS];
+    float copies[COPIES][AD_CONV_ROWS][COPY];
     struct pixels p;
     find_pixels(work, work->pixels * tile / work->tiles, work->pixels * (tile + 1) / work->tiles,
                 &p);
-    int64_t columns = find_taps(work, &p, taps);
+    int64_t columns = find_taps(work, &p, taps, copies);
     struct ad_conv_job job = {.in = taps,
                               .taps = conv->window.kh * columns,
                               .depth = conv->blocks.depth * (conv->window.kw / columns),

@@ -6,7 +6,8 @@
  * at every width, and are within 2 ulp of the exact result (tests/exec/test_functions.c). Denormals
  * count as zero, as in all kernels.
  *
- * The gelus, mish and powers widen to double precision where float32 would lose too much. */
+ * Mish, the gelu with tanh and powers widen to double precision where float32 would lose too much.
+ */
 #include "exec/kernels/lanes.h"
 
 #if LANES > 4
@@ -32,6 +33,12 @@ INLINE vec absolute(vec x)
 INLINE vec with_sign(vec x, vec y)
 {
     return (vec)(((mask)x & INT32_MAX) | ((mask)y & INT32_MIN));
+}
+
+/* The upper 12 of the 24 digits. */
+INLINE vec upper_half(vec x)
+{
+    return (vec)((bits)x & 0xfffff000);
 }
 
 /* Horner's rule, the highest power first. */
@@ -156,15 +163,15 @@ INLINE vec over_plain_exponential(vec top, vec x)
     /* (e^-s - 1 + s) / s^2, so that e^-s is within 4e-9 */
     static const float k[] = {0x1.6a4b38p-10f, -0x1.12398ep-7f, 0x1.5558b2p-5f, -0x1.555492p-3f,
                               0x1.fffffcp-2f};
-    const vec magic = all(0x1.8p23f);
-    vec scale = choose(x < 0.0f, all(0x1p-16f), all(1.0f));
+    const vec magic = all(0x1.8p23f); /* whose last 9 bits are 0 */
+    mask far = x < -1.0f;
+    vec scaled_1 = (vec)(far & (mask)all(0x1p-16f)), plain_1 = (vec)(~far & (mask)all(1.0f));
+    vec scale = (vec)((bits)scaled_1 | (bits)plain_1);
     vec t = x * -0x1.715476p+0f + magic, n = t - magic;
     vec s = (x + n * 0x1.62e400p-1f) + n * 0x1.7f7d1cp-20f;
-    vec power = (vec)((((bits)t - (bits)magic) << 23) + (bits)scale);
-    mask far = power > 1.0f;
-    vec rest = power * (s * s * polynomial(k, 5, s) - s) + choose(far, scale, all(0.0f));
-    vec below = choose(far, power, scale + power) + rest;
-    return top / below * scale;
+    vec power = (vec)(((bits)t << 23) + (bits)scale);
+    vec rest = power * (s * s * polynomial(k, 5, s) - s) + scaled_1;
+    return top / ((power + plain_1) + rest) * scale;
 }
 
 INLINE vec sigmoid(vec x)
@@ -174,8 +181,8 @@ INLINE vec sigmoid(vec x)
 
 INLINE vec silu(vec x)
 {
-    vec near_x = sigmoid_range(x);
-    return over_plain_exponential(choose(near_x < 0.0f, near_x, x), near_x);
+    vec top = greater(all(-94.0f), x);
+    return over_plain_exponential(top, smaller(all(80.0f), top));
 }
 
 /* With E = e^-2|x| - 1: -E / (2 + E) = q, and 1 / (2 + E) = (1 + q) / 2. */
@@ -321,38 +328,91 @@ INLINE struct pair pair_of(struct wides x)
     return (struct pair){hi, narrow(x)};
 }
 
-/* x / 2 * (1 + erf(x / sqrt(2))), x times the normal distribution. On the left that is
- * e^(-z^2 / 2) P(t) / (z + 4), z = |x|, t = (z - 4) / (z + 4), and on the right 1 less it. */
+/* The entries of a table of 16 by the last four bits of each index. */
+INLINE vec look_up(const float *table, bits index)
+{
+#if LANES == 16
+    return (vec)_mm512_permutexvar_ps((__m512i)index, _mm512_loadu_ps(table));
+#elif LANES == 8
+    __m256 low = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table), (__m256i)index);
+    __m256 high = _mm256_permutevar8x32_ps(_mm256_loadu_ps(table + 8), (__m256i)index);
+    return (vec)_mm256_blendv_ps(low, high, (__m256)(index << 28));
+#else
+    vec v;
+    for (int i = 0; i < LANES; i++)
+        v[i] = table[index[i] & 15];
+    return v;
+#endif
+}
+
+/* x / 2 * (1 + erf(x / sqrt(2))), x times the normal distribution. On the left, with |x| = c + h, c
+ * the whole number next to it, that is x * e^-ch * (e^(-c^2 / 2) * P(h)), with a P for each c; ch
+ * is exact. What the second factor has of powers of two is multiplied last. On the right it is x
+ * less as much. */
 INLINE vec gelu(vec x)
 {
-    static const float k[] = {-0x1.b99facp-15f, -0x1.ec099ap-13f, 0x1.632a04p-13f,
-                              0x1.af9108p-10f,  -0x1.c93064p-9f,  -0x1.ee7c98p-8f,
-                              0x1.eec64ep-5f,   -0x1.7dfee2p-3f,  0x1.8c6dbep-2f};
-    vec a = absolute(x);
-    struct wides w = widen(x), z, inverse, t;
-    a = choose(a > 14.0f, all(14.0f), a);
-    z = widen(a);
-    inverse = widen(1.0f / (a + 4.0f));
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; i++) {
-        inverse.part[i] *= 2 - inverse.part[i] * (z.part[i] + 4); /* Newton's step */
-        t.part[i] = (z.part[i] - 4) * inverse.part[i];
-    }
-    /* -z^2 / 2: the square of the upper half of z's digits is exact */
-    vec b = choose(a > 13.19f, all(13.19f), a), upper = (vec)((bits)b & 0xfffff000);
-    struct pair p = sum(-0.5f * upper * upper, (upper - b) * (0.5f * (upper + b)));
-    struct pair e = exponential_pair(p.hi, p.lo, all(1.0f));
-    struct wides hi = widen(e.hi), lo = widen(e.lo), rest = widen(polynomial(k, 9, narrow(t)));
-#pragma GCC unroll 2
-    for (int i = 0; i < 2; i++) {
-        wide left = (hi.part[i] + lo.part[i]) * inverse.part[i] *
-                    (0x1.82b4bb8d3562cp-1 + t.part[i] * (t.part[i] * rest.part[i] - 0x1.373e3cp-1));
-        left = wide_choose(z.part[i] > 13.2, (wide){0}, left);
-        w.part[i] *= wide_choose(w.part[i] > 0, 1 - left, left);
-    }
+    static const float k[] = {0x1.6a4b38p-10f, -0x1.12398ep-7f, 0x1.5558b2p-5f, -0x1.555492p-3f,
+                              0x1.fffffcp-2f};
+    static const float scale[16] = {1.0f,     0x1p-1f,  0x1p-3f,   0x1p-7f,  0x1p-12f,
+                                    0x1p-19f, 0x1p-26f, 0x1p-36f,  0x1p-47f, 0x1p-59f,
+                                    0x1p-73f, 0x1p-88f, 0x1p-104f, 0x1p-122f};
+    /* by power, the highest first, then the rest of the lowest; by c */
+    static const float factor[10][16] = {
+        {0x1.d905aep-13f, 0x1.254a12p-13f, 0x1.775dfap-13f, 0x1.f986fep-13f, 0x1.cb812cp-13f,
+         0x1.290af6p-12f, 0x1.17ff14p-13f, 0x1.853404p-13f, 0x1.8e673cp-13f, 0x1.2f4b1ep-13f,
+         0x1.55646p-13f, 0x1.1bf042p-13f, 0x1.5dde02p-14f, 0x1.4ce5ap-14f},
+        {0x1.ed32dcp-12f, 0x1.2d3064p-10f, 0x1.7a33bcp-11f, 0x1.5460ep-11f, 0x1.cd1e38p-12f,
+         0x1.dc186ep-12f, 0x1.7591a6p-13f, 0x1.bc8e5p-13f, 0x1.8f1022p-13f, 0x1.0d74bap-13f,
+         0x1.10a02cp-13f, 0x1.9c917cp-14f, 0x1.d12da2p-15f, 0x1.958548p-15f},
+        {0x1.56e77ep-11f, -0x1.9c2d3ap-10f, -0x1.dc0e7p-10f, -0x1.305f12p-9f, -0x1.0a1d1ap-9f,
+         -0x1.5026acp-9f, -0x1.3855d2p-10f, -0x1.ad8e58p-10f, -0x1.b5d3b6p-10f, -0x1.4aeff8p-10f,
+         -0x1.72b1fap-10f, -0x1.337498p-10f, -0x1.7975a4p-11f, -0x1.571056p-11f},
+        {-0x1.505faap-7f, -0x1.356666p-7f, -0x1.651e9p-8f, -0x1.3086f2p-8f, -0x1.8f3c52p-9f,
+         -0x1.936938p-9f, -0x1.385734p-10f, -0x1.702b66p-10f, -0x1.4865d6p-10f, -0x1.b93bb4p-11f,
+         -0x1.bcc6eep-11f, -0x1.4f6238p-11f, -0x1.7962a8p-12f, -0x1.3c93a2p-12f},
+        {0x1.26baeep-14f, 0x1.b1399ep-7f, 0x1.b5835p-7f, 0x1.04287ep-6f, 0x1.b454bp-7f,
+         0x1.0cbf24p-6f, 0x1.eb8088p-8f, 0x1.4e5eb4p-7f, 0x1.525676p-7f, 0x1.fcacp-8f,
+         0x1.1bbc8p-7f, 0x1.d53e96p-8f, 0x1.1f5654p-8f, 0x1.0461a8p-8f},
+        {0x1.104ec6p-4f, 0x1.b13a4cp-5f, 0x1.b58336p-6f, 0x1.5ae1a8p-6f, 0x1.b454fep-7f,
+         0x1.adfeb8p-7f, 0x1.47aafcp-8f, 0x1.7e22d4p-8f, 0x1.525698p-8f, 0x1.c426f4p-9f,
+         0x1.c5f9ep-9f, 0x1.55449ep-9f, 0x1.7f1d1ep-10f, 0x1.40777ap-10f},
+        {0x1.261ce8p-21f, -0x1.55429ap-4f, -0x1.16392cp-4f, -0x1.2c89cep-4f, -0x1.df8294p-5f,
+         -0x1.1f052p-4f, -0x1.01dfdap-5f, -0x1.5ad762p-5f, -0x1.5c31bep-5f, -0x1.044602p-5f,
+         -0x1.212872p-5f, -0x1.dcb708p-6f, -0x1.23346p-6f, -0x1.07605ap-6f},
+        {-0x1.988454p-2f, -0x1.554298p-3f, -0x1.16392ap-4f, -0x1.90b7cp-5f, -0x1.df8294p-6f,
+         -0x1.cb3b66p-6f, -0x1.57d522p-7f, -0x1.8c63dcp-7f, -0x1.5c31bep-7f, -0x1.ceb558p-8f,
+         -0x1.cea71ap-8f, -0x1.5ab3a8p-8f, -0x1.8445d2p-9f, -0x1.4427dp-9f},
+        {0x1p-1f, 0x1.44ed0cp-2f, 0x1.74bcf8p-3f, 0x1.61de2p-3f, 0x1.09ad7ap-3f, 0x1.33ca3p-3f,
+         0x1.0f30fp-4f, 0x1.683c36p-4f, 0x1.669d2cp-4f, 0x1.0a7afcp-4f, 0x1.26c75ep-4f,
+         0x1.e468e6p-5f, 0x1.272b32p-5f, 0x1.0a70aap-5f},
+        {0, -0x1.20d37ep-28f, 0x1.64ec3p-30f, -0x1.9e928ap-29f, -0x1.56a002p-28f, -0x1.bd98fap-28f,
+         -0x1.feda56p-29f, 0x1.d66912p-30f, 0x1.21aabap-29f, -0x1.38466p-30f, 0x1.09f622p-29f,
+         -0x1.143c66p-30f, -0x1.9333b8p-30f, -0x1.cc7898p-31f}};
+    const vec magic = all(0x1.8p23f);
+    vec near = clamp(x, all(-13.1875f), all(13.1875f)), z = absolute(near); /* at the end, -0 */
+    vec whole = z + magic, c = whole - magic, h = z - c, u = c * h;
+    vec t = u * -0x1.715476p+0f + magic, n = t - magic;
+    vec s = (u + n * 0x1.62e400p-1f) + n * 0x1.7f7d1cp-20f;
+    vec minus_1 = s * s * polynomial(k, 5, s) - s; /* e^-s - 1 */
+    vec power = (vec)(((bits)t << 23) + (bits)look_up(scale, (bits)whole));
+    vec p = look_up(factor[0], (bits)whole);
+#pragma GCC unroll 8
+    for (int i = 1; i < 8; i++)
+        p = p * h + look_up(factor[i], (bits)whole);
+    struct pair f = sum(look_up(factor[8], (bits)whole), p * h);
+    f.lo += look_up(factor[9], (bits)whole);
+    /* Products of the upper halves of the digits are exact: f * e^-s, then x times that. */
+    vec upper = upper_half(f.hi), upper_1 = upper_half(minus_1);
+    vec rest = upper * (minus_1 - upper_1) + ((f.hi - upper) * minus_1 + f.lo);
+    f = sum(f.hi, upper * upper_1);
+    vec upper_x = upper_half(near);
+    upper = upper_half(f.hi);
+    rest = ((near - upper_x) * f.hi + upper_x * (f.hi - upper)) + near * (f.lo + rest);
+    vec y = (upper_x * upper + rest) * power;
+    y = choose(x > 0.0f, x - y, y);
     /* exactly half of what is near the denormals: processors differ in what they flush to zero when
      * a quotient or a sum is rounded up to the least normal number */
-    return choose(absolute(x) < 0x1p-60f, x * 0.5f, narrow(w));
+    return choose(absolute(x) < 0x1p-60f, x * 0.5f, y);
 }
 
 /* x / 2 * (1 + tanh(u / 2)) = x / (1 + e^-u), u = 2 sqrt(2 / pi) (x + 0.044715 x^3). */
