@@ -45,13 +45,18 @@ static void stop_bed(void)
     ad_testbed_fini(&testbed);
 }
 
+static struct adaps_plan *push(struct adaps_plan *plan)
+{
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    return plan;
+}
+
 static struct adaps_plan *pushed_heavy_plan(int n)
 {
     struct adaps_plan *plan = ad_testbed_heavy_plan(n, 24, 112, 64);
     ck_assert_int_gt(plan->schedule.messages, 0);
-    ad_testbed_address(&testbed, &plan);
-    ad_testbed_push(plan);
-    return plan;
+    return push(plan);
 }
 
 /* An agent whose session ended in the midst of an operator is busy until that is done: which takes
@@ -113,10 +118,14 @@ static void says(const struct adaps_error *err, const char *word)
     ck_assert_msg(strstr(err->message, word), "'%s' does not say '%s'", err->message, word);
 }
 
-/* One of three dies with several inferences in flight: an error that names it, of all of them. */
+/* One of three dies with several inferences in flight: an error that names it, of all of them. In
+ * bands, agents work on one at a time; in a chain and as replicas, on several. */
 START_TEST(killed_within_a_stream)
 {
-    struct adaps_plan *plan = pushed_heavy_plan(3);
+    static const char *const strategies[] = {NULL, "pipeline", "replicas"};
+    struct adaps_plan *plan = strategies[_i]
+                                  ? push(ad_testbed_heavy_stream(3, 24, 112, 64, strategies[_i]))
+                                  : pushed_heavy_plan(3);
     struct adaps_error err = {0};
     struct ad_tensor output;
     struct ad_session *session = open_session(plan, 30);
@@ -403,7 +412,7 @@ int main(void)
     tcase_add_checked_fixture(slow, start_slow, stop_bed);
     tcase_add_checked_fixture(fast, start_fast, stop_bed);
     tcase_add_test(slow, killed_agent);
-    tcase_add_test(slow, killed_within_a_stream);
+    tcase_add_loop_test(slow, killed_within_a_stream, 0, 3);
     tcase_add_test(slow, stopped_agent);
     tcase_add_test(slow, deadline);
     tcase_add_test(slow, killed_controller);

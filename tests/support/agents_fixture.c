@@ -239,10 +239,11 @@ void ad_testbed_check_run(struct ad_session *session, const struct adaps_plan *p
     ad_testbed_check_outputs(plan, seed, outputs);
 }
 
-struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channels)
+/* The graph and devices of a heavy plan. */
+static struct ad_graph *heavy_graph(int n, int layers, int size, int channels,
+                                    struct ad_cluster *cluster)
 {
     struct ad_builder b;
-    struct ad_cluster cluster;
     struct ad_graph *graph;
     struct adaps_error err = {0};
     ad_build_init(&b, 11);
@@ -251,10 +252,25 @@ struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channe
         x = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, channels);
     ad_build_output(&b, x);
     ck_assert_msg(ad_build_finish(&b, &graph, &err) == ADAPS_OK, "%s", err.message);
-    ad_fixture_cluster(&cluster, n);
+    ad_fixture_cluster(cluster, n);
     for (int d = 0; d < n; d++) {
-        cluster.devices[d].speed = 1;
-        cluster.devices[d].threads = 1;
+        cluster->devices[d].speed = 1;
+        cluster->devices[d].threads = 1;
     }
+    return graph;
+}
+
+struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channels)
+{
+    struct ad_cluster cluster;
+    struct ad_graph *graph = heavy_graph(n, layers, size, channels, &cluster);
     return ad_fixture_make(graph, &cluster, "edgeflow");
+}
+
+struct adaps_plan *ad_testbed_heavy_stream(int n, int layers, int size, int channels,
+                                           const char *strategy)
+{
+    struct ad_cluster cluster;
+    struct ad_graph *graph = heavy_graph(n, layers, size, channels, &cluster);
+    return ad_fixture_make_stream(graph, &cluster, strategy);
 }

@@ -61,4 +61,8 @@ void ad_testbed_check_run(struct ad_session *session, const struct adaps_plan *p
 /* A chain of `layers` 3x3 convolutions, size x size x channels, in bands on n devices. */
 struct adaps_plan *ad_testbed_heavy_plan(int n, int layers, int size, int channels);
 
+/* The same network and devices for a stream. */
+struct adaps_plan *ad_testbed_heavy_stream(int n, int layers, int size, int channels,
+                                           const char *strategy);
+
 #endif
