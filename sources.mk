@@ -90,6 +90,10 @@ search_exact_sources = \
 	src/search/exact/choices.c src/search/exact/choices.h src/search/exact/exhaustive.c \
 	src/search/exact/exhaustive.h
 
+search_given_sources = \
+	src/search/given/json_file.c src/search/given/json_file.h src/search/given/layout_file.c \
+	src/search/given/layout_file.h
+
 search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \
 	src/search/bound/cut.h src/search/bound/links.c src/search/bound/links.h \

@@ -10,6 +10,7 @@
  *   plan/     the chosen schedule with all that it takes to run it
  */
 #include "pipeline.h"
+#include "search/given/layout_file.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -62,15 +63,45 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
     };
 }
 
-/* The layouts of all layers, chosen by the strategy, and their schedule. */
-static enum adaps_status search(const char *name, const struct ad_search_problem *problem,
-                                const struct ad_strategy **strategy,
+/* The layouts of all layers, chosen by the strategy, and their schedule. *used: its name. */
+static enum adaps_status search(const char **used, const char *name,
+                                const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
 {
-    *strategy = name ? ad_strategy_find(name) : &ad_strategies[0];
-    if (!*strategy)
+    const struct ad_strategy *strategy = name ? ad_strategy_find(name) : &ad_strategies[0];
+    if (!strategy)
         return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", name);
-    return ad_search_run(*strategy, problem, result, err);
+    *used = strategy->name;
+    return ad_search_run(strategy, problem, result, err);
+}
+
+/* The layout of a file instead of a search. */
+static enum adaps_status follow_layout(const char *path, const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_assignment given;
+    enum adaps_status status =
+        ad_layout_file_read(path, problem->graph, problem->cluster, &given, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_search_given(problem, "layout", &given, 1, result, err);
+    if (status == ADAPS_EINTERNAL)
+        status =
+            ad_layout_file_explain(path, problem->graph, problem->cluster, &given, status, err);
+    ad_assignment_fini(&given);
+    return status;
+}
+
+/* The plan keeps what was chosen, to print it. */
+static enum adaps_status keep_assignment(struct adaps_plan *plan, struct ad_search_result *result,
+                                         struct adaps_error *err)
+{
+    plan->assignment = ad_calloc(1, sizeof *plan->assignment);
+    if (!plan->assignment)
+        return ad_error_memory(err, "assignment", sizeof *plan->assignment);
+    *plan->assignment = result->assignment;
+    result->assignment = (struct ad_assignment){0};
+    return ADAPS_OK;
 }
 
 struct ad_provenance ad_pipeline_provenance(const struct ad_search_result *result,
@@ -102,7 +133,7 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     struct ad_cluster cluster = {0};
     struct ad_search_result result = {0};
     struct ad_digest model_digest;
-    const struct ad_strategy *strategy;
+    const char *strategy = "layout";
     struct adaps_plan *plan = NULL;
     const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     char model_path[PATH_MAX];
@@ -119,16 +150,19 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         ad_algorithms_choose(graph, &cluster);
 
     const struct ad_search_problem problem = problem_of(options, graph, &blocks, &cluster);
-    status = search(options->strategy, &problem, &strategy, &result, err);
+    status = options->layout ? follow_layout(options->layout, &problem, &result, err)
+                             : search(&strategy, options->strategy, &problem, &result, err);
     if (status != ADAPS_OK)
         goto out;
 
     const struct ad_provenance provenance = ad_pipeline_provenance(
         &result, realpath(options->model, model_path) ? model_path : options->model, &model_digest,
-        strategy->name, &problem);
+        strategy, &problem);
     status = ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK) {
         graph = NULL; /* the plan's now */
+        status = keep_assignment(plan, &result, err);
+    }
 out:
     if (status == ADAPS_OK)
         *out = plan;

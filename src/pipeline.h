@@ -13,6 +13,7 @@ struct ad_pipeline_options {
     char *assumed;               /* of those without, as in ad_import_options; or NULL */
     const char *devices;         /* devices file */
     const char *strategy;        /* NULL = the default */
+    const char *layout;          /* a file of a layout to follow instead; or NULL */
     double bandwidth;            /* bytes/s, < 0 = the file's */
     double latency;              /* seconds, < 0 = the file's */
     double threshold;            /* ADaPS eq 3 */

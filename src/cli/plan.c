@@ -98,6 +98,9 @@ static int run(int argc, char **argv)
         return code;
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", operands.count);
+    if (options.passes.layout && options.passes.strategy)
+        return ad_cli_usage(&ad_command_plan,
+                            "--layout and --strategy: the layout is given or searched, not both");
     options.all = options.passes.strategy && strcmp(options.passes.strategy, "all") == 0;
     if (options.all && options.output)
         return ad_cli_usage(&ad_command_plan,
@@ -117,6 +120,9 @@ static const struct ad_option options_table[] = {
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
                 "modnn, coedge, deepslicing, deepthings, exhaustive;\n"
                 "all: compare them (but exhaustive)"),
+    AD_OPT_TEXT(0, "layout", "FILE", struct plan_options, passes.layout,
+                "follow this layout instead of a search: what --json printed, or\n"
+                "one of your own (see the manual)"),
     AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
     AD_OPT_FLAG(0, "json", struct plan_options, json, "print JSON"),
     AD_OPT_END,

@@ -34,6 +34,9 @@ void adaps_plan_free(struct adaps_plan *plan)
     ad_schedule_fini(&plan->schedule);
     ad_free(plan->model_path);
     ad_free(plan->plan_path);
+    if (plan->assignment)
+        ad_assignment_fini(plan->assignment);
+    ad_free(plan->assignment);
     ad_free(plan);
 }
 
