@@ -20,7 +20,7 @@ ir_sources = \
 
 import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
-	src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
+	src/import/facts.c src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_pieces.c \
 	src/import/lower_weights.c src/import/names.c src/import/normalise.c src/import/operators.c \
@@ -33,7 +33,7 @@ blocks_sources = \
 
 cost_sources = \
 	src/cost/algorithm.c src/cost/algorithm.h src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
-	src/cost/cluster_file.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
+	src/cost/cluster_file.c src/cost/cluster_grow.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
 	src/cost/encoding.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
 	src/cost/shapes.c
 
@@ -92,7 +92,9 @@ search_exact_sources = \
 
 search_given_sources = \
 	src/search/given/json_file.c src/search/given/json_file.h src/search/given/layout_file.c \
-	src/search/given/layout_file.h
+	src/search/given/layout_file.h src/search/given/mapping.c src/search/given/mapping.h \
+	src/search/given/mapping_layout.c src/search/given/mapping_layout.h \
+	src/search/given/platform.c src/search/given/platform.h
 
 search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \

@@ -22,7 +22,7 @@ search              ir blocks cost fusion schedule
 search/published    fusion search
 search/paper        fusion search
 search/exact        search
-search/given        ir cost fusion schedule search
+search/given        onnx ir import cost fusion schedule search
 search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
 search/strategies   search search/published search/paper search/exact search/auto search/bound

@@ -3,6 +3,7 @@
 #include "search/given/json_file.h"
 #include "search/layout.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct reader {
@@ -389,25 +390,70 @@ static enum adaps_status read_file(struct reader *r, const json_t *root)
     return status;
 }
 
-enum adaps_status ad_layout_file_read(const char *path, const struct ad_graph *graph,
+enum adaps_status ad_layout_file_open(const char *path, struct ad_layout_file *out,
+                                      struct adaps_error *err)
+{
+    *out = (struct ad_layout_file){.path = path};
+    enum adaps_status status = ad_json_file_read(path, &out->json, err);
+    if (status != ADAPS_OK)
+        return status;
+    const json_t *layouts = json_object_get(out->json, "layouts");
+    out->ops = ad_calloc(json_array_size(layouts), sizeof *out->ops);
+    if (!out->ops) {
+        ad_layout_file_fini(out);
+        return ad_error_memory(err, "layout", json_array_size(layouts));
+    }
+    for (size_t i = 0; i < json_array_size(layouts); i++) {
+        const json_t *name = json_object_get(json_array_get(layouts, i), "op");
+        if (json_is_string(name))
+            out->ops[out->nops++] = json_string_value(name);
+    }
+    return ADAPS_OK;
+}
+
+void ad_layout_file_fini(struct ad_layout_file *file)
+{
+    ad_free(file->ops);
+    json_decref(file->json);
+    *file = (struct ad_layout_file){0};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph)
+{
+    size_t nops = (size_t)graph->nops;
+    const char **names = ad_calloc(nops, sizeof *names);
+    bool fits = names != NULL;
+    for (size_t i = 0; i < nops && names; i++)
+        names[i] = graph->ops[i].name;
+    if (names && nops > 0)
+        qsort(names, nops, sizeof *names, by_name);
+    for (size_t i = 0; i < file->nops && fits; i++)
+        fits = nops > 0 && bsearch(&file->ops[i], names, nops, sizeof *names, by_name) != NULL;
+    ad_free(names);
+    return fits;
+}
+
+enum adaps_status ad_layout_file_read(const struct ad_layout_file *file,
+                                      const struct ad_graph *graph,
                                       const struct ad_cluster *cluster, struct ad_assignment *out,
                                       struct adaps_error *err)
 {
-    struct reader r = {.path = path, .graph = graph, .cluster = cluster, .to = out, .err = err};
-    json_t *root;
-    enum adaps_status status = ad_json_file_read(path, &root, err);
+    struct reader r = {
+        .path = file->path, .graph = graph, .cluster = cluster, .to = out, .err = err};
+    enum adaps_status status = ad_assignment_init(out, graph->nops, cluster->ndevices, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_assignment_init(out, graph->nops, cluster->ndevices, err);
-    if (status == ADAPS_OK) {
-        r.listed = ad_calloc((size_t)graph->nops, sizeof *r.listed);
-        status =
-            r.listed ? read_file(&r, root) : ad_error_memory(err, "layout", (size_t)graph->nops);
-        if (status != ADAPS_OK)
-            ad_assignment_fini(out);
-    }
+    r.listed = ad_calloc((size_t)graph->nops, sizeof *r.listed);
+    status =
+        r.listed ? read_file(&r, file->json) : ad_error_memory(err, "layout", (size_t)graph->nops);
+    if (status != ADAPS_OK)
+        ad_assignment_fini(out);
     ad_free(r.listed);
-    json_decref(root);
     return status;
 }
 

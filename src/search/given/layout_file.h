@@ -5,11 +5,31 @@
 
 #include "schedule/schedule.h"
 
-/* Reads a file into the assignment of a graph to a cluster; the caller's (ad_assignment_fini).
+#include <jansson.h>
+
+/* A file, parsed. */
+struct ad_layout_file {
+    const char *path; /* borrowed */
+    json_t *json;
+    const char **ops; /* the names of the operators that it lists; the JSON's */
+    size_t nops;
+};
+
+/* ADAPS_EINPUT names path and line. On success the caller's (ad_layout_file_fini). */
+AD_MUST_CHECK enum adaps_status ad_layout_file_open(const char *path, struct ad_layout_file *out,
+                                                    struct adaps_error *err);
+void ad_layout_file_fini(struct ad_layout_file *file);
+
+/* Whether the graph has all operators that it lists. A graph whose import joined some of them to
+ * others has not. */
+bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph);
+
+/* Its assignment of a graph to a cluster; the caller's (ad_assignment_fini).
  * Regions are allowed ones. Whether together they cover what is needed shows when the schedule is
  * built (ad_layout_file_explain()). ADAPS_EINPUT names the file, the entry and what is wrong with
  * it. */
-AD_MUST_CHECK enum adaps_status ad_layout_file_read(const char *path, const struct ad_graph *graph,
+AD_MUST_CHECK enum adaps_status ad_layout_file_read(const struct ad_layout_file *file,
+                                                    const struct ad_graph *graph,
                                                     const struct ad_cluster *cluster,
                                                     struct ad_assignment *out,
                                                     struct adaps_error *err);
