@@ -96,6 +96,9 @@ search_given_sources = \
 	src/search/given/mapping_layout.c src/search/given/mapping_layout.h \
 	src/search/given/platform.c src/search/given/platform.h
 
+split_sources = \
+	src/split/rules.c src/split/rules.h src/split/split.c src/split/split.h src/split/write.c
+
 search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \
 	src/search/bound/cut.h src/search/bound/links.c src/search/bound/links.h \
@@ -184,7 +187,7 @@ cli_sources = \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
-	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c \
+	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
 	src/cli/status.c src/cli/verify.c
 
 # The daemon, a program of its own.

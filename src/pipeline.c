@@ -114,7 +114,7 @@ enum adaps_status ad_pipeline_map(const struct ad_pipeline_options *options,
         status = ad_mapping_check(&out->mapping, out->file, &out->facts, err);
     if (status == ADAPS_OK && options->devices)
         status = ad_cluster_load(options->devices, &out->cluster, err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && (options->devices || options->platform))
         status = ad_platform_apply(options->platform, options->devices, &out->mapping,
                                    &out->cluster, err);
     if (status != ADAPS_OK)

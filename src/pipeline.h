@@ -74,7 +74,7 @@ struct ad_pipeline_mapped {
     struct ad_graph *graph;
     struct ad_cluster cluster;
 };
-/* Reads options->mapping and what belongs to it. On success the caller's. */
+/* Reads options->mapping and what belongs to it. Without devices and platform there is no cluster. On success the caller's. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_map(const struct ad_pipeline_options *options,
                                                 struct ad_pipeline_mapped *out,
                                                 struct adaps_error *err);

@@ -26,6 +26,7 @@ search/given        onnx ir import cost fusion schedule search
 search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
 search/strategies   search search/published search/paper search/exact search/auto search/bound
+split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies plan control
 io                  ir onnx

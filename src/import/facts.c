@@ -19,7 +19,10 @@ enum adaps_status ad_facts_init(const struct ad_draft *draft, struct ad_import_f
 
 void ad_import_facts_fini(struct ad_import_facts *facts)
 {
+    for (size_t i = 0; i < facts->ntensors; i++)
+        ad_onnx_tensor_fini(&facts->tensors[i].folded);
     ad_free(facts->roles);
+    ad_free(facts->order);
     ad_free(facts->tensors);
     *facts = (struct ad_import_facts){0};
 }
@@ -96,17 +99,61 @@ static void add_tensor(const struct ad_draft *draft, const char *key, struct ad_
     memcpy(t->dims, v->dims, sizeof t->dims);
 }
 
-enum adaps_status ad_facts_tensors(const struct ad_draft *draft, const int *order, size_t count,
+/* A copy of the numbers of a constant that a node makes. */
+static enum adaps_status copy_folded(struct ad_draft *draft, struct ad_tensor_facts *t,
+                                     struct adaps_error *err)
+{
+    const struct ad_name *name = ad_names_find(&draft->names, t->name);
+    const struct ad_onnx_tensor *from;
+    if (!t->constant || name->node < 0 || t->folded.f || t->folded.i)
+        return ADAPS_OK;
+    enum adaps_status status = ad_draft_tensor(draft, name->value, &from, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t bytes = from->count * (from->is_float ? sizeof *from->f : sizeof *from->i);
+    void *data = ad_alloc_aligned(bytes);
+    if (!data)
+        return ad_error_memory(err, t->name, bytes);
+    if (bytes > 0)
+        memcpy(data, from->is_float ? (const void *)from->f : (const void *)from->i, bytes);
+    t->folded = *from;
+    t->folded.f = from->is_float ? data : NULL;
+    t->folded.i = from->is_float ? NULL : data;
+    return ADAPS_OK;
+}
+
+/* Those of constants that nodes make and other nodes read. */
+static enum adaps_status copy_constants(struct ad_draft *draft, struct ad_import_facts *facts,
+                                        struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < facts->norder; i++) {
+        const Onnx__NodeProto *proto = draft->proto->node[facts->order[i]];
+        bool reads = facts->roles[facts->order[i]] != AD_NODE_NOTHING;
+        for (size_t k = 0; k < proto->n_input && reads && status == ADAPS_OK; k++) {
+            const struct ad_tensor_facts *t =
+                *proto->input[k] ? ad_import_tensor(facts, proto->input[k]) : NULL;
+            if (t)
+                status = copy_folded(draft, &facts->tensors[t - facts->tensors], err);
+        }
+    }
+    return status;
+}
+
+enum adaps_status ad_facts_tensors(struct ad_draft *draft, const int *order, size_t count,
                                    struct ad_import_facts *facts, struct adaps_error *err)
 {
     size_t room = 0, kept = 0;
     for (size_t i = 0; i < count; i++)
         room += draft->proto->node[order[i]]->n_input + draft->proto->node[order[i]]->n_output;
     facts->tensors = ad_calloc(room, sizeof *facts->tensors);
-    if (!facts->tensors)
+    facts->order = ad_calloc(count, sizeof *facts->order);
+    if (!facts->tensors || !facts->order)
         return ad_error_memory(err, "tensors", room * sizeof *facts->tensors);
+    facts->norder = count;
     for (size_t i = 0; i < count; i++) {
         const Onnx__NodeProto *proto = draft->proto->node[order[i]];
+        facts->order[i] = order[i];
         for (size_t k = 0; k < proto->n_input; k++)
             add_tensor(draft, proto->input[k], facts);
         for (size_t k = 0; k < proto->n_output; k++)
@@ -118,7 +165,7 @@ enum adaps_status ad_facts_tensors(const struct ad_draft *draft, const int *orde
         if (kept == 0 || strcmp(facts->tensors[kept - 1].name, facts->tensors[i].name) != 0)
             facts->tensors[kept++] = facts->tensors[i];
     facts->ntensors = kept;
-    return ADAPS_OK;
+    return copy_constants(draft, facts, err);
 }
 
 /* --- which nodes an op came from --- */

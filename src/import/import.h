@@ -41,12 +41,16 @@ struct ad_tensor_facts {
     bool constant;
     int rank;
     int64_t dims[AD_MAX_RANK];
+    struct ad_onnx_tensor folded; /* the numbers of a constant that nodes make, which some node that
+                                     is not constant reads; its own dims do not count */
 };
 
 /* What is known of the file's nodes and tensors after an import. */
 struct ad_import_facts {
     enum ad_node_role *roles; /* by node */
     size_t nnodes;
+    int *order; /* the nodes that outputs need, each after those that it reads */
+    size_t norder;
     struct ad_tensor_facts *tensors; /* that the nodes which outputs need read and make, by name */
     size_t ntensors;
 };

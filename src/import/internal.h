@@ -306,8 +306,8 @@ void ad_origins_free(struct ad_origins *origins);
 /* *nodes, *count: in the arena, the op's own first. False without memory. */
 AD_MUST_CHECK bool ad_origins_of(struct ad_origins *origins, const struct ad_draft_op *op,
                                  struct ad_arena *arena, const int **nodes, int *count);
-/* Fills the tensors that these nodes read and make. */
-AD_MUST_CHECK enum adaps_status ad_facts_tensors(const struct ad_draft *draft, const int *order,
+/* Fills the order, and the tensors that these nodes read and make. */
+AD_MUST_CHECK enum adaps_status ad_facts_tensors(struct ad_draft *draft, const int *order,
                                                  size_t count, struct ad_import_facts *facts,
                                                  struct adaps_error *err);
 

@@ -6,21 +6,9 @@ zoo=$(realpath "${ZOO:-./models/zoo}")
 . "${srcdir:-.}/tests/support/harness.sh"
 need_python onnx
 
-cat >deal.py <<'END'
-import json, onnx, sys
-model, how, keys = onnx.load(sys.argv[1]), sys.argv[2], sys.argv[3:]
-out = {key: [] for key in keys}
-for i, node in enumerate(model.graph.node):
-    shared = how == "all" or (how == "some" and i % 3 == 0)
-    # by the node's name or, as AutoDiCE's tools do, by that of its first output
-    name = node.name if i % 2 and node.name else node.output[0]
-    for key in keys if shared else [keys[i % len(keys)]]:
-        out[key].append(name)
-print(json.dumps(out))
-END
 cat >verify <<'END'
 for how in turns all some; do
-    "$python" deal.py "$net.onnx" "$how" local0_cpu0 local1_cpu0 local2_cpu0 >"$how.json"
+    "$python" "$src/tests/support/deal_layers.py" "$net.onnx" "$how" local0_cpu0 local1_cpu0 local2_cpu0 >"$how.json"
     adaps plan -d "$ADAPS_DEVICES" --mapping "$how.json" -o net.plan "$net.onnx" >"$how.out"
     adaps verify --deadline 120s --json net.plan
 done
