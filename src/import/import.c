@@ -258,6 +258,8 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
     struct ad_import_facts *facts = options ? options->facts : NULL;
     int *order = NULL;
     size_t count = 0;
+    if (facts)
+        *facts = (struct ad_import_facts){0};
     if (model->memory_left)
         ad_mem_limit(model->memory_left);
     enum adaps_status status = ad_draft_register(&draft, options, err);

@@ -124,6 +124,14 @@ has err "no plan of strategy layout fits into the devices' memory: in the closes
 status 0 "an empty list" adaps plan -d two.conf --layout layout.json --json "$model"
 says out '"messages": 0,' "is the source alone"
 
+# What is early by hand is computed and sent first.
+layout '{"layouts": [{"op": "/Add", "cuts": [180]}, {"op": "/block1/Add", "cuts": [180]}]}'
+status 0 "two exchanges" adaps plan -d two.conf --layout layout.json --json "$model"
+cp out late.json
+layout '{"layouts": [{"op": "/Add", "cuts": [180]}, {"op": "/block1/Add", "cuts": [180], "early": true}]}'
+status 0 "the first of them early" adaps plan -d two.conf --layout layout.json --json "$model"
+check "is sooner" awk "BEGIN { exit !($(number predicted_ms out) < $(number predicted_ms late.json)) }"
+
 # On agents.
 cat >bands.json <<'END'
 {"layouts": [

@@ -441,6 +441,62 @@ START_TEST(any)
 }
 END_TEST
 
+/* Every allocation fails in turn: an error each time, nothing lost. */
+static enum adaps_status attempt(const struct ad_onnx_model *model, const char *path,
+                                 struct adaps_error *err)
+{
+    struct ad_layer_mapping mapping;
+    struct ad_import_facts facts;
+    struct ad_graph *graph;
+    struct ad_split split;
+    enum adaps_status status = ad_mapping_read(path, &mapping, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_mapping_resolve(&mapping, model, err);
+    if (status == ADAPS_OK) {
+        const struct ad_import_options options = {.places = mapping.places, .facts = &facts};
+        status = ad_ir_import((struct ad_onnx_model *)(uintptr_t)model, &options, &graph, err);
+    }
+    if (status == ADAPS_OK) {
+        status = ad_split_model(model, &facts, &mapping, speeds, &split, err);
+        if (status == ADAPS_OK)
+            ad_split_fini(&split);
+        ad_import_facts_fini(&facts);
+        ad_graph_free(graph);
+    }
+    ad_mapping_fini(&mapping);
+    return status;
+}
+
+START_TEST(no_memory)
+{
+    char path[] = "/tmp/adaps-split.XXXXXX";
+    struct mb mb;
+    struct adaps_error err = {0};
+    struct ad_rng rng = {.state = 5};
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    build_elements(&mb);
+    for (size_t i = 0; i < mb.proto->graph->n_node; i++)
+        mb.proto->graph->node[i]->name = mb.proto->graph->node[i]->output[0];
+    write_mapping(path, mb.proto->graph, &rng, 3);
+    enum adaps_status status = ADAPS_EINTERNAL;
+    long n = 0;
+    for (; status != ADAPS_OK; n++) {
+        ad_mem_fail_after(n + 1);
+        status = attempt(&mb.model, path, &err);
+        ad_mem_fail_after(0);
+        ck_assert_msg(status == ADAPS_OK || status == ADAPS_EINTERNAL, "allocation %ld: %s", n,
+                      err.message);
+        ck_assert_int_lt(n, 100000);
+    }
+    ck_assert_int_gt(n, 50);
+    mb_fini(&mb);
+    close(file);
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("split");
@@ -449,6 +505,7 @@ int main(void)
     tcase_add_loop_test(tc, chain, 0, NBUILDERS);
     tcase_add_loop_test(tc, turns, 0, NBUILDERS);
     tcase_add_loop_test(tc, any, 0, NBUILDERS);
+    tcase_add_test(tc, no_memory);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

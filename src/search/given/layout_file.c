@@ -106,6 +106,9 @@ static enum adaps_status read_chunks(const struct reader *r, const char *key, co
 static enum adaps_status read_order(const struct reader *r, const json_t *json)
 {
     r->to->order = AD_ORDER_READY;
+    for (int i = 0; !json && i < r->graph->nops; i++)
+        if (r->to->early[i])
+            r->to->order = AD_ORDER_PIECES;
     if (!json)
         return ADAPS_OK;
     for (int i = 0; i < AD_ORDERS; i++)
@@ -378,13 +381,13 @@ static enum adaps_status read_file(struct reader *r, const json_t *root)
 {
     const json_t *layouts = json_object_get(root, "layouts");
     enum adaps_status status = read_devices(r, json_object_get(root, "devices"));
-    if (status == ADAPS_OK)
-        status = read_schedule(r, json_object_get(root, "schedule"));
     if (status == ADAPS_OK && !json_is_array(layouts))
         status = ad_error_set(r->err, ADAPS_EINPUT, "%s: layouts: an array is wanted; this is %s",
                               r->path, ad_json_kind(layouts));
     for (size_t i = 0; i < json_array_size(layouts) && status == ADAPS_OK; i++)
         status = read_entry(r, i, json_array_get(layouts, i));
+    if (status == ADAPS_OK)
+        status = read_schedule(r, json_object_get(root, "schedule"));
     if (status == ADAPS_OK)
         derive_others(r);
     return status;

@@ -77,14 +77,13 @@ static enum adaps_status read_key(struct ad_layer_mapping *m, const char *name,
 enum adaps_status ad_mapping_read(const char *path, struct ad_layer_mapping *out,
                                   struct adaps_error *err)
 {
-    const char *name;
-    json_t *layers;
     *out = (struct ad_layer_mapping){.path = path};
     enum adaps_status status = ad_json_file_read(path, &out->json, err);
     if (status != ADAPS_OK)
         return status;
-    json_object_foreach(out->json, name, layers) if (status == ADAPS_OK) status =
-        read_key(out, name, layers, err);
+    for (void *at = json_object_iter(out->json); at && status == ADAPS_OK;
+         at = json_object_iter_next(out->json, at))
+        status = read_key(out, json_object_iter_key(at), json_object_iter_value(at), err);
     if (status == ADAPS_OK && out->nkeys == 0)
         status = ad_error_set(err, ADAPS_EINPUT, "%s: it has no keys", path);
     if (status != ADAPS_OK)
