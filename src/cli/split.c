@@ -1,6 +1,7 @@
 /* adaps split: a model and a mapping in, a model for each key of the mapping out. */
 #include "cli/dim_option.h"
 #include "cli/plan_options.h"
+#include "report/text.h"
 #include "search/given/mapping_layout.h"
 #include "split/split.h"
 
@@ -16,15 +17,17 @@ struct split_options {
 static void tell(const struct ad_split *split, const char *folder)
 {
     const struct ad_layer_mapping *m = split->mapping;
+    char name[256];
     for (size_t i = 0; i < split->nundivided; i++)
         fprintf(stderr,
                 "adaps split: '%s' has several keys, but cannot be divided: it is whole at the "
                 "fastest of them\n",
-                split->undivided[i]);
+                ad_text_clean(split->undivided[i], name, sizeof name));
     for (int k = 0; k < m->nkeys; k++) {
         const struct ad_sub_model *model = &split->models[k];
-        printf("%s/%s.onnx: %zu nodes, %zu inputs, %zu outputs\n", folder, m->keys[k].name,
-               model->nnodes, model->ninputs, model->noutputs);
+        printf("%s/%s.onnx: %zu nodes, %zu inputs, %zu outputs\n", folder,
+               ad_text_clean(m->keys[k].name, name, sizeof name), model->nnodes, model->ninputs,
+               model->noutputs);
     }
     printf("%s/sender.json, %s/receiver.json: %zu messages\n", folder, folder, split->nmessages);
 }

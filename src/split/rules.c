@@ -229,6 +229,15 @@ static bool divides_rows(const struct ad_onnx_model *model, const Onnx__NodeProt
     }
 }
 
+/* Whether all inputs but the first are constants. */
+static bool constant_after(const Onnx__NodeProto *node, const struct ad_import_facts *facts)
+{
+    for (size_t k = 1; k < node->n_input; k++)
+        if (!tensor(facts, node->input[k]) || !tensor(facts, node->input[k])->constant)
+            return false;
+    return true;
+}
+
 static bool divides_channels(const Onnx__NodeProto *node, const struct ad_import_facts *facts,
                              enum rule rule)
 {
@@ -243,6 +252,8 @@ static bool divides_channels(const Onnx__NodeProto *node, const struct ad_import
         return broadcasts(node, facts, AD_CHANNELS);
     case BY_CHANNELS:
         return true;
+    case ALONG_ROWS:
+        return strcmp(node->op_type, "BatchNormalization") == 0 && constant_after(node, facts);
     case WINDOW:
         return strcmp(node->op_type, "Conv") == 0 && int_of(node, "group", 1) == 1 &&
                tensor(facts, node->input[1])->constant;
@@ -303,7 +314,7 @@ bool ad_split_part(const Onnx__NodeProto *node, const struct ad_import_facts *fa
             out->reads[k].along[weights_axis(node, facts)] = (struct ad_stretch){lo, hi};
         else if (rule == WEIGHTS && k == 2 && in->dims[in->rank - 1] == result->dims[1])
             out->reads[k].along[in->rank - 1] = (struct ad_stretch){lo, hi};
-        else if (rule == WINDOW && axis == AD_CHANNELS && k > 0)
+        else if ((rule == WINDOW || rule == ALONG_ROWS) && axis == AD_CHANNELS && k > 0)
             out->reads[k].along[0] = (struct ad_stretch){lo, hi};
     }
     if (rule != WINDOW || axis != AD_ROWS)

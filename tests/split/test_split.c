@@ -106,7 +106,12 @@ static void build_dense(struct mb *mb)
     weights(mb, "one", MB_DIMS(7, 5, 16, 12));
     weights(mb, "b", MB_DIMS(7));
     conv(mb, "r,one,b", "point"); /* of one pixel */
-    mb_node(mb, "Tanh", "point", "t");
+    weights(mb, "scale", MB_DIMS(7));
+    weights(mb, "shift", MB_DIMS(7));
+    weights(mb, "mean", MB_DIMS(7));
+    mb_weights(mb, "var", MB_DIMS(7), (const float[]){1, 2, 3, 4, 5, 6, 7});
+    mb_node(mb, "BatchNormalization", "point,scale,shift,mean,var", "norm");
+    mb_node(mb, "Tanh", "norm", "t");
     mb_node(mb, "Shape", "t", "shape");
     mb_weights(mb, "unused", MB_DIMS(2), NULL);
     mb_node(mb, "GlobalMaxPool", "t", "g");
