@@ -20,7 +20,7 @@ ir_sources = \
 
 import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
-	src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
+	src/import/facts.c src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
 	src/import/lower_pieces.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
@@ -33,7 +33,7 @@ blocks_sources = \
 
 cost_sources = \
 	src/cost/algorithm.c src/cost/algorithm.h src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
-	src/cost/cluster_file.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
+	src/cost/cluster_file.c src/cost/cluster_grow.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
 	src/cost/encoding.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
 	src/cost/shapes.c
 
@@ -91,6 +91,15 @@ search_auto_sources = \
 search_exact_sources = \
 	src/search/exact/choices.c src/search/exact/choices.h src/search/exact/exhaustive.c \
 	src/search/exact/exhaustive.h
+
+search_given_sources = \
+	src/search/given/json_file.c src/search/given/json_file.h src/search/given/layout_file.c \
+	src/search/given/layout_file.h src/search/given/mapping.c src/search/given/mapping.h \
+	src/search/given/mapping_layout.c src/search/given/mapping_layout.h \
+	src/search/given/platform.c src/search/given/platform.h
+
+split_sources = \
+	src/split/rules.c src/split/rules.h src/split/split.c src/split/split.h src/split/write.c
 
 search_bound_sources = \
 	src/search/bound/bound.c src/search/bound/bound.h src/search/bound/cut.c \
@@ -184,7 +193,7 @@ cli_sources = \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
-	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c \
+	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
 	src/cli/status.c src/cli/verify.c
 
 # The daemon, a program of its own.

@@ -37,10 +37,12 @@ static void list(FILE *to)
         fprintf(to, "%s\n", zoo_nets[i].name);
 }
 
-/* "3x224x224", or "1000" for a flat value. */
-static const char *shape(char text[40], const int s[3])
+/* "3x224x224", "3x16x112x112" with a depth, or "1000" for a flat value. */
+static const char *shape(char text[40], const int s[3], int depth)
 {
-    if (s[1])
+    if (depth)
+        snprintf(text, 40, "%dx%dx%dx%d", s[0], depth, s[1], s[2]);
+    else if (s[1])
         snprintf(text, 40, "%dx%dx%d", s[0], s[1], s[2]);
     else
         snprintf(text, 40, "%d", s[0]);
@@ -49,15 +51,15 @@ static const char *shape(char text[40], const int s[3])
 
 static void info(const struct zoo_options *options)
 {
-    printf("%-12s %11s %12s %5s %-11s %-6s %s\n", "name", "parameters", "MACs", "nodes", "input",
+    printf("%-12s %11s %12s %5s %-12s %-6s %s\n", "name", "parameters", "MACs", "nodes", "input",
            "output", "source");
     for (size_t i = 0; i < zoo_nets_count; i++) {
         struct zoo *z = zoo_build(&zoo_nets[i], options);
         struct zoo_totals t = zoo_get_totals(z);
         char in[40], out[40];
 
-        printf("%-12s %11" PRIu64 " %12" PRIu64 " %5d %-11s %-6s %s\n", zoo_nets[i].name, t.params,
-               t.macs, t.nodes, shape(in, t.input), shape(out, t.output), zoo_nets[i].source);
+        printf("%-12s %11" PRIu64 " %12" PRIu64 " %5d %-12s %-6s %s\n", zoo_nets[i].name, t.params,
+               t.macs, t.nodes, shape(in, t.input, t.depth), shape(out, t.output, 0), zoo_nets[i].source);
         zoo_free(z);
     }
 }

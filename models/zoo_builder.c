@@ -25,6 +25,7 @@ struct zoo_totals zoo_get_totals(const struct zoo *z)
 
     t.nodes = (int)z->nnodes;
     memcpy(t.input, (int[]){in.c, in.h, in.w}, sizeof(t.input));
+    t.depth = in.d;
     memcpy(t.output, (int[]){out.c, out.h, out.w}, sizeof(t.output));
     return t;
 }
@@ -65,6 +66,8 @@ static zoo_value add_conv(struct zoo *z, zoo_value x, const char *name, struct z
     p.stride = p.stride ? p.stride : 1;
     p.group = p.group ? p.group : 1;
     p.dilation = p.dilation ? p.dilation : 1;
+    if (v.d)
+        zoo_die(name, "a convolution of a map on %dx%dx%dx%d", v.c, v.d, v.h, v.w);
     if (p.out < 1 || p.group < 1 || v.c % p.group || p.out % p.group)
         zoo_die(name, "%d groups do not divide %d inputs and %d outputs", p.group, v.c, p.out);
     h = extent(name, v.h, p.dilation * (p.kh - 1) + 1, p.stride, p.ph);
@@ -153,8 +156,10 @@ zoo_value zoo_upsample(struct zoo *z, zoo_value x, int factor, bool bilinear)
 zoo_value zoo_relu(struct zoo *z, zoo_value x)
 {
     struct zoo_shape v = zoo_get(z, x);
+    zoo_value y = zoo_add_value(z, zoo_add_unary(z, "Relu", x)->name, v.c, v.h, v.w, 0.5 * v.power);
 
-    return zoo_add_value(z, zoo_add_unary(z, "Relu", x)->name, v.c, v.h, v.w, 0.5 * v.power);
+    z->values[y].d = v.d;
+    return y;
 }
 
 zoo_value zoo_relu6(struct zoo *z, zoo_value x)
@@ -207,6 +212,8 @@ static zoo_value pool(struct zoo *z, zoo_value x, const char *op, int k, int str
     struct zoo_shape v = zoo_get(z, x);
     Onnx__NodeProto *n = zoo_add_unary(z, op, x);
 
+    if (v.d)
+        zoo_die(n->name, "a pool of a map on %dx%dx%dx%d", v.c, v.d, v.h, v.w);
     if (2 * pad > k)
         zoo_die(n->name, "padding %d exceeds half the window %d", pad, k);
     set_window(z, n, k, k, stride, pad, pad);
@@ -296,7 +303,7 @@ zoo_value zoo_flatten(struct zoo *z, zoo_value x)
     Onnx__NodeProto *n = zoo_add_unary(z, "Flatten", x);
 
     zoo_set_int(z, n, "axis", 1);
-    return zoo_add_value(z, n->name, v.c * v.h * v.w, 0, 0, v.power);
+    return zoo_add_value(z, n->name, v.c * (v.d ? v.d : 1) * v.h * v.w, 0, 0, v.power);
 }
 
 zoo_value zoo_space_to_depth(struct zoo *z, zoo_value x, int b)

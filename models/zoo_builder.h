@@ -1,8 +1,8 @@
 /*
  * Builds convolutional networks with seeded random weights and writes them as ONNX files.
  *
- * Every value is a float32 tensor of batch 1: 1 x c x h x w (NCHW), or 1 x c after zoo_flatten()
- * and zoo_gemm(). A builder call appends one node (or two), infers the shape of its result and
+ * Every value is a float32 tensor of batch 1: 1 x c x h x w (NCHW), 1 x c after zoo_flatten() and
+ * zoo_gemm(), or 1 x c x d x h x w, for which there are only the operators that say so. A builder call appends one node (or two), infers the shape of its result and
  * returns the result as a handle for later calls. Weights are described, not stored: zoo_write()
  * computes them while the file is written, so a network of any size needs a few hundred KB.
  *
@@ -51,6 +51,7 @@ struct zoo_totals {
     uint64_t macs; /* multiply-accumulates of Conv and Gemm for one inference */
     int nodes;
     int input[3];  /* c, h, w */
+    int depth;     /* of the input; 0: a map */
     int output[3]; /* c, h, w of the first output (h = w = 0: 1 x c) */
 };
 
@@ -83,6 +84,13 @@ zoo_value zoo_conv_transpose(struct zoo *z, zoo_value x, const char *name, int o
 
 /* Resize by this factor in height and width, to the nearest pixel or bilinear; half_pixel. */
 zoo_value zoo_upsample(struct zoo *z, zoo_value x, int factor, bool bilinear);
+
+/* Of d pictures in a row. zoo_relu() and zoo_flatten() take them, too. */
+zoo_value zoo_input3(struct zoo *z, int c, int d, int h, int w);
+/* 3 x 3 x 3, padded by 1. Weights name.weight (out x in x 3 x 3 x 3) and name.bias (out). */
+zoo_value zoo_conv3(struct zoo *z, zoo_value x, const char *name, int out);
+/* Windows of kd x k x k side by side; height and width padded. */
+zoo_value zoo_maxpool3(struct zoo *z, zoo_value x, int kd, int k, int pad);
 
 zoo_value zoo_relu(struct zoo *z, zoo_value x);
 zoo_value zoo_relu6(struct zoo *z, zoo_value x); /* Clip(0, 6) */

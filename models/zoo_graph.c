@@ -86,7 +86,7 @@ struct zoo_shape zoo_get(const struct zoo *z, zoo_value x)
 zoo_value zoo_add_value(struct zoo *z, const char *name, int c, int h, int w, double power)
 {
     z->values = grow(z->values, z->nvalues, sizeof(*z->values));
-    z->values[z->nvalues] = (struct zoo_shape){copy(z, name), c, h, w, power};
+    z->values[z->nvalues] = (struct zoo_shape){copy(z, name), c, h, w, power, 0};
     return (zoo_value)z->nvalues++;
 }
 
@@ -246,8 +246,9 @@ void zoo_free(struct zoo *z)
 static Onnx__ValueInfoProto *declare(struct zoo *z, zoo_value x)
 {
     struct zoo_shape v = zoo_get(z, x);
-    int dims[] = {1, v.c, v.h, v.w};
-    size_t rank = v.h ? 4 : 2;
+    int map[] = {1, v.c, v.h, v.w}, volume[] = {1, v.c, v.d, v.h, v.w};
+    int *dims = v.d ? volume : map;
+    size_t rank = v.d ? 5 : v.h ? 4 : 2;
     Onnx__ValueInfoProto *info = zoo_take(z, 1, sizeof(*info));
     Onnx__TypeProto *type = zoo_take(z, 1, sizeof(*type));
     Onnx__TypeProto__Tensor *tensor = zoo_take(z, 1, sizeof(*tensor));

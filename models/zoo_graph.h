@@ -13,6 +13,7 @@ struct zoo_shape {
     char *name;
     int c, h, w;  /* h = w = 0: flat, 1 x c */
     double power; /* expected mean square; sums and products with few bits, hence exact */
+    int d;        /* pictures in a row; 0: a map */
 };
 
 /* How the elements of a tensor come about: normal with this mean and standard deviation. */

@@ -1,4 +1,5 @@
-/* What the definitions of the zoo's networks share, and those in zoo_more.c and zoo_maps.c. */
+/* What the definitions of the zoo's networks share, and those in zoo_more.c, zoo_maps.c
+ * and zoo_papers.c. */
 #ifndef ZOO_LAYERS_H
 #define ZOO_LAYERS_H
 
@@ -20,5 +21,7 @@ void zoo_hardcorenas(struct zoo *z);
 void zoo_yolov3(struct zoo *z);
 void zoo_unet(struct zoo *z);
 void zoo_deeplabv3(struct zoo *z);
+void zoo_xception(struct zoo *z);
+void zoo_c3d(struct zoo *z);
 
 #endif

@@ -330,6 +330,8 @@ const struct zoo_net zoo_nets[] = {
     {"yolov3", "Redmon and Farhadi, arXiv:1804.02767 (COCO, 416)", zoo_yolov3},
     {"unet", "after Ronneberger et al., MICCAI 2015", zoo_unet},
     {"deeplabv3", "Chen et al., arXiv:1706.05587 (ResNet-50)", zoo_deeplabv3},
+    {"xception", "Chollet, CVPR 2017", zoo_xception},
+    {"c3d", "Tran et al., ICCV 2015 (Sports-1M, 16 frames)", zoo_c3d},
 };
 const size_t zoo_nets_count = sizeof(zoo_nets) / sizeof(zoo_nets[0]);
 

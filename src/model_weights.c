@@ -19,12 +19,15 @@ void ad_model_weights_fini(struct ad_model_weights *weights)
     weights->graph = NULL;
 }
 
-static enum adaps_status open_file(struct ad_model_weights *weights, const char *model,
-                                   struct adaps_error *err)
+/* standing: as in struct ad_import_options. */
+static enum adaps_status import_file(struct ad_model_weights *weights, const char *model,
+                                     const char *const *standing, struct adaps_error *err)
 {
     struct ad_onnx_model *file = NULL;
     struct ad_graph *graph = NULL;
-    const struct ad_import_options import = {.like = weights->plan->graph};
+    const struct ad_import_options import = {.like = weights->plan->graph,
+                                             .standing = standing,
+                                             .nstanding = (size_t)weights->plan->graph->nops};
     enum adaps_status status = ad_onnx_load(model, &file, err);
     if (status == ADAPS_OK)
         status = ad_ir_import(file, &import, &graph, err);
@@ -38,6 +41,25 @@ static enum adaps_status open_file(struct ad_model_weights *weights, const char 
     else
         ad_graph_free(graph);
     ad_onnx_free(file);
+    return status;
+}
+
+/* As it is imported by default or, for the plan of a mapping, with the plan's operators apart. */
+static enum adaps_status open_file(struct ad_model_weights *weights, const char *model,
+                                   struct adaps_error *err)
+{
+    const struct ad_graph *graph = weights->plan->graph;
+    enum adaps_status status = import_file(weights, model, NULL, err);
+    if (status != ADAPS_EINPUT)
+        return status;
+    const char **names = ad_calloc((size_t)graph->nops, sizeof *names);
+    if (!names)
+        return ad_error_memory(err, "operators", (size_t)graph->nops * sizeof *names);
+    for (int i = 0; i < graph->nops; i++)
+        names[i] = graph->ops[i].name;
+    if (import_file(weights, model, names, NULL) == ADAPS_OK)
+        status = ADAPS_OK;
+    ad_free(names);
     return status;
 }
 

@@ -10,6 +10,9 @@
  *   plan/     the chosen schedule with all that it takes to run it
  */
 #include "pipeline.h"
+#include "search/given/layout_file.h"
+#include "search/given/mapping_layout.h"
+#include "search/given/platform.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -63,15 +66,99 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
     };
 }
 
-/* The layouts of all layers, chosen by the strategy, and their schedule. */
-static enum adaps_status search(const char *name, const struct ad_search_problem *problem,
-                                const struct ad_strategy **strategy,
+/* The layouts of all layers, chosen by the strategy, and their schedule. *used: its name. */
+static enum adaps_status search(const char **used, const char *name,
+                                const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
 {
-    *strategy = name ? ad_strategy_find(name) : &ad_strategies[0];
-    if (!*strategy)
+    const struct ad_strategy *strategy = name ? ad_strategy_find(name) : &ad_strategies[0];
+    if (!strategy)
         return ad_error_set(err, ADAPS_EUSAGE, "no strategy is called '%s'", name);
-    return ad_search_run(*strategy, problem, result, err);
+    *used = strategy->name;
+    return ad_search_run(strategy, problem, result, err);
+}
+
+/* The layout of a file instead of a search. */
+static enum adaps_status follow_layout(const struct ad_layout_file *file,
+                                       const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_assignment given;
+    enum adaps_status status =
+        ad_layout_file_read(file, problem->graph, problem->cluster, &given, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_search_given(problem, "layout", &given, 1, result, err);
+    if (status == ADAPS_EINTERNAL)
+        status = ad_layout_file_explain(file->path, problem->graph, problem->cluster, &given,
+                                        status, err);
+    ad_assignment_fini(&given);
+    return status;
+}
+
+enum adaps_status ad_pipeline_map(const struct ad_pipeline_options *options,
+                                  struct ad_pipeline_mapped *out, struct adaps_error *err)
+{
+    *out = (struct ad_pipeline_mapped){0};
+    enum adaps_status status = ad_mapping_read(options->mapping, &out->mapping, err);
+    if (status == ADAPS_OK)
+        status = ad_onnx_load(options->model, &out->file, err);
+    if (status == ADAPS_OK)
+        status = ad_mapping_resolve(&out->mapping, out->file, err);
+    const struct ad_import_options import = {.dims = &options->dims,
+                                             .assumed = options->assumed,
+                                             .places = out->mapping.places,
+                                             .facts = &out->facts};
+    if (status == ADAPS_OK)
+        status = ad_ir_import(out->file, &import, &out->graph, err);
+    if (status == ADAPS_OK)
+        status = ad_mapping_check(&out->mapping, out->file, &out->facts, err);
+    if (status == ADAPS_OK && options->devices)
+        status = ad_cluster_load(options->devices, &out->cluster, err);
+    if (status == ADAPS_OK && (options->devices || options->platform))
+        status = ad_platform_apply(options->platform, options->devices, &out->mapping,
+                                   &out->cluster, err);
+    if (status != ADAPS_OK)
+        ad_pipeline_mapped_fini(out);
+    return status;
+}
+
+void ad_pipeline_mapped_fini(struct ad_pipeline_mapped *mapped)
+{
+    ad_mapping_fini(&mapped->mapping);
+    ad_import_facts_fini(&mapped->facts);
+    ad_graph_free(mapped->graph);
+    ad_cluster_fini(&mapped->cluster);
+    ad_onnx_free(mapped->file);
+    *mapped = (struct ad_pipeline_mapped){0};
+}
+
+/* The regions of a mapping instead of a search. */
+static enum adaps_status follow_mapping(const struct ad_pipeline_mapped *mapped,
+                                        const struct ad_search_problem *problem,
+                                        struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_assignment *given;
+    int count;
+    enum adaps_status status =
+        ad_mapping_assign(&mapped->mapping, mapped->file, &mapped->facts, problem->graph,
+                          problem->cluster, ad_search_u8(problem), &given, &count, err);
+    if (status == ADAPS_OK)
+        status = ad_search_given(problem, "mapping", given, count, result, err);
+    ad_mapping_assignments_free(given, count);
+    return status;
+}
+
+/* The plan keeps what was chosen, to print it. */
+static enum adaps_status keep_assignment(struct adaps_plan *plan, struct ad_search_result *result,
+                                         struct adaps_error *err)
+{
+    plan->assignment = ad_calloc(1, sizeof *plan->assignment);
+    if (!plan->assignment)
+        return ad_error_memory(err, "assignment", sizeof *plan->assignment);
+    *plan->assignment = result->assignment;
+    result->assignment = (struct ad_assignment){0};
+    return ADAPS_OK;
 }
 
 struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
@@ -96,50 +183,111 @@ struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
     };
 }
 
+/* What a plan is made of: the front and the devices, and what is given instead of a search. */
+struct parts {
+    struct ad_pipeline_mapped mapped; /* without a mapping, the graph and the cluster alone */
+    struct ad_layout_file layout;
+    struct ad_blocks blocks;
+    struct ad_digest digest;
+};
+
+static enum adaps_status prepare(const struct ad_pipeline_options *options, struct parts *out,
+                                 struct adaps_error *err)
+{
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
+    enum adaps_status status = ad_pipeline_front(options->model, &import, &out->mapped.graph,
+                                                 &out->blocks, &out->digest, err);
+    return status == ADAPS_OK ? ad_cluster_load(options->devices, &out->mapped.cluster, err)
+                              : status;
+}
+
+/* The same of a layout: operators that it lists stay apart, even if the import would join them. */
+static enum adaps_status prepare_layout(const struct ad_pipeline_options *options,
+                                        struct parts *out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_layout_file_open(options->layout, &out->layout, err);
+    if (status == ADAPS_OK)
+        status = prepare(options, out, err);
+    if (status != ADAPS_OK || ad_layout_file_fits(&out->layout, out->mapped.graph))
+        return status;
+    const struct ad_import_options apart = {
+        .dims = &options->dims, .standing = out->layout.ops, .nstanding = out->layout.nops};
+    ad_graph_free(out->mapped.graph);
+    ad_blocks_fini(&out->blocks);
+    out->mapped.graph = NULL;
+    return ad_pipeline_front(options->model, &apart, &out->mapped.graph, &out->blocks, &out->digest,
+                             err);
+}
+
+static enum adaps_status prepare_mapping(const struct ad_pipeline_options *options,
+                                         struct parts *out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_pipeline_map(options, &out->mapped, err);
+    if (status != ADAPS_OK)
+        return status;
+    out->digest = out->mapped.file->digest;
+    return ad_blocks_find(out->mapped.graph, &out->blocks, err);
+}
+
+/* By what the options say: a layout or a mapping that is given, or a search. */
+static enum adaps_status choose(const struct ad_pipeline_options *options,
+                                const struct parts *parts, const struct ad_search_problem *problem,
+                                const char **strategy, struct ad_search_result *result,
+                                struct adaps_error *err)
+{
+    if (options->layout) {
+        *strategy = "layout";
+        return follow_layout(&parts->layout, problem, result, err);
+    }
+    if (options->mapping) {
+        *strategy = "mapping";
+        return follow_mapping(&parts->mapped, problem, result, err);
+    }
+    return search(strategy, options->strategy, problem, result, err);
+}
+
 enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                       struct adaps_plan **out, struct adaps_error *err)
 {
-    struct ad_graph *graph = NULL;
-    struct ad_blocks blocks = {0};
-    struct ad_cluster cluster = {0};
+    struct parts parts = {0};
+    struct ad_graph **graph = &parts.mapped.graph;
+    struct ad_cluster *cluster = &parts.mapped.cluster;
     struct ad_search_result result = {0};
-    struct ad_digest model_digest;
-    const struct ad_strategy *strategy;
+    const char *strategy = NULL;
     struct adaps_plan *plan = NULL;
-    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     char model_path[PATH_MAX];
 
-    enum adaps_status status =
-        ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);
+    enum adaps_status status = options->layout    ? prepare_layout(options, &parts, err)
+                               : options->mapping ? prepare_mapping(options, &parts, err)
+                                                  : prepare(options, &parts, err);
     if (status != ADAPS_OK)
         goto out;
-    status = ad_cluster_load(options->devices, &cluster, err);
-    if (status != ADAPS_OK)
-        goto out;
-    ad_cluster_override_links(&cluster, options->bandwidth, options->latency);
+    ad_cluster_override_links(cluster, options->bandwidth, options->latency);
     if (!options->conv_direct)
-        ad_algorithms_choose(graph, &cluster);
+        ad_algorithms_choose(*graph, cluster);
 
-    const struct ad_search_problem problem = problem_of(options, graph, &blocks, &cluster);
-    status = search(options->strategy, &problem, &strategy, &result, err);
+    const struct ad_search_problem problem = problem_of(options, *graph, &parts.blocks, cluster);
+    status = choose(options, &parts, &problem, &strategy, &result, err);
     if (status != ADAPS_OK)
         goto out;
 
     const struct ad_provenance provenance = ad_pipeline_provenance(
-        &result, realpath(options->model, model_path) ? model_path : options->model, &model_digest,
-        strategy->name, &problem);
-    status = ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, err);
-    if (status == ADAPS_OK)
-        graph = NULL; /* the plan's now */
+        &result, realpath(options->model, model_path) ? model_path : options->model, &parts.digest,
+        strategy, &problem);
+    status = ad_plan_make(*graph, cluster, &result.schedule, &provenance, &plan, err);
+    if (status == ADAPS_OK) {
+        *graph = NULL; /* the plan's now */
+        status = keep_assignment(plan, &result, err);
+    }
 out:
     if (status == ADAPS_OK)
         *out = plan;
     else
         adaps_plan_free(plan);
     ad_search_result_fini(&result);
-    ad_cluster_fini(&cluster);
-    ad_blocks_fini(&blocks);
-    ad_graph_free(graph);
+    ad_blocks_fini(&parts.blocks);
+    ad_layout_file_fini(&parts.layout);
+    ad_pipeline_mapped_fini(&parts.mapped);
     return status;
 }
 

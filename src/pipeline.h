@@ -5,6 +5,7 @@
 #include "cost/algorithm.h"
 #include "import/import.h"
 #include "plan/plan.h"
+#include "search/given/mapping.h"
 #include "search/strategies/compare.h"
 
 struct ad_pipeline_options {
@@ -13,6 +14,9 @@ struct ad_pipeline_options {
     char *assumed;               /* of those without, as in ad_import_options; or NULL */
     const char *devices;         /* devices file */
     const char *strategy;        /* NULL = the default */
+    const char *layout;          /* a file of a layout to follow instead; or NULL */
+    const char *mapping;         /* a file of a mapping to follow instead; or NULL */
+    const char *platform;        /* the mapping's platform file; or NULL: devices may be, then */
     double bandwidth;            /* bytes/s, < 0 = the file's */
     double latency;              /* seconds, < 0 = the file's */
     double threshold;            /* ADaPS eq 3 */
@@ -61,5 +65,20 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model,
                                                   struct ad_graph **graph, struct ad_blocks *blocks,
                                                   struct ad_digest *model_digest,
                                                   struct adaps_error *err);
+
+/* A model whose layers a mapping places, imported so that nodes of different keys stay apart, and
+ * the devices that it names. */
+struct ad_pipeline_mapped {
+    struct ad_layer_mapping mapping;
+    struct ad_onnx_model *file;
+    struct ad_import_facts facts;
+    struct ad_graph *graph;
+    struct ad_cluster cluster;
+};
+/* Reads options->mapping and what belongs to it. Without devices and platform there is no cluster. On success the caller's. */
+AD_MUST_CHECK enum adaps_status ad_pipeline_map(const struct ad_pipeline_options *options,
+                                                struct ad_pipeline_mapped *out,
+                                                struct adaps_error *err);
+void ad_pipeline_mapped_fini(struct ad_pipeline_mapped *mapped);
 
 #endif

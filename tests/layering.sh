@@ -22,10 +22,12 @@ search              ir blocks cost fusion schedule
 search/published    fusion search
 search/paper        fusion search
 search/exact        search
+search/given        onnx ir import cost fusion schedule search
 search/auto         cost fusion search search/published search/paper search/exact
 search/bound        fusion search
 search/stream       schedule search search/published search/auto
 search/strategies   search search/published search/paper search/exact search/auto search/bound search/stream
+split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies plan control
 io                  ir onnx

@@ -82,7 +82,7 @@ static int run_with(struct plan_options *options, const struct ad_cli_config *co
         options->passes.devices = config->devices;
     if (!options->passes.model)
         return ad_cli_usage(&ad_command_plan, "no model: name one here or in adaps.conf");
-    if (!options->passes.devices)
+    if (!options->passes.devices && !options->passes.platform)
         return ad_cli_usage(&ad_command_plan, "no devices file: name one with -d or in adaps.conf");
     return options->all ? compare(options) : compile(options);
 }
@@ -98,6 +98,12 @@ static int run(int argc, char **argv)
         return code;
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_plan, "one MODEL expected, not %d", operands.count);
+    const struct ad_pipeline_options *passes = &options.passes;
+    if ((passes->layout != NULL) + (passes->mapping != NULL) + (passes->strategy != NULL) > 1)
+        return ad_cli_usage(&ad_command_plan,
+                            "of --layout, --mapping and --strategy one at most is wanted");
+    if (passes->platform && !passes->mapping)
+        return ad_cli_usage(&ad_command_plan, "--platform belongs to --mapping");
     options.all = options.passes.strategy && strcmp(options.passes.strategy, "all") == 0;
     if (options.all && options.output)
         return ad_cli_usage(&ad_command_plan,
@@ -118,6 +124,14 @@ static const struct ad_option options_table[] = {
                 "modnn, coedge, deepslicing, deepthings, exhaustive;\n"
                 "for streams: pipeline, defer, replicas;\n"
                 "all: compare them (but exhaustive)"),
+    AD_OPT_TEXT(0, "layout", "FILE", struct plan_options, passes.layout,
+                "follow this layout instead of a search: what --json printed, or\n"
+                "one of your own (see the manual)"),
+    AD_OPT_TEXT(0, "mapping", "FILE", struct plan_options, passes.mapping,
+                "follow this mapping of layers to devices (AutoDiCE's JSON)\n"
+                "instead of a search"),
+    AD_OPT_TEXT(0, "platform", "FILE", struct plan_options, passes.platform,
+                "AutoDiCE's list of hosts: devices that the devices file lacks"),
     AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
     AD_OPT_FLAG(0, "json", struct plan_options, json, "print JSON"),
     AD_OPT_END,

@@ -20,8 +20,9 @@ enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices, struct a
         ad_cluster_fini(out);
         return ad_error_memory(err, "cluster", n * n * sizeof *out->links);
     }
+    out->common = (struct ad_link){100e6 / 8, 0.3e-3};
     for (size_t i = 0; i < n * n; i++)
-        out->links[i] = (struct ad_link){100e6 / 8, 0.3e-3};
+        out->links[i] = out->common;
     for (size_t i = 0; i < n; i++) {
         out->devices[i].speed = 1;
         out->devices[i].threads = 1;
@@ -43,6 +44,7 @@ enum adaps_status ad_cluster_copy(const struct ad_cluster *from, struct ad_clust
     memcpy(to->links, from->links, n * n * sizeof *to->links);
     to->source = from->source;
     to->shared_medium = from->shared_medium;
+    to->common = from->common;
     return ADAPS_OK;
 }
 

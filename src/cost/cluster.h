@@ -59,6 +59,7 @@ struct ad_cluster {
     struct ad_link *links;           /* [from * ndevices + to]; the diagonal is unused */
     int source;                      /* index */
     bool shared_medium;              /* medium = shared */
+    struct ad_link common;           /* the file's [link]: of pairs it says nothing else of */
     const struct ad_shapes **shapes; /* by device: what this cluster owns, NULL for none */
 };
 
@@ -80,6 +81,16 @@ AD_MUST_CHECK enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndev
                                                 struct adaps_error *err);
 /* Device d becomes a copy of `from`, which may be another cluster's. */
 void ad_cluster_set_device(struct ad_cluster *cluster, int d, const struct ad_device *from);
+/* Adds a device like those of a board, with common links, without address and memory limit; the
+ * first of a zeroed cluster becomes its source. devices_path: where boards are looked for
+ * (cost/board.h). ADAPS_EINPUT: more than AD_MAX_DEVICES, or no such board. */
+AD_MUST_CHECK enum adaps_status ad_cluster_add(struct ad_cluster *cluster, const char *devices_path,
+                                               const char *name, const char *board,
+                                               struct adaps_error *err);
+/* Device d computes with so many threads from now on. Fewer take longer in proportion; more than
+ * it had are as quick as those, unless its board says that its rates are of more. */
+AD_MUST_CHECK enum adaps_status ad_cluster_use_threads(struct ad_cluster *cluster, int d,
+                                                       int threads, struct adaps_error *err);
 /* Gives device d these shapes, of which it takes over a reference. */
 void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_shapes *shapes);
 void ad_cluster_fini(struct ad_cluster *cluster);

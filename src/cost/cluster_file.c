@@ -327,6 +327,7 @@ static enum adaps_status load_links(struct file *file, struct adaps_error *err)
     for (size_t i = 0; i < ini->nentries && status == ADAPS_OK; i++)
         if (strcmp(ini->sections[ini->entries[i].section].name, "link") == 0)
             status = set_common(ini, &ini->entries[i], cluster, &common, err);
+    cluster->common = common;
     for (size_t i = 0; i < n * n; i++)
         cluster->links[i] = common;
     for (size_t s = 0; s < ini->nsections && status == ADAPS_OK; s++) {

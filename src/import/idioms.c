@@ -19,15 +19,19 @@
 struct search {
     struct ad_draft *draft;
     const int *uses;
+    const struct ad_draft_op *last; /* the last op of what may be an idiom */
 };
 
 /* --- activations --- */
 
-/* The op of this kind that makes v for one reader only. */
+/* The op of this kind that makes v for one reader only, and may become one with the last. */
 static const struct ad_draft_op *made_by(const struct search *s, int v, enum ad_draft_kind kind)
 {
     const struct ad_draft_op *op = s->draft->values[v].producer;
-    return op && op->kind == kind && s->uses[v] == 1 ? op : NULL;
+    return op && op->kind == kind && s->uses[v] == 1 &&
+                   ad_draft_joins(s->draft, op->node, s->last->node)
+               ? op
+               : NULL;
 }
 
 /* Whether v is a constant of one float. If it cannot be read, the op that needs it reports that. */
@@ -451,7 +455,8 @@ static void match_moves(const struct search *s, struct ad_draft_op *op)
         return;
     for (struct ad_draft_op *at = op; at && chain.count < MAX_CHAIN;
          at = s->draft->values[at->inputs[0]].producer) {
-        if (at->kind != AD_D_RESHAPE && at->kind != AD_D_TRANSPOSE)
+        if ((at->kind != AD_D_RESHAPE && at->kind != AD_D_TRANSPOSE) ||
+            (at != op && !ad_draft_joins(s->draft, at->node, op->node)))
             break;
         chain.ops[chain.count++] = at;
         if (chain.count > 1 && match_chain(s, &chain, op))
@@ -461,11 +466,12 @@ static void match_moves(const struct search *s, struct ad_draft_op *op)
 
 void ad_draft_idioms(struct ad_draft *draft, const int *uses)
 {
-    struct search s = {draft, uses};
+    struct search s = {.draft = draft, .uses = uses};
     for (size_t i = 0; i < draft->nops; i++) { /* inner idioms first */
         struct ad_draft_op *op = draft->ops[i];
         if (op->dead)
             continue;
+        s.last = op;
         if (op->kind == AD_D_RESHAPE)
             match_moves(&s, op);
         else if ((op->kind == AD_D_MUL || op->kind == AD_D_DIV) && !match_scaled(&s, op))

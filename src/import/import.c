@@ -193,6 +193,7 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
         struct ad_draft_op *op;
         int64_t dims[AD_MAX_RANK];
         memcpy(dims, d->values[v].dims, sizeof dims);
+        d->node = name->node;
         enum adaps_status status =
             ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err);
         if (status != ADAPS_OK)
@@ -228,6 +229,7 @@ static void draft_fini(struct ad_draft *d)
     }
     ad_free(d->values);
     ad_free(d->ops);
+    ad_free(d->stands);
     ad_arena_fini(&d->arena);
 }
 
@@ -250,9 +252,14 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
     struct ad_draft draft = {.model = model,
                              .proto = model->proto->graph,
                              .pieces_left = AD_MAX_PIECES,
+                             .node = -1,
+                             .places = options ? options->places : NULL,
                              .fold_left = FOLD_ELEMENTS};
+    struct ad_import_facts *facts = options ? options->facts : NULL;
     int *order = NULL;
     size_t count = 0;
+    if (facts)
+        *facts = (struct ad_import_facts){0};
     if (model->memory_left)
         ad_mem_limit(model->memory_left);
     enum adaps_status status = ad_draft_register(&draft, options, err);
@@ -260,16 +267,31 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
         status = ad_draft_turn_inputs(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_order(&draft, &order, &count, err);
-    for (size_t i = 0; i < count && status == ADAPS_OK; i++)
+    if (status == ADAPS_OK && options && options->standing &&
+        !(draft.stands = ad_facts_standing(&draft, options->standing, options->nstanding)))
+        status = ad_error_memory(err, "nodes", draft.proto->n_node);
+    if (status == ADAPS_OK && facts)
+        status = ad_facts_init(&draft, facts, err);
+    for (size_t i = 0; i < count && status == ADAPS_OK; i++) {
+        size_t first = draft.nops;
+        draft.node = order[i];
         status = ad_draft_node(&draft, draft.proto->node[order[i]], order[i], err);
+        if (status == ADAPS_OK && facts)
+            facts->roles[order[i]] = ad_facts_role(&draft, draft.proto->node[order[i]], first);
+    }
+    draft.node = -1;
+    if (status == ADAPS_OK && facts)
+        status = ad_facts_tensors(&draft, order, count, facts, err);
     if (status == ADAPS_OK)
         status = import_outputs(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_simplify(&draft, err);
     if (status == ADAPS_OK)
-        status = ad_draft_lower(&draft, out, err);
+        status = ad_draft_lower(&draft, facts != NULL, out, err);
     if (status == ADAPS_EINPUT)
         suggest_dims(&draft, err);
+    if (facts && status != ADAPS_OK)
+        ad_import_facts_fini(facts);
     if (options && options->assumed)
         memcpy(options->assumed, draft.assumed, sizeof draft.assumed);
     ad_free(order);

@@ -77,6 +77,7 @@ struct ad_depth {
 
 struct ad_draft_op {
     enum ad_draft_kind kind;
+    int node; /* of the file, whose import made it; -1: none */
     const char *name, *type;
     int ninputs;
     int *inputs;
@@ -148,6 +149,9 @@ struct ad_draft {
     char assumed[AD_ASSUMED]; /* and of those that became 1, the batch left out */
     int branches;             /* of Ifs that are being imported, within each other */
     int pieces_left;          /* of AD_MAX_PIECES */
+    int node;                 /* of the file, which is being imported; -1: none */
+    const int *places;        /* as in struct ad_import_options */
+    bool *stands;             /* by node: its op stays one of its own; or NULL */
     int64_t fold_left; /* elements that constant folding may still make: grows with what was read */
 };
 
@@ -274,6 +278,38 @@ AD_MUST_CHECK enum adaps_status ad_draft_reshape(struct ad_node *node, int value
 AD_MUST_CHECK enum adaps_status ad_draft_transpose(struct ad_node *node, int value,
                                                    const int32_t *perm, int *out,
                                                    struct adaps_error *err);
+
+/* Whether the op of a node may disappear in that of another. */
+static inline bool ad_draft_joins(const struct ad_draft *draft, int node, int into)
+{
+    if (node < 0 || into < 0)
+        return true;
+    return (!draft->places || draft->places[node] == draft->places[into]) &&
+           (!draft->stands || !draft->stands[node]);
+}
+
+/* --- facts.c --- */
+
+/* By node: it has one of these names. The caller's; NULL without memory. */
+bool *ad_facts_standing(const struct ad_draft *draft, const char *const *standing, size_t count);
+/* Room for the roles. */
+AD_MUST_CHECK enum adaps_status
+ad_facts_init(const struct ad_draft *draft, struct ad_import_facts *facts, struct adaps_error *err);
+/* What a node was imported as: the ops from `first` on are its own. */
+enum ad_node_role ad_facts_role(const struct ad_draft *draft, const Onnx__NodeProto *proto,
+                                size_t first);
+/* From which nodes the ops of a simplified draft came. */
+struct ad_origins;
+AD_MUST_CHECK enum adaps_status ad_origins_new(struct ad_draft *draft, struct ad_origins **out,
+                                               struct adaps_error *err);
+void ad_origins_free(struct ad_origins *origins);
+/* *nodes, *count: in the arena, the op's own first. False without memory. */
+AD_MUST_CHECK bool ad_origins_of(struct ad_origins *origins, const struct ad_draft_op *op,
+                                 struct ad_arena *arena, const int **nodes, int *count);
+/* Fills the order, and the tensors that these nodes read and make. */
+AD_MUST_CHECK enum adaps_status ad_facts_tensors(struct ad_draft *draft, const int *order,
+                                                 size_t count, struct ad_import_facts *facts,
+                                                 struct adaps_error *err);
 
 /* --- names.c --- */
 
@@ -436,8 +472,8 @@ void ad_draft_idioms(struct ad_draft *draft, const int *uses);
  * they could not be folded, marks unused ops dead. */
 AD_MUST_CHECK enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *err);
 
-/* Requires a simplified draft. */
-AD_MUST_CHECK enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
-                                               struct adaps_error *err);
+/* Requires a simplified draft. origins: ops get their nodes. */
+AD_MUST_CHECK enum adaps_status ad_draft_lower(struct ad_draft *draft, bool origins,
+                                               struct ad_graph **out, struct adaps_error *err);
 
 #endif

@@ -79,6 +79,14 @@ int ad_lower_result(struct ad_draft_lowering *l, int v, enum ad_format format)
 
 /* --- ops --- */
 
+/* Whether an op of this kind only brings a value into the format that the current one reads. */
+static bool is_conversion(const struct ad_draft_lowering *l, enum ad_op_kind kind)
+{
+    return (kind == AD_OP_RESHAPE || kind == AD_OP_PERMUTE) &&
+           (!l->current ||
+            (l->current->kind != AD_D_RESHAPE && l->current->kind != AD_D_TRANSPOSE));
+}
+
 /* An op whose parameters are those of the draft's (NULL: none), computing value `output`. */
 struct ad_op *ad_lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *from,
                           enum ad_op_kind kind, const char *name, const char *type, int ninputs,
@@ -103,6 +111,10 @@ struct ad_op *ad_lower_op(struct ad_draft_lowering *l, const struct ad_draft_op 
         return NULL;
     }
     memcpy(copy, inputs, (size_t)ninputs * sizeof *copy);
+    if (!is_conversion(l, kind)) {
+        op.nodes = l->nodes;
+        op.nnodes = l->nnodes;
+    }
     if (from) {
         op.window = from->window;
         op.groups = from->groups;
@@ -585,12 +597,33 @@ static bool lower_inputs(struct ad_draft_lowering *l)
     return true;
 }
 
-enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
+/* All ops; with the nodes that they came from, if `origins` tells them. */
+static bool lower_ops(struct ad_draft_lowering *l, struct ad_origins *origins)
+{
+    bool ok = true;
+    for (size_t i = 0; ok && i < l->draft->nops; i++) {
+        l->current = l->draft->ops[i];
+        if (l->current->dead)
+            continue;
+        if (origins && !ad_origins_of(origins, l->current, &l->graph->arena, &l->nodes, &l->nnodes))
+            return no_memory(l, "nodes") >= 0;
+        ok = lower_op(l, l->current);
+    }
+    l->current = NULL;
+    l->nodes = NULL;
+    l->nnodes = 0;
+    return ok;
+}
+
+enum adaps_status ad_draft_lower(struct ad_draft *draft, bool origins, struct ad_graph **out,
                                  struct adaps_error *err)
 {
     struct adaps_error local = {.status = ADAPS_EINTERNAL};
     struct ad_draft_lowering l = {.draft = draft, .err = &local};
-    enum adaps_status status = ADAPS_OK;
+    struct ad_origins *from = NULL;
+    enum adaps_status status = origins ? ad_origins_new(draft, &from, err) : ADAPS_OK;
+    if (status != ADAPS_OK)
+        return status;
     l.graph = ad_calloc(1, sizeof *l.graph);
     l.lowered = ad_calloc(draft->nvalues, sizeof *l.lowered);
     bool ok = l.graph && l.lowered;
@@ -599,8 +632,8 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, struct ad_graph **out,
     for (size_t v = 0; ok && v < draft->nvalues; v++)
         l.lowered[v] = (struct ad_lowered){{-1, -1}};
     ok = ok && lower_inputs(&l);
-    for (size_t i = 0; ok && i < draft->nops; i++)
-        ok = draft->ops[i]->dead || lower_op(&l, draft->ops[i]);
+    ok = ok && lower_ops(&l, from);
+    ad_origins_free(from);
     for (int i = 0; ok && i < draft->noutputs;
          i++) /* the caller knows nothing of depths as channels */
         if (draft->values[draft->outputs[i]].rank == 5)

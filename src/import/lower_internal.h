@@ -20,6 +20,9 @@ struct ad_draft_lowering {
     struct ad_op *ops;
     struct ad_weight *weights;
     size_t nvalues, nops, nweights, values_capacity, ops_capacity, weights_capacity;
+    const struct ad_draft_op *current; /* which is being lowered, NULL: none, */
+    const int *nodes;                  /* and the nodes that it came from */
+    int nnodes;
     struct adaps_error *err;
 };
 

@@ -33,10 +33,13 @@ static bool activates(const struct ad_draft_op *op)
     return op->function != AD_FN_NONE || op->clamp_min != -INFINITY || op->clamp_max != INFINITY;
 }
 
-/* The op that makes `value`, if only one op reads it. */
-static struct ad_draft_op *sole_producer(const struct pass *p, int value)
+/* The op that makes `value`, if only `reader` reads it and may become one with it. */
+static struct ad_draft_op *sole_producer(const struct pass *p, const struct ad_draft_op *reader,
+                                         int value)
 {
-    return p->uses[value] == 1 ? p->draft->values[value].producer : NULL;
+    struct ad_draft_op *op = p->uses[value] == 1 ? p->draft->values[value].producer : NULL;
+    bool view = op && op->kind == AD_D_RESHAPE;
+    return op && (view || ad_draft_joins(p->draft, reader->node, op->node)) ? op : NULL;
 }
 
 /* `op` disappears: `before` makes its output from now on. */
@@ -96,10 +99,10 @@ static bool keeps_channels(const struct pass *p, const struct ad_draft_op *resha
 /* AFFINE after a convolution, a product or another AFFINE. */
 static bool fold_affine(struct pass *p, struct ad_draft_op *op)
 {
-    struct ad_draft_op *before = sole_producer(p, op->inputs[0]), *between = NULL;
+    struct ad_draft_op *before = sole_producer(p, op, op->inputs[0]), *between = NULL;
     if (before && before->kind == AD_D_RESHAPE && keeps_channels(p, before)) {
         between = before;
-        before = sole_producer(p, between->inputs[0]);
+        before = sole_producer(p, op, between->inputs[0]);
     }
     if (!before || activates(before) || before->rows != op->rows ||
         (!is_convolution(before) && before->kind != AD_D_FC && before->kind != AD_D_AFFINE))
@@ -160,9 +163,9 @@ static bool moves(const struct ad_draft_op *op)
  * limits that are there; a function needs an op without an activation. */
 static bool fuse_unary(struct pass *p, struct ad_draft_op *op)
 {
-    struct ad_draft_op *last = sole_producer(p, op->inputs[0]), *before = last;
+    struct ad_draft_op *last = sole_producer(p, op, op->inputs[0]), *before = last;
     while (before && moves(before))
-        before = sole_producer(p, before->inputs[0]);
+        before = sole_producer(p, op, before->inputs[0]);
     if (!before || !is_activated(before->kind))
         return true;
     if (op->function == AD_FN_NONE) {
@@ -198,7 +201,7 @@ static enum adaps_status fold_addend(struct pass *p, struct ad_draft_op *op,
 {
     struct ad_draft *d = p->draft;
     for (int k = 0; k < 2; k++) {
-        struct ad_draft_op *before = sole_producer(p, op->inputs[k]);
+        struct ad_draft_op *before = sole_producer(p, op, op->inputs[k]);
         const struct ad_draft_value *c = &d->values[op->inputs[1 - k]];
         const struct ad_draft_value *out = &d->values[op->output];
         bool fits = before && !activates(before) && c->constant &&

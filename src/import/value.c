@@ -105,6 +105,7 @@ enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_kind kind, int
         return ad_error_memory(err, "operators", sizeof *op);
     memcpy(copy, inputs, (size_t)ninputs * sizeof *copy);
     *op = (struct ad_draft_op){.kind = kind,
+                               .node = d->node,
                                .name = node->name,
                                .type = node->type,
                                .ninputs = ninputs,

@@ -205,7 +205,8 @@ enum adaps_status ad_node_set_map(struct ad_node *node, int map, struct adaps_er
 void ad_node_take_pad(struct ad_node *node, int *source, struct ad_window *pads)
 {
     const struct ad_draft_op *before = node->draft->values[*source].producer;
-    if (!before || before->kind != AD_D_PAD)
+    if (!before || before->kind != AD_D_PAD ||
+        !ad_draft_joins(node->draft, before->node, node->draft->node))
         return;
     *source = before->inputs[0];
     *pads = before->window;

@@ -165,7 +165,11 @@ struct ad_op {
     const char *name; /* ONNX node name ("" allowed in files; then "OpType_index") */
     const char *type; /* the ONNX operator it came from, "Conv+Relu" after fusion */
     int ninputs;
-    int *inputs; /* value indices; elementwise and concat may have constants among them */
+    int *inputs;      /* value indices; elementwise and concat may have constants among them */
+    const int *nodes; /* where the import was asked for them: the nodes of the file that it came
+                         from, by index, the one that it is named after first; none of an op that
+                         only changes the format of a value. NULL in other graphs */
+    int nnodes;
     int output;
     int weight, bias; /* weight indices, -1 for none */
     struct ad_window window;

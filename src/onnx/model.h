@@ -91,6 +91,15 @@ AD_MUST_CHECK enum adaps_status ad_onnx_stored_read(const struct ad_onnx_stored 
                                                     size_t first, size_t count, float *to,
                                                     struct adaps_error *err);
 
+/* The bytes of a tensor that has been checked, as raw_data holds them (little-endian), wherever and
+ * however the file has them. *out is the caller's (ad_free). ADAPS_EINPUT as ad_onnx_file_read().
+ */
+AD_MUST_CHECK enum adaps_status ad_onnx_tensor_bytes(const struct ad_onnx_model *model,
+                                                     const Onnx__TensorProto *proto, uint8_t **out,
+                                                     size_t *size, struct adaps_error *err);
+/* Bytes of one element in raw_data; 0 for types that are not read. */
+size_t ad_onnx_type_bytes(int32_t type);
+
 /* Reads one serialised TensorProto (.pb file). */
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *out,
                                                     struct adaps_error *err);

@@ -27,8 +27,7 @@ const char *ad_onnx_type_name(int32_t type, char *buf, size_t size)
     return buf;
 }
 
-/* Bytes of one element in raw_data; 0 for types that are not read. */
-static size_t raw_size(int32_t type)
+size_t ad_onnx_type_bytes(int32_t type)
 {
     switch (type) {
     case ONNX__TENSOR_PROTO__DATA_TYPE__BOOL:
@@ -124,7 +123,7 @@ static int64_t int_from_bits(int32_t type, uint64_t bits)
 
 static void floats_from_raw(int32_t type, const uint8_t *p, size_t count, float *to)
 {
-    size_t size = raw_size(type);
+    size_t size = ad_onnx_type_bytes(type);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT && count > 0) {
         memcpy(to, p, count * size);
@@ -137,7 +136,7 @@ static void floats_from_raw(int32_t type, const uint8_t *p, size_t count, float 
 
 static void ints_from_raw(int32_t type, const uint8_t *p, size_t count, int64_t *to)
 {
-    size_t size = raw_size(type);
+    size_t size = ad_onnx_type_bytes(type);
     for (size_t k = 0; k < count; k++)
         to[k] = int_from_bits(type, read_le(p + k * size, size));
 }
@@ -149,7 +148,7 @@ static enum adaps_status read_raw(const struct ad_onnx_file *file, uint64_t offs
                                   struct adaps_error *err)
 {
     uint8_t piece[8192];
-    size_t size = raw_size(type);
+    size_t size = ad_onnx_type_bytes(type);
     offset += first * size;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     if (type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
@@ -253,7 +252,7 @@ static enum adaps_status check_data(const struct ad_onnx_model *model,
 {
     char buf[24];
     struct ad_onnx_range raw = {.size = proto->raw_data.len};
-    if (raw_size(proto->data_type) == 0)
+    if (ad_onnx_type_bytes(proto->data_type) == 0)
         return ad_error_set(err, ADAPS_EINPUT, "tensor '%s': element type %s is not supported",
                             what, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
     bool found = find_raw(model, proto, &raw);
@@ -265,7 +264,7 @@ static enum adaps_status check_data(const struct ad_onnx_model *model,
                             what);
     if (found || proto->has_raw_data) {
         size_t bytes;
-        if (!ad_size_mul(count, raw_size(proto->data_type), &bytes) || raw.size != bytes)
+        if (!ad_size_mul(count, ad_onnx_type_bytes(proto->data_type), &bytes) || raw.size != bytes)
             return ad_error_set(
                 err, ADAPS_EINPUT, "tensor '%s': %zu bytes of data for %zu elements of %s", what,
                 raw.size, count, ad_onnx_type_name(proto->data_type, buf, sizeof buf));
@@ -321,6 +320,53 @@ enum adaps_status ad_onnx_tensor_decode(const struct ad_onnx_model *model,
     return status;
 }
 
+/* Element k of the typed fields, as the bits that raw_data would have. */
+static uint64_t typed_bits(const Onnx__TensorProto *proto, size_t k)
+{
+    uint32_t word;
+    uint64_t bits;
+    switch (proto->data_type) {
+    case ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT:
+        memcpy(&word, &proto->float_data[k], sizeof word);
+        return word;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__DOUBLE:
+        memcpy(&bits, &proto->double_data[k], sizeof bits);
+        return bits;
+    case ONNX__TENSOR_PROTO__DATA_TYPE__INT64:
+        return (uint64_t)proto->int64_data[k];
+    case ONNX__TENSOR_PROTO__DATA_TYPE__UINT32:
+    case ONNX__TENSOR_PROTO__DATA_TYPE__UINT64:
+        return proto->uint64_data[k];
+    default:
+        return (uint64_t)(int64_t)proto->int32_data[k];
+    }
+}
+
+enum adaps_status ad_onnx_tensor_bytes(const struct ad_onnx_model *model,
+                                       const Onnx__TensorProto *proto, uint8_t **out, size_t *size,
+                                       struct adaps_error *err)
+{
+    struct ad_onnx_range raw;
+    size_t width = ad_onnx_type_bytes(proto->data_type), count = typed_count(proto);
+    bool found = find_raw(model, proto, &raw);
+    *size = found ? raw.size : proto->has_raw_data ? proto->raw_data.len : count * width;
+    *out = ad_calloc(*size, 1);
+    if (!*out)
+        return ad_error_memory(err, "tensor", *size);
+    if (found) {
+        enum adaps_status status = ad_onnx_file_read(raw.file, raw.offset, *out, *size, err);
+        if (status != ADAPS_OK)
+            ad_free(*out);
+        return status;
+    }
+    if (proto->has_raw_data && *size > 0)
+        memcpy(*out, proto->raw_data.data, *size);
+    for (size_t k = 0; k < count && !proto->has_raw_data; k++)
+        for (size_t b = 0; b < width; b++)
+            (*out)[k * width + b] = (uint8_t)(typed_bits(proto, k) >> 8 * b);
+    return ADAPS_OK;
+}
+
 bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__TensorProto *proto,
                            struct ad_onnx_stored *out)
 {
@@ -329,7 +375,7 @@ bool ad_onnx_tensor_stored(const struct ad_onnx_model *model, const Onnx__Tensor
         return false;
     *out = (struct ad_onnx_stored){.file = raw.file,
                                    .offset = raw.offset,
-                                   .count = raw.size / raw_size(proto->data_type),
+                                   .count = raw.size / ad_onnx_type_bytes(proto->data_type),
                                    .type = proto->data_type};
     return true;
 }

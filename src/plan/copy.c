@@ -17,6 +17,8 @@ static bool copy_ops(struct ad_arena *arena, struct ad_op *ops, int n)
     for (int i = 0; i < n; i++) {
         ops[i].name = ad_arena_strdup(arena, ops[i].name);
         ops[i].type = ad_arena_strdup(arena, ops[i].type);
+        ops[i].nodes = NULL;
+        ops[i].nnodes = 0;
         ops[i].inputs = copy_bytes(arena, ops[i].inputs, (size_t)ops[i].ninputs, sizeof(int));
         if (!ops[i].name || !ops[i].type || !ops[i].inputs)
             return false;

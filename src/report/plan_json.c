@@ -4,6 +4,15 @@
 #include "report/report.h"
 #include "report/stream.h"
 
+/* Sets key, taking value over; NULL when either failed. */
+static json_t *set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
@@ -49,16 +58,33 @@ static void collect_regions(const struct adaps_plan *plan, struct ad_region *of)
     }
 }
 
-static json_t *layout_json(const struct adaps_plan *plan, const struct ad_op *op,
-                           const struct ad_region *regions)
+static json_t *regions_json(const struct ad_region *regions, int n)
 {
     json_t *list = json_array();
-    const struct ad_value *value = &plan->graph->values[op->output];
-    for (int d = 0; d < plan->cluster.ndevices && list; d++)
+    for (int d = 0; d < n && list; d++)
         list = ad_report_json_append(list, ad_report_json_region(regions[d]));
-    return json_pack("{so so so so}", "op", ad_report_json_text(op->name), "value",
-                     ad_report_json_text(value->name), "dims",
-                     ad_report_json_dims(value->rank, value->dims), "regions", list);
+    return list;
+}
+
+/* regions: by device, what is computed. */
+static json_t *layout_json(const struct adaps_plan *plan, int i, const struct ad_region *regions)
+{
+    const struct ad_op *op = &plan->graph->ops[i];
+    const struct ad_value *value = &plan->graph->values[op->output];
+    const struct ad_assignment *a = plan->assignment;
+    int n = plan->cluster.ndevices;
+    bool same = true;
+    json_t *layout = json_pack("{so so so so}", "op", ad_report_json_text(op->name), "value",
+                               ad_report_json_text(value->name), "dims",
+                               ad_report_json_dims(value->rank, value->dims), "regions",
+                               regions_json(regions, n));
+    if (a && a->early[i])
+        layout = set(layout, "early", json_true());
+    for (int d = 0; a && d < n; d++)
+        same = same && ad_region_equal(regions[d], a->region[(size_t)i * (size_t)n + (size_t)d]);
+    if (!same)
+        layout = set(layout, "assigned", regions_json(&a->region[(size_t)i * (size_t)n], n));
+    return layout;
 }
 
 static json_t *layouts_json(const struct adaps_plan *plan)
@@ -70,10 +96,31 @@ static json_t *layouts_json(const struct adaps_plan *plan)
     collect_regions(plan, regions);
     json_t *list = json_array();
     for (int i = 0; i < plan->graph->nops && list; i++)
-        list = ad_report_json_append(
-            list, layout_json(plan, &plan->graph->ops[i], &regions[(size_t)i * n]));
+        list = ad_report_json_append(list, layout_json(plan, i, &regions[(size_t)i * n]));
     ad_free(regions);
     return list;
+}
+
+/* What the search chose beside regions: order, chunks, encodings. */
+static json_t *schedule_json(const struct adaps_plan *plan)
+{
+    const struct ad_assignment *a = plan->assignment;
+    const struct ad_device *devices = plan->cluster.devices;
+    json_t *encodings = json_array();
+    for (int from = 0; from < a->ndevices; from++)
+        for (int to = 0; to < a->ndevices && encodings; to++) {
+            enum ad_encoding encoding = a->encoding[from * a->ndevices + to];
+            if (from != to && encoding != AD_ENCODING_F32)
+                encodings = ad_report_json_append(
+                    encodings,
+                    json_pack("{so so ss}", "from", ad_report_json_text(devices[from].name), "to",
+                              ad_report_json_text(devices[to].name), "encoding",
+                              ad_encoding_name(encoding)));
+        }
+    return json_pack("{ss so ss si si so}", "order", ad_order_name(a->order), "hub",
+                     a->hub >= 0 ? ad_report_json_text(devices[a->hub].name) : json_null(), "input",
+                     ad_encoding_name(a->u8 ? AD_ENCODING_U8 : AD_ENCODING_F32), "input_chunks",
+                     a->input_chunks, "band_chunks", a->band_chunks, "encodings", encodings);
 }
 
 /* How inputs travel: "u8" when any message of them is encoded so. */
@@ -132,15 +179,6 @@ static json_t *summary_json(const struct adaps_plan *plan)
         "single_device", single, "note", ad_report_json_text(plan->note));
 }
 
-/* Sets key, taking value over; NULL when either failed. */
-static json_t *set(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) == 0)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 /* The devices that compute something in a turn. */
 static json_t *workers_json(const struct adaps_plan *plan, int turn)
 {
@@ -193,6 +231,8 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
     root = set(root, "turns", turns_json(plan, key, part));
     root = set(root, "deal", deal_json(plan));
     ad_figures_fini(&figures);
+    if (plan->assignment)
+        root = set(root, "schedule", schedule_json(plan));
     return ad_report_json_print(set(root, key, part(plan)), out, err);
 }
 

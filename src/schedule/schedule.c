@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+const char *ad_order_name(enum ad_order order)
+{
+    static const char *const names[AD_ORDERS] = {[AD_ORDER_GRAPH] = "graph",
+                                                 [AD_ORDER_READY] = "ready",
+                                                 [AD_ORDER_PIECES] = "pieces",
+                                                 [AD_ORDER_EDGES] = "edges",
+                                                 [AD_ORDER_CORES] = "cores"};
+    return names[order];
+}
+
 enum adaps_status ad_assignment_init(struct ad_assignment *out, int nops, int ndevices,
                                      struct adaps_error *err)
 {

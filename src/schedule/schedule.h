@@ -24,6 +24,9 @@ enum ad_order {
     AD_ORDERS
 };
 
+/* "graph", "ready", "pieces", "edges", "cores". */
+const char *ad_order_name(enum ad_order order);
+
 /* What each device computes, and how. Together the devices must cover every op's output that
  * anybody needs. Network inputs are whole at the source device, network outputs are gathered there.
  */

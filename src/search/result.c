@@ -144,6 +144,12 @@ static void note_left_out(const struct ad_eval *eval, struct ad_search_result *r
     }
 }
 
+void ad_search_result_note(const struct ad_eval *eval, struct ad_search_result *result)
+{
+    note_objective(eval->context->problem, result);
+    note_left_out(eval, result);
+}
+
 enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, const char *strategy,
                                     ad_search_fn *search, struct ad_search_result *result,
                                     struct adaps_error *err)
@@ -162,8 +168,7 @@ enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, con
         status = take_best(&eval, &best, strategy, result);
     if (status == ADAPS_OK) {
         result->space_log10 = eval.space_log10;
-        note_objective(problem, result);
-        note_left_out(&eval, result);
+        ad_search_result_note(&eval, result);
     }
     ad_best_fini(&best);
     ad_eval_fini(&eval);

@@ -33,6 +33,10 @@ enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, cons
 AD_MUST_CHECK enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strategy,
                                                        struct ad_search_result *result);
 
+/* What the note of a result says of every strategy: the objective and its cap, the devices left
+ * out and what eval has seen them cost. */
+void ad_search_result_note(const struct ad_eval *eval, struct ad_search_result *result);
+
 /* Runs a search function on the problem and fills result from the best layout: assignment,
  * schedule, visited, space and note. ADAPS_NO as above. */
 AD_MUST_CHECK enum adaps_status ad_search_layouts(const struct ad_search_problem *problem,

@@ -17,7 +17,7 @@ run_examples() {
     name=$(basename "$page")
     mkdir "$work/$name" && cd "$work/$name" || exit 99
     cp -R "$src/adaps.conf" "$src/devices" .
-    mkdir models && cp -R "$src"/models/*.onnx "$src/models/samples" models/
+    mkdir models && cp -R "$src"/models/*.onnx "$src"/models/*.json "$src/models/samples" models/
     chmod -R u+w .
     shown "$page" | sed -n 's/^ *\$ //p' >"$work/examples"
     while IFS= read -r line <&3; do

@@ -7,9 +7,9 @@
 #   tests/interop/interop.sh BUILD_DIR [--quick | --every | CASE...]
 #
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
-# digit-3, digit-7 and zoo-NAME for each NAME of zoo --list (all); --quick: small networks, in less than
-# five minutes; --every: the rest of torchvision's classification and segmentation networks, for half an
-# hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some
+# digit-3, digit-7, zoo-NAME for each NAME of zoo --list, and split-NAME (the files that adaps split makes of
+# it); --quick: small networks, in less than five minutes; --every: the rest of torchvision's classification
+# and segmentation networks, for half an hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some
 # failed, 2 usage, 77 a Python module that is needed is not installed.
 # $PYTHON: the interpreter (/usr/bin/python3). Needs about 1.2 GB under $TMPDIR for VGG's file and
 # plan; every case's files are deleted before the next one starts.
@@ -82,6 +82,24 @@ divided() {
     done
 }
 
+# divide NAME NET: the files of adaps split of a network of the zoo, in PyTorch, against the whole in adaps.
+divide() {
+    step "$1" "$zoo" "$2" -o "$work/m.onnx" &&
+        step "$1" "$python" -c '
+import sys, numpy, onnx
+dims = onnx.load(sys.argv[1]).graph.input[0].type.tensor_type.shape.dim
+x = numpy.random.default_rng(1).standard_normal([d.dim_value for d in dims])
+numpy.save(sys.argv[2], x.astype(numpy.float32))' "$work/m.onnx" "$work/in.npy" || return 1
+    for how in chain all some; do
+        rm -rf "$work/parts"
+        "$python" "$here/../support/deal_layers.py" "$work/m.onnx" "$how" a_arm0 b_arm01 c_cpu0 >"$work/map.json" &&
+            step "$1" "$adaps" split --mapping "$work/map.json" -o "$work/parts" "$work/m.onnx" &&
+            step "$1" "$python" "$here/split_check.py" "$work/m.onnx" "$work/parts" "$work/in.npy" \
+                "$work/expected.npy" &&
+            check "$1 ($how)" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" || return 1
+    done
+}
+
 run_case() {
     case $1 in
     denoise)
@@ -92,6 +110,8 @@ run_case() {
         step "$1" "$zoo" "${1#zoo-}" -o "$work/m.onnx" &&
             step "$1" "$python" "$here/zoo_check.py" "${1#zoo-}" "$work/m.onnx" "$work" &&
             check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" ;;
+    split-*)
+        divide "$1" "${1#split-}" ;;
     *)
         step "$1" "$python" "$here/torchvision_export.py" "$1" "$work" &&
             check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" &&
@@ -102,7 +122,7 @@ run_case() {
 if [ "${1-}" = --quick ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --quick) || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 zoo-hardcorenas $exports
+    set -- denoise digit-3 digit-7 zoo-hardcorenas split-lenet5 split-squeezenet $exports
 elif [ "${1-}" = --every ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --every) || exit 2
     # shellcheck disable=SC2086
@@ -111,7 +131,7 @@ elif [ $# -eq 0 ]; then
     exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
     nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 $nets $exports
+    set -- denoise digit-3 digit-7 $nets split-lenet5 split-squeezenet split-hardcorenas $exports
 fi
 passed=0 failed=0
 for name in "$@"; do

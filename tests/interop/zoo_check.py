@@ -99,7 +99,8 @@ def main():
             layer.register_forward_hook(
                 lambda m, i, o: sizes.append(float((o ** 2).mean().sqrt())))
     side = NETS[args.name][1]
-    x = torch.randn((1, 1 if side == 28 else 3, side, side),
+    frames = [net.frames] if hasattr(net, "frames") else []
+    x = torch.randn([1, 1 if side == 28 else 3, *frames, side, side],
                     generator=torch.Generator().manual_seed(7))
     with torch.no_grad():
         y = answer(x)

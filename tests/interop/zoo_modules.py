@@ -128,4 +128,94 @@ class HardCoreNas(nn.Module):
         return self.classifier(torch.flatten(F.hardswish(self.conv_head(x)), 1))
 
 
-MODULES = {"yolov2": YoloV2, "hardcorenas": HardCoreNas}
+class Separable(nn.Module):
+    """A depthwise and a pointwise convolution, batch normalisation."""
+
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.depthwise = nn.Conv2d(inputs, inputs, 3, padding=1, groups=inputs, bias=False)
+        self.pointwise = nn.Conv2d(inputs, outputs, 1, bias=False)
+        self.bn = nn.BatchNorm2d(outputs)
+
+    def forward(self, x):
+        return self.bn(self.pointwise(self.depthwise(x)))
+
+
+class XceptionBlock(nn.Module):
+    """Separable convolutions of what is rectified, and a shortcut; see models/zoo_papers.c."""
+
+    def __init__(self, inputs, widths, stride, rectified=False):
+        super().__init__()
+        self.stride, self.rectified = stride, rectified
+        for i, width in enumerate(widths, 1):
+            setattr(self, f"sep{i}", Separable(inputs if i == 1 else widths[i - 2], width))
+        self.count = len(widths)
+        if stride > 1:
+            self.skip = nn.Conv2d(inputs, widths[-1], 1, stride, bias=False)
+            self.skipbn = nn.BatchNorm2d(widths[-1])
+
+    def forward(self, x):
+        y = x
+        for i in range(1, self.count + 1):
+            y = getattr(self, f"sep{i}")(y if i == 1 and self.rectified else F.relu(y))
+        if self.stride == 1:
+            return y + x
+        return F.max_pool2d(y, 3, self.stride, 1) + self.skipbn(self.skip(x))
+
+
+class Xception(nn.Module):
+    """See zoo_xception() in models/zoo_papers.c."""
+
+    side = 299
+
+    def __init__(self, **_):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 32, 3, 2, bias=False)
+        self.bn1 = nn.BatchNorm2d(32)
+        self.conv2 = nn.Conv2d(32, 64, 3, bias=False)
+        self.bn2 = nn.BatchNorm2d(64)
+        self.block1 = XceptionBlock(64, (128, 128), 2, True)
+        self.block2 = XceptionBlock(128, (256, 256), 2)
+        self.block3 = XceptionBlock(256, (728, 728), 2)
+        for i in range(4, 12):
+            setattr(self, f"block{i}", XceptionBlock(728, (728, 728, 728), 1))
+        self.block12 = XceptionBlock(728, (728, 1024), 2)
+        self.conv3 = Separable(1024, 1536)
+        self.conv4 = Separable(1536, 2048)
+        self.fc = nn.Linear(2048, 1000)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        x = F.relu(self.bn2(self.conv2(x)))
+        for i in range(1, 13):
+            x = getattr(self, f"block{i}")(x)
+        x = F.relu(self.conv4(F.relu(self.conv3(x))))
+        return self.fc(torch.flatten(F.adaptive_avg_pool2d(x, 1), 1))
+
+
+class C3d(nn.Module):
+    """See zoo_c3d() in models/zoo_papers.c."""
+
+    side = 112
+    frames = 16
+    layers = (("conv1", 3, 64), ("pool", 1), ("conv2", 64, 128), ("pool", 2), ("conv3a", 128, 256),
+              ("conv3b", 256, 256), ("pool", 2), ("conv4a", 256, 512), ("conv4b", 512, 512), ("pool", 2),
+              ("conv5a", 512, 512), ("conv5b", 512, 512))
+
+    def __init__(self, **_):
+        super().__init__()
+        for name, *sizes in self.layers:
+            if name != "pool":
+                setattr(self, name, nn.Conv3d(*sizes, 3, padding=1))
+        self.fc6 = nn.Linear(8192, 4096)
+        self.fc7 = nn.Linear(4096, 4096)
+        self.fc8 = nn.Linear(4096, 487)
+
+    def forward(self, x):
+        for name, *sizes in self.layers:
+            x = F.max_pool3d(x, (sizes[0], 2, 2)) if name == "pool" else F.relu(getattr(self, name)(x))
+        x = torch.flatten(F.max_pool3d(x, 2, padding=(0, 1, 1)), 1)
+        return self.fc8(F.relu(self.fc7(F.relu(self.fc6(x)))))
+
+
+MODULES = {"yolov2": YoloV2, "hardcorenas": HardCoreNas, "xception": Xception, "c3d": C3d}

@@ -5,7 +5,7 @@ zoo=$(realpath "${ZOO:-./models/zoo}")
 . "${srcdir:-.}/tests/support/harness.sh"
 
 names="lenet5 alexnet vgg16 vgg19 resnet50 mobilenetv2 inceptionv3 resnet101 densenet121 squeezenet
-    yolov2 hardcorenas yolov3 unet deeplabv3"
+    yolov2 hardcorenas yolov3 unet deeplabv3 xception c3d"
 status 0 "the list" "$zoo" --list
 for name in $names; do
     says out "^$name$" "$name is in it"
@@ -31,6 +31,8 @@ hardcorenas 5513544 292756576
 yolov3 61949149 32932037632
 unet 31037698 48171581440
 deeplabv3 39638869 31310548992
+xception 22855952 8357403496
+c3d 79991015 38548959232
 END
 
 # The same seed gives the same bytes, another seed others; the default seed is 1.

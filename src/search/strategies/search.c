@@ -173,3 +173,90 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         ad_search_result_fini(result);
     return status;
 }
+
+/* The encodings that links of given assignments have. */
+static unsigned encodings_of(const struct ad_assignment *given, int count)
+{
+    unsigned all = 0;
+    for (int i = 0; i < count; i++)
+        for (int l = 0; l < given[i].ndevices * given[i].ndevices; l++)
+            all |= AD_ENCODING_BIT(given[i].encoding[l]);
+    return all & ~AD_ENCODING_BIT(AD_ENCODING_F32);
+}
+
+/* Builds the schedules of all; result->assignment becomes the best. */
+static enum adaps_status choose_given(struct ad_eval *eval, const struct ad_assignment *given,
+                                      int count, struct ad_search_result *result)
+{
+    const struct ad_search_problem *p = eval->context->problem;
+    struct ad_score best = {0};
+    enum adaps_status status =
+        ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
+    for (int i = 0; i < count && status == ADAPS_OK; i++) {
+        struct ad_schedule schedule;
+        struct ad_score score;
+        struct ad_loads loads;
+        status = ad_schedule_build(p->graph, p->cluster, &given[i], &schedule, eval->err);
+        if (status != ADAPS_OK)
+            break;
+        status = ad_schedule_loads(p->graph, p->cluster, &schedule, &loads, eval->err);
+        if (status == ADAPS_OK)
+            ad_eval_score_schedule(eval, &schedule, ad_loads_most(&loads), &score);
+        ad_schedule_fini(&schedule);
+        if (status != ADAPS_OK)
+            break;
+        if (i == 0 || ad_score_better(&score, &best)) {
+            ad_assignment_copy(&given[i], &result->assignment);
+            best = score;
+        }
+    }
+    result->visited = count;
+    return status;
+}
+
+static enum adaps_status finish_given(struct ad_eval *eval, const char *name,
+                                      const struct ad_search_problem *problem,
+                                      struct ad_search_result *result)
+{
+    enum adaps_status status = ad_search_result_build(eval, name, result);
+    if (status == ADAPS_OK && problem->in_order)
+        status = without_lookahead(problem, result, eval->err);
+    if (status == ADAPS_OK && problem->encodings)
+        status = ad_search_encode(problem, result, eval->err);
+    if (status == ADAPS_OK)
+        ad_search_result_note(eval, result);
+    return status;
+}
+
+enum adaps_status ad_search_given(const struct ad_search_problem *problem, const char *name,
+                                  const struct ad_assignment *given, int count,
+                                  struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_problem bounded = *problem;
+    struct ad_context context = {0};
+    struct ad_eval eval = {0};
+    memset(result, 0, sizeof *result);
+    result->bound = result->gap = NAN;
+    result->u8 = ad_search_u8(problem);
+    bounded.encodings |= encodings_of(given, count);
+    for (int i = 0; i < count; i++)
+        bounded.input_f32 = bounded.input_f32 && !given[i].u8;
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = ad_search_bound(&bounded, &result->lower_bound_ns, err);
+    if (status == ADAPS_OK)
+        status = ad_context_init(&context, problem, err);
+    if (status == ADAPS_OK)
+        status = ad_eval_init(&eval, &context, err);
+    if (status == ADAPS_OK)
+        status = choose_given(&eval, given, count, result);
+    if (status == ADAPS_OK)
+        status = finish_given(&eval, name, problem, result);
+    if (status == ADAPS_OK)
+        status = settle_stream(problem, result, err);
+    ad_eval_fini(&eval);
+    ad_context_fini(&context);
+    result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
+    if (status != ADAPS_OK)
+        ad_search_result_fini(result);
+    return status;
+}

@@ -31,4 +31,13 @@ AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy
                                               struct ad_search_result *result,
                                               struct adaps_error *err);
 
+/* A result of `count` assignments that are given instead of searched: the one with the better
+ * score. Each keeps its links' encodings unless the problem allows others (--lossy, --compress).
+ * Errors as above, and those of ad_schedule_build(). name: of the strategy, for messages. */
+AD_MUST_CHECK enum adaps_status ad_search_given(const struct ad_search_problem *problem,
+                                                const char *name,
+                                                const struct ad_assignment *given, int count,
+                                                struct ad_search_result *result,
+                                                struct adaps_error *err);
+
 #endif
