@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPARE 2      /* inferences in flight beyond the latency divided by the interval */
+#define SPARE                                                                                      \
+    2 /* inferences in flight beyond the latency divided by the interval, and those that           \
+         the controller has given to agents beyond the plan's number */
 #define WINDOW 16    /* inferences between two looks at the clock, at least */
 #define WINDOWS 12   /* at most */
 #define STEADY 0.001 /* windows that differ by less are steady */
@@ -115,15 +117,17 @@ enum adaps_status ad_schedule_loads(const struct ad_graph *graph, const struct a
     return room ? ADAPS_OK : ad_error_memory(err, "loads", (size_t)graph->nops);
 }
 
-/* times: how many inferences. */
-static void add_times(struct ad_loads *sum, const struct ad_loads *loads, int64_t times)
+/* Of so many inferences. */
+static void add_times(struct ad_loads *sum, const struct ad_loads *loads, int times)
 {
-    for (int d = 0; d < AD_MAX_DEVICES; d++) {
-        sum->device[d] += loads->device[d] * times;
-        sum->up[d] += loads->up[d] * times;
-        sum->down[d] += loads->down[d] * times;
+    for (int i = 0; i < times; i++) {
+        for (int d = 0; d < AD_MAX_DEVICES; d++) {
+            add(&sum->device[d], loads->device[d]);
+            add(&sum->up[d], loads->up[d]);
+            add(&sum->down[d], loads->down[d]);
+        }
+        add(&sum->medium, loads->medium);
     }
-    sum->medium += loads->medium * times;
 }
 
 enum adaps_status ad_stream_loads(const struct ad_graph *graph, const struct ad_cluster *cluster,
@@ -184,24 +188,42 @@ struct stream_run {
     const struct ad_clocks *clocks;
     struct ad_timed_program *timed; /* [turn * ndevices + device] */
     size_t room;                    /* tags of a turn, 0 unused */
-    int64_t *arrival;               /* [frame * room + tag]; -1: not sent yet */
+    int64_t *arrival;               /* [frame % places * room + tag]; -1: not sent yet */
     int64_t *begin, *end;           /* by inference, at the source */
-    int nframes;
+    int nframes, places;            /* places: of inferences that some device has not done */
+    int admitted;                   /* inferences that may begin */
     struct machine machines[AD_MAX_DEVICES];
     struct ad_ports ports;
 };
+
+/* The controller gives the agents an inference when all of them have done the one so many before
+ * it. */
+static void admit(struct stream_run *r)
+{
+    int oldest = r->nframes;
+    for (int d = 0; d < r->cluster->ndevices; d++)
+        oldest = r->machines[d].first < oldest ? r->machines[d].first : oldest;
+    for (; r->admitted < r->nframes && r->admitted < oldest + r->places; r->admitted++)
+        memset(&r->arrival[(size_t)(r->admitted % r->places) * r->room], -1,
+               r->room * sizeof *r->arrival);
+}
 
 /* Begins what a device may begin. */
 static void begin_parts(struct stream_run *r, int device)
 {
     struct machine *m = &r->machines[device];
     int n = r->cluster->ndevices, frames = r->stream->frames;
-    while (m->begun < r->nframes && m->begun < m->first + frames) {
+    while (m->begun < r->admitted && m->begun < m->first + frames) {
         int turn = ad_stream_deal(r->stream, (uint32_t)m->begun);
         m->parts[m->begun % frames] =
             (struct part){m->begun, 0, &r->timed[(size_t)turn * (size_t)n + (size_t)device]};
         m->begun++;
     }
+}
+
+static int64_t *arrival_of(const struct stream_run *r, int frame, int32_t tag)
+{
+    return &r->arrival[(size_t)(frame % r->places) * r->room + (size_t)tag];
 }
 
 /* When a part can go on, if the device has nothing else to do: INT64_MAX: not known yet. Beyond the
@@ -211,7 +233,7 @@ static int64_t ready_ns(const struct stream_run *r, const struct machine *m, con
     if (p->at == p->program->count)
         return m->clock;
     int32_t tag = p->program->list[p->at].tag;
-    int64_t arrival = tag < 0 ? r->arrival[(size_t)p->frame * r->room + (size_t)-tag] : 0;
+    int64_t arrival = tag < 0 ? *arrival_of(r, p->frame, -tag) : 0;
     if (arrival < 0)
         return INT64_MAX;
     return arrival > m->clock ? arrival : m->clock;
@@ -252,7 +274,9 @@ static void end_part(struct stream_run *r, int device, struct part *p)
     p->frame = -1;
     while (m->first < m->begun && m->parts[m->first % frames].frame != m->first)
         m->first++;
-    begin_parts(r, device);
+    admit(r);
+    for (int d = 0; d < r->cluster->ndevices; d++)
+        begin_parts(r, d);
 }
 
 static void execute(struct stream_run *r, int device, struct part *p, int64_t when)
@@ -278,8 +302,7 @@ static void execute(struct stream_run *r, int device, struct part *p, int64_t wh
         m->clock = ad_clocks_plus(m->clock, step->ns);
         struct ad_passage passage = ad_ports_pass(&r->ports, r->cluster->shared_medium, device,
                                                   step->peer, m->clock, step->wire_ns);
-        r->arrival[(size_t)p->frame * r->room + (size_t)step->tag] =
-            ad_clocks_plus(passage.end, r->clocks->latency[pair]);
+        *arrival_of(r, p->frame, step->tag) = ad_clocks_plus(passage.end, r->clocks->latency[pair]);
         m->clock = ad_clocks_plus(m->clock, step->overlapped_ns);
     }
 }
@@ -325,6 +348,7 @@ static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_
 {
     int done = 2 * r->stream->frames, windows = 0;
     int64_t before = 0, last = 0;
+    admit(r);
     for (int d = 0; d < r->cluster->ndevices; d++)
         begin_parts(r, d);
     enum adaps_status status = run_until(r, done, err);
@@ -341,12 +365,14 @@ static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_
             break;
         }
     }
+    if (status != ADAPS_OK)
+        return status;
     int64_t latency = 0;
     for (int f = done - window; f < done; f++)
         latency = ad_clocks_plus(latency, (r->end[f] - r->begin[f]) / window);
     out->interval_ns = (end - start) / ((int64_t)windows * window);
     out->latency_ns = latency;
-    return status;
+    return ADAPS_OK;
 }
 
 static bool time_turns(struct stream_run *r, struct ad_clocks *clocks, const struct ad_graph *graph,
@@ -384,30 +410,30 @@ enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct 
                            .cluster = cluster,
                            .clocks = &clocks,
                            .nframes = most,
+                           .places = stream->frames + SPARE,
                            .timed = ad_calloc(nturns * n, sizeof *r.timed),
                            .begin = ad_calloc((size_t)most, sizeof *r.begin),
                            .end = ad_calloc((size_t)most, sizeof *r.end)};
     bool room = r.timed && r.begin && r.end && time_turns(&r, &clocks, graph, first);
     if (room)
-        r.arrival = ad_calloc((size_t)r.nframes * r.room, sizeof *r.arrival);
+        r.arrival = ad_calloc((size_t)r.places * r.room, sizeof *r.arrival);
     room = room && r.arrival;
     for (size_t d = 0; d < n && room; d++) {
         r.machines[d].parts = ad_calloc((size_t)stream->frames, sizeof *r.machines[d].parts);
         room = r.machines[d].parts != NULL;
     }
     enum adaps_status status =
-        room ? ADAPS_OK : ad_error_memory(err, "stream", (size_t)r.nframes * r.room);
+        room ? ADAPS_OK : ad_error_memory(err, "stream", (size_t)r.places * r.room);
     if (room) {
-        memset(r.arrival, -1, (size_t)r.nframes * r.room * sizeof *r.arrival);
         memset(r.begin, -1, (size_t)r.nframes * sizeof *r.begin);
         status = run_stream(&r, window, stream, err);
     }
     struct ad_loads loads;
     if (status == ADAPS_OK)
         status = ad_stream_loads(graph, cluster, first, stream, &loads, err);
-    if (status == ADAPS_OK && ad_loads_most(&loads) > stream->interval_ns)
-        stream->interval_ns =
-            ad_loads_most(&loads); /* the last windows drained what had piled up */
+    int64_t load = status == ADAPS_OK ? ad_loads_most(&loads) : 0;
+    if (load > stream->interval_ns)
+        stream->interval_ns = load; /* the last windows drained what had piled up */
     for (size_t i = 0; r.timed && i < nturns * n; i++)
         ad_free(r.timed[i].list);
     for (size_t d = 0; d < n; d++)
