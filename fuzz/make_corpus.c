@@ -517,6 +517,8 @@ static void make_networks(void)
             make_plan(nets[i].name, model, "auto", 3, false);
             if (nets[i].build == classifier)
                 make_plan(nets[i].name, model, "edgeflow", 2, true);
+            if (nets[i].build == residual || nets[i].build == pieces)
+                make_plan(nets[i].name, model, "replicas", 3, false);
         } else {
             struct ad_graph *graph;
             insist(ad_ir_import(model, NULL, &graph, &err), &err, nets[i].name);

@@ -61,6 +61,13 @@ void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *
     memcpy(to->encoding, from->encoding, (size_t)from->ndevices * (size_t)from->ndevices);
 }
 
+void ad_assignment_put_in_order(struct ad_assignment *a)
+{
+    a->order = AD_ORDER_GRAPH;
+    a->input_chunks = a->band_chunks = 0;
+    memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
+}
+
 void ad_assignment_encode(struct ad_assignment *a, enum ad_encoding encoding)
 {
     memset(a->encoding, (int)encoding, (size_t)a->ndevices * (size_t)a->ndevices);

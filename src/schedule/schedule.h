@@ -67,6 +67,9 @@ void ad_assignment_fini(struct ad_assignment *assignment);
 bool ad_assignment_same(const struct ad_assignment *a, const struct ad_assignment *b);
 void ad_assignment_copy(const struct ad_assignment *from, struct ad_assignment *to);
 
+/* The same regions in the graph's order, with nothing computed or sent early. */
+void ad_assignment_put_in_order(struct ad_assignment *a);
+
 /* All links of this encoding. */
 void ad_assignment_encode(struct ad_assignment *a, enum ad_encoding encoding);
 

@@ -688,6 +688,72 @@ START_TEST(test_deadlock_is_named)
 }
 END_TEST
 
+static void feed_all(struct ad_engine *engine, const struct ad_graph *graph,
+                     const struct ad_tensor *inputs)
+{
+    for (int i = 0; i < graph->ninputs; i++)
+        ad_engine_feed(engine, i, inputs[i].data);
+}
+
+static void run_steps(struct ad_engine *engine, int from, int to)
+{
+    struct adaps_error err;
+    for (int i = from; i < to; i++)
+        ck_assert_int_eq(ad_engine_step(engine, i, NULL, &err), ADAPS_OK);
+}
+
+/* Its outputs are those of one device for these inputs. */
+static void check_fetched(struct ad_engine *engine, const struct adaps_plan *plan,
+                          const struct ad_tensor *inputs)
+{
+    const struct ad_graph *graph = plan->graph;
+    struct ad_tensor want[8];
+    struct adaps_error err;
+    ck_assert_int_le(graph->noutputs, 8);
+    ck_assert_int_eq(ad_fixture_infer(plan, graph, 1, inputs, want, &err), ADAPS_OK);
+    for (int i = 0; i < graph->noutputs; i++) {
+        float *have = calloc(want[i].count, sizeof *have);
+        ck_assert_ptr_nonnull(have);
+        ad_engine_fetch(engine, i, have);
+        ck_assert_mem_eq(have, want[i].data, want[i].count * sizeof *have);
+        free(have);
+    }
+    free_tensors(want, graph->noutputs);
+}
+
+/* An engine beside another one: an inference in each, step about, and the weights once. */
+START_TEST(test_beside)
+{
+    struct adaps_plan *plan = make_plan(random_graph((uint64_t)_i + 40, NULL), 1, NULL);
+    const struct ad_graph *graph = plan->graph;
+    struct ad_engine *first = new_engine(plan, (struct ad_engine_options){.threads = 1 + _i % 2});
+    struct ad_engine *second = new_engine(plan, (struct ad_engine_options){.beside = first});
+    struct ad_tensor one[8], two[8];
+    int nsteps = plan->schedule.programs[0].nsteps;
+    ck_assert_int_le(graph->ninputs, 8);
+    ck_assert(ad_engine_weight_bytes(second) <= ad_engine_weight_bytes(first));
+    ck_assert_uint_eq(ad_engine_arena_bytes(second), ad_engine_arena_bytes(first));
+    random_inputs(graph, 1, one);
+    random_inputs(graph, 2, two);
+    feed_all(first, graph, one);
+    feed_all(second, graph, two);
+    for (int i = 0; i < nsteps; i++) {
+        run_steps(first, i, i + 1);
+        run_steps(second, i, i + 1);
+    }
+    check_fetched(first, plan, one);
+    check_fetched(second, plan, two);
+    ad_engine_free(second);
+    feed_all(first, graph, two); /* which goes on alone */
+    run_steps(first, 0, nsteps);
+    check_fetched(first, plan, two);
+    ad_engine_free(first);
+    free_tensors(one, graph->ninputs);
+    free_tensors(two, graph->ninputs);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 START_TEST(test_bad_requests)
 {
     struct ad_random_graph_options o = {.ops = 4};
@@ -948,6 +1014,7 @@ int main(void)
     tcase_add_loop_test(interface, test_steady_state_allocates_nothing, 0, 3);
     tcase_add_test(interface, test_cancel);
     tcase_add_test(interface, test_deadlock_is_named);
+    tcase_add_loop_test(interface, test_beside, 0, 8);
     tcase_add_test(interface, test_bad_requests);
     tcase_add_test(interface, test_allocation_failures);
     tcase_add_test(interface, test_sizes);

@@ -35,12 +35,10 @@ static enum adaps_status single_latency(const struct ad_search_problem *problem,
 static enum adaps_status without_lookahead(const struct ad_search_problem *problem,
                                            struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_assignment *a = &result->assignment;
-    a->order = AD_ORDER_GRAPH;
-    a->input_chunks = a->band_chunks = 0;
-    memset(a->early, 0, (size_t)a->nops * sizeof *a->early);
+    ad_assignment_put_in_order(&result->assignment);
     ad_schedule_fini(&result->schedule);
-    return ad_schedule_build(problem->graph, problem->cluster, a, &result->schedule, err);
+    return ad_schedule_build(problem->graph, problem->cluster, &result->assignment,
+                             &result->schedule, err);
 }
 
 /* The time of ad_clock_ns() at which a search that starts now has to end; 0 = none. */

@@ -33,7 +33,9 @@ static enum adaps_status make_turn(const struct ad_search_problem *p,
     if (status != ADAPS_OK)
         return status;
     ad_assignment_copy(assignment, &out->assignment);
-    status = ad_schedule_build(p->graph, p->cluster, assignment, &out->schedule, err);
+    if (p->in_order)
+        ad_assignment_put_in_order(&out->assignment);
+    status = ad_schedule_build(p->graph, p->cluster, &out->assignment, &out->schedule, err);
     if (status == ADAPS_OK)
         status = ad_schedule_loads(p->graph, p->cluster, &out->schedule, &out->loads, err);
     return status;
