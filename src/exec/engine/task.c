@@ -1,7 +1,7 @@
-/* What one task does, as a list of actions. XNNPACK computes dense layers, softmax and the
- * convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is
- * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
- * which must not change a bit. */
+/* What one task does, as a list of actions. XNNPACK computes dense layers and the
+ * convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is ours: XNNPACK's
+ * other operators want dense operands, and choose kernels by the shape of the tile, which must not
+ * change a bit. */
 #include "exec/engine/internal.h"
 #include "exec/kernels/l2.h"
 

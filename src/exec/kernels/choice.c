@@ -334,8 +334,8 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
                                                       "XNNPACK " AD_XNN_GENERATION
                                                       " may have other sums for them");
     case AD_WORK_SOFTMAX:
-        return (struct ad_choice){AD_KERNELS_XNNPACK, 0, "",
-                                  "adaps has none of its own; no device has a part of a row"};
+        return wide_choice(p, "faster than XNNPACK's, and the same bits on every processor, in "
+                              "vectors of any width");
     case AD_WORK_POOL:
         return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
                               "ours have the same bits in vectors of any width");
