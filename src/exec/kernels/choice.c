@@ -348,8 +348,8 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
     case AD_WORK_DENSE:
         return choose_dense(p, shape);
     case AD_WORK_SOFTMAX:
-        return wide_choice(p, "faster than XNNPACK's, and the same bits on every processor, in "
-                              "vectors of any width");
+        return wide_choice(p, "one order of additions: the same bits on every processor, in "
+                              "vectors of any width, and on x86 faster than XNNPACK's");
     case AD_WORK_POOL:
         return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
                               "ours have the same bits in vectors of any width");
