@@ -142,6 +142,8 @@ exec_kernels_sources = \
 	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \
 	src/exec/kernels/resample.h src/exec/kernels/rows.c src/exec/kernels/rows.h \
 	src/exec/kernels/rows_avx2.c src/exec/kernels/rows_avx512.c src/exec/kernels/rows_tile.h \
+	src/exec/kernels/softmax.c src/exec/kernels/softmax.h src/exec/kernels/softmax_avx2.c \
+	src/exec/kernels/softmax_avx512.c src/exec/kernels/softmax_tile.h \
 	src/exec/kernels/span.c src/exec/kernels/span.h \
 	src/exec/kernels/vec.h src/exec/kernels/wide.c src/exec/kernels/wide.h \
 	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \

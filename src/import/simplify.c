@@ -1,6 +1,6 @@
-/* Rewrites of a draft that keep what its outputs are: batch normalisation and constant addends go
- * into the convolution or product before them, activations into whatever produces their input, and
- * what no output needs is marked dead. Ops stay in topological order. */
+/* Rewrites of a draft that keep what its outputs are: batch normalisation, constant addends and
+ * factors go into the convolution or product before them, activations into whatever produces their
+ * input, and what no output needs is marked dead. Ops stay in topological order. */
 #include "import/internal.h"
 
 #include <stdio.h>
@@ -195,30 +195,40 @@ static bool is_per_row(const struct ad_draft_value *v, const struct ad_draft_op 
     return true;
 }
 
-/* ADD of a constant after a convolution without bias or a product. */
-static enum adaps_status fold_addend(struct pass *p, struct ad_draft_op *op,
-                                     struct adaps_error *err)
+/* ADD of a constant after a convolution without bias or a product, MUL by one after any. */
+static enum adaps_status fold_constant(struct pass *p, struct ad_draft_op *op,
+                                       struct adaps_error *err)
 {
     struct ad_draft *d = p->draft;
     for (int k = 0; k < 2; k++) {
         struct ad_draft_op *before = sole_producer(p, op, op->inputs[k]);
         const struct ad_draft_value *c = &d->values[op->inputs[1 - k]];
         const struct ad_draft_value *out = &d->values[op->output];
-        bool fits = before && !activates(before) && c->constant &&
-                    ((is_convolution(before) && !before->bias) || before->kind == AD_D_FC) &&
-                    memcmp(d->values[op->inputs[k]].dims, out->dims, sizeof out->dims) == 0 &&
-                    is_per_row(c, before, out);
+        bool mul = op->kind == AD_D_MUL;
+        bool fits =
+            before && !activates(before) && c->constant &&
+            ((is_convolution(before) && (mul || !before->bias)) || before->kind == AD_D_FC) &&
+            memcmp(d->values[op->inputs[k]].dims, out->dims, sizeof out->dims) == 0 &&
+            is_per_row(c, before, out);
         if (!fits)
             continue;
         const struct ad_onnx_tensor *t;
         enum adaps_status status = ad_draft_tensor(d, op->inputs[1 - k], &t, err);
         if (status != ADAPS_OK)
             return status;
-        if ((!before->bias && !(before->bias = filled(p, before->rows, 0))) ||
+        if ((!mul && !before->bias && !(before->bias = filled(p, before->rows, 0))) ||
+            (mul && !before->scale && !(before->scale = filled(p, before->rows, 1))) ||
             !join_types(p, before, op->type))
             return ad_error_memory(err, "bias", (size_t)before->rows * sizeof(double));
-        for (int64_t i = 0; i < before->rows; i++)
-            before->bias[i] += (double)t->f[t->count == 1 ? 0 : i];
+        for (int64_t i = 0; i < before->rows; i++) {
+            double number = (double)t->f[t->count == 1 ? 0 : i];
+            if (!mul)
+                before->bias[i] += number;
+            else
+                before->scale[i] *= number;
+            if (mul && before->bias)
+                before->bias[i] *= number;
+        }
         take_activation(before, op);
         absorb(p, before, op);
         break;
@@ -245,8 +255,8 @@ enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *
             done = fold_affine(&p, op);
         else if (op->kind == AD_D_UNARY)
             done = fuse_unary(&p, op);
-        else if (op->kind == AD_D_ADD)
-            status = fold_addend(&p, op, err);
+        else if (op->kind == AD_D_ADD || op->kind == AD_D_MUL)
+            status = fold_constant(&p, op, err);
         if (!done)
             status = ad_error_memory(err, "simplification", 0);
     }

@@ -59,6 +59,13 @@ static enum ad_kernels of_depthwise(const struct ad_processor *p, const int64_t 
     return ad_choose(p, AD_WORK_CONV, &shape).kernels;
 }
 
+static struct ad_choice of_dense(const struct ad_processor *p, int64_t rows)
+{
+    struct ad_conv_shape shape = {
+        .groups = 1, .inputs = 64, .outputs = 64, .taps = 1, .rows = rows};
+    return ad_choose(p, AD_WORK_DENSE, &shape);
+}
+
 static const struct ad_kernel_row *row_of(const struct ad_kernel_facts *facts, const char *work)
 {
     for (int i = 0; i < facts->nrows; i++)
@@ -72,7 +79,7 @@ START_TEST(instruction_sets)
 {
     struct ad_processor p = x86_processor(x86[_i].instructions);
     struct ad_choice conv = of_conv(&p, 1, 64, 64, 9), pool = ad_choose(&p, AD_WORK_POOL, NULL);
-    struct ad_choice dense = ad_choose(&p, AD_WORK_DENSE, NULL);
+    struct ad_choice dense = of_dense(&p, 7), rows = of_dense(&p, 8);
     ck_assert_int_eq(ad_choose_conv_lanes(&p), x86[_i].conv);
     ck_assert_int_eq(ad_choose_wide_lanes(&p), x86[_i].wide);
     ck_assert_int_eq(conv.kernels, x86[_i].conv ? AD_KERNELS_CONV : AD_KERNELS_XNNPACK);
@@ -83,6 +90,7 @@ START_TEST(instruction_sets)
     ck_assert_int_eq(pool.lanes, x86[_i].wide);
     ck_assert_int_eq(dense.kernels, AD_KERNELS_XNNPACK);
     ck_assert_str_eq(dense.instructions, x86[_i].xnnpack);
+    ck_assert_int_eq(rows.kernels, x86[_i].conv ? AD_KERNELS_CONV : AD_KERNELS_XNNPACK);
     struct ad_kernel_facts facts;
     ad_kernel_facts_find(&p, &facts);
     ck_assert_str_eq(facts.processor, "Made Up");

@@ -622,6 +622,72 @@ START_TEST(test_residuals)
 }
 END_TEST
 
+/* Dense layers of so many rows: with a function, of other rows added, and of a few features. */
+static struct ad_graph *rows_graph(int64_t rows)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 12);
+    int x = ad_build_input(&b, rows, 3, 2, 11);
+    int v = ad_build_fc(&b, x, 70);
+    last_op(&b)->function = AD_FN_GELU;
+    v = ad_build_fc(&b, v, 45);
+    v = ad_build_binary(&b, AD_OP_ADD, ad_build_fc(&b, x, 45), v);
+    last_op(&b)->clamp_min = -1;
+    return finish(&b, ad_build_softmax(&b, ad_build_fc(&b, v, 5)));
+}
+
+/* By devices of which each has some of the features. */
+START_TEST(test_dense_rows)
+{
+    static const int limits[] = {16, 8, 0}, rows[] = {7, 8, 13, 40};
+    ad_processor_limit_lanes(limits[_i]);
+    for (int k = 0; k < 4; k++) {
+        check_whole(rows_graph(rows[k]), 5);
+        for (uint64_t seed = 1; seed < 8; seed++) {
+            struct ad_rng rng = {seed};
+            struct adaps_plan *whole = make_plan(rows_graph(rows[k]), 1, NULL);
+            check_same(whole, make_plan(rows_graph(rows[k]), 2 + (int)(seed % 3), &rng), 1, seed);
+        }
+    }
+    ad_processor_limit_lanes(16);
+}
+END_TEST
+
+/* Layers of many rows and of few that have the same weights, which they pack each in its way. */
+START_TEST(test_rows_share_weights)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 12);
+    int few = ad_build_input(&b, 3, 1, 1, 30), many = ad_build_input(&b, 20, 1, 1, 30);
+    ad_build_output(&b, ad_build_fc(&b, few, 24));
+    struct ad_op first = *last_op(&b);
+    int v = ad_build_fc(&b, many, 24);
+    last_op(&b)->weight = first.weight;
+    last_op(&b)->bias = first.bias;
+    check_whole(finish(&b, v), 4);
+}
+END_TEST
+
+/* Those that are ours, in vectors of any width. */
+START_TEST(test_widths_of_dense_rows)
+{
+    struct ad_tensor inputs[1], a, b;
+    struct adaps_plan *plan = make_plan(rows_graph(20), 1, NULL);
+    random_inputs(plan->graph, 5, inputs);
+    run_plan(plan, 1, inputs, &a);
+    if (ad_choose_conv_lanes(ad_processor()) == 16) {
+        ad_processor_limit_lanes(8);
+        run_plan(plan, 1, inputs, &b);
+        ck_assert_uint_eq(ad_tensor_compare(a.data, b.data, a.count).differ, 0);
+        ad_processor_limit_lanes(16);
+        ad_tensor_fini(&b);
+    }
+    free_tensors(inputs, 1);
+    ad_tensor_fini(&a);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 /* XNNPACK's convolutions, which are whole the same as in parts on other processors. */
 START_TEST(test_split_without_ours)
 {
@@ -952,14 +1018,23 @@ static struct adaps_plan *banded_plan(bool early)
     return plan_of(graph, &cluster, &result);
 }
 
-/* What an operator of XNNPACK takes that has no weights. */
+/* What an operator of XNNPACK takes that has hardly any weights. */
 static size_t operator_bytes(void)
 {
-    static float row[16 + AD_XNN_SLACK];
-    const struct ad_xnn_io io = {.in = row, .out = row, .in_stride = 16, .out_stride = 16};
+    static float in[1 + AD_XNN_SLACK], out[1 + AD_XNN_SLACK], weight;
+    const struct ad_xnn_fc fc = {.io = {.in = in,
+                                        .out = out,
+                                        .in_stride = 1,
+                                        .out_stride = 1,
+                                        .clamp_min = -INFINITY,
+                                        .clamp_max = INFINITY},
+                                 .rows = 1,
+                                 .in_channels = 1,
+                                 .out_channels = 1,
+                                 .kernel = &weight};
     struct ad_xnn_op *op;
     size_t bytes = 0;
-    ck_assert_int_eq(ad_xnn_softmax_new(&io, 1, 16, &op, &bytes, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_xnn_fc_new(&fc, &op, &bytes, NULL), ADAPS_OK);
     ad_xnn_free(op);
     return bytes;
 }
@@ -1010,6 +1085,9 @@ int main(void)
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_add_loop_test(answers, test_residuals, 0, 4);
+    tcase_add_loop_test(answers, test_dense_rows, 0, 3);
+    tcase_add_test(answers, test_rows_share_weights);
+    tcase_add_test(answers, test_widths_of_dense_rows);
     tcase_set_timeout(interface, 120);
     tcase_add_loop_test(interface, test_steady_state_allocates_nothing, 0, 3);
     tcase_add_test(interface, test_cancel);

@@ -222,6 +222,38 @@ START_TEST(conv_and_addend)
 }
 END_TEST
 
+/* A factor per channel, as ConvNeXt scales its blocks, and one for all; not one along the width. */
+START_TEST(conv_and_factors)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 3));
+    Onnx__TensorProto *w = mb_weights(&mb, "w", MB_DIMS(4, 2, 1, 1), NULL);
+    Onnx__TensorProto *bias = mb_weights(&mb, "b", MB_DIMS(4), NULL);
+    Onnx__TensorProto *c = mb_weights(&mb, "c", MB_DIMS(4, 1, 1), NULL);
+    Onnx__TensorProto *one = mb_weights(&mb, "one", MB_DIMS(1), NULL);
+    mb_weights(&mb, "row", MB_DIMS(3), NULL);
+    mb_node(&mb, "Conv", "x,w,b", "m");
+    mb_node(&mb, "Mul", "c,m", "s");
+    mb_node(&mb, "Mul", "s,one", "y");
+    mb_node(&mb, "Conv", "x,w", "m2");
+    mb_node(&mb, "Mul", "m2,row", "z");
+    mb_output(&mb, "y");
+    mb_output(&mb, "z");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_kinds(graph, "Conv,Conv,Mul");
+    ck_assert_str_eq(graph->ops[0].type, "Conv+Mul+Mul");
+    struct ad_tensor y = run_random(graph, &x);
+    for (int o = 0; o < 4; o++)
+        for (int k = 0; k < 9; k++)
+            assert_near(y.data[o * 9 + k],
+                        (conv_at(&x, w, 0, 0, o, k / 3, k % 3) + (double)floats(bias)[o]) *
+                            (double)floats(c)[o] * (double)floats(one)[0]);
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
 /* --- windows --- */
 
 START_TEST(windows)
@@ -749,6 +781,7 @@ int main(void)
     tcase_add_test(tc, parts_of_a_split);
     tcase_add_test(tc, operators_that_do_nothing);
     tcase_add_test(tc, conv_and_addend);
+    tcase_add_test(tc, conv_and_factors);
     tcase_add_test(tc, shape_arithmetic_folds);
     tcase_add_test(tc, folded_shapes);
     tcase_add_test(tc, initializers_among_the_inputs);

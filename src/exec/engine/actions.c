@@ -95,6 +95,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_REDUCE:
         ad_reduce_run(&action->reduce, pool);
         break;
+    case AD_ACTION_SOFTMAX:
+        ad_softmax_run(&action->softmax, pool);
+        break;
     }
     return ADAPS_OK;
 }

@@ -8,6 +8,7 @@
 #include "exec/kernels/product.h"
 #include "exec/kernels/reduce.h"
 #include "exec/kernels/resample.h"
+#include "exec/kernels/softmax.h"
 #include "exec/kernels/winograd.h"
 #include "exec/kernels/xnn.h"
 
@@ -21,7 +22,8 @@ enum ad_action_kind {
     AD_ACTION_DEPTHWISE,
     AD_ACTION_PRODUCT,
     AD_ACTION_RESAMPLE,
-    AD_ACTION_REDUCE
+    AD_ACTION_REDUCE,
+    AD_ACTION_SOFTMAX
 };
 
 struct ad_action {
@@ -37,6 +39,7 @@ struct ad_action {
         struct ad_product product;
         struct ad_resample resample;
         struct ad_reduce reduce;
+        struct ad_softmax softmax;
     };
 };
 

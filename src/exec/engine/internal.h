@@ -140,8 +140,8 @@ struct ad_build {
 
 /* How ops of a kind are computed (operators.c). */
 struct ad_kernel {
-    /* Appends the actions of a task whose region is not empty; NULL: XNNPACK's, or our kernels for
-     * convolutions. */
+    /* Appends the actions of a task whose region is not empty; NULL: XNNPACK's, or our
+     * convolutions, by the op's shape. */
     enum adaps_status (*build)(const struct ad_build *build, const struct ad_task *task,
                                struct adaps_error *err);
     enum ad_work_kind work;

@@ -69,11 +69,12 @@ enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_
 }
 
 /* Whether the weights of both are packed alike. */
-static bool packs_alike(const struct ad_op *a, const struct ad_op *b)
+static bool packs_alike(const struct ad_graph *graph, const struct ad_op *a, const struct ad_op *b)
 {
     const struct ad_window *v = &a->window, *w = &b->window;
     return a->kind == b->kind && a->weight == b->weight && a->bias == b->bias &&
-           a->groups == b->groups && a->winograd == b->winograd && memcmp(v, w, sizeof *v) == 0;
+           a->groups == b->groups && a->winograd == b->winograd && memcmp(v, w, sizeof *v) == 0 &&
+           ad_task_choice(graph, a).kernels == ad_task_choice(graph, b).kernels;
 }
 
 struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph)
@@ -86,7 +87,7 @@ struct ad_shared_weights *ad_shared_weights_new(const struct ad_graph *graph)
         table[i].first = i;
         if (first && *first == 0)
             *first = i + 1;
-        if (first && packs_alike(&graph->ops[i], &graph->ops[*first - 1]))
+        if (first && packs_alike(graph, &graph->ops[i], &graph->ops[*first - 1]))
             table[i].first = *first - 1;
     }
     if (!firsts && table) {

@@ -114,6 +114,23 @@ static enum adaps_status build_reduce(const struct ad_build *build, const struct
                           err);
 }
 
+static enum adaps_status build_softmax(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_softmax s;
+    if (graph->values[op->output].format == AD_NHWC) {
+        s.in = ad_task_input(build, task, 0);
+        s.out = ad_task_output(build, task);
+    } else { /* whole, hence dense */
+        s.in = ad_matrix_view(build->buffers[op->inputs[0]].data, op->outer, op->inner, op->inner);
+        s.out = ad_matrix_view(build->buffers[op->output].data, op->outer, op->inner, op->inner);
+    }
+    return ad_actions_add(build->actions,
+                          (struct ad_action){.kind = AD_ACTION_SOFTMAX, .softmax = s}, err);
+}
+
 struct ad_product ad_task_product(const struct ad_graph *graph, const struct ad_buffer *buffers,
                                   const struct ad_task *task)
 {
@@ -399,7 +416,7 @@ static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_CONV] = {.work = AD_WORK_CONV, .clamps = true},
     [AD_OP_FC] = {.work = AD_WORK_DENSE, .clamps = true},
     [AD_OP_GAP] = {.build = build_global_average, .work = AD_WORK_POOL, .clamps = true},
-    [AD_OP_SOFTMAX] = {.work = AD_WORK_SOFTMAX},
+    [AD_OP_SOFTMAX] = {.build = build_softmax, .work = AD_WORK_SOFTMAX},
     [AD_OP_MAXPOOL] = {.build = build_pooling, .work = AD_WORK_POOL, .clamps = true},
     [AD_OP_AVGPOOL] = {.build = build_pooling, .work = AD_WORK_POOL, .clamps = true},
     [AD_OP_ADD] = BINARY(AD_ELEMENTWISE_ADD),

@@ -1,7 +1,7 @@
-/* What one task does, as a list of actions. XNNPACK computes dense layers, softmax and the
- * convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is
- * ours: XNNPACK's other operators want dense operands, and choose kernels by the shape of the tile,
- * which must not change a bit. */
+/* What one task does, as a list of actions. XNNPACK computes dense layers and the
+ * convolutions that are not ours (task_xnn.c, task_conv.c). Everything else is ours: XNNPACK's
+ * other operators want dense operands, and choose kernels by the shape of the tile, which must not
+ * change a bit. */
 #include "exec/engine/internal.h"
 #include "exec/kernels/l2.h"
 
@@ -16,7 +16,7 @@ size_t ad_task_slice_bytes(struct pthreadpool *pool)
 bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op)
 {
     enum ad_kernels kernels = ad_task_choice(graph, op).kernels;
-    if (ad_kernel_of(op->kind)->work != AD_WORK_CONV)
+    if (ad_kernel_of(op->kind)->build)
         return false;
     return kernels == AD_KERNELS_CONV || kernels == AD_KERNELS_WINOGRAD;
 }
@@ -42,7 +42,7 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     enum ad_kernels kernels = ad_task_choice(build->plan->graph, op).kernels;
     struct ad_view out = ad_task_output(build, task);
     *finished = kernel->clamps && !ad_function_follows(op->kind, op->function);
-    if (kernels != AD_KERNELS_XNNPACK && kernel->work != AD_WORK_CONV)
+    if (kernel->build)
         return kernel->build(build, task, err);
     if (ad_task_adds(build->plan->graph, op)) {
         *finished = true;

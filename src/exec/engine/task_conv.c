@@ -1,33 +1,54 @@
 /* Convolutions by our own kernels (exec/kernels/conv.h, exec/kernels/depthwise.h): views, and
- * weights, packed a part at a time. */
+ * weights, packed a part at a time. Dense layers of many rows are 1x1 convolutions of as many
+ * pixels. */
 #include "exec/engine/internal.h"
 
 #include <math.h>
 
+static bool is_dense(const struct ad_op *op)
+{
+    return ad_kernel_of(op->kind)->work == AD_WORK_DENSE;
+}
+
+static int64_t groups_of(const struct ad_op *op)
+{
+    return is_dense(op) ? 1 : op->groups;
+}
+
 /* Channels per group. */
 static int64_t group_inputs(const struct ad_graph *graph, const struct ad_op *op)
 {
+    if (is_dense(op))
+        return graph->weights[op->weight].row_elements;
     return graph->values[op->inputs[0]].box.c / op->groups;
 }
 
 static int64_t group_outputs(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return graph->values[op->output].box.c / op->groups;
+    return graph->values[op->output].box.c / groups_of(op);
+}
+
+static struct ad_window window_of(const struct ad_op *op)
+{
+    const struct ad_window pixel = {.kh = 1, .kw = 1, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
+    return is_dense(op) ? pixel : op->window;
 }
 
 struct ad_choice ad_task_choice(const struct ad_graph *graph, const struct ad_op *op)
 {
     enum ad_work_kind work = ad_kernel_of(op->kind)->work;
-    if (work != AD_WORK_CONV)
+    if (work != AD_WORK_CONV && work != AD_WORK_DENSE)
         return ad_choose(ad_processor(), work, NULL);
-    struct ad_conv_shape shape = {.groups = op->groups,
+    const struct ad_window w = window_of(op);
+    struct ad_conv_shape shape = {.groups = groups_of(op),
                                   .inputs = group_inputs(graph, op),
                                   .outputs = group_outputs(graph, op),
-                                  .taps = (int64_t)op->window.kh * op->window.kw,
-                                  .columns = op->window.kw,
-                                  .stride = op->window.sw,
-                                  .dilation = op->window.dw,
-                                  .winograd = op->winograd};
+                                  .taps = (int64_t)w.kh * w.kw,
+                                  .columns = w.kw,
+                                  .stride = w.sw,
+                                  .dilation = w.dw,
+                                  .winograd = op->winograd,
+                                  .rows = graph->values[op->output].box.n};
     return ad_choose(ad_processor(), work, &shape);
 }
 
@@ -37,10 +58,10 @@ static struct ad_conv_blocks blocks_of(const struct ad_graph *graph, const struc
     const struct ad_op *op = &graph->ops[task->op];
     int64_t inputs = group_inputs(graph, op), outputs = group_outputs(graph, op);
     int64_t channels = task->region.c1 - task->region.c0, groups = 1;
-    if (op->groups > 1)
+    const struct ad_window w = window_of(op);
+    if (groups_of(op) > 1)
         groups = channels / outputs;
-    return ad_conv_blocks(groups, inputs, channels / groups,
-                          (int64_t)op->window.kh * op->window.kw);
+    return ad_conv_blocks(groups, inputs, channels / groups, (int64_t)w.kh * w.kw);
 }
 
 /* Output channels, a multiple of a panel, whose weights of so many floats there is room for. */
@@ -100,6 +121,21 @@ static enum adaps_status end_packed(const struct ad_build *build, struct ad_acti
     return status;
 }
 
+/* The rows of a dense layer as pixels. */
+static struct ad_view row_pixels(const struct ad_view *v)
+{
+    return ad_matrix_view(v->data, v->n, v->c, v->sn);
+}
+
+static void dense_views(const struct ad_build *build, const struct ad_op *op, struct ad_conv *conv)
+{
+    const struct ad_buffer *from = &build->buffers[op->inputs[0]]; /* whole */
+    int64_t columns = conv->blocks.depth;
+    conv->in = ad_matrix_view(from->data, from->n, columns, columns);
+    conv->out = row_pixels(&conv->out);
+    conv->add = row_pixels(&conv->add);
+}
+
 enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct ad_task *task,
                                      const struct ad_view *out, const struct ad_view *add,
                                      const struct ad_op *last, struct adaps_error *err)
@@ -108,11 +144,13 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
     const struct ad_op *op = &graph->ops[task->op];
     bool follows = ad_function_follows(last->kind, last->function);
     struct ad_region need = ad_need(graph, op, 0, task->region);
-    struct ad_tile_pads pads = ad_tile_pads(graph, op, task->region);
+    struct ad_tile_pads pads = {0, 0, 0, 0};
+    if (!is_dense(op))
+        pads = ad_tile_pads(graph, op, task->region);
     struct ad_conv conv = {
         .out = *out,
         .add = *add,
-        .window = op->window,
+        .window = window_of(op),
         .top = pads.top,
         .left = pads.left,
         .padded = op->window.pt || op->window.pl || op->window.pb || op->window.pr,
@@ -124,7 +162,9 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         conv.then = ad_activation_of(last);
     conv.slice =
         ad_conv_slice(&conv.blocks, build->slice_bytes / 2); /* and what is fetched ahead */
-    if (!ad_region_empty(need))
+    if (is_dense(op))
+        dense_views(build, op, &conv);
+    else if (!ad_region_empty(need))
         conv.in = ad_buffer_view(&build->buffers[op->inputs[0]], need);
     float *packed = NULL;
     bool fresh;

@@ -1,6 +1,5 @@
-/* Tasks that XNNPACK computes: convolutions, dense layers, softmax. One
- * operator, with packing before and unpacking after it where its operands are not evenly spaced.
- */
+/* Tasks that XNNPACK computes: convolutions, dense layers. One operator, with packing before and
+ * unpacking after it where its operands are not evenly spaced. */
 #include "exec/engine/internal.h"
 #include "ir/weight.h"
 
@@ -31,23 +30,19 @@ static int64_t groups_of(const struct ad_graph *graph, const struct ad_op *op, s
     return op->groups == 1 ? 1 : (out.c1 - out.c0) / group_outputs;
 }
 
-/* Operands of an XNNPACK operator as pixels: rows of dense layers and of plain softmax count as
- * pixels. A convolution that reads nothing but padding gets one pixel, in no buffer. */
+/* Operands of an XNNPACK operator as pixels: rows of dense layers count as pixels. A convolution
+ * that reads nothing but padding gets one pixel, in no buffer. */
 static void xnn_operands(const struct ad_graph *graph, const struct ad_buffer *buffers,
                          const struct ad_task *task, struct ad_view *in, struct ad_view *out)
 {
     const struct ad_op *op = &graph->ops[task->op];
     const struct ad_buffer *from = &buffers[op->inputs[0]], *to = &buffers[op->output];
-    const struct ad_value *value = &graph->values[op->output];
     struct ad_region need = ad_need(graph, op, 0, task->region);
     *out = ad_buffer_view(to, task->region);
     if (work_of(op) == AD_WORK_DENSE) {
         int64_t columns = graph->weights[op->weight].row_elements;
         *in = ad_matrix_view(from->data, from->n, columns, columns);
         *out = ad_matrix_view(out->data, out->n, out->c, out->sn);
-    } else if (work_of(op) == AD_WORK_SOFTMAX && value->format == AD_PLAIN) {
-        *in = ad_matrix_view(from->data, op->outer, op->inner, op->inner);
-        *out = ad_matrix_view(to->data, op->outer, op->inner, op->inner);
     } else if (ad_region_empty(need)) {
         int64_t c = groups_of(graph, op, task->region) * group_inputs(graph, op);
         *in = (struct ad_view){NULL, out->n, 1, 1, c, c, c, c};
@@ -307,7 +302,6 @@ static enum adaps_status make_operators(const struct ad_build *build, const stru
                                         bool clamp, struct adaps_error *err)
 {
     const struct ad_op *op = &build->plan->graph->ops[task->op];
-    struct ad_xnn_op *xnn = NULL;
     struct ad_xnn_io io = {
         .in = in->data,
         .out = out->data,
@@ -317,13 +311,7 @@ static enum adaps_status make_operators(const struct ad_build *build, const stru
         .clamp_max = clamp ? op->clamp_max : INFINITY,
         .pool = build->pool,
     };
-    enum adaps_status status;
-    if (work_of(op) == AD_WORK_SOFTMAX)
-        status = ad_xnn_softmax_new(&io, (size_t)(in->n * in->h * in->w), (size_t)in->c, &xnn,
-                                    build->weight_bytes, err);
-    else
-        return make_parts(build, task, &io, in, out->c, err);
-    return status == ADAPS_OK ? add_operator(build, xnn, err) : status;
+    return make_parts(build, task, &io, in, out->c, err);
 }
 
 enum adaps_status ad_task_build_xnn(const struct ad_build *build, const struct ad_task *task,

@@ -15,6 +15,7 @@
 #define TEXT_(x) #x
 #define TEXT(x) TEXT_(x)
 #define LOOP_LANES ((int)(sizeof(ad_v4) / sizeof(float)))
+#define DENSE_ROWS 8             /* so many take XNNPACK two tiles */
 #define NEON_LEAST_WEIGHTS 16384 /* twice the first cache of Cortex-A72, once that of A76 */
 
 /* --- the processor --- */
@@ -322,6 +323,22 @@ static struct ad_choice choose_conv(const struct ad_processor *p, const struct a
     return xnn_matrix(p, "a group is narrower than a vector of ours");
 }
 
+#define FILLED                                                                                     \
+    "slices of fewer than " TEXT(AD_XNN_MIN_CHANNELS) " outputs are filled up with zeros, since "  \
+                                                      "XNNPACK " AD_XNN_GENERATION                 \
+                                                      " may have other sums for them"
+
+static struct ad_choice choose_dense(const struct ad_processor *p, const struct ad_conv_shape *s)
+{
+    if (ad_choose_conv_lanes(p) < 8)
+        return xnn_matrix(p, "adaps has none of its own for this processor; " FILLED);
+    if (s->rows < DENSE_ROWS)
+        return xnn_matrix(p, "of fewer than " TEXT(DENSE_ROWS) " rows XNNPACK reads the weights "
+                                                               "once; " FILLED);
+    return conv_choice(p, "rows are the pixels of a 1x1 convolution; larger tiles than XNNPACK's "
+                          "read the weights less often");
+}
+
 struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
                            const struct ad_conv_shape *shape)
 {
@@ -329,13 +346,10 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
     case AD_WORK_CONV:
         return choose_conv(p, shape);
     case AD_WORK_DENSE:
-        return xnn_matrix(p, "adaps has none of its own; slices of fewer than " TEXT(
-                                 AD_XNN_MIN_CHANNELS) " outputs are filled up with zeros, since "
-                                                      "XNNPACK " AD_XNN_GENERATION
-                                                      " may have other sums for them");
+        return choose_dense(p, shape);
     case AD_WORK_SOFTMAX:
-        return (struct ad_choice){AD_KERNELS_XNNPACK, 0, "",
-                                  "adaps has none of its own; no device has a part of a row"};
+        return wide_choice(p, "one order of additions: the same bits on every processor, in "
+                              "vectors of any width, and on x86 faster than XNNPACK's");
     case AD_WORK_POOL:
         return wide_choice(p, "XNNPACK's want dense operands and change with a tile's shape; "
                               "ours have the same bits in vectors of any width");
@@ -392,24 +406,25 @@ static const struct {
     const char *name;
     struct ad_conv_shape shape; /* of a typical convolution */
 } told[] = {
-    {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 3, 1, 1, 0}},
-    {AD_WORK_CONV, "Winograd convolution", {1, 64, 64, 9, 3, 1, 1, 4}},
-    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 3, 1, 1, 0}},
-    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 3, 1, 1, 0}},
-    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 3, 1, 1, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9, 3, 1, 1, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25, 5, 1, 1, 0}},
-    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49, 7, 1, 1, 0}},
-    {AD_WORK_DENSE, "dense layer", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_SOFTMAX, "softmax", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_POOL, "pooling", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_ARITHMETIC, "arithmetic", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_FUNCTION, "functions", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_RESAMPLE, "resizing", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_PRODUCT, "matrix product", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_REDUCE, "reduction", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_LRN, "local response normalisation", {0, 0, 0, 0, 0, 0, 0, 0}},
-    {AD_WORK_HALF, "messages as binary16", {0, 0, 0, 0, 0, 0, 0, 0}},
+    {AD_WORK_CONV, "convolution", {1, 64, 64, 9, 3, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "Winograd convolution", {1, 64, 64, 9, 3, 1, 1, 4, 0}},
+    {AD_WORK_CONV, "convolution, groups of 4", {16, 4, 4, 9, 3, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "convolution, groups of 16", {8, 16, 16, 9, 3, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "convolution, groups of 32", {4, 32, 32, 9, 3, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 3x3", {64, 1, 1, 9, 3, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 5x5", {64, 1, 1, 25, 5, 1, 1, 0, 0}},
+    {AD_WORK_CONV, "depthwise convolution, 7x7", {64, 1, 1, 49, 7, 1, 1, 0, 0}},
+    {AD_WORK_DENSE, "dense layer", {1, 64, 64, 1, 1, 1, 1, 0, 1}},
+    {AD_WORK_DENSE, "dense layer of many rows", {1, 64, 64, 1, 1, 1, 1, 0, 64}},
+    {AD_WORK_SOFTMAX, "softmax", {0}},
+    {AD_WORK_POOL, "pooling", {0}},
+    {AD_WORK_ARITHMETIC, "arithmetic", {0}},
+    {AD_WORK_FUNCTION, "functions", {0}},
+    {AD_WORK_RESAMPLE, "resizing", {0}},
+    {AD_WORK_PRODUCT, "matrix product", {0}},
+    {AD_WORK_REDUCE, "reduction", {0}},
+    {AD_WORK_LRN, "local response normalisation", {0}},
+    {AD_WORK_HALF, "messages as binary16", {0}},
 };
 #define NTOLD (sizeof told / sizeof *told)
 _Static_assert(NTOLD <= AD_KERNEL_ROWS, "rows for all that is told");

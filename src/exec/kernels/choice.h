@@ -59,11 +59,13 @@ enum ad_work_kind {
 };
 
 /* Of a convolution: channels of each group, taps of the window; of depthwise ones its columns, the
- * stride and dilation along them, 0 if that is all the same. */
+ * stride and dilation along them, 0 if that is all the same. Of a dense layer: its channels, one
+ * tap, and how many rows are multiplied by its weights. */
 struct ad_conv_shape {
     int64_t groups, inputs, outputs, taps;
     int64_t columns, stride, dilation;
     int winograd; /* as the plan says: struct ad_op */
+    int64_t rows;
 };
 
 enum ad_kernels {
@@ -85,7 +87,7 @@ struct ad_choice {
     const char *why;
 };
 
-/* shape is of a convolution, else NULL. */
+/* shape is of a convolution or a dense layer, else NULL. */
 struct ad_choice ad_choose(const struct ad_processor *processor, enum ad_work_kind work,
                            const struct ad_conv_shape *shape);
 

@@ -102,6 +102,20 @@ INLINE vec exponential(vec x)
     return (1.0f + (e.r + e.rest)) * power_of_two(half) * power_of_two(e.n - half);
 }
 
+/* e^(x + low) of -88 <= x <= 0, low below the last place of x; within 1 ulp, as nothing is carried
+ * along. At -88 it is 0. */
+INLINE vec exponential_plain(vec x, vec low)
+{
+    /* (e^r - 1 - r) / r^2, so that e^r is within 4e-9 */
+    static const float k[] = {0x1.6a4b38p-10f, 0x1.12398ep-7f, 0x1.5558b2p-5f, 0x1.555492p-3f,
+                              0x1.fffffcp-2f};
+    const vec magic = all(0x1.8p23f); /* whose last 9 bits are 0 */
+    vec t = x * 0x1.715476p+0f + magic, n = t - magic;
+    vec r = (x - n * 0x1.62e400p-1f) - (n * 0x1.7f7d1cp-20f - low);
+    vec power = (vec)(((bits)t + 127) << 23);
+    return (1.0f + (r + r * r * polynomial(k, 5, r))) * power;
+}
+
 /* scale * e^(x + low), where that is 2^-126 to 2^127; scale is a power of two. */
 INLINE struct pair exponential_pair(vec x, vec low, vec scale)
 {

@@ -243,18 +243,6 @@ static enum xnn_status set_up_fc(struct ad_xnn_op *made, const struct ad_xnn_fc 
         status = xnn_setup_fully_connected_nc_f32(made->op, fc->io.in, fc->io.out);
     return status;
 }
-
-static enum xnn_status make_softmax(struct ad_xnn_op *made, const struct ad_xnn_io *io, size_t rows,
-                                    size_t channels)
-{
-    enum xnn_status status = xnn_create_softmax_nc_f32(0, &made->op);
-    if (status == xnn_status_success)
-        status = xnn_reshape_softmax_nc_f32(made->op, channels, io->in_stride, io->out_stride, rows,
-                                            io->pool);
-    if (status == xnn_status_success)
-        status = xnn_setup_softmax_nc_f32(made->op, io->in, io->out);
-    return status;
-}
 #else
 #define CACHES
 
@@ -267,16 +255,6 @@ static enum xnn_status set_up_conv(struct ad_xnn_op *made, const struct ad_xnn_c
 static enum xnn_status set_up_fc(struct ad_xnn_op *made, const struct ad_xnn_fc *fc)
 {
     return xnn_setup_fully_connected_nc_f32(made->op, fc->rows, fc->io.in, fc->io.out, fc->io.pool);
-}
-
-static enum xnn_status make_softmax(struct ad_xnn_op *made, const struct ad_xnn_io *io, size_t rows,
-                                    size_t channels)
-{
-    enum xnn_status status =
-        xnn_create_softmax_nc_f32(channels, io->in_stride, io->out_stride, 0, &made->op);
-    if (status == xnn_status_success)
-        status = xnn_setup_softmax_nc_f32(made->op, rows, io->in, io->out, io->pool);
-    return status;
 }
 #endif
 
@@ -320,16 +298,6 @@ enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct ad_xnn_op **o
     if (status == xnn_status_success)
         status = set_up_fc(m.made, fc);
     return end(&m, status, out, bytes, err);
-}
-
-enum adaps_status ad_xnn_softmax_new(const struct ad_xnn_io *io, size_t rows, size_t channels,
-                                     struct ad_xnn_op **out, size_t *bytes, struct adaps_error *err)
-{
-    struct making m;
-    enum adaps_status started = begin(&m, err);
-    if (started != ADAPS_OK)
-        return started;
-    return end(&m, make_softmax(m.made, io, rows, channels), out, bytes, err);
 }
 
 enum adaps_status ad_xnn_run(struct ad_xnn_op *op, struct pthreadpool *pool,

@@ -90,11 +90,6 @@ AD_MUST_CHECK enum adaps_status ad_xnn_conv_new(const struct ad_xnn_conv *conv,
 AD_MUST_CHECK enum adaps_status ad_xnn_fc_new(const struct ad_xnn_fc *fc, struct ad_xnn_op **out,
                                               size_t *bytes, struct adaps_error *err);
 
-/* Softmax over the channels of each of `rows` rows; io's clamp is not used. */
-AD_MUST_CHECK enum adaps_status ad_xnn_softmax_new(const struct ad_xnn_io *io, size_t rows,
-                                                   size_t channels, struct ad_xnn_op **out,
-                                                   size_t *bytes, struct adaps_error *err);
-
 AD_MUST_CHECK enum adaps_status ad_xnn_run(struct ad_xnn_op *op, struct pthreadpool *pool,
                                            struct adaps_error *err);
 void ad_xnn_free(struct ad_xnn_op *op); /* NULL is fine */
