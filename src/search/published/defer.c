@@ -1,6 +1,6 @@
-/* Strategy `defer`, after A. Parthasarathy and B. Krishnamachari, "DEFER: Distributed Edge Inference
- * for Deep Neural Networks" (COMSNETS 2022): as many groups of layers as devices, of equal numbers
- * of layers, in the order of the devices file, the source first.
+/* Strategy `defer`, after A. Parthasarathy and B. Krishnamachari, "DEFER: Distributed Edge
+ * Inference for Deep Neural Networks" (COMSNETS 2022): as many groups of layers as devices, of
+ * equal numbers of layers, in the order of the devices file, the source first.
  *
  * Interpreted: layers are ops. A group ends where only one value crosses, as the paper's parts have
  * one input and one output, at the place that is nearest to equal numbers; where there is none, at
