@@ -73,7 +73,7 @@ search_published_sources = \
 	src/search/published/bands.c \
 	src/search/published/bbgrap.c src/search/published/chain.c \
 	src/search/published/chain.h src/search/published/coedge.c \
-	src/search/published/deepslicing.c src/search/published/deepthings.c \
+	src/search/published/deepslicing.c src/search/published/defer.c src/search/published/deepthings.c \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
 	src/search/published/edgeflow_lp.c src/search/published/modnn.c \
 	src/search/published/published.h src/search/published/single.c
@@ -107,7 +107,7 @@ search_bound_sources = \
 	src/search/bound/work.c src/search/bound/work.h
 
 search_stream_sources = \
-	src/search/stream/fit.c src/search/stream/fit.h src/search/stream/stream.h \
+	src/search/stream/fit.c src/search/stream/fit.h src/search/stream/groups.c src/search/stream/groups.h src/search/stream/pack.c src/search/stream/pack.h src/search/stream/stream.h \
 	src/search/stream/throughput.c src/search/stream/turns.c src/search/stream/turns.h
 
 search_strategies_sources = \

@@ -70,22 +70,18 @@ TESTBED_HELPER=$helper
 
 # Latencies of links are at least those at full speed, whatever their units; all else is as it was measured last.
 cat >latencies.py <<'END'
-import importlib.machinery
-import importlib.util
-import os
 import sys
 
-loader = importlib.machinery.SourceFileLoader("compare", sys.argv[1])
-compare = importlib.util.module_from_spec(importlib.util.spec_from_loader("compare", loader))
-sys.path.insert(0, os.path.dirname(sys.argv[1]))
-loader.exec_module(compare)
+sys.path.insert(0, sys.argv[1])
+import bedlib
+
 full = ["[link a b]", "latency = 90us ; measured", "latency_back = 0.2ms", "[link a c]", "latency = 1us"]
 now = ["[a]", "latency = 1us", "[link a b]", "latency = 0.05ms ; measured", "latency_back = 300us", "[link a c]",
        "bandwidth = 1mbit", "latency = 2us"]
-for line in compare.raise_latencies(now, dict(compare.latencies(full))):
+for line in bedlib.raise_latencies(now, dict(bedlib.latencies(full))):
     print(line)
 END
-status 0 "latencies" "$python" latencies.py "$src/bench/compare"
+status 0 "latencies" "$python" latencies.py "$src/bench"
 check "the greater ones" sh -c 'tr "\n" "|" <out |
     grep -qxF "[a]|latency = 1us|[link a b]|latency = 90us ; measured|latency_back = 300us|[link a c]|bandwidth = 1mbit|latency = 2us|"'
 

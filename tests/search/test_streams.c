@@ -2,6 +2,8 @@
  * and auto against all others. */
 #include "search/published/chain.h"
 #include "search/stream/fit.h"
+#include "search/stream/groups.h"
+#include "search/stream/pack.h"
 #include "search/stream/turns.h"
 #include "support/run_suite.h"
 #include "support/search_fixture.h"
@@ -219,6 +221,92 @@ START_TEST(memory_counts_frames)
 }
 END_TEST
 
+/* The largest rate of turns from `t` on without a common device, by trying all. */
+static double best_rate(const struct ad_turns *turns, int t, uint64_t taken)
+{
+    if (t == turns->count)
+        return 0;
+    uint64_t devices = ad_turn_devices(&turns->items[t]);
+    double without = best_rate(turns, t + 1, taken);
+    if (devices & taken)
+        return without;
+    return fmax(without, 1e9 / (double)ad_turn_interval(&turns->items[t]) +
+                             best_rate(turns, t + 1, taken | devices));
+}
+
+static void check_packs(const struct ad_turns *turns)
+{
+    struct ad_pack packs[AD_PACKS];
+    int count = ad_turns_pack(turns, packs);
+    ck_assert_int_gt(count, 0);
+    ck_assert_double_eq_tol(packs[0].rate, best_rate(turns, 0, 0), 1e-6 * packs[0].rate);
+    for (int i = 0; i < count; i++) {
+        uint64_t taken = 0;
+        double rate = 0;
+        ck_assert(i == 0 || packs[i].rate <= packs[i - 1].rate);
+        for (int k = 0; k < packs[i].count; k++) {
+            const struct ad_turn *turn = &turns->items[packs[i].turn[k]];
+            ck_assert_uint_eq(taken & ad_turn_devices(turn), 0);
+            taken |= ad_turn_devices(turn);
+            rate += 1e9 / (double)ad_turn_interval(turn);
+        }
+        ck_assert_double_eq_tol(rate, packs[i].rate, 1e-6 * rate);
+    }
+}
+
+/* Chains through groups of devices: the same cuts, each device in one stage; mixed they are no
+ * slower than the best chain. Sets of turns on devices of their own have the largest rates. */
+START_TEST(groups_share_stages)
+{
+    struct problem p;
+    struct ad_context context;
+    struct ad_eval eval;
+    struct ad_layout layout;
+    struct ad_chains *chains;
+    struct ad_chain ways[16], one;
+    int count, stage_of[4] = {-1, -1, -1, -1};
+    ad_fixture_small(&p, 4);
+    ad_cluster_override_links(&p.cluster, 1e9, 1e-5);
+    for (int d = 0; d < 4; d++)
+        p.cluster.devices[d].memory = _i == 0 ? 0 : 2700000;
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    ck_assert_int_eq(ad_context_init(&context, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_eval_init(&eval, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_layout_init(&layout, p.graph->nops, 4, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_chains_new(&context, 1, &chains, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_groups_chains(&context, chains, 16, ways, &count, NULL), ADAPS_OK);
+    ck_assert_int_gt(count, 0);
+    ck_assert(ad_chains_best(chains, (bool[]){true, true, true, true}, &one));
+    struct ad_turns turns = {.problem = &p.problem};
+    bool use[17] = {false};
+    for (int w = 0; w < count; w++) {
+        ck_assert_int_eq(ways[w].nstages, ways[0].nstages);
+        ck_assert_int_eq(ways[w].end[ways[w].nstages - 1], p.graph->nops);
+        for (int s = 0; s < ways[w].nstages; s++) {
+            int d = ways[w].device[s];
+            ck_assert_int_eq(ways[w].end[s], ways[0].end[s]);
+            ck_assert(stage_of[d] < 0 || stage_of[d] == s);
+            stage_of[d] = s;
+        }
+        ad_chain_layout(&context, &ways[w], &layout);
+        ad_eval_assign(&eval, &layout);
+        ck_assert_int_eq(ad_turns_add(&turns, &eval.scratch), ADAPS_OK);
+        use[w] = true;
+    }
+    double interval_ns;
+    ck_assert_int_eq(turns.count, count);
+    ck_assert_int_eq(ad_turns_mix(&turns, use, &interval_ns), ADAPS_OK);
+    ck_assert_double_le(interval_ns, 1.03 * (double)chain_load(&p, &eval, &one));
+    check_packs(&turns);
+    ad_turns_fini(&turns);
+    ad_chains_free(chains);
+    ad_layout_fini(&layout);
+    ad_eval_fini(&eval);
+    ad_context_fini(&context);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* A cap of the latency makes streams slower, a floor of the rate makes answers later. */
 START_TEST(caps_and_floors)
 {
@@ -269,6 +357,7 @@ int main(void)
     tcase_add_loop_test(c, mixtures_are_the_best, 0, 2);
     tcase_add_loop_test(c, auto_is_first, 0, 4);
     tcase_add_test(c, memory_counts_frames);
+    tcase_add_loop_test(c, groups_share_stages, 0, 2);
     tcase_add_test(c, caps_and_floors);
     suite_add_tcase(s, c);
     return run_suite(s);

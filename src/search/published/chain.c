@@ -1,4 +1,4 @@
-/* Strategies `pipeline` and `defer`, and the dynamic programme of the first.
+/* Strategy `pipeline`, and its dynamic programme.
  *
  * pipeline, after AutoDiCE (X. Guo et al., 2023) and the balanced pipelines of R. Hadidi et al.
  * ("Toward Collaborative Inferencing of Deep Neural Networks on Internet-of-Things Devices", IEEE
@@ -11,12 +11,7 @@
  *                       max(load(c, i, j), best(j, left without one of c))
  *
  * where `left` counts the devices of each class that may still be used. Interpreted: what crosses a
- * cut are all values made before it and read after it, each once.
- *
- * defer, after A. Parthasarathy and B. Krishnamachari, "DEFER: Distributed Edge Inference for Deep
- * Neural Networks" (COMSNETS 2022): as many groups as devices, of equal numbers of layers, in the
- * order of the devices file, the source first. Interpreted: layers are ops; the dispatcher is the
- * source, which computes, too. */
+ * cut are all values made before it and read after it, each once. */
 #include "search/published/chain.h"
 #include "base/mem.h"
 #include "search/published/published.h"
@@ -27,7 +22,6 @@
 #define MOST_BUDGETS 4096
 #define MOST_POSITIONS 512 /* cuts that are considered */
 #define MOST_TRIED 128     /* budgets whose chains strategy pipeline evaluates */
-#define BUFFERS 4          /* of the largest value, that a stage has room for */
 
 /* What the programme knows of a class of devices. */
 struct class {
@@ -45,6 +39,7 @@ struct choice {
 
 struct ad_chains {
     const struct ad_context *context;
+    int buffers; /* of the largest value, that a stage has room for */
     int nclasses, class_of[AD_MAX_DEVICES];
     struct class classes[AD_MAX_DEVICES];
     int npositions, *position;       /* where a stage may begin: ops, ascending; the last is nops */
@@ -257,6 +252,35 @@ static double load(const struct ad_chains *c, const struct class *class, int i, 
     return fmax(compute, fmax(up, down) / class->bandwidth);
 }
 
+int ad_chains_positions(const struct ad_chains *c)
+{
+    return c->npositions;
+}
+
+int ad_chains_position(const struct ad_chains *c, int position)
+{
+    return c->position[position];
+}
+
+int ad_chains_count(const struct ad_chains *c, int class)
+{
+    return c->classes[class].count;
+}
+
+void ad_chains_loads(const struct ad_chains *c, int class, int p, double *loads)
+{
+    const struct class *of = &c->classes[class];
+    int i = c->position[p], op = i;
+    double largest = 0;
+    for (int q = p + 1; q <= c->npositions; q++) {
+        int j = c->position[q];
+        for (; op < j; op++)
+            largest = fmax(largest, c->largest[op]);
+        bool fits = c->weights[j] - c->weights[i] + c->buffers * largest <= of->memory;
+        loads[q] = fits ? load(c, of, i, j) : INFINITY;
+    }
+}
+
 /* --- the programme --- */
 
 /* The best stage from position p on, with a budget that has some of class k, into best and choice.
@@ -273,7 +297,7 @@ static void try_class(struct ad_chains *c, int p, int budget, int k)
             largest = fmax(largest, c->largest[op]);
         double seconds = class->seconds[j] - class->seconds[i];
         if (seconds >= c->best[at] ||
-            c->weights[j] - c->weights[i] + BUFFERS * largest > class->memory)
+            c->weights[j] - c->weights[i] + c->buffers * largest > class->memory)
             return;
         double rest =
             c->best[(size_t)q * (size_t)c->budgets + (size_t)(budget - c->stride[k])];
@@ -299,14 +323,15 @@ static void solve(struct ad_chains *c)
         }
 }
 
-enum adaps_status ad_chains_new(const struct ad_context *context, struct ad_chains **out,
-                                struct adaps_error *err)
+enum adaps_status ad_chains_new(const struct ad_context *context, int buffers,
+                                struct ad_chains **out, struct adaps_error *err)
 {
     struct ad_chains *c = ad_calloc(1, sizeof *c);
     *out = NULL;
     if (!c)
         return ad_error_memory(err, "chains", sizeof *c);
     c->context = context;
+    c->buffers = buffers;
     classify(c);
     bool room = survey_values(c) && choose_positions(c);
     for (int k = 0; room && k < c->nclasses; k++)
@@ -378,51 +403,45 @@ static enum adaps_status try_chain(struct ad_eval *eval, const struct ad_chain *
 
 /* All devices, then fewer of them: the programme does not know what many values that cross a stage
  * cost. */
-enum adaps_status ad_pipeline_search(struct ad_eval *eval, struct ad_best *best)
+static enum adaps_status try_chains(struct ad_eval *eval, const struct ad_chains *chains,
+                                    struct ad_layout *layout, struct ad_best *best, int *tried)
 {
-    const struct ad_search_problem *p = eval->context->problem;
-    struct ad_chains *chains = NULL;
-    struct ad_layout layout;
-    struct ad_chain chain;
-    bool use[AD_MAX_DEVICES];
-    int tried = 0;
-    enum adaps_status status =
-        ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
-    if (status == ADAPS_OK)
-        status = ad_chains_new(eval->context, &chains, eval->err);
-    for (int b = chains ? chains->budgets - 1 : 0; b > 0 && status == ADAPS_OK; b--) {
+    enum adaps_status status = ADAPS_OK;
+    for (int b = chains->budgets - 1; b > 0 && status == ADAPS_OK; b--) {
+        bool use[AD_MAX_DEVICES];
+        struct ad_chain chain;
         devices_of(chains, b, use);
-        if (tried >= MOST_TRIED || (best->valid && ad_eval_late(eval)))
+        if (*tried >= MOST_TRIED || (best->valid && ad_eval_late(eval)))
             break;
         if (!ad_chains_best(chains, use, &chain))
             continue;
-        status = try_chain(eval, &chain, &layout, best);
-        tried++;
+        status = try_chain(eval, &chain, layout, best);
+        ++*tried;
     }
-    if (status == ADAPS_OK && tried == 0) /* a name for what lacks memory */
-        status = ad_single_search(eval, best);
-    eval->space_log10 = log10(tried + 1);
-    ad_chains_free(chains);
-    ad_layout_fini(&layout);
     return status;
 }
 
-enum adaps_status ad_defer_search(struct ad_eval *eval, struct ad_best *best)
+/* Where memory matters, also with room for more inferences in flight, and for fewer. */
+enum adaps_status ad_pipeline_search(struct ad_eval *eval, struct ad_best *best)
 {
+    static const int buffers[] = {AD_CHAIN_BUFFERS, 2 * AD_CHAIN_BUFFERS, AD_CHAIN_BUFFERS / 2};
     const struct ad_search_problem *p = eval->context->problem;
-    int n = p->cluster->ndevices, nops = p->graph->nops, d = p->cluster->source;
-    struct ad_chain chain = {.nstages = 0};
     struct ad_layout layout;
-    enum adaps_status status = ad_layout_init(&layout, nops, n, eval->err);
-    for (int k = 0; k < n; k++) {
-        chain.device[chain.nstages] = d;
-        chain.end[chain.nstages++] = (int)((int64_t)nops * (k + 1) / n);
-        d = k == 0 ? 0 : d + 1;
-        d += d == p->cluster->source;
+    int all = 0, ways = eval->context->memory_matters ? 3 : 1;
+    enum adaps_status status =
+        ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, eval->err);
+    for (int i = 0; i < ways && status == ADAPS_OK; i++) {
+        struct ad_chains *chains;
+        int tried = 0;
+        status = ad_chains_new(eval->context, buffers[i], &chains, eval->err);
+        if (status == ADAPS_OK)
+            status = try_chains(eval, chains, &layout, best, &tried);
+        ad_chains_free(chains);
+        all += tried;
     }
-    if (status == ADAPS_OK)
-        status = try_chain(eval, &chain, &layout, best);
-    eval->space_log10 = 0;
+    if (status == ADAPS_OK && all == 0) /* a name for what lacks memory */
+        status = ad_single_search(eval, best);
+    eval->space_log10 = log10(all + 1);
     ad_layout_fini(&layout);
     return status;
 }

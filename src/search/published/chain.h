@@ -13,8 +13,13 @@ struct ad_chain {
 /* The best chains for any set of devices. */
 struct ad_chains;
 
-/* Finds them: ADAPS_EINTERNAL without memory. Free with ad_chains_free(), NULL is fine. */
-AD_MUST_CHECK enum adaps_status ad_chains_new(const struct ad_context *context,
+/* What a stage's memory is taken to hold besides weights: so many of its largest value, in all the
+ * inferences that are in flight. */
+#define AD_CHAIN_BUFFERS 4
+
+/* Finds them; buffers: AD_CHAIN_BUFFERS, or more or fewer. ADAPS_EINTERNAL without memory. Free with
+ * ad_chains_free(), NULL is fine. */
+AD_MUST_CHECK enum adaps_status ad_chains_new(const struct ad_context *context, int buffers,
                                               struct ad_chains **out, struct adaps_error *err);
 void ad_chains_free(struct ad_chains *chains);
 
@@ -26,6 +31,17 @@ bool ad_chains_best(const struct ad_chains *chains, const bool *use, struct ad_c
  * matter. Classes are numbered from 0; the source is one of its own. */
 int ad_chains_classes(const struct ad_chains *chains);
 int ad_chains_class(const struct ad_chains *chains, int device);
+
+/* How many devices a class has. */
+int ad_chains_count(const struct ad_chains *chains, int class);
+
+/* Where stages may begin and end: ops, ascending, from 0 to nops, by position 0 to positions. */
+int ad_chains_positions(const struct ad_chains *chains);
+int ad_chains_position(const struct ad_chains *chains, int position);
+
+/* loads[q], for q above p: seconds that a stage between these positions takes of a device of the
+ * class, or of its port, in an inference; INFINITY: it lacks memory. */
+void ad_chains_loads(const struct ad_chains *chains, int class, int p, double *loads);
 
 /* Everything whole on the devices of the chain's stages. */
 void ad_chain_layout(const struct ad_context *context, const struct ad_chain *chain,

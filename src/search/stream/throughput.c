@@ -8,8 +8,10 @@
  * - the best chain on every number of devices of each class (search/published/chain.h), as often as
  * there are devices for it. A linear programme mixes them, so that groups of devices work on
  * inferences of their own. Where the mixture takes more memory than there is, the turn with the
- * least share goes, until it fits. It competes with every one of the best single turns and with
- * replicas alone: the clocks of the stream decide. */
+ * least share on a device that lacks some goes, until it fits. It competes with every one of the
+ * best single turns, with replicas alone, and, where memory matters, with mixtures of turns on
+ * devices of their own (search/stream/pack.h) and with the best chain of groups of devices
+ * (search/stream/groups.h): the clocks of the stream decide. */
 #include "search/stream/stream.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
@@ -17,6 +19,8 @@
 #include "search/published/chain.h"
 #include "search/published/published.h"
 #include "search/stream/fit.h"
+#include "search/stream/groups.h"
+#include "search/stream/pack.h"
 #include "search/stream/turns.h"
 
 #include <math.h>
@@ -24,6 +28,7 @@
 #include <string.h>
 
 #define MOST_CHAINS 96 /* candidates */
+#define MOST_WAYS 32   /* through groups of devices */
 #define FINALISTS 3    /* single turns whose streams are simulated */
 
 /* What the candidates come from. */
@@ -88,40 +93,49 @@ static bool next_numbers(const int *most, int nclasses, int *numbers)
     return false;
 }
 
-/* The best chain on so many devices of each class, on the first of them, the next, and so on. */
-static enum adaps_status add_copies(struct pool *pool, const struct ad_chains *chains,
-                                    const int *numbers, int *left)
+/* The devices of copy `copy`: so many of each class, from where the copy before ended, again from
+ * the first after the last. */
+static void choose_devices(const struct pool *pool, const struct ad_chains *chains,
+                           const int *numbers, int copy, bool *use)
 {
-    int n = pool->problem->cluster->ndevices;
-    for (int copy = 0;; copy++) {
-        bool use[AD_MAX_DEVICES] = {false};
-        int seen[AD_MAX_DEVICES] = {0}, taken[AD_MAX_DEVICES] = {0};
-        struct ad_chain chain;
-        for (int d = 0; d < n; d++) {
-            int k = ad_chains_class(chains, d);
-            use[d] = seen[k]++ >= copy * numbers[k] && taken[k] < numbers[k];
-            taken[k] += use[d];
-        }
-        for (int k = 0; k < ad_chains_classes(chains); k++)
-            if (taken[k] < numbers[k])
-                return ADAPS_OK;
-        if (!ad_chains_best(chains, use, &chain) || chain.nstages < 2 || --*left < 0)
-            return ADAPS_OK;
-        enum adaps_status status = add_chain(pool, &chain);
-        if (status != ADAPS_OK)
-            return status;
+    int seen[AD_MAX_DEVICES] = {0};
+    for (int d = 0; d < pool->problem->cluster->ndevices; d++) {
+        int k = ad_chains_class(chains, d), count = ad_chains_count(chains, k);
+        int from = copy * numbers[k] % count, place = seen[k]++;
+        use[d] = (place - from + count) % count < numbers[k];
     }
 }
 
-static enum adaps_status add_chains(struct pool *pool)
+/* The best chain on so many devices of each class: as often as any class has other devices for it.
+ */
+static enum adaps_status add_copies(struct pool *pool, const struct ad_chains *chains,
+                                    const int *numbers, int *left)
+{
+    int copies = 1;
+    enum adaps_status status = ADAPS_OK;
+    for (int k = 0; k < ad_chains_classes(chains); k++)
+        if (numbers[k] > 0 && ad_chains_count(chains, k) / numbers[k] > copies)
+            copies = ad_chains_count(chains, k) / numbers[k];
+    for (int copy = 0; copy < copies && status == ADAPS_OK; copy++) {
+        bool use[AD_MAX_DEVICES];
+        struct ad_chain chain;
+        choose_devices(pool, chains, numbers, copy, use);
+        if (!ad_chains_best(chains, use, &chain) || chain.nstages < 2 || --*left < 0)
+            return ADAPS_OK;
+        status = add_chain(pool, &chain);
+    }
+    return status;
+}
+
+static enum adaps_status add_chains(struct pool *pool, int buffers)
 {
     struct ad_chains *chains;
     int numbers[AD_MAX_DEVICES] = {0}, most[AD_MAX_DEVICES] = {0}, left = MOST_CHAINS;
-    enum adaps_status status = ad_chains_new(&pool->context, &chains, pool->err);
+    enum adaps_status status = ad_chains_new(&pool->context, buffers, &chains, pool->err);
     if (status != ADAPS_OK)
         return status;
-    for (int d = 0; d < pool->problem->cluster->ndevices; d++)
-        most[ad_chains_class(chains, d)]++;
+    for (int k = 0; k < ad_chains_classes(chains); k++)
+        most[k] = ad_chains_count(chains, k);
     while (status == ADAPS_OK && left > 0 && next_numbers(most, ad_chains_classes(chains), numbers))
         status = add_copies(pool, chains, numbers, &left);
     ad_chains_free(chains);
@@ -140,12 +154,19 @@ static void keep_better(struct ad_search_result *best, struct ad_search_result *
     ad_search_result_fini(&worse);
 }
 
-/* The stream of the turns with a share, if it fits; it competes with *best. */
-static enum adaps_status try_stream(struct pool *pool, struct ad_search_result *best, bool *fits)
+/* The stream of the turns with a share, if it fits; it competes with *best. *lacking: the devices
+ * without the memory for it, as bits. */
+static enum adaps_status try_stream(struct pool *pool, struct ad_search_result *best,
+                                    uint64_t *lacking)
 {
+    const struct ad_cluster *cluster = pool->problem->cluster;
     struct ad_search_result result = {.bound = NAN, .gap = NAN};
     enum adaps_status status = ad_turns_stream(&pool->turns, &result);
-    *fits = status == ADAPS_OK;
+    *lacking = 0;
+    for (int d = 0; status == ADAPS_NO && d < cluster->ndevices; d++)
+        *lacking |= ad_memory_excess(&cluster->devices[d], result.schedule.memory[d]) > 0
+                        ? UINT64_C(1) << d
+                        : 0;
     if (status == ADAPS_OK)
         keep_better(best, &result);
     else
@@ -153,28 +174,89 @@ static enum adaps_status try_stream(struct pool *pool, struct ad_search_result *
     return status == ADAPS_NO ? ADAPS_OK : status;
 }
 
-/* Mixes turns [0, end), without more and more of them until there is the memory. */
-static enum adaps_status try_mixture(struct pool *pool, int end, struct ad_search_result *best)
+/* The turn with the least share of those on these devices; -1: none. */
+static int least_share(const struct ad_turns *turns, uint64_t devices)
+{
+    int least = -1;
+    for (int t = 0; t < turns->count; t++)
+        if (turns->items[t].share > 0 && ad_turn_devices(&turns->items[t]) & devices &&
+            (least < 0 || turns->items[t].share < turns->items[least].share))
+            least = t;
+    return least;
+}
+
+/* Mixes the turns in use, without more and more of them until there is the memory. */
+static enum adaps_status try_mixture(struct pool *pool, bool *use, struct ad_search_result *best)
 {
     struct ad_turns *turns = &pool->turns;
-    bool *use = ad_calloc((size_t)turns->count, sizeof *use), fits = false;
-    enum adaps_status status = use ? ADAPS_OK : ad_error_memory(pool->err, "turns", 0);
-    for (int t = 0; t < end && use; t++)
-        use[t] = true;
-    for (int left = end; left > 0 && !fits && status == ADAPS_OK; left--) {
+    for (int left = turns->count; left > 0; left--) {
         double interval_ns;
-        int least = -1;
-        status = ad_turns_mix(turns, use, &interval_ns);
-        for (int t = 0; t < turns->count; t++)
-            if (turns->items[t].share > 0 &&
-                (least < 0 || turns->items[t].share < turns->items[least].share))
-                least = t;
-        if (status != ADAPS_OK || least < 0)
-            break;
-        status = try_stream(pool, best, &fits);
-        use[least] = false;
+        uint64_t lacking;
+        enum adaps_status status = ad_turns_mix(turns, use, &interval_ns);
+        if (status != ADAPS_OK || least_share(turns, UINT64_MAX) < 0)
+            return status;
+        status = try_stream(pool, best, &lacking);
+        if (status != ADAPS_OK || !lacking)
+            return status;
+        int least = least_share(turns, lacking);
+        use[least >= 0 ? least : least_share(turns, UINT64_MAX)] = false;
+    }
+    return ADAPS_OK;
+}
+
+/* Mixes turns [0, end). */
+static enum adaps_status try_first(struct pool *pool, int end, struct ad_search_result *best)
+{
+    bool *use = ad_calloc((size_t)pool->turns.count + 1, sizeof *use);
+    if (!use)
+        return ad_error_memory(pool->err, "turns", (size_t)pool->turns.count);
+    for (int t = 0; t < end; t++)
+        use[t] = true;
+    enum adaps_status status = try_mixture(pool, use, best);
+    ad_free(use);
+    return status;
+}
+
+/* Mixes turns on devices of their own. */
+static enum adaps_status try_packs(struct pool *pool, struct ad_search_result *best)
+{
+    struct ad_pack packs[AD_PACKS];
+    int npacks = ad_turns_pack(&pool->turns, packs);
+    bool *use = ad_calloc((size_t)pool->turns.count + 1, sizeof *use);
+    enum adaps_status status =
+        use ? ADAPS_OK : ad_error_memory(pool->err, "turns", (size_t)pool->turns.count);
+    for (int i = 0; i < npacks && status == ADAPS_OK; i++) {
+        memset(use, 0, (size_t)pool->turns.count * sizeof *use);
+        for (int k = 0; k < packs[i].count; k++)
+            use[packs[i].turn[k]] = true;
+        status = try_mixture(pool, use, best);
     }
     ad_free(use);
+    return status;
+}
+
+/* Mixes the ways through groups of devices, which become candidates. */
+static enum adaps_status try_groups(struct pool *pool, int buffers, struct ad_search_result *best)
+{
+    struct ad_chain *ways = ad_calloc(MOST_WAYS, sizeof *ways);
+    struct ad_chains *chains = NULL;
+    int count = 0, before = pool->turns.count;
+    enum adaps_status status = ways ? ad_chains_new(&pool->context, buffers, &chains, pool->err)
+                                    : ad_error_memory(pool->err, "groups of devices", 0);
+    if (status == ADAPS_OK)
+        status = ad_groups_chains(&pool->context, chains, MOST_WAYS, ways, &count, pool->err);
+    for (int i = 0; i < count && status == ADAPS_OK; i++)
+        status = add_chain(pool, &ways[i]);
+    bool *use = ad_calloc((size_t)pool->turns.count + 1, sizeof *use);
+    if (status == ADAPS_OK && !use)
+        status = ad_error_memory(pool->err, "turns", (size_t)pool->turns.count);
+    for (int t = before; use && t < pool->turns.count; t++)
+        use[t] = true;
+    if (status == ADAPS_OK && pool->turns.count > before)
+        status = try_mixture(pool, use, best);
+    ad_free(use);
+    ad_chains_free(chains);
+    ad_free(ways);
     return status;
 }
 
@@ -199,13 +281,28 @@ static enum adaps_status try_singles(struct pool *pool, struct ad_search_result 
         }
         if (next < 0)
             break;
-        bool fits;
+        uint64_t lacking;
         turns->items[next].share = 1;
-        status = try_stream(pool, best, &fits);
+        status = try_stream(pool, best, &lacking);
         before = least;
         last = next;
     }
     return status;
+}
+
+/* Chains that leave room for more or fewer inferences in flight, groups of devices, and turns on
+ * devices of their own. */
+static enum adaps_status try_within_memory(struct pool *pool, struct ad_search_result *best)
+{
+    static const int buffers[] = {2, AD_CHAIN_BUFFERS, 8, 16, 32};
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers && status == ADAPS_OK; i++) {
+        if (buffers[i] != AD_CHAIN_BUFFERS)
+            status = add_chains(pool, buffers[i]);
+        if (status == ADAPS_OK)
+            status = try_groups(pool, buffers[i], best);
+    }
+    return status == ADAPS_OK ? try_packs(pool, best) : status;
 }
 
 /* --- strategies --- */
@@ -231,7 +328,7 @@ enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = add_singles(&pool);
     if (status == ADAPS_OK)
-        status = try_mixture(&pool, pool.turns.count, result);
+        status = try_first(&pool, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = refuse(&pool, "replicas", ad_single_search);
     result->visited = pool.turns.count;
@@ -271,7 +368,7 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
         status = add_singles(&pool);
     nsingles = pool.turns.count;
     if (status == ADAPS_OK)
-        status = add_chains(&pool);
+        status = add_chains(&pool, AD_CHAIN_BUFFERS);
     if (status == ADAPS_OK)
         status = add_shared(&pool, result, &why);
     visited = result->visited + pool.turns.count;
@@ -279,9 +376,11 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = try_singles(&pool, result);
     if (status == ADAPS_OK && nsingles > 0)
-        status = try_mixture(&pool, nsingles, result);
+        status = try_first(&pool, nsingles, result);
     if (status == ADAPS_OK)
-        status = try_mixture(&pool, pool.turns.count, result);
+        status = try_first(&pool, pool.turns.count, result);
+    if (status == ADAPS_OK && pool.context.memory_matters)
+        status = try_within_memory(&pool, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = ad_error_set(
             err, ADAPS_NO, "%s",
