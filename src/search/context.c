@@ -4,16 +4,6 @@
 
 #include <math.h>
 
-static bool splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
-{
-    const struct ad_value *value = &graph->values[op->output];
-    int32_t n = ad_dim_extent(value, dim);
-    if (n < 2)
-        return false;
-    struct ad_region half = ad_region_allow(graph, op, ad_dim_slab(value, dim, 0, n / 2));
-    return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
-}
-
 /* Floats that Winograd's algorithm takes beside weights and values, at most. */
 static int64_t winograd_floats(const struct ad_graph *graph, const struct ad_cluster *cluster)
 {
@@ -60,10 +50,10 @@ static void survey_ops(struct ad_context *context)
         const struct ad_box *box = &graph->values[op->output].box;
         bool dense = box->h == 1 && box->w == 1;
         context->can[i][AD_DIM_WHOLE] = true;
-        context->can[i][AD_DIM_H] = p->split_h && splits(graph, op, AD_DIM_H);
-        context->can[i][AD_DIM_W] = p->split_w && splits(graph, op, AD_DIM_W);
+        context->can[i][AD_DIM_H] = p->split_h && ad_dim_splits(graph, op, AD_DIM_H);
+        context->can[i][AD_DIM_W] = p->split_w && ad_dim_splits(graph, op, AD_DIM_W);
         context->can[i][AD_DIM_C] =
-            p->split_c && (dense || context->memory_matters) && splits(graph, op, AD_DIM_C);
+            p->split_c && (dense || context->memory_matters) && ad_dim_splits(graph, op, AD_DIM_C);
         context->can[i][AD_DIM_EACH] = dense && (p->split_h || p->split_w || p->split_c);
         context->dense[i] = dense && context->can[i][AD_DIM_C];
     }

@@ -87,6 +87,16 @@ void ad_cuts_proportional(const double *weight, int ndevices, int *cuts)
     cuts[ndevices] = AD_CUT_UNITS;
 }
 
+bool ad_dim_splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
+{
+    const struct ad_value *value = &graph->values[op->output];
+    int32_t n = ad_dim_extent(value, dim);
+    if (n < 2)
+        return false;
+    struct ad_region half = ad_region_allow(graph, op, ad_dim_slab(value, dim, 0, n / 2));
+    return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
+}
+
 int32_t ad_cut_row(int cut, int32_t size)
 {
     return (int32_t)(((int64_t)cut * size + AD_CUT_UNITS / 2) / AD_CUT_UNITS);

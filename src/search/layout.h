@@ -60,6 +60,9 @@ int32_t ad_dim_extent(const struct ad_value *value, enum ad_dim dim);
 /* The rows (columns, channels) [lo, hi) of a value. */
 struct ad_region ad_dim_slab(const struct ad_value *value, enum ad_dim dim, int32_t lo, int32_t hi);
 
+/* Whether half of the op's output along this dimension can be computed alone. */
+bool ad_dim_splits(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim);
+
 /* The row (column, channel) at which a cut lies, of `size`; and the cut of a row. For sizes up to
  * AD_CUT_UNITS one undoes the other. */
 int32_t ad_cut_row(int cut, int32_t size);

@@ -72,17 +72,6 @@ static int weights_of(const struct ad_layer_mapping *m, uint64_t keys,
     return count;
 }
 
-/* Whether half of the op's output along this dimension can be computed alone. */
-static bool divides(const struct ad_graph *graph, const struct ad_op *op, enum ad_dim dim)
-{
-    const struct ad_value *value = &graph->values[op->output];
-    int32_t n = ad_dim_extent(value, dim);
-    if (n < 2)
-        return false;
-    struct ad_region half = ad_region_allow(graph, op, ad_dim_slab(value, dim, 0, n / 2));
-    return ad_region_elements(half) < ad_region_elements(ad_region_whole(value));
-}
-
 static void lay_out(const struct ad_layer_mapping *m, uint64_t keys, const struct ad_graph *graph,
                     const struct ad_cluster *cluster, int i, struct ad_layout *layout)
 {
@@ -91,9 +80,9 @@ static void lay_out(const struct ad_layer_mapping *m, uint64_t keys, const struc
     const struct ad_op *op = &graph->ops[i];
     int count = weights_of(m, keys, cluster, weight, &fastest);
     bool one_row = ad_dim_extent(&graph->values[op->output], AD_DIM_H) == 1;
-    enum ad_dim dim = divides(graph, op, AD_DIM_H)              ? AD_DIM_H
-                      : one_row && divides(graph, op, AD_DIM_C) ? AD_DIM_C
-                                                                : AD_DIM_WHOLE;
+    enum ad_dim dim = ad_dim_splits(graph, op, AD_DIM_H)              ? AD_DIM_H
+                      : one_row && ad_dim_splits(graph, op, AD_DIM_C) ? AD_DIM_C
+                                                                      : AD_DIM_WHOLE;
     if (count == 0) /* a change of format: by all who read it */
         layout->ops[i] = (struct ad_op_layout){.dim = AD_DIM_EACH};
     else if (count == 1 || dim == AD_DIM_WHOLE)

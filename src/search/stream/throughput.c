@@ -6,12 +6,14 @@
  * with the interval as its objective (search/auto/), which begins with chains, too;
  * - each device by itself;
  * - the best chain on every number of devices of each class (search/published/chain.h), as often as
- * there are devices for it. A linear programme mixes them, so that groups of devices work on
- * inferences of their own. Where the mixture takes more memory than there is, the turn with the
- * least share on a device that lacks some goes, until it fits. It competes with every one of the
- * best single turns, with replicas alone, and, where memory matters, with mixtures of turns on
- * devices of their own (search/stream/pack.h) and with the best chain of groups of devices
- * (search/stream/groups.h): the clocks of the stream decide. */
+ *   there are devices for it.
+ *
+ * A linear programme mixes them, so that groups of devices work on inferences of their own. Where
+ * the mixture takes more memory than there is, the turn with the least share on a device that lacks
+ * some goes, until it fits. It competes with every one of the best single turns, with replicas
+ * alone, and, where memory matters, with mixtures of turns on devices of their own
+ * (search/stream/pack.h) and with the best chain of groups of devices (search/stream/groups.h): the
+ * clocks of the stream decide. */
 #include "search/stream/stream.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
