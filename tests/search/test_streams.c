@@ -142,8 +142,8 @@ START_TEST(mixtures_are_the_best)
     double least = INFINITY, interval_ns, share[3], sum = 0;
     for (int a = 0; a <= 100; a++)
         for (int b = 0; a + b <= 100; b++)
-            least = fmin(least, mixed_load(&turns, (double[]){a / 100., b / 100.,
-                                                              (100 - a - b) / 100.}));
+            least = fmin(least,
+                         mixed_load(&turns, (double[]){a / 100., b / 100., (100 - a - b) / 100.}));
     ck_assert_int_eq(ad_turns_mix(&turns, (bool[]){true, true, true}, &interval_ns), ADAPS_OK);
     for (int t = 0; t < 3; t++) {
         share[t] = turns.items[t].share;
@@ -164,7 +164,7 @@ START_TEST(mixtures_are_the_best)
 END_TEST
 
 /* No other strategy's stream is quicker than auto's by more than what another inference in flight
- * is worth. */
+ * is worth, and what auto gives up for replicas. */
 START_TEST(auto_is_first)
 {
     for (uint64_t seed = (uint64_t)_i * 5; seed < (uint64_t)_i * 5 + 5; seed++) {
@@ -177,7 +177,7 @@ START_TEST(auto_is_first)
             if (strcmp(s->name, "adaps") == 0)
                 continue; /* its overlaps are no layouts */
             ad_fixture_run(&p, s->name, &r);
-            ck_assert_msg((double)best.stream.interval_ns <= 1.01 * (double)r.stream.interval_ns,
+            ck_assert_msg((double)best.stream.interval_ns <= 1.03 * (double)r.stream.interval_ns,
                           "seed %" PRIu64 ": auto %" PRId64 ", %s %" PRId64, seed,
                           best.stream.interval_ns, s->name, r.stream.interval_ns);
             ad_search_result_fini(&r);
@@ -327,8 +327,7 @@ START_TEST(caps_and_floors)
     p.problem.objective = AD_OBJECTIVE_LATENCY;
     p.problem.latency_cap_ns = 0;
     p.problem.interval_cap_ns = (soon.stream.interval_ns + 4 * quick.stream.interval_ns) / 5;
-    enum adaps_status status =
-        ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err);
+    enum adaps_status status = ad_search_run(ad_strategy_find("auto"), &p.problem, &r, &err);
     if (status == ADAPS_OK) {
         ck_assert_int_ge(r.schedule.makespan_ns, soon.schedule.makespan_ns);
         ck_assert_int_le(r.stream.interval_ns,

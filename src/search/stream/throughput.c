@@ -32,6 +32,7 @@
 #define MOST_CHAINS 96 /* candidates */
 #define MOST_WAYS 32   /* through groups of devices */
 #define FINALISTS 3    /* single turns whose streams are simulated */
+#define WARY 1.02      /* so much quicker must a stream be for devices to share inferences */
 
 /* What the candidates come from. */
 struct pool {
@@ -146,10 +147,31 @@ static enum adaps_status add_chains(struct pool *pool, int buffers)
 
 /* --- streams of candidates --- */
 
+/* Whether some inference takes more than one device. */
+static bool shares(const struct ad_search_result *result)
+{
+    bool shared = false;
+    for (int t = 0; t < result->stream.nturns; t++) {
+        const struct ad_schedule *s = ad_stream_turn(&result->stream, &result->schedule, t);
+        int computing = 0;
+        for (int d = 0; d < s->ndevices; d++)
+            computing += s->programs[d].ntasks > 0;
+        shared = shared || computing > 1;
+    }
+    return shared;
+}
+
+/* The interval, a little longer where devices exchange what they compute: streams of that kind are
+ * slower than the clocks say, and replicas are not. */
+static double wary_interval(const struct ad_search_result *result)
+{
+    return (double)result->stream.interval_ns * (shares(result) ? WARY : 1);
+}
+
 /* *best becomes the better one; the other is freed. */
 static void keep_better(struct ad_search_result *best, struct ad_search_result *other)
 {
-    bool better = best->stream.nturns == 0 || best->stream.interval_ns > other->stream.interval_ns;
+    bool better = best->stream.nturns == 0 || wary_interval(best) > wary_interval(other);
     struct ad_search_result worse = better ? *best : *other;
     if (better)
         *best = *other;
