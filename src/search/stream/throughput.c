@@ -12,8 +12,8 @@
  * the mixture takes more memory than there is, the turn with the least share on a device that lacks
  * some goes, until it fits. It competes with every one of the best single turns, with replicas
  * alone, and, where memory matters, with mixtures of turns on devices of their own
- * (search/stream/pack.h) and with the best chain of groups of devices (search/stream/groups.h): the
- * clocks of the stream decide. */
+ * (search/stream/pack.h) and with the best chain of groups of devices (search/stream/groups.h). The
+ * clocks of the stream decide, but replicas that are next to the best are taken. */
 #include "search/stream/stream.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
