@@ -316,12 +316,8 @@ struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn)
 
 int ad_plan_share(const struct adaps_plan *plan, int turn, int *of)
 {
-    const struct ad_stream *stream = &plan->stream;
-    int count = stream->ndeal == 0;
-    *of = stream->ndeal > 0 ? stream->ndeal : 1;
-    for (int i = 0; i < stream->ndeal; i++)
-        count += stream->deal[i] == turn;
-    return count;
+    *of = plan->stream.ndeal > 0 ? plan->stream.ndeal : 1;
+    return ad_stream_share(&plan->stream, turn);
 }
 
 static void add_peers(const struct ad_program *program, struct ad_peers *peers)

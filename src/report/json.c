@@ -13,6 +13,14 @@ json_t *ad_report_json_append(json_t *list, json_t *item)
     return NULL;
 }
 
+json_t *ad_report_json_set(json_t *object, const char *key, json_t *value)
+{
+    if (json_object_set_new(object, key, value) == 0)
+        return object;
+    json_decref(object);
+    return NULL;
+}
+
 json_t *ad_report_json_text(const char *s)
 {
     size_t size = strlen(s) + 1;

@@ -10,6 +10,9 @@
 
 /* Appends item, taking it over; NULL (the list released) when either failed. */
 json_t *ad_report_json_append(json_t *list, json_t *item);
+
+/* Sets key of an object, taking value over; NULL (the object released) when either failed. */
+json_t *ad_report_json_set(json_t *object, const char *key, json_t *value);
 json_t *ad_report_json_text(const char *s); /* cleaned: JSON must be UTF-8 */
 json_t *
 ad_report_json_region(struct ad_region region); /* [h0, h1, w0, w1, c0, c1], null when empty */

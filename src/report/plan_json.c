@@ -4,15 +4,6 @@
 #include "report/report.h"
 #include "report/stream.h"
 
-/* Sets key, taking value over; NULL when either failed. */
-static json_t *set(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) == 0)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
@@ -79,11 +70,12 @@ static json_t *layout_json(const struct adaps_plan *plan, int i, const struct ad
                                ad_report_json_dims(value->rank, value->dims), "regions",
                                regions_json(regions, n));
     if (a && a->early[i])
-        layout = set(layout, "early", json_true());
+        layout = ad_report_json_set(layout, "early", json_true());
     for (int d = 0; a && d < n; d++)
         same = same && ad_region_equal(regions[d], a->region[(size_t)i * (size_t)n + (size_t)d]);
     if (!same)
-        layout = set(layout, "assigned", regions_json(&a->region[(size_t)i * (size_t)n], n));
+        layout = ad_report_json_set(layout, "assigned",
+                                    regions_json(&a->region[(size_t)i * (size_t)n], n));
     return layout;
 }
 
@@ -202,7 +194,7 @@ static json_t *turns_json(const struct adaps_plan *plan, const char *key,
             ad_report_json_ms(view.schedule.makespan_ns), "devices", workers_json(plan, t), "bytes",
             (json_int_t)view.schedule.bytes, "messages", (json_int_t)view.schedule.messages);
         if (plan->stream.nturns > 1)
-            turn = set(turn, key, part(&view));
+            turn = ad_report_json_set(turn, key, part(&view));
         list = ad_report_json_append(list, turn);
     }
     return list;
@@ -227,13 +219,13 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
     if (status != ADAPS_OK)
         return status;
     json_t *root = ad_report_stream_add(summary_json(plan), plan);
-    root = set(root, "devices", devices_json(plan, &figures));
-    root = set(root, "turns", turns_json(plan, key, part));
-    root = set(root, "deal", deal_json(plan));
+    root = ad_report_json_set(root, "devices", devices_json(plan, &figures));
+    root = ad_report_json_set(root, "turns", turns_json(plan, key, part));
+    root = ad_report_json_set(root, "deal", deal_json(plan));
     ad_figures_fini(&figures);
     if (plan->assignment)
-        root = set(root, "schedule", schedule_json(plan));
-    return ad_report_json_print(set(root, key, part(plan)), out, err);
+        root = ad_report_json_set(root, "schedule", schedule_json(plan));
+    return ad_report_json_print(ad_report_json_set(root, key, part(plan)), out, err);
 }
 
 enum adaps_status ad_report_plan_json(const struct adaps_plan *plan, FILE *out,

@@ -231,9 +231,6 @@ enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE 
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
     root = ad_report_stream_add(root, plan);
-    if (root && json_object_set_new(root, "stream_loads", ad_report_stream_loads(plan)) != 0) {
-        json_decref(root);
-        root = NULL;
-    }
+    root = ad_report_json_set(root, "stream_loads", ad_report_stream_loads(plan));
     return ad_report_json_print(root, out, err);
 }

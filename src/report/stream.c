@@ -4,15 +4,6 @@
 #include "report/report.h"
 #include "report/text.h"
 
-/* Sets key, taking value over; NULL when either failed. */
-static json_t *set(json_t *object, const char *key, json_t *value)
-{
-    if (json_object_set_new(object, key, value) == 0)
-        return object;
-    json_decref(object);
-    return NULL;
-}
-
 json_t *ad_report_stream_add(json_t *object, const struct adaps_plan *plan)
 {
     const struct ad_stream *stream = &plan->stream;
@@ -20,10 +11,10 @@ json_t *ad_report_stream_add(json_t *object, const struct adaps_plan *plan)
     json_t *interval = known ? ad_report_json_ms(stream->interval_ns) : json_null();
     json_t *latency = known ? ad_report_json_ms(stream->latency_ns) : json_null();
     json_t *rate = known ? json_real(1e9 / (double)stream->interval_ns) : json_null();
-    object = set(object, "interval_ms", interval);
-    object = set(object, "throughput_per_s", rate);
-    object = set(object, "frames_in_flight", json_integer(stream->frames));
-    return set(object, "stream_latency_ms", latency);
+    object = ad_report_json_set(object, "interval_ms", interval);
+    object = ad_report_json_set(object, "throughput_per_s", rate);
+    object = ad_report_json_set(object, "frames_in_flight", json_integer(stream->frames));
+    return ad_report_json_set(object, "stream_latency_ms", latency);
 }
 
 static double part(const struct adaps_plan *plan, int64_t ns)
@@ -82,8 +73,7 @@ enum adaps_status ad_report_stream(const struct adaps_plan *plan, FILE *out,
         ad_stream_loads(plan->graph, &plan->cluster, &plan->schedule, stream, &loads, err);
     if (status != ADAPS_OK)
         return status;
-    fprintf(out,
-            "\na stream: %.4g answers a second, %s apart; %d in flight, %s each\n",
+    fprintf(out, "\na stream: %.4g answers a second, %s apart; %d in flight, %s each\n",
             1e9 / (double)stream->interval_ns,
             ad_format_ns((double)stream->interval_ns, apart, sizeof apart), stream->frames,
             ad_format_ns((double)stream->latency_ns, each, sizeof each));

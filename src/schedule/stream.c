@@ -21,20 +21,27 @@ void ad_stream_fini(struct ad_stream *stream)
     *stream = (struct ad_stream){0};
 }
 
+int ad_stream_share(const struct ad_stream *stream, int turn)
+{
+    int count = stream->ndeal == 0;
+    for (int i = 0; i < stream->ndeal; i++)
+        count += stream->deal[i] == turn;
+    return count;
+}
+
 int ad_stream_most(const struct ad_stream *stream, int turn)
 {
-    int n = stream->ndeal, whole = n > 0 ? stream->frames / n : 0, rest, total = 0, most = 0;
+    int n = stream->ndeal, most = 0;
     if (n == 0)
         return stream->frames;
-    rest = stream->frames % n;
+    int whole = stream->frames / n, rest = stream->frames % n;
     for (int i = 0; i < n; i++) {
         int count = 0;
         for (int k = 0; k < rest; k++)
             count += stream->deal[(i + k) % n] == turn;
         most = count > most ? count : most;
-        total += stream->deal[i] == turn;
     }
-    return whole * total + most;
+    return whole * ad_stream_share(stream, turn) + most;
 }
 
 /* --- loads --- */
@@ -137,15 +144,12 @@ enum adaps_status ad_stream_loads(const struct ad_graph *graph, const struct ad_
     struct ad_loads sum = {.medium = 0};
     int deals = stream->ndeal > 0 ? stream->ndeal : 1;
     for (int t = 0; t < stream->nturns; t++) {
-        int times = stream->ndeal == 0;
         struct ad_loads loads;
         enum adaps_status status =
             ad_schedule_loads(graph, cluster, ad_stream_turn(stream, first, t), &loads, err);
         if (status != ADAPS_OK)
             return status;
-        for (int i = 0; i < stream->ndeal; i++)
-            times += stream->deal[i] == t;
-        add_times(&sum, &loads, times);
+        add_times(&sum, &loads, ad_stream_share(stream, t));
     }
     for (int d = 0; d < AD_MAX_DEVICES; d++) {
         out->device[d] = sum.device[d] / deals;

@@ -50,6 +50,9 @@ static inline int ad_stream_deal(const struct ad_stream *stream, uint32_t i)
  * these, so that the load decides. */
 int ad_stream_frames(int64_t latency_ns, int64_t interval_ns);
 
+/* How many of the inferences of a deal take a turn; without a deal, 1 of 1. */
+int ad_stream_share(const struct ad_stream *stream, int turn);
+
 /* How many inferences of a turn can be in flight at the same time. */
 int ad_stream_most(const struct ad_stream *stream, int turn);
 

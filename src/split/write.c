@@ -250,7 +250,7 @@ static void writer_fini(struct writer *w)
     ad_arena_fini(&w->arena);
 }
 
-/* --- who sends what to whom --- */
+/* --- messages between sub-models --- */
 
 /* {KEY: {TENSOR: [number of a key, ...]}} */
 static json_t *messages_json(const struct ad_split *split, bool sender)

@@ -22,10 +22,9 @@ struct ad_queued_run {
 
 struct ad_agent_session {
     bool open;
-    bool ending; /* nobody is served any more; waits for the worker */
-    bool ready;  /* connected to the peers */
-    struct ad_worker_run
-        *traced; /* the latest inference, when it is done and its times are there */
+    bool ending;                  /* nobody is served any more; waits for the worker */
+    bool ready;                   /* connected to the peers */
+    struct ad_worker_run *traced; /* the latest inference, when its times are there; or NULL */
     uint64_t id;
     uint32_t inference; /* the oldest under way, or the latest that was */
     int fd;             /* of the controller's connection */

@@ -312,22 +312,14 @@ static void answer_clock(struct ad_agent *agent, struct ad_wire_message *message
     ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
 }
 
-/* The step of an inference under way, or of the oldest one; 0 without any. */
-static int step_of(struct ad_agent *agent, uint32_t inference)
+/* The step of the oldest inference under way; 0 without any. */
+static int step_of(const struct ad_agent *agent)
 {
-    const struct ad_worker *worker = &agent->worker;
     const struct ad_agent_session *session = &agent->session;
-    int step = 0;
-    for (int i = 0; i < worker->nruns; i++) {
-        uint32_t mine = session->runs[i].frame.inference;
-        if (!session->runs[i].set)
-            continue;
-        if (mine == session->inference || mine == inference)
-            step = atomic_load(&worker->runs[i].step);
-        if (mine == inference)
-            break;
-    }
-    return step;
+    for (int i = 0; i < agent->worker.nruns; i++)
+        if (session->runs[i].set && session->runs[i].frame.inference == session->inference)
+            return atomic_load(&agent->worker.runs[i].step);
+    return 0;
 }
 
 static bool answer_where(struct ad_agent *agent, zmq_msg_t *route, const struct ad_frame *request,
@@ -351,7 +343,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
     if (type == AD_FRAME_PING) {
         bool busy = ours && running(agent);
         answer_where(agent, &message->route, &message->frame, AD_FRAME_PONG,
-                     busy ? step_of(agent, session->inference) : 0, !busy);
+                     busy ? step_of(agent) : 0, !busy);
         return ADAPS_OK;
     }
     if (type == AD_FRAME_CLOCK) {

@@ -531,15 +531,10 @@ void ad_worker_post(struct ad_worker *worker)
 
 struct ad_worker_run *ad_worker_free_run(struct ad_worker *worker)
 {
-    struct ad_worker_run *found = NULL;
-    pthread_mutex_lock(&worker->mutex);
-    for (int i = 0; i < worker->nruns && !found; i++) {
-        struct ad_worker_run *run = &worker->runs[i];
-        if (!run->taken)
-            found = run;
-    }
-    pthread_mutex_unlock(&worker->mutex);
-    return found;
+    for (int i = 0; i < worker->nruns; i++)
+        if (!worker->runs[i].taken)
+            return &worker->runs[i];
+    return NULL;
 }
 
 void ad_worker_post_run(struct ad_worker *worker, struct ad_worker_run *run)

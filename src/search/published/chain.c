@@ -24,13 +24,14 @@
 #define MOST_TRIED 128     /* budgets whose chains strategy pipeline evaluates */
 
 /* What the programme knows of a class of devices. */
-struct class {
-    int first, count;     /* one of its devices; how many */
+struct class
+{
+    int first, count; /* one of its devices; how many */
     bool source;
-    double *seconds;      /* [op + 1]: of all ops before */
-    double bandwidth;     /* of its port */
+    double *seconds;  /* [op + 1]: of all ops before */
+    double bandwidth; /* of its port */
     double message_s, memory_bw;
-    double memory;        /* bytes; INFINITY: no limit */
+    double memory; /* bytes; INFINITY: no limit */
 };
 
 struct choice {
@@ -42,12 +43,12 @@ struct ad_chains {
     int buffers; /* of the largest value, that a stage has room for */
     int nclasses, class_of[AD_MAX_DEVICES];
     struct class classes[AD_MAX_DEVICES];
-    int npositions, *position;       /* where a stage may begin: ops, ascending; the last is nops */
-    double *crossing;                /* [op]: bytes of values made before it and read from it on */
-    double *weights, *largest;       /* [op + 1]: bytes of all before; [op]: of its output */
+    int npositions, *position; /* where a stage may begin: ops, ascending; the last is nops */
+    double *crossing;          /* [op]: bytes of values made before it and read from it on */
+    double *weights, *largest; /* [op + 1]: bytes of all before; [op]: of its output */
     int budgets, stride[AD_MAX_DEVICES]; /* a budget is the sum of count x stride */
-    double *best;                    /* [position * budgets + budget]: seconds */
-    struct choice *choice;           /* likewise */
+    double *best;                        /* [position * budgets + budget]: seconds */
+    struct choice *choice;               /* likewise */
 };
 
 void ad_chains_free(struct ad_chains *c)
@@ -124,8 +125,7 @@ static void merge_classes(struct ad_chains *c)
         c->class_of[d] -= c->class_of[d] > b;
     }
     c->nclasses--;
-    memmove(&c->classes[b], &c->classes[b + 1],
-            (size_t)(c->nclasses - b) * sizeof c->classes[b]);
+    memmove(&c->classes[b], &c->classes[b + 1], (size_t)(c->nclasses - b) * sizeof c->classes[b]);
 }
 
 static void classify(struct ad_chains *c)
@@ -163,9 +163,8 @@ static double op_seconds(const struct ad_graph *graph, const struct ad_device *d
     int64_t in = 0;
     for (int k = 0; k < op->ninputs; k++)
         in += ad_box_elements(graph->values[op->inputs[k]].box);
-    struct ad_work work =
-        ad_cost_work(graph, op, ad_box_elements(graph->values[op->output].box), in,
-                     op->weight >= 0 ? graph->weights[op->weight].rows : 0);
+    struct ad_work work = ad_cost_work(graph, op, ad_box_elements(graph->values[op->output].box),
+                                       in, op->weight >= 0 ? graph->weights[op->weight].rows : 0);
     return ad_cost_seconds(device, &work);
 }
 
@@ -198,10 +197,10 @@ static bool survey_values(struct ad_chains *c)
         made[op->output] = i + 1;
         for (int k = 0; k < op->ninputs; k++)
             read[op->inputs[k]] = i + 1;
-        double bytes = op->weight < 0 ? 0
-                                      : (double)graph->weights[op->weight].rows *
-                                            (double)graph->weights[op->weight].row_elements *
-                                            sizeof(float);
+        double bytes = op->weight < 0
+                           ? 0
+                           : (double)graph->weights[op->weight].rows *
+                                 (double)graph->weights[op->weight].row_elements * sizeof(float);
         c->weights[i + 1] = c->weights[i] + bytes;
         c->largest[i] = value_bytes(graph, op->output);
     }
@@ -284,24 +283,17 @@ void ad_chains_loads(const struct ad_chains *c, int class, int p, double *loads)
 /* --- the programme --- */
 
 /* The best stage from position p on, with a budget that has some of class k, into best and choice.
- */
-static void try_class(struct ad_chains *c, int p, int budget, int k)
+ * loads: ad_chains_loads(). Longer stages compute longer, and have no more room. */
+static void try_class(struct ad_chains *c, int p, int budget, int k, const double *loads)
 {
-    const struct class *class = &c->classes[k];
+    const double *seconds = c->classes[k].seconds;
     size_t at = (size_t)p * (size_t)c->budgets + (size_t)budget;
-    int i = c->position[p], op = i;
-    double largest = 0;
     for (int q = p + 1; q <= c->npositions; q++) {
-        int j = c->position[q];
-        for (; op < j; op++)
-            largest = fmax(largest, c->largest[op]);
-        double seconds = class->seconds[j] - class->seconds[i];
-        if (seconds >= c->best[at] ||
-            c->weights[j] - c->weights[i] + c->buffers * largest > class->memory)
+        if (seconds[c->position[q]] - seconds[c->position[p]] >= c->best[at] ||
+            loads[q] == INFINITY)
             return;
-        double rest =
-            c->best[(size_t)q * (size_t)c->budgets + (size_t)(budget - c->stride[k])];
-        double all = fmax(rest, load(c, class, i, j));
+        double rest = c->best[(size_t)q * (size_t)c->budgets + (size_t)(budget - c->stride[k])];
+        double all = fmax(rest, loads[q]);
         if (all < c->best[at]) {
             c->best[at] = all;
             c->choice[at] = (struct choice){k, q};
@@ -309,18 +301,22 @@ static void try_class(struct ad_chains *c, int p, int budget, int k)
     }
 }
 
-static void solve(struct ad_chains *c)
+/* loads: [class * (npositions + 1) + position], scratch. */
+static void solve(struct ad_chains *c, double *loads)
 {
-    size_t n = (size_t)c->budgets;
-    for (int p = c->npositions; p >= 0; p--)
+    size_t n = (size_t)c->budgets, width = (size_t)c->npositions + 1;
+    for (int p = c->npositions; p >= 0; p--) {
+        for (int k = 0; k < c->nclasses; k++)
+            ad_chains_loads(c, k, p, &loads[(size_t)k * width]);
         for (int budget = 0; budget < c->budgets; budget++) {
             size_t at = (size_t)p * n + (size_t)budget;
             c->best[at] = p == c->npositions ? 0 : INFINITY;
             c->choice[at] = (struct choice){-1, 0};
             for (int k = 0; p < c->npositions && k < c->nclasses; k++)
                 if (budget / c->stride[k] % (c->classes[k].count + 1) > 0)
-                    try_class(c, p, budget, k);
+                    try_class(c, p, budget, k, &loads[(size_t)k * width]);
         }
+    }
 }
 
 enum adaps_status ad_chains_new(const struct ad_context *context, int buffers,
@@ -339,11 +335,14 @@ enum adaps_status ad_chains_new(const struct ad_context *context, int buffers,
     size_t states = ((size_t)c->npositions + 1) * (size_t)c->budgets;
     c->best = room ? ad_calloc(states, sizeof *c->best) : NULL;
     c->choice = room ? ad_calloc(states, sizeof *c->choice) : NULL;
-    if (!c->best || !c->choice) {
+    double *loads = ad_calloc((size_t)c->nclasses * ((size_t)c->npositions + 1), sizeof *loads);
+    if (!c->best || !c->choice || !loads) {
+        ad_free(loads);
         ad_chains_free(c);
         return ad_error_memory(err, "chains", states * sizeof *c->best);
     }
-    solve(c);
+    solve(c, loads);
+    ad_free(loads);
     *out = c;
     return ADAPS_OK;
 }
@@ -378,8 +377,8 @@ void ad_chain_layout(const struct ad_context *context, const struct ad_chain *ch
     layout->encoding = context->encoding;
     for (int k = 0, i = 0; k < chain->nstages; k++)
         for (; i < chain->end[k]; i++)
-            layout->ops[i] = (struct ad_op_layout){
-                .dim = AD_DIM_WHOLE, .pinned = true, .at = chain->device[k]};
+            layout->ops[i] =
+                (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = chain->device[k]};
 }
 
 /* --- strategies --- */
