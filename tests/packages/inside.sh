@@ -21,6 +21,17 @@ quietly() {
     "$@" >/tmp/log 2>&1 || { tail -n 20 /tmp/log; fail "$*"; }
 }
 
+# The lists of packages. A mirror that cannot be reached for a moment is asked again; apt-get alone would end with
+# success and the lists of before, which do not have another processor's packages.
+update() {
+    for pause in 5 20 60 0; do
+        ! apt-get update -o APT::Update::Error-Mode=any -o Acquire::Retries=3 >/tmp/log 2>&1 || return 0
+        sleep $pause
+    done
+    tail -n 20 /tmp/log
+    fail "the lists of packages cannot be had"
+}
+
 adaps() {
     $emulator /usr/bin/adaps "$@"
 }
@@ -88,9 +99,9 @@ look() {
 # With what comes first: what the packages need, which stays.
 install_step() {
     [ "$architecture" = "$(dpkg --print-architecture)" ] || dpkg --add-architecture "$architecture"
-    quietly apt-get update
-    needs=$(apt-get install -s --no-install-recommends ./*.deb | sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -v adaps) ||
-        fail "what the packages need cannot be had"
+    update
+    quietly apt-get install -s --no-install-recommends ./*.deb
+    needs=$(sed -n 's/^Inst \([^ ]*\) .*/\1/p' /tmp/log | grep -v adaps) || fail "the packages need nothing?"
     # shellcheck disable=SC2086
     quietly apt-get install -y --no-install-recommends $needs qemu-user
     ! command -v systemd-sysusers >/dev/null || fail "systemd is in this root"
