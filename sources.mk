@@ -14,9 +14,9 @@ onnx_sources = \
 	src/onnx/unpack.c
 
 ir_sources = \
-	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/graph.c \
+	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/graph.c \
 	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
-	src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/winograd.c src/ir/winograd.h
+	src/ir/partial.c src/ir/partial.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/winograd.c src/ir/winograd.h
 
 import_sources = \
 	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
@@ -117,7 +117,7 @@ search_strategies_sources = \
 	src/search/strategies/table.c
 
 plan_sources = \
-	src/plan/copy.c src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
+	src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
 	src/plan/plan.h src/plan/slices.c src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c \
 	src/plan/unpack.c src/plan/unpack.h src/plan/unpack_graph.c src/plan/weight_source.c \
 	src/plan/weight_source.h

@@ -91,6 +91,16 @@ static void mark_channels(const struct ad_graph *graph, const struct ad_op *op, 
     }
 }
 
+/* The pairs of a fold. */
+static void mark_pairs(int64_t inner, const struct line *l)
+{
+    for (int64_t o = 0; o < l->outputs; o++) {
+        int64_t first = o + o / inner * inner;
+        if (l->out[o])
+            l->in[first] = l->in[first + inner] = 1;
+    }
+}
+
 static void mark_line(const struct ad_graph *graph, const struct ad_op *op, int k,
                       enum ad_reading reading, const struct line *l)
 {
@@ -111,6 +121,9 @@ static void mark_line(const struct ad_graph *graph, const struct ad_op *op, int 
         break;
     case AD_READS_SAMPLE:
         mark_samples(&op->resampling, l);
+        break;
+    case AD_READS_FOLD:
+        mark_pairs(op->inner, l);
         break;
     case AD_READS_NEAR:
     case AD_READS_GROUP:
@@ -172,6 +185,9 @@ int64_t ad_reads_least(const struct ad_graph *graph, const struct ad_op *op, int
         case AD_READS_BLOCK:
             product *= ad_marks_count(out->along[axis], ad_box_along(to, axis));
             break;
+        case AD_READS_FOLD:
+            product *= 2 * ad_marks_count(out->along[axis], ad_box_along(to, axis));
+            break;
         case AD_READS_STRETCH:
             product *= stretch_count(graph, op, k, out->along[axis]);
             break;
@@ -225,6 +241,7 @@ static bool line_keeps_share(const struct ad_graph *graph, const struct ad_op *o
     case AD_READS_OWN:
     case AD_READS_ALL:
     case AD_READS_SINGLE:
+    case AD_READS_FOLD:
         return true;
     case AD_READS_NEAR:
     case AD_READS_GROUP:

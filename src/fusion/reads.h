@@ -20,6 +20,7 @@ enum ad_reading {
     AD_READS_GROUP,   /* the inputs of its group; outputs and inputs have as many groups */
     AD_READS_STRETCH, /* the outputs are the operands' positions one after the other: its own of
                          this operand, nothing of the others */
+    AD_READS_FOLD,    /* its pair of channels, of twice as many as there are outputs */
     AD_READS_BLOCK    /* an output element reads one input element, which no other output reads */
 };
 

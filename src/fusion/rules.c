@@ -137,6 +137,37 @@ static struct ad_region yield_lrn(const struct ad_graph *graph, const struct ad_
     return have;
 }
 
+/* What output channel c of a fold reads first; the other one comes `inner` after it. Ascending. */
+static int64_t folded(const struct ad_op *op, int64_t c)
+{
+    return c + c / op->inner * op->inner;
+}
+
+static struct ad_region need_fold(const struct ad_graph *graph, const struct ad_op *op, int k,
+                                  struct ad_region out)
+{
+    (void)graph, (void)k;
+    out.c0 = (int32_t)folded(op, out.c0);
+    out.c1 = (int32_t)(folded(op, out.c1 - 1) + op->inner + 1);
+    return out;
+}
+
+static struct ad_region yield_fold(const struct ad_graph *graph, const struct ad_op *op,
+                                   const struct ad_region *given)
+{
+    struct ad_region have = first_present(graph, op, given);
+    int32_t channels = (int32_t)ad_op_output(graph, op)->box.c, c0 = 0, c1 = channels;
+    while (c0 < channels && folded(op, c0) < have.c0)
+        c0++;
+    while (c1 > c0 && folded(op, c1 - 1) + op->inner >= have.c1)
+        c1--;
+    if (ad_region_empty(have) || c0 >= c1)
+        return ad_region_none();
+    have.c0 = c0;
+    have.c1 = c1;
+    return have;
+}
+
 /* --- the table --- */
 
 #define WINDOW(channels)                                                                           \
@@ -201,6 +232,9 @@ static const struct ad_region_rule rules[AD_OP_COUNT + 1] = {
     [AD_OP_LRN] = {.need = need_lrn,
                    .yield = yield_lrn,
                    .reads = {AD_READS_OWN, AD_READS_OWN, AD_READS_NEAR}},
+    [AD_OP_FOLD] = {.need = need_fold,
+                    .yield = yield_fold,
+                    .reads = {AD_READS_OWN, AD_READS_OWN, AD_READS_FOLD}},
     [AD_OP_RESAMPLE] = {.need = ad_need_resample,
                         .yield = ad_yield_resample,
                         .allow = ad_allow_resample,

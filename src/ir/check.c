@@ -121,6 +121,9 @@ enum adaps_status ad_check_conv(const struct ad_check *c)
         return ad_check_fail(
             c, "%" PRId64 " groups do not divide %" PRId64 " and %" PRId64 " channels", groups,
             in->box.c, out->box.c);
+    if (c->op->partial != 0 && c->op->partial != groups)
+        return ad_check_fail(c, "%d blocks of channels in %" PRId64 " groups", (int)c->op->partial,
+                             groups);
     if (c->op->winograd != 0 && !ad_op_may_winograd(c->op, c->op->winograd, out->box.h, out->box.w))
         return ad_check_fail(c, "F(%d x %d, 3 x 3) does not compute such a convolution",
                              (int)c->op->winograd, (int)c->op->winograd);
@@ -294,6 +297,18 @@ enum adaps_status ad_check_lrn(const struct ad_check *c)
         !isfinite(op->lrn_beta) || !isfinite(op->lrn_bias))
         return ad_check_fail(c, "size %d, alpha %g, beta %g, bias %g", (int)op->lrn_size,
                              (double)op->lrn_alpha, (double)op->lrn_beta, (double)op->lrn_bias);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_check_fold(const struct ad_check *c)
+{
+    const struct ad_value *in = input_of(c, 0), *out = output_of(c);
+    int64_t inner = c->op->inner;
+    if (in->format != AD_NHWC || out->format != AD_NHWC || in->box.n != out->box.n ||
+        in->box.h != out->box.h || in->box.w != out->box.w || in->box.c != 2 * out->box.c)
+        return ad_check_fail(c, "the output is not half of the input's channels");
+    if (inner < 1 || out->box.c % inner != 0)
+        return ad_check_fail(c, "blocks of %" PRId64 " in %" PRId64 " channels", inner, out->box.c);
     return ADAPS_OK;
 }
 

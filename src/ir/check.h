@@ -29,6 +29,7 @@ enum adaps_status ad_check_unary(const struct ad_check *c);
 enum adaps_status ad_check_concat(const struct ad_check *c);
 enum adaps_status ad_check_softmax(const struct ad_check *c);
 enum adaps_status ad_check_lrn(const struct ad_check *c);
+enum adaps_status ad_check_fold(const struct ad_check *c);
 enum adaps_status ad_check_permute(const struct ad_check *c);
 enum adaps_status ad_check_reshape(const struct ad_check *c);
 enum adaps_status ad_check_space_to_depth(const struct ad_check *c);

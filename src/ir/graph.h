@@ -49,6 +49,8 @@ enum ad_op_kind {
     AD_OP_MATMUL, /* PLAIN, two inputs: products of `outer` pairs of matrices, rows x inner by inner
                      x columns, the last two dims of the result; an input may be one matrix, for all
                    */
+    AD_OP_FOLD,   /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
+                     is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
     AD_OP_COUNT
 };
 
@@ -176,13 +178,15 @@ struct ad_op {
     int32_t winograd; /* CONV: m of Winograd's F(m x m, 3 x 3) (ir/winograd.h), by which all devices
                          compute it; 0: directly */
     int32_t groups;
+    int32_t partial; /* CONV: its groups are so many blocks of input channels, of which FOLDs add the
+                        results (ir/partial.h); 0: they are none */
     bool count_include_pad;
     enum ad_function function;  /* fused activation, of any kind of op, */
     float alpha, beta;          /* its parameters, 0 when it has none, */
     float clamp_min, clamp_max; /* and the limits after it; -INFINITY, INFINITY when none */
     int32_t lrn_size;
     float lrn_alpha, lrn_beta, lrn_bias;
-    int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values; MATMUL */
+    int64_t outer, inner; /* CONCAT, SOFTMAX and REDUCE on PLAIN values; MATMUL; FOLD: inner */
     int64_t aliased;      /* CONCAT: channels of the output whose inputs lie in it from the start,
                             and are not copied (ad_alias_mark()); follows from the graph */
     enum ad_reduction reduction;
@@ -224,6 +228,10 @@ struct ad_graph {
 
 /* Frees everything, the weights' numbers too. NULL is fine. */
 void ad_graph_free(struct ad_graph *graph);
+
+/* Deep copy without the weights' numbers. */
+AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
+                                              struct adaps_error *err);
 
 /* Frees only the weights' numbers, and lets go of the model's file. */
 void ad_graph_drop_weights(struct ad_graph *graph);

@@ -191,6 +191,17 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                       .measure = AD_PER_INPUT,
                       .units = 1,
                       .check = ad_check_reduce},
+    /* Not in Table 2: sums of parts of the channels (ir/partial.h), so rows map one to one. */
+    [AD_OP_FOLD] = {.name = "Fold",
+                    .short_name = "fold",
+                    .type = 2,
+                    .inputs = 1,
+                    .fields = AD_FIELD_CHANNELS,
+                    .c = AD_REACH_OTHER,
+                    .class = AD_COST_ELEMENTWISE,
+                    .measure = AD_PER_OUTPUT,
+                    .units = 1,
+                    .check = ad_check_fold},
     /* Not in Table 2: products of values, each element of all of a row and of a column. */
     [AD_OP_MATMUL] = {.name = "MatMul",
                       .short_name = "matmul",

@@ -21,6 +21,7 @@ enum ad_fields {
     AD_FIELD_BLOCK = 1 << 9,
     AD_FIELD_CHANNEL_MAJOR = 1 << 10,
     AD_FIELD_RESAMPLING = 1 << 11,
+    AD_FIELD_CHANNELS = 1 << 12, /* inner: channels of a block */
 };
 
 /* What of its input a part of the output reads along one axis. The exact rule is fusion/'s. */

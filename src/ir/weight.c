@@ -7,17 +7,23 @@
 
 /* --- recipes --- */
 
+static int64_t blocks_of(const struct ad_recipe *recipe)
+{
+    return recipe->blocks > 1 ? recipe->blocks : 1;
+}
+
 struct ad_recipe *ad_recipe_copy(const struct ad_recipe *recipe)
 {
     struct ad_recipe *copy = ad_calloc(1, sizeof *copy);
     double *scale = NULL;
+    size_t scales = (size_t)(recipe->rows / blocks_of(recipe));
     if (copy && recipe->scale) {
-        scale = ad_realloc(NULL, (size_t)recipe->rows, sizeof *scale);
+        scale = ad_realloc(NULL, scales, sizeof *scale);
         if (!scale) {
             ad_free(copy);
             return NULL;
         }
-        memcpy(scale, recipe->scale, (size_t)recipe->rows * sizeof *scale);
+        memcpy(scale, recipe->scale, scales * sizeof *scale);
     }
     if (!copy)
         return NULL;
@@ -46,7 +52,17 @@ static enum adaps_status read_tensor(const struct ad_recipe *r, int64_t first, i
     return ADAPS_OK;
 }
 
-/* Rows one after the other, whose elements may have to change places. */
+/* A row of the weight from the tensor's; returns where the next one goes. */
+static float *place_row(const struct ad_recipe *r, const float *from, float *to)
+{
+    for (int64_t a = 0; a < r->outer; a++)
+        for (int64_t m = 0; m < r->middle; m++)
+            for (int64_t b = 0; b < r->inner; b++)
+                *to++ = from[a * r->outer_step + m * r->middle_step + b * r->inner_step];
+    return to;
+}
+
+/* Rows [r0, r1) that lie one after the other, whose elements may have to change places. */
 static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
                                    struct adaps_error *err)
 {
@@ -63,19 +79,35 @@ static enum adaps_status read_rows(const struct ad_recipe *r, int64_t r0, int64_
         int64_t n = most < r1 - first ? most : r1 - first;
         status = read_tensor(r, first * row, n * row, scratch, err);
         for (int64_t o = 0; o < n && status == ADAPS_OK; o++)
-            for (int64_t a = 0; a < r->outer; a++)
-                for (int64_t m = 0; m < r->middle; m++)
-                    for (int64_t b = 0; b < r->inner; b++)
-                        *to++ = scratch[o * row + a * r->outer_step + m * r->middle_step +
-                                        b * r->inner_step];
+            to = place_row(r, scratch + o * row, to);
     }
     ad_free(scratch);
     return status;
 }
 
-/* Interleaved rows: strips of one element of each row. */
-static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
-                                     struct adaps_error *err)
+/* The same of a block, from element `first` of each row on: what lies between its elements is read,
+ * too. */
+static enum adaps_status read_parts(const struct ad_recipe *r, int64_t first, int64_t r0,
+                                    int64_t r1, float *to, struct adaps_error *err)
+{
+    int64_t span = (r->outer - 1) * r->outer_step + (r->middle - 1) * r->middle_step +
+                   (r->inner - 1) * r->inner_step + 1;
+    enum adaps_status status = ADAPS_OK;
+    float *scratch = ad_realloc(NULL, (size_t)span, sizeof *scratch);
+    if (!scratch)
+        return ad_error_memory(err, "weights", (size_t)span * sizeof *scratch);
+    for (int64_t o = r0; o < r1 && status == ADAPS_OK; o++) {
+        status = read_tensor(r, o * r->row_step + first, span, scratch, err);
+        if (status == ADAPS_OK)
+            to = place_row(r, scratch, to);
+    }
+    ad_free(scratch);
+    return status;
+}
+
+/* Interleaved rows: strips of one element of each row, from element `first` on. */
+static enum adaps_status read_strips(const struct ad_recipe *r, int64_t first, int64_t r0,
+                                     int64_t r1, float *to, struct adaps_error *err)
 {
     int64_t row = ad_recipe_row(r), n = r1 - r0, place[STRIPS];
     enum adaps_status status = ADAPS_OK;
@@ -86,7 +118,7 @@ static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int6
         for (count = 0; count < STRIPS && i + count < row && status == ADAPS_OK; count++) {
             int64_t b = (i + count) / r->outer, a = (i + count) % r->outer; /* the file's order */
             place[count] = a * r->inner + b;
-            status = read_tensor(r, a * r->outer_step + b * r->inner_step + r0, n,
+            status = read_tensor(r, first + a * r->outer_step + b * r->inner_step + r0, n,
                                  scratch + count * n, err);
         }
         for (int64_t o = 0; o < n && status == ADAPS_OK; o++)
@@ -97,17 +129,35 @@ static enum adaps_status read_strips(const struct ad_recipe *r, int64_t r0, int6
     return status;
 }
 
-enum adaps_status ad_recipe_read(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
-                                 struct adaps_error *err)
+/* Rows [r0, r1) of a block. */
+static enum adaps_status read_block(const struct ad_recipe *r, int64_t block, int64_t r0,
+                                    int64_t r1, float *to, struct adaps_error *err)
 {
-    int64_t row = ad_recipe_row(r);
-    enum adaps_status status =
-        r->row_step == row ? read_rows(r, r0, r1, to, err) : read_strips(r, r0, r1, to, err);
-    if (status == ADAPS_OK && !r->numbers)
-        status = ad_onnx_file_check(r->stored.file, err);
+    int64_t row = ad_recipe_row(r), blocks = blocks_of(r);
+    int64_t first = block * r->inner * r->inner_step;
+    enum adaps_status status = r->row_step != row * blocks
+                                   ? read_strips(r, first, r0, r1, to, err)
+                               : blocks > 1 ? read_parts(r, first, r0, r1, to, err)
+                                            : read_rows(r, r0, r1, to, err);
     for (int64_t o = r0; o < r1 && r->scale && status == ADAPS_OK; o++, to += row)
         for (int64_t i = 0; i < row; i++)
             to[i] = (float)((double)to[i] * r->scale[o]);
+    return status;
+}
+
+enum adaps_status ad_recipe_read(const struct ad_recipe *r, int64_t r0, int64_t r1, float *to,
+                                 struct adaps_error *err)
+{
+    int64_t rows = r->rows / blocks_of(r); /* of a block */
+    enum adaps_status status = ADAPS_OK;
+    while (r0 < r1 && status == ADAPS_OK) {
+        int64_t block = r0 / rows, end = (block + 1) * rows < r1 ? (block + 1) * rows : r1;
+        status = read_block(r, block, r0 - block * rows, end - block * rows, to, err);
+        to += (end - r0) * ad_recipe_row(r);
+        r0 = end;
+    }
+    if (status == ADAPS_OK && !r->numbers)
+        status = ad_onnx_file_check(r->stored.file, err);
     return status;
 }
 

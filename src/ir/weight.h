@@ -9,11 +9,15 @@
 /* How a weight is made of a tensor: its element (o, a, m, b), in this order in memory, is the
  * tensor's element o * row_step + a * outer_step + m * middle_step + b * inner_step, times
  * scale[o]. Either the rows lie one after the other in the tensor, or they are interleaved:
- * row_step = 1, middle = 1, the others multiples of rows. */
+ * row_step = 1, middle = 1, the others multiples of rows.
+ *
+ * With `blocks` above 1 (ir/partial.h) the rows o are there once for each block, and those of block k
+ * hold elements k * inner on of the last dimension, which has blocks * inner. */
 struct ad_recipe {
     int64_t rows, outer, middle, inner;
+    int64_t blocks; /* 0: as 1 */
     int64_t row_step, outer_step, middle_step, inner_step;
-    const double *scale;  /* one per row; NULL: 1 */
+    const double *scale;  /* one per o; NULL: 1 */
     const float *numbers; /* the tensor; NULL: it is in the file */
     struct ad_onnx_stored stored;
 };

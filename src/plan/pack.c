@@ -102,8 +102,10 @@ static bool pack_resampling(struct ad_arena *arena, const struct ad_resampling *
 static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
     uint32_t fields = ad_operator_of(op->kind)->fields;
-    if (ad_op_is_conv(op))
+    if (ad_op_is_conv(op)) {
         m->winograd = op->winograd;
+        m->partial = op->partial;
+    }
     if (fields & AD_FIELD_COUNT_PAD)
         m->count_include_pad = op->count_include_pad;
     if (fields & AD_FIELD_LRN) {
@@ -116,6 +118,8 @@ static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__P
         m->outer = op->outer;
         m->inner = op->inner;
     }
+    if (fields & AD_FIELD_CHANNELS)
+        m->inner = op->inner;
     if (fields & AD_FIELD_REDUCTION)
         m->reduction = (uint32_t)op->reduction;
     if (fields & AD_FIELD_VIEW) {

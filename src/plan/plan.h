@@ -153,10 +153,6 @@ AD_MUST_CHECK enum adaps_status ad_plan_unpack_graph_alone(const void *data, siz
                                                            struct ad_graph **out,
                                                            struct adaps_error *err);
 
-/* Deep copy of a graph without weight data. */
-AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, struct ad_graph **out,
-                                              struct adaps_error *err);
-
 /* By device, in any turn: which ones a device exchanges messages with, and to which it sends some.
  */
 struct ad_peers {

@@ -65,8 +65,10 @@ static void unpack_fields(const Adaps__Plan__Op *m, struct ad_op *op)
     uint32_t fields = (unsigned)op->kind < AD_OP_COUNT ? ad_operator_of(op->kind)->fields : 0;
     if (fields & (AD_FIELD_WINDOW | AD_FIELD_BLOCKS))
         op->window = window_of(m->window);
-    if ((unsigned)op->kind < AD_OP_COUNT && ad_op_is_conv(op))
+    if ((unsigned)op->kind < AD_OP_COUNT && ad_op_is_conv(op)) {
         op->winograd = m->winograd;
+        op->partial = m->partial;
+    }
     if (fields & AD_FIELD_COUNT_PAD)
         op->count_include_pad = m->count_include_pad;
     if (fields & AD_FIELD_LRN) {
@@ -79,6 +81,8 @@ static void unpack_fields(const Adaps__Plan__Op *m, struct ad_op *op)
         op->outer = m->outer;
         op->inner = m->inner;
     }
+    if (fields & AD_FIELD_CHANNELS)
+        op->inner = m->inner;
     if (fields & AD_FIELD_REDUCTION)
         op->reduction = (enum ad_reduction)m->reduction;
     if (fields & AD_FIELD_VIEW) {

@@ -271,6 +271,37 @@ static void check_split(uint64_t seed, int threads)
                threads, seed);
 }
 
+/* Sums in blocks: the answer is near that of the same graph without, and the same bits however its
+ * ops are split. */
+START_TEST(test_partial_sums)
+{
+    int folds = 0;
+    for (uint64_t seed = 300 * (uint64_t)_i; seed < 300 * (uint64_t)_i + 150; seed++) {
+        struct ad_random_graph_options o = options_of(seed);
+        struct ad_tensor inputs[4], plain[16], blocks[16];
+        struct ad_rng rng = {seed * 77 + 5};
+        struct adaps_plan *whole = make_plan(random_graph(seed, &o), 1, NULL);
+        random_inputs(whole->graph, seed, inputs);
+        run_plan(whole, 1, inputs, plain);
+        int noutputs = whole->graph->noutputs;
+        adaps_plan_free(whole);
+        o.partial = seed % 2 ? 4 : 16;
+        struct ad_graph *graph = random_graph(seed, &o);
+        for (int i = 0; i < graph->nops; i++)
+            folds += graph->ops[i].kind == AD_OP_FOLD;
+        whole = make_plan(graph, 1, NULL);
+        run_plan(whole, 1, inputs, blocks);
+        for (int i = 0; i < noutputs; i++)
+            check_close(&blocks[i], &plain[i], seed);
+        free_tensors(inputs, whole->graph->ninputs);
+        free_tensors(plain, noutputs);
+        free_tensors(blocks, noutputs);
+        check_same(whole, make_plan(random_graph(seed, &o), 2 + (int)(seed % 3), &rng), 1, seed);
+    }
+    ck_assert_int_gt(folds, 200);
+}
+END_TEST
+
 /* Some links of a lossy encoding: the same bits whoever runs when, near those of one device. */
 static void check_rounded(uint64_t seed, enum ad_encoding encoding, size_t *differ)
 {
@@ -1082,6 +1113,7 @@ int main(void)
     tcase_add_loop_test(answers, test_split, 0, 4);
     tcase_add_loop_test(answers, test_split_threads, 0, 2);
     tcase_add_loop_test(answers, test_rounded, 0, 2);
+    tcase_add_loop_test(answers, test_partial_sums, 0, 2);
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_add_loop_test(answers, test_residuals, 0, 4);

@@ -198,6 +198,7 @@ static bool agrees(enum ad_reading reading, enum ad_reach reach, bool grows)
         return reach == (grows ? AD_REACH_WHOLE : AD_REACH_ALL);
     case AD_READS_SAMPLE:
     case AD_READS_STRETCH:
+    case AD_READS_FOLD:
     case AD_READS_BLOCK:
         return reach == AD_REACH_OTHER;
     case AD_READS_ANY:

@@ -6,6 +6,7 @@
 #include "ir/weight.h"
 #include "support/model_builder.h"
 #include "support/plan_fixture.h"
+#include "support/random_graph.h"
 #include "support/run_suite.h"
 #include "support/sanitized.h"
 
@@ -141,6 +142,62 @@ START_TEST(the_same_numbers)
         }
     }
     ck_assert_int_eq(stored, 8); /* w1 to w8; the operand of Add is in memory */
+    ad_graph_free(graph);
+    ad_graph_free(held);
+    mb_fini(&mb);
+}
+END_TEST
+
+/* Each op that can be in the most blocks; takes the graph over. */
+static struct ad_graph *in_blocks(struct ad_graph *graph)
+{
+    struct ad_graph *copy = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(ad_random_graph_in_blocks(graph, 8, &copy, &err) == ADAPS_OK, "%s", err.message);
+    return copy;
+}
+
+/* Rows of blocks of input channels, from the file and from memory; and those of one block. */
+START_TEST(the_same_blocks)
+{
+    struct mb mb;
+    size_t size;
+    struct ad_rng rng = {5};
+    int stored = 0;
+    build_all(&mb);
+    struct ad_graph *plain = import(&mb.model), *held = in_blocks(import(&mb.model));
+    uint8_t *bytes = mb_pack(&mb, &size);
+    struct ad_graph *graph = in_blocks(import_bytes(bytes, size));
+    ad_free(bytes);
+    for (int i = 0; i < graph->nops; i++) {
+        const struct ad_op *op = &graph->ops[i];
+        if (op->partial <= 1)
+            continue;
+        const struct ad_weight *w = &graph->weights[op->weight], *h = &held->weights[op->weight];
+        const struct ad_weight *p = &plain->weights[op->weight];
+        int64_t taps = (int64_t)op->window.kh * op->window.kw, part = w->row_elements / taps;
+        float *rows = malloc((size_t)(w->rows * w->row_elements) * sizeof *rows);
+        ck_assert_ptr_nonnull(rows);
+        stored += w->recipe != NULL;
+        ck_assert_ptr_nonnull(h->data);
+        ck_assert(ad_digest_equal(&w->digest, &h->digest));
+        for (int round = 0; round < 20; round++) {
+            int64_t r0 = ad_rng_below(&rng, (uint32_t)w->rows);
+            int64_t r1 = r0 + 1 + ad_rng_below(&rng, (uint32_t)(w->rows - r0));
+            size_t n = (size_t)((r1 - r0) * w->row_elements);
+            ck_assert_int_eq(ad_weight_read(w, r0, r1, rows, NULL), ADAPS_OK);
+            ck_assert_mem_eq(rows, h->data + r0 * w->row_elements, n * sizeof *rows);
+        }
+        for (int64_t r = 0; r < h->rows; r++)
+            for (int64_t k = 0; k < h->row_elements; k++) {
+                int64_t o = r % p->rows, block = r / p->rows;
+                int64_t at = o * p->row_elements + k / part * part * op->partial + block * part;
+                ck_assert(h->data[r * h->row_elements + k] == p->data[at + k % part]);
+            }
+        free(rows);
+    }
+    ck_assert_int_ge(stored, 5);
+    ad_graph_free(plain);
     ad_graph_free(graph);
     ad_graph_free(held);
     mb_fini(&mb);
@@ -390,6 +447,7 @@ int main(void)
     Suite *suite = suite_create("weights");
     TCase *numbers = tcase_create("numbers"), *memory = tcase_create("memory");
     tcase_add_test(numbers, the_same_numbers);
+    tcase_add_test(numbers, the_same_blocks);
     tcase_add_test(numbers, moved_and_dropped);
     tcase_add_test(numbers, every_allocation_fails);
     tcase_add_test(numbers, files_that_change);

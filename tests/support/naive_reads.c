@@ -115,6 +115,7 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_SPACE_TO_DEPTH:
     case AD_OP_DEPTH_TO_SPACE:
     case AD_OP_RESAMPLE:
+    case AD_OP_FOLD:
         return true;
     case AD_OP_MATMUL:
     case AD_OP_COUNT:
@@ -232,6 +233,12 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
     case AD_OP_LRN: /* size - 1 neighbours, the odd one after it */
         for (int i = 0; i < in.c; i++)
             if (2 * (c - i) <= op->lrn_size - 1 && 2 * (i - c) <= op->lrn_size)
+                visit(self, 0, h, w, i);
+        break;
+    case AD_OP_FOLD: /* the same place of two blocks that follow each other */
+        for (int i = 0; i < in.c; i++)
+            if (i / (int)op->inner / 2 == c / (int)op->inner &&
+                i % (int)op->inner == c % (int)op->inner)
                 visit(self, 0, h, w, i);
         break;
     case AD_OP_ADD:

@@ -3,6 +3,7 @@
 #include "support/random_graph.h"
 #include "ir/aliasing.h"
 #include "ir/operators.h"
+#include "ir/partial.h"
 #include "ir/winograd.h"
 
 #include <math.h>
@@ -430,6 +431,17 @@ int ad_build_reduce(struct ad_builder *b, int in, enum ad_reduction how)
     return out;
 }
 
+int ad_build_fold(struct ad_builder *b, int in, int inner)
+{
+    struct ad_box box = box_of(b, in);
+    int out = add_nhwc(b, "value", (struct ad_box){box.n, box.h, box.w, box.c / 2});
+    struct ad_op *op = add_op(b, AD_OP_FOLD, &in, 1, out);
+    if (!op)
+        return -1;
+    op->inner = inner;
+    return out;
+}
+
 int ad_build_shuffle(struct ad_builder *b, int in, int groups)
 {
     struct ad_box box = box_of(b, in);
@@ -779,7 +791,8 @@ static int space_to_depth(struct ad_builder *b, int in, int max_c)
     return ad_build_space_to_depth(b, in, block, major);
 }
 
-/* Blocks where they fit and the map does not become too large; else a shuffle of channels. */
+/* Blocks where they fit and the map does not become too large; else a fold or a shuffle of channels.
+ */
 static int depth_to_space(struct ad_builder *b, int in, bool wild)
 {
     struct ad_box box = box_of(b, in);
@@ -787,6 +800,8 @@ static int depth_to_space(struct ad_builder *b, int in, bool wild)
     bool major = below(&b->rng, 2);
     if (box.c % (bh * bw) == 0 && box.h * box.w < 100)
         return ad_build_depth_to_space(b, in, bh, bw, major, wild);
+    if (box.c % 4 == 0)
+        return ad_build_fold(b, in, (int)box.c / (major ? 2 : 4));
     return ad_build_shuffle(b, in, box.c % 2 == 0 ? 2 : (int)box.c);
 }
 
@@ -868,6 +883,29 @@ static int random_tail(struct ad_builder *b, int in, const struct ad_random_grap
     }
 }
 
+enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most,
+                                            struct ad_graph **out, struct adaps_error *err)
+{
+    struct ad_graph *copy = NULL;
+    int32_t *blocks = ad_calloc((size_t)graph->nops, sizeof *blocks);
+    enum adaps_status status = blocks ? ADAPS_OK : ad_error_memory(err, "blocks", 0);
+    for (int i = 0; i < graph->nops && status == ADAPS_OK; i++)
+        blocks[i] = ad_partial_blocks(graph, i, most);
+    if (status == ADAPS_OK)
+        status = ad_graph_partial(graph, blocks, &copy, err);
+    if (status == ADAPS_OK)
+        status = ad_partial_attach(graph, copy, err);
+    if (status == ADAPS_OK)
+        status = ad_graph_verify(copy, true, err);
+    ad_free(blocks);
+    ad_graph_free(graph);
+    if (status == ADAPS_OK)
+        *out = copy;
+    else
+        ad_graph_free(copy);
+    return status;
+}
+
 enum adaps_status ad_random_graph(uint64_t seed, const struct ad_random_graph_options *options,
                                   struct ad_graph **out, struct adaps_error *err)
 {
@@ -893,5 +931,11 @@ enum adaps_status ad_random_graph(uint64_t seed, const struct ad_random_graph_op
     if (!listed)
         ad_build_output(&b, v);
     ad_build_winograd(&b, seed);
-    return ad_build_finish(&b, out, err);
+    struct ad_graph *graph = NULL;
+    enum adaps_status status = ad_build_finish(&b, &graph, err);
+    if (status == ADAPS_OK && o.partial > 1)
+        return ad_random_graph_in_blocks(graph, o.partial, out, err);
+    if (status == ADAPS_OK)
+        *out = graph;
+    return status;
 }

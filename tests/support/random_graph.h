@@ -15,7 +15,14 @@ struct ad_random_graph_options {
     bool spatial; /* NHWC operators that can be split only: no GAP, FC, softmax, permutation */
     bool outputs; /* some values inside are outputs, too */
     bool wild;    /* windows that no sane network has: pads beyond the kernel, 1x1 average pools */
+    int partial;  /* above 1: input channels are added in up to so many blocks (ir/partial.h) */
 };
+
+/* A copy, with numbers, in which every op that can be adds its input channels in up to `most`
+ * blocks. Takes the graph over. */
+AD_MUST_CHECK enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most,
+                                                          struct ad_graph **out,
+                                                          struct adaps_error *err);
 
 /* A verified graph with weight data and digests, the same for a seed on every machine. The caller's
  * (ad_graph_free). ADAPS_EINTERNAL without memory, ADAPS_EINPUT when verification refuses it. */
@@ -68,6 +75,7 @@ int ad_build_space_to_depth(struct ad_builder *b, int in, int block, bool channe
 /* Blocks of bh x bw; with `cut` some rows and columns are cropped. */
 int ad_build_depth_to_space(struct ad_builder *b, int in, int bh, int bw, bool channel_major,
                             bool cut);
+int ad_build_fold(struct ad_builder *b, int in, int inner);
 int ad_build_reduce(struct ad_builder *b, int in, enum ad_reduction how); /* of channels */
 int ad_build_shuffle(struct ad_builder *b, int in, int groups);
 /* h x w x c is the output. */

@@ -197,6 +197,10 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
         v = random_input(&b, 1 + below(&b.rng, 6));
         v = ad_build_lrn(&b, v, 1 + below(&b.rng, 7));
         break;
+    case AD_OP_FOLD:
+        v = 1 + below(&b.rng, 3);
+        v = ad_build_fold(&b, random_input(&b, 2 * v * (1 + below(&b.rng, 3))), v);
+        break;
     case AD_OP_COUNT:
         break;
     }

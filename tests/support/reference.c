@@ -161,6 +161,14 @@ static double gap_at(const struct run *r, const struct ad_op *op, const float *x
     return sum / (double)(in->h * in->w);
 }
 
+static double fold_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
+                      int64_t h, int64_t w, int64_t c)
+{
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    int64_t first = c / op->inner * 2 * op->inner + c % op->inner;
+    return (double)x[at(in, n, h, w, first)] + (double)x[at(in, n, h, w, first + op->inner)];
+}
+
 static double lrn_at(const struct run *r, const struct ad_op *op, const float *x, int64_t n,
                      int64_t h, int64_t w, int64_t c)
 {
@@ -457,6 +465,7 @@ static const struct interpreter interpreters[AD_OP_COUNT] = {
     [AD_OP_FC] = {.at = fc_at},
     [AD_OP_LRN] = {.at = lrn_at},
     [AD_OP_UNARY] = {.at = same_at},
+    [AD_OP_FOLD] = {.at = fold_at},
     [AD_OP_ADD] = {.of_two = add},
     [AD_OP_SUB] = {.of_two = sub},
     [AD_OP_MUL] = {.of_two = mul},

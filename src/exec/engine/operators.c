@@ -202,6 +202,36 @@ static enum adaps_status build_binary(const struct ad_build *build, const struct
     return ad_actions_elementwise(build->actions, e, err);
 }
 
+/* An addition for each block of channels. */
+static enum adaps_status build_fold(const struct ad_build *build, const struct ad_task *task,
+                                    struct adaps_error *err)
+{
+    const struct ad_op *op = &build->plan->graph->ops[task->op];
+    const struct ad_buffer *from = &build->buffers[op->inputs[0]];
+    const struct ad_buffer *to = &build->buffers[op->output];
+    enum adaps_status status = ADAPS_OK;
+    for (int64_t c = task->region.c0; c < task->region.c1 && status == ADAPS_OK;) {
+        int64_t block = c / op->inner, end = (block + 1) * op->inner;
+        struct ad_region out = task->region, a = out, b = out;
+        out.c0 = (int32_t)c;
+        out.c1 = end < out.c1 ? (int32_t)end : out.c1;
+        a.c0 = (int32_t)(out.c0 + block * op->inner);
+        a.c1 = (int32_t)(out.c1 + block * op->inner);
+        b.c0 = (int32_t)(a.c0 + op->inner);
+        b.c1 = (int32_t)(a.c1 + op->inner);
+        struct ad_view sum = ad_buffer_view(to, out), x = ad_buffer_view(from, a),
+                       y = ad_buffer_view(from, b);
+        struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_ADD, &sum, &x, &y);
+        if (!ad_function_follows(op->kind, op->function)) {
+            e.clamp_min = op->clamp_min;
+            e.clamp_max = op->clamp_max;
+        }
+        status = ad_actions_elementwise(build->actions, e, err);
+        c = out.c1;
+    }
+    return status;
+}
+
 static enum adaps_status build_unary(const struct ad_build *build, const struct ad_task *task,
                                      struct adaps_error *err)
 {
@@ -437,6 +467,7 @@ static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_RESAMPLE] = {.build = build_resample, .work = AD_WORK_RESAMPLE},
     [AD_OP_REDUCE] = {.build = build_reduce, .work = AD_WORK_REDUCE},
     [AD_OP_MATMUL] = {.build = build_matmul, .work = AD_WORK_PRODUCT},
+    [AD_OP_FOLD] = {.build = build_fold, .work = AD_WORK_ARITHMETIC, .clamps = true},
 };
 
 const struct ad_kernel *ad_kernel_of(enum ad_op_kind kind)

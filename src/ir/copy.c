@@ -1,5 +1,5 @@
 /* Deep copies of graphs. */
-#include "plan/plan.h"
+#include "ir/graph.h"
 
 #include <string.h>
 
