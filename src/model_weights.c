@@ -1,6 +1,7 @@
 #include "model_weights.h"
 #include "base/file.h"
 #include "import/import.h"
+#include "ir/partial.h"
 #include "ir/weight.h"
 
 #include <limits.h>
@@ -19,6 +20,17 @@ void ad_model_weights_fini(struct ad_model_weights *weights)
     weights->graph = NULL;
 }
 
+/* The graph becomes one that adds input channels in the same blocks as the plan's. */
+static enum adaps_status in_blocks(const struct adaps_plan *plan, struct ad_graph **graph,
+                                   struct adaps_error *err)
+{
+    struct ad_graph *copy = NULL;
+    if (!ad_graph_is_partial(plan->graph))
+        return ADAPS_OK;
+    enum adaps_status status = ad_graph_partial_like(*graph, plan->graph, &copy, err);
+    return status == ADAPS_OK ? ad_partial_replace(graph, copy, err) : status;
+}
+
 /* standing: as in struct ad_import_options. */
 static enum adaps_status import_file(struct ad_model_weights *weights, const char *model,
                                      const char *const *standing, struct adaps_error *err)
@@ -32,7 +44,9 @@ static enum adaps_status import_file(struct ad_model_weights *weights, const cha
     if (status == ADAPS_OK)
         status = ad_ir_import(file, &import, &graph, err);
     if (status == ADAPS_OK) {
-        status = ad_plan_check_weights(weights->plan, graph, err);
+        status = in_blocks(weights->plan, &graph, err);
+        if (status == ADAPS_OK)
+            status = ad_plan_check_weights(weights->plan, graph, err);
         if (status != ADAPS_OK)
             ad_error_prefix(err, "%s: ", model);
     }

@@ -10,6 +10,7 @@
  *   plan/     the chosen schedule with all that it takes to run it
  */
 #include "pipeline.h"
+#include "ir/partial.h"
 #include "search/given/layout_file.h"
 #include "search/given/mapping_layout.h"
 #include "search/given/platform.h"
@@ -201,6 +202,27 @@ static enum adaps_status prepare(const struct ad_pipeline_options *options, stru
                               : status;
 }
 
+/* Adds input channels in the blocks that the layout says. */
+static enum adaps_status follow_blocks(struct parts *parts, struct adaps_error *err)
+{
+    struct ad_graph **graph = &parts->mapped.graph, *partial = NULL;
+    bool any = false;
+    int32_t *blocks = ad_calloc((size_t)(*graph)->nops, sizeof *blocks);
+    enum adaps_status status =
+        blocks ? ad_layout_file_blocks(&parts->layout, *graph, blocks, &any, err)
+               : ad_error_memory(err, "layout", (size_t)(*graph)->nops * sizeof *blocks);
+    if (status == ADAPS_OK && any)
+        status = ad_graph_partial(*graph, blocks, &partial, err);
+    if (status == ADAPS_OK && any)
+        status = ad_partial_replace(graph, partial, err);
+    if (status == ADAPS_OK && any) {
+        ad_blocks_fini(&parts->blocks);
+        status = ad_blocks_find(*graph, &parts->blocks, err);
+    }
+    ad_free(blocks);
+    return status;
+}
+
 /* The same of a layout: operators that it lists stay apart, even if the import would join them. */
 static enum adaps_status prepare_layout(const struct ad_pipeline_options *options,
                                         struct parts *out, struct adaps_error *err)
@@ -208,6 +230,8 @@ static enum adaps_status prepare_layout(const struct ad_pipeline_options *option
     enum adaps_status status = ad_layout_file_open(options->layout, &out->layout, err);
     if (status == ADAPS_OK)
         status = prepare(options, out, err);
+    if (status == ADAPS_OK)
+        status = follow_blocks(out, err);
     if (status != ADAPS_OK || ad_layout_file_fits(&out->layout, out->mapped.graph))
         return status;
     const struct ad_import_options apart = {
@@ -215,8 +239,9 @@ static enum adaps_status prepare_layout(const struct ad_pipeline_options *option
     ad_graph_free(out->mapped.graph);
     ad_blocks_fini(&out->blocks);
     out->mapped.graph = NULL;
-    return ad_pipeline_front(options->model, &apart, &out->mapped.graph, &out->blocks, &out->digest,
-                             err);
+    status = ad_pipeline_front(options->model, &apart, &out->mapped.graph, &out->blocks,
+                               &out->digest, err);
+    return status == ADAPS_OK ? follow_blocks(out, err) : status;
 }
 
 static enum adaps_status prepare_mapping(const struct ad_pipeline_options *options,
@@ -271,6 +296,12 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     if (status != ADAPS_OK)
         goto out;
 
+    if (result.graph) {
+        status = ad_partial_replace(graph, result.graph, err);
+        result.graph = NULL;
+    }
+    if (status != ADAPS_OK)
+        goto out;
     const struct ad_provenance provenance = ad_pipeline_provenance(
         &result, realpath(options->model, model_path) ? model_path : options->model, &parts.digest,
         strategy, &problem);

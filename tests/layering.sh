@@ -19,7 +19,7 @@ exec/kernels        ir cost fusion
 exec/engine         ir fusion schedule plan exec/kernels
 exec/agent          ir wire plan exec/kernels exec/engine
 search              ir blocks cost fusion schedule
-search/published    fusion search
+search/published    ir fusion search
 search/paper        fusion search
 search/exact        search
 search/given        onnx ir import cost fusion schedule search

@@ -300,8 +300,7 @@ static enum adaps_status attach_bias(const struct ad_weight *from, struct ad_wei
     return ad_weight_read(from, 0, from->rows, to->data, err);
 }
 
-enum adaps_status ad_partial_attach(struct ad_graph *from, struct ad_graph *to,
-                                    struct adaps_error *err)
+static enum adaps_status attach(struct ad_graph *from, struct ad_graph *to, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < to->nops && status == ADAPS_OK; i++) {
@@ -321,5 +320,14 @@ enum adaps_status ad_partial_attach(struct ad_graph *from, struct ad_graph *to,
     for (int i = 0; i < to->nweights && status == ADAPS_OK; i++)
         if (!ad_weight_attached(&to->weights[i]))
             ad_weight_move(&from->weights[i], &to->weights[i]);
+    return status;
+}
+
+enum adaps_status ad_partial_replace(struct ad_graph **graph, struct ad_graph *partial,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status = attach(*graph, partial, err);
+    ad_graph_free(*graph);
+    *graph = partial;
     return status;
 }

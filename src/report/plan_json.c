@@ -71,6 +71,8 @@ static json_t *layout_json(const struct adaps_plan *plan, int i, const struct ad
                                regions_json(regions, n));
     if (a && a->early[i])
         layout = ad_report_json_set(layout, "early", json_true());
+    if (op->partial > 1)
+        layout = ad_report_json_set(layout, "partial", json_integer(op->partial));
     for (int d = 0; a && d < n; d++)
         same = same && ad_region_equal(regions[d], a->region[(size_t)i * (size_t)n + (size_t)d]);
     if (!same)

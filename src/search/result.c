@@ -10,10 +10,19 @@
 
 void ad_search_result_fini(struct ad_search_result *result)
 {
+    ad_graph_free(result->graph);
     ad_assignment_fini(&result->assignment);
     ad_schedule_fini(&result->schedule);
     ad_stream_fini(&result->stream);
     memset(result, 0, sizeof *result);
+}
+
+struct ad_search_problem ad_search_problem_of(const struct ad_search_problem *problem,
+                                              const struct ad_search_result *result)
+{
+    struct ad_search_problem of = *problem;
+    of.graph = ad_search_result_graph(problem, result);
+    return of;
 }
 
 enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, const char *strategy,
@@ -55,7 +64,6 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
                                          struct ad_search_result *result)
 {
     const struct ad_search_problem *p = eval->context->problem;
-    struct ad_score score;
     struct ad_loads loads;
     enum adaps_status status =
         ad_schedule_build(p->graph, p->cluster, &result->assignment, &result->schedule, eval->err);
@@ -63,28 +71,13 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
         status = ad_schedule_loads(p->graph, p->cluster, &result->schedule, &loads, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_eval_score_schedule(eval, &result->schedule, ad_loads_most(&loads), &score);
-    if (score.excess_bytes > 0)
+    ad_eval_score_schedule(eval, &result->schedule, ad_loads_most(&loads), &result->score);
+    if (result->score.excess_bytes > 0)
         return ad_search_refuse_memory(p->cluster, strategy, &result->schedule, eval->least_memory,
                                        eval->err);
-    return score.over_cap_ns > 0
+    return result->score.over_cap_ns > 0
                ? refuse_time(eval, strategy, &result->schedule, ad_loads_most(&loads))
                : ADAPS_OK;
-}
-
-/* The best layout as the result. */
-static enum adaps_status take_best(struct ad_eval *eval, const struct ad_best *best,
-                                   const char *strategy, struct ad_search_result *result)
-{
-    const struct ad_search_problem *p = eval->context->problem;
-    enum adaps_status status =
-        ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
-    if (status != ADAPS_OK)
-        return status;
-    ad_layout_regions(p->graph, p->cluster->source, &best->layout, NULL, eval->exchange,
-                      &result->assignment);
-    result->visited = ad_eval_visited(eval);
-    return ad_search_result_build(eval, strategy, result);
 }
 
 /* "traffic made small, within 12.3 ms" */
@@ -150,6 +143,23 @@ void ad_search_result_note(const struct ad_eval *eval, struct ad_search_result *
     note_left_out(eval, result);
 }
 
+enum adaps_status ad_search_result_of(struct ad_eval *eval, const char *strategy,
+                                      const struct ad_layout *layout,
+                                      struct ad_search_result *result)
+{
+    const struct ad_search_problem *p = eval->context->problem;
+    enum adaps_status status =
+        ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_layout_regions(p->graph, p->cluster->source, layout, NULL, eval->exchange,
+                      &result->assignment);
+    status = ad_search_result_build(eval, strategy, result);
+    if (status == ADAPS_OK)
+        ad_search_result_note(eval, result);
+    return status;
+}
+
 enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, const char *strategy,
                                     ad_search_fn *search, struct ad_search_result *result,
                                     struct adaps_error *err)
@@ -165,11 +175,9 @@ enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, con
     if (status == ADAPS_OK)
         status = search(&eval, &best);
     if (status == ADAPS_OK)
-        status = take_best(&eval, &best, strategy, result);
-    if (status == ADAPS_OK) {
-        result->space_log10 = eval.space_log10;
-        ad_search_result_note(&eval, result);
-    }
+        status = ad_search_result_of(&eval, strategy, &best.layout, result);
+    result->visited = ad_eval_visited(&eval);
+    result->space_log10 = eval.space_log10;
     ad_best_fini(&best);
     ad_eval_fini(&eval);
     ad_context_fini(&context);

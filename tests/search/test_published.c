@@ -1,6 +1,7 @@
 /* The published strategies: what is typical of each, exchanges through a hub, the same bits as one
  * device alone; EdgeFlow's linear programme against enumeration. */
 #include "exec/engine/engine.h"
+#include "ir/partial.h"
 #include "support/fused.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
@@ -95,10 +96,16 @@ static void check_strategy_bits(const char *name, uint64_t seed)
     ad_fixture_random(&p, seed);
     ad_fixture_run(&p, name, &r);
     const struct ad_provenance provenance = {.model_path = "m.onnx", .strategy = name, .u8 = r.u8};
+    struct ad_graph *again = ad_fixture_random_graph(seed), *partial;
+    if (r.graph) {
+        ck_assert_int_eq(ad_graph_partial_like(again, r.graph, &partial, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_partial_replace(&again, partial, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_partial_replace(&p.graph, r.graph, NULL), ADAPS_OK);
+        r.graph = NULL;
+    }
     ck_assert_msg(ad_plan_make(p.graph, &p.cluster, &r.schedule, &provenance, &plan, &err) ==
                       ADAPS_OK,
                   "%s", err.message);
-    struct ad_graph *again = ad_fixture_random_graph(seed);
     check_bits(plan, again, name, seed);
     ad_graph_free(again);
     adaps_plan_free(plan);

@@ -1,5 +1,6 @@
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
+#include "ir/partial.h"
 #include "pipeline.h"
 
 #include <check.h>
@@ -54,6 +55,10 @@ static struct adaps_plan *make(struct ad_graph *graph, struct ad_cluster *cluste
                                         .evaluations = 300}; /* it need not be a good plan */
     enum adaps_status status = ad_search_run(ad_strategy_find(strategy), &problem, &result, &err);
     ck_assert_msg(status == ADAPS_OK, "%s: %s", strategy, err.message);
+    if (result.graph) {
+        ck_assert_int_eq(ad_partial_replace(&graph, result.graph, &err), ADAPS_OK);
+        result.graph = NULL;
+    }
     const struct ad_provenance provenance =
         ad_pipeline_provenance(&result, "/models/net.onnx", &digest, strategy, &problem);
     status = ad_plan_make(graph, cluster, &result.schedule, &provenance, &plan, &err);

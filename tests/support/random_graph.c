@@ -894,15 +894,14 @@ enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most,
     if (status == ADAPS_OK)
         status = ad_graph_partial(graph, blocks, &copy, err);
     if (status == ADAPS_OK)
-        status = ad_partial_attach(graph, copy, err);
+        status = ad_partial_replace(&graph, copy, err);
     if (status == ADAPS_OK)
-        status = ad_graph_verify(copy, true, err);
+        status = ad_graph_verify(graph, true, err);
     ad_free(blocks);
-    ad_graph_free(graph);
     if (status == ADAPS_OK)
-        *out = copy;
+        *out = graph;
     else
-        ad_graph_free(copy);
+        ad_graph_free(graph);
     return status;
 }
 

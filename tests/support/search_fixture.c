@@ -96,7 +96,8 @@ void ad_fixture_run(const struct problem *p, const char *name, struct ad_search_
     ck_assert_msg(strategy != NULL, "%s", name);
     ck_assert_msg(ad_search_run(strategy, &p->problem, r, &err) == ADAPS_OK, "%s: %s", name,
                   err.message);
-    ck_assert_msg(ad_schedule_verify(p->graph, &r->schedule, p->cluster.source, &err) == ADAPS_OK,
+    ck_assert_msg(ad_schedule_verify(ad_search_result_graph(&p->problem, r), &r->schedule,
+                                     p->cluster.source, &err) == ADAPS_OK,
                   "%s: %s", name, err.message);
 }
 

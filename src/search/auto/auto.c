@@ -29,6 +29,7 @@
 #include "search/auto/templates.h"
 #include "search/exact/exhaustive.h"
 #include "search/paper/adaps.h"
+#include "search/published/deeperthings.h"
 #include "search/published/published.h"
 
 #include <math.h>
@@ -322,13 +323,11 @@ static enum adaps_status plan_paper(const struct ad_search_problem *problem,
                              err);
 }
 
-/* *best becomes the better one; the other is freed. Both are valid or empty. */
-static void keep_better(struct ad_search_result *best, struct ad_search_result *other)
+/* *best becomes `other` if that is better; what is not taken is freed. */
+static void keep_better(struct ad_search_result *best, struct ad_search_result *other, bool better)
 {
     int64_t visited = best->visited + other->visited;
     double space = fmax(best->space_log10, other->space_log10);
-    bool better =
-        other->schedule.ndevices > 0 && other->schedule.makespan_ns < best->schedule.makespan_ns;
     struct ad_search_result worse = better ? *best : *other;
     if (better)
         *best = *other;
@@ -336,6 +335,12 @@ static void keep_better(struct ad_search_result *best, struct ad_search_result *
     best->space_log10 = space;
     ad_search_result_fini(&worse);
     *other = (struct ad_search_result){0};
+}
+
+/* Whether there is a plan in it. */
+static bool is_plan(const struct ad_search_result *result)
+{
+    return result->schedule.ndevices > 0;
 }
 
 /* The plan that needs least memory, as if there were no limits: when devices have as much, it is
@@ -367,12 +372,51 @@ static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The overlaps of strategy adaps are not layouts: its plan competes with auto's. It has a quarter
- * of the time, if that is limited. */
+/* Tries channels with parts by weight, ahead as ad_channels_plan() has it; *out becomes that plan if
+ * it is better. */
+static enum adaps_status try_channels(const struct ad_search_problem *problem, const double *weight,
+                                      bool ahead, struct ad_search_result *out,
+                                      struct adaps_error *err)
+{
+    struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
+    struct adaps_error why = {0};
+    enum adaps_status status = ad_channels_plan(problem, "auto", weight, ahead, &found, &why);
+    bool better = status == ADAPS_OK &&
+                  (!is_plan(out) || ad_score_better(&found.score, &out->score));
+    keep_better(out, &found, better);
+    return status == ADAPS_OK || status == ADAPS_NO
+               ? ADAPS_OK
+               : ad_error_set(err, status, "%s", why.message);
+}
+
+/* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy deeperthings
+ * has them. *out is empty when there is no such plan. */
+static enum adaps_status plan_channels(const struct ad_search_problem *problem,
+                                       struct ad_search_result *out, struct adaps_error *err)
+{
+    struct ad_context context;
+    double equal[AD_MAX_DEVICES];
+    if (ad_search_streams(problem) || problem->cluster->ndevices < 2)
+        return ADAPS_OK;
+    enum adaps_status status = ad_context_init(&context, problem, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int d = 0; d < problem->cluster->ndevices; d++)
+        equal[d] = 1;
+    out->u8 = context.u8;
+    status = try_channels(problem, context.speed, true, out, err);
+    if (status == ADAPS_OK)
+        status = try_channels(problem, equal, false, out, err);
+    ad_context_fini(&context);
+    return status;
+}
+
+/* The overlaps of strategy adaps are not layouts, nor are sums in blocks: such plans compete with
+ * auto's. That of adaps has a quarter of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_search_result paper = {.bound = NAN, .gap = NAN};
+    struct ad_search_result paper = {.bound = NAN, .gap = NAN}, channels = paper;
     struct ad_search_problem quarter = *problem;
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
@@ -384,15 +428,23 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
         ad_search_result_fini(&paper);
     if (status != ADAPS_OK && status != ADAPS_NO)
         return ad_error_set(err, status, "%s", why.message);
-    status = ad_search_layouts(problem, "auto", search_in_time, result, err);
+    status = plan_channels(problem, &channels, err);
+    if (status == ADAPS_OK)
+        status = ad_search_layouts(problem, "auto", search_in_time, result, err);
     if (status == ADAPS_NO && problem->latency_cap_ns <= 0) { /* memory is short */
         ad_search_result_fini(result);
         result->bound = result->gap = NAN;
         result->u8 = ad_search_u8(problem);
-        status = plan_smallest(problem, result, err);
+        status = is_plan(&channels) ? ADAPS_OK : plan_smallest(problem, result, err);
     }
     if (status == ADAPS_OK)
-        keep_better(result, &paper);
+        keep_better(result, &channels,
+                    is_plan(&channels) && (!is_plan(result) ||
+                                           ad_score_better(&channels.score, &result->score)));
+    if (status == ADAPS_OK)
+        keep_better(result, &paper,
+                    is_plan(&paper) && paper.schedule.makespan_ns < result->schedule.makespan_ns);
     ad_search_result_fini(&paper);
+    ad_search_result_fini(&channels);
     return status;
 }

@@ -1,4 +1,5 @@
 #include "search/given/layout_file.h"
+#include "ir/partial.h"
 #include "ir/picture.h"
 #include "search/given/json_file.h"
 #include "search/layout.h"
@@ -439,6 +440,36 @@ bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_grap
         fits = nops > 0 && bsearch(&file->ops[i], names, nops, sizeof *names, by_name) != NULL;
     ad_free(names);
     return fits;
+}
+
+enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
+                                        const struct ad_graph *graph, int32_t *blocks, bool *any,
+                                        struct adaps_error *err)
+{
+    const struct reader r = {.path = file->path, .graph = graph, .err = err};
+    const json_t *layouts = json_object_get(file->json, "layouts");
+    *any = false;
+    for (size_t i = 0; i < json_array_size(layouts); i++) {
+        const json_t *json = json_array_get(layouts, i), *partial = json_object_get(json, "partial");
+        struct entry entry = {.reader = &r, .index = i, .op = -1, .json = json};
+        const json_t *name = json_object_get(json, "op");
+        for (int k = 0; partial && json_is_string(name) && k < graph->nops; k++)
+            if (strcmp(graph->ops[k].name, json_string_value(name)) == 0 && blocks[k] == 0) {
+                entry.op = k;
+                break;
+            }
+        if (entry.op < 0)
+            continue; /* without, or not found, which ad_layout_file_read() says */
+        int32_t most = ad_partial_blocks(graph, entry.op, AD_PARTIAL_MOST);
+        json_int_t n = json_integer_value(partial);
+        if (most == 1)
+            return entry_fail(&entry, "partial: its input channels cannot be added in blocks");
+        if (n < 2 || n > most || (n & (n - 1)) != 0)
+            return entry_fail(&entry, "partial: a power of two from 2 to %d is wanted", (int)most);
+        blocks[entry.op] = (int32_t)n;
+        *any = true;
+    }
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_layout_file_read(const struct ad_layout_file *file,

@@ -24,6 +24,12 @@ void ad_layout_file_fini(struct ad_layout_file *file);
  * others has not. */
 bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph);
 
+/* blocks: by op of the graph, in how many blocks it adds its input channels, as the entries' "partial"
+ * say; 0: as it is. *any: some do. ADAPS_EINPUT names an entry that asks for what cannot be. */
+AD_MUST_CHECK enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
+                                                      const struct ad_graph *graph, int32_t *blocks,
+                                                      bool *any, struct adaps_error *err);
+
 /* Its assignment of a graph to a cluster; the caller's (ad_assignment_fini).
  * Regions are allowed ones. Whether together they cover what is needed shows when the schedule is
  * built (ad_layout_file_explain()). ADAPS_EINPUT names the file, the entry and what is wrong with

@@ -280,6 +280,26 @@ void ad_chains_loads(const struct ad_chains *c, int class, int p, double *loads)
     }
 }
 
+double ad_chains_seconds(const struct ad_chains *c, int class, int i, int j)
+{
+    return c->classes[class].seconds[j] - c->classes[class].seconds[i];
+}
+
+double ad_chains_crossing(const struct ad_chains *c, int i)
+{
+    return c->crossing[i];
+}
+
+double ad_chains_bandwidth(const struct ad_chains *c, int class)
+{
+    return c->classes[class].bandwidth;
+}
+
+double ad_chains_memory(const struct ad_chains *c, int class)
+{
+    return c->classes[class].memory;
+}
+
 /* --- the programme --- */
 
 /* The best stage from position p on, with a budget that has some of class k, into best and choice.

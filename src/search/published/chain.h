@@ -43,6 +43,17 @@ int ad_chains_position(const struct ad_chains *chains, int position);
  * class, or of its port, in an inference; INFINITY: it lacks memory. */
 void ad_chains_loads(const struct ad_chains *chains, int class, int p, double *loads);
 
+/* Seconds that ops [i, j) take a device of the class to compute. */
+double ad_chains_seconds(const struct ad_chains *chains, int class, int i, int j);
+
+/* Bytes of values made before op i and read from it on; i = nops: of the network's outputs. */
+double ad_chains_crossing(const struct ad_chains *chains, int i);
+
+/* Bytes a second through the port of a device of the class, and the bytes of its memory, which may be
+ * INFINITY. */
+double ad_chains_bandwidth(const struct ad_chains *chains, int class);
+double ad_chains_memory(const struct ad_chains *chains, int class);
+
 /* Everything whole on the devices of the chain's stages. */
 void ad_chain_layout(const struct ad_context *context, const struct ad_chain *chain,
                      struct ad_layout *layout);

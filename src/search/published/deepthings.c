@@ -14,14 +14,30 @@
 #include "search/published/published.h"
 
 /* The columns of the grid: the largest divisor of n up to its root, if both dimensions may be
- * split.
+ * split and all devices have the same weight.
  */
-static int grid_columns(const struct ad_search_problem *p)
+static int grid_columns(const struct ad_search_problem *p, const double *weight)
 {
     int n = p->cluster->ndevices, columns = 1;
+    bool equal = true;
     for (int k = 2; k * k <= n; k++)
         columns = n % k == 0 ? k : columns;
-    return p->split_h && p->split_w ? columns : 1;
+    for (int d = 1; d < n; d++)
+        equal = equal && weight[d] == weight[0];
+    return p->split_h && p->split_w && equal ? columns : 1;
+}
+
+void ad_fused_tiles_lay(const struct ad_context *context, const double *weight, int first, int end,
+                        struct ad_layout *layout)
+{
+    int columns = grid_columns(context->problem, weight);
+    for (int i = first; i <= end; i++) {
+        layout->ops[i] = (struct ad_op_layout){.dim = ad_context_bands(context, i),
+                                               .pinned = i == end,
+                                               .at = context->problem->cluster->source,
+                                               .across = columns};
+        ad_cuts_proportional(weight, layout->ndevices, ad_layout_cuts(layout, i));
+    }
 }
 
 /* The last op of the fused range, -1 when there is none. */
@@ -46,23 +62,18 @@ enum adaps_status ad_deepthings_search(struct ad_eval *eval, struct ad_best *bes
 {
     const struct ad_context *context = eval->context;
     const struct ad_search_problem *p = context->problem;
-    int n = p->cluster->ndevices, columns = grid_columns(p), end = range_end(context);
+    int n = p->cluster->ndevices, end = range_end(context);
     double equal[AD_MAX_DEVICES];
     struct ad_layout layout;
     for (int d = 0; d < n; d++)
         equal[d] = 1;
     enum adaps_status status = ad_layout_init(&layout, p->graph->nops, n, eval->err);
     layout.hub = p->cluster->source;
-    for (int i = 0; i < layout.nops && status == ADAPS_OK; i++) {
+    for (int i = 0; i < layout.nops && status == ADAPS_OK; i++)
         layout.ops[i] =
             (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = layout.hub};
-        if (i > end)
-            continue;
-        layout.ops[i].dim = ad_context_bands(context, i);
-        layout.ops[i].pinned = i == end;
-        layout.ops[i].across = columns;
-        ad_cuts_proportional(equal, n, ad_layout_cuts(&layout, i));
-    }
+    if (status == ADAPS_OK)
+        ad_fused_tiles_lay(context, equal, 0, end, &layout);
     if (status == ADAPS_OK)
         status = ad_eval_try(eval, &layout, best, NULL);
     eval->space_log10 = 0;

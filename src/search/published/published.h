@@ -8,6 +8,11 @@ ad_search_fn ad_single_search, ad_edgeflow_search, ad_bbgrap_search, ad_modnn_se
     ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_pipeline_search,
     ad_defer_search;
 
+/* Ops `first` to `end` as one fused range: tiles in proportion to the devices' weights, in a grid
+ * where all have the same. Nothing when `end` is before `first`. */
+void ad_fused_tiles_lay(const struct ad_context *context, const double *weight, int first, int end,
+                        struct ad_layout *layout);
+
 /* A layout that needs no search. */
 struct ad_bands {
     enum ad_dim (*dim_of)(const struct ad_context *context, int op); /* along which each is cut */

@@ -69,11 +69,12 @@ static enum adaps_status search_with(const struct ad_strategy *strategy,
         status = strategy->plan(&searched, result, err);
     else
         status = ad_search_layouts(&searched, strategy->name, strategy->search, result, err);
-    if (status == ADAPS_OK && result->stream.nturns > 0)
-        return ADAPS_OK; /* it is complete */
-    if (status == ADAPS_OK && problem->in_order)
-        status = without_lookahead(problem, result, err);
-    return status == ADAPS_OK ? ad_search_encode(problem, result, err) : status;
+    if (status != ADAPS_OK || result->stream.nturns > 0)
+        return status; /* else it is complete */
+    const struct ad_search_problem found = ad_search_problem_of(problem, result);
+    if (problem->in_order)
+        status = without_lookahead(&found, result, err);
+    return status == ADAPS_OK ? ad_search_encode(&found, result, err) : status;
 }
 
 /* Searches again with other encodings, and replaces the result if that one is better. */
@@ -137,6 +138,17 @@ static int64_t remaining(const struct ad_search_problem *problem, int64_t start,
     return left > 1 ? left : 1;
 }
 
+/* The bound of the problem's graph holds for plans of that graph; with sums in blocks some need
+ * less of their inputs. */
+static enum adaps_status bound_of_both(const struct ad_search_problem *found, int64_t *bound_ns,
+                                       struct adaps_error *err)
+{
+    int64_t in_blocks_ns = 0;
+    enum adaps_status status = ad_search_bound(found, &in_blocks_ns, err);
+    *bound_ns = in_blocks_ns < *bound_ns ? in_blocks_ns : *bound_ns;
+    return status;
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
@@ -162,8 +174,11 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
+    const struct ad_search_problem found = ad_search_problem_of(&capped, result);
+    if (status == ADAPS_OK && result->graph)
+        status = bound_of_both(&found, &lower_bound_ns, err);
     if (status == ADAPS_OK)
-        status = settle_stream(&capped, result, err);
+        status = settle_stream(&found, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     result->space_log10 = ad_round_coarse(result->space_log10);
     result->lower_bound_ns = lower_bound_ns;

@@ -2,6 +2,8 @@
 #include "search/auto/auto.h"
 #include "search/exact/exhaustive.h"
 #include "search/paper/adaps.h"
+#include "search/published/collaborative.h"
+#include "search/published/deeperthings.h"
 #include "search/published/published.h"
 #include "search/strategies/search.h"
 #include "search/stream/stream.h"
@@ -37,6 +39,9 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "deepthings",
      .summary = "the early layers as a grid of fused tiles, the rest on the source",
      .search = ad_deepthings_search},
+    {.name = "deeperthings",
+     .summary = "the early layers as fused tiles, the weights of the rest by output and input channels",
+     .plan = ad_deeperthings_plan},
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",
      .search = ad_pipeline_search,
@@ -44,6 +49,10 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "defer",
      .summary = "a chain of all devices, equal numbers of layers on each",
      .search = ad_defer_search,
+     .stream = true},
+    {.name = "collaborative",
+     .summary = "a balanced chain of devices, long layers divided among several",
+     .plan = ad_collaborative_plan,
      .stream = true},
     {.name = "replicas",
      .summary = "whole inferences, dealt to the devices by speed",
