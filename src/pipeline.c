@@ -288,6 +288,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     if (status != ADAPS_OK)
         goto out;
     ad_cluster_override_links(cluster, options->bandwidth, options->latency);
+    for (int d = 0; options->corrections && d < cluster->ndevices; d++)
+        cluster->devices[d].speed *= options->corrections[d];
     if (!options->conv_direct)
         ad_algorithms_choose(*graph, cluster);
 

@@ -19,6 +19,7 @@ struct ad_pipeline_options {
     const char *platform;        /* the mapping's platform file; or NULL: devices may be, then */
     double bandwidth;            /* bytes/s, < 0 = the file's */
     double latency;              /* seconds, < 0 = the file's */
+    const double *corrections;   /* times the devices' speeds, by device; NULL: none */
     double threshold;            /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     bool gather_type3;  /* see struct ad_search_problem */

@@ -10,6 +10,8 @@
 
 #define DEFAULT_ROUNDS 10
 #define DEFAULT_RUNS 5
+#define REFINE_ROUNDS 5
+#define REFINE_RUNS 50
 #define MAX_STRATEGIES 32
 
 struct command_line {
@@ -86,11 +88,19 @@ static int check(struct command_line *line)
     struct ad_bench_options *o = &line->bench;
     if (o->nstrategies == 0 && o->predict)
         take_strategies(&ad_command_bench, ad_strategies[0].name, o);
+    if (o->nstrategies == 0 && o->refine)
+        take_strategies(&ad_command_bench, "collaborative", o);
     if (o->nstrategies == 0)
         take_strategies(&ad_command_bench, "all", o);
     if (o->predict && o->nstrategies > 1)
         return ad_cli_usage(&ad_command_bench, "--predict looks at one --strategy, not %d",
                             o->nstrategies);
+    if (o->refine && (o->predict || line->tsv || line->reference || o->counters || o->when_pushed))
+        return ad_cli_usage(&ad_command_bench, "--refine excludes --predict, --tsv, --reference, "
+                                               "--counters and --when-pushed");
+    if (o->refine && (o->nstrategies > 1 || o->strategies[0].local || o->strategies[0].late ||
+                      o->strategies[0].lossy))
+        return ad_cli_usage(&ad_command_bench, "--refine takes one --strategy, as it is");
     if (o->predict && o->strategies[0].local)
         return ad_cli_usage(&ad_command_bench, "--predict looks at agents: local has none");
     if (line->json && line->tsv)
@@ -103,10 +113,12 @@ static int check(struct command_line *line)
                             line->reference);
     if (!line->reference && !known(o, "edgeflow", &o->reference))
         o->reference = 0;
-    if (o->rounds == 0 && !(o->seconds > 0))
-        o->rounds = DEFAULT_ROUNDS;
+    if (o->rounds == 0 && (o->refine || !(o->seconds > 0)))
+        o->rounds = o->refine ? REFINE_ROUNDS : DEFAULT_ROUNDS;
     if (o->runs == 0)
-        o->runs = DEFAULT_RUNS;
+        o->runs = o->refine ? REFINE_RUNS : DEFAULT_RUNS;
+    if (o->refine && o->runs < 2)
+        return ad_cli_usage(&ad_command_bench, "--refine takes at least two --runs");
     return ADAPS_OK;
 }
 
@@ -161,6 +173,19 @@ static int bench(const struct command_line *line)
     return code == ADAPS_OK && differ ? ADAPS_NO : code;
 }
 
+static int refine(const struct command_line *line)
+{
+    struct ad_refinement refinement;
+    struct adaps_error err = {0};
+    enum adaps_status status = ad_bench_refine(&refinement, &line->bench, &err);
+    if (status == ADAPS_OK)
+        status = (line->json ? ad_bench_refine_print_json : ad_bench_refine_print)(&refinement,
+                                                                                 stdout, &err);
+    ad_bench_refine_fini(&refinement);
+    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_bench)
+                              : ad_cli_fail(&ad_command_bench, &err);
+}
+
 /* Set in the environment of the bench that runs within adaps local, with agents of its own. */
 #define WITHIN "ADAPS_BENCH_WITHIN_LOCAL"
 
@@ -203,7 +228,7 @@ static int run_with(struct command_line *line, const struct ad_cli_config *confi
     if (!passes->devices)
         return ad_cli_usage(&ad_command_bench,
                             "no devices file: name one with -d or in adaps.conf");
-    return bench(line);
+    return line->bench.refine ? refine(line) : bench(line);
 }
 
 static int run(int argc, char **argv)
@@ -262,6 +287,10 @@ static const struct ad_option options_table[] = {
     AD_OPT_FLAG(0, "predict", BENCH, bench.predict,
                 "one strategy (default: auto), traced: predicted, measured and\n"
                 "error of each device and link, and the step that errs most"),
+    AD_OPT_FLAG(0, "refine", BENCH, bench.refine,
+                "one strategy (default: collaborative), as a stream: correct the\n"
+                "devices' speeds by what is measured and plan again (default: at\n"
+                "most 5 rounds of 50 inferences)"),
     AD_OPT_FLAG(0, "wall", BENCH, bench.wall,
                 "times from sending the input to having the answer, not the agents'"),
     AD_OPT_TEXT(0, "local-agents", "N", BENCH, local,

@@ -1,5 +1,6 @@
 /* adaps bench: strategies of one model on the same agents, in turns. bench.c (options), bench_run.c
- * (measuring), bench_report.c (table, JSON, TSV). */
+ * (measuring), bench_report.c (table, JSON, TSV), bench_refine.c (a plan corrected by what it measures).
+ */
 #ifndef AD_CLI_BENCH_H
 #define AD_CLI_BENCH_H
 
@@ -37,6 +38,7 @@ struct ad_bench_options {
     const char *counters;    /* command that prints what the links have carried, or NULL */
     const char *when_pushed; /* command to run before anything is measured, or NULL */
     bool predict;            /* trace the inferences */
+    bool refine;             /* correct a plan by what it measures, instead of comparing */
     bool wall; /* times from sending the input to having the answer, by this side's clock */
 };
 
@@ -50,6 +52,7 @@ struct ad_bench_entry {
     double *round_ms;                 /* mean of a round, by round */
     double sent_bytes, sent_messages; /* payload that the agents sent, added up */
     double wire_bytes;                /* by the counters, added up */
+    struct ad_tensor *expected;       /* as struct ad_bench's; owned if sums are in blocks */
     uint64_t elements, differ;        /* of all answers against the single-device answer */
     struct ad_predict predict;        /* with options->predict */
 };
@@ -72,6 +75,40 @@ AD_MUST_CHECK enum adaps_status ad_bench_run(struct ad_bench *bench,
                                              const struct ad_bench_options *options,
                                              struct adaps_error *err);
 void ad_bench_fini(struct ad_bench *bench);
+
+/* --- adaps bench --refine (bench_refine.c) --- */
+
+/* Per inference of a stream. */
+struct ad_refine_device {
+    double correction; /* times the devices file's speed */
+    double predicted_s, measured_s; /* of computing */
+    double there_s; /* from its first step to its last */
+};
+
+struct ad_refine_round {
+    double predicted_per_s, measured_per_s; /* answers */
+    struct ad_refine_device devices[AD_MAX_DEVICES];
+};
+
+struct ad_refinement {
+    const struct ad_bench_options *options;
+    struct ad_refine_round *rounds;
+    size_t count, best; /* rounds done; that of the highest measured rate */
+    int ndevices;
+    char names[AD_MAX_DEVICES][64];
+};
+
+/* Rounds of planning with the first strategy, running and correcting; options->rounds at most, of
+ * options->runs inferences. ADAPS_NO: no plan, or one of several turns. Free with
+ * ad_bench_refine_fini(), also after an error. */
+AD_MUST_CHECK enum adaps_status ad_bench_refine(struct ad_refinement *out,
+                                                const struct ad_bench_options *options,
+                                                struct adaps_error *err);
+void ad_bench_refine_fini(struct ad_refinement *refinement);
+AD_MUST_CHECK enum adaps_status ad_bench_refine_print(const struct ad_refinement *refinement,
+                                                      FILE *out, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_bench_refine_print_json(const struct ad_refinement *refinement,
+                                                           FILE *out, struct adaps_error *err);
 
 /* Median over the inferences, ms. */
 double ad_bench_latency_ms(const struct ad_bench *bench, int entry);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "cli/bench.h"
 #include "io/tensor_io.h"
+#include "ir/partial.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -87,44 +88,83 @@ static enum adaps_status prepare_all(struct ad_bench *bench, struct adaps_error 
 
 /* --- answers --- */
 
-static const struct adaps_plan *any_plan(const struct ad_bench *bench)
+/* The entry whose single-device answers are those of all plans without sums in blocks; if there is
+ * none, any. */
+static const struct ad_bench_entry *plain_entry(const struct ad_bench *bench)
 {
-    int i = 0;
-    while (!bench->entries[i].plan)
-        i++;
-    return bench->entries[i].plan;
+    const struct ad_bench_entry *found = NULL;
+    for (int i = bench->options->nstrategies - 1; i >= 0; i--) {
+        const struct ad_bench_entry *entry = &bench->entries[i];
+        if (entry->plan && (!found || !ad_graph_is_partial(entry->plan->graph)))
+            found = entry;
+    }
+    return found;
+}
+
+/* The answers of one device to all inputs, by the run; *answers is the caller's. */
+static enum adaps_status answer_all(const struct ad_bench *bench, struct ad_local_run *run,
+                                    struct ad_tensor **answers, struct adaps_error *err)
+{
+    size_t n = AD_BENCH_INPUTS * (size_t)bench->noutputs;
+    enum adaps_status status = ADAPS_OK;
+    *answers = ad_calloc(n, sizeof **answers);
+    if (!*answers)
+        return ad_error_memory(err, "answers", n * sizeof **answers);
+    for (int k = 0; k < AD_BENCH_INPUTS && status == ADAPS_OK; k++)
+        status = ad_local_run_infer(run, &bench->inputs[k * bench->ninputs],
+                                    &(*answers)[k * bench->noutputs], err);
+    return status;
+}
+
+static enum adaps_status draw_inputs(struct ad_bench *bench, const struct ad_graph *graph,
+                                     struct adaps_error *err)
+{
+    size_t n = AD_BENCH_INPUTS * (size_t)graph->ninputs;
+    enum adaps_status status = ADAPS_OK;
+    bench->ninputs = graph->ninputs;
+    bench->noutputs = graph->noutputs;
+    bench->inputs = ad_calloc(n, sizeof *bench->inputs);
+    if (!bench->inputs)
+        return ad_error_memory(err, "inputs", n * sizeof *bench->inputs);
+    for (int k = 0; k < AD_BENCH_INPUTS; k++)
+        for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
+            status = ad_tensor_io_random(graph, i, bench->options->passes.seed + (uint64_t)k,
+                                         &bench->inputs[k * graph->ninputs + i], err);
+    return status;
+}
+
+/* Sums in blocks have answers of their own. */
+static enum adaps_status answer_in_blocks(struct ad_bench *bench, struct ad_bench_entry *entry,
+                                          struct adaps_error *err)
+{
+    struct ad_local_run *run = NULL;
+    enum adaps_status status = ad_model_local_run(entry->plan, bench->options->passes.model,
+                                                  (int)bench->options->threads, &run, err);
+    if (status == ADAPS_OK)
+        status = answer_all(bench, run, &entry->expected, err);
+    ad_local_run_free(run);
+    return status;
 }
 
 /* Computes the single-device answers before the agents are measured, so that neither slows the
  * other down. */
 static enum adaps_status find_answers(struct ad_bench *bench, struct adaps_error *err)
 {
-    const struct adaps_plan *plan = any_plan(bench);
-    const struct ad_graph *graph = plan->graph;
-    size_t nin = AD_BENCH_INPUTS * (size_t)graph->ninputs;
-    size_t nout = AD_BENCH_INPUTS * (size_t)graph->noutputs;
-    bench->ninputs = graph->ninputs;
-    bench->noutputs = graph->noutputs;
-    bench->inputs = ad_calloc(nin, sizeof *bench->inputs);
-    bench->expected = ad_calloc(nout, sizeof *bench->expected);
-    if (!bench->inputs || !bench->expected)
-        return ad_error_memory(err, "answers", (nin + nout) * sizeof *bench->inputs);
-    enum adaps_status status = ad_model_local_run(plan, bench->options->passes.model,
-                                                  (int)bench->options->threads, &bench->local, err);
-    if (status != ADAPS_OK)
-        return status;
-    for (int k = 0; k < AD_BENCH_INPUTS && status == ADAPS_OK; k++) {
-        struct ad_tensor *inputs = &bench->inputs[k * graph->ninputs];
-        for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
-            status = ad_tensor_io_random(graph, i, bench->options->passes.seed + (uint64_t)k,
-                                         &inputs[i], err);
-        if (status == ADAPS_OK)
-            status = ad_local_run_infer(bench->local, inputs, &bench->expected[k * graph->noutputs],
-                                        err);
-    }
+    const struct adaps_plan *plan = plain_entry(bench)->plan;
+    enum adaps_status status = draw_inputs(bench, plan->graph, err);
+    if (status == ADAPS_OK)
+        status = ad_model_local_run(plan, bench->options->passes.model,
+                                    (int)bench->options->threads, &bench->local, err);
+    if (status == ADAPS_OK)
+        status = answer_all(bench, bench->local, &bench->expected, err);
     bool again = false;
-    for (int i = 0; i < bench->options->nstrategies; i++)
+    for (int i = 0; i < bench->options->nstrategies && status == ADAPS_OK; i++) {
+        struct ad_bench_entry *entry = &bench->entries[i];
+        entry->expected = bench->expected;
+        if (entry->plan && entry->plan != plan && ad_graph_is_partial(entry->plan->graph))
+            status = answer_in_blocks(bench, entry, err);
         again = again || bench->options->strategies[i].local;
+    }
     if (!again) {
         ad_local_run_free(bench->local);
         bench->local = NULL;
@@ -136,7 +176,7 @@ static void compare(struct ad_bench *bench, struct ad_bench_entry *entry,
                     const struct ad_tensor *outputs, int set)
 {
     for (int i = 0; i < bench->noutputs; i++) {
-        const struct ad_tensor *want = &bench->expected[set * bench->noutputs + i];
+        const struct ad_tensor *want = &entry->expected[set * bench->noutputs + i];
         struct ad_difference d = ad_tensor_compare(want->data, outputs[i].data, want->count);
         if (d.differ && !bench->first_difference[0])
             snprintf(bench->first_difference, sizeof bench->first_difference,
@@ -322,10 +362,19 @@ enum adaps_status ad_bench_run(struct ad_bench *bench, const struct ad_bench_opt
     return status;
 }
 
+static void free_answers(const struct ad_bench *bench, struct ad_tensor *answers)
+{
+    for (int i = 0; answers && i < AD_BENCH_INPUTS * bench->noutputs; i++)
+        ad_tensor_fini(&answers[i]);
+    ad_free(answers);
+}
+
 void ad_bench_fini(struct ad_bench *bench)
 {
     for (int i = 0; bench->entries && i < bench->options->nstrategies; i++) {
         struct ad_bench_entry *entry = &bench->entries[i];
+        if (entry->expected != bench->expected)
+            free_answers(bench, entry->expected);
         ad_predict_fini(&entry->predict);
         adaps_plan_free(entry->plan);
         ad_free(entry->latency_ms);
@@ -333,11 +382,9 @@ void ad_bench_fini(struct ad_bench *bench)
     }
     for (int i = 0; bench->inputs && i < AD_BENCH_INPUTS * bench->ninputs; i++)
         ad_tensor_fini(&bench->inputs[i]);
-    for (int i = 0; bench->expected && i < AD_BENCH_INPUTS * bench->noutputs; i++)
-        ad_tensor_fini(&bench->expected[i]);
     ad_local_run_free(bench->local);
     ad_free(bench->entries);
     ad_free(bench->inputs);
-    ad_free(bench->expected);
+    free_answers(bench, bench->expected);
     memset(bench, 0, sizeof *bench);
 }

@@ -19,6 +19,9 @@ status 2 "no rounds" adaps bench --rounds 0 "$digits"
 status 2 "no time" adaps bench --seconds 0 "$digits"
 status 2 "two formats" adaps bench --json --tsv "$digits"
 status 2 "predict looks at one" adaps bench --predict --strategy auto,single "$digits"
+status 2 "refine looks at one" adaps bench --refine --strategy auto,single "$digits"
+status 2 "nothing to predict" adaps bench --refine --predict "$digits"
+status 2 "refine of one inference" adaps bench --refine --runs 1 "$digits"
 status 2 "agents twice" adaps bench --local-agents 2 -d "$src/devices/local2.conf" "$digits"
 status 2 "speeds of nobody" adaps bench --speed 1,0.5 "$digits"
 status 2 "too many agents" adaps bench --local-agents 65 "$digits"
@@ -95,6 +98,17 @@ check "six columns" test "$(rows out 'NF != 6')" = 0 -a "$(rows out)" -ge 3
 sed 's/^threads.*/&\nmemory = 1kB/' local.conf >tiny.conf
 status 1 "nobody has the memory" adaps bench -d tiny.conf --strategy single,edgeflow "$digits"
 says err "strategy single: " "why is said"
+# A devices file that does not know how slow the second agent is: the first round's plan shows it.
+grep -v '^speed' local.conf >same.conf
+status 0 "a plan is refined" adaps bench -d same.conf --refine --rounds 3 --runs 8 --bw 1gbit --json "$denoise"
+for key in strategy best rounds predicted_per_s measured_per_s devices name predicted_ms measured_ms busy queue correction; do
+    says out "\"$key\":" "it has $key"
+done
+says out '"strategy": "collaborative"' "the default strategy"
+check "the first round is without corrections" test "$(grep -m 2 -c '"correction": 1[.,]0*' out)" = 2
+status 0 "as a table" adaps bench -d same.conf --refine --strategy single --rounds 1 --runs 3 "$digits"
+says out "^round 1 (best): .* answers/s predicted, .* measured" "a line for the round"
+says out "^  local0 .*%" "a line for a device"
 stop_agents || not_ok "adaps local ended with $local_code: $(cat local.err)"
 status 0 "agents of its own" adaps bench --local-agents 2 --speed 1,0.5 --strategy edgeflow --seconds 0.1 "$digits"
 

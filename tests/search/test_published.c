@@ -415,6 +415,108 @@ START_TEST(deepthings_tiles)
 }
 END_TEST
 
+/* Three convolutions after each other whose weights outweigh their maps, so that no tiles are worth
+ * it: by output, by input, by output. */
+static void heavy_layers(struct problem *p, int ndevices)
+{
+    struct ad_builder b;
+    struct adaps_error err = {0};
+    ad_build_init(&b, 9);
+    int x = ad_build_input(&b, 1, 4, 4, 256);
+    for (int i = 0; i < 3; i++)
+        x = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 256);
+    ad_build_output(&b, x);
+    ck_assert_msg(ad_build_finish(&b, &p->graph, &err) == ADAPS_OK, "%s", err.message);
+    ad_fixture_devices(&p->cluster, ndevices);
+    ad_fixture_fill(p);
+    ad_cluster_override_links(&p->cluster, 1e10, 0);
+}
+
+/* Elements of a value that a device receives. */
+static int64_t received(const struct ad_schedule *s, int value, int device)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < s->programs[device].nsteps; i++) {
+        const struct ad_step *step = &s->programs[device].steps[i];
+        if (step->kind == AD_STEP_RECV && step->value == value)
+            elements += ad_region_elements(step->region);
+    }
+    return elements;
+}
+
+/* The second layer reads only what the device made of the first; each device has the weights of its
+ * own blocks, and sends one map of each sum but for its own rows. */
+START_TEST(deeperthings_pairs)
+{
+    struct problem p;
+    struct ad_search_result r;
+    heavy_layers(&p, 4);
+    ad_fixture_run(&p, "deeperthings", &r);
+    ck_assert_ptr_nonnull(r.graph);
+    const struct ad_graph *g = r.graph;
+    static const enum ad_op_kind kinds[] = {AD_OP_CONV, AD_OP_CONV, AD_OP_FOLD,
+                                            AD_OP_FOLD, AD_OP_FOLD, AD_OP_CONV};
+    ck_assert_int_eq(g->nops, 6);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(g->ops[i].kind, kinds[i]);
+    ck_assert_int_eq(g->ops[1].partial, 8);
+    for (int d = 0; d < 4; d++) {
+        struct ad_region first = task_region(&r.schedule, 0, d), sums = task_region(&r.schedule, 1, d);
+        ck_assert(ad_region_equal(first, (struct ad_region){0, 4, 0, 4, 64 * d, 64 * d + 64}));
+        ck_assert(ad_region_equal(sums, (struct ad_region){0, 4, 0, 4, 512 * d, 512 * d + 512}));
+        ck_assert_int_eq(received(&r.schedule, g->ops[0].output, d), 0);
+        ck_assert_int_eq(received(&r.schedule, g->ops[1].output, d), 0);
+        /* its row of the maps of three others */
+        ck_assert_int_eq(received(&r.schedule, g->ops[2].output, d), 3 * 4 * 256);
+        ck_assert_int_eq(received(&r.schedule, g->ops[4].output, d), 12 * 256);
+    }
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* A layer that is longer than all others together is divided, the others are not; a dense layer that
+ * no device can hold is divided even if links are slow. */
+START_TEST(collaborative_divides)
+{
+    struct problem p;
+    struct ad_search_result r;
+    struct ad_builder b;
+    struct adaps_error err = {0};
+    ad_build_init(&b, 9);
+    int x = ad_build_input(&b, 1, 16, 16, 4);
+    x = ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 64);
+    x = ad_build_conv(&b, x, ad_window_square(5, 1, 1, 2, 2), 1, 64);
+    x = ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 4);
+    x = ad_build_reshape(&b, x, 2, (int64_t[]){1, 1024}, true);
+    ad_build_output(&b, ad_build_fc(&b, x, 2048));
+    ck_assert_msg(ad_build_finish(&b, &p.graph, &err) == ADAPS_OK, "%s", err.message);
+    ad_fixture_devices(&p.cluster, 6);
+    ad_fixture_fill(&p);
+    ad_cluster_override_links(&p.cluster, 1e11, 0);
+    p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
+    for (int memory = 0; memory < 2; memory++) {
+        int computing[2] = {0};
+        for (int d = 0; d < 6; d++)
+            p.cluster.devices[d].memory = memory ? 6 << 20 : 0; /* of 8 MiB for the dense layer */
+        if (memory)
+            ad_cluster_override_links(&p.cluster, 1e7, 0);
+        ad_fixture_run(&p, "collaborative", &r);
+        const struct ad_graph *g = ad_search_result_graph(&p.problem, &r);
+        for (int i = 0; i < g->nops; i++)
+            for (int d = 0; d < 6; d++)
+                if (!ad_region_empty(task_region(&r.schedule, i, d))) {
+                    computing[0] += g->ops[i].window.kh == 5;
+                    computing[1] += g->ops[i].kind == AD_OP_FC;
+                }
+        ck_assert_int_ge(computing[memory], 2);
+        ck_assert_int_le(r.stream.interval_ns, r.schedule.makespan_ns);
+        ad_search_result_fini(&r);
+    }
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* With quick links every layer is cut by speed. */
 START_TEST(edgeflow_by_speed)
 {
@@ -639,6 +741,8 @@ int main(void)
     tcase_add_test(c, coedge_drops_the_slow);
     tcase_add_test(c, deepslicing_groups);
     tcase_add_test(c, deepthings_tiles);
+    tcase_add_test(c, deeperthings_pairs);
+    tcase_add_test(c, collaborative_divides);
     tcase_add_test(c, edgeflow_by_speed);
     tcase_add_test(c, programme_against_enumeration);
     tcase_add_test(c, programme_weighs_links);
