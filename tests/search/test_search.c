@@ -3,6 +3,7 @@
 #include "support/run_suite.h"
 #include "search/auto/patterns.h"
 #include "search/auto/subset.h"
+#include "search/auto/templates.h"
 #include "search/layout_regions.h"
 #include "support/search_fixture.h"
 
@@ -462,6 +463,94 @@ START_TEST(boundaries_take_sides)
 }
 END_TEST
 
+/* `ops` 3x3 convolutions on a map of `size` x `size`, and equal devices. */
+static void make_chain(struct problem *p, int size, int ops, int ndevices)
+{
+    struct ad_builder b;
+    struct adaps_error err = {0};
+    ad_build_init(&b, 5);
+    int x = ad_build_input(&b, 1, size, size, 16);
+    for (int i = 0; i < ops; i++)
+        x = ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 16);
+    ad_build_output(&b, x);
+    ck_assert_msg(ad_build_finish(&b, &p->graph, &err) == ADAPS_OK, "%s", err.message);
+    ad_fixture_devices(&p->cluster, ndevices);
+    for (int d = 0; d < ndevices; d++)
+        p->cluster.devices[d].speed = 0.01;
+    ad_fixture_fill(p);
+}
+
+/* The best template; layout: ad_layout_fini(). */
+static void best_template(const struct problem *p, struct ad_layout *layout)
+{
+    struct ad_context context;
+    struct ad_eval eval;
+    struct ad_elite_pool pool;
+    struct ad_best best;
+    ck_assert_int_eq(ad_context_init(&context, &p->problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_eval_init(&eval, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_elite_pool_init(&pool, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_best_init(&best, &context, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_templates_search(&eval, &pool, &best), ADAPS_OK);
+    ck_assert(best.valid);
+    *layout = best.layout;
+    ad_elite_pool_fini(&pool);
+    ad_eval_fini(&eval);
+    ad_context_fini(&context);
+}
+
+static int source_rows(const struct problem *p, const struct ad_layout *layout, int op)
+{
+    int32_t height = p->graph->values[p->graph->ops[op].output].box.h;
+    const int *cuts = ad_layout_cuts(layout, op);
+    ck_assert_int_eq(layout->ops[op].dim, AD_DIM_H);
+    return ad_cut_row(cuts[1], height) - ad_cut_row(cuts[0], height);
+}
+
+/* The result goes to the source, so of the last ops of one height that computes more and more. */
+START_TEST(shares_taper)
+{
+    struct problem p;
+    struct ad_layout layout;
+    make_chain(&p, 32, 12, 3);
+    ad_cluster_override_links(&p.cluster, 8e6, 1e-4);
+    best_template(&p, &layout);
+    for (int i = 10; i < 12; i++)
+        ck_assert_int_gt(source_rows(&p, &layout, i), source_rows(&p, &layout, i - 1));
+    ad_layout_fini(&layout);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
+/* How far the ops of a height are: from nothing to all of their work, whatever lies between. */
+START_TEST(groups_get_done)
+{
+    for (uint64_t seed = (uint64_t)_i * 10; seed < (uint64_t)_i * 10 + 10; seed++) {
+        struct problem p;
+        struct ad_context context;
+        struct ad_patterns patterns;
+        double last[AD_MAX_GROUPS] = {0}, work[AD_MAX_GROUPS] = {0};
+        random_problem(&p, seed);
+        ck_assert_int_eq(ad_context_init(&context, &p.problem, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_patterns_init(&patterns, &context, NULL), ADAPS_OK);
+        for (int i = 0; i < p.graph->nops; i++)
+            work[patterns.group[i]] += patterns.work[i];
+        for (int i = 0; i < p.graph->nops; i++) {
+            int g = patterns.group[i];
+            if (work[g] > 0)
+                ck_assert_double_eq_tol(patterns.done[i] - last[g], patterns.work[i] / work[g],
+                                        1e-9);
+            last[g] = patterns.done[i];
+        }
+        for (int g = 0; g < patterns.ngroups; g++)
+            ck_assert_double_eq_tol(last[g], 1, 1e-9);
+        ad_patterns_fini(&patterns);
+        ad_context_fini(&context);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 /* How many layouts each strategy looks at. A change of the search shows here: say so in the commit.
  */
 START_TEST(pinned_node_counts)
@@ -472,7 +561,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1}, {2, "single", 2}, {4, "single", 4},   {4, "edgeflow", 1},
-        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 25518}, {4, "auto", 50811},
+        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 25467}, {4, "auto", 51118},
     };
     struct problem p;
     struct ad_search_result r;
@@ -645,7 +734,7 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("search");
-    TCase *c = tcase_create("search");
+    TCase *c = tcase_create("search"), *templates = tcase_create("templates");
     tcase_set_timeout(c, 240);
     tcase_add_test(c, table);
     tcase_add_loop_test(c, more_devices_never_hurt, 0, 12);
@@ -667,5 +756,8 @@ int main(void)
     tcase_add_test(c, dense_layer_is_spread);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
+    tcase_add_test(templates, shares_taper);
+    tcase_add_loop_test(templates, groups_get_done, 0, 10);
+    suite_add_tcase(suite, templates);
     return run_suite(suite);
 }

@@ -149,6 +149,20 @@ static void find_groups(struct ad_patterns *p)
     }
 }
 
+/* How far each group is after each op; in a group without work, all ops are its end. */
+static void find_done(struct ad_patterns *p)
+{
+    const struct ad_graph *graph = p->context->problem->graph;
+    double all[AD_MAX_GROUPS] = {0}, done[AD_MAX_GROUPS] = {0};
+    for (int i = 0; i < graph->nops; i++)
+        all[p->group[i]] += p->work[i];
+    for (int i = 0; i < graph->nops; i++) {
+        int g = p->group[i];
+        done[g] += p->work[i];
+        p->done[i] = all[g] > 0 ? done[g] / all[g] : 1;
+    }
+}
+
 enum adaps_status ad_patterns_init(struct ad_patterns *out, const struct ad_context *context,
                                    struct adaps_error *err)
 {
@@ -162,14 +176,16 @@ enum adaps_status ad_patterns_init(struct ad_patterns *out, const struct ad_cont
     out->work = ad_calloc(n, sizeof *out->work);
     out->group = ad_calloc(n, sizeof *out->group);
     out->enlargements = ad_calloc(n, sizeof *out->enlargements);
+    out->done = ad_calloc(n, sizeof *out->done);
     if (!out->windows || !out->thin || !out->read || !out->thinnest || !out->work || !out->group ||
-        !out->enlargements)
+        !out->enlargements || !out->done)
         return ad_error_memory(err, "search", n);
     for (int i = 0; i < graph->nops; i++)
         out->all_work += out->work[i] = (double)ad_cost_macs(graph, &graph->ops[i]);
     find_thin(out);
     count_enlargements(out);
     find_groups(out);
+    find_done(out);
     return ADAPS_OK;
 }
 
@@ -182,5 +198,6 @@ void ad_patterns_fini(struct ad_patterns *patterns)
     ad_free(patterns->work);
     ad_free(patterns->group);
     ad_free(patterns->enlargements);
+    ad_free(patterns->done);
     *patterns = (struct ad_patterns){0};
 }

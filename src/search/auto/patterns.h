@@ -39,8 +39,9 @@ struct ad_patterns {
     bool *read, *thinnest;  /* AD_PIN_READ, AD_PIN_THIN */
     double *work, all_work; /* multiply-accumulates */
     int *enlargements;      /* ops that make a map higher on the way to the op */
-    int *group;  /* of ops of one height after as many enlargements, or a part of these */
-    int ngroups; /* at least 1 */
+    int *group;   /* of ops of one height after as many enlargements, or a part of these */
+    int ngroups;  /* at least 1 */
+    double *done; /* by op: the part of its group's work up to it and with it, 0 to 1 */
 };
 
 /* Free with ad_patterns_fini(), also after a failure. */

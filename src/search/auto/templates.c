@@ -4,6 +4,8 @@
  * ops read, so nothing is exchanged there. A template says for all ops of one height (patterns.h)
  * - which devices share them (the source and the fastest others),
  * - how much less than their share by speed slower devices have, and all but the source,
+ * - how much less all but the source have at the end of these ops than at their beginning,
+ * - how many rows each device has beyond these shares,
  * - which ops have staggered boundaries, and which ops are pinned,
  * - whether the rows that others wait for are computed first;
  *
@@ -17,8 +19,10 @@
  * merge op). Then, for each number of devices, coordinate descent on the simulated clock from the
  * best of them. In a descent so many devices must go on sharing half of the work, for one device
  * alone is a local optimum, and so are few. Where a descent ends depends on which coordinates come
- * first, so there are two from each start. Last, single pins are toggled and
- * segments turned to columns as long as the clock gets better.
+ * first, so there are two from each start. After each, rows of one height are given from
+ * device to device at all heights: where 7 rows go 2, 2, 2 and 1 to four equal devices, the 14 and
+ * 28 before them should do so, too. Last, single pins are toggled and segments turned to columns as
+ * long as the clock gets better.
  *
  * Fusing layers to save exchanges is the idea of fused-layer tiling (DeepThings and others); which
  * layers to fuse is searched here instead of given. */
@@ -32,14 +36,16 @@
 #define GRID_MERGES 4 /* merge ops in the grid; the descent sees all */
 #define PIN_ROUNDS 2
 #define COORDINATES 7 /* of struct point, */
-#define OF_GROUPS 5   /* of struct group; devices and lean are one */
+#define OF_GROUPS 6   /* of struct group; devices and lean are one */
 #define LEANS 7
+#define TAPERS 5
 #define ORDERS (AD_ORDERS - 1) /* tried in descents; the graph's order is a local optimum, too */
 #define DESCENDED 2            /* kinds from whose best template descents start */
 #define DESCENTS 2             /* from each */
 #define STAGGER 4              /* staggered boundaries are off by 1/STAGGER of a row */
-#define ERRS 5                 /* estimates are hardly ever wrong by more than 1/ERRS */
-#define ROUNDS 3               /* of a descent at most */
+#define ERRS 20                /* what is later by 1/ERRS, by its estimate, is not evaluated */
+#define ROUNDS 3               /* of a descent at most, and of giving rows */
+#define ROW_PARTS 2            /* rows are given whole and halved */
 
 /* The most promising first. */
 static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES, AD_ORDER_CORES,
@@ -49,6 +55,10 @@ static const enum ad_order orders[AD_ORDERS] = {AD_ORDER_EDGES, AD_ORDER_PIECES,
  * few messages may be better than a fair one. */
 static const double leans[LEANS] = {1, 0.75, 0.5, 0.3, 0.87, 0.62, 0.4};
 
+/* The part of its share that a device other than the source still has at the end of a group: what
+ * others compute last, the source waits for. */
+static const double tapers[TAPERS] = {1, 0.7, 0.4, 0.2, 0};
+
 /* How the ops of one height are shared, and where they exchange. */
 struct group {
     int devices; /* how many of context->order compute */
@@ -57,6 +67,8 @@ struct group {
     int pattern;
     int not_early; /* the rows that others wait for are not computed first */
     int stagger;
+    int taper;                /* index into tapers */
+    int more[AD_MAX_DEVICES]; /* cut units that a device has beyond its share, if it has one */
 };
 
 /* One template. */
@@ -99,31 +111,39 @@ struct search {
     int64_t estimate; /* of the best, or -1 */
 };
 
-/* The devices' shares of a group. */
+/* The devices' shares of a group at its beginning, in cut units; they need not add up. */
 static void weigh(const struct search *s, const struct group *group, double *weight)
 {
     const struct ad_context *context = s->context;
     bool use[AD_MAX_DEVICES] = {false};
+    double sum = 0;
     for (int k = 0; k < group->devices; k++)
         use[context->order[k]] = true;
     ad_context_weights(context, use, weight);
     for (int d = 0; d < s->layout.ndevices; d++) {
         weight[d] *= context->speed[d] < context->speed[context->fastest] ? leans[group->lean] : 1;
         weight[d] *= d != context->problem->cluster->source ? leans[group->away] : 1;
+        sum += weight[d];
     }
+    for (int d = 0; d < s->layout.ndevices; d++)
+        if (weight[d] > 0)
+            weight[d] = fmax(0, weight[d] / sum * AD_CUT_UNITS + group->more[d]);
 }
 
 /* The cuts of an op from its group's shares. */
-static void cut(struct search *s, int op, enum ad_stagger stagger, const double *weight)
+static void cut(struct search *s, int op, const struct group *group, const double *shares)
 {
     const struct ad_graph *graph = s->context->problem->graph;
     enum ad_dim dim = s->layout.ops[op].dim;
     int *cuts = ad_layout_cuts(&s->layout, op), n = s->layout.ndevices;
+    double weight[AD_MAX_DEVICES], keep = 1 - (1 - tapers[group->taper]) * s->patterns.done[op];
+    for (int d = 0; d < n; d++)
+        weight[d] = shares[d] * (d != s->context->problem->cluster->source ? keep : 1);
     ad_cuts_proportional(weight, n, cuts);
     if (dim != AD_DIM_H && dim != AD_DIM_W)
         return;
     int row = AD_CUT_UNITS / ad_dim_extent(&graph->values[graph->ops[op].output], dim);
-    int by = ad_pattern_side(&s->patterns, stagger, op) * row / STAGGER;
+    int by = ad_pattern_side(&s->patterns, (enum ad_stagger)group->stagger, op) * row / STAGGER;
     for (int d = 1; d < n; d++)
         if (cuts[d] > 0 && cuts[d] < AD_CUT_UNITS)
             cuts[d] = ad_clamp(cuts[d] + by, 0, AD_CUT_UNITS);
@@ -155,7 +175,7 @@ static void build(struct search *s, const struct point *point)
         op->early = !group->not_early;
         op->pinned = dim == AD_DIM_C || ad_pattern_pins(&s->patterns, group->pattern, i);
         op->at = point->last_is_fastest ? context->fastest : context->problem->cluster->source;
-        cut(s, i, (enum ad_stagger)group->stagger, weight[s->patterns.group[i]]);
+        cut(s, i, group, weight[s->patterns.group[i]]);
     }
 }
 
@@ -324,11 +344,11 @@ static enum adaps_status descend(struct search *s, int coordinate, struct ad_bes
 }
 
 /* Tries all values of one property of the groups first to last of s->at: how they are shared (what
- * 0), the lean to the source (1), pin patterns (2), early or not (3), staggers (4). */
+ * 0), the lean to the source (1), pin patterns (2), early or not (3), staggers (4), tapers (5). */
 static enum adaps_status descend_groups(struct search *s, int first, int last, int what,
                                         struct ad_best *best, bool *improved)
 {
-    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2, AD_STAGGERS};
+    int counts[OF_GROUPS] = {s->nsubsets * LEANS, LEANS, AD_PATTERNS, 2, AD_STAGGERS, TAPERS};
     enum adaps_status status = ADAPS_OK;
     struct point start = s->at;
     for (int v = 0; v < counts[what] && status == ADAPS_OK; v++) {
@@ -344,8 +364,10 @@ static enum adaps_status descend_groups(struct search *s, int first, int last, i
                 group->pattern = v;
             else if (what == 3)
                 group->not_early = v;
-            else
+            else if (what == 4)
                 group->stagger = v;
+            else
+                group->taper = v;
         }
         status = visit(s, &start, &point, best, improved);
     }
@@ -368,6 +390,94 @@ static enum adaps_status descend_all(struct search *s, bool groups_first, struct
         for (int g = 0; g < s->patterns.ngroups * OF_GROUPS && status == ADAPS_OK; g++)
             status =
                 descend_groups(s, g / OF_GROUPS, g / OF_GROUPS, g % OF_GROUPS, best, &improved);
+    }
+    return status;
+}
+
+static int32_t height_of(const struct search *s, int group)
+{
+    const struct ad_graph *graph = s->context->problem->graph;
+    int op = 0;
+    while (s->patterns.group[op] != group)
+        op++;
+    return graph->values[graph->ops[op].output].box.h;
+}
+
+/* Tries the shares of a group, in whole rows of it, for all groups. */
+static enum adaps_status share_as(struct search *s, int group, struct ad_best *best, bool *improved)
+{
+    struct point start = s->at, point = start;
+    int cuts[AD_MAX_DEVICES + 1], n = s->layout.ndevices;
+    int32_t height = height_of(s, group);
+    double weight[AD_MAX_DEVICES];
+    weigh(s, &start.group[group], weight);
+    ad_cuts_proportional(weight, n, cuts);
+    for (int d = 0; d <= n; d++)
+        cuts[d] = ad_row_cut(ad_cut_row(cuts[d], height), height);
+    for (int g = 0; g < s->patterns.ngroups; g++) {
+        struct group *to = &point.group[g];
+        to->devices = start.group[group].devices;
+        to->lean = start.group[group].lean;
+        memset(to->more, 0, sizeof to->more);
+        weigh(s, to, weight);
+        for (int d = 0; d < n; d++)
+            to->more[d] = cuts[d + 1] - cuts[d] - (int)lround(weight[d]);
+    }
+    return visit(s, &start, &point, best, improved);
+}
+
+/* In all groups, device `to` gets so many cut units of device `from` (-1: of all others), as long
+ * as that is better. */
+static enum adaps_status give(struct search *s, int from, int to, int units, struct ad_best *best,
+                              bool *improved)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (bool better = true; better && status == ADAPS_OK;) {
+        struct point start = s->at, point = start;
+        better = false;
+        for (int g = 0; g < s->patterns.ngroups; g++) {
+            point.group[g].more[to] += units;
+            if (from >= 0)
+                point.group[g].more[from] -= units;
+        }
+        status = visit(s, &start, &point, best, &better);
+        *improved = *improved || better;
+    }
+    return status;
+}
+
+/* Gives rows and parts of rows of a group's height: each device gets some or loses some, and those
+ * next to each other exchange some. */
+static enum adaps_status give_rows(struct search *s, int group, struct ad_best *best,
+                                   bool *improved)
+{
+    enum adaps_status status = ADAPS_OK;
+    int n = s->layout.ndevices;
+    int32_t height = height_of(s, group);
+    if (height < 2)
+        return ADAPS_OK;
+    for (int k = 0; k < 2 * n - 1; k++)
+        for (int part = 1; part <= ROW_PARTS; part++)
+            for (int sign = -1; sign <= 1 && status == ADAPS_OK; sign += 2) {
+                int units = ad_clamp(AD_CUT_UNITS / height / part, 1, AD_CUT_UNITS);
+                status = give(s, k < n ? -1 : k - n, k < n ? k : k - n + 1, sign * units, best,
+                              improved);
+            }
+    return status;
+}
+
+/* Shares in rows of one height, for all heights. */
+static enum adaps_status share_rows(struct search *s, struct ad_best *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    bool improved = true;
+    for (int g = 0; g < s->patterns.ngroups && status == ADAPS_OK; g++)
+        if (height_of(s, g) > 1)
+            status = share_as(s, g, best, &improved);
+    for (int round = 0; round < ROUNDS && improved && status == ADAPS_OK; round++) {
+        improved = false;
+        for (int g = 0; g < s->patterns.ngroups && status == ADAPS_OK; g++)
+            status = give_rows(s, g, best, &improved);
     }
     return status;
 }
@@ -444,6 +554,8 @@ static enum adaps_status descend_kind(struct search *s, int k, struct ad_best *b
         status = note_estimate(s);
     if (status == ADAPS_OK)
         status = descend_all(s, nth > 0, best);
+    if (status == ADAPS_OK)
+        status = share_rows(s, best);
     if (status == ADAPS_OK)
         status = toggle_all(s, best);
     if (status == ADAPS_OK)
