@@ -3,34 +3,8 @@
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
-daemon=$build/adaps-agent
-agent=
-trap '[ -z "$agent" ] || kill "$agent"; wait; cd /; rm -rf "$work"' EXIT
-
-# start COMMAND...: an agent in the background. Sets agent (its process) and endpoint ("" when it did not start);
-# what it says is in $work/err.
-start() {
-    rm -f ready
-    mkfifo ready
-    "$@" --ready-fd 3 3>ready 2>err &
-    agent=$!
-    endpoint=
-    read -r endpoint <ready
-    [ -n "$endpoint" ] || not_ok "$* does not start"
-}
-
-stop() {
-    kill "$agent"
-    wait "$agent"
-    check "SIGTERM ends it with 0" test $? = 0
-    agent=
-}
-
-# devices [KEY]: a devices file for the agent.
-devices() {
-    printf '[a]\nboard = x86\naddress = tcp://127.0.0.1:%s\n' "${endpoint##*:}" >one.conf
-    [ $# = 0 ] || echo "key = $1" >>one.conf
-}
+# shellcheck source=tests/support/agent.sh
+. "$src/tests/support/agent.sh"
 
 # The file that the package installs, with other folders, on a port of its own.
 mkdir etc

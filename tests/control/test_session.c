@@ -322,7 +322,7 @@ END_TEST
 
 START_TEST(cache_limit)
 {
-    struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 40000};
+    struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 60000};
     struct ad_push_report reports[2];
     struct adaps_error err;
     ad_testbed_init(&testbed);
@@ -340,7 +340,7 @@ START_TEST(cache_limit)
         push_and_run(&plan, 1);
         ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err),
                          ADAPS_OK);
-        ck_assert_uint_le(status.cache_bytes, 40000);
+        ck_assert_uint_le(status.cache_bytes, 60000);
         adaps_plan_free(plan);
     }
     ad_testbed_fini(&testbed);

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define FILES_WANTED 16384 /* a mapped weight slice keeps its file open */
+#define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* Signs of life asked of idle controllers; slack for inputs on slow links. */
 #define HEARTBEAT_MS 2000
@@ -238,7 +238,7 @@ static void raise_file_limit(void)
         return;
     limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
     setrlimit(RLIMIT_NOFILE,
-              &limit); /* if it fails, very many weights cannot be mapped, which is reported then */
+              &limit); /* if it fails, very many weights cannot be opened, which is reported then */
 }
 
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
@@ -305,6 +305,7 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
         fprintf(stderr, "%s: warning: no keys: whoever reaches %s may use this agent\n",
                 agent->name, options->listen);
     raise_file_limit();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writing */
     sigemptyset(&ours);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGINT);
