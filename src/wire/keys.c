@@ -26,6 +26,72 @@ bool ad_key_valid(const char *text)
     return zmq_z85_decode(binary, text) != NULL;
 }
 
+#define STICKY_OR_SAFE(mode) (((mode)&S_ISVTX) != 0 || ((mode)&022) == 0)
+
+/* Whether nobody but this user and root can do to a file what `others` says (bits of a mode): as
+ * ssh wants it. */
+static enum adaps_status check_access(const char *path, const struct stat *st, mode_t others,
+                                      const char *what, struct adaps_error *err)
+{
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return ad_error_set(
+            err, ADAPS_EINPUT,
+            "%s: it belongs to user %lu, who may use or change %s: it must belong to the "
+            "user that runs adaps, or to root",
+            path, (unsigned long)st->st_uid, what);
+    if (st->st_uid == 0 && geteuid() != 0)
+        others &= ~(mode_t)0040; /* root can let one group read it */
+    if ((st->st_mode & others) != 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: others may use or change %s (mode %03o): chmod %s %s", path, what,
+                            (unsigned)(st->st_mode & 0777), others & 0004 ? "600" : "go-w", path);
+    return ADAPS_OK;
+}
+
+/* Whether nobody but this user and root can put another file in its place. */
+static enum adaps_status check_folders(const char *path, struct adaps_error *err)
+{
+    char *folder = realpath(path, NULL);
+    enum adaps_status status = ADAPS_OK;
+    if (!folder)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+    for (char *slash; status == ADAPS_OK && (slash = strrchr(folder, '/')) != NULL;) {
+        struct stat st;
+        *slash = '\0';
+        if (stat(*folder ? folder : "/", &st) != 0)
+            status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", folder, strerror(errno));
+        else if ((st.st_uid != geteuid() && st.st_uid != 0) || !STICKY_OR_SAFE(st.st_mode))
+            status = ad_error_set(
+                err, ADAPS_EINPUT,
+                "%s: others may put another file in its place: the folder %s must belong "
+                "to the user that runs adaps, or to root, and chmod go-w",
+                path, *folder ? folder : "/");
+    }
+    free(folder);
+    return status;
+}
+
+/* Reads a file that nobody else has access to. */
+static enum adaps_status read_own(const char *path, size_t limit, mode_t others, const char *what,
+                                  void **data, size_t *size, struct adaps_error *err)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOMEM))
+        return ad_error_set(err, ADAPS_EINTERNAL, "%s: %s", path, strerror(errno));
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return ADAPS_EINPUT;
+    }
+    enum adaps_status status = check_access(path, &st, others, what, err);
+    if (status == ADAPS_OK)
+        status = ad_file_read_open(fd, path, limit, data, size, err);
+    close(fd);
+    return status;
+}
+
 /* The value of a "name = value" line, cut at blanks; false when the line is another one. */
 static bool parse_line(const char *line, const char *name, char out[AD_KEY_BYTES])
 {
@@ -46,18 +112,12 @@ enum adaps_status ad_keys_load(const char *path, struct ad_keys *out, struct ada
 {
     void *data = NULL;
     size_t size;
-    struct stat st;
     struct ad_keys keys = {.present = true};
     char derived[AD_KEY_BYTES];
-    enum adaps_status status = ad_file_read(path, KEY_FILE_LIMIT, &data, &size, err);
+    enum adaps_status status =
+        read_own(path, KEY_FILE_LIMIT, 0077, "this secret key", &data, &size, err);
     if (status != ADAPS_OK)
         return status;
-    if (stat(path, &st) == 0 && (st.st_mode & 0007) != 0) {
-        status = ad_error_set(err, ADAPS_EINPUT,
-                              "%s: everybody may use this secret key (mode %03o): chmod 600 %s",
-                              path, (unsigned)(st.st_mode & 0777), path);
-        goto out;
-    }
     for (char *save, *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
         if (!parse_line(line, "public", keys.public))
             parse_line(line, "secret", keys.secret);
@@ -138,7 +198,9 @@ enum adaps_status ad_allow_load(const char *path, struct ad_allow *out, struct a
     void *data = NULL;
     size_t size;
     struct ad_allow allow = {0};
-    enum adaps_status status = ad_file_read(path, ALLOW_FILE_LIMIT, &data, &size, err);
+    enum adaps_status status = check_folders(path, err);
+    if (status == ADAPS_OK)
+        status = read_own(path, ALLOW_FILE_LIMIT, 0022, "this allow list", &data, &size, err);
     if (status != ADAPS_OK)
         return status;
     int number = 1;

@@ -14,8 +14,9 @@ struct ad_keys {
 /* 40 characters of the Z85 alphabet. */
 bool ad_key_valid(const char *text);
 
-/* Reads "public = KEY" and "secret = KEY" lines. ADAPS_EINPUT names the file and the rule: not
- * readable by everybody, both keys there, and they belong together. */
+/* Reads "public = KEY" and "secret = KEY" lines. ADAPS_EINPUT names the file and the rule: it
+ * belongs to this user or to root, nobody else has access (one of root's may be read by a group),
+ * both keys are there, and they belong together. */
 AD_MUST_CHECK enum adaps_status ad_keys_load(const char *path, struct ad_keys *out,
                                              struct adaps_error *err);
 
@@ -38,6 +39,9 @@ struct ad_allow {
     char (*keys)[AD_KEY_BYTES];
     size_t count, capacity;
 };
+/* ADAPS_EINPUT names the file and the rule: it and the folders above it belong to this user or to
+ * root, and nobody else may write them (folders with the sticky bit, as /tmp, are fine).
+ * ADAPS_EINTERNAL: no descriptor or memory to read it. */
 AD_MUST_CHECK enum adaps_status ad_allow_load(const char *path, struct ad_allow *out,
                                               struct adaps_error *err);
 bool ad_allow_has(const struct ad_allow *allow, const char *key);

@@ -4,11 +4,11 @@ agent=
 trap '[ -z "$agent" ] || kill "$agent"; wait; cd /; rm -rf "$work"' EXIT
 
 # start COMMAND...: an agent in the background. Sets agent (its process) and endpoint ("" when it did not start);
-# what it says is in $work/err.
+# what it says is in $work/err, or in the file that agent_log names.
 start() {
     rm -f ready
     mkfifo ready
-    "$@" --ready-fd 3 3>ready 2>err &
+    "$@" --ready-fd 3 3>ready 2>"${agent_log-err}" &
     agent=$!
     endpoint=
     read -r endpoint <ready
@@ -20,6 +20,15 @@ stop() {
     wait "$agent"
     check "SIGTERM ends it with 0" test $? = 0
     agent=
+}
+
+# await COMMAND...: until it succeeds, at most some seconds; then it fails.
+await() {
+    for _ in $(seq 200); do
+        "$@" >/dev/null 2>&1 && return
+        sleep 0.05
+    done
+    "$@"
 }
 
 # devices [KEY]: a devices file for the agent.

@@ -129,6 +129,7 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->session.open = true;
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
+    snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
     agent->session.heard_ns = ad_clock_ns();
     ad_pending_set(&agent->session.job, message);
     agent->worker.job.kind = kind;
