@@ -46,6 +46,7 @@ speed       = 0.5
 threads     = 3
 cache       = here/cache
 cache-limit = 1MiB
+idle-timeout = 90s
 E2
 start "$daemon" --config settings.conf
 devices
@@ -115,9 +116,10 @@ refused "threads = 0" "[agent] threads = 0: a number from 1 to 64 is wanted"
 refused "threads = many" "[agent] threads = many: a number from 1 to 64 is wanted"
 refused "speed = 2" "[agent] speed = 2: a number from 0.0001 to 1 is wanted"
 refused "cache-limit = big" "[agent] cache-limit = big: a size such as 4GiB is wanted"
+refused "idle-timeout = 0s" "[agent] idle-timeout = 0s: a time above 0, such as 60s,"
 refused "listen = here" "[agent] listen = here: 'here' is not an address"
 refused "key =" "[agent] key = : it has no value"
-refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, key, allow"
+refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, idle-timeout, key, allow"
 refused "[server]" "[server]: unknown section; there is [agent]"
 refused "nonsense" "neither [section] nor key = value"
 printf '[agent]\nname = a\nname = b\n' >bad.conf

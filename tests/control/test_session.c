@@ -347,6 +347,50 @@ START_TEST(cache_limit)
 }
 END_TEST
 
+/* A controller that opens a session and does nothing does not keep others out. */
+START_TEST(idle_session)
+{
+    struct ad_agent_options short_of_patience = {
+        .speed = 1, .threads = 1, .idle_timeout_s = 0.001};
+    struct ad_session *first, *second = NULL;
+    struct adaps_error err = {0};
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 2, &short_of_patience);
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    first = open_session(plan);
+    ad_testbed_check_run(first, plan, 1);
+    for (int i = 0; i < 1000 && !second; i++) /* it is idle for less at first */
+        if (ad_session_open(plan, &usual, &second, &err) != ADAPS_OK)
+            ck_assert_msg(strstr(err.message, "busy"), "%s", err.message);
+    ck_assert_msg(second, "%s", err.message);
+    ad_testbed_check_run(second, plan, 2);
+    ad_session_close(first); /* that is another one than the agents' by now */
+    ad_testbed_check_run(second, plan, 3);
+    ad_session_close(second);
+    adaps_plan_free(plan);
+    ad_testbed_fini(&testbed);
+}
+END_TEST
+
+/* Unless it is given longer. */
+START_TEST(session_in_use)
+{
+    struct ad_session *second;
+    struct adaps_error err;
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    struct ad_session *first = open_session(plan);
+    ck_assert_int_eq(ad_session_open(plan, &usual, &second, &err), ADAPS_EAGENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "busy: it is in another session"));
+    ad_testbed_check_run(first, plan, 1);
+    ad_session_close(first);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 /* --- bad input --- */
 
 START_TEST(wrong_shapes)
@@ -622,12 +666,14 @@ int main(void)
     tcase_add_test(four, large_weights);
     tcase_add_test(four, damaged_cache);
     tcase_add_test(four, plan_not_pushed);
+    tcase_add_test(four, session_in_use);
     tcase_add_test(four, wrong_shapes);
     tcase_add_test(four, garbage_plans);
     tcase_add_test(four, one_session_at_a_time);
     tcase_add_test(four, nobody_there);
     tcase_add_test(four, public_sessions);
     tcase_add_test(own, cache_limit);
+    tcase_add_test(own, idle_session);
     tcase_add_test(own, agents_want_keys);
     tcase_add_test(own, keys);
     suite_add_tcase(suite, four);

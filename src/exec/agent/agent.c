@@ -247,6 +247,7 @@ static void fini(struct ad_agent *agent)
         ad_worker_stop(&agent->worker);
     ad_agent_drop_profile(agent);
     ad_agent_free_session(agent);
+    ad_wire_message_fini(&agent->next);
     ad_agent_close_door(agent);
     if (agent->context)
         zmq_ctx_term(agent->context);
@@ -270,6 +271,7 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     agent->options = options;
     agent->notify.fd = agent->spare_fd = -1;
     agent->start_ns = ad_clock_ns();
+    ad_wire_message_init(&agent->next);
     if (options->name)
         snprintf(agent->name, sizeof agent->name, "%s", options->name);
     else if (gethostname(agent->name, sizeof agent->name - 1) != 0)

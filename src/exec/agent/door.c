@@ -103,11 +103,10 @@ void ad_agent_take_events(struct ad_agent *agent)
             use_spare(agent);
         else if (event == ZMQ_EVENT_ACCEPTED && agent->spare_fd < 0)
             ad_visitors_drop_stranger(&agent->visitors, "no descriptors are left");
-        else if (event == ZMQ_EVENT_DISCONNECTED)
+        if (event == ZMQ_EVENT_DISCONNECTED) {
             keep_spare(agent);
-        if (event == ZMQ_EVENT_DISCONNECTED && agent->session.open && agent->session.fd >= 0 &&
-            value == (uint32_t)agent->session.fd)
-            ad_agent_end_session(agent, "its controller is gone");
+            ad_agent_lose(agent, (int)value);
+        }
     }
 }
 

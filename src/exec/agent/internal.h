@@ -32,7 +32,7 @@ struct ad_agent_session {
     uint32_t inference;      /* the oldest under way, or the latest that was */
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
-    int64_t heard_ns;
+    int64_t heard_ns; /* when it last asked for something, or got the answer of an inference */
     struct ad_pending job, abort, close;
     struct ad_pending runs[AD_STREAM_FRAMES];    /* those under way, as in worker.runs */
     struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
@@ -57,6 +57,8 @@ struct ad_agent {
     struct ad_worker worker;
     bool working; /* the worker's thread runs */
     struct ad_agent_session session;
+    struct ad_wire_message next; /* OPEN or PROFILE that waits for the end of an idle session */
+    bool has_next;
     int64_t start_ns;
     uint64_t inferences;
 };
@@ -97,6 +99,9 @@ void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
 AD_MUST_CHECK enum adaps_status
 ad_agent_serve(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
 void ad_agent_worker_done(struct ad_agent *agent);
+
+/* The connection is gone: its session ends, its request is not served. */
+void ad_agent_lose(struct ad_agent *agent, int fd);
 
 /* Ends the session, because `why`, as soon as the worker lets go. */
 void ad_agent_end_session(struct ad_agent *agent, const char *why);
