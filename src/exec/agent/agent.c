@@ -2,6 +2,7 @@
 #include "exec/agent/agent.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "exec/agent/internal.h"
 #include "wire/endpoint.h"
 
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
+#define THREADS 4          /* beside the first: two of ZeroMQ's, one for keys, the worker */
 #define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */
@@ -223,11 +225,14 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     struct adaps_error unheard;
     if (ad_notify_init(&agent->notify, &unheard) != ADAPS_OK)
         fprintf(stderr, "%s: warning: %s\n", agent->name, unheard.message);
-    ad_priority_prompt(&agent->priority); /* ZeroMQ's threads, too */
+    ad_priority_prompt(&agent->priority);                          /* ZeroMQ's threads, too */
+    enum adaps_status status = ad_parallel_possible(THREADS, err); /* ZeroMQ aborts without */
+    if (status != ADAPS_OK)
+        return status;
     agent->context = zmq_ctx_new();
     if (!agent->context)
         return ad_error_memory(err, "ZeroMQ context", 0);
-    enum adaps_status status = open_cache(agent, err);
+    status = open_cache(agent, err);
     if (status == ADAPS_OK)
         status = ad_agent_open_door(agent, listen, err);
     if (status == ADAPS_OK)
