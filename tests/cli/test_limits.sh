@@ -1,6 +1,7 @@
 #!/bin/sh
 # Agents in a control group with few threads and little memory: errors that say so, and no abort or killed process.
 # Needs root and a hierarchy of control groups, of either version.
+zoo=$(realpath "${ZOO:-./models/zoo}")
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 # shellcheck source=tests/support/agent.sh
@@ -44,5 +45,23 @@ status 0 "is pushed" adaps push plan
 status 4 "eight compute threads are too many" adaps run plan digit-3.png
 has err "of the 7 threads that it needs" "it says so"
 status 0 "and goes on" adaps status -d one.conf
+stop
+
+# Memory: a network with 100 MB of weights.
+new_group memory memory.max memory.limit_in_bytes
+limit=$group/memory.max
+[ -e "$limit" ] || limit=$group/memory.limit_in_bytes
+echo 90M >"$limit"
+start ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --threads 1
+devices
+status 0 "a network" "$zoo" resnet50 -o resnet50.onnx
+status 0 "a plan" adaps plan -d one.conf --strategy single -o large resnet50.onnx
+status 0 "is pushed: cached files give way" adaps push large
+status 4 "it takes more memory than there is" adaps verify large
+says err "agent 'a' .*: the session takes up to 1[0-9][0-9].* MB of memory here, and [0-9.]* MB are left for it" "it says so"
+status 0 "and goes on" adaps status -d one.conf --json
+check "it tells what it may have" grep -q '"memory_total_bytes":94371840' out
+echo 400M >"$limit"
+status 0 "with enough it answers" adaps verify large
 stop
 finish

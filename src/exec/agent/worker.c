@@ -1,10 +1,12 @@
 #include "exec/agent/worker.h"
 #include "base/clock.h"
 #include "base/machine.h"
+#include "exec/agent/ceiling.h"
 #include "ir/picture.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -157,6 +159,17 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
     return ADAPS_OK;
 }
 
+/* Whether a session of the plan fits, before it takes anything. */
+static enum adaps_status check_memory(const struct ad_worker *worker, const struct adaps_plan *plan,
+                                      int device, struct adaps_error *err)
+{
+    struct ad_machine machine;
+    malloc_trim(0); /* what the plan before it had */
+    ad_machine_look(&machine);
+    return ad_ceiling_check(plan, device, compute_threads(worker, plan, device),
+                            machine.memory_most, err);
+}
+
 static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct ad_job *job = &worker->job;
@@ -172,6 +185,9 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
     if (job->device < 0 || job->device >= worker->plan->cluster.ndevices)
         return ad_error_set(err, ADAPS_EINPUT, "the plan has %d devices, not one of number %d",
                             worker->plan->cluster.ndevices, job->device);
+    status = check_memory(worker, worker->plan, job->device, err);
+    if (status != ADAPS_OK)
+        return status;
     worker->device = job->device;
     worker->pictures = ad_picture_all(worker->plan->graph);
     int nslices = worker->plan->slices[job->device].count;
