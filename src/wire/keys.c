@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -163,15 +164,9 @@ enum adaps_status ad_keys_find(const char *path, struct ad_keys *out, struct ada
     return status;
 }
 
-enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys *out,
-                                 struct adaps_error *err)
+static enum adaps_status write_new(const char *path, const char *text, size_t length, bool replace,
+                                   struct adaps_error *err)
 {
-    struct ad_keys keys = {.present = true};
-    char text[256];
-    if (zmq_curve_keypair(keys.public, keys.secret) != 0)
-        return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: new key pair: %s", zmq_strerror(errno));
-    int length =
-        snprintf(text, sizeof text, "public = %s\nsecret = %s\n", keys.public, keys.secret);
     if (replace && unlink(path) != 0 && errno != ENOENT)
         return ad_error_set(err, ADAPS_EINPUT, "%s: cannot replace: %s", path, strerror(errno));
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -182,15 +177,44 @@ enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys 
                             path);
     if (fd < 0)
         return ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(errno));
-    bool written = write(fd, text, (size_t)length) == length && fsync(fd) == 0;
+    bool written = write(fd, text, length) == (ssize_t)length && fsync(fd) == 0;
     int reason = errno;
     if (close(fd) != 0 || !written) {
         unlink(path);
         return ad_error_set(err, ADAPS_EINPUT, "%s: cannot write: %s", path, strerror(reason));
     }
-    sodium_memzero(text, sizeof text);
-    *out = keys;
     return ADAPS_OK;
+}
+
+enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys *out,
+                                 struct adaps_error *err)
+{
+    struct ad_keys keys = {.present = true};
+    char text[256];
+    if (zmq_curve_keypair(keys.public, keys.secret) != 0)
+        return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: new key pair: %s", zmq_strerror(errno));
+    int length =
+        snprintf(text, sizeof text, "public = %s\nsecret = %s\n", keys.public, keys.secret);
+    enum adaps_status status = write_new(path, text, (size_t)length, replace, err);
+    if (status == ADAPS_OK)
+        *out = keys;
+    sodium_memzero(text, sizeof text);
+    sodium_memzero(&keys, sizeof keys);
+    return status;
+}
+
+void ad_keys_guard(struct ad_keys *keys)
+{
+    /* 1 stops dumps into programs, too (core(5)); 0 does not. */
+    const struct rlimit none = {.rlim_cur = 1, .rlim_max = 1};
+    sodium_mlock(keys, sizeof *keys);
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+void ad_keys_forget(struct ad_keys *keys)
+{
+    sodium_munlock(keys, sizeof *keys); /* overwrites, too */
+    sodium_memzero(keys, sizeof *keys);
 }
 
 enum adaps_status ad_allow_load(const char *path, struct ad_allow *out, struct adaps_error *err)

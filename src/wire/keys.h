@@ -33,6 +33,13 @@ char *ad_keys_default_path(void);
 AD_MUST_CHECK enum adaps_status ad_keys_create(const char *path, bool replace, struct ad_keys *out,
                                                struct adaps_error *err);
 
+/* Keeps them out of swap, as far as this process may lock memory, and out of core dumps: this
+ * process writes none any more, since ZeroMQ has copies. */
+void ad_keys_guard(struct ad_keys *keys);
+
+/* Overwrites them. */
+void ad_keys_forget(struct ad_keys *keys);
+
 /* The keys that may connect: one a line, what follows a blank after the key is a comment, as are
  * lines that start with # and hold no key. */
 struct ad_allow {

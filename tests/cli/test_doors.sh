@@ -70,6 +70,7 @@ fi
 # The allow list is read again when it changes, for connections that are there, too.
 start "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --key key --allow allow
 devices "$agent_key"
+check "an agent with keys writes no core dump" grep -q '^Max core file size  *1  *1 ' "/proc/$agent/limits"
 status 0 "who is on the list comes in" adaps status -d one.conf
 : >allow
 status 4 "taken off the list, it does not" adaps status --deadline 5s -d one.conf

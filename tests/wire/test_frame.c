@@ -7,11 +7,13 @@
 #include "wire/keys.h"
 #include "wire/wire.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -292,6 +294,39 @@ START_TEST(key_files)
 }
 END_TEST
 
+/* Bytes of memory that this process has locked. */
+static long locked_kb(void)
+{
+    char line[200];
+    long kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file))
+        sscanf(line, "VmLck: %ld kB", &kb);
+    fclose(file);
+    return kb;
+}
+
+START_TEST(guarded_keys)
+{
+    static const struct ad_keys none;
+    struct ad_keys keys;
+    struct rlimit limit;
+    long before = locked_kb();
+    ad_keys_guard(&keys);
+    ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+    if (limit.rlim_cur >= 1 << 16 && !is_emulated())
+        ck_assert_int_gt(locked_kb(), before);
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &limit), 0);
+    ck_assert_uint_eq(limit.rlim_cur, 1);
+    ck_assert_uint_eq(limit.rlim_max, 1);
+    memset(&keys, 'x', sizeof keys);
+    ad_keys_forget(&keys);
+    ck_assert_mem_eq(&keys, &none, sizeof keys);
+    ck_assert_int_eq(locked_kb(), before);
+}
+END_TEST
+
 START_TEST(default_keys)
 {
     struct ad_keys made, found;
@@ -503,6 +538,7 @@ int main(void)
     tcase_add_test(frames, broken_control_messages);
     tcase_add_checked_fixture(keys, make_folder, remove_folder);
     tcase_add_test(keys, key_files);
+    tcase_add_test(keys, guarded_keys);
     tcase_add_test(keys, default_keys);
     tcase_add_test(keys, allow_files);
     suite_add_tcase(suite, frames);

@@ -49,6 +49,8 @@ static enum adaps_status read_keys(struct ad_agent *agent, struct adaps_error *e
     const struct ad_agent_options *options = agent->options;
     enum adaps_status status = ADAPS_OK;
     if (options->key_file) {
+        ad_keys_guard(&agent->keys);
+        ad_keys_guard(&agent->next_keys);
         agent->keys_state = ad_file_state(options->key_file);
         status = ad_keys_load(options->key_file, &agent->keys, err);
     }
@@ -85,8 +87,8 @@ void ad_agent_close_door(struct ad_agent *agent)
     ad_socket_close_monitored(agent->router, agent->monitor, 100);
     ad_zap_stop(agent->zap);
     ad_guard_free(agent->guard);
-    sodium_memzero(&agent->keys, sizeof agent->keys);
-    sodium_memzero(&agent->next_keys, sizeof agent->next_keys);
+    ad_keys_forget(&agent->keys);
+    ad_keys_forget(&agent->next_keys);
     if (agent->spare_fd >= 0)
         close(agent->spare_fd);
 }
