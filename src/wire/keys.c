@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,26 +29,78 @@ bool ad_key_valid(const char *text)
     return zmq_z85_decode(binary, text) != NULL;
 }
 
-#define STICKY_OR_SAFE(mode) (((mode)&S_ISVTX) != 0 || ((mode)&022) == 0)
-
-/* Whether nobody but this user and root can do to a file what `others` says (bits of a mode): as
- * ssh wants it. */
-static enum adaps_status check_access(const char *path, const struct stat *st, mode_t others,
-                                      const char *what, struct adaps_error *err)
+/* Whether nobody but this user and root is in a group. ADAPS_NO: others are; ADAPS_EINTERNAL: it
+ * cannot be found out now. */
+static enum adaps_status check_group(gid_t gid)
 {
+    enum adaps_status status = ADAPS_OK;
+    const struct passwd *user;
+    errno = 0;
+    const struct group *group = getgrgid(gid);
+    if (!group)
+        return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? ADAPS_EINTERNAL : ADAPS_NO;
+    for (char **name = group->gr_mem; *name && status == ADAPS_OK; name++) {
+        user = getpwnam(*name);
+        if (!user || (user->pw_uid != geteuid() && user->pw_uid != 0))
+            status = ADAPS_NO;
+    }
+    setpwent();
+    while (status == ADAPS_OK && (user = getpwent()) != NULL)
+        if (user->pw_gid == gid && user->pw_uid != geteuid() && user->pw_uid != 0)
+            status = ADAPS_NO;
+    endpwent();
+    return status;
+}
+
+/* Whether nobody but this user and root can write: its group may when nobody else is in it, as sshd
+ * of Debian has it. ADAPS_NO, ADAPS_EINTERNAL: as above. */
+static enum adaps_status check_writers(const struct stat *st)
+{
+    if ((st->st_uid != geteuid() && st->st_uid != 0) || (st->st_mode & 0002) != 0)
+        return ADAPS_NO;
+    return (st->st_mode & 0020) != 0 ? check_group(st->st_gid) : ADAPS_OK;
+}
+
+static enum adaps_status foreign(const char *path, const struct stat *st, const char *what,
+                                 struct adaps_error *err)
+{
+    return ad_error_set(
+        err, ADAPS_EINPUT,
+        "%s: it belongs to user %lu, who may use or change %s: it must belong to the "
+        "user that runs adaps, or to root",
+        path, (unsigned long)st->st_uid, what);
+}
+
+/* Whether nobody but this user and root can read or write a secret key; a group may read one of
+ * root's. */
+static enum adaps_status check_secret(const char *path, const struct stat *st,
+                                      struct adaps_error *err)
+{
+    static const char what[] = "this secret key";
+    mode_t others = st->st_uid == 0 && geteuid() != 0 ? 0037 : 0077;
     if (st->st_uid != geteuid() && st->st_uid != 0)
-        return ad_error_set(
-            err, ADAPS_EINPUT,
-            "%s: it belongs to user %lu, who may use or change %s: it must belong to the "
-            "user that runs adaps, or to root",
-            path, (unsigned long)st->st_uid, what);
-    if (st->st_uid == 0 && geteuid() != 0)
-        others &= ~(mode_t)0040; /* root can let one group read it */
+        return foreign(path, st, what, err);
     if ((st->st_mode & others) != 0)
         return ad_error_set(err, ADAPS_EINPUT,
-                            "%s: others may use or change %s (mode %03o): chmod %s %s", path, what,
-                            (unsigned)(st->st_mode & 0777), others & 0004 ? "600" : "go-w", path);
+                            "%s: others may use or change %s (mode %03o): chmod 600 %s", path, what,
+                            (unsigned)(st->st_mode & 0777), path);
     return ADAPS_OK;
+}
+
+/* Whether nobody but this user and root can write an allow list. */
+static enum adaps_status check_list(const char *path, const struct stat *st,
+                                    struct adaps_error *err)
+{
+    static const char what[] = "this allow list";
+    enum adaps_status status = check_writers(st);
+    if (status == ADAPS_NO && st->st_uid != geteuid() && st->st_uid != 0)
+        return foreign(path, st, what, err);
+    if (status == ADAPS_NO)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: others may change %s (mode %03o): chmod go-w %s", path, what,
+                            (unsigned)(st->st_mode & 0777), path);
+    return status == ADAPS_OK ? ADAPS_OK
+                              : ad_error_set(err, status, "%s: %s", path, strerror(errno));
 }
 
 /* Whether nobody but this user and root can put another file in its place. */
@@ -59,22 +113,30 @@ static enum adaps_status check_folders(const char *path, struct adaps_error *err
     for (char *slash; status == ADAPS_OK && (slash = strrchr(folder, '/')) != NULL;) {
         struct stat st;
         *slash = '\0';
-        if (stat(*folder ? folder : "/", &st) != 0)
-            status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", folder, strerror(errno));
-        else if ((st.st_uid != geteuid() && st.st_uid != 0) || !STICKY_OR_SAFE(st.st_mode))
-            status = ad_error_set(
-                err, ADAPS_EINPUT,
-                "%s: others may put another file in its place: the folder %s must belong "
-                "to the user that runs adaps, or to root, and chmod go-w",
-                path, *folder ? folder : "/");
+        const char *name = *folder ? folder : "/";
+        if (stat(name, &st) != 0)
+            status = ad_error_set(err, ADAPS_EINPUT, "%s: %s", name, strerror(errno));
+        else if ((st.st_mode & S_ISVTX) == 0 || (st.st_uid != geteuid() && st.st_uid != 0))
+            status = check_writers(&st);
+        if (status == ADAPS_NO)
+            status =
+                ad_error_set(err, ADAPS_EINPUT,
+                             "%s: others may put another file in its place: the folder %s must "
+                             "belong to the user that runs adaps, or to root, and chmod go-w",
+                             path, name);
+        else if (status == ADAPS_EINTERNAL)
+            ad_error_set(err, status, "%s: %s", name, strerror(errno));
     }
     free(folder);
     return status;
 }
 
+typedef enum adaps_status check_fn(const char *path, const struct stat *st,
+                                   struct adaps_error *err);
+
 /* Reads a file that nobody else has access to. */
-static enum adaps_status read_own(const char *path, size_t limit, mode_t others, const char *what,
-                                  void **data, size_t *size, struct adaps_error *err)
+static enum adaps_status read_own(const char *path, size_t limit, check_fn *check, void **data,
+                                  size_t *size, struct adaps_error *err)
 {
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -86,7 +148,7 @@ static enum adaps_status read_own(const char *path, size_t limit, mode_t others,
             close(fd);
         return ADAPS_EINPUT;
     }
-    enum adaps_status status = check_access(path, &st, others, what, err);
+    enum adaps_status status = check(path, &st, err);
     if (status == ADAPS_OK)
         status = ad_file_read_open(fd, path, limit, data, size, err);
     close(fd);
@@ -115,8 +177,7 @@ enum adaps_status ad_keys_load(const char *path, struct ad_keys *out, struct ada
     size_t size;
     struct ad_keys keys = {.present = true};
     char derived[AD_KEY_BYTES];
-    enum adaps_status status =
-        read_own(path, KEY_FILE_LIMIT, 0077, "this secret key", &data, &size, err);
+    enum adaps_status status = read_own(path, KEY_FILE_LIMIT, check_secret, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
     for (char *save, *line = strtok_r(data, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
@@ -224,7 +285,7 @@ enum adaps_status ad_allow_load(const char *path, struct ad_allow *out, struct a
     struct ad_allow allow = {0};
     enum adaps_status status = check_folders(path, err);
     if (status == ADAPS_OK)
-        status = read_own(path, ALLOW_FILE_LIMIT, 0022, "this allow list", &data, &size, err);
+        status = read_own(path, ALLOW_FILE_LIMIT, check_list, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
     int number = 1;

@@ -47,8 +47,9 @@ struct ad_allow {
     size_t count, capacity;
 };
 /* ADAPS_EINPUT names the file and the rule: it and the folders above it belong to this user or to
- * root, and nobody else may write them (folders with the sticky bit, as /tmp, are fine).
- * ADAPS_EINTERNAL: no descriptor or memory to read it. */
+ * root, and nobody else may write them; a group may that has no other members, and folders with the
+ * sticky bit, as /tmp, are fine. ADAPS_EINTERNAL: no descriptor or memory to find out. Not to be
+ * called by two threads at a time (getpwent). */
 AD_MUST_CHECK enum adaps_status ad_allow_load(const char *path, struct ad_allow *out,
                                               struct adaps_error *err);
 bool ad_allow_has(const struct ad_allow *allow, const char *key);

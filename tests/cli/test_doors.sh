@@ -54,7 +54,7 @@ mkdir open
 cp allow open/
 unsafe 640 key "^adaps-agent: key: others may use or change this secret key (mode 640): chmod 600 key$" allow
 unsafe 620 key "key: others may" allow
-unsafe 664 allow "allow: others may use or change this allow list (mode 664): chmod go-w allow$" allow
+unsafe 646 allow "allow: others may change this allow list (mode 646): chmod go-w allow$" allow
 unsafe 777 open "open/allow: others may put another file in its place: the folder $work/open" open/allow
 if [ "$(id -u)" = 0 ]; then
     chown 12345 key
@@ -64,7 +64,26 @@ if [ "$(id -u)" = 0 ]; then
     chown 12345 allow
     status 3 "another user's allow list is refused" "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --key key --allow allow
     has err "allow: it belongs to user 12345" "it says whose"
-    chown 0 allow
+    chown 0:12345 allow
+    unsafe 664 allow "allow: others may change this allow list (mode 664)" allow
+    chown 0:0 allow
+    chown 0:12345 open
+    unsafe 775 open "open/allow: others may put another file in its place: the folder $work/open" open/allow
+
+    # As the Debian package has it: the folder of root's can be written by the group of the agent's user.
+    user=$(getent passwd | awk -F : '$3 > 0 && $3 == $4 && $1 != "nobody" && ++seen[$4] == 1 { print $1; exit }')
+    mkdir -m 775 agents
+    chown "0:$user" agents
+    cp key allow agents/
+    chown "$user" agents/key agents/allow
+    chmod 755 "$work"
+    as_user="setpriv --reuid=$user --regid=$user --clear-groups"
+    if $as_user test -x "$daemon"; then
+        start $as_user "$daemon" --listen 'tcp://127.0.0.1:*' --cache agents/cache --key agents/key --allow agents/allow
+        devices "$agent_key"
+        status 0 "a group of one may write" adaps status -d one.conf
+        stop
+    fi
 fi
 
 # The allow list is read again when it changes, for connections that are there, too.
@@ -84,9 +103,9 @@ echo nonsense >allow
 status 4 "a list that is none lets nobody in" adaps status --deadline 5s -d one.conf
 says log "allow: line 1: not a public key.*nobody may connect" "it says so"
 echo "$mine" >allow
-chmod g+w allow
+chmod o+w allow
 status 4 "nor does one that others may write" adaps status --deadline 5s -d one.conf
-chmod g-w allow
+chmod o-w allow
 status 0 "until that is mended" adaps status -d one.conf
 
 # SIGHUP ends no agent.
