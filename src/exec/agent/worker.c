@@ -17,16 +17,21 @@
 
 /* --- loading --- */
 
+/* The thread looks at them while it waits, whoever frees them. */
 static void free_runs(struct ad_worker *worker)
 {
-    for (int i = 0; i < worker->nruns; i++) {
-        ad_free(worker->runs[i].inputs.data);
-        ad_free(worker->runs[i].outputs.data);
-        ad_timestamps_unref(worker->runs[i].timestamps);
-    }
-    ad_free(worker->runs);
+    pthread_mutex_lock(&worker->mutex);
+    struct ad_worker_run *runs = worker->runs;
+    int n = worker->nruns;
     worker->runs = NULL;
     worker->nruns = 0;
+    pthread_mutex_unlock(&worker->mutex);
+    for (int i = 0; i < n; i++) {
+        ad_free(runs[i].inputs.data);
+        ad_free(runs[i].outputs.data);
+        ad_timestamps_unref(runs[i].timestamps);
+    }
+    ad_free(runs);
     worker->input_bytes = 0;
 }
 
