@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
+#include "wire/frame.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -18,8 +19,9 @@ struct ad_guard {
     struct ad_file_state state; /* of the file when it was read */
     struct adaps_error fault;   /* why the list cannot be used; status ADAPS_OK: it can */
     int64_t window_ns;          /* when the present one began */
-    int lines;                  /* in it */
-    uint64_t more;              /* refusals without a line */
+    int nlines;
+    uint64_t lines[AD_GUARD_LINES]; /* hashes of those in it */
+    uint64_t more;                  /* refusals without a line */
 };
 
 enum adaps_status ad_guard_new(const char *name, const char *allow_file, struct ad_guard **out,
@@ -109,21 +111,34 @@ size_t ad_guard_count(struct ad_guard *guard)
     return count;
 }
 
+/* Whether a line is to be written in this window. */
+static bool is_news(struct ad_guard *guard, uint64_t hash)
+{
+    for (int i = 0; i < guard->nlines; i++)
+        if (guard->lines[i] == hash)
+            return false;
+    if (guard->nlines == AD_GUARD_LINES)
+        return false;
+    guard->lines[guard->nlines++] = hash;
+    return true;
+}
+
 void ad_guard_refused(struct ad_guard *guard, const char *address, const char *key, const char *why)
 {
-    char before[60] = "";
+    char line[400], before[60] = "";
     int64_t now = ad_clock_ns();
+    snprintf(line, sizeof line, "refused %s, %s%s: %s", address, key ? "key " : "no key",
+             key ? key : "", why);
     pthread_mutex_lock(&guard->mutex);
     if (now - guard->window_ns >= WINDOW_NS) {
         guard->window_ns = now;
-        guard->lines = 0;
+        guard->nlines = 0;
         if (guard->more)
-            snprintf(before, sizeof before, " (after %" PRIu64 " more)", guard->more);
+            snprintf(before, sizeof before, " (and %" PRIu64 " more before)", guard->more);
         guard->more = 0;
     }
-    if (guard->lines++ < AD_GUARD_LINES)
-        fprintf(stderr, "%s: refused %s, %s%s: %s%s\n", guard->name, address,
-                key ? "key " : "no key", key ? key : "", why, before);
+    if (is_news(guard, ad_frame_checksum(0, line, strlen(line))))
+        fprintf(stderr, "%s: %s%s\n", guard->name, line, before);
     else
         guard->more++;
     pthread_mutex_unlock(&guard->mutex);

@@ -8,8 +8,9 @@
 
 struct ad_guard;
 
-/* Lines that a guard writes at most in ten seconds; what is more is counted. */
-#define AD_GUARD_LINES 10
+/* Lines that a guard writes at most in ten seconds, all of them different; what is more is counted.
+ */
+#define AD_GUARD_LINES 20
 
 /* `name` is the agent's, for the log (standard error). allow_file NULL: no keys, everybody may
  * connect. What ad_allow_load() refuses. */

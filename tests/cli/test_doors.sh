@@ -91,6 +91,10 @@ start "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --key key --allow all
 devices "$agent_key"
 check "an agent with keys writes no core dump" grep -q '^Max core file size  *1  *1 ' "/proc/$agent/limits"
 status 0 "who is on the list comes in" adaps status -d one.conf
+devices
+status 4 "who shows no key does not" adaps status --deadline 5s -d one.conf
+says log "refused 127.0.0.1, no key: it d" "which is logged"
+devices "$agent_key"
 : >allow
 status 4 "taken off the list, it does not" adaps status --deadline 5s -d one.conf
 says log "refused 127.0.0.1, key $(printf %s "$mine" | sed 's/[].[*^$\\]/\\&/g'): the key is not on the allow list" \
