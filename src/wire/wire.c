@@ -31,6 +31,14 @@ static enum adaps_status no_memory(struct adaps_error *err, size_t size)
     return ad_error_memory(err, "message", size);
 }
 
+/* By errno. */
+static enum adaps_status not_sent(struct adaps_error *err)
+{
+    if (errno == EAGAIN || errno == EHOSTUNREACH)
+        return ad_error_set(err, ADAPS_EAGENT, "the other side is gone, or does not read");
+    return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+}
+
 /* Sends a part; *part is consumed. */
 static bool send_part(void *socket, zmq_msg_t *part, bool more)
 {
@@ -80,11 +88,13 @@ static enum adaps_status send_front(void *socket, zmq_msg_t *route, struct ad_fr
     good = good && (!route || send_part(socket, &id, true));
     if (good && send_part(socket, &head, true) && send_part(socket, &part, raw_size > 0))
         return ADAPS_OK;
+    int reason = errno;
     zmq_msg_close(&id);
     if (have_head)
         zmq_msg_close(&head);
     zmq_msg_close(&part);
-    return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+    errno = reason;
+    return not_sent(err);
 }
 
 enum adaps_status ad_wire_message_send_raw(void *socket, zmq_msg_t *route, struct ad_frame *frame,
@@ -96,7 +106,7 @@ enum adaps_status ad_wire_message_send_raw(void *socket, zmq_msg_t *route, struc
     if (status == ADAPS_OK && size > 0 &&
         !(size <= AD_WIRE_RAW_PART ? send_part(socket, raw, false)
                                    : send_pieces(socket, zmq_msg_data(raw), size)))
-        status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+        status = not_sent(err);
     zmq_msg_close(raw);
     return status;
 }
@@ -107,7 +117,7 @@ enum adaps_status ad_wire_message_send(void *socket, zmq_msg_t *route, struct ad
 {
     enum adaps_status status = send_front(socket, route, frame, body, raw, raw_size, err);
     if (status == ADAPS_OK && !send_pieces(socket, raw, raw_size))
-        status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: send: %s", zmq_strerror(errno));
+        status = not_sent(err);
     return status;
 }
 

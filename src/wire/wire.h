@@ -1,5 +1,6 @@
 /* Control messages: head (frame.h), protobuf body (wire.proto), and raw bytes in parts of
- * AD_WIRE_RAW_PART but for the last; in front of them, on the agent's ROUTER socket, the routing id of the controller. */
+ * AD_WIRE_RAW_PART but for the last; in front of them, on the agent's ROUTER socket, the routing id
+ * of the controller. */
 #ifndef AD_WIRE_WIRE_H
 #define AD_WIRE_WIRE_H
 
@@ -32,7 +33,7 @@ void ad_wire_message_fini(struct ad_wire_message *message);
 
 /* Sends head, body (NULL = empty) and raw (NULL = none; else size bytes, copied). route is NULL on
  * DEALER sockets. frame's length and checksum are filled in. Blocks never. ADAPS_EINTERNAL
- * without memory, or when a ROUTER's receiver is gone or does not read. */
+ * without memory; ADAPS_EAGENT when the receiver is gone, or does not read. */
 AD_MUST_CHECK enum adaps_status ad_wire_message_send(void *socket, zmq_msg_t *route,
                                                      struct ad_frame *frame,
                                                      const ProtobufCMessage *body, const void *raw,

@@ -262,6 +262,8 @@ START_TEST(unread_answers)
                                                 sizeof bytes, &err) == ADAPS_OK)
         sent++;
     ck_assert_int_lt(sent, 20000);
+    ck_assert_ptr_nonnull(strstr(err.message, "does not read"));
+    ck_assert_int_eq(err.status, ADAPS_EAGENT);
     ad_wire_message_fini(&message);
     ad_socket_close(router, 0);
     ad_socket_close(dealer, 0);
