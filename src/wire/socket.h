@@ -5,15 +5,16 @@
 
 #include "wire/keys.h"
 
-/* Largest part of a control message. ZeroMQ makes room for a part when a peer announces it, also before the peer
- * has shown its key, so this is small. */
+/* Largest part of a control message. ZeroMQ makes room for a part when a peer announces it, also
+ * before the peer has shown its key, so this is small. */
 #define AD_CONTROL_PART_BYTES ((size_t)4 << 20)
 
 /* Largest control message: plans, inputs and outputs of a network. */
 #define AD_CONTROL_MAX_BYTES ((size_t)512 << 20)
 
-/* A socket that buffers without limit of count, refuses parts of more than max_bytes (before encryption) and gives up
- * dead TCP connections soon. ADAPS_EINTERNAL. Close with ad_socket_close(). */
+/* A socket that buffers without limit of count, refuses parts of more than max_bytes (before
+ * encryption) and gives up dead TCP connections soon. ADAPS_EINTERNAL. Close with
+ * ad_socket_close(). */
 AD_MUST_CHECK enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void **out,
                                               struct adaps_error *err);
 
