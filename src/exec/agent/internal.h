@@ -32,7 +32,8 @@ struct ad_agent_session {
     uint32_t inference;      /* the oldest under way, or the latest that was */
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
-    int64_t heard_ns; /* when it last asked for something, or got the answer of an inference */
+    int64_t heard_ns;        /* when its controller gave the latest sign of life */
+    int64_t used_ns; /* when it last asked for something else, or got the answer of an inference */
     struct ad_pending job, abort, close;
     struct ad_pending runs[AD_STREAM_FRAMES];    /* those under way, as in worker.runs */
     struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */

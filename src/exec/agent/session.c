@@ -131,7 +131,7 @@ static bool idle_for_long(const struct ad_agent *agent)
     double most_s = agent->options->idle_timeout_s;
     return session->open && !session->ending && ad_worker_idle(&agent->worker) &&
            session->queued == 0 && !session->job.set &&
-           (double)(ad_clock_ns() - session->heard_ns) >= (most_s > 0 ? most_s : IDLE_S) * 1e9;
+           (double)(ad_clock_ns() - session->used_ns) >= (most_s > 0 ? most_s : IDLE_S) * 1e9;
 }
 
 /* Keeps a request until the present session has ended. */
@@ -171,7 +171,7 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
     snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
-    agent->session.heard_ns = ad_clock_ns();
+    agent->session.heard_ns = agent->session.used_ns = ad_clock_ns();
     ad_pending_set(&agent->session.job, message);
     agent->worker.job.kind = kind;
     agent->worker.job.session = message->frame.session;
@@ -378,6 +378,8 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
     bool ours = session->open && !session->ending && message->frame.session == session->id;
     if (ours)
         session->heard_ns = ad_clock_ns();
+    if (ours && type != AD_FRAME_PING && type != AD_FRAME_CLOCK)
+        session->used_ns = session->heard_ns;
     if (type == AD_FRAME_PING) {
         bool busy = ours && running(agent);
         answer_where(agent, &message->route, &message->frame, AD_FRAME_PONG,
@@ -545,7 +547,7 @@ static void answer_run(struct ad_agent *agent, struct ad_worker_run *run)
     else if (run->result.status != ADAPS_NO) /* the one that ended the others */
         heard = ad_answer_error(agent->router, &to->route, &to->frame, &run->result.err, step);
     ad_pending_clear(to);
-    session->heard_ns = ad_clock_ns();
+    session->used_ns = ad_clock_ns();
     look_for_oldest(session);
     if (!heard)
         ad_agent_end_session(agent, "its controller is gone");
