@@ -8,10 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-static enum adaps_status read_open_file(int fd, const char *path, size_t max_bytes, void **data,
-                                        size_t *size, struct adaps_error *err)
+#define YOUNG_S 2
+
+enum adaps_status ad_file_read_open(int fd, const char *path, size_t max_bytes, void **data,
+                                    size_t *size, struct adaps_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -49,9 +52,33 @@ enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data, 
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
-    enum adaps_status status = read_open_file(fd, path, max_bytes, data, size, err);
+    enum adaps_status status = ad_file_read_open(fd, path, max_bytes, data, size, err);
     close(fd);
     return status;
+}
+
+struct ad_file_state ad_file_state(const char *path)
+{
+    struct ad_file_state state = {0};
+    struct timespec now;
+    state.there = stat(path, &state.st) == 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    state.young = state.there && now.tv_sec - state.st.st_ctim.tv_sec < YOUNG_S;
+    return state;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool ad_file_same(const struct ad_file_state *a, const struct ad_file_state *b)
+{
+    if (!a->there || !b->there)
+        return a->there == b->there;
+    return !a->young && !b->young && a->st.st_dev == b->st.st_dev && a->st.st_ino == b->st.st_ino &&
+           a->st.st_size == b->st.st_size && same_time(a->st.st_ctim, b->st.st_ctim) &&
+           same_time(a->st.st_mtim, b->st.st_mtim);
 }
 
 bool ad_file_write_all(int fd, const void *data, size_t size)

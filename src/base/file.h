@@ -4,10 +4,28 @@
 
 #include "base/error.h"
 
+#include <sys/stat.h>
+
 /* Reads a regular file of at most max_bytes. *data is the caller's (ad_free) and has one NUL byte
  * after its *size bytes. ADAPS_EINPUT names the path and the reason. */
 AD_MUST_CHECK enum adaps_status ad_file_read(const char *path, size_t max_bytes, void **data,
                                              size_t *size, struct adaps_error *err);
+
+/* The same of a file that is open already. */
+AD_MUST_CHECK enum adaps_status ad_file_read_open(int fd, const char *path, size_t max_bytes,
+                                                  void **data, size_t *size,
+                                                  struct adaps_error *err);
+
+/* What tells whether a file is still the same. */
+struct ad_file_state {
+    struct stat st;
+    bool there;
+    bool young; /* it was written just now, and may be again within a tick of its clock */
+};
+struct ad_file_state ad_file_state(const char *path);
+
+/* False: another file, or changed, or perhaps changed. */
+bool ad_file_same(const struct ad_file_state *a, const struct ad_file_state *b);
 
 /* Writes to a temporary name in the same folder, syncs, renames over path; the old file stays on
  * failure. ADAPS_EINPUT names the path and the reason. "-" is not special. */

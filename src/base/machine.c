@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
 #include "base/machine.h"
+#include "base/cgroup.h"
 
 #include <glob.h>
 #include <inttypes.h>
@@ -15,6 +16,8 @@
 
 static void look_memory(struct ad_machine *out)
 {
+    struct ad_cgroup_memory group = ad_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    uint64_t swap = 0;
     FILE *file = fopen("/proc/meminfo", "re");
     char line[256];
     while (file && fgets(line, sizeof line, file)) {
@@ -23,9 +26,15 @@ static void look_memory(struct ad_machine *out)
             out->memory_total = kib * 1024;
         else if (sscanf(line, "MemAvailable: %" SCNu64, &kib) == 1)
             out->memory_available = kib * 1024;
+        else if (sscanf(line, "SwapFree: %" SCNu64, &kib) == 1)
+            swap = kib * 1024;
     }
     if (file)
         fclose(file);
+    out->memory_most = out->memory_available + swap;
+    out->memory_most = group.left < out->memory_most ? group.left : out->memory_most;
+    out->memory_total = group.limit < out->memory_total ? group.limit : out->memory_total;
+    out->memory_available = group.left < out->memory_available ? group.left : out->memory_available;
 }
 
 static void look_temperature(struct ad_machine *out)

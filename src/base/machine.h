@@ -27,10 +27,11 @@ struct ad_machine {
     char kind[64]; /* "x86_64 Linux 6.1.0" */
     int cores;     /* that this process may use */
     double load1;
-    char cpu[64];         /* its name, as above */
-    double frequency_hz;  /* of the first core, now; NAN when unknown */
-    double temperature_c; /* the hottest thermal zone; NAN when there is none */
-    uint64_t memory_total, memory_available;
+    char cpu[64];                            /* its name, as above */
+    double frequency_hz;                     /* of the first core, now; NAN when unknown */
+    double temperature_c;                    /* the hottest thermal zone; NAN when there is none */
+    uint64_t memory_total, memory_available; /* bytes; at most what control groups leave */
+    uint64_t memory_most;                    /* with swap, where no control group says otherwise */
 };
 void ad_machine_look(struct ad_machine *out);
 

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 #define MOST_THREADS 64
 
@@ -32,4 +33,32 @@ void ad_parallel(int count, void (*task)(void *data, int index), void *data)
     take_tasks(&work);
     while (started > 0)
         pthread_join(threads[--started], NULL);
+}
+
+static void *wait_for_mutex(void *arg)
+{
+    pthread_mutex_t *mutex = arg;
+    pthread_mutex_lock(mutex);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+
+enum adaps_status ad_parallel_possible(int threads, struct adaps_error *err)
+{
+    pthread_t started[MOST_THREADS];
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    int most = threads < MOST_THREADS ? threads : MOST_THREADS, n = 0, reason = 0;
+    pthread_mutex_lock(&mutex); /* all are there at the same time */
+    while (n < most && (reason = pthread_create(&started[n], NULL, wait_for_mutex, &mutex)) == 0)
+        n++;
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < n; i++)
+        pthread_join(started[i], NULL);
+    if (n == most)
+        return ADAPS_OK;
+    return ad_error_set(
+        err, ADAPS_EAGENT,
+        "it may start %d of the %d threads that it needs (%s): a limit on processes, as of ulimit "
+        "-u or of the pids cgroup",
+        n, threads, strerror(reason));
 }

@@ -23,6 +23,8 @@ static void settle(struct ad_agent_options *options, const struct ad_agent_optio
         options->cache_dir = file->cache_dir;
     if (!options->cache_limit)
         options->cache_limit = file->cache_limit;
+    if (!options->idle_timeout_s)
+        options->idle_timeout_s = file->idle_timeout_s;
     if (!options->speed)
         options->speed = file->speed ? file->speed : 1;
     if (!options->threads)

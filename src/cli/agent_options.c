@@ -14,6 +14,9 @@ const struct ad_option ad_agent_settings[] = {
                 "weights and plans; default: $XDG_CACHE_HOME/adaps"),
     AD_OPT_SIZE("cache-limit", AGENT, cache_limit, "4GiB",
                 "forget the least recently used beyond this; default 8GiB"),
+    AD_OPT_SECONDS("idle-timeout", "TIME", AGENT, idle_timeout_s, 0, 1e9, "60s",
+                   "a session that does nothing for so long ends when another\n"
+                   "is asked for; default 60s"),
     AD_OPT_TEXT(0, "key", "FILE", AGENT, key_file,
                 "this device's keys (adaps keygen); with --allow"),
     AD_OPT_TEXT(0, "allow", "FILE", AGENT, allow_file,

@@ -57,6 +57,7 @@ static int run(int argc, char **argv)
     if (create(options.path, options.force, &keys, &err) != ADAPS_OK)
         return ad_cli_fail(self, &err);
     printf("%s\n", keys.public);
+    ad_keys_forget(&keys);
     return ad_cli_close_stdout(self);
 }
 

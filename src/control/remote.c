@@ -48,7 +48,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
                               "it has a key, and there is none here to show it: make one with "
                               "'adaps keygen' and add it to the agent's --allow file");
     if (status == ADAPS_OK)
-        status = ad_socket_new(context, ZMQ_DEALER, AD_CONTROL_MAX_BYTES, &remote->socket, err);
+        status = ad_socket_new(context, ZMQ_DEALER, AD_CONTROL_PART_BYTES, &remote->socket, err);
     if (status == ADAPS_OK && *device->key)
         status = ad_socket_trust(remote->socket, keys, device->key, err);
     if (status == ADAPS_OK)

@@ -169,7 +169,7 @@ static int64_t weight_bytes(struct sweep *s)
 
 enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                    const struct ad_schedule *first, const struct ad_stream *stream,
-                                   int64_t *memory, struct adaps_error *err)
+                                   int64_t *memory, int64_t *weights, struct adaps_error *err)
 {
     size_t events = 0, nvalues = (size_t)graph->nvalues, nweights = (size_t)graph->nweights;
     for (int t = 0; t < stream->nturns; t++)
@@ -194,7 +194,10 @@ enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad
             const struct ad_program *p = &ad_stream_turn(stream, first, t)->programs[d];
             memory[d] += ad_stream_most(stream, t) * buffer_bytes(&s, p, d == cluster->source);
         }
-        memory[d] += weight_bytes(&s);
+        int64_t bytes = weight_bytes(&s);
+        memory[d] += bytes;
+        if (weights)
+            weights[d] = bytes;
     }
     ad_free(s.lives);
     ad_free(s.slices);
@@ -207,5 +210,5 @@ enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad
 enum adaps_status ad_schedule_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                      struct ad_schedule *schedule, struct adaps_error *err)
 {
-    return ad_stream_memory(graph, cluster, schedule, &AD_STREAM_ONE, schedule->memory, err);
+    return ad_stream_memory(graph, cluster, schedule, &AD_STREAM_ONE, schedule->memory, NULL, err);
 }

@@ -80,7 +80,7 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     if (s->stream)
         stream.frames = ad_stream_frames(s->schedule.makespan_ns, s->interval_ns);
     return with_memory ? ad_stream_memory(c->graph, c->cluster, &s->schedule, &stream,
-                                          s->schedule.memory, c->err)
+                                          s->schedule.memory, NULL, c->err)
                        : ADAPS_OK;
 }
 

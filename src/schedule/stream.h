@@ -57,12 +57,13 @@ int ad_stream_share(const struct ad_stream *stream, int turn);
 int ad_stream_most(const struct ad_stream *stream, int turn);
 
 /* Bytes that each device needs: the weights of all its turns once, and the buffers of every
- * inference that can be in flight. memory: by device, filled. */
+ * inference that can be in flight. memory: by device, filled; weights: what of it are weights, or
+ * NULL. */
 AD_MUST_CHECK enum adaps_status ad_stream_memory(const struct ad_graph *graph,
                                                  const struct ad_cluster *cluster,
                                                  const struct ad_schedule *first,
                                                  const struct ad_stream *stream, int64_t *memory,
-                                                 struct adaps_error *err);
+                                                 int64_t *weights, struct adaps_error *err);
 
 /* Fills interval_ns and latency_ns: the clocks of ad_schedule_simulate(), with the rule above,
  * until the stream is steady. The source always has a next input. */

@@ -7,14 +7,14 @@
  *   40  XXH3-64 of the payload u64
  *
  * The payload is what follows in the same ZeroMQ message: on control connections a protobuf part
- * (wire.proto) and maybe a raw part, between agents the rows of a value (float32). */
+ * (wire.proto) and maybe raw parts (wire.h), between agents the rows of a value (float32). */
 #ifndef AD_WIRE_FRAME_H
 #define AD_WIRE_FRAME_H
 
 #include "base/error.h"
 
 #define AD_FRAME_BYTES 48
-#define AD_FRAME_VERSION 5
+#define AD_FRAME_VERSION 6
 #define AD_FLIGHTS_MOST 32 /* inferences of a session at a time */
 
 /* Requests of the controller and their answers, in pairs; ERROR answers any of them. */

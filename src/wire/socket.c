@@ -9,6 +9,12 @@
 #include <string.h>
 #include <zmq.h>
 
+#define CURVE_BYTES 256 /* more than what encryption adds to a part */
+
+/* Messages of one connection that wait. */
+#define ANSWERS_MOST 256
+#define REQUESTS_MOST 64
+
 static enum adaps_status failed(struct adaps_error *err, const char *what)
 {
     return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: %s: %s", what, zmq_strerror(errno));
@@ -25,7 +31,7 @@ enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void 
     void *socket = zmq_socket(context, type);
     if (!socket)
         return failed(err, "new socket");
-    int64_t limit = (int64_t)max_bytes;
+    int64_t limit = (int64_t)(max_bytes + CURVE_BYTES);
     if (!set_int(socket, ZMQ_SNDHWM, 0) || !set_int(socket, ZMQ_RCVHWM, 0) ||
         !set_int(socket, ZMQ_LINGER, 0) || !set_int(socket, ZMQ_TCP_MAXRT, 800) ||
         !set_int(socket, ZMQ_CONNECT_TIMEOUT, 300) || !set_int(socket, ZMQ_HANDSHAKE_IVL, 5000) ||
@@ -56,9 +62,12 @@ enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout
     return ADAPS_OK;
 }
 
-enum adaps_status ad_socket_mandatory(void *socket, struct adaps_error *err)
+enum adaps_status ad_socket_answers(void *socket, struct adaps_error *err)
 {
-    return set_int(socket, ZMQ_ROUTER_MANDATORY, 1) ? ADAPS_OK : failed(err, "ROUTER_MANDATORY");
+    return set_int(socket, ZMQ_ROUTER_MANDATORY, 1) && set_int(socket, ZMQ_SNDHWM, ANSWERS_MOST) &&
+                   set_int(socket, ZMQ_RCVHWM, REQUESTS_MOST)
+               ? ADAPS_OK
+               : failed(err, "options of a socket that answers");
 }
 
 enum adaps_status ad_socket_serve(void *socket, const struct ad_keys *keys, const char *domain,
@@ -86,6 +95,10 @@ enum adaps_status ad_socket_trust(void *socket, const struct ad_keys *keys, cons
 enum adaps_status ad_socket_bind(void *socket, const char *endpoint, char *bound,
                                  struct adaps_error *err)
 {
+    struct ad_endpoint parsed;
+    enum adaps_status status = ad_endpoint_parse(endpoint, &parsed, err);
+    if (status != ADAPS_OK)
+        return status;
     /* With IPv6 on, IPv4 endpoints would be reported in their mapped form. */
     if (!set_int(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL))
         return failed(err, "IPv6");
@@ -100,6 +113,10 @@ enum adaps_status ad_socket_bind(void *socket, const char *endpoint, char *bound
 
 enum adaps_status ad_socket_connect(void *socket, const char *endpoint, struct adaps_error *err)
 {
+    struct ad_endpoint parsed;
+    enum adaps_status status = ad_endpoint_parse(endpoint, &parsed, err);
+    if (status != ADAPS_OK)
+        return status;
     if (!set_int(socket, ZMQ_IPV6, strchr(endpoint, '[') != NULL))
         return failed(err, "IPv6");
     const char *proxy = getenv("ADAPS_SOCKS_PROXY");
@@ -118,9 +135,9 @@ enum adaps_status ad_socket_monitor(void *context, void *socket, void **out,
     char name[64];
     snprintf(name, sizeof name, "inproc://monitor-%" PRIu64,
              (uint64_t)atomic_fetch_add(&serial, 1));
-    int events = ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                 ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    int events = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED |
+                 ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     if (zmq_socket_monitor(socket, name, events) != 0)
         return failed(err, "socket monitor");
     void *monitor = zmq_socket(context, ZMQ_PAIR);

@@ -5,11 +5,16 @@
 
 #include "wire/keys.h"
 
-/* Largest part of a control message: plans, inputs and outputs of a network. */
+/* Largest part of a control message. ZeroMQ makes room for a part when a peer announces it, also
+ * before the peer has shown its key, so this is small. */
+#define AD_CONTROL_PART_BYTES ((size_t)4 << 20)
+
+/* Largest control message: plans, inputs and outputs of a network. */
 #define AD_CONTROL_MAX_BYTES ((size_t)512 << 20)
 
-/* A socket that buffers without limit of count, refuses parts of more than max_bytes and gives up
- * dead TCP connections soon. ADAPS_EINTERNAL. Close with ad_socket_close(). */
+/* A socket that buffers without limit of count, refuses parts of more than max_bytes (before
+ * encryption) and gives up dead TCP connections soon. ADAPS_EINTERNAL. Close with
+ * ad_socket_close(). */
 AD_MUST_CHECK enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void **out,
                                               struct adaps_error *err);
 
@@ -20,8 +25,9 @@ void ad_socket_close(void *socket, int linger_ms);
 AD_MUST_CHECK enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout_ms,
                                                     struct adaps_error *err);
 
-/* Makes a ROUTER fail to send when the receiver is not connected any more. */
-AD_MUST_CHECK enum adaps_status ad_socket_mandatory(void *socket, struct adaps_error *err);
+/* Makes a ROUTER fail to send when the receiver is not connected any more, or does not read its
+ * answers; and lets requests wait in the network when they come faster than they are served. */
+AD_MUST_CHECK enum adaps_status ad_socket_answers(void *socket, struct adaps_error *err);
 
 /* CURVE, before bind or connect. domain is what the ZAP handler (zap.h) decides by. */
 AD_MUST_CHECK enum adaps_status ad_socket_serve(void *socket, const struct ad_keys *keys,
@@ -29,13 +35,14 @@ AD_MUST_CHECK enum adaps_status ad_socket_serve(void *socket, const struct ad_ke
 AD_MUST_CHECK enum adaps_status ad_socket_trust(void *socket, const struct ad_keys *keys,
                                                 const char *server_key, struct adaps_error *err);
 
-/* Binds; bound (AD_ENDPOINT_BYTES) gets what it became. ADAPS_EAGENT names endpoint and reason. */
+/* Binds; bound (AD_ENDPOINT_BYTES) gets what it became. ADAPS_EUSAGE: not tcp://HOST:PORT
+ * (endpoint.h); ADAPS_EAGENT names endpoint and reason. */
 AD_MUST_CHECK enum adaps_status ad_socket_bind(void *socket, const char *endpoint, char *bound,
                                                struct adaps_error *err);
 
 /* Starts connecting, through the SOCKS5 proxy (HOST:PORT) of ADAPS_SOCKS_PROXY if there is one: for
- * bench/testbed. (libzmq 4.3.4 aborts when a proxy refuses a connection.) ADAPS_EAGENT when the
- * endpoint is impossible. */
+ * bench/testbed. (libzmq 4.3.4 aborts when a proxy refuses a connection.) ADAPS_EUSAGE: not
+ * tcp://HOST:PORT (endpoint.h); ADAPS_EAGENT when the endpoint is impossible. */
 AD_MUST_CHECK enum adaps_status ad_socket_connect(void *socket, const char *endpoint,
                                                   struct adaps_error *err);
 

@@ -11,7 +11,7 @@
 struct ad_zap {
     void *socket;
     int stop_fd;
-    const struct ad_allow *allow;
+    struct ad_guard *guard;
     pthread_t thread;
 };
 
@@ -55,28 +55,40 @@ static bool receive(void *socket, struct request *request)
     return true;
 }
 
-static bool admitted(const struct ad_zap *zap, const struct request *request)
+/* Why a request is refused; NULL: it is not. */
+static const char *judge(const struct ad_zap *zap, const struct request *request,
+                         char key[AD_KEY_BYTES])
 {
-    char key[AD_KEY_BYTES];
+    key[0] = '\0';
     if (request->parts != PARTS || strcmp(request->text[PART_MECHANISM], "CURVE") != 0 ||
         request->size[PART_KEY] != 32 ||
         !zmq_z85_encode(key, (const uint8_t *)request->text[PART_KEY], 32))
-        return false;
+        return "it shows no key";
     if (strcmp(request->text[PART_DOMAIN], AD_ZAP_CONTROL) == 0)
-        return ad_allow_has(zap->allow, key);
-    return strcmp(request->text[PART_DOMAIN], key) == 0;
+        return ad_guard_admits(zap->guard, key) ? NULL : "the key is not on the allow list";
+    return strcmp(request->text[PART_DOMAIN], key) == 0 ? NULL
+                                                        : "it is not the agent of the session";
 }
 
-static void answer(void *socket, const struct request *request, bool yes)
+static void answer(void *socket, const struct request *request, bool yes, const char *key)
 {
-    const char *parts[] = {"1.0", NULL, yes ? "200" : "400", yes ? "OK" : "key not allowed",
-                           "",    ""};
+    const char *parts[] = {
+        "1.0", NULL, yes ? "200" : "400", yes ? "OK" : "key not allowed", yes ? key : "", ""};
     for (int i = 0; i < 6; i++) {
         const char *part = i == 1 ? request->text[PART_ID] : parts[i];
         size_t size = i == 1 ? (size_t)request->size[PART_ID] : strlen(parts[i]);
         if (zmq_send(socket, part, size, i < 5 ? ZMQ_SNDMORE : 0) < 0)
             return;
     }
+}
+
+static void decide(struct ad_zap *zap, const struct request *request)
+{
+    char key[AD_KEY_BYTES];
+    const char *why = judge(zap, request, key);
+    if (why)
+        ad_guard_refused(zap->guard, request->text[PART_ADDRESS], *key ? key : NULL, why);
+    answer(zap->socket, request, !why, key);
 }
 
 static void *serve(void *arg)
@@ -91,18 +103,18 @@ static void *serve(void *arg)
             return NULL;
         struct request request;
         if (items[0].revents && receive(zap->socket, &request))
-            answer(zap->socket, &request, admitted(zap, &request));
+            decide(zap, &request);
     }
 }
 
-enum adaps_status ad_zap_start(void *context, const struct ad_allow *allow, struct ad_zap **out,
+enum adaps_status ad_zap_start(void *context, struct ad_guard *guard, struct ad_zap **out,
                                struct adaps_error *err)
 {
     struct ad_zap *zap = ad_calloc(1, sizeof *zap);
     if (!zap)
         return ad_error_memory(err, "key handler", sizeof *zap);
     enum adaps_status status = ADAPS_OK;
-    zap->allow = allow;
+    zap->guard = guard;
     zap->stop_fd = eventfd(0, EFD_CLOEXEC);
     zap->socket = zmq_socket(context, ZMQ_REP);
     if (zap->stop_fd < 0 || !zap->socket || zmq_bind(zap->socket, "inproc://zeromq.zap.01") != 0)

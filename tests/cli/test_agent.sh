@@ -3,34 +3,8 @@
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
-daemon=$build/adaps-agent
-agent=
-trap '[ -z "$agent" ] || kill "$agent"; wait; cd /; rm -rf "$work"' EXIT
-
-# start COMMAND...: an agent in the background. Sets agent (its process) and endpoint ("" when it did not start);
-# what it says is in $work/err.
-start() {
-    rm -f ready
-    mkfifo ready
-    "$@" --ready-fd 3 3>ready 2>err &
-    agent=$!
-    endpoint=
-    read -r endpoint <ready
-    [ -n "$endpoint" ] || not_ok "$* does not start"
-}
-
-stop() {
-    kill "$agent"
-    wait "$agent"
-    check "SIGTERM ends it with 0" test $? = 0
-    agent=
-}
-
-# devices [KEY]: a devices file for the agent.
-devices() {
-    printf '[a]\nboard = x86\naddress = tcp://127.0.0.1:%s\n' "${endpoint##*:}" >one.conf
-    [ $# = 0 ] || echo "key = $1" >>one.conf
-}
+# shellcheck source=tests/support/agent.sh
+. "$src/tests/support/agent.sh"
 
 # The file that the package installs, with other folders, on a port of its own.
 mkdir etc
@@ -72,6 +46,7 @@ speed       = 0.5
 threads     = 3
 cache       = here/cache
 cache-limit = 1MiB
+idle-timeout = 90s
 E2
 start "$daemon" --config settings.conf
 devices
@@ -141,9 +116,10 @@ refused "threads = 0" "[agent] threads = 0: a number from 1 to 64 is wanted"
 refused "threads = many" "[agent] threads = many: a number from 1 to 64 is wanted"
 refused "speed = 2" "[agent] speed = 2: a number from 0.0001 to 1 is wanted"
 refused "cache-limit = big" "[agent] cache-limit = big: a size such as 4GiB is wanted"
+refused "idle-timeout = 0s" "[agent] idle-timeout = 0s: a time above 0, such as 60s,"
 refused "listen = here" "[agent] listen = here: 'here' is not an address"
 refused "key =" "[agent] key = : it has no value"
-refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, key, allow"
+refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, idle-timeout, key, allow"
 refused "[server]" "[server]: unknown section; there is [agent]"
 refused "nonsense" "neither [section] nor key = value"
 printf '[agent]\nname = a\nname = b\n' >bad.conf

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "wire/keys.h"
 #include "control/remote.h"
+#include "control/session_internal.h"
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
 #include "support/run_suite.h"
@@ -205,8 +206,8 @@ START_TEST(streams)
     struct adaps_error err = {0};
     struct ad_cluster cluster;
     ad_fixture_cluster(&cluster, 4);
-    struct adaps_plan *plan = ad_fixture_make_stream(ad_fixture_graph((uint64_t)_i + 70), &cluster,
-                                                     strategies[_i % 4]);
+    struct adaps_plan *plan =
+        ad_fixture_make_stream(ad_fixture_graph((uint64_t)_i + 70), &cluster, strategies[_i % 4]);
     ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);
@@ -215,8 +216,7 @@ START_TEST(streams)
         while (done < 60) {
             while (begun < 60 && begun - done < most)
                 ck_assert_msg(begin(session, plan, ++begun, &err) == ADAPS_OK, "%s", err.message);
-            struct ad_tensor *outputs =
-                ad_calloc((size_t)plan->graph->noutputs, sizeof *outputs);
+            struct ad_tensor *outputs = ad_calloc((size_t)plan->graph->noutputs, sizeof *outputs);
             enum adaps_status status = ad_session_finish(session, outputs, NULL, &err);
             ck_assert_msg(status == ADAPS_OK, "%s, %" PRIu64 ": %s", plan->strategy, done,
                           err.message);
@@ -322,7 +322,7 @@ END_TEST
 
 START_TEST(cache_limit)
 {
-    struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 40000};
+    struct ad_agent_options small = {.speed = 1, .threads = 1, .cache_limit = 60000};
     struct ad_push_report reports[2];
     struct adaps_error err;
     ad_testbed_init(&testbed);
@@ -340,10 +340,73 @@ START_TEST(cache_limit)
         push_and_run(&plan, 1);
         ck_assert_int_eq(ad_agent_query(&plan->cluster.devices[1], &usual, &status, &err),
                          ADAPS_OK);
-        ck_assert_uint_le(status.cache_bytes, 40000);
+        ck_assert_uint_le(status.cache_bytes, 60000);
         adaps_plan_free(plan);
     }
     ad_testbed_fini(&testbed);
+}
+END_TEST
+
+/* Pings agents in a session of that number; they answer. */
+static void ping_agents(uint64_t session, int n)
+{
+    void *context = zmq_ctx_new();
+    for (int i = 0; i < n; i++) {
+        void *dealer = zmq_socket(context, ZMQ_DEALER);
+        struct ad_frame frame = {.type = AD_FRAME_PING, .session = session};
+        zmq_pollitem_t item = {.socket = dealer, .events = ZMQ_POLLIN};
+        int at_once = 0;
+        zmq_setsockopt(dealer, ZMQ_LINGER, &at_once, sizeof at_once);
+        ck_assert_int_eq(zmq_connect(dealer, testbed.address[i]), 0);
+        ck_assert_int_eq(ad_wire_message_send(dealer, NULL, &frame, NULL, NULL, 0, NULL), ADAPS_OK);
+        ck_assert_int_eq(zmq_poll(&item, 1, -1), 1);
+        zmq_close(dealer);
+    }
+    zmq_ctx_term(context);
+}
+
+/* A controller that opens a session and does nothing does not keep others out, though it is alive.
+ */
+START_TEST(idle_session)
+{
+    struct ad_agent_options short_of_patience = {.speed = 1, .threads = 1, .idle_timeout_s = 0.5};
+    struct ad_session *first, *second = NULL;
+    struct adaps_error err = {0};
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 2, &short_of_patience);
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    first = open_session(plan);
+    ad_testbed_check_run(first, plan, 1);
+    while (!second) { /* it is idle for less at first */
+        ping_agents(first->id, 2);
+        if (ad_session_open(plan, &usual, &second, &err) != ADAPS_OK)
+            ck_assert_msg(strstr(err.message, "busy"), "%s", err.message);
+    }
+    ad_testbed_check_run(second, plan, 2);
+    ad_session_close(first); /* that is another one than the agents' by now */
+    ad_testbed_check_run(second, plan, 3);
+    ad_session_close(second);
+    adaps_plan_free(plan);
+    ad_testbed_fini(&testbed);
+}
+END_TEST
+
+/* Unless it is given longer. */
+START_TEST(session_in_use)
+{
+    struct ad_session *second;
+    struct adaps_error err;
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    struct ad_session *first = open_session(plan);
+    ck_assert_int_eq(ad_session_open(plan, &usual, &second, &err), ADAPS_EAGENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "busy: it is in another session"));
+    ad_testbed_check_run(first, plan, 1);
+    ad_session_close(first);
+    adaps_plan_free(plan);
 }
 END_TEST
 
@@ -622,12 +685,14 @@ int main(void)
     tcase_add_test(four, large_weights);
     tcase_add_test(four, damaged_cache);
     tcase_add_test(four, plan_not_pushed);
+    tcase_add_test(four, session_in_use);
     tcase_add_test(four, wrong_shapes);
     tcase_add_test(four, garbage_plans);
     tcase_add_test(four, one_session_at_a_time);
     tcase_add_test(four, nobody_there);
     tcase_add_test(four, public_sessions);
     tcase_add_test(own, cache_limit);
+    tcase_add_test(own, idle_session);
     tcase_add_test(own, agents_want_keys);
     tcase_add_test(own, keys);
     suite_add_tcase(suite, four);

@@ -474,6 +474,29 @@ END_TEST
 /* --- spans --- */
 
 /* The bytes of a region come out in the order n, h, w, c, in as few pieces as there can be. */
+/* Rows and columns are there, channels are not: nothing is taken, and there is no input to point
+ * at. */
+START_TEST(test_resampling_of_nothing)
+{
+    float out[2 * 3 * 4];
+    struct ad_resample r = {
+        .how = {.edge = AD_EDGE_FILL,
+                .fill = 0.5f,
+                .axis = {{.step = 1, .unit = 1},
+                         {.step = 1, .unit = 1},
+                         {.step = 1, .start = 9, .unit = 1}}},
+        .out = {.data = out, .n = 1, .h = 2, .w = 3, .c = 3, .sn = 24, .sh = 12, .sw = 4},
+        .size = {2, 3, 3}};
+    for (int i = 0; i < 24; i++)
+        out[i] = 7;
+    ck_assert_int_eq(ad_resample_init(&r, NULL), ADAPS_OK);
+    ad_resample_run(&r, NULL);
+    ad_resample_fini(&r);
+    for (int i = 0; i < 24; i++)
+        ck_assert(out[i] == (i % 4 < 3 ? 0.5f : 7)); /* the gaps between pixels stay */
+}
+END_TEST
+
 START_TEST(test_spans)
 {
     float *data = random_data((size_t)N * H * W * C, 1);
@@ -662,6 +685,7 @@ int main(void)
     tcase_add_test(tc, test_permute);
     tcase_add_test(tc, test_pooling);
     tcase_add_test(tc, test_lrn);
+    tcase_add_test(tc, test_resampling_of_nothing);
     tcase_add_test(tc, test_spans);
     tcase_add_test(tc, test_pixels);
     tcase_add_test(tc, test_pictures);

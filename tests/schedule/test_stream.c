@@ -140,11 +140,11 @@ START_TEST(two_replicas)
     ck_assert_int_eq(r.stream.ndeal, 2);
     ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &one, NULL), ADAPS_OK);
     ck_assert_int_lt(r.stream.interval_ns, one.interval_ns * 52 / 100);
-    ck_assert_int_eq(ad_stream_memory(p.graph, &p.cluster, &r.schedule, &one, memory, NULL),
+    ck_assert_int_eq(ad_stream_memory(p.graph, &p.cluster, &r.schedule, &one, memory, NULL, NULL),
                      ADAPS_OK);
     int64_t alone = memory[0], buffers = alone;
     one.frames = 2;
-    ck_assert_int_eq(ad_stream_memory(p.graph, &p.cluster, &r.schedule, &one, memory, NULL),
+    ck_assert_int_eq(ad_stream_memory(p.graph, &p.cluster, &r.schedule, &one, memory, NULL, NULL),
                      ADAPS_OK);
     buffers = memory[0] - alone;
     ck_assert_int_gt(buffers, 0);

@@ -7,11 +7,13 @@
 #include "wire/keys.h"
 #include "wire/wire.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ static const struct ad_frame sample = {.type = AD_FRAME_DATA,
 START_TEST(layout_is_fixed)
 {
     static const uint8_t expected[AD_FRAME_BYTES] = {
-        'A',  'D',  'P',  'S',  5,    0,    29,   0,    0x88, 0x77, 0x66, 0x55,
+        'A',  'D',  'P',  'S',  6,    0,    29,   0,    0x88, 0x77, 0x66, 0x55,
         0x44, 0x33, 0x22, 0x11, 0xa4, 0xa3, 0xa2, 0xa1, 0xb4, 0xb3, 0xb2, 0xb1,
         0xc4, 0xc3, 0xc2, 0xc1, 0,    0,    0,    0,    0xd8, 0xd7, 0xd6, 0xd5,
         0xd4, 0xd3, 0xd2, 0xd1, 0xe8, 0xe7, 0xe6, 0xe5, 0xe4, 0xe3, 0xe2, 0xe1};
@@ -292,6 +294,39 @@ START_TEST(key_files)
 }
 END_TEST
 
+/* Bytes of memory that this process has locked. */
+static long locked_kb(void)
+{
+    char line[200];
+    long kb = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file))
+        sscanf(line, "VmLck: %ld kB", &kb);
+    fclose(file);
+    return kb;
+}
+
+START_TEST(guarded_keys)
+{
+    static const struct ad_keys none;
+    struct ad_keys keys;
+    struct rlimit limit;
+    long before = locked_kb();
+    ad_keys_guard(&keys);
+    ck_assert_int_eq(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+    if (limit.rlim_cur >= 1 << 16 && !SANITIZED && !is_emulated()) /* which lock nothing */
+        ck_assert_int_gt(locked_kb(), before);
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &limit), 0);
+    ck_assert_uint_eq(limit.rlim_cur, 1);
+    ck_assert_uint_eq(limit.rlim_max, 1);
+    memset(&keys, 'x', sizeof keys);
+    ad_keys_forget(&keys);
+    ck_assert_mem_eq(&keys, &none, sizeof keys);
+    ck_assert_int_eq(locked_kb(), before);
+}
+END_TEST
+
 START_TEST(default_keys)
 {
     struct ad_keys made, found;
@@ -403,6 +438,40 @@ START_TEST(control_messages)
 }
 END_TEST
 
+/* Raw bytes travel in parts, and come out as they went in. */
+START_TEST(long_control_messages)
+{
+    static const size_t sizes[] = {AD_WIRE_RAW_PART - 1, AD_WIRE_RAW_PART, AD_WIRE_RAW_PART + 1,
+                                   5 * AD_WIRE_RAW_PART, 3 * AD_WIRE_RAW_PART + 12345};
+    size_t size = sizes[_i / 2];
+    struct wire w;
+    struct ad_wire_message m;
+    struct adaps_error err;
+    struct ad_rng rng = {size};
+    struct ad_frame frame = {.type = AD_FRAME_PLAN};
+    zmq_msg_t raw;
+    wire_up(&w);
+    ad_wire_message_init(&m);
+    uint8_t *data = ad_realloc(NULL, size, 1);
+    for (size_t i = 0; i < size; i++)
+        data[i] = (uint8_t)ad_rng_below(&rng, 256);
+    ck_assert_int_eq(zmq_msg_init_size(&raw, size), 0);
+    memcpy(zmq_msg_data(&raw), data, size);
+    if (_i % 2)
+        ck_assert_int_eq(ad_wire_message_send(w.dealer, NULL, &frame, NULL, data, size, &err), 0);
+    else
+        ck_assert_int_eq(ad_wire_message_send_raw(w.dealer, NULL, &frame, NULL, &raw, &err), 0);
+    if (_i % 2)
+        zmq_msg_close(&raw);
+    ck_assert_int_eq(next(&w, &m, &err), ADAPS_OK);
+    ck_assert_uint_eq(zmq_msg_size(&m.raw), size);
+    ck_assert_int_eq(memcmp(zmq_msg_data(&m.raw), data, size), 0);
+    ad_wire_message_fini(&m);
+    ad_free(data);
+    wire_down(&w);
+}
+END_TEST
+
 START_TEST(broken_control_messages)
 {
     struct wire w;
@@ -429,7 +498,11 @@ START_TEST(broken_control_messages)
     for (int i = 0; i < 5; i++)
         zmq_send(w.dealer, head, sizeof head, i < 4 ? ZMQ_SNDMORE : 0);
     ck_assert_int_eq(next(&w, &m, &err), ADAPS_EAGENT);
-    ck_assert_ptr_nonnull(strstr(err.message, "too many parts"));
+    ck_assert_ptr_nonnull(strstr(err.message, "promises 2 bytes and brings 192"));
+    for (int i = 0; i < 4; i++)
+        zmq_send(w.dealer, i ? "x" : (char *)head, i ? 1 : sizeof head, i < 3 ? ZMQ_SNDMORE : 0);
+    ck_assert_int_eq(next(&w, &m, &err), ADAPS_EAGENT);
+    ck_assert_ptr_nonnull(strstr(err.message, "promises 2 bytes and brings 3"));
     /* the stream is still in step */
     zmq_send(w.dealer, head, sizeof head, ZMQ_SNDMORE);
     zmq_send(w.dealer, "xy", 2, 0);
@@ -461,9 +534,11 @@ int main(void)
     tcase_add_test(frames, messages_must_be_the_expected);
     tcase_add_test(frames, endpoints);
     tcase_add_test(frames, control_messages);
+    tcase_add_loop_test(frames, long_control_messages, 0, 10);
     tcase_add_test(frames, broken_control_messages);
     tcase_add_checked_fixture(keys, make_folder, remove_folder);
     tcase_add_test(keys, key_files);
+    tcase_add_test(keys, guarded_keys);
     tcase_add_test(keys, default_keys);
     tcase_add_test(keys, allow_files);
     suite_add_tcase(suite, frames);

@@ -2,6 +2,7 @@
 #include "exec/agent/agent.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "exec/agent/internal.h"
 #include "wire/endpoint.h"
 
@@ -17,28 +18,19 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define FILES_WANTED 16384 /* a mapped weight slice keeps its file open */
-
-/* Signs of life asked of idle controllers; slack for inputs on slow links. */
-#define HEARTBEAT_MS 2000
-#define HEARTBEAT_TIMEOUT_MS 10000
+#define THREADS 4          /* beside the first: two of ZeroMQ's, one for keys, the worker */
+#define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */
-
-static void take_events(struct ad_agent *agent)
-{
-    uint16_t event;
-    uint32_t value;
-    while (ad_monitor_next(agent->monitor, &event, &value))
-        if (event == ZMQ_EVENT_DISCONNECTED && agent->session.open && agent->session.fd >= 0 &&
-            value == (uint32_t)agent->session.fd)
-            ad_agent_end_session(agent, "its controller is gone");
-}
 
 static void take_message(struct ad_agent *agent, struct ad_wire_message *message)
 {
     struct adaps_error err;
-    enum adaps_status status;
+    enum adaps_status status = ad_agent_admit(agent, message, &err);
+    if (status != ADAPS_OK) {
+        ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
+        return;
+    }
     switch (message->frame.type) {
     case AD_FRAME_OPEN:
     case AD_FRAME_CONNECT:
@@ -71,12 +63,26 @@ static void take_messages(struct ad_agent *agent, struct ad_wire_message *messag
         /* The end of an earlier connection was reported before what a later one sent; taken after
          * it, it would end the session of a new controller whose connection got the same
          * descriptor. */
-        take_events(agent);
+        ad_agent_take_events(agent);
         if (status == ADAPS_OK)
             take_message(agent, message);
         else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it */
             ad_answer_error(agent->router, &message->route, &nothing, &err, -1);
     }
+}
+
+/* Whether to end. SIGHUP: the keys are read again. */
+static bool take_signals(struct ad_agent *agent, int signal_fd)
+{
+    struct signalfd_siginfo info;
+    bool end = false;
+    while (read(signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGHUP)
+            ad_agent_look_at_keys(agent);
+        else
+            end = true;
+    }
+    return end;
 }
 
 static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adaps_error *err)
@@ -91,18 +97,20 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
     for (;;) {
         int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
         int64_t alive = ad_notify_alive(&agent->notify, now);
+        int64_t look = ad_agent_watch_keys(agent, now);
         until = alive < until ? alive : until;
+        until = look < until ? look : until;
         long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
         if (zmq_poll(items, 4, timeout) < 0 && errno != EINTR) {
             status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: poll: %s", zmq_strerror(errno));
             break;
         }
-        if (items[3].revents)
+        if (items[3].revents && take_signals(agent, signal_fd))
             break;
         if (items[0].revents)
             take_messages(agent, &message);
         if (items[1].revents)
-            take_events(agent);
+            ad_agent_take_events(agent);
         if (items[2].revents)
             ad_agent_worker_done(agent);
     }
@@ -157,36 +165,6 @@ static enum adaps_status open_cache(struct ad_agent *agent, struct adaps_error *
     return status;
 }
 
-static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_endpoint *listen,
-                                      struct adaps_error *err)
-{
-    char text[AD_ENDPOINT_BYTES];
-    const struct ad_agent_options *options = agent->options;
-    enum adaps_status status = ADAPS_OK;
-    if (options->key_file) {
-        status = ad_keys_load(options->key_file, &agent->keys, err);
-        if (status == ADAPS_OK)
-            status = ad_allow_load(options->allow_file, &agent->allow, err);
-        if (status == ADAPS_OK)
-            status = ad_zap_start(agent->context, &agent->allow, &agent->zap, err);
-    }
-    if (status == ADAPS_OK)
-        status =
-            ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_MAX_BYTES, &agent->router, err);
-    if (status == ADAPS_OK)
-        status = ad_socket_mandatory(agent->router, err);
-    if (status == ADAPS_OK)
-        status = ad_socket_heartbeat(agent->router, HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, err);
-    if (status == ADAPS_OK)
-        status = ad_socket_serve(agent->router, &agent->keys, AD_ZAP_CONTROL, err);
-    if (status == ADAPS_OK)
-        status = ad_socket_monitor(agent->context, agent->router, &agent->monitor, err);
-    if (status == ADAPS_OK)
-        status = ad_socket_bind(agent->router, ad_endpoint_format(listen->host, listen->port, text),
-                                agent->endpoint, err);
-    return status;
-}
-
 static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_endpoint *listen,
                                       struct adaps_error *err)
 {
@@ -210,9 +188,9 @@ static void say_state(const struct ad_agent *agent)
 {
     const struct ad_agent_options *options = agent->options;
     char who[80] = "without keys";
+    size_t count = ad_guard_count(agent->guard);
     if (options->key_file)
-        snprintf(who, sizeof who, "with keys, for %zu controller%s", agent->allow.count,
-                 agent->allow.count == 1 ? "" : "s");
+        snprintf(who, sizeof who, "with keys, for %zu controller%s", count, count == 1 ? "" : "s");
     ad_notify_say(&agent->notify, "READY=1\nSTATUS=listening on %s %s%s%s", agent->endpoint, who,
                   options->note ? ": " : "", options->note ? options->note : "");
 }
@@ -238,7 +216,7 @@ static void raise_file_limit(void)
         return;
     limit.rlim_cur = limit.rlim_max < FILES_WANTED ? limit.rlim_max : FILES_WANTED;
     setrlimit(RLIMIT_NOFILE,
-              &limit); /* if it fails, very many weights cannot be mapped, which is reported then */
+              &limit); /* if it fails, very many weights cannot be opened, which is reported then */
 }
 
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
@@ -247,13 +225,16 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     struct adaps_error unheard;
     if (ad_notify_init(&agent->notify, &unheard) != ADAPS_OK)
         fprintf(stderr, "%s: warning: %s\n", agent->name, unheard.message);
-    ad_priority_prompt(&agent->priority); /* ZeroMQ's threads, too */
+    ad_priority_prompt(&agent->priority);                          /* ZeroMQ's threads, too */
+    enum adaps_status status = ad_parallel_possible(THREADS, err); /* ZeroMQ aborts without */
+    if (status != ADAPS_OK)
+        return status;
     agent->context = zmq_ctx_new();
     if (!agent->context)
         return ad_error_memory(err, "ZeroMQ context", 0);
-    enum adaps_status status = open_cache(agent, err);
+    status = open_cache(agent, err);
     if (status == ADAPS_OK)
-        status = open_sockets(agent, listen, err);
+        status = ad_agent_open_door(agent, listen, err);
     if (status == ADAPS_OK)
         status = start_worker(agent, listen, err);
     if (status == ADAPS_OK)
@@ -271,14 +252,12 @@ static void fini(struct ad_agent *agent)
         ad_worker_stop(&agent->worker);
     ad_agent_drop_profile(agent);
     ad_agent_free_session(agent);
-    ad_socket_close_monitored(agent->router, agent->monitor, 100);
-    ad_zap_stop(agent->zap);
+    ad_wire_message_fini(&agent->next);
+    ad_agent_close_door(agent);
     if (agent->context)
         zmq_ctx_term(agent->context);
     ad_priority_set(&agent->priority);
     ad_cache_fini(&agent->cache);
-    ad_allow_fini(&agent->allow);
-    sodium_memzero(&agent->keys, sizeof agent->keys);
     ad_notify_fini(&agent->notify);
 }
 
@@ -295,8 +274,9 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     if (!agent)
         return ad_error_memory(err, "agent", sizeof *agent);
     agent->options = options;
-    agent->notify.fd = -1;
+    agent->notify.fd = agent->spare_fd = -1;
     agent->start_ns = ad_clock_ns();
+    ad_wire_message_init(&agent->next);
     if (options->name)
         snprintf(agent->name, sizeof agent->name, "%s", options->name);
     else if (gethostname(agent->name, sizeof agent->name - 1) != 0)
@@ -305,9 +285,11 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
         fprintf(stderr, "%s: warning: no keys: whoever reaches %s may use this agent\n",
                 agent->name, options->listen);
     raise_file_limit();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of its writing */
     sigemptyset(&ours);
     sigaddset(&ours, SIGTERM);
     sigaddset(&ours, SIGINT);
+    sigaddset(&ours, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &ours, &before); /* in all threads: they come by the descriptor */
     int signal_fd = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
     if (signal_fd < 0)

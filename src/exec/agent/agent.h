@@ -10,6 +10,7 @@ struct ad_agent_options {
     const char *name;       /* NULL = host name */
     const char *cache_dir;  /* NULL = $XDG_CACHE_HOME/adaps or ~/.cache/adaps */
     uint64_t cache_limit;   /* bytes on disk; 0 = 8 GiB; the oldest unused blobs go first */
+    double idle_timeout_s;  /* a session idle for so long makes way for another; 0 = 60 */
     double speed;           /* emulated fraction, (0, 1] */
     int threads;            /* 0 = what the plan says */
     const char *key_file;   /* CURVE key pair; required for anything but loopback */

@@ -1,6 +1,6 @@
 /* What the files of the agent's control thread share. agent.c (its life and its loop) calls
- * session.c (sessions) and store.c (what needs no session); session.c calls answer_profile.c
- * (timing operators); all of them answer by answer.h. */
+ * door.c (its socket and keys), session.c (sessions) and store.c (what needs no session); session.c
+ * calls answer_profile.c (timing operators); all of them answer by answer.h. */
 #ifndef AD_EXEC_AGENT_INTERNAL_H
 #define AD_EXEC_AGENT_INTERNAL_H
 
@@ -8,7 +8,10 @@
 #include "exec/agent/answer.h"
 #include "exec/agent/notify.h"
 #include "exec/agent/worker.h"
+#include "base/file.h"
+#include "wire/endpoint.h"
 #include "wire/socket.h"
+#include "wire/visitors.h"
 #include "wire/wire.h"
 #include "wire/zap.h"
 
@@ -26,9 +29,11 @@ struct ad_agent_session {
     bool ready;                   /* connected to the peers */
     struct ad_worker_run *traced; /* the latest inference, when its times are there; or NULL */
     uint64_t id;
-    uint32_t inference; /* the oldest under way, or the latest that was */
-    int fd;             /* of the controller's connection */
-    int64_t heard_ns;
+    uint32_t inference;      /* the oldest under way, or the latest that was */
+    int fd;                  /* of the controller's connection */
+    char user[AD_KEY_BYTES]; /* the controller's key, or "" */
+    int64_t heard_ns;        /* when its controller gave the latest sign of life */
+    int64_t used_ns; /* when it last asked for something else, or got the answer of an inference */
     struct ad_pending job, abort, close;
     struct ad_pending runs[AD_STREAM_FRAMES];    /* those under way, as in worker.runs */
     struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
@@ -41,17 +46,44 @@ struct ad_agent {
     char endpoint[300]; /* bound */
     void *context, *router, *monitor;
     struct ad_notify notify;
-    struct ad_priority priority; /* of the thread that runs it, before */
-    struct ad_keys keys;
-    struct ad_allow allow;
+    struct ad_priority priority;    /* of the thread that runs it, before */
+    struct ad_keys keys, next_keys; /* the latter are used as soon as there is no session */
+    struct ad_file_state keys_state;
+    int64_t look_ns; /* when to look at the files of keys again */
+    struct ad_guard *guard;
     struct ad_zap *zap;
+    struct ad_visitors visitors;
+    int spare_fd; /* a descriptor for when there are no others; -1: in use */
     struct ad_cache cache;
     struct ad_worker worker;
     bool working; /* the worker's thread runs */
     struct ad_agent_session session;
+    struct ad_wire_message next; /* OPEN or PROFILE that waits for the end of an idle session */
+    bool has_next;
     int64_t start_ns;
     uint64_t inferences;
 };
+
+/* Reads the keys and listens. As ad_agent_run(). */
+AD_MUST_CHECK enum adaps_status ad_agent_open_door(struct ad_agent *agent,
+                                                   const struct ad_endpoint *listen,
+                                                   struct adaps_error *err);
+void ad_agent_close_door(struct ad_agent *agent);
+
+/* Takes what the control socket's monitor tells. */
+void ad_agent_take_events(struct ad_agent *agent);
+
+/* Whether the sender of a message may still use this agent; to be asked of every one. An error is
+ * to be answered. */
+AD_MUST_CHECK enum adaps_status ad_agent_admit(struct ad_agent *agent,
+                                               const struct ad_wire_message *message,
+                                               struct adaps_error *err);
+
+/* Reads the files of keys again if they have changed. */
+void ad_agent_look_at_keys(struct ad_agent *agent);
+
+/* The same every now and then. Returns when to call it again (CLOCK_MONOTONIC), or INT64_MAX. */
+int64_t ad_agent_watch_keys(struct ad_agent *agent, int64_t now);
 
 /* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
 AD_MUST_CHECK enum adaps_status
@@ -68,6 +100,9 @@ void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
 AD_MUST_CHECK enum adaps_status
 ad_agent_serve(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
 void ad_agent_worker_done(struct ad_agent *agent);
+
+/* The connection is gone: its session ends, its request is not served. */
+void ad_agent_lose(struct ad_agent *agent, int fd);
 
 /* Ends the session, because `why`, as soon as the worker lets go. */
 void ad_agent_end_session(struct ad_agent *agent, const char *why);

@@ -3,6 +3,15 @@
 
 #include <stdatomic.h>
 
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#define HAND_OVER(address) __tsan_release(address)
+#define TAKE_OVER(address) __tsan_acquire(address)
+#else
+#define HAND_OVER(address) ((void)(address))
+#define TAKE_OVER(address) ((void)(address))
+#endif
+
 struct ad_unsent {
     atomic_int references;
     _Atomic int64_t bytes[];
@@ -53,7 +62,7 @@ static void finish(struct outgoing *message, bool left)
 /* Called by ZeroMQ, in any thread. */
 static void has_left(void *data, void *hint)
 {
-    (void)data;
+    TAKE_OVER(data);
     finish(hint, true);
 }
 
@@ -74,4 +83,9 @@ bool ad_outgoing_new(const struct ad_sent_notice *to, size_t size, zmq_msg_t *ou
         return true;
     finish(message, false);
     return false;
+}
+
+void ad_outgoing_filled(zmq_msg_t *message)
+{
+    HAND_OVER(zmq_msg_data(message));
 }

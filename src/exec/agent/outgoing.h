@@ -29,4 +29,8 @@ struct ad_sent_notice {
 /* A message of size bytes, to be filled. False without memory. */
 AD_MUST_CHECK bool ad_outgoing_new(const struct ad_sent_notice *to, size_t size, zmq_msg_t *out);
 
+/* To be called when a message has been filled and goes to ZeroMQ, for ThreadSanitizer: ZeroMQ hands
+ * messages from thread to thread by atomic exchanges, which it does not see. */
+void ad_outgoing_filled(zmq_msg_t *message);
+
 #endif

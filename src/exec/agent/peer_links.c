@@ -23,8 +23,6 @@ static const struct ad_peer *find_peer(const struct ad_peer *peers, int npeers, 
     return NULL;
 }
 
-#define CURVE_BYTES 256 /* more than what encryption adds to a part */
-
 /* What a peer may send to this device: the largest message part, in bytes, and how many messages of
  * all inferences in flight. */
 static size_t message_limit(const struct adaps_plan *plan, int device, int peer, size_t *most)
@@ -44,7 +42,7 @@ static size_t message_limit(const struct adaps_plan *plan, int device, int peer,
         }
     }
     *most = count * AD_FLIGHTS_MOST;
-    return (size_t)largest + CURVE_BYTES;
+    return (size_t)largest;
 }
 
 static enum adaps_status open_link(struct ad_peer_links *links, struct ad_peer_link *link,

@@ -86,6 +86,7 @@ static int64_t must_wait(struct ad_send_scheduler *p, int connection)
 bool ad_send_scheduler_hand_over(void *socket, const uint8_t head[AD_FRAME_BYTES],
                                  zmq_msg_t *payload)
 {
+    ad_outgoing_filled(payload);
     if (zmq_send(socket, head, AD_FRAME_BYTES, ZMQ_DONTWAIT | ZMQ_SNDMORE) >= 0 &&
         zmq_msg_send(payload, socket, ZMQ_DONTWAIT) >= 0)
         return true;

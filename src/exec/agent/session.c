@@ -8,7 +8,8 @@
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
  * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
- * connection, or by the controller's silence during a run. */
+ * connection, by the controller's silence during a run, or, when it has been idle for long, because
+ * another is asked for, which waits for that end. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
 
@@ -18,6 +19,8 @@
 
 /* The controller pings ten times a second during inferences. */
 #define SILENCE_NS ((int64_t)3000000000)
+
+#define IDLE_S 60.0 /* unless the agent's options say */
 
 static int64_t after_ms(uint32_t ms)
 {
@@ -93,6 +96,16 @@ int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now)
     return INT64_MAX;
 }
 
+void ad_agent_lose(struct ad_agent *agent, int fd)
+{
+    if (fd < 0)
+        return;
+    if (agent->has_next && agent->next.fd == fd)
+        agent->has_next = false;
+    if (agent->session.open && agent->session.fd == fd)
+        ad_agent_end_session(agent, "its controller is gone");
+}
+
 /* --- requests --- */
 
 static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peers, size_t n,
@@ -111,14 +124,42 @@ static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peer
     return ADAPS_OK;
 }
 
-/* Whether a session may begin. */
-static enum adaps_status check_idle(const struct ad_agent *agent, struct ad_wire_message *message,
+/* Whether the session does nothing, and has done nothing for as long as it may. */
+static bool idle_for_long(const struct ad_agent *agent)
+{
+    const struct ad_agent_session *session = &agent->session;
+    double most_s = agent->options->idle_timeout_s;
+    return session->open && !session->ending && ad_worker_idle(&agent->worker) &&
+           session->queued == 0 && !session->job.set &&
+           (double)(ad_clock_ns() - session->used_ns) >= (most_s > 0 ? most_s : IDLE_S) * 1e9;
+}
+
+/* Keeps a request until the present session has ended. */
+static void keep_next(struct ad_agent *agent, struct ad_wire_message *message)
+{
+    struct ad_wire_message *next = &agent->next;
+    zmq_msg_move(&next->route, &message->route);
+    zmq_msg_move(&next->body, &message->body);
+    zmq_msg_move(&next->raw, &message->raw);
+    next->frame = message->frame;
+    next->fd = message->fd;
+    memcpy(next->user, message->user, sizeof next->user);
+    agent->has_next = true;
+}
+
+/* Whether a session may begin. ADAPS_NO: when the present one has ended; the request is kept. */
+static enum adaps_status check_idle(struct ad_agent *agent, struct ad_wire_message *message,
                                     struct adaps_error *err)
 {
-    if (agent->session.open || !ad_worker_idle(&agent->worker))
-        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
     if (message->frame.session == 0)
         return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
+    if (idle_for_long(agent) && !agent->has_next) {
+        keep_next(agent, message);
+        ad_agent_end_session(agent, "it was idle, and another is asked for");
+        return ADAPS_NO;
+    }
+    if (agent->session.open || !ad_worker_idle(&agent->worker))
+        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
     return ADAPS_OK;
 }
 
@@ -129,7 +170,8 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->session.open = true;
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
-    agent->session.heard_ns = ad_clock_ns();
+    snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
+    agent->session.heard_ns = agent->session.used_ns = ad_clock_ns();
     ad_pending_set(&agent->session.job, message);
     agent->worker.job.kind = kind;
     agent->worker.job.session = message->frame.session;
@@ -138,9 +180,7 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
 static enum adaps_status profile_session(struct ad_agent *agent, struct ad_wire_message *message,
                                          struct adaps_error *err)
 {
-    enum adaps_status status = check_idle(agent, message, err);
-    if (status == ADAPS_OK)
-        status = ad_agent_take_profile(message, &agent->worker.job, err);
+    enum adaps_status status = ad_agent_take_profile(message, &agent->worker.job, err);
     if (status != ADAPS_OK)
         return status;
     begin_session(agent, message, AD_JOB_PROFILE);
@@ -153,10 +193,8 @@ static enum adaps_status open_session(struct ad_agent *agent, struct ad_wire_mes
 {
     ProtobufCMessage *body;
     struct ad_job *job = &agent->worker.job;
-    enum adaps_status status = check_idle(agent, message, err);
-    if (status != ADAPS_OK)
-        return status;
-    status = ad_wire_message_body(message, &adaps__wire__open__descriptor, &body, err);
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__open__descriptor, &body, err);
     if (status != ADAPS_OK)
         return status;
     const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
@@ -340,6 +378,8 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
     bool ours = session->open && !session->ending && message->frame.session == session->id;
     if (ours)
         session->heard_ns = ad_clock_ns();
+    if (ours && type != AD_FRAME_PING && type != AD_FRAME_CLOCK)
+        session->used_ns = session->heard_ns;
     if (type == AD_FRAME_PING) {
         bool busy = ours && running(agent);
         answer_where(agent, &message->route, &message->frame, AD_FRAME_PONG,
@@ -350,10 +390,13 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
         answer_clock(agent, message);
         return ADAPS_OK;
     }
-    if (type == AD_FRAME_OPEN)
-        return open_session(agent, message, err);
-    if (type == AD_FRAME_PROFILE)
-        return profile_session(agent, message, err);
+    if (type == AD_FRAME_OPEN || type == AD_FRAME_PROFILE) {
+        enum adaps_status status = check_idle(agent, message, err);
+        if (status == ADAPS_OK)
+            status = type == AD_FRAME_OPEN ? open_session(agent, message, err)
+                                           : profile_session(agent, message, err);
+        return status == ADAPS_NO ? ADAPS_OK : status;
+    }
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
         ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
         return ADAPS_OK;
@@ -504,12 +547,13 @@ static void answer_run(struct ad_agent *agent, struct ad_worker_run *run)
     else if (run->result.status != ADAPS_NO) /* the one that ended the others */
         heard = ad_answer_error(agent->router, &to->route, &to->frame, &run->result.err, step);
     ad_pending_clear(to);
+    session->used_ns = ad_clock_ns();
     look_for_oldest(session);
     if (!heard)
         ad_agent_end_session(agent, "its controller is gone");
 }
 
-void ad_agent_worker_done(struct ad_agent *agent)
+static void worker_done(struct ad_agent *agent)
 {
     struct ad_agent_session *session = &agent->session;
     struct ad_worker_run *run;
@@ -532,4 +576,21 @@ void ad_agent_worker_done(struct ad_agent *agent)
         start_runs(agent);
     else
         drop_runs(session);
+}
+
+/* The request that waited for the end of a session. */
+static void serve_next(struct ad_agent *agent)
+{
+    struct adaps_error err;
+    if (!agent->has_next || agent->session.open || !ad_worker_idle(&agent->worker))
+        return;
+    agent->has_next = false;
+    if (ad_agent_serve(agent, &agent->next, &err) != ADAPS_OK)
+        ad_answer_error(agent->router, &agent->next.route, &agent->next.frame, &err, -1);
+}
+
+void ad_agent_worker_done(struct ad_agent *agent)
+{
+    worker_done(agent);
+    serve_next(agent);
 }

@@ -68,7 +68,8 @@ static enum adaps_status hello(struct ad_agent *agent, struct ad_wire_message *m
     return ADAPS_OK;
 }
 
-/* Fills indices (n_digests entries) with those that are not in the cache, and adds up sizes. */
+/* Fills indices (n_digests entries) with those that are not in the cache, and adds up what they
+ * count there. */
 static enum adaps_status find_missing(const struct ad_agent *agent, const Adaps__Wire__Have *have,
                                       uint32_t *indices, size_t *count, uint64_t *needed,
                                       uint64_t *missing, struct adaps_error *err)
@@ -79,10 +80,11 @@ static enum adaps_status find_missing(const struct ad_agent *agent, const Adaps_
             return ad_error_set(err, ADAPS_EINPUT, "digest %zu of the list has %zu bytes", i,
                                 have->digests[i].len);
         bool absent = !ad_cache_has(&agent->cache, &digest, have->sizes[i]);
-        if (__builtin_add_overflow(*needed, have->sizes[i], needed))
+        uint64_t cost = ad_cache_cost(have->sizes[i]);
+        if (__builtin_add_overflow(*needed, cost, needed))
             return ad_error_set(err, ADAPS_EINPUT, "the sizes of the list overflow");
         if (absent) {
-            *missing += have->sizes[i];
+            *missing += cost;
             indices[(*count)++] = (uint32_t)i;
         }
     }
@@ -95,9 +97,10 @@ static enum adaps_status make_room(struct ad_agent *agent, uint64_t needed, uint
 {
     bool tight;
     enum adaps_status status = ad_cache_make_room(&agent->cache, needed, more, &tight, err);
-    if (status != ADAPS_OK || !tight || agent->session.open || !ad_worker_idle(&agent->worker))
+    if (status != ADAPS_OK || !tight)
         return status;
-    ad_worker_unload(&agent->worker);
+    if (!agent->session.open && ad_worker_idle(&agent->worker))
+        ad_worker_unload(&agent->worker);
     return ad_cache_make_room(&agent->cache, needed, more, NULL, err);
 }
 
@@ -179,7 +182,7 @@ static enum adaps_status keep_plan(struct ad_agent *agent, struct ad_wire_messag
         status = ad_plan_unpack(data, size, "the plan", &checked, err);
     adaps_plan_free(checked);
     if (status == ADAPS_OK)
-        status = make_room(agent, 0, size, err);
+        status = make_room(agent, 0, ad_cache_cost(size), err);
     if (status == ADAPS_OK)
         status = ad_cache_put_plan(&agent->cache, &digest, data, size, err);
     ad_protobuf_free(body);

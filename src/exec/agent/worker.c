@@ -1,10 +1,12 @@
 #include "exec/agent/worker.h"
 #include "base/clock.h"
 #include "base/machine.h"
+#include "exec/agent/ceiling.h"
 #include "ir/picture.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -15,16 +17,21 @@
 
 /* --- loading --- */
 
+/* The thread looks at them while it waits, whoever frees them. */
 static void free_runs(struct ad_worker *worker)
 {
-    for (int i = 0; i < worker->nruns; i++) {
-        ad_free(worker->runs[i].inputs.data);
-        ad_free(worker->runs[i].outputs.data);
-        ad_timestamps_unref(worker->runs[i].timestamps);
-    }
-    ad_free(worker->runs);
+    pthread_mutex_lock(&worker->mutex);
+    struct ad_worker_run *runs = worker->runs;
+    int n = worker->nruns;
     worker->runs = NULL;
     worker->nruns = 0;
+    pthread_mutex_unlock(&worker->mutex);
+    for (int i = 0; i < n; i++) {
+        ad_free(runs[i].inputs.data);
+        ad_free(runs[i].outputs.data);
+        ad_timestamps_unref(runs[i].timestamps);
+    }
+    ad_free(runs);
     worker->input_bytes = 0;
 }
 
@@ -41,16 +48,17 @@ void ad_worker_unload(struct ad_worker *worker)
 {
     free_engines(worker);
     free_runs(worker);
-    for (int i = 0; i < worker->nmappings; i++)
-        ad_cache_unmap(&worker->mappings[i]);
-    ad_free(worker->mappings);
+    for (int i = 0; i < worker->nweights; i++)
+        ad_cached_close(&worker->weights[i]);
+    ad_free(worker->weights);
     adaps_plan_free(worker->plan);
-    worker->mappings = NULL;
-    worker->nmappings = 0;
+    worker->weights = NULL;
+    worker->nweights = 0;
     worker->plan = NULL;
 }
 
-/* ad_weight_source: a slice out of the cache, mapped while the engine is made. */
+/* ad_weight_source: a slice out of the cache, which stays locked as long as there is an engine of
+ * it. */
 static enum adaps_status read_slice(const struct ad_weight_source *source,
                                     const struct ad_slice *slice, int64_t r0, int64_t r1, float *to,
                                     struct adaps_error *err)
@@ -62,17 +70,16 @@ static enum adaps_status read_slice(const struct ad_weight_source *source,
         const struct ad_slice *s = &slices->items[i];
         if (s->weight != slice->weight || s->row0 != slice->row0 || s->row1 != slice->row1)
             continue;
-        struct ad_mapping *mapping = &worker->mappings[i];
-        if (mapping->fd < 0) {
+        struct ad_cached *blob = &worker->weights[i];
+        if (blob->fd < 0) {
             size_t rows = (size_t)(s->row1 - s->row0);
             enum adaps_status status =
-                ad_cache_map(worker->cache, &s->digest, rows * row * sizeof(float), mapping, err);
+                ad_cache_open(worker->cache, &s->digest, rows * row * sizeof(float), blob, err);
             if (status != ADAPS_OK)
                 return status;
         }
-        memcpy(to, (const float *)mapping->data + (size_t)(r0 - s->row0) * row,
-               (size_t)(r1 - r0) * row * sizeof *to);
-        return ADAPS_OK;
+        return ad_cached_read(blob, (size_t)(r0 - s->row0) * row * sizeof *to, to,
+                              (size_t)(r1 - r0) * row * sizeof *to, err);
     }
     return ad_error_set(err, ADAPS_EINTERNAL,
                         "rows %lld:%lld of weight %d are no slice of the plan",
@@ -157,6 +164,17 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
     return ADAPS_OK;
 }
 
+/* Whether a session of the plan fits, before it takes anything. */
+static enum adaps_status check_memory(const struct ad_worker *worker, const struct adaps_plan *plan,
+                                      int device, struct adaps_error *err)
+{
+    struct ad_machine machine;
+    malloc_trim(0); /* what the plan before it had */
+    ad_machine_look(&machine);
+    return ad_ceiling_check(plan, device, compute_threads(worker, plan, device),
+                            machine.memory_most, err);
+}
+
 static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct ad_job *job = &worker->job;
@@ -172,20 +190,21 @@ static enum adaps_status build(struct ad_worker *worker, struct adaps_error *err
     if (job->device < 0 || job->device >= worker->plan->cluster.ndevices)
         return ad_error_set(err, ADAPS_EINPUT, "the plan has %d devices, not one of number %d",
                             worker->plan->cluster.ndevices, job->device);
+    status = check_memory(worker, worker->plan, job->device, err);
+    if (status != ADAPS_OK)
+        return status;
     worker->device = job->device;
     worker->pictures = ad_picture_all(worker->plan->graph);
     int nslices = worker->plan->slices[job->device].count;
-    worker->mappings = ad_calloc((size_t)nslices, sizeof *worker->mappings);
-    if (!worker->mappings)
-        return ad_error_memory(err, "weights", (size_t)nslices * sizeof *worker->mappings);
-    worker->nmappings = nslices;
+    worker->weights = ad_calloc((size_t)nslices, sizeof *worker->weights);
+    if (!worker->weights)
+        return ad_error_memory(err, "weights", (size_t)nslices * sizeof *worker->weights);
+    worker->nweights = nslices;
     for (int i = 0; i < nslices; i++)
-        worker->mappings[i].fd = -1;
+        worker->weights[i].fd = -1;
     status = make_runs(worker, err);
     if (status == ADAPS_OK)
         status = make_engines(worker, err);
-    for (int i = 0; i < nslices; i++)
-        ad_cache_unmap_locked(&worker->mappings[i]);
     return status;
 }
 

@@ -120,8 +120,8 @@ struct ad_worker {
     struct adaps_plan *plan;
     struct ad_worker_engine *engines; /* the first makes what all share */
     int nengines;
-    struct ad_mapping *mappings; /* of the engines' weights, as many as the device has slices */
-    int nmappings;
+    struct ad_cached *weights; /* the engines', as many as the device has slices */
+    int nweights;
     int device;
     bool pictures;           /* ad_picture_all() of the plan: inputs may be bytes */
     struct ad_digest loaded; /* digest of plan, when there are engines */

@@ -96,10 +96,23 @@ static void pixel(const struct line *l, const struct ad_taps *x, float *out)
         mix_channels(l, x, out + run.first);
 }
 
+/* Of a part that takes nothing of the input, though some of its rows, columns or channels alone
+ * would. */
+static void fill_strip(const struct ad_resample *r, float *out, int64_t pixels)
+{
+    for (int64_t k = 0; k < pixels; k++, out += r->out.sw)
+        for (int64_t c = 0; c < r->out.c; c++)
+            out[c] = r->how.fill;
+}
+
 static void resample_strip(const void *self, int64_t image, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_resample *r = self;
     float *out = r->out.data + image * r->out.sn + row * r->out.sh + x0 * r->out.sw;
+    if (!r->in.data) {
+        fill_strip(r, out, x1 - x0);
+        return;
+    }
     struct line line = {
         .r = r,
         .kernels = ad_wide(),

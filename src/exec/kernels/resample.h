@@ -7,7 +7,8 @@
 #include "fusion/resample.h"
 
 /* `out` views a part of the result that begins at h0, w0, c0; `in` one of the input that begins at
- * in_h0, in_w0, in_c0 and has all that is taken. size: the whole input along h, w, c. */
+ * in_h0, in_w0, in_c0 and has all that is taken; without data where nothing is. size: the whole
+ * input along h, w, c. */
 struct ad_resample {
     struct ad_resampling how;
     struct ad_view in, out;

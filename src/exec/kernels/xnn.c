@@ -5,6 +5,7 @@
 #include "exec/kernels/xnn.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/parallel.h"
 #include "exec/kernels/packed.h"
 
 #include <pthread.h>
@@ -101,6 +102,9 @@ enum adaps_status ad_pool_new(int threads, struct pthreadpool **out, struct adap
     *out = NULL;
     if (threads <= 1)
         return ADAPS_OK;
+    enum adaps_status status = ad_parallel_possible(threads - 1, err); /* else it would hang */
+    if (status != ADAPS_OK)
+        return status;
     *out = pthreadpool_create((size_t)threads);
     if (!*out)
         return ad_error_set(err, ADAPS_EINTERNAL, "cannot start %d compute threads", threads);
