@@ -1,7 +1,7 @@
 # The sources of the library and of the command, a list per folder, in the order of the house.
 
 base_sources = \
-	src/base/clock.h src/base/digest.c src/base/digest.h src/base/error.c src/base/error.h \
+	src/base/clock.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h src/base/error.c src/base/error.h \
 	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/round.h src/base/signals.c src/base/signals.h src/base/stats.c \
@@ -124,7 +124,8 @@ plan_sources = \
 
 wire_sources = \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/keys.c \
-	src/wire/keys.h src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
+	src/wire/keys.h src/wire/path.c src/wire/path.h src/wire/resolve.c src/wire/resolve.h \
+	src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
 	src/wire/zap.c src/wire/zap.h
 
 exec_kernels_sources = \

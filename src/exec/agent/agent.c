@@ -19,9 +19,7 @@
 #define CACHE_LIMIT ((uint64_t)8 << 30)
 #define FILES_WANTED 16384 /* a mapped weight slice keeps its file open */
 
-/* Signs of life asked of idle controllers; slack for inputs on slow links. */
-#define HEARTBEAT_MS 2000
-#define HEARTBEAT_TIMEOUT_MS 10000
+#define KEEP_ALIVE_S 2
 
 /* --- the loop --- */
 
@@ -176,7 +174,7 @@ static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_en
     if (status == ADAPS_OK)
         status = ad_socket_mandatory(agent->router, err);
     if (status == ADAPS_OK)
-        status = ad_socket_heartbeat(agent->router, HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, err);
+        status = ad_socket_keep_alive(agent->router, KEEP_ALIVE_S, err);
     if (status == ADAPS_OK)
         status = ad_socket_serve(agent->router, &agent->keys, AD_ZAP_CONTROL, err);
     if (status == ADAPS_OK)
@@ -187,10 +185,10 @@ static enum adaps_status open_sockets(struct ad_agent *agent, const struct ad_en
     return status;
 }
 
-static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_endpoint *listen,
-                                      struct adaps_error *err)
+static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error *err)
 {
     struct ad_worker *worker = &agent->worker;
+    struct ad_endpoint bound; /* an address, also where a name was given */
     worker->cache = &agent->cache;
     worker->keys = &agent->keys;
     worker->context = agent->context;
@@ -199,8 +197,11 @@ static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_en
     worker->priority = agent->priority;
     if (worker->speed < 1) /* emulated, and perhaps on one core with others that are */
         ad_priority_share(&worker->priority);
-    snprintf(worker->host, sizeof worker->host, "%s", listen->host);
-    enum adaps_status status = ad_worker_start(worker, err);
+    enum adaps_status status = ad_endpoint_parse(agent->endpoint, &bound, err);
+    if (status != ADAPS_OK)
+        return status;
+    snprintf(worker->host, sizeof worker->host, "%s", bound.host);
+    status = ad_worker_start(worker, err);
     agent->working = status == ADAPS_OK;
     return status;
 }
@@ -255,7 +256,7 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     if (status == ADAPS_OK)
         status = open_sockets(agent, listen, err);
     if (status == ADAPS_OK)
-        status = start_worker(agent, listen, err);
+        status = start_worker(agent, err);
     if (status == ADAPS_OK)
         status = say_ready(agent, err);
     if (status == ADAPS_OK)

@@ -75,7 +75,7 @@ void ad_agent_end_session(struct ad_agent *agent, const char *why);
 /* Forgets the session. Requires an idle worker. */
 void ad_agent_free_session(struct ad_agent *agent);
 
-/* Ends the session when its controller is silent during an inference. Returns when to look again
+/* Ends the session when its controller cannot be reached any more. Returns when to look again
  * (CLOCK_MONOTONIC), or INT64_MAX. */
 int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now);
 
