@@ -163,7 +163,7 @@ exec_engine_sources = \
 exec_agent_sources = \
 	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer.c src/exec/agent/answer.h \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
-	src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/errands.c src/exec/agent/errands.h src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/store.c src/exec/agent/worker.c \

@@ -444,13 +444,13 @@ static void find_lost(struct ad_remote *remotes, int n, struct adaps_error *err)
     } while (ad_deadline_left(&deadline, NULL) > 0);
 }
 
-/* Looks at all; *left: how many have not answered yet, *late: one of them. */
+/* Looks at all; *left: how many have not answered yet, *late: the first of them. */
 static enum adaps_status look_at_all(struct ad_remote *remotes, int n, int type, bool *answered,
                                      ad_remote_take_fn *take, void *self, int *left, int *late,
                                      struct adaps_error *err)
 {
     *left = 0;
-    for (int i = n - 1; i >= 0; i--) {
+    for (int i = 0; i < n; i++) {
         struct ad_remote *remote = &remotes[i];
         enum adaps_status status = look(remote, type, err);
         if (status == ADAPS_OK) {
@@ -463,7 +463,7 @@ static enum adaps_status look_at_all(struct ad_remote *remotes, int n, int type,
         }
         if (status != ADAPS_OK)
             return status;
-        *late = answered[i] ? *late : i;
+        *late = answered[i] || *left > 0 ? *late : i;
         *left += !answered[i];
     }
     return ADAPS_OK;

@@ -81,17 +81,18 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
 {
     struct ad_wire_message message;
     enum adaps_status status = ADAPS_OK;
-    zmq_pollitem_t items[4] = {{.socket = agent->router, .events = ZMQ_POLLIN},
+    zmq_pollitem_t items[5] = {{.socket = agent->router, .events = ZMQ_POLLIN},
                                {.socket = agent->monitor, .events = ZMQ_POLLIN},
                                {.fd = agent->worker.done_fd, .events = ZMQ_POLLIN},
-                               {.fd = signal_fd, .events = ZMQ_POLLIN}};
+                               {.fd = signal_fd, .events = ZMQ_POLLIN},
+                               {.fd = agent->errands.done_fd, .events = ZMQ_POLLIN}};
     ad_wire_message_init(&message);
     for (;;) {
         int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
         int64_t alive = ad_notify_alive(&agent->notify, now);
         until = alive < until ? alive : until;
         long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
-        if (zmq_poll(items, 4, timeout) < 0 && errno != EINTR) {
+        if (zmq_poll(items, 5, timeout) < 0 && errno != EINTR) {
             status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: poll: %s", zmq_strerror(errno));
             break;
         }
@@ -103,6 +104,8 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
             take_events(agent);
         if (items[2].revents)
             ad_agent_worker_done(agent);
+        if (items[4].revents)
+            ad_agent_errands_done(agent);
     }
     ad_wire_message_fini(&message);
     return status;
@@ -206,6 +209,16 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
     return status;
 }
 
+static enum adaps_status start_errands(struct ad_agent *agent, struct adaps_error *err)
+{
+    agent->cached = ad_cache_count(&agent->cache);
+    agent->errands.perform = ad_agent_run_errand;
+    agent->errands.self = agent;
+    enum adaps_status status = ad_errands_start(&agent->errands, err);
+    agent->running_errands = status == ADAPS_OK;
+    return status;
+}
+
 /* What people read in `systemctl status`: the address, who may connect, the note. */
 static void say_state(const struct ad_agent *agent)
 {
@@ -258,6 +271,8 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     if (status == ADAPS_OK)
         status = start_worker(agent, err);
     if (status == ADAPS_OK)
+        status = start_errands(agent, err);
+    if (status == ADAPS_OK)
         status = say_ready(agent, err);
     if (status == ADAPS_OK)
         status = loop(agent, signal_fd, err);
@@ -270,6 +285,8 @@ static void fini(struct ad_agent *agent)
     ad_agent_end_session(agent, "this agent ends");
     if (agent->working)
         ad_worker_stop(&agent->worker);
+    if (agent->running_errands)
+        ad_errands_stop(&agent->errands);
     ad_agent_drop_profile(agent);
     ad_agent_free_session(agent);
     ad_socket_close_monitored(agent->router, agent->monitor, 100);

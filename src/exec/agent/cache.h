@@ -3,7 +3,8 @@
  * Reading a file verifies its digest; what is damaged is deleted and counts as absent. Mapped blobs
  * are locked (flock), also against other agents, and never evicted.
  *
- * ad_cache_map and ad_cache_plan may be called from another thread than the other functions. */
+ * ad_cache_map and ad_cache_plan may be called from another thread than the other functions, which
+ * are the errands' (errands.h). */
 #ifndef AD_EXEC_AGENT_CACHE_H
 #define AD_EXEC_AGENT_CACHE_H
 

@@ -6,6 +6,7 @@
 
 #include "exec/agent/agent.h"
 #include "exec/agent/answer.h"
+#include "exec/agent/errands.h"
 #include "exec/agent/notify.h"
 #include "exec/agent/worker.h"
 #include "wire/socket.h"
@@ -45,7 +46,10 @@ struct ad_agent {
     struct ad_keys keys;
     struct ad_allow allow;
     struct ad_zap *zap;
-    struct ad_cache cache;
+    struct ad_cache cache;        /* the errands' thread's */
+    struct ad_errands errands;    /* HELLO, HAVE, BLOB, PLAN */
+    struct ad_cache_stats cached; /* when it was counted last */
+    bool running_errands;         /* their thread runs */
     struct ad_worker worker;
     bool working; /* the worker's thread runs */
     struct ad_agent_session session;
@@ -53,9 +57,13 @@ struct ad_agent {
     uint64_t inferences;
 };
 
-/* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
+/* HELLO, HAVE, BLOB, PLAN: an errand, whose answer comes from ad_agent_errands_done(). An error is
+ * to be answered. */
 AD_MUST_CHECK enum adaps_status
 ad_agent_store(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
+
+void ad_agent_errands_done(struct ad_agent *agent);
+void ad_agent_run_errand(void *self, struct ad_errand *errand); /* in their thread */
 
 /* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
 AD_MUST_CHECK enum adaps_status ad_agent_take_profile(struct ad_wire_message *message,
