@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "wire/endpoint.h"
+#include "wire/frame.h"
 
 #include <arpa/inet.h>
 #include <check.h>
@@ -9,6 +10,7 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -31,6 +33,7 @@ struct way {
     struct chunk *first, *last;
     int64_t free_ns; /* when the last byte has passed the narrow place */
     bool ended;      /* nothing more comes in */
+    bool shut;       /* and that was handed on */
 };
 
 struct slow_proxy {
@@ -42,7 +45,23 @@ struct slow_proxy {
     double rate;
     struct way ways[2 * CONNECTIONS];
     int nways;
+    atomic_int awaited; /* type of frame; 0: none */
+    void (*then)(void *self);
+    void *self;
 };
+
+/* Heads of messages are sent whole. */
+static void look_for_frame(struct slow_proxy *proxy, const char *data, size_t size)
+{
+    struct ad_frame frame;
+    for (size_t i = 0; proxy->awaited && i + AD_FRAME_BYTES <= size; i++) {
+        if (data[i] != 'A' || ad_frame_decode(data + i, AD_FRAME_BYTES, &frame, NULL) != ADAPS_OK ||
+            frame.type != proxy->awaited)
+            continue;
+        proxy->awaited = 0;
+        proxy->then(proxy->self);
+    }
+}
 
 static void take(struct slow_proxy *proxy, struct way *way)
 {
@@ -54,6 +73,7 @@ static void take(struct slow_proxy *proxy, struct way *way)
         ad_free(chunk);
         return;
     }
+    look_for_frame(proxy, chunk->data, (size_t)n);
     int64_t now = ad_clock_ns();
     way->free_ns = way->free_ns > now ? way->free_ns : now;
     if (proxy->rate > 0)
@@ -87,16 +107,39 @@ static int64_t give(struct way *way)
         if (n <= 0 || chunk->sent == chunk->size)
             drop(way);
     }
-    if (way->ended && !way->first)
+    if (way->ended && !way->first && !way->shut) {
         shutdown(way->to, SHUT_WR);
+        way->shut = true;
+    }
     return way->first ? way->first->due_ns : INT64_MAX;
+}
+
+static bool is_room(const struct slow_proxy *proxy)
+{
+    for (int i = 0; i < proxy->nways; i += 2)
+        if (proxy->ways[i].from < 0)
+            return true;
+    return proxy->nways < 2 * CONNECTIONS;
+}
+
+/* Closes connections that have ended both ways. */
+static void close_ended(struct slow_proxy *proxy)
+{
+    for (int i = 0; i < proxy->nways; i += 2) {
+        struct way *there = &proxy->ways[i], *back = &proxy->ways[i + 1];
+        if (there->from < 0 || !there->shut || !back->shut)
+            continue;
+        close(there->from);
+        close(there->to);
+        there->from = there->to = back->from = back->to = -1;
+    }
 }
 
 static void accept_one(struct slow_proxy *proxy)
 {
     int one = 1, from = accept(proxy->listener, NULL, NULL);
     int to = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (from < 0 || to < 0 || proxy->nways == 2 * CONNECTIONS ||
+    if (from < 0 || to < 0 || !is_room(proxy) ||
         connect(to, (struct sockaddr *)&proxy->target, sizeof proxy->target) != 0) {
         close(from);
         close(to);
@@ -104,8 +147,12 @@ static void accept_one(struct slow_proxy *proxy)
     }
     setsockopt(from, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     setsockopt(to, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    proxy->ways[proxy->nways++] = (struct way){.from = from, .to = to};
-    proxy->ways[proxy->nways++] = (struct way){.from = to, .to = from};
+    int i = 0; /* where a connection has ended, or at the end */
+    while (i < proxy->nways && proxy->ways[i].from >= 0)
+        i += 2;
+    proxy->nways = i == proxy->nways ? i + 2 : proxy->nways;
+    proxy->ways[i] = (struct way){.from = from, .to = to};
+    proxy->ways[i + 1] = (struct way){.from = to, .to = from};
 }
 
 /* What a way holds is limited, so that the sender notices a narrow place. */
@@ -138,6 +185,7 @@ static void *forward(void *self)
         for (int i = 0; i < n; i++)
             if (items[2 + i].revents)
                 take(proxy, &proxy->ways[i]);
+        close_ended(proxy);
         if (items[1].revents)
             accept_one(proxy);
     }
@@ -147,7 +195,7 @@ struct slow_proxy *slow_proxy_start(const char *address, int64_t delay_ns, doubl
 {
     struct slow_proxy *proxy = ad_calloc(1, sizeof *proxy);
     struct ad_endpoint endpoint;
-    struct sockaddr_in here = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in here = {.sin_family = AF_INET};
     socklen_t size = sizeof here;
     ck_assert_ptr_nonnull(proxy);
     ck_assert_int_eq(ad_endpoint_parse(address, &endpoint, NULL), ADAPS_OK);
@@ -159,12 +207,21 @@ struct slow_proxy *slow_proxy_start(const char *address, int64_t delay_ns, doubl
     proxy->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     proxy->quit_fd = eventfd(0, EFD_CLOEXEC);
     ck_assert_int_ge(proxy->quit_fd, 0);
+    here.sin_addr = proxy->target.sin_addr;
     ck_assert_int_eq(bind(proxy->listener, (struct sockaddr *)&here, sizeof here), 0);
     ck_assert_int_eq(listen(proxy->listener, 16), 0);
     ck_assert_int_eq(getsockname(proxy->listener, (struct sockaddr *)&here, &size), 0);
-    snprintf(proxy->address, sizeof proxy->address, "tcp://127.0.0.1:%d", ntohs(here.sin_port));
+    snprintf(proxy->address, sizeof proxy->address, "tcp://%.30s:%d", endpoint.host,
+             ntohs(here.sin_port));
     ck_assert_int_eq(pthread_create(&proxy->thread, NULL, forward, proxy), 0);
     return proxy;
+}
+
+void slow_proxy_watch(struct slow_proxy *proxy, int type, void (*then)(void *self), void *self)
+{
+    proxy->then = then;
+    proxy->self = self;
+    proxy->awaited = type;
 }
 
 const char *slow_proxy_address(const struct slow_proxy *proxy)
@@ -179,7 +236,7 @@ void slow_proxy_stop(struct slow_proxy *proxy)
     for (int i = 0; i < proxy->nways; i++) {
         while (proxy->ways[i].first)
             drop(&proxy->ways[i]);
-        if (i % 2 == 0) {
+        if (i % 2 == 0 && proxy->ways[i].from >= 0) {
             close(proxy->ways[i].from);
             close(proxy->ways[i].to);
         }

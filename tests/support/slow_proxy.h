@@ -11,7 +11,11 @@ struct slow_proxy;
  * the test through Check. */
 struct slow_proxy *slow_proxy_start(const char *address, int64_t delay_ns, double rate);
 
-/* tcp://127.0.0.1:PORT, until it is stopped. */
+/* Before the first message of a type (enum ad_frame_type, not encrypted) is forwarded, either way,
+ * calls `then`, in the proxy's thread. */
+void slow_proxy_watch(struct slow_proxy *proxy, int type, void (*then)(void *self), void *self);
+
+/* tcp://HOST:PORT, until it is stopped; the host is that of `address`. */
 const char *slow_proxy_address(const struct slow_proxy *proxy);
 
 /* Closes all connections. */
