@@ -5,6 +5,7 @@
 #include "support/agents_fixture.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "support/slow_proxy.h"
 #include "wire/endpoint.h"
 #include "wire/socket.h"
@@ -327,7 +328,7 @@ END_TEST
 static _Noreturn void be_controller(const struct adaps_plan *plan, int n, int began_fd,
                                     pid_t parent)
 {
-    struct ad_session_options options = {.deadline_s = 5};
+    struct ad_session_options options = {.deadline_s = SANITIZED ? 30 : 5};
     struct ad_session *session;
     struct ad_tensor output;
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "support/agents_fixture.h"
 #include "support/plan_fixture.h"
+#include "support/sanitized.h"
 #include "support/slow_proxy.h"
 #include "wire/endpoint.h"
 #include "wire/frame.h"
@@ -27,10 +28,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#if SANITIZED /* several times as slow */
+#define DEADLINE_S 10.0
+#define BUSY_S 5.0
+#else
 #define DEADLINE_S 4.0
-#define SUSPENDED_NS ((int64_t)6000000000) /* longer than the deadline */
-#define BUSY_S 1.0                         /* more than is promised: the machine may be busy */
-#define FREE_NS ((int64_t)20000000000)     /* until agents are free again */
+#define BUSY_S 1.0 /* more than is promised: the machine may be busy */
+#endif
+#define SUSPENDED_NS ((int64_t)((DEADLINE_S + 2) * 1e9)) /* longer than the deadline */
+#define FREE_NS ((int64_t)20000000000)                   /* until agents are free again */
 
 /* What the controller tells this process. */
 struct report {
@@ -270,7 +276,7 @@ static void start_agents(struct bed *bed)
         ad_testbed_init(&bed->agents[i]);
         ad_testbed_start(&bed->agents[i], 1, &slow);
     }
-    bed->plan = ad_testbed_heavy_plan(2, 6, 112, 64);
+    bed->plan = ad_testbed_heavy_plan(2, 6, 112, 32);
     ck_assert_int_eq(ad_cluster_copy(&bed->plan->cluster, &cluster, NULL), ADAPS_OK);
     for (int i = 0; i < 2; i++) {
         bed->proxies[i] = slow_proxy_start(bed->agents[i].address[0], 0, 0);
@@ -311,7 +317,6 @@ static void await_moment(struct bed *bed, const struct column *column)
 {
     struct pollfd items[2] = {{.fd = bed->fault_fd, .events = POLLIN},
                               {.fd = bed->reports[0], .events = POLLIN}};
-    int64_t before = ad_testbed_cpu_ns(&bed->agents[bed->victim], 0);
     bool rested = false;
     while (column->how == BY_FRAME || column->how == BY_WORK || !rested) {
         ck_assert_int_gt(poll(items, 2, -1), 0);
@@ -324,7 +329,8 @@ static void await_moment(struct bed *bed, const struct column *column)
             go_on(bed);
     }
     if (column->how == BY_WORK)
-        ad_testbed_await_work(&bed->agents[bed->victim], 0, before, 30000000);
+        ad_testbed_await_work(&bed->agents[bed->victim], 0,
+                              ad_testbed_cpu_ns(&bed->agents[bed->victim], 0), 2000000);
 }
 
 /* The controller's end. */
@@ -505,7 +511,7 @@ static struct count try_row(const struct fault *fault)
     }
     Suite *suite = suite_create(fault->name);
     TCase *tcase = tcase_create(fault->name);
-    tcase_set_timeout(tcase, 60);
+    tcase_set_timeout(tcase, 120);
     tcase_add_loop_test(tcase, cell, 0, ncells);
     suite_add_tcase(suite, tcase);
     SRunner *runner = srunner_create(suite);
