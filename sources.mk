@@ -1,7 +1,8 @@
 # The sources of the library and of the command, a list per folder, in the order of the house.
 
 base_sources = \
-	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/digest.c src/base/digest.h src/base/error.c src/base/error.h \
+	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h \
+	src/base/error.c src/base/error.h \
 	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/round.h src/base/signals.c src/base/signals.h src/base/stats.c \
@@ -124,8 +125,8 @@ plan_sources = \
 
 wire_sources = \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/guard.c src/wire/guard.h \
-	src/wire/keys.c \
-	src/wire/keys.h src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
+	src/wire/keys.c src/wire/keys.h src/wire/path.c src/wire/path.h src/wire/resolve.c src/wire/resolve.h \
+	src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
 	src/wire/visitors.c src/wire/visitors.h src/wire/zap.c src/wire/zap.h
 
 exec_kernels_sources = \
@@ -164,8 +165,8 @@ exec_agent_sources = \
 	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer.c src/exec/agent/answer.h \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
 	src/exec/agent/cache_internal.h src/exec/agent/cache_room.c src/exec/agent/cache_upload.c \
-	src/exec/agent/ceiling.c src/exec/agent/ceiling.h \
-	src/exec/agent/door.c src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
+	src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/store.c src/exec/agent/worker.c \

@@ -1,10 +1,13 @@
 /* After a failure: who is to blame, and where everybody was. */
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "control/session_internal.h"
 #include "plan/step_text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define LATE_NS ((int64_t)250 * 1000000)   /* of an inference's end, when its time is over */
+#define SILENT_NS ((int64_t)500 * 1000000) /* beyond what a ping takes */
 
 /* Those that have done this inference may be in a later one. */
 static void stop_others(struct ad_session *session, const struct ad_flight *flight)
@@ -42,37 +45,45 @@ static void take_aborted(struct ad_remote *remote, uint32_t inference, struct ad
     }
 }
 
-/* Waits until every agent has said where it was, or is lost. Those that have reported a failure are
- * pinged, too: it may be the end of their own connection that they saw, or of another's. */
-static void hear_all(struct ad_session *session, const struct ad_flight *flight)
+/* Whether nothing more has to be heard of an agent: it is lost, has said where it was, or has
+ * answered a ping since `pings`. Those that have reported a failure must answer one: it may be the
+ * end of their own connection that they saw, or of another's. */
+static bool is_heard(const struct ad_remote *remote, const struct ad_outcome *outcome,
+                     uint32_t pings)
 {
-    struct ad_outcome *outcomes = flight->outcomes;
-    int64_t longest = 0, start = ad_clock_ns();
+    return remote->lost || (int32_t)(remote->ponged - pings) > 0 ||
+           outcome->reply == AD_REPLY_DONE || outcome->reply == AD_REPLY_ABORTED;
+}
+
+/* Waits until all agents are heard of: as long as it takes to find out that one is lost if one has
+ * failed, but little beyond the inference's time. */
+static void hear_all(struct ad_session *session, const struct ad_flight *flight, bool failed)
+{
+    struct ad_deadline deadline;
+    uint32_t pings[AD_MAX_DEVICES];
+    int64_t most = ad_deadline_left(&session->deadline, NULL) + LATE_NS;
+    int64_t patience = failed ? AD_PATIENCE_NS + 2 * AD_PING_NS : LATE_NS;
+    ad_deadline_set(&deadline, patience < most ? patience : most);
     for (int i = 0; i < session->nremotes; i++) {
-        struct ad_remote *remote = &session->remotes[i];
-        if (remote->patience_ns > longest)
-            longest = remote->patience_ns;
-        if (outcomes[i].reply == AD_REPLY_FAILED)
-            remote->ping_ns = remote->last_ping_ns = 0;
+        pings[i] = session->remotes[i].npings;
+        session->remotes[i].last_ping_ns = 0;
     }
-    int64_t deadline = start + longest + AD_PING_NS;
     for (;;) {
         bool all = true;
-        int64_t now = ad_clock_ns();
         for (int i = 0; i < session->nremotes; i++) {
             struct ad_remote *remote = &session->remotes[i];
             if (remote->lost)
                 continue;
-            take_aborted(remote, flight->number, &outcomes[i]);
-            if (outcomes[i].reply == AD_REPLY_NONE)
-                ad_remote_ping(remote, now);
-            else if (ad_remote_recv(remote, NULL) != ADAPS_NO) /* for the monitor's events */
+            take_aborted(remote, flight->number, &flight->outcomes[i]);
+            if (flight->outcomes[i].reply != AD_REPLY_NONE &&
+                ad_remote_recv(remote, NULL) != ADAPS_NO) /* for the monitor's events */
                 continue;
-            all = all && (remote->lost || outcomes[i].reply != AD_REPLY_NONE);
+            ad_remote_ping(remote);
+            all = all && is_heard(remote, &flight->outcomes[i], pings[i]);
         }
-        if (all || now >= deadline)
+        if (all || ad_deadline_left(&deadline, NULL) == 0)
             return;
-        ad_remotes_sleep(session->remotes, session->nremotes, now + AD_PING_NS);
+        ad_remotes_sleep(session->remotes, session->nremotes, &deadline);
     }
 }
 
@@ -88,10 +99,80 @@ static int turn_of(const struct ad_session *session, const struct ad_flight *fli
     return ad_stream_deal(&session->plan->stream, flight->number - 1);
 }
 
-static bool is_wait(const struct adaps_plan *plan, int turn, int device, int step)
+/* Where an agent is in an inference: a step, or beyond the last when it is done. */
+static int where_is(const struct ad_session *session, const struct ad_flight *flight, int i)
 {
-    const struct ad_program *program = &ad_plan_turn(plan, turn)->programs[device];
-    return step >= 0 && step < program->nsteps && program->steps[step].kind == AD_STEP_RECV;
+    const struct ad_remote *remote = &session->remotes[i];
+    const struct ad_outcome *outcome = &flight->outcomes[i];
+    int turn = turn_of(session, flight);
+    if (outcome->reply == AD_REPLY_DONE)
+        return ad_plan_turn(session->plan, turn)->programs[remote->device].nsteps;
+    return outcome->reply == AD_REPLY_NONE ? remote->step : outcome->step;
+}
+
+static const struct ad_step *step_at(const struct ad_session *session,
+                                     const struct ad_flight *flight, int i)
+{
+    int step = where_is(session, flight, i);
+    const struct ad_program *program = &ad_plan_turn(session->plan, turn_of(session, flight))
+                                            ->programs[session->remotes[i].device];
+    return step >= 0 && step < program->nsteps ? &program->steps[step] : NULL;
+}
+
+static bool is_wait(const struct ad_step *step)
+{
+    return step && step->kind == AD_STEP_RECV;
+}
+
+/* Whether an agent has sent the message that `to` waits for. */
+static bool has_sent(const struct ad_session *session, const struct ad_flight *flight, int i,
+                     int to, uint32_t tag)
+{
+    const struct ad_program *program = &ad_plan_turn(session->plan, turn_of(session, flight))
+                                            ->programs[session->remotes[i].device];
+    int done = where_is(session, flight, i);
+    for (int k = 0; k < done && k < program->nsteps; k++) {
+        const struct ad_step *step = &program->steps[k];
+        if (step->kind == AD_STEP_SEND && step->peer == session->remotes[to].device &&
+            step->tag == tag)
+            return true;
+    }
+    return false;
+}
+
+static int index_of(const struct ad_session *session, int device)
+{
+    for (int i = 0; i < session->nremotes; i++)
+        if (session->remotes[i].device == device)
+            return i;
+    return -1;
+}
+
+/* Of an inference that was late: the agent for which the others waited, directly or not. *to: the
+ * agent that its message has not reached, or -1 when it is at work itself. -1: none. */
+static int find_late(const struct ad_session *session, const struct ad_flight *flight, int *to)
+{
+    int late = -1;
+    *to = -1;
+    for (int i = 0; i < session->nremotes; i++) { /* silent, but not for long enough to be lost */
+        const struct ad_deadline *patience = &session->remotes[i].patience;
+        if (patience->all_ns - patience->left_ns > SILENT_NS)
+            return i;
+        if (late < 0 && flight->outcomes[i].reply != AD_REPLY_DONE)
+            late = i;
+    }
+    for (int hops = 0; late >= 0 && hops < session->nremotes; hops++) {
+        const struct ad_step *step = step_at(session, flight, late);
+        int peer = is_wait(step) ? index_of(session, step->peer) : -1;
+        if (peer < 0)
+            return late;
+        if (has_sent(session, flight, peer, late, step->tag)) {
+            *to = late;
+            return peer;
+        }
+        late = peer;
+    }
+    return late;
 }
 
 /* "; NAME was at step ..." for everybody but the culprit. */
@@ -105,18 +186,42 @@ static void tell_others(const struct ad_session *session, const struct ad_flight
         char where[400], text[500];
         if (i == culprit)
             continue;
-        int step = outcomes[i].reply == AD_REPLY_NONE ? remote->step : outcomes[i].step;
+        int step = where_is(session, flight, i);
         ad_step_where(session->plan, turn, remote->device, step, where, sizeof where);
         if (outcomes[i].reply == AD_REPLY_DONE)
             snprintf(text, sizeof text, "; %s had finished", remote->name);
         else
             snprintf(text, sizeof text, "; %s was %s%s", remote->name,
-                     remote->lost                                         ? "lost, too, at "
-                     : is_wait(session->plan, turn, remote->device, step) ? "waiting at "
-                                                                          : "at ",
+                     remote->lost                           ? "lost, too, at "
+                     : is_wait(step_at(session, flight, i)) ? "waiting at "
+                                                            : "at ",
                      where);
         append(err, text);
     }
+}
+
+/* The inference's time is over: which agent the others waited for. */
+static int tell_late(const struct ad_session *session, const struct ad_flight *flight,
+                     struct adaps_error *err)
+{
+    char where[400];
+    int to, late = find_late(session, flight, &to);
+    ad_error_set(err, ADAPS_EAGENT, "inference %u was not done within %.3g s", flight->number,
+                 (double)session->deadline_ns * 1e-9);
+    if (late < 0)
+        return late;
+    const struct ad_remote *remote = &session->remotes[late];
+    char text[700];
+    ad_step_where(session->plan, turn_of(session, flight), remote->device,
+                  where_is(session, flight, late), where, sizeof where);
+    if (to >= 0)
+        snprintf(text, sizeof text, ": a message of agent '%s' (%s) has not reached %s",
+                 remote->name, remote->address, session->remotes[to].name);
+    else
+        snprintf(text, sizeof text, ": agent '%s' (%s) was at %s", remote->name, remote->address,
+                 where);
+    append(err, text);
+    return late;
 }
 
 enum adaps_status ad_session_post_mortem(struct ad_session *session, const struct ad_flight *flight,
@@ -132,7 +237,7 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, const struc
     for (int i = 0; i < session->nremotes; i++) /* who failed first, before the abort spread */
         if (outcomes[i].reply == AD_REPLY_FAILED && culprit < 0)
             culprit = i;
-    hear_all(session, flight);
+    hear_all(session, flight, culprit >= 0);
     bool lost = false;
     for (int i = session->nremotes - 1; i >= 0; i--)
         if (session->remotes[i].lost) {
@@ -141,12 +246,10 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, const struc
         }
     const struct ad_remote *remote = culprit >= 0 ? &session->remotes[culprit] : NULL;
     if (!remote) {
-        ad_error_set(&story, ADAPS_EAGENT, "inference %u was not done within %.3g s",
-                     flight->number, (double)session->deadline_ns * 1e-9);
+        culprit = tell_late(session, flight, &story);
     } else if (lost) {
-        int step =
-            outcomes[culprit].reply == AD_REPLY_FAILED ? outcomes[culprit].step : remote->step;
-        ad_step_where(session->plan, turn, remote->device, step, where, sizeof where);
+        ad_step_where(session->plan, turn, remote->device, where_is(session, flight, culprit),
+                      where, sizeof where);
         ad_error_set(&story, ADAPS_EAGENT, "agent '%s' (%s) was lost in inference %u at %s: %s",
                      remote->name, remote->address, flight->number, where, remote->cause);
     } else {

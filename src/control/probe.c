@@ -1,5 +1,4 @@
 #include "control/probe.h"
-#include "base/clock.h"
 #include "control/session_internal.h"
 
 #include <inttypes.h>
@@ -22,6 +21,7 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
                                 struct ad_agent_status *status, struct adaps_error *err)
 {
     struct ad_keys keys;
+    struct ad_deadline deadline;
     Adaps__Wire__Welcome *welcome = NULL;
     enum adaps_status result = ad_keys_find(options->key_file, &keys, err);
     if (result == ADAPS_OK && sodium_init() < 0)
@@ -36,9 +36,11 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
     }
     probe->context = context;
     probe->deadline_ns = ad_deadline_ns(options->deadline_s);
-    result = ad_remote_init(&probe->remote, context, 0, device, &keys, err);
+    ad_deadline_set(&deadline, probe->deadline_ns);
+    const struct ad_remote_options wanted = {.context = context, .keys = &keys};
+    result = ad_remote_init(&probe->remote, 0, device, &wanted, &deadline, err);
     if (result == ADAPS_OK)
-        result = ad_remote_hello(&probe->remote, ad_clock_ns() + probe->deadline_ns, &welcome, err);
+        result = ad_remote_hello(&probe->remote, &deadline, &welcome, err);
     if (result != ADAPS_OK) {
         ad_probe_close(probe);
         return result;
@@ -46,7 +48,6 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
     memset(status, 0, sizeof *status);
     ad_remote_status(welcome, status);
     ad_protobuf_free(&welcome->base);
-    probe->remote.patience_ns = 10 * AD_PATIENCE_NS; /* all its threads may be at work */
     *out = probe;
     return ADAPS_OK;
 }
@@ -167,11 +168,11 @@ enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *gr
                                double budget_s, double *seconds, struct ad_probe_times *out,
                                struct adaps_error *err)
 {
+    struct ad_deadline deadline;
     budget_s = fmin(fmax(budget_s, 0), AD_PROFILE_MAX_S);
+    ad_deadline_set(&deadline, (int64_t)(budget_s * 1e9) + probe->deadline_ns);
     enum adaps_status status = send_profile(probe, graph, tasks, ntasks, threads, budget_s, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(&probe->remote, AD_FRAME_PROFILED,
-                                 ad_clock_ns() + (int64_t)(budget_s * 1e9) + probe->deadline_ns,
-                                 AD_WAIT_PING, err);
+        status = ad_remote_await(&probe->remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, err);
     return status == ADAPS_OK ? take_times(probe, ntasks, seconds, out, err) : status;
 }

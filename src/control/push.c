@@ -1,6 +1,6 @@
 /* Plans and weights to the agents: only what they lack, one agent after the other (agents that
  * share a cache then get every blob once). */
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "control/remote.h"
 #include "control/session.h"
 
@@ -10,11 +10,13 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 #define PIECES_UNDER_WAY 4
 
+#define INDEX_BYTES ((size_t)6) /* more than what an index of MISSING takes */
+
 struct push {
     const struct adaps_plan *plan;
     const struct ad_session_options *options;
     const struct ad_weight_source *weights;
-    int64_t deadline_ns;
+    struct ad_deadline deadline; /* begins anew whenever something has moved */
     void *context;
     struct ad_keys keys;
     void *plan_bytes;
@@ -29,10 +31,39 @@ static void progress(struct push *push, uint64_t more)
         push->options->progress(push->options->progress_self, "push", push->done, push->total);
 }
 
+/* Waits for an answer, as long as something moves. */
+static enum adaps_status await(struct push *push, struct ad_remote *remote, int type,
+                               struct adaps_error *err)
+{
+    ad_deadline_restart(&push->deadline);
+    return ad_remote_await(remote, type, &push->deadline, AD_WAIT_MOVING, err);
+}
+
+/* Each of the slices can be missing once: what an agent asks for is at most the whole. */
+static enum adaps_status check_missing(const Adaps__Wire__Missing *missing, size_t count,
+                                       struct adaps_error *err)
+{
+    bool *asked = ad_calloc(count + 1, sizeof *asked);
+    enum adaps_status status = ADAPS_OK;
+    if (!asked)
+        return ad_error_memory(err, "list of blobs", count);
+    for (size_t i = 0; i < missing->n_indices && status == ADAPS_OK; i++) {
+        uint32_t index = missing->indices[i];
+        if (index >= count)
+            status = ad_error_set(err, ADAPS_EAGENT, "it lacks blob %u of %zu", index, count);
+        else if (asked[index])
+            status = ad_error_set(err, ADAPS_EAGENT, "it lacks blob %u twice", index);
+        else
+            asked[index] = true;
+    }
+    ad_free(asked);
+    return status;
+}
+
 /* Asks which slices the agent lacks; *body is its MISSING, the caller's. */
 static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote,
-                                     const struct ad_slices *slices, int64_t deadline,
-                                     Adaps__Wire__Missing **out, struct adaps_error *err)
+                                     const struct ad_slices *slices, Adaps__Wire__Missing **out,
+                                     struct adaps_error *err)
 {
     Adaps__Wire__Have have = ADAPS__WIRE__HAVE__INIT;
     size_t count = (size_t)slices->count;
@@ -52,7 +83,7 @@ static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote
     }
     status = ad_remote_send(remote, AD_FRAME_HAVE, 0, &have.base, NULL, 0, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(remote, AD_FRAME_MISSING, deadline, AD_WAIT_PLAIN, err);
+        status = await(push, remote, AD_FRAME_MISSING, err);
     if (status != ADAPS_OK)
         goto out;
     status = ad_wire_message_body(&remote->message, &adaps__wire__missing__descriptor, &body, err);
@@ -61,20 +92,18 @@ static enum adaps_status ask_missing(struct push *push, struct ad_remote *remote
         goto out;
     }
     *out = (Adaps__Wire__Missing *)body;
-    for (size_t i = 0; i < (*out)->n_indices; i++)
-        if ((*out)->indices[i] >= count) {
-            ad_error_set(err, ADAPS_EAGENT, "it lacks blob %u of %zu", (*out)->indices[i], count);
-            status = ad_remote_blame(remote, err);
-            ad_protobuf_free(body);
-            break;
-        }
+    status = check_missing(*out, count, err);
+    if (status != ADAPS_OK) {
+        ad_remote_blame(remote, err);
+        ad_protobuf_free(body);
+    }
 out:
     ad_free(have.digests);
     ad_free(have.sizes);
     return status;
 }
 
-/* One blob in pieces. The deadline starts anew with every acknowledged piece. */
+/* One blob in pieces. */
 static enum adaps_status send_pieces(struct push *push, struct ad_remote *remote,
                                      const struct ad_slice *slice, struct ad_blob *data,
                                      uint8_t *piece, struct adaps_error *err)
@@ -96,8 +125,7 @@ static enum adaps_status send_pieces(struct push *push, struct ad_remote *remote
                 status = ad_remote_send(remote, AD_FRAME_BLOB, 0, &blob.base, piece, n, err);
             sent += n;
         } else {
-            status = ad_remote_await(remote, AD_FRAME_STORED, ad_clock_ns() + push->deadline_ns,
-                                     AD_WAIT_PLAIN, err);
+            status = await(push, remote, AD_FRAME_STORED, err);
             size_t n = size - stored < PIECE_BYTES ? size - stored : PIECE_BYTES;
             stored += n;
             if (status == ADAPS_OK)
@@ -134,8 +162,7 @@ static enum adaps_status send_plan(struct push *push, struct ad_remote *remote,
     enum adaps_status status = ad_remote_send(remote, AD_FRAME_PLAN, 0, &body.base,
                                               push->plan_bytes, push->plan_size, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(remote, AD_FRAME_PLANNED, ad_clock_ns() + push->deadline_ns,
-                                 AD_WAIT_PLAIN, err);
+        status = await(push, remote, AD_FRAME_PLANNED, err);
     if (status == ADAPS_OK)
         report->plan_bytes_sent = push->plan_size;
     return status;
@@ -150,8 +177,7 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
     for (int i = 0; i < slices->count; i++)
         report->weight_bytes_needed += ad_slice_bytes(push->plan, &slices->items[i]);
     report->blobs_needed = slices->count;
-    enum adaps_status status =
-        ask_missing(push, remote, slices, ad_clock_ns() + push->deadline_ns, &missing, err);
+    enum adaps_status status = ask_missing(push, remote, slices, &missing, err);
     if (status != ADAPS_OK)
         return status;
     for (size_t i = 0; i < missing->n_indices; i++)
@@ -177,12 +203,18 @@ static enum adaps_status push_device(struct push *push, int device, struct ad_pu
 {
     struct ad_remote remote;
     Adaps__Wire__Welcome *welcome = NULL;
-    enum adaps_status status = ad_remote_init(
-        &remote, push->context, device, &push->plan->cluster.devices[device], &push->keys, err);
+    const struct ad_slices *slices = &push->plan->slices[device];
+    struct ad_remote_options options = {.context = push->context,
+                                        .keys = &push->keys,
+                                        .most =
+                                            AD_ANSWER_BYTES + INDEX_BYTES * (size_t)slices->count};
+    ad_deadline_restart(&push->deadline);
+    enum adaps_status status = ad_remote_init(&remote, device, &push->plan->cluster.devices[device],
+                                              &options, &push->deadline, err);
     if (status == ADAPS_OK)
-        status = ad_remote_hello(&remote, ad_clock_ns() + push->deadline_ns, &welcome, err);
+        status = ad_remote_hello(&remote, &push->deadline, &welcome, err);
     if (status == ADAPS_OK)
-        status = send_blobs(push, &remote, &push->plan->slices[device], report, err);
+        status = send_blobs(push, &remote, slices, report, err);
     if (status == ADAPS_OK)
         status = send_plan(push, &remote, report, err);
     if (welcome)
@@ -195,10 +227,8 @@ enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session
                           const struct ad_weight_source *weights, struct ad_push_report *reports,
                           struct adaps_error *err)
 {
-    struct push push = {.plan = plan,
-                        .options = options,
-                        .weights = weights,
-                        .deadline_ns = ad_deadline_ns(options->deadline_s)};
+    struct push push = {.plan = plan, .options = options, .weights = weights};
+    ad_deadline_set(&push.deadline, ad_deadline_ns(options->deadline_s));
     int ndevices = plan->cluster.ndevices;
     memset(reports, 0, (size_t)ndevices * sizeof *reports);
     enum adaps_status status = ad_keys_find(options->key_file, &push.keys, err);

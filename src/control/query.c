@@ -1,31 +1,9 @@
 /* What an agent says of itself. */
-#include "base/clock.h"
 #include "control/remote.h"
 #include "control/session.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* There and back for a small message on the connection that stands. */
-static enum adaps_status measure_rtt(struct ad_remote *remote, int64_t deadline, int64_t *rtt_ns,
-                                     struct adaps_error *err)
-{
-    int64_t asked = ad_clock_ns();
-    ad_remote_ping(remote, asked);
-    while (remote->ping_ns) {
-        ad_remotes_sleep(remote, 1, deadline);
-        enum adaps_status status = ad_remote_recv(remote, err);
-        if (status == ADAPS_EAGENT || status == ADAPS_EINTERNAL)
-            return ad_remote_blame(remote, err);
-        if (remote->ping_ns && (remote->lost || ad_clock_ns() >= deadline)) {
-            ad_error_set(err, ADAPS_EAGENT, "%s",
-                         remote->lost ? remote->cause : "no answer within the deadline");
-            return ad_remote_blame(remote, err);
-        }
-    }
-    *rtt_ns = ad_clock_ns() - asked;
-    return ADAPS_OK;
-}
 
 /* Text from an untrusted agent; it goes into files and to terminals. */
 static void copy_text(char *to, size_t size, const char *from)
@@ -87,7 +65,8 @@ enum adaps_status ad_agent_query(const struct ad_device *device,
     struct ad_keys keys;
     struct ad_remote remote;
     Adaps__Wire__Welcome *welcome = NULL;
-    int64_t deadline = ad_clock_ns() + ad_deadline_ns(options->deadline_s);
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, ad_deadline_ns(options->deadline_s));
     memset(out, 0, sizeof *out);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status != ADAPS_OK)
@@ -95,12 +74,12 @@ enum adaps_status ad_agent_query(const struct ad_device *device,
     void *context = zmq_ctx_new();
     if (!context)
         return ad_error_memory(err, "ZeroMQ context", 0);
-    status = ad_remote_init(&remote, context, 0, device, &keys, err);
+    const struct ad_remote_options wanted = {.context = context, .keys = &keys};
+    status = ad_remote_init(&remote, 0, device, &wanted, &deadline, err);
     if (status == ADAPS_OK)
-        status = ad_remote_hello(&remote, deadline, &welcome, err);
-    if (status != ADAPS_OK)
-        goto out;
-    status = measure_rtt(&remote, deadline, &out->rtt_ns, err);
+        status = ad_remote_hello(&remote, &deadline, &welcome, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_time(&remote, &deadline, &out->rtt_ns, err);
     if (status != ADAPS_OK)
         goto out;
     ad_remote_status(welcome, out);

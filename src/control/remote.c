@@ -1,15 +1,26 @@
 #include "control/remote.h"
 #include "base/clock.h"
-#include "wire/endpoint.h"
+#include "wire/path.h"
+#include "wire/resolve.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* How long a connection may take: an agent that runs answers at once. */
-#define ANSWERS 64 /* requests of which it is known whether they were answered */
-#define CONNECT_NS ((int64_t)5 * 1000000000)
+#define ANSWERS 64    /* requests of which it is known whether they were answered */
+#define AT_ONCE 64    /* messages that are dropped before the caller looks at the time */
+#define QUEUE 1000    /* messages that may wait here to be read */
+
+/* How long a connection may take, though the deadline may be later: where nobody answers, nobody is
+ * there. */
+#define CONNECT_NS ((int64_t)8 * 1000000000)
+
+/* A way there and back that is no reason for more patience. */
+#define RTT_NS ((int64_t)500 * 1000000)
+
+/* After an agent has said that it lost another one, that is heard of, too. */
+#define SETTLE_NS ((int64_t)300 * 1000000)
 
 int64_t ad_deadline_ns(double deadline_s)
 {
@@ -23,21 +34,23 @@ enum adaps_status ad_remote_blame(const struct ad_remote *remote, struct adaps_e
     return ad_error_prefix(err, "agent '%s' (%s): ", remote->name, remote->address);
 }
 
-enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int index,
-                                 const struct ad_device *device, const struct ad_keys *keys,
-                                 struct adaps_error *err)
+static enum adaps_status open_socket(struct ad_remote *remote,
+                                     const struct ad_remote_options *options, void **out,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status =
+        ad_socket_new(options->context, ZMQ_DEALER, remote->most, out, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_queue(*out, QUEUE, err);
+    if (status == ADAPS_OK && *remote->key)
+        status = ad_socket_trust(*out, options->keys, remote->key, err);
+    return status;
+}
+
+static enum adaps_status check_device(const struct ad_device *device, const struct ad_keys *keys,
+                                      struct adaps_error *err)
 {
     struct ad_endpoint endpoint;
-    memset(remote, 0, sizeof *remote);
-    remote->device = index;
-    remote->patience_ns = AD_PATIENCE_NS;
-    snprintf(remote->name, sizeof remote->name, "%s", device->name);
-    snprintf(remote->address, sizeof remote->address, "%s", device->address);
-    snprintf(remote->key, sizeof remote->key, "%s", device->key);
-    ad_wire_message_init(&remote->message);
-    if (!*device->address)
-        return ad_error_set(err, ADAPS_EUSAGE, "device '%s' has no address in the devices file",
-                            device->name);
     enum adaps_status status = ad_endpoint_parse(device->address, &endpoint, err);
     if (status == ADAPS_OK && endpoint.port == 0)
         status = ad_error_set(err, ADAPS_EUSAGE, "'%s' has no port to connect to", device->address);
@@ -47,14 +60,41 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
         status = ad_error_set(err, ADAPS_EUSAGE,
                               "it has a key, and there is none here to show it: make one with "
                               "'adaps keygen' and add it to the agent's --allow file");
+    return status;
+}
+
+enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
+                                 const struct ad_device *device,
+                                 const struct ad_remote_options *options,
+                                 struct ad_deadline *deadline, struct adaps_error *err)
+{
+    char endpoint[AD_ENDPOINT_BYTES];
+    memset(remote, 0, sizeof *remote);
+    remote->device = index;
+    remote->fd = -1;
+    remote->most = options->most ? options->most : AD_ANSWER_BYTES;
+    snprintf(remote->name, sizeof remote->name, "%s", device->name);
+    snprintf(remote->address, sizeof remote->address, "%s", device->address);
+    snprintf(remote->key, sizeof remote->key, "%s", device->key);
+    ad_wire_message_init(&remote->message);
+    remote->message.most = remote->most;
+    ad_wire_message_init(&remote->pong);
+    if (!*device->address)
+        return ad_error_set(err, ADAPS_EUSAGE, "device '%s' has no address in the devices file",
+                            device->name);
+    enum adaps_status status = check_device(device, options->keys, err);
     if (status == ADAPS_OK)
-        status = ad_socket_new(context, ZMQ_DEALER, AD_CONTROL_PART_BYTES, &remote->socket, err);
-    if (status == ADAPS_OK && *device->key)
-        status = ad_socket_trust(remote->socket, keys, device->key, err);
+        status = ad_endpoint_resolve(device->address, deadline, NULL, endpoint, err);
     if (status == ADAPS_OK)
-        status = ad_socket_monitor(context, remote->socket, &remote->monitor, err);
+        status = open_socket(remote, options, &remote->socket, err);
     if (status == ADAPS_OK)
-        status = ad_socket_connect(remote->socket, device->address, err);
+        status = ad_socket_monitor(options->context, remote->socket, &remote->monitor, err);
+    if (status == ADAPS_OK)
+        status = open_socket(remote, options, &remote->pings, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_connect(remote->socket, endpoint, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_connect(remote->pings, endpoint, err);
     if (status != ADAPS_OK)
         ad_remote_blame(remote, err);
     return status;
@@ -63,8 +103,10 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int in
 void ad_remote_fini(struct ad_remote *remote)
 {
     ad_wire_message_fini(&remote->message);
+    ad_wire_message_fini(&remote->pong);
     ad_socket_close_monitored(remote->socket, remote->monitor, 0);
-    remote->socket = remote->monitor = NULL;
+    ad_socket_close(remote->pings, 0);
+    remote->socket = remote->monitor = remote->pings = NULL;
 }
 
 static void lose(struct ad_remote *remote, const char *cause)
@@ -135,37 +177,123 @@ enum adaps_status ad_remote_send(struct ad_remote *remote, int type, uint32_t in
     return status == ADAPS_OK ? status : ad_remote_blame(remote, err);
 }
 
-void ad_remote_ping(struct ad_remote *remote, int64_t now)
+/* --- pings --- */
+
+static void be_patient(struct ad_remote *remote, int64_t ns)
 {
+    int64_t more = remote->rtt_ns > RTT_NS ? remote->rtt_ns - RTT_NS : 0;
+    ad_deadline_set(&remote->patience, ns + more);
+}
+
+void ad_remote_listen(struct ad_remote *remote)
+{
+    bool paused;
+    ad_deadline_left(&remote->patience, &paused);
+    if (paused)
+        be_patient(remote, AD_PATIENCE_NS);
+}
+
+static void send_ping(struct ad_remote *remote, int64_t now)
+{
+    struct ad_frame frame = {
+        .type = AD_FRAME_PING, .session = remote->session, .tag = remote->npings + 1};
+    if (ad_wire_message_send(remote->pings, NULL, &frame, NULL, NULL, 0, NULL) != ADAPS_OK)
+        return;
+    remote->npings++;
+    remote->last_ping_ns = now;
+    if (remote->timed)
+        return;
+    remote->timed = remote->npings;
+    remote->timed_ns = now;
+}
+
+void ad_remote_ping(struct ad_remote *remote)
+{
+    bool paused;
+    int64_t now = ad_clock_ns(), left = ad_deadline_left(&remote->patience, &paused);
     if (remote->lost)
         return;
-    if (remote->ping_ns && now - remote->ping_ns > remote->patience_ns) {
+    if (paused)
+        be_patient(remote, AD_WAKE_NS);
+    if (remote->heard && !paused && left <= 0) {
         char cause[100];
         snprintf(cause, sizeof cause, "no sign of life for %.1f s",
-                 (double)(now - remote->ping_ns) * 1e-9);
+                 (double)remote->patience.all_ns * 1e-9);
         lose(remote, cause);
     } else if (now - remote->last_ping_ns >= AD_PING_NS) {
-        struct ad_frame frame = {.type = AD_FRAME_PING, .session = remote->session};
-        if (ad_wire_message_send(remote->socket, NULL, &frame, NULL, NULL, 0, NULL) != ADAPS_OK)
-            return;
-        remote->last_ping_ns = now;
-        if (!remote->ping_ns)
-            remote->ping_ns = now;
+        send_ping(remote, now);
     }
 }
 
 static void take_pong(struct ad_remote *remote)
 {
+    const struct ad_frame *frame = &remote->pong.frame;
     ProtobufCMessage *body;
-    remote->ping_ns = 0;
-    if (ad_wire_message_body(&remote->message, &adaps__wire__where__descriptor, &body, NULL) !=
-        ADAPS_OK)
+    if (frame->type != AD_FRAME_PONG ||
+        ad_wire_message_body(&remote->pong, &adaps__wire__where__descriptor, &body, NULL) !=
+            ADAPS_OK)
         return;
     const Adaps__Wire__Where *where = (const Adaps__Wire__Where *)body;
     remote->inference = where->inference;
     remote->step = where->step;
     remote->finished = where->finished;
     ad_protobuf_free(body);
+    if (remote->timed && frame->tag == remote->timed) {
+        remote->rtt_ns = ad_clock_ns() - remote->timed_ns;
+        remote->timed = 0;
+    }
+    remote->heard = true;
+    remote->ponged = frame->tag;
+    be_patient(remote, AD_PATIENCE_NS);
+}
+
+static void take_pongs(struct ad_remote *remote)
+{
+    for (int i = 0; i < AT_ONCE; i++) {
+        enum adaps_status status = ad_wire_message_recv(remote->pings, false, &remote->pong, NULL);
+        if (status == ADAPS_OK)
+            take_pong(remote);
+        else if (status == ADAPS_NO)
+            return;
+    }
+}
+
+/* --- answers --- */
+
+/* What the body and the raw part of an answer may have. */
+static void limits_of(const struct ad_remote *remote, int type, size_t *body, size_t *raw)
+{
+    *raw = type == AD_FRAME_DONE ? remote->most : 0;
+    switch (type) {
+    case AD_FRAME_WELCOME:
+        *body = 64 << 10;
+        break;
+    case AD_FRAME_ERROR:
+    case AD_FRAME_OPENED:
+        *body = 8 << 10;
+        break;
+    case AD_FRAME_MISSING:
+    case AD_FRAME_TRACED:
+    case AD_FRAME_PROFILED:
+        *body = remote->most;
+        break;
+    default:
+        *body = 256;
+        break;
+    }
+}
+
+static enum adaps_status check_size(struct ad_remote *remote, struct adaps_error *err)
+{
+    size_t body, raw;
+    limits_of(remote, remote->message.frame.type, &body, &raw);
+    size_t has_body = zmq_msg_size(&remote->message.body);
+    size_t has_raw = zmq_msg_size(&remote->message.raw);
+    if (has_body <= body && has_raw <= raw)
+        return ADAPS_OK;
+    return ad_error_set(
+        err, ADAPS_EAGENT, "it answered %s with %zu and %zu bytes: at most %zu and %zu",
+        ad_frame_type_name(remote->message.frame.type), has_body, has_raw, body, raw);
 }
 
 /* Inferences may be answered in another order than they were asked for. */
@@ -177,39 +305,41 @@ static bool is_awaited(const struct ad_remote *remote, uint32_t tag)
 
 enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err)
 {
-    for (;;) {
+    take_pongs(remote);
+    for (int i = 0; i < AT_ONCE; i++) {
         enum adaps_status status =
             ad_wire_message_recv(remote->socket, false, &remote->message, err);
-        if (status == ADAPS_NO) {
-            watch(remote);
-            return ADAPS_NO;
-        }
+        if (status == ADAPS_NO)
+            break;
+        if (status == ADAPS_OK)
+            status = check_size(remote, err);
         if (status != ADAPS_OK)
             return status;
         remote->up = true;
+        remote->fd = remote->message.fd;
         const struct ad_frame *frame = &remote->message.frame;
-        if (frame->type == AD_FRAME_PONG) {
-            take_pong(remote);
-        } else if (frame->session == remote->session && is_awaited(remote, frame->tag)) {
+        if (frame->session == remote->session && is_awaited(remote, frame->tag)) {
             remote->answered |= UINT64_C(1) << frame->tag % ANSWERS;
             return ADAPS_OK;
         }
     }
+    watch(remote);
+    return ADAPS_NO;
 }
 
-void ad_remotes_sleep(struct ad_remote *remotes, int n, int64_t until)
+void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline)
 {
-    zmq_pollitem_t items[2 * AD_MAX_DEVICES];
+    zmq_pollitem_t items[3 * AD_MAX_DEVICES];
     int count = 0;
     for (int i = 0; i < n; i++) {
         if (remotes[i].lost || !remotes[i].socket)
             continue;
         items[count++] = (zmq_pollitem_t){.socket = remotes[i].socket, .events = ZMQ_POLLIN};
         items[count++] = (zmq_pollitem_t){.socket = remotes[i].monitor, .events = ZMQ_POLLIN};
+        items[count++] = (zmq_pollitem_t){.socket = remotes[i].pings, .events = ZMQ_POLLIN};
     }
-    int64_t left = until - ad_clock_ns();
-    long ms = left <= 0 ? 0 : (long)((left + 999999) / 1000000);
-    zmq_poll(items, count, ms); /* interrupted: the caller looks again */
+    zmq_poll(items, count,
+             ad_deadline_sleep_ms(deadline)); /* interrupted: the caller looks again */
 }
 
 enum adaps_status ad_remote_error(struct ad_wire_message *message, int *step,
@@ -242,56 +372,179 @@ static enum adaps_status give_up(const struct ad_remote *remote, struct adaps_er
     return ad_error_set(err, ADAPS_EAGENT, "cannot connect: does the agent run there?");
 }
 
-enum adaps_status ad_remote_await(struct ad_remote *remote, int type, int64_t deadline,
+/* An answer that has come: whether it is of this type. */
+static enum adaps_status check_answer(struct ad_remote *remote, int type, struct adaps_error *err)
+{
+    int got = remote->message.frame.type;
+    if (got == AD_FRAME_ERROR)
+        return ad_remote_error(&remote->message, NULL, err);
+    if (got != type)
+        return ad_error_set(err, ADAPS_EAGENT, "it answered %s instead of %s",
+                            ad_frame_type_name(got), ad_frame_type_name(type));
+    return ADAPS_OK;
+}
+
+/* What has come from an agent, or has happened to it. ADAPS_NO: nothing yet. */
+static enum adaps_status look(struct ad_remote *remote, int type, struct adaps_error *err)
+{
+    enum adaps_status status = ad_remote_recv(remote, err);
+    if (status == ADAPS_OK)
+        return check_answer(remote, type, err);
+    if (status != ADAPS_NO)
+        return status;
+    ad_remote_ping(remote);
+    return remote->lost ? ad_error_set(err, ADAPS_EAGENT, "%s", remote->cause) : ADAPS_NO;
+}
+
+/* The time begins anew when more of what was sent has arrived. */
+static void look_for_movement(const struct ad_remote *remote, uint64_t *moved,
+                              struct ad_deadline *deadline)
+{
+    uint64_t bytes;
+    if (ad_path_acknowledged(remote->fd, &bytes) && bytes > *moved) {
+        *moved = bytes;
+        ad_deadline_restart(deadline);
+    }
+}
+
+enum adaps_status ad_remote_await(struct ad_remote *remote, int type, struct ad_deadline *deadline,
                                   enum ad_remote_wait how, struct adaps_error *err)
 {
     enum adaps_status status;
-    remote->ping_ns = 0;
-    for (;;) {
-        status = ad_remote_recv(remote, err);
-        if (status != ADAPS_NO)
-            break;
-        int64_t now = ad_clock_ns();
-        if (how == AD_WAIT_PING)
-            ad_remote_ping(remote, now);
-        if (remote->lost) {
-            status = ad_error_set(err, ADAPS_EAGENT, "%s", remote->cause);
-            break;
-        }
-        if (now >= deadline) {
+    uint64_t moved = 0;
+    ad_remote_listen(remote);
+    while ((status = look(remote, type, err)) == ADAPS_NO) {
+        if (how == AD_WAIT_MOVING)
+            look_for_movement(remote, &moved, deadline);
+        if (ad_deadline_left(deadline, NULL) == 0) {
             status = give_up(remote, err);
             break;
         }
-        int64_t wake =
-            how == AD_WAIT_PING && now + AD_PING_NS < deadline ? now + AD_PING_NS : deadline;
-        ad_remotes_sleep(remote, 1, wake);
+        ad_remotes_sleep(remote, 1, deadline);
     }
-    remote->ping_ns = 0;
-    if (status == ADAPS_OK && remote->message.frame.type == AD_FRAME_ERROR)
-        status = ad_remote_error(&remote->message, NULL, err);
-    else if (status == ADAPS_OK && remote->message.frame.type != type)
-        status =
-            ad_error_set(err, ADAPS_EAGENT, "it answered %s instead of %s",
-                         ad_frame_type_name(remote->message.frame.type), ad_frame_type_name(type));
-    if (status != ADAPS_OK)
-        ad_remote_blame(remote, err);
+    return status == ADAPS_OK ? status : ad_remote_blame(remote, err);
+}
+
+/* One has failed: if another is lost, that is why, and the error becomes its. */
+static void find_lost(struct ad_remote *remotes, int n, struct adaps_error *err)
+{
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, SETTLE_NS);
+    do {
+        for (int i = 0; i < n; i++) {
+            if (ad_remote_recv(&remotes[i], NULL) == ADAPS_NO)
+                ad_remote_ping(&remotes[i]);
+            if (!remotes[i].lost)
+                continue;
+            ad_error_set(err, ADAPS_EAGENT, "%s", remotes[i].cause);
+            ad_remote_blame(&remotes[i], err);
+            return;
+        }
+        ad_remotes_sleep(remotes, n, &deadline);
+    } while (ad_deadline_left(&deadline, NULL) > 0);
+}
+
+/* Looks at all; *left: how many have not answered yet, *late: the first of them. */
+static enum adaps_status look_at_all(struct ad_remote *remotes, int n, int type, bool *answered,
+                                     ad_remote_take_fn *take, void *self, int *left, int *late,
+                                     struct adaps_error *err)
+{
+    *left = 0;
+    for (int i = 0; i < n; i++) {
+        struct ad_remote *remote = &remotes[i];
+        enum adaps_status status = look(remote, type, err);
+        if (status == ADAPS_OK) {
+            answered[i] = true;
+            status = take ? take(self, remote, err) : ADAPS_OK;
+        } else if (status == ADAPS_NO) {
+            status = ADAPS_OK;
+        } else {
+            ad_remote_blame(remote, err);
+        }
+        if (status != ADAPS_OK)
+            return status;
+        *late = answered[i] || *left > 0 ? *late : i;
+        *left += !answered[i];
+    }
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_remotes_await(struct ad_remote *remotes, int n, int type,
+                                   struct ad_deadline *deadline, ad_remote_take_fn *take,
+                                   void *self, struct adaps_error *err)
+{
+    bool answered[AD_MAX_DEVICES] = {false};
+    int left = n, late = 0;
+    for (int i = 0; i < n; i++)
+        ad_remote_listen(&remotes[i]);
+    for (;;) {
+        enum adaps_status status =
+            look_at_all(remotes, n, type, answered, take, self, &left, &late, err);
+        if (status == ADAPS_EAGENT && err && type == AD_FRAME_READY)
+            find_lost(remotes, n, err);
+        if (status != ADAPS_OK || left == 0)
+            return status;
+        if (ad_deadline_left(deadline, NULL) == 0) {
+            give_up(&remotes[late], err);
+            return ad_remote_blame(&remotes[late], err);
+        }
+        ad_remotes_sleep(remotes, n, deadline);
+    }
+}
+
+/* Until a ping that is timed is answered. */
+static enum adaps_status await_pong(struct ad_remote *remote, struct ad_deadline *deadline,
+                                    struct adaps_error *err)
+{
+    ad_remote_listen(remote);
+    while (remote->rtt_ns == 0 && !remote->lost) {
+        enum adaps_status status = ad_remote_recv(remote, err);
+        if (status == ADAPS_EAGENT || status == ADAPS_EINTERNAL)
+            return ad_remote_blame(remote, err);
+        ad_remote_ping(remote);
+        if (ad_deadline_left(deadline, NULL) == 0) {
+            ad_error_set(err, ADAPS_EAGENT, "it does not answer pings");
+            return ad_remote_blame(remote, err);
+        }
+        if (remote->rtt_ns == 0)
+            ad_remotes_sleep(remote, 1, deadline);
+    }
+    if (!remote->lost)
+        return ADAPS_OK;
+    ad_error_set(err, ADAPS_EAGENT, "%s", remote->cause);
+    return ad_remote_blame(remote, err);
+}
+
+enum adaps_status ad_remote_time(struct ad_remote *remote, struct ad_deadline *deadline,
+                                 int64_t *rtt_ns, struct adaps_error *err)
+{
+    remote->rtt_ns = remote->last_ping_ns = 0; /* now, by a new ping */
+    remote->timed = 0;
+    enum adaps_status status = await_pong(remote, deadline, err);
+    *rtt_ns = remote->rtt_ns;
     return status;
 }
 
-enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_t deadline,
+enum adaps_status ad_remote_hello(struct ad_remote *remote, struct ad_deadline *deadline,
                                   Adaps__Wire__Welcome **out, struct adaps_error *err)
 {
     ProtobufCMessage *body;
-    int64_t soon = ad_clock_ns() + CONNECT_NS;
+    struct ad_deadline soon;
+    int64_t left = ad_deadline_left(deadline, NULL);
+    ad_deadline_set(&soon, left < CONNECT_NS ? left : CONNECT_NS);
     enum adaps_status status = ad_remote_send(remote, AD_FRAME_HELLO, 0, NULL, NULL, 0, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(remote, AD_FRAME_WELCOME, soon < deadline ? soon : deadline,
-                                 AD_WAIT_PLAIN, err);
+        status = ad_remote_await(remote, AD_FRAME_WELCOME, &soon, AD_WAIT_ANSWER, err);
     if (status != ADAPS_OK)
         return status;
     status = ad_wire_message_body(&remote->message, &adaps__wire__welcome__descriptor, &body, err);
     if (status != ADAPS_OK)
         return ad_remote_blame(remote, err);
+    status = await_pong(remote, &soon, err);
+    if (status != ADAPS_OK) {
+        ad_protobuf_free(body);
+        return status;
+    }
     *out = (Adaps__Wire__Welcome *)body;
     return ADAPS_OK;
 }

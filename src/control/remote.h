@@ -2,20 +2,28 @@
 #ifndef AD_CONTROL_REMOTE_H
 #define AD_CONTROL_REMOTE_H
 
+#include "base/deadline.h"
 #include "control/session.h"
 #include "wire/socket.h"
 #include "wire/wire.h"
 #include "plan/plan.h"
 
-/* Without a sign of life for this long while it owes one, an agent is lost. */
-#define AD_PATIENCE_NS ((int64_t)800 * 1000000)
-#define AD_PING_NS ((int64_t)100 * 1000000)
+/* An agent that does not answer pings for this long is lost: pings have a connection of their own,
+ * where they wait for nothing that is large. Where the way there and back is longer than half a
+ * second it may take so much more; after this process was stopped (base/deadline.h), when the
+ * network may have to come back first, AD_WAKE_NS. */
+#define AD_PATIENCE_NS ((int64_t)1600 * 1000000)
+#define AD_WAKE_NS ((int64_t)10 * 1000000000)
+#define AD_PING_NS AD_LOOK_NS
 
 struct ad_remote {
     int device; /* index in the plan */
     char name[64], address[128];
     char key[AD_KEY_BYTES]; /* of the agent, or "" */
     void *socket, *monitor;
+    void *pings;  /* another socket to the same agent, for PING and PONG only */
+    size_t most;  /* the largest part of an answer, bytes */
+    int fd;       /* of the connection that answers come by; -1 before the first */
     bool up;      /* the handshake has succeeded */
     bool refused; /* a connection was closed before that */
     bool lost;    /* for good; why: */
@@ -23,20 +31,36 @@ struct ad_remote {
     uint32_t requests; /* number of the latest request: tag of its answer */
     uint64_t answered; /* bit (tag modulo 64): of the latest requests, those that were answered */
     uint64_t session;
-    int64_t patience_ns; /* AD_PATIENCE_NS or more where links are slow */
-    int64_t ping_ns;     /* when the oldest unanswered ping was sent; 0 = none */
+    bool heard;                  /* it has answered a ping; from then on it must: */
+    struct ad_deadline patience; /* left until it is lost */
     int64_t last_ping_ns;
-    uint32_t inference; /* of the latest PONG, and where it was: */
+    uint32_t npings, timed; /* number of the latest ping, and of one that is timed; 0 = none */
+    int64_t timed_ns;       /* when that was sent */
+    uint32_t ponged;        /* number of the latest ping that was answered */
+    int64_t rtt_ns;         /* there and back, of the latest that was timed */
+    uint32_t inference;     /* of the latest PONG, and where it was: */
     int step;
     bool finished;
-    struct ad_wire_message message; /* the latest received */
+    struct ad_wire_message message, pong; /* the latest received */
 };
 
-/* Starts connecting to the address of the device. ADAPS_EUSAGE: no address, or keys that do not go
- * together; ADAPS_EINTERNAL. After a failure fini is still right. */
-AD_MUST_CHECK enum adaps_status ad_remote_init(struct ad_remote *remote, void *context, int index,
+struct ad_remote_options {
+    void *context;
+    const struct ad_keys *keys;
+    size_t most; /* of a part of an answer, bytes; 0: AD_ANSWER_BYTES */
+};
+
+/* Enough for every answer but outputs and traces. */
+#define AD_ANSWER_BYTES ((size_t)1 << 20)
+
+/* Finds the address of the device and starts connecting. ADAPS_EUSAGE: no address, or keys that do
+ * not go together; ADAPS_EAGENT: the name is not known, or not within the deadline;
+ * ADAPS_EINTERNAL. After a failure fini is still right. */
+AD_MUST_CHECK enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
                                                const struct ad_device *device,
-                                               const struct ad_keys *keys, struct adaps_error *err);
+                                               const struct ad_remote_options *options,
+                                               struct ad_deadline *deadline,
+                                               struct adaps_error *err);
 void ad_remote_fini(struct ad_remote *remote);
 
 /* "agent 'NAME' (ADDRESS): " in front of the message; status unchanged. */
@@ -54,37 +78,58 @@ AD_MUST_CHECK enum adaps_status ad_remote_send(struct ad_remote *remote, int typ
                                                const void *raw, size_t raw_size,
                                                struct adaps_error *err);
 
-/* Sends a ping when one is due, and notices that too many went unanswered (then remote->lost).
- * Called after everything received was handled. */
-void ad_remote_ping(struct ad_remote *remote, int64_t now);
+/* A wait begins: what was not heard while nobody listened does not count. */
+void ad_remote_listen(struct ad_remote *remote);
 
-/* What came in, without waiting: monitor events, then one message. PONGs and stale answers are
- * handled here. ADAPS_OK: remote->message is an answer; ADAPS_NO: nothing (remote->lost may have
- * become true); ADAPS_EAGENT: the agent sent something invalid. */
+/* Sends a ping when one is due, and notices that too many went unanswered (then remote->lost).
+ * Called after everything received was handled, at least every AD_LOOK_NS. */
+void ad_remote_ping(struct ad_remote *remote);
+
+/* What came in, without waiting: PONGs, monitor events, then one message. Stale answers are
+ * dropped, a limited number at a time. ADAPS_OK: remote->message is an answer; ADAPS_NO: nothing
+ * (remote->lost may have become true); ADAPS_EAGENT: the agent sent something invalid, or more than
+ * such an answer may have. */
 AD_MUST_CHECK enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *err);
 
-/* Sleeps until something comes in from any of n agents or `until`. */
-void ad_remotes_sleep(struct ad_remote *remotes, int n, int64_t until);
+/* Sleeps until something comes in from any of n agents, for AD_LOOK_NS or what is left of the
+ * deadline. */
+void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline);
 
 enum ad_remote_wait {
-    AD_WAIT_PLAIN, /* only the deadline and a lost connection end it */
-    AD_WAIT_PING   /* the agent must also answer pings */
+    AD_WAIT_ANSWER, /* the deadline is for the answer */
+    AD_WAIT_MOVING  /* it begins anew when some of what was sent has arrived there */
 };
 
-/* Waits for an answer, which must be of the given type: then remote->message. An ERROR is
- * returned with its status and message. All errors are blamed on the agent. */
+/* Waits for an answer, which must be of the given type: then remote->message. Meanwhile the agent
+ * must answer pings. An ERROR is returned with its status and message. All errors are blamed on the
+ * agent. */
 AD_MUST_CHECK enum adaps_status ad_remote_await(struct ad_remote *remote, int type,
-                                                int64_t deadline, enum ad_remote_wait how,
-                                                struct adaps_error *err);
+                                                struct ad_deadline *deadline,
+                                                enum ad_remote_wait how, struct adaps_error *err);
+
+/* The same of several agents at a time: as soon as one has failed or is lost, all waits end.
+ * take(self, remote, err), nullable, gets each answer. */
+typedef enum adaps_status ad_remote_take_fn(void *self, struct ad_remote *remote,
+                                            struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_remotes_await(struct ad_remote *remotes, int n, int type,
+                                                 struct ad_deadline *deadline,
+                                                 ad_remote_take_fn *take, void *self,
+                                                 struct adaps_error *err);
 
 /* The error that an ERROR message carries; *step when not NULL. */
 enum adaps_status ad_remote_error(struct ad_wire_message *message, int *step,
                                   struct adaps_error *err);
 
-/* HELLO and the WELCOME, which is the caller's (ad_protobuf_free): connects. */
-AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote, int64_t deadline,
+/* HELLO and the WELCOME, which is the caller's (ad_protobuf_free), and the first PONG: connects. */
+AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote,
+                                                struct ad_deadline *deadline,
                                                 Adaps__Wire__Welcome **out,
                                                 struct adaps_error *err);
+
+/* There and back for a small message on a connection that stands. */
+AD_MUST_CHECK enum adaps_status ad_remote_time(struct ad_remote *remote,
+                                               struct ad_deadline *deadline, int64_t *rtt_ns,
+                                               struct adaps_error *err);
 
 /* What a WELCOME says, but for the round trip. Texts lose their control characters, and what is too
  * long of them. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define AGENTS_MORE_MS 60000
+
 static enum adaps_status check_inputs(const struct ad_session *session,
                                       const struct ad_tensor *inputs, struct adaps_error *err)
 {
@@ -66,8 +68,10 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
                                    bool trace, struct adaps_error *err)
 {
     Adaps__Wire__Run run = ADAPS__WIRE__RUN__INIT;
-    /* an inference that begins early also waits for those before it */
-    int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying;
+    /* An inference that begins early also waits for those before it. It is this side that ends an
+     * inference; agents that are told no more give up later, for this side may have been stopped.
+     */
+    int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying + AGENTS_MORE_MS;
     run.deadline_ms = (uint32_t)(deadline_ms < UINT32_MAX ? deadline_ms : UINT32_MAX);
     run.trace = trace;
     for (int i = 0; i < session->nremotes; i++) {
@@ -192,7 +196,10 @@ static void take_answers(struct ad_session *session, int index)
 static enum adaps_status gather(struct ad_session *session, const struct ad_flight **culprit)
 {
     const struct ad_flight *first = oldest(session);
-    int64_t deadline = ad_clock_ns() + session->deadline_ns;
+    struct ad_deadline *deadline = &session->deadline;
+    ad_deadline_set(deadline, session->deadline_ns);
+    for (int i = 0; i < session->nremotes; i++)
+        ad_remote_listen(&session->remotes[i]);
     *culprit = first;
     for (;;) {
         bool all = true, wrong = false;
@@ -209,15 +216,13 @@ static enum adaps_status gather(struct ad_session *session, const struct ad_flig
         }
         if (!wrong)
             *culprit = first;
-        int64_t now = ad_clock_ns();
         for (int i = 0; i < session->nremotes; i++) {
-            ad_remote_ping(&session->remotes[i], now);
+            ad_remote_ping(&session->remotes[i]);
             wrong = wrong || session->remotes[i].lost;
         }
-        if (wrong || now >= deadline)
+        if (wrong || ad_deadline_left(deadline, NULL) == 0)
             return ADAPS_EAGENT;
-        ad_remotes_sleep(session->remotes, session->nremotes,
-                         now + AD_PING_NS < deadline ? now + AD_PING_NS : deadline);
+        ad_remotes_sleep(session->remotes, session->nremotes, deadline);
     }
 }
 
@@ -277,7 +282,6 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     int64_t now = ad_clock_ns();
     for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        remote->ping_ns = 0;
         remote->last_ping_ns = now; /* what is done by then needs no ping */
         remote->step = 0;
     }

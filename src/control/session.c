@@ -1,14 +1,18 @@
 /* A session from the controller's side: open on all agents, connect them, close. */
-#include "base/clock.h"
+#include "base/deadline.h"
 #include "wire/endpoint.h"
 #include "control/session_internal.h"
 
 #include <sodium.h>
-#include <math.h>
 #include <string.h>
 
-/* Closing waits no longer than this for an agent's answer. */
+/* Closing waits no longer than this for the agents' answers; after a failure, which has taken its
+ * time, shorter. */
 #define CLOSE_NS ((int64_t)1000000000)
+#define BROKEN_NS ((int64_t)100000000)
+
+#define SETTLE_NS ((int64_t)250000000)
+#define TIMES_BYTES ((size_t)48) /* more than the four times of a step take in TRACED */
 
 static struct ad_remote *remote_of(struct ad_session *session, int device)
 {
@@ -37,48 +41,21 @@ static enum adaps_status end_bytes(const struct adaps_plan *plan, const int *val
     return ADAPS_OK;
 }
 
-/* The largest message between a device and a peer, bytes. */
-static double largest_message(const struct adaps_plan *plan, int device, int peer)
-{
-    double largest = 0;
-    for (int t = 0; t < plan->stream.nturns; t++) {
-        const struct ad_program *program = &ad_plan_turn(plan, t)->programs[device];
-        for (int i = 0; i < program->nsteps; i++) {
-            const struct ad_step *step = &program->steps[i];
-            if (step->kind == AD_STEP_COMPUTE || step->peer != peer)
-                continue;
-            double size = (double)ad_region_elements(step->region) *
-                          (double)plan->graph->values[step->value].box.n * sizeof(float);
-            largest = size > largest ? size : largest;
-        }
-    }
-    return largest;
-}
-
-/* How long an agent may take to answer a ping, which waits its turn after tensors and after what
- * the agent exchanges with others. */
-static int64_t patience(const struct ad_session *session, int device)
+/* The largest part of an answer of this device: the network's outputs, or the times of its steps.
+ */
+static size_t largest_answer(const struct ad_session *session, int device)
 {
     const struct adaps_plan *plan = session->plan;
-    const struct ad_cluster *cluster = &plan->cluster;
-    double worst = 0;
-    for (int p = 0; p < cluster->ndevices; p++) {
-        if (p == device)
-            continue;
-        double bytes = device == cluster->source
-                           ? (double)session->input_bytes + (double)session->output_bytes
-                           : 0;
-        bytes = fmax(bytes, largest_message(plan, device, p));
-        const struct ad_link *link = &cluster->links[device * cluster->ndevices + p];
-        if (bytes / link->bandwidth > worst)
-            worst = bytes / link->bandwidth;
+    size_t largest = device == plan->cluster.source ? session->output_bytes : 0;
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        size_t times = TIMES_BYTES * (size_t)ad_plan_turn(plan, t)->programs[device].nsteps;
+        largest = times > largest ? times : largest;
     }
-    double extra = 2e9 * worst;
-    return AD_PATIENCE_NS + (extra < 60e9 ? (int64_t)extra : (int64_t)60e9);
+    return largest > AD_ANSWER_BYTES ? largest : AD_ANSWER_BYTES;
 }
 
 static enum adaps_status init_remotes(struct ad_session *session, const struct ad_keys *keys,
-                                      struct adaps_error *err)
+                                      struct ad_deadline *deadline, struct adaps_error *err)
 {
     const struct adaps_plan *plan = session->plan;
     int n = plan->cluster.ndevices;
@@ -91,19 +68,19 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
         if (d == plan->cluster.source)
             session->source = session->nremotes;
         struct ad_remote *remote = &session->remotes[session->nremotes++];
+        struct ad_remote_options options = {
+            .context = session->context, .keys = keys, .most = largest_answer(session, d)};
         enum adaps_status status =
-            ad_remote_init(remote, session->context, d, &plan->cluster.devices[d], keys, err);
+            ad_remote_init(remote, d, &plan->cluster.devices[d], &options, deadline, err);
         if (status != ADAPS_OK)
             return status;
-        remote->patience_ns = patience(session, d);
     }
     if (session->source < 0)
         return ad_error_set(err, ADAPS_EINPUT, "the plan gives its source '%s' nothing to do",
                             plan->cluster.devices[plan->cluster.source].name);
     for (int i = 0; i < session->nremotes; i++) {
         Adaps__Wire__Welcome *welcome;
-        enum adaps_status status = ad_remote_hello(
-            &session->remotes[i], ad_clock_ns() + session->deadline_ns, &welcome, err);
+        enum adaps_status status = ad_remote_hello(&session->remotes[i], deadline, &welcome, err);
         if (status != ADAPS_OK)
             return status;
         ad_protobuf_free(&welcome->base);
@@ -139,8 +116,14 @@ static size_t list_peers(struct ad_session *session, int device, struct meeting 
     return n;
 }
 
+/* What agents are told of a deadline. */
+static uint32_t left_ms(struct ad_deadline *deadline)
+{
+    return (uint32_t)(ad_deadline_left(deadline, NULL) / 1000000);
+}
+
 static enum adaps_status send_open(struct ad_session *session, struct ad_remote *remote,
-                                   struct adaps_error *err)
+                                   struct ad_deadline *deadline, struct adaps_error *err)
 {
     Adaps__Wire__Open open = ADAPS__WIRE__OPEN__INIT;
     Adaps__Wire__Peer items[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
@@ -148,24 +131,27 @@ static enum adaps_status send_open(struct ad_session *session, struct ad_remote 
     open.plan.data = digest.bytes;
     open.plan.len = sizeof digest.bytes;
     open.device = remote->device;
-    open.deadline_ms = (uint32_t)(session->deadline_ns / 1000000);
+    open.deadline_ms = left_ms(deadline);
     open.n_peers = list_peers(session, remote->device, NULL, items, list);
     open.peers = list;
     remote->session = session->id;
     return ad_remote_send(remote, AD_FRAME_OPEN, 0, &open.base, NULL, 0, err);
 }
 
-/* Notes where the peers of this agent find it: meetings[agent * ndevices + peer]. */
-static enum adaps_status take_opened(struct ad_session *session, struct ad_remote *remote,
-                                     struct meeting *meetings, struct adaps_error *err)
+/* Where the agents find each other: [agent * ndevices + peer]. */
+struct meetings {
+    struct meeting *items;
+    int ndevices;
+};
+
+/* Notes where the peers of this agent find it. */
+static enum adaps_status take_opened(void *self, struct ad_remote *remote, struct adaps_error *err)
 {
+    const struct meetings *meetings = self;
     ProtobufCMessage *body;
     struct ad_endpoint endpoint;
-    int ndevices = session->plan->cluster.ndevices;
-    enum adaps_status status = ad_remote_await(
-        remote, AD_FRAME_OPENED, ad_clock_ns() + session->deadline_ns, AD_WAIT_PING, err);
-    if (status == ADAPS_OK)
-        status = ad_endpoint_parse(remote->address, &endpoint, err);
+    int ndevices = meetings->ndevices;
+    enum adaps_status status = ad_endpoint_parse(remote->address, &endpoint, err);
     if (status == ADAPS_OK)
         status =
             ad_wire_message_body(&remote->message, &adaps__wire__opened__descriptor, &body, err);
@@ -180,7 +166,7 @@ static enum adaps_status take_opened(struct ad_session *session, struct ad_remot
             status = ad_remote_blame(remote, err);
         } else {
             ad_endpoint_format(endpoint.host, (int)port->port,
-                               meetings[remote->device * ndevices + port->device].text);
+                               meetings->items[remote->device * ndevices + port->device].text);
         }
     }
     ad_protobuf_free(body);
@@ -188,33 +174,39 @@ static enum adaps_status take_opened(struct ad_session *session, struct ad_remot
 }
 
 static enum adaps_status send_connect(struct ad_session *session, struct ad_remote *remote,
-                                      struct meeting *meetings, struct adaps_error *err)
+                                      struct meeting *meetings, struct ad_deadline *deadline,
+                                      struct adaps_error *err)
 {
     Adaps__Wire__Connect connect = ADAPS__WIRE__CONNECT__INIT;
     Adaps__Wire__Peer items[AD_MAX_DEVICES], *list[AD_MAX_DEVICES];
     connect.n_peers = list_peers(session, remote->device, meetings, items, list);
     connect.peers = list;
-    connect.deadline_ms = (uint32_t)(session->deadline_ns / 1000000);
+    connect.deadline_ms = left_ms(deadline);
     return ad_remote_send(remote, AD_FRAME_CONNECT, 0, &connect.base, NULL, 0, err);
 }
 
-static enum adaps_status meet(struct ad_session *session, struct adaps_error *err)
+static enum adaps_status meet(struct ad_session *session, struct ad_deadline *deadline,
+                              struct adaps_error *err)
 {
     size_t n = (size_t)session->plan->cluster.ndevices;
-    struct meeting *meetings = ad_calloc(n * n, sizeof *meetings);
+    struct meetings meetings = {ad_calloc(n * n, sizeof *meetings.items), (int)n};
     enum adaps_status status = ADAPS_OK;
-    if (!meetings)
-        return ad_error_memory(err, "endpoints", n * n * sizeof *meetings);
+    if (!meetings.items)
+        return ad_error_memory(err, "endpoints", n * n * sizeof *meetings.items);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = send_open(session, &session->remotes[i], err);
+        status = send_open(session, &session->remotes[i], deadline, err);
+    if (status == ADAPS_OK)
+        status = ad_remotes_await(session->remotes, session->nremotes, AD_FRAME_OPENED, deadline,
+                                  take_opened, &meetings, err);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = take_opened(session, &session->remotes[i], meetings, err);
-    for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = send_connect(session, &session->remotes[i], meetings, err);
-    for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = ad_remote_await(&session->remotes[i], AD_FRAME_READY,
-                                 ad_clock_ns() + session->deadline_ns, AD_WAIT_PING, err);
-    ad_free(meetings);
+        status = send_connect(session, &session->remotes[i], meetings.items, deadline, err);
+    if (status == ADAPS_OK) { /* an agent can say better what did not come than this side can */
+        struct ad_deadline later;
+        ad_deadline_set(&later, ad_deadline_left(deadline, NULL) + SETTLE_NS);
+        status = ad_remotes_await(session->remotes, session->nremotes, AD_FRAME_READY, &later, NULL,
+                                  NULL, err);
+    }
+    ad_free(meetings.items);
     return status;
 }
 
@@ -223,6 +215,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
                                   struct adaps_error *err)
 {
     struct ad_keys keys;
+    struct ad_deadline deadline; /* of all that is done here */
     struct ad_session *session = ad_calloc(1, sizeof *session);
     if (!session)
         return ad_error_memory(err, "session", sizeof *session);
@@ -231,6 +224,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     session->pictures = ad_picture_all(plan->graph);
     ad_picture_of_inputs(plan->graph, session->input_pictures);
     session->deadline_ns = ad_deadline_ns(options->deadline_s);
+    ad_deadline_set(&deadline, session->deadline_ns);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status == ADAPS_OK && sodium_init() < 0)
         status = ad_error_set(err, ADAPS_EINTERNAL, "libsodium does not start");
@@ -243,17 +237,18 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     if (status == ADAPS_OK && !(session->context = zmq_ctx_new()))
         status = ad_error_memory(err, "ZeroMQ context", 0);
     if (status == ADAPS_OK)
-        status = init_remotes(session, &keys, err);
+        status = init_remotes(session, &keys, &deadline, err);
     if (status == ADAPS_OK) {
         do
             randombytes_buf(&session->id, sizeof session->id);
         while (session->id == 0);
-        status = meet(session, err);
+        status = meet(session, &deadline, err);
     }
     if (status != ADAPS_OK) {
         ad_session_close(session);
         return status;
     }
+    session->ready = true;
     *out = session;
     return ADAPS_OK;
 }
@@ -262,8 +257,8 @@ void ad_session_close(struct ad_session *session)
 {
     if (!session)
         return;
-    int64_t limit = session->deadline_ns < CLOSE_NS ? session->deadline_ns : CLOSE_NS;
-    int64_t deadline = ad_clock_ns() + limit;
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, session->broken || !session->ready ? BROKEN_NS : CLOSE_NS);
     for (int i = 0; i < session->nremotes; i++) {
         struct ad_remote *remote = &session->remotes[i];
         if (remote->lost || !remote->session)
@@ -276,10 +271,10 @@ void ad_session_close(struct ad_session *session)
         enum adaps_status status = ADAPS_NO;
         while (!remote->lost && remote->session && status != ADAPS_EINTERNAL &&
                !(status == ADAPS_OK && ad_remote_answered(remote, remote->requests)) &&
-               ad_clock_ns() < deadline) {
+               ad_deadline_left(&deadline, NULL) > 0) {
             status = ad_remote_recv(remote, NULL);
             if (status == ADAPS_NO && !remote->lost)
-                ad_remotes_sleep(remote, 1, deadline);
+                ad_remotes_sleep(remote, 1, &deadline);
         }
     }
     for (int i = 0; i < session->nremotes; i++)

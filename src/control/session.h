@@ -9,7 +9,9 @@
 #include "plan/weight_source.h"
 
 struct ad_session_options {
-    double deadline_s; /* for each inference, and for each answer outside of inferences; 0 = 30 */
+    /* For opening a session as a whole, then for each inference; a push may have nothing move for
+     * so long. Only the time in which this process was awake counts. 0 = 30 */
+    double deadline_s;
     const char *key_file; /* this side's CURVE key pair; NULL = the default place if it exists */
     /* Called for coarse progress ("push", done, total bytes); may be NULL. */
     void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);

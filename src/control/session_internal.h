@@ -37,8 +37,10 @@ struct ad_session {
     int nremotes;
     int source;                                /* index in remotes */
     uint32_t inference;                        /* of the latest that has begun, from 1 */
+    struct ad_deadline deadline;               /* of the oldest that is not finished */
     int flying;                                /* the latest so many are not finished: */
     struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
+    bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
     size_t input_bytes, output_bytes;
     bool pictures;                       /* all inputs may be: then they travel as bytes */

@@ -68,11 +68,12 @@ static enum adaps_status ask_clock(struct ad_session *session, struct ad_remote 
                                    struct ad_clock_sample *out, struct adaps_error *err)
 {
     ProtobufCMessage *body;
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, session->deadline_ns);
     out->asked_ns = ad_clock_ns();
     enum adaps_status status = ad_remote_send(remote, AD_FRAME_CLOCK, 0, NULL, NULL, 0, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(remote, AD_FRAME_TIME, out->asked_ns + session->deadline_ns,
-                                 AD_WAIT_PING, err);
+        status = ad_remote_await(remote, AD_FRAME_TIME, &deadline, AD_WAIT_ANSWER, err);
     if (status != ADAPS_OK)
         return status;
     out->answered_ns = ad_clock_ns();
@@ -190,11 +191,12 @@ static enum adaps_status fetch(struct ad_session *session, struct ad_remote *rem
                                struct ad_device_trace *out, struct adaps_error *err)
 {
     ProtobufCMessage *body;
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, session->deadline_ns);
     enum adaps_status status =
         ad_remote_send(remote, AD_FRAME_TRACE, session->inference, NULL, NULL, 0, err);
     if (status == ADAPS_OK)
-        status = ad_remote_await(remote, AD_FRAME_TRACED, ad_clock_ns() + session->deadline_ns,
-                                 AD_WAIT_PING, err);
+        status = ad_remote_await(remote, AD_FRAME_TRACED, &deadline, AD_WAIT_ANSWER, err);
     if (status != ADAPS_OK)
         return status;
     status = ad_wire_message_body(&remote->message, &adaps__wire__trace__descriptor, &body, err);

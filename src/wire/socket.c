@@ -15,6 +15,11 @@
 #define ANSWERS_MOST 256
 #define REQUESTS_MOST 64
 
+/* A link may delay 600 ms each way: connecting takes two of these, the handshake with keys six. */
+#define CONNECT_MS 3000
+#define HANDSHAKE_MS 5000
+#define KEEP_ALIVE_PROBES 8
+
 static enum adaps_status failed(struct adaps_error *err, const char *what)
 {
     return ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: %s: %s", what, zmq_strerror(errno));
@@ -33,8 +38,8 @@ enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void 
         return failed(err, "new socket");
     int64_t limit = (int64_t)(max_bytes + CURVE_BYTES);
     if (!set_int(socket, ZMQ_SNDHWM, 0) || !set_int(socket, ZMQ_RCVHWM, 0) ||
-        !set_int(socket, ZMQ_LINGER, 0) || !set_int(socket, ZMQ_TCP_MAXRT, 800) ||
-        !set_int(socket, ZMQ_CONNECT_TIMEOUT, 300) || !set_int(socket, ZMQ_HANDSHAKE_IVL, 5000) ||
+        !set_int(socket, ZMQ_LINGER, 0) || !set_int(socket, ZMQ_CONNECT_TIMEOUT, CONNECT_MS) ||
+        !set_int(socket, ZMQ_HANDSHAKE_IVL, HANDSHAKE_MS) ||
         !set_int(socket, ZMQ_RECONNECT_IVL, 50) ||
         zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &limit, sizeof limit) != 0) {
         enum adaps_status status = failed(err, "socket options");
@@ -53,13 +58,24 @@ void ad_socket_close(void *socket, int linger_ms)
     zmq_close(socket);
 }
 
-enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout_ms,
-                                      struct adaps_error *err)
+enum adaps_status ad_socket_give_up(void *socket, int ms, struct adaps_error *err)
 {
-    if (!set_int(socket, ZMQ_HEARTBEAT_IVL, interval_ms) ||
-        !set_int(socket, ZMQ_HEARTBEAT_TIMEOUT, timeout_ms))
-        return failed(err, "heartbeat");
+    return set_int(socket, ZMQ_TCP_MAXRT, ms) ? ADAPS_OK : failed(err, "TCP_MAXRT");
+}
+
+enum adaps_status ad_socket_keep_alive(void *socket, int interval_s, struct adaps_error *err)
+{
+    if (!set_int(socket, ZMQ_TCP_KEEPALIVE, 1) ||
+        !set_int(socket, ZMQ_TCP_KEEPALIVE_IDLE, interval_s) ||
+        !set_int(socket, ZMQ_TCP_KEEPALIVE_INTVL, interval_s) ||
+        !set_int(socket, ZMQ_TCP_KEEPALIVE_CNT, KEEP_ALIVE_PROBES))
+        return failed(err, "keep-alive");
     return ADAPS_OK;
+}
+
+enum adaps_status ad_socket_queue(void *socket, int messages, struct adaps_error *err)
+{
+    return set_int(socket, ZMQ_RCVHWM, messages) ? ADAPS_OK : failed(err, "RCVHWM");
 }
 
 enum adaps_status ad_socket_answers(void *socket, struct adaps_error *err)

@@ -1,5 +1,5 @@
 /* ZeroMQ sockets as adaps uses them, and their monitors. Loss of a connection is seen by the
- * monitor (a killed process: at once) and by unanswered pings on control connections. */
+ * monitor (a killed process: at once) and by unanswered pings (control/remote.h). */
 #ifndef AD_WIRE_SOCKET_H
 #define AD_WIRE_SOCKET_H
 
@@ -12,18 +12,26 @@
 /* Largest control message: plans, inputs and outputs of a network. */
 #define AD_CONTROL_MAX_BYTES ((size_t)512 << 20)
 
-/* A socket that buffers without limit of count, refuses parts of more than max_bytes (before
- * encryption) and gives up dead TCP connections soon. ADAPS_EINTERNAL. Close with
- * ad_socket_close(). */
+/* A socket that buffers without limit of count and refuses parts of more than max_bytes (before
+ * encryption). ADAPS_EINTERNAL. Close with ad_socket_close(). */
 AD_MUST_CHECK enum adaps_status ad_socket_new(void *context, int type, size_t max_bytes, void **out,
                                               struct adaps_error *err);
 
 /* Waits at most linger_ms for what is not yet sent (in the background). NULL is fine. */
 void ad_socket_close(void *socket, int linger_ms);
 
-/* Ask the other side for a sign of life every so often (control connections only). */
-AD_MUST_CHECK enum adaps_status ad_socket_heartbeat(void *socket, int interval_ms, int timeout_ms,
-                                                    struct adaps_error *err);
+/* Ends connections on which nothing that was sent is taken for so long: because the way is lost, or
+ * the other process does not read. */
+AD_MUST_CHECK enum adaps_status ad_socket_give_up(void *socket, int ms, struct adaps_error *err);
+
+/* Has the kernel ask the other side's whenever a connection was idle for so long. A process that is
+ * stopped keeps its connection, a machine that is gone does not. */
+AD_MUST_CHECK enum adaps_status ad_socket_keep_alive(void *socket, int interval_s,
+                                                     struct adaps_error *err);
+
+/* How many messages that have come may wait to be read; then the sender must wait. */
+AD_MUST_CHECK enum adaps_status ad_socket_queue(void *socket, int messages,
+                                                struct adaps_error *err);
 
 /* Makes a ROUTER fail to send when the receiver is not connected any more, or does not read its
  * answers; and lets requests wait in the network when they come faster than they are served. */

@@ -170,10 +170,15 @@ static enum adaps_status recv_raw(void *socket, struct ad_wire_message *out, uin
     zmq_msg_init(&part);
     zmq_msg_move(&part, &out->raw);
     enum adaps_status status = ADAPS_OK;
-    if (*size > AD_CONTROL_MAX_BYTES || zmq_msg_init_size(&out->raw, (size_t)*size) != 0) {
+    size_t most = out->most ? out->most : AD_CONTROL_MAX_BYTES;
+    if (*size > most || zmq_msg_init_size(&out->raw, (size_t)*size) != 0) {
         zmq_msg_init(&out->raw);
         ad_socket_skip(socket);
-        status = no_memory(err, (size_t)*size);
+        status = *size > most ? ad_error_set(err, ADAPS_EAGENT,
+                                             "a %s message of %ju bytes; at most %zu may come",
+                                             ad_frame_type_name(out->frame.type),
+                                             (uintmax_t)*size, most)
+                              : no_memory(err, (size_t)*size);
     } else if (!gather(socket, &part, out, size)) {
         status = not_received(err);
     }
@@ -215,8 +220,10 @@ enum adaps_status ad_wire_message_recv(void *socket, bool router, struct ad_wire
     zmq_msg_t head;
     bool more = true;
     enum adaps_status status;
+    size_t most = out->most;
     ad_wire_message_fini(out);
     ad_wire_message_init(out);
+    out->most = most;
     zmq_msg_init(&head);
     if (router && !recv_part(socket, &out->route, ZMQ_DONTWAIT, &more))
         status = ADAPS_NO;

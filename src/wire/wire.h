@@ -26,6 +26,7 @@ struct ad_wire_message {
     zmq_msg_t body, raw;
     int fd;                  /* of the connection it came by, -1 when unknown */
     char user[AD_KEY_BYTES]; /* the public key of the sender, by zap.h; "" without keys */
+    size_t most; /* raw bytes that may come; 0: AD_CONTROL_MAX_BYTES. Receiving leaves it alone */
 };
 
 void ad_wire_message_init(struct ad_wire_message *message);

@@ -38,12 +38,12 @@ ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export ASAN_OPTIONS
 
 new_group pids pids.max pids.max
-for most in 1 2 3 4; do
+for most in 1 2 3 4 5; do
     echo "$most" >"$group/pids.max"
     status 4 "an agent that may have $most threads" ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache
-    says err "^adaps-agent: it may start $((most - 1)) of the 4 threads that it needs (Resource" "says so"
+    says err "^adaps-agent: it may start $((most - 1)) of the 5 threads that it needs (Resource" "says so"
 done
-echo 6 >"$group/pids.max"
+echo 7 >"$group/pids.max"
 start ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --threads 8
 devices
 status 0 "with enough for itself it starts" adaps status -d one.conf

@@ -231,14 +231,29 @@ START_TEST(on_an_agent)
 }
 END_TEST
 
+#define LONG_NS ((int64_t)20000000000)
+
+static void connect_to(struct ad_remote *remote, void *context, const struct ad_device *device)
+{
+    struct ad_keys keys = {.present = false};
+    struct ad_remote_options options = {.context = context, .keys = &keys};
+    struct ad_deadline deadline;
+    Adaps__Wire__Welcome *welcome;
+    ad_deadline_set(&deadline, LONG_NS);
+    ck_assert_int_eq(ad_remote_init(remote, 0, device, &options, &deadline, &err), ADAPS_OK);
+    ck_assert_int_eq(ad_remote_hello(remote, &deadline, &welcome, &err), ADAPS_OK);
+    ad_protobuf_free(&welcome->base);
+}
+
 static void expect_refusal(struct ad_remote *remote, const Adaps__Wire__Profile *m,
                            const char *says)
 {
+    struct ad_deadline deadline;
     remote->session = 17;
     ck_assert_int_eq(ad_remote_send(remote, AD_FRAME_PROFILE, 0, &m->base, NULL, 0, &err),
                      ADAPS_OK);
-    ck_assert_int_ne(ad_remote_await(remote, AD_FRAME_PROFILED,
-                                     ad_clock_ns() + (int64_t)20000000000, AD_WAIT_PLAIN, &err),
+    ad_deadline_set(&deadline, LONG_NS);
+    ck_assert_int_ne(ad_remote_await(remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, &err),
                      ADAPS_OK);
     ck_assert_msg(strstr(err.message, says), "'%s' instead of '%s'", err.message, says);
 }
@@ -248,8 +263,7 @@ START_TEST(hostile_requests)
     struct ad_graph *graph = build(16), *huge = build(16);
     struct ad_device device;
     struct ad_remote remote;
-    struct ad_keys keys = {.present = false};
-    Adaps__Wire__Welcome *welcome;
+    struct ad_deadline deadline;
     Adaps__Wire__Profile m = ADAPS__WIRE__PROFILE__INIT;
     Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
     void *bytes, *many;
@@ -258,10 +272,7 @@ START_TEST(hostile_requests)
     ad_testbed_start(&testbed, 1, NULL);
     device = device_of_bed();
     void *context = zmq_ctx_new();
-    ck_assert_int_eq(ad_remote_init(&remote, context, 0, &device, &keys, &err), ADAPS_OK);
-    ck_assert_int_eq(ad_remote_hello(&remote, ad_clock_ns() + (int64_t)20000000000, &welcome, &err),
-                     ADAPS_OK);
-    ad_protobuf_free(&welcome->base);
+    connect_to(&remote, context, &device);
     ck_assert_int_eq(ad_plan_pack_graph(graph, &bytes, &size, &err), ADAPS_OK);
     m.graph.data = bytes;
     m.graph.len = size;
@@ -312,8 +323,9 @@ START_TEST(hostile_requests)
     remote.session = 18;
     ck_assert_int_eq(ad_remote_send(&remote, AD_FRAME_PROFILE, 0, &m.base, NULL, 0, &err),
                      ADAPS_OK);
-    ck_assert_msg(ad_remote_await(&remote, AD_FRAME_PROFILED, ad_clock_ns() + (int64_t)20000000000,
-                                  AD_WAIT_PING, &err) == ADAPS_OK,
+    ad_deadline_set(&deadline, LONG_NS);
+    ck_assert_msg(ad_remote_await(&remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, &err) ==
+                      ADAPS_OK,
                   "%s", err.message);
     ad_remote_fini(&remote);
     zmq_ctx_term(context);
@@ -481,11 +493,9 @@ START_TEST(busy_and_gone)
     struct ad_graph *graph = build(64);
     struct ad_device device;
     struct ad_remote first;
-    struct ad_keys keys = {.present = false};
     struct ad_task tasks[32];
     struct ad_agent_status status;
     struct ad_probe_times times;
-    Adaps__Wire__Welcome *welcome;
     Adaps__Wire__Profile m = ADAPS__WIRE__PROFILE__INIT;
     Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
     double seconds[32];
@@ -495,10 +505,7 @@ START_TEST(busy_and_gone)
     ad_testbed_start(&testbed, 1, NULL);
     device = device_of_bed();
     void *context = zmq_ctx_new();
-    ck_assert_int_eq(ad_remote_init(&first, context, 0, &device, &keys, &err), ADAPS_OK);
-    ck_assert_int_eq(ad_remote_hello(&first, ad_clock_ns() + (int64_t)20000000000, &welcome, &err),
-                     ADAPS_OK);
-    ad_protobuf_free(&welcome->base);
+    connect_to(&first, context, &device);
     ck_assert_int_eq(ad_plan_pack_graph(graph, &bytes, &m.graph.len, &err), ADAPS_OK);
     m.graph.data = bytes;
     m.n_parts = 1;

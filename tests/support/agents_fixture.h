@@ -20,8 +20,9 @@ struct ad_testbed {
 /* An empty temporary folder, before any agent. */
 void ad_testbed_init(struct ad_testbed *testbed);
 
-/* Starts n agents agent0, agent1, ... ; `options` (NULL = defaults) gives all but listen, name,
- * cache_dir and ready_fd. Must not be called while this process has a ZeroMQ context. */
+/* Starts n agents agent0, agent1, ... ; `options` (NULL = defaults) gives all but name, cache_dir
+ * and ready_fd; listen, if it is NULL, is any port of 127.0.0.1. Must not be called while this
+ * process has a ZeroMQ context. */
 void ad_testbed_start(struct ad_testbed *testbed, int n, const struct ad_agent_options *options);
 
 /* Ends the agents that are left, which must exit with 0, and removes the folder. */

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define THREADS 4          /* beside the first: two of ZeroMQ's, one for keys, the worker */
+#define THREADS 5          /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
 #define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */
@@ -89,10 +89,11 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
 {
     struct ad_wire_message message;
     enum adaps_status status = ADAPS_OK;
-    zmq_pollitem_t items[4] = {{.socket = agent->router, .events = ZMQ_POLLIN},
+    zmq_pollitem_t items[5] = {{.socket = agent->router, .events = ZMQ_POLLIN},
                                {.socket = agent->monitor, .events = ZMQ_POLLIN},
                                {.fd = agent->worker.done_fd, .events = ZMQ_POLLIN},
-                               {.fd = signal_fd, .events = ZMQ_POLLIN}};
+                               {.fd = signal_fd, .events = ZMQ_POLLIN},
+                               {.fd = agent->errands.done_fd, .events = ZMQ_POLLIN}};
     ad_wire_message_init(&message);
     for (;;) {
         int64_t now = ad_clock_ns(), until = ad_agent_check_controller(agent, now);
@@ -101,7 +102,7 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
         until = alive < until ? alive : until;
         until = look < until ? look : until;
         long timeout = until == INT64_MAX ? -1 : (long)((until - now) / 1000000 + 1);
-        if (zmq_poll(items, 4, timeout) < 0 && errno != EINTR) {
+        if (zmq_poll(items, 5, timeout) < 0 && errno != EINTR) {
             status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: poll: %s", zmq_strerror(errno));
             break;
         }
@@ -113,6 +114,8 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
             ad_agent_take_events(agent);
         if (items[2].revents)
             ad_agent_worker_done(agent);
+        if (items[4].revents)
+            ad_agent_errands_done(agent);
     }
     ad_wire_message_fini(&message);
     return status;
@@ -165,10 +168,10 @@ static enum adaps_status open_cache(struct ad_agent *agent, struct adaps_error *
     return status;
 }
 
-static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_endpoint *listen,
-                                      struct adaps_error *err)
+static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error *err)
 {
     struct ad_worker *worker = &agent->worker;
+    struct ad_endpoint bound; /* an address, also where a name was given */
     worker->cache = &agent->cache;
     worker->keys = &agent->keys;
     worker->context = agent->context;
@@ -177,9 +180,22 @@ static enum adaps_status start_worker(struct ad_agent *agent, const struct ad_en
     worker->priority = agent->priority;
     if (worker->speed < 1) /* emulated, and perhaps on one core with others that are */
         ad_priority_share(&worker->priority);
-    snprintf(worker->host, sizeof worker->host, "%s", listen->host);
-    enum adaps_status status = ad_worker_start(worker, err);
+    enum adaps_status status = ad_endpoint_parse(agent->endpoint, &bound, err);
+    if (status != ADAPS_OK)
+        return status;
+    snprintf(worker->host, sizeof worker->host, "%s", bound.host);
+    status = ad_worker_start(worker, err);
     agent->working = status == ADAPS_OK;
+    return status;
+}
+
+static enum adaps_status start_errands(struct ad_agent *agent, struct adaps_error *err)
+{
+    agent->cached = ad_cache_count(&agent->cache);
+    agent->errands.perform = ad_agent_run_errand;
+    agent->errands.self = agent;
+    enum adaps_status status = ad_errands_start(&agent->errands, err);
+    agent->running_errands = status == ADAPS_OK;
     return status;
 }
 
@@ -236,7 +252,9 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     if (status == ADAPS_OK)
         status = ad_agent_open_door(agent, listen, err);
     if (status == ADAPS_OK)
-        status = start_worker(agent, listen, err);
+        status = start_worker(agent, err);
+    if (status == ADAPS_OK)
+        status = start_errands(agent, err);
     if (status == ADAPS_OK)
         status = say_ready(agent, err);
     if (status == ADAPS_OK)
@@ -250,6 +268,8 @@ static void fini(struct ad_agent *agent)
     ad_agent_end_session(agent, "this agent ends");
     if (agent->working)
         ad_worker_stop(&agent->worker);
+    if (agent->running_errands)
+        ad_errands_stop(&agent->errands);
     ad_agent_drop_profile(agent);
     ad_agent_free_session(agent);
     ad_wire_message_fini(&agent->next);

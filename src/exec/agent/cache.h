@@ -5,7 +5,8 @@
  * one that is cut off meanwhile is an error and no signal. Those of an engine are locked (flock),
  * also against other agents, and never evicted.
  *
- * ad_cache_open and ad_cache_plan may be called from another thread than the other functions. */
+ * ad_cache_open and ad_cache_plan may be called from another thread than the other functions, which
+ * are the errands' (errands.h). */
 #ifndef AD_EXEC_AGENT_CACHE_H
 #define AD_EXEC_AGENT_CACHE_H
 

@@ -10,10 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Signs of life asked of idle controllers; slack for inputs on slow links. */
-#define HEARTBEAT_MS 2000
-#define HEARTBEAT_TIMEOUT_MS 10000
-
+#define KEEP_ALIVE_S 2
 #define LOOK_NS ((int64_t)2000000000) /* between two looks at the keys' files */
 #define EVENTS_AT_ONCE 10000          /* of the monitor, so that messages get their turn */
 
@@ -74,7 +71,7 @@ enum adaps_status ad_agent_open_door(struct ad_agent *agent, const struct ad_end
     if (status == ADAPS_OK)
         status = ad_socket_answers(agent->router, err);
     if (status == ADAPS_OK)
-        status = ad_socket_heartbeat(agent->router, HEARTBEAT_MS, HEARTBEAT_TIMEOUT_MS, err);
+        status = ad_socket_keep_alive(agent->router, KEEP_ALIVE_S, err);
     if (status == ADAPS_OK)
         status = ad_socket_monitor(agent->context, agent->router, &agent->monitor, err);
     if (status == ADAPS_OK)

@@ -6,6 +6,7 @@
 
 #include "exec/agent/agent.h"
 #include "exec/agent/answer.h"
+#include "exec/agent/errands.h"
 #include "exec/agent/notify.h"
 #include "exec/agent/worker.h"
 #include "base/file.h"
@@ -54,7 +55,10 @@ struct ad_agent {
     struct ad_zap *zap;
     struct ad_visitors visitors;
     int spare_fd; /* a descriptor for when there are no others; -1: in use */
-    struct ad_cache cache;
+    struct ad_cache cache;        /* the errands' thread's */
+    struct ad_errands errands;    /* HELLO, HAVE, BLOB, PLAN */
+    struct ad_cache_stats cached; /* when it was counted last */
+    bool running_errands;         /* their thread runs */
     struct ad_worker worker;
     bool working; /* the worker's thread runs */
     struct ad_agent_session session;
@@ -85,9 +89,13 @@ void ad_agent_look_at_keys(struct ad_agent *agent);
 /* The same every now and then. Returns when to call it again (CLOCK_MONOTONIC), or INT64_MAX. */
 int64_t ad_agent_watch_keys(struct ad_agent *agent, int64_t now);
 
-/* HELLO, HAVE, BLOB, PLAN. An error is to be answered. */
+/* HELLO, HAVE, BLOB, PLAN: an errand, whose answer comes from ad_agent_errands_done(). An error is
+ * to be answered. */
 AD_MUST_CHECK enum adaps_status
 ad_agent_store(struct ad_agent *agent, struct ad_wire_message *message, struct adaps_error *err);
+
+void ad_agent_errands_done(struct ad_agent *agent);
+void ad_agent_run_errand(void *self, struct ad_errand *errand); /* in their thread */
 
 /* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
 AD_MUST_CHECK enum adaps_status ad_agent_take_profile(struct ad_wire_message *message,
@@ -110,7 +118,7 @@ void ad_agent_end_session(struct ad_agent *agent, const char *why);
 /* Forgets the session. Requires an idle worker. */
 void ad_agent_free_session(struct ad_agent *agent);
 
-/* Ends the session when its controller is silent during an inference. Returns when to look again
+/* Ends the session when its controller cannot be reached any more. Returns when to look again
  * (CLOCK_MONOTONIC), or INT64_MAX. */
 int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now);
 

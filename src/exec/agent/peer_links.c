@@ -1,6 +1,6 @@
 #include "exec/agent/peer_links.h"
 #include "base/clock.h"
-#include "wire/endpoint.h"
+#include "wire/resolve.h"
 #include "wire/socket.h"
 
 #include <errno.h>
@@ -22,6 +22,9 @@ static const struct ad_peer *find_peer(const struct ad_peer *peers, int npeers, 
             return &peers[i];
     return NULL;
 }
+
+/* A peer that takes nothing of what was sent for so long is lost: a living one always reads. */
+#define UNTAKEN_MS 2000
 
 /* What a peer may send to this device: the largest message part, in bytes, and how many messages of
  * all inferences in flight. */
@@ -56,6 +59,8 @@ static enum adaps_status open_link(struct ad_peer_links *links, struct ad_peer_l
                             link->peer.name);
     size_t limit = message_limit(links->plan, links->device, link->peer.device, &link->early_most);
     enum adaps_status status = ad_socket_new(links->context, ZMQ_PAIR, limit, &link->socket, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_give_up(link->socket, UNTAKEN_MS, err);
     if (status == ADAPS_OK)
         status = ad_socket_monitor(links->context, link->socket, &link->monitor, err);
     size_t size = sizeof link->zmq_fd;
@@ -229,16 +234,22 @@ static enum adaps_status send_join(const struct ad_peer_links *links, struct ad_
     return ADAPS_OK;
 }
 
-static enum adaps_status connect_link(struct ad_peer_link *link, const struct ad_keys *keys,
-                                      const struct ad_peer *peer, struct adaps_error *err)
+static enum adaps_status connect_link(const struct ad_peer_links *links, struct ad_peer_link *link,
+                                      const struct ad_keys *keys, const struct ad_peer *peer,
+                                      struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
+    char endpoint[AD_ENDPOINT_BYTES];
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, links->deadline_ns - ad_clock_ns());
     if (!peer || !*peer->endpoint)
         return fail(link, err, "the session does not tell its address");
     if (keys->present)
         status = ad_socket_trust(link->socket, keys, link->peer.key, err);
     if (status == ADAPS_OK)
-        status = ad_socket_connect(link->socket, peer->endpoint, err);
+        status = ad_endpoint_resolve(peer->endpoint, &deadline, links->cancel, endpoint, err);
+    if (status == ADAPS_OK)
+        status = ad_socket_connect(link->socket, endpoint, err);
     return status;
 }
 
@@ -300,7 +311,7 @@ enum adaps_status ad_peer_links_join(struct ad_peer_links *links, const struct a
         struct ad_peer_link *link = &links->items[i];
         if (link->listens)
             continue;
-        status = connect_link(link, keys, find_peer(peers, npeers, link->peer.device), err);
+        status = connect_link(links, link, keys, find_peer(peers, npeers, link->peer.device), err);
         if (status == ADAPS_OK)
             status = send_join(links, link, err);
     }

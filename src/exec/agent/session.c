@@ -8,17 +8,21 @@
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
  * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
- * connection, by the controller's silence during a run, or, when it has been idle for long, because
+ * connection, because the controller cannot be reached, or, when it has been idle for long, because
  * another is asked for, which waits for that end. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
+#include "wire/path.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* The controller pings ten times a second during inferences. */
+/* The controller pings ten times a second during inferences. When it is silent, it may be stopped,
+ * and go on later: its session ends when the way to it is lost. */
 #define SILENCE_NS ((int64_t)3000000000)
+#define LOST_NS ((int64_t)10000000000)
+#define LOOK_AGAIN_NS ((int64_t)1000000000)
 
 #define IDLE_S 60.0 /* unless the agent's options say */
 
@@ -87,12 +91,14 @@ void ad_agent_end_session(struct ad_agent *agent, const char *why)
 
 int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now)
 {
-    if (!agent->session.open || agent->session.ending || !running(agent))
+    const struct ad_agent_session *session = &agent->session;
+    if (!session->open || session->ending)
         return INT64_MAX;
-    int64_t limit = agent->session.heard_ns + SILENCE_NS;
-    if (now < limit)
-        return limit;
-    ad_agent_end_session(agent, "its controller is silent");
+    if (now < session->heard_ns + SILENCE_NS)
+        return session->heard_ns + SILENCE_NS;
+    if (!ad_path_lost(session->fd, LOST_NS))
+        return now + LOOK_AGAIN_NS;
+    ad_agent_end_session(agent, "its controller cannot be reached");
     return INT64_MAX;
 }
 
