@@ -9,6 +9,7 @@
 #include "support/model_builder.h"
 #include "wire/frame.h"
 #include "wire/wire.pb-c.h"
+#include "ir/partial.h"
 #include "pipeline.h"
 
 #include <stdio.h>
@@ -468,9 +469,17 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         measure(&cluster);
         ad_algorithms_all(graph);
     }
-    const struct ad_search_problem problem = {
-        .graph = graph, .blocks = &blocks, .cluster = &cluster, .threshold = 0.15, .split_h = true};
+    const struct ad_search_problem problem = {.graph = graph,
+                                              .blocks = &blocks,
+                                              .cluster = &cluster,
+                                              .threshold = 0.15,
+                                              .split_h = true,
+                                              .split_c = strcmp(strategy, "deeperthings") == 0};
     insist(ad_search_run(ad_strategy_find(strategy), &problem, &result, &err), &err, name);
+    if (result.graph) {
+        insist(ad_partial_replace(&graph, result.graph, &err), &err, name);
+        result.graph = NULL;
+    }
     result.seconds = 0; /* the same bytes every time */
     const struct ad_provenance provenance =
         ad_pipeline_provenance(&result, "m.onnx", &model->digest, strategy, &problem);
@@ -517,8 +526,10 @@ static void make_networks(void)
             make_plan(nets[i].name, model, "auto", 3, false);
             if (nets[i].build == classifier)
                 make_plan(nets[i].name, model, "edgeflow", 2, true);
-            if (nets[i].build == residual || nets[i].build == pieces)
+            if (nets[i].build == residual || nets[i].build == pieces) {
                 make_plan(nets[i].name, model, "replicas", 3, false);
+                make_plan(nets[i].name, model, "deeperthings", 3, false); /* sums in blocks */
+            }
         } else {
             struct ad_graph *graph;
             insist(ad_ir_import(model, NULL, &graph, &err), &err, nets[i].name);

@@ -162,8 +162,7 @@ static enum adaps_status keep_assignment(struct adaps_plan *plan, struct ad_sear
     return ADAPS_OK;
 }
 
-struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
-                                            const char *model_path,
+struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result, const char *model_path,
                                             const struct ad_digest *model_digest,
                                             const char *strategy,
                                             const struct ad_search_problem *problem)

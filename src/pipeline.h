@@ -29,8 +29,8 @@ struct ad_pipeline_options {
     bool late;          /* nothing is computed or sent ahead (search/problem.h) */
     enum ad_objective objective;
     int64_t interval_cap_ns; /* of a stream; 0: none */
-    int64_t latency_cap_ns; /* 0 = the objective's default (search/problem.h) */
-    uint64_t seed;          /* what the search may take, as in struct ad_search_problem */
+    int64_t latency_cap_ns;  /* 0 = the objective's default (search/problem.h) */
+    uint64_t seed;           /* what the search may take, as in struct ad_search_problem */
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
 };
 
@@ -42,8 +42,7 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_compile(const struct ad_pipeline_opt
 
 /* What a plan says of the search that found it, and of its problem. The result's strings are
  * borrowed, as are the model's path and the strategy's name. */
-struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result,
-                                            const char *model_path,
+struct ad_provenance ad_pipeline_provenance(struct ad_search_result *result, const char *model_path,
                                             const struct ad_digest *model_digest,
                                             const char *strategy,
                                             const struct ad_search_problem *problem);
@@ -76,7 +75,8 @@ struct ad_pipeline_mapped {
     struct ad_graph *graph;
     struct ad_cluster cluster;
 };
-/* Reads options->mapping and what belongs to it. Without devices and platform there is no cluster. On success the caller's. */
+/* Reads options->mapping and what belongs to it. Without devices and platform there is no cluster.
+ * On success the caller's. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_map(const struct ad_pipeline_options *options,
                                                 struct ad_pipeline_mapped *out,
                                                 struct adaps_error *err);

@@ -180,7 +180,7 @@ static int refine(const struct command_line *line)
     enum adaps_status status = ad_bench_refine(&refinement, &line->bench, &err);
     if (status == ADAPS_OK)
         status = (line->json ? ad_bench_refine_print_json : ad_bench_refine_print)(&refinement,
-                                                                                 stdout, &err);
+                                                                                   stdout, &err);
     ad_bench_refine_fini(&refinement);
     return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_bench)
                               : ad_cli_fail(&ad_command_bench, &err);

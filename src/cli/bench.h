@@ -1,5 +1,6 @@
 /* adaps bench: strategies of one model on the same agents, in turns. bench.c (options), bench_run.c
- * (measuring), bench_report.c (table, JSON, TSV), bench_refine.c (a plan corrected by what it measures).
+ * (measuring), bench_report.c (table, JSON, TSV), bench_refine.c (a plan corrected by what it
+ * measures).
  */
 #ifndef AD_CLI_BENCH_H
 #define AD_CLI_BENCH_H
@@ -80,9 +81,9 @@ void ad_bench_fini(struct ad_bench *bench);
 
 /* Per inference of a stream. */
 struct ad_refine_device {
-    double correction; /* times the devices file's speed */
+    double correction;              /* times the devices file's speed */
     double predicted_s, measured_s; /* of computing */
-    double there_s; /* from its first step to its last */
+    double there_s;                 /* from its first step to its last */
 };
 
 struct ad_refine_round {

@@ -1,6 +1,6 @@
-/* adaps bench --refine: step 3 of procedure 1 of R. Hadidi et al. (IEEE IoT Journal 2020). A plan is
- * run as a stream, each device's computing is measured, the devices' speeds are corrected by it, and
- * the plan is made again, until the corrections are small or the plan stays the same. */
+/* adaps bench --refine: step 3 of procedure 1 of R. Hadidi et al. (IEEE IoT Journal 2020). A plan
+ * is run as a stream, each device's computing is measured, the devices' speeds are corrected by it,
+ * and the plan is made again, until the corrections are small or the plan stays the same. */
 #include "cli/bench.h"
 #include "base/clock.h"
 #include "io/tensor_io.h"
@@ -112,8 +112,7 @@ static enum adaps_status push(const struct ad_refinement *refinement, const stru
     if (!reports)
         return ad_error_memory(err, "push", n * sizeof *reports);
     const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
-    enum adaps_status status =
-        ad_push(plan, &refinement->options->session, &weights, reports, err);
+    enum adaps_status status = ad_push(plan, &refinement->options->session, &weights, reports, err);
     ad_free(reports);
     return status;
 }
@@ -150,9 +149,8 @@ static bool correct(const struct ad_refine_round *round, int ndevices, double *c
 static bool same_parts(const struct adaps_plan *a, const struct adaps_plan *b)
 {
     size_t n = (size_t)a->graph->nops * (size_t)a->cluster.ndevices;
-    return a->graph->nops == b->graph->nops &&
-           memcmp(a->assignment->region, b->assignment->region,
-                  n * sizeof *a->assignment->region) == 0;
+    return a->graph->nops == b->graph->nops && memcmp(a->assignment->region, b->assignment->region,
+                                                      n * sizeof *a->assignment->region) == 0;
 }
 
 /* Plans and measures a round. *last: the plan of the round before, nullable, becomes this one's. */
@@ -221,8 +219,8 @@ void ad_bench_refine_fini(struct ad_refinement *refinement)
     *refinement = (struct ad_refinement){0};
 }
 
-/* By Little's law the time that an inference is at a device, times their rate, is how many are there
- * at the same time: its queue, the one in work included. */
+/* By Little's law the time that an inference is at a device, times their rate, is how many are
+ * there at the same time: its queue, the one in work included. */
 enum adaps_status ad_bench_refine_print(const struct ad_refinement *refinement, FILE *out,
                                         struct adaps_error *err)
 {

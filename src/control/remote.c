@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ANSWERS 64    /* requests of which it is known whether they were answered */
-#define AT_ONCE 64    /* messages that are dropped before the caller looks at the time */
-#define QUEUE 1000    /* messages that may wait here to be read */
+#define ANSWERS 64 /* requests of which it is known whether they were answered */
+#define AT_ONCE 64 /* messages that are dropped before the caller looks at the time */
+#define QUEUE 1000 /* messages that may wait here to be read */
 
 /* How long a connection may take, though the deadline may be later: where nobody answers, nobody is
  * there. */
@@ -38,8 +38,7 @@ static enum adaps_status open_socket(struct ad_remote *remote,
                                      const struct ad_remote_options *options, void **out,
                                      struct adaps_error *err)
 {
-    enum adaps_status status =
-        ad_socket_new(options->context, ZMQ_DEALER, remote->most, out, err);
+    enum adaps_status status = ad_socket_new(options->context, ZMQ_DEALER, remote->most, out, err);
     if (status == ADAPS_OK)
         status = ad_socket_queue(*out, QUEUE, err);
     if (status == ADAPS_OK && *remote->key)

@@ -7,7 +7,8 @@
 
 enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct ad_op *op)
 {
-    int groups = op->partial > 1 ? 1 : op->groups; /* blocks have many outputs each, as dense ones */
+    int groups =
+        op->partial > 1 ? 1 : op->groups; /* blocks have many outputs each, as dense ones */
     return ad_cost_class_of_kind(op->kind, op->winograd, groups, ad_op_is_depthwise(graph, op));
 }
 

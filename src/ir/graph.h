@@ -49,8 +49,8 @@ enum ad_op_kind {
     AD_OP_MATMUL, /* PLAIN, two inputs: products of `outer` pairs of matrices, rows x inner by inner
                      x columns, the last two dims of the result; an input may be one matrix, for all
                    */
-    AD_OP_FOLD,   /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
-                     is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
+    AD_OP_FOLD, /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
+                   is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
     AD_OP_COUNT
 };
 
@@ -178,8 +178,8 @@ struct ad_op {
     int32_t winograd; /* CONV: m of Winograd's F(m x m, 3 x 3) (ir/winograd.h), by which all devices
                          compute it; 0: directly */
     int32_t groups;
-    int32_t partial; /* CONV: its groups are so many blocks of input channels, of which FOLDs add the
-                        results (ir/partial.h); 0: they are none */
+    int32_t partial; /* CONV: its groups are so many blocks of input channels, of which FOLDs add
+                        the results (ir/partial.h); 0: they are none */
     bool count_include_pad;
     enum ad_function function;  /* fused activation, of any kind of op, */
     float alpha, beta;          /* its parameters, 0 when it has none, */

@@ -236,9 +236,9 @@ enum adaps_status ad_graph_partial_like(const struct ad_graph *graph, const stru
         while (k < graph->nops && graph->ops[k].weight != op->weight)
             k++;
         if (k == graph->nops || ad_partial_blocks(graph, k, op->partial) != op->partial)
-            status = ad_error_set(err, ADAPS_EINPUT,
-                                  "the model has no op '%s' to be added in %d blocks", op->name,
-                                  (int)op->partial);
+            status =
+                ad_error_set(err, ADAPS_EINPUT, "the model has no op '%s' to be added in %d blocks",
+                             op->name, (int)op->partial);
         else
             blocks[k] = op->partial;
     }

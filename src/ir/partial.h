@@ -20,26 +20,25 @@
  * shares its weights with other ops. */
 int32_t ad_partial_blocks(const struct ad_graph *graph, int op, int32_t most);
 
-/* A copy of the graph in which op i is added in blocks[i] blocks (ad_partial_blocks(); 0 or 1: as it
- * is). Values and weights keep their numbers, new values come after them. The weights have no
+/* A copy of the graph in which op i is added in blocks[i] blocks (ad_partial_blocks(); 0 or 1: as
+ * it is). Values and weights keep their numbers, new values come after them. The weights have no
  * numbers, and those of the changed ops no digest, before ad_partial_replace(). */
 AD_MUST_CHECK enum adaps_status ad_graph_partial(const struct ad_graph *graph,
                                                  const int32_t *blocks, struct ad_graph **out,
                                                  struct adaps_error *err);
 
-/* The same changes as in `like`, which is such a copy. Ops are found by their weights; where a graph
- * has no such ops, ADAPS_EINPUT. */
+/* The same changes as in `like`, which is such a copy. Ops are found by their weights; where a
+ * graph has no such ops, ADAPS_EINPUT. */
 AD_MUST_CHECK enum adaps_status ad_graph_partial_like(const struct ad_graph *graph,
                                                       const struct ad_graph *like,
                                                       struct ad_graph **out,
                                                       struct adaps_error *err);
 
 /* Moves the weights' numbers from *graph to `partial`, which is such a copy of it, in the order in
- * which the changed ops read them; frees *graph, which becomes `partial`, also after an error. Errors
- * are those of reading the numbers. */
-AD_MUST_CHECK enum adaps_status ad_partial_replace(struct ad_graph **graph,
-                                                   struct ad_graph *partial,
-                                                   struct adaps_error *err);
+ * which the changed ops read them; frees *graph, which becomes `partial`, also after an error.
+ * Errors are those of reading the numbers. */
+AD_MUST_CHECK enum adaps_status
+ad_partial_replace(struct ad_graph **graph, struct ad_graph *partial, struct adaps_error *err);
 
 /* Whether ops of the graph are added in blocks. */
 bool ad_graph_is_partial(const struct ad_graph *graph);

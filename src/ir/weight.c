@@ -135,10 +135,9 @@ static enum adaps_status read_block(const struct ad_recipe *r, int64_t block, in
 {
     int64_t row = ad_recipe_row(r), blocks = blocks_of(r);
     int64_t first = block * r->inner * r->inner_step;
-    enum adaps_status status = r->row_step != row * blocks
-                                   ? read_strips(r, first, r0, r1, to, err)
-                               : blocks > 1 ? read_parts(r, first, r0, r1, to, err)
-                                            : read_rows(r, r0, r1, to, err);
+    enum adaps_status status = r->row_step != row * blocks ? read_strips(r, first, r0, r1, to, err)
+                               : blocks > 1                ? read_parts(r, first, r0, r1, to, err)
+                                                           : read_rows(r, r0, r1, to, err);
     for (int64_t o = r0; o < r1 && r->scale && status == ADAPS_OK; o++, to += row)
         for (int64_t i = 0; i < row; i++)
             to[i] = (float)((double)to[i] * r->scale[o]);

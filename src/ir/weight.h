@@ -11,8 +11,8 @@
  * scale[o]. Either the rows lie one after the other in the tensor, or they are interleaved:
  * row_step = 1, middle = 1, the others multiples of rows.
  *
- * With `blocks` above 1 (ir/partial.h) the rows o are there once for each block, and those of block k
- * hold elements k * inner on of the last dimension, which has blocks * inner. */
+ * With `blocks` above 1 (ir/partial.h) the rows o are there once for each block, and those of block
+ * k hold elements k * inner on of the last dimension, which has blocks * inner. */
 struct ad_recipe {
     int64_t rows, outer, middle, inner;
     int64_t blocks; /* 0: as 1 */

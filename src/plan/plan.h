@@ -169,7 +169,8 @@ static inline const struct ad_schedule *ad_plan_turn(const struct adaps_plan *pl
 /* The plan as if a turn were its first: borrows everything, and must not be freed. */
 struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn);
 
-/* How many of the inferences of a deal take a turn, and how many there are: 1 of 1 without a deal. */
+/* How many of the inferences of a deal take a turn, and how many there are: 1 of 1 without a deal.
+ */
 int ad_plan_share(const struct adaps_plan *plan, int turn, int *of);
 
 /* Whether a device has work in some turn. */

@@ -11,7 +11,8 @@ struct ad_search_result {
     struct ad_assignment assignment; /* of the first turn */
     struct ad_schedule schedule;     /* likewise */
     struct ad_stream stream;         /* nturns 0: not known yet */
-    struct ad_score score; /* of the assignment; not set by strategies that have scores of their own */
+    struct ad_score
+        score;          /* of the assignment; not set by strategies that have scores of their own */
     int64_t visited;    /* candidate assignments evaluated */
     double space_log10; /* log10 of the size of the space the strategy chooses from */
     double seconds;     /* spent */
@@ -26,9 +27,8 @@ struct ad_search_result {
 void ad_search_result_fini(struct ad_search_result *result);
 
 /* The graph that a result's steps are of. */
-static inline const struct ad_graph *
-ad_search_result_graph(const struct ad_search_problem *problem,
-                       const struct ad_search_result *result)
+static inline const struct ad_graph *ad_search_result_graph(const struct ad_search_problem *problem,
+                                                            const struct ad_search_result *result)
 {
     return result->graph ? result->graph : problem->graph;
 }

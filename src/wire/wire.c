@@ -174,11 +174,11 @@ static enum adaps_status recv_raw(void *socket, struct ad_wire_message *out, uin
     if (*size > most || zmq_msg_init_size(&out->raw, (size_t)*size) != 0) {
         zmq_msg_init(&out->raw);
         ad_socket_skip(socket);
-        status = *size > most ? ad_error_set(err, ADAPS_EAGENT,
-                                             "a %s message of %ju bytes; at most %zu may come",
-                                             ad_frame_type_name(out->frame.type),
-                                             (uintmax_t)*size, most)
-                              : no_memory(err, (size_t)*size);
+        status =
+            *size > most
+                ? ad_error_set(err, ADAPS_EAGENT, "a %s message of %ju bytes; at most %zu may come",
+                               ad_frame_type_name(out->frame.type), (uintmax_t)*size, most)
+                : no_memory(err, (size_t)*size);
     } else if (!gather(socket, &part, out, size)) {
         status = not_received(err);
     }

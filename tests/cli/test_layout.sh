@@ -124,6 +124,11 @@ has err "no plan of strategy layout fits into the devices' memory: in the closes
 status 0 "an empty list" adaps plan -d two.conf --layout layout.json --json "$model"
 says out '"messages": 0,' "is the source alone"
 
+layout '{"layouts": [{"op": "/block1/conv1/Conv", "partial": 3}]}'
+expect "(/block1/conv1/Conv): partial: a power of two from 2 to" "no power of two"
+layout '{"layouts": [{"op": "/Add", "partial": 2}]}'
+expect "(/Add): partial: its input channels cannot be added in blocks" "what has no sums"
+
 # What is early by hand is computed and sent first.
 layout '{"layouts": [{"op": "/Add", "cuts": [180]}, {"op": "/block1/Add", "cuts": [180]}]}'
 status 0 "two exchanges" adaps plan -d two.conf --layout layout.json --json "$model"
@@ -142,8 +147,16 @@ cat >bands.json <<'END'
  "devices": ["local2", "local0", {"name": "local1"}],
  "schedule": {"order": "pieces", "input_chunks": 2, "band_chunks": 2}}
 END
+# Two convolutions by output and by input channels; the second's sums are merged on the third device.
+cat >sums.json <<'END'
+{"layouts": [
+  {"op": "/block2/conv1/Conv", "dim": "c", "cuts": [8, 24]},
+  {"op": "/block2/conv2/Conv", "partial": 4, "dim": "c", "cuts": [32, 96]},
+  {"op": "/block2/conv2/Conv sums of 2", "device": "local2"},
+  {"op": "/block2/conv2/Conv sum", "device": "local2"}]}
+END
 cat >verify <<'END'
-for layout in bands.json found.json; do
+for layout in bands.json sums.json found.json; do
     adaps plan -d "$ADAPS_DEVICES" --strategy adaps --json models.onnx >found.json
     adaps plan -d "$ADAPS_DEVICES" --layout "$layout" -o net.plan models.onnx >"$layout.out"
     adaps verify --deadline 120s --json net.plan
@@ -151,6 +164,6 @@ done
 END
 cp "$model" models.onnx
 status 0 "three agents follow layouts" adaps local 3 --speed 1,0.6,0.4 --threads 1 -- sh -e verify
-check "with the bits of one" test "$(grep -c '"differ": *0,' out)" = 2
+check "with the bits of one" test "$(grep -c '"differ": *0,' out)" = 3
 check "all of them compute" grep -q 'strategy *layout' bands.json.out
 finish

@@ -315,7 +315,7 @@ START_TEST(plan_not_pushed)
     ck_assert_int_eq(ad_session_open(plan, &usual, &session, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "agent 'dev") && strstr(err.message, "push it first"), "%s",
                   err.message); /* either: whichever is sooner */
-    push_and_run(&plan, 1); /* the agents are free */
+    push_and_run(&plan, 1);     /* the agents are free */
     adaps_plan_free(plan);
 }
 END_TEST

@@ -31,8 +31,8 @@ START_TEST(in_flight_by_turn)
 }
 END_TEST
 
-/* The sum of what a device's steps take can't be less than what it computes; a message occupies both
- * of its ports. */
+/* The sum of what a device's steps take can't be less than what it computes; a message occupies
+ * both of its ports. */
 START_TEST(loads_add_up)
 {
     struct problem p;
@@ -70,8 +70,7 @@ START_TEST(alone)
     for (int frames = 1; frames <= 3; frames++) {
         struct ad_stream s = AD_STREAM_ONE;
         s.frames = frames;
-        ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &s, NULL),
-                         ADAPS_OK);
+        ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &s, NULL), ADAPS_OK);
         ck_assert_int_eq(s.interval_ns, r.schedule.makespan_ns);
         ck_assert_int_ge(s.latency_ns, r.schedule.makespan_ns - 16); /* a mean, rounded */
         ck_assert_int_le(s.latency_ns, r.schedule.makespan_ns);

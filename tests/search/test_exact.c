@@ -149,8 +149,8 @@ static int64_t overlaps_of(const struct problem *p)
     return ns;
 }
 
-/* The best of the plans that auto has of tiles and channels, which are not among the layouts that are
- * enumerated; INT64_MAX for one device. */
+/* The best of the plans that auto has of tiles and channels, which are not among the layouts that
+ * are enumerated; INT64_MAX for one device. */
 static int64_t channels_of(const struct problem *p)
 {
     struct ad_context context;
@@ -163,9 +163,9 @@ static int64_t channels_of(const struct problem *p)
     ck_assert_int_eq(ad_context_init(&context, &p->problem, NULL), ADAPS_OK);
     for (int ahead = 0; ahead < 2; ahead++) {
         struct ad_search_result r = {0};
-        ck_assert_int_eq(ad_channels_plan(&p->problem, "auto", ahead ? context.speed : equal, ahead,
-                                          &r, NULL),
-                         ADAPS_OK);
+        ck_assert_int_eq(
+            ad_channels_plan(&p->problem, "auto", ahead ? context.speed : equal, ahead, &r, NULL),
+            ADAPS_OK);
         best = r.schedule.makespan_ns < best ? r.schedule.makespan_ns : best;
         ad_search_result_fini(&r);
     }

@@ -461,7 +461,8 @@ START_TEST(deeperthings_pairs)
         ck_assert_int_eq(g->ops[i].kind, kinds[i]);
     ck_assert_int_eq(g->ops[1].partial, 8);
     for (int d = 0; d < 4; d++) {
-        struct ad_region first = task_region(&r.schedule, 0, d), sums = task_region(&r.schedule, 1, d);
+        struct ad_region first = task_region(&r.schedule, 0, d),
+                         sums = task_region(&r.schedule, 1, d);
         ck_assert(ad_region_equal(first, (struct ad_region){0, 4, 0, 4, 64 * d, 64 * d + 64}));
         ck_assert(ad_region_equal(sums, (struct ad_region){0, 4, 0, 4, 512 * d, 512 * d + 512}));
         ck_assert_int_eq(received(&r.schedule, g->ops[0].output, d), 0);
@@ -475,8 +476,8 @@ START_TEST(deeperthings_pairs)
 }
 END_TEST
 
-/* A layer that is longer than all others together is divided, the others are not; a dense layer that
- * no device can hold is divided even if links are slow. */
+/* A layer that is longer than all others together is divided, the others are not; a dense layer
+ * that no device can hold is divided even if links are slow. */
 START_TEST(collaborative_divides)
 {
     struct problem p;

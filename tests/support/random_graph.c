@@ -791,7 +791,8 @@ static int space_to_depth(struct ad_builder *b, int in, int max_c)
     return ad_build_space_to_depth(b, in, block, major);
 }
 
-/* Blocks where they fit and the map does not become too large; else a fold or a shuffle of channels.
+/* Blocks where they fit and the map does not become too large; else a fold or a shuffle of
+ * channels.
  */
 static int depth_to_space(struct ad_builder *b, int in, bool wild)
 {
@@ -883,8 +884,8 @@ static int random_tail(struct ad_builder *b, int in, const struct ad_random_grap
     }
 }
 
-enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most,
-                                            struct ad_graph **out, struct adaps_error *err)
+enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most, struct ad_graph **out,
+                                            struct adaps_error *err)
 {
     struct ad_graph *copy = NULL;
     int32_t *blocks = ad_calloc((size_t)graph->nops, sizeof *blocks);

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define THREADS 5          /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
+#define THREADS 5 /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
 #define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */

@@ -54,7 +54,7 @@ struct ad_agent {
     struct ad_guard *guard;
     struct ad_zap *zap;
     struct ad_visitors visitors;
-    int spare_fd; /* a descriptor for when there are no others; -1: in use */
+    int spare_fd;                 /* a descriptor for when there are no others; -1: in use */
     struct ad_cache cache;        /* the errands' thread's */
     struct ad_errands errands;    /* HELLO, HAVE, BLOB, PLAN */
     struct ad_cache_stats cached; /* when it was counted last */

@@ -137,10 +137,17 @@ static void take_shared(void *data, const struct ad_layout *layout, const struct
 static enum adaps_status run_others(struct run *run, struct ad_best *best)
 {
     static ad_search_fn *const others[] = {
-        ad_single_search,     ad_edgeflow_search, ad_bbgrap_search,
-        ad_modnn_search,      ad_coedge_search,   ad_deepslicing_search,
-        ad_deepthings_search, ad_pipeline_search, ad_defer_search,
-        ad_layers_search,     NULL,
+        ad_single_search,
+        ad_edgeflow_search,
+        ad_bbgrap_search,
+        ad_modnn_search,
+        ad_coedge_search,
+        ad_deepslicing_search,
+        ad_deepthings_search,
+        ad_pipeline_search,
+        ad_defer_search,
+        ad_layers_search,
+        NULL,
     };
     struct ad_best mine;
     struct ad_budget templates = budget(run, TEMPLATES);
@@ -372,8 +379,8 @@ static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
     return status;
 }
 
-/* Tries channels with parts by weight, ahead as ad_channels_plan() has it; *out becomes that plan if
- * it is better. */
+/* Tries channels with parts by weight, ahead as ad_channels_plan() has it; *out becomes that plan
+ * if it is better. */
 static enum adaps_status try_channels(const struct ad_search_problem *problem, const double *weight,
                                       bool ahead, struct ad_search_result *out,
                                       struct adaps_error *err)
@@ -381,16 +388,15 @@ static enum adaps_status try_channels(const struct ad_search_problem *problem, c
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
     struct adaps_error why = {0};
     enum adaps_status status = ad_channels_plan(problem, "auto", weight, ahead, &found, &why);
-    bool better = status == ADAPS_OK &&
-                  (!is_plan(out) || ad_score_better(&found.score, &out->score));
+    bool better =
+        status == ADAPS_OK && (!is_plan(out) || ad_score_better(&found.score, &out->score));
     keep_better(out, &found, better);
-    return status == ADAPS_OK || status == ADAPS_NO
-               ? ADAPS_OK
-               : ad_error_set(err, status, "%s", why.message);
+    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
+                                                    : ad_error_set(err, status, "%s", why.message);
 }
 
-/* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy deeperthings
- * has them. *out is empty when there is no such plan. */
+/* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy
+ * deeperthings has them. *out is empty when there is no such plan. */
 static enum adaps_status plan_channels(const struct ad_search_problem *problem,
                                        struct ad_search_result *out, struct adaps_error *err)
 {
@@ -439,8 +445,8 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
     }
     if (status == ADAPS_OK)
         keep_better(result, &channels,
-                    is_plan(&channels) && (!is_plan(result) ||
-                                           ad_score_better(&channels.score, &result->score)));
+                    is_plan(&channels) &&
+                        (!is_plan(result) || ad_score_better(&channels.score, &result->score)));
     if (status == ADAPS_OK)
         keep_better(result, &paper,
                     is_plan(&paper) && paper.schedule.makespan_ns < result->schedule.makespan_ns);

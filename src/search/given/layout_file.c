@@ -450,7 +450,8 @@ enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
     const json_t *layouts = json_object_get(file->json, "layouts");
     *any = false;
     for (size_t i = 0; i < json_array_size(layouts); i++) {
-        const json_t *json = json_array_get(layouts, i), *partial = json_object_get(json, "partial");
+        const json_t *json = json_array_get(layouts, i),
+                     *partial = json_object_get(json, "partial");
         struct entry entry = {.reader = &r, .index = i, .op = -1, .json = json};
         const json_t *name = json_object_get(json, "op");
         for (int k = 0; partial && json_is_string(name) && k < graph->nops; k++)

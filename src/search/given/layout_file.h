@@ -24,8 +24,9 @@ void ad_layout_file_fini(struct ad_layout_file *file);
  * others has not. */
 bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph);
 
-/* blocks: by op of the graph, in how many blocks it adds its input channels, as the entries' "partial"
- * say; 0: as it is. *any: some do. ADAPS_EINPUT names an entry that asks for what cannot be. */
+/* blocks: by op of the graph, in how many blocks it adds its input channels, as the entries'
+ * "partial" say; 0: as it is. *any: some do. ADAPS_EINPUT names an entry that asks for what cannot
+ * be. */
 AD_MUST_CHECK enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
                                                       const struct ad_graph *graph, int32_t *blocks,
                                                       bool *any, struct adaps_error *err);

@@ -17,8 +17,8 @@ struct ad_chains;
  * inferences that are in flight. */
 #define AD_CHAIN_BUFFERS 4
 
-/* Finds them; buffers: AD_CHAIN_BUFFERS, or more or fewer. ADAPS_EINTERNAL without memory. Free with
- * ad_chains_free(), NULL is fine. */
+/* Finds them; buffers: AD_CHAIN_BUFFERS, or more or fewer. ADAPS_EINTERNAL without memory. Free
+ * with ad_chains_free(), NULL is fine. */
 AD_MUST_CHECK enum adaps_status ad_chains_new(const struct ad_context *context, int buffers,
                                               struct ad_chains **out, struct adaps_error *err);
 void ad_chains_free(struct ad_chains *chains);
@@ -49,8 +49,8 @@ double ad_chains_seconds(const struct ad_chains *chains, int class, int i, int j
 /* Bytes of values made before op i and read from it on; i = nops: of the network's outputs. */
 double ad_chains_crossing(const struct ad_chains *chains, int i);
 
-/* Bytes a second through the port of a device of the class, and the bytes of its memory, which may be
- * INFINITY. */
+/* Bytes a second through the port of a device of the class, and the bytes of its memory, which may
+ * be INFINITY. */
 double ad_chains_bandwidth(const struct ad_chains *chains, int class);
 double ad_chains_memory(const struct ad_chains *chains, int class);
 

@@ -1,6 +1,6 @@
-/* Strategy `collaborative`, after R. Hadidi et al., "Toward Collaborative Inferencing of Deep Neural
- * Networks on Internet-of-Things Devices" (IEEE IoT Journal 2020), procedure 1: a balanced pipeline
- * in which long layers are divided among several devices.
+/* Strategy `collaborative`, after R. Hadidi et al., "Toward Collaborative Inferencing of Deep
+ * Neural Networks on Internet-of-Things Devices" (IEEE IoT Journal 2020), procedure 1: a balanced
+ * pipeline in which long layers are divided among several devices.
  *
  * Modelled: step 1, a layer that fits the memory of no device is divided; step 2, groups of layers
  * that follow each other, of as even a latency as can be, each on a device of its own, and layers
@@ -10,10 +10,10 @@
  * runs measure, is adaps bench --refine.
  *
  * Interpreted: "groups with same latency" are those whose largest load is smallest: a stage's
- * computing, or what it receives or sends, by an exact programme over the devices in their order, the
- * source first. A divided layer takes the pools and functions after it along where these keep its
- * parts apart. Sums are merged by the first device of the next stage. Filter splitting is in blocks
- * of channels (ir/partial.h), at least twice as many as devices. */
+ * computing, or what it receives or sends, by an exact programme over the devices in their order,
+ * the source first. A divided layer takes the pools and functions after it along where these keep
+ * its parts apart. Sums are merged by the first device of the next stage. Filter splitting is in
+ * blocks of channels (ir/partial.h), at least twice as many as devices. */
 #include "search/published/collaborative.h"
 #include "base/mem.h"
 #include "ir/operators.h"
@@ -99,7 +99,8 @@ static double bytes_of(const struct pipeline *p, const struct stage *s)
     const struct ad_op *op = &graph->ops[s->begin];
     const struct ad_weight *w = &graph->weights[op->weight];
     double weights = (double)w->rows * (double)w->row_elements * sizeof(float);
-    double in = ad_chains_crossing(p->chains, s->begin), out = ad_chains_crossing(p->chains, s->end);
+    double in = ad_chains_crossing(p->chains, s->begin),
+           out = ad_chains_crossing(p->chains, s->end);
     return (s->method == BY_ROWS ? weights : weights / s->count) + AD_CHAIN_BUFFERS * fmax(in, out);
 }
 
@@ -108,7 +109,8 @@ static double bytes_of(const struct pipeline *p, const struct stage *s)
 static double divided_load(const struct pipeline *p, const struct stage *s)
 {
     double rate = 0, bandwidth = INFINITY;
-    double in = ad_chains_crossing(p->chains, s->begin), out = ad_chains_crossing(p->chains, s->end);
+    double in = ad_chains_crossing(p->chains, s->begin),
+           out = ad_chains_crossing(p->chains, s->end);
     for (int k = s->first; k < s->first + s->count; k++) {
         int class = ad_chains_class(p->chains, p->order[k]);
         if (bytes_of(p, s) > ad_chains_memory(p->chains, class))
@@ -185,9 +187,9 @@ static void solve(struct pipeline *p)
         const struct state *s = state_at(p, position, used);
         if (s->load == INFINITY)
             return;
-        p->stages[p->nstages++] = (struct stage){
-            s->method, ad_chains_position(p->chains, position),
-            ad_chains_position(p->chains, s->end), used, s->count};
+        p->stages[p->nstages++] =
+            (struct stage){s->method, ad_chains_position(p->chains, position),
+                           ad_chains_position(p->chains, s->end), used, s->count};
         used += s->count;
         position = s->end;
     }
@@ -214,8 +216,8 @@ static void cut(const struct ad_context *context, const struct pipeline *p, cons
                   (AD_CUT_UNITS / blocks);
 }
 
-static void lay_op(const struct ad_context *context, const struct pipeline *p, int k, int32_t blocks,
-                   int op, struct ad_layout *layout)
+static void lay_op(const struct ad_context *context, const struct pipeline *p, int k,
+                   int32_t blocks, int op, struct ad_layout *layout)
 {
     const struct ad_graph *graph = context->problem->graph;
     const struct stage *s = &p->stages[k];
@@ -325,8 +327,7 @@ static enum adaps_status plan(struct pipeline *p, struct ad_search_result *resul
     put_in_order(p);
     solve(p);
     if (p->nstages == 0) /* a name for what lacks memory */
-        p->stages[p->nstages++] =
-            (struct stage){TOGETHER, 0, p->problem->graph->nops, 0, 1};
+        p->stages[p->nstages++] = (struct stage){TOGETHER, 0, p->problem->graph->nops, 0, 1};
     result->visited = 1;
     return lay(p, result, err);
 }

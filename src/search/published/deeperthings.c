@@ -1,20 +1,20 @@
 /* Strategy `deeperthings`, after R. Stahl et al., "DeeperThings: Fully Distributed CNN Inference on
  * Resource-Constrained Edge Devices" (Int. J. Parallel Programming 2021).
  *
- * Modelled: the early layers, whose maps weigh more, are fused tiles as in DeepThings, but in several
- * groups, between which devices exchange. In the layers after them the weights are divided, by output channels (layer output partitioning: every device
- * needs the whole input) or by input channels (layer input partitioning: every device computes a
- * part of every sum). Two layers are fused when one divided by output is followed by one divided by
- * input: what a device made of the first is all that it reads in the second, and nothing is
- * exchanged between them. Pools, depthwise convolutions and functions in between stay on the same
- * channels. So layers take turns.
+ * Modelled: the early layers, whose maps weigh more, are fused tiles as in DeepThings, but in
+ * several groups, between which devices exchange. In the layers after them the weights are divided,
+ * by output channels (layer output partitioning: every device needs the whole input) or by input
+ * channels (layer input partitioning: every device computes a part of every sum). Two layers are
+ * fused when one divided by output is followed by one divided by input: what a device made of the
+ * first is all that it reads in the second, and nothing is exchanged between them. Pools, depthwise
+ * convolutions and functions in between stay on the same channels. So layers take turns.
  *
  * Interpreted: the publication chooses by an integer programme over layers; here a group ends where
  * the height of maps changes, each of these places is tried as the end of the last group, and the
- * clocks choose. The devices have equal parts, in blocks of channels (ir/partial.h), as many as a power of two that is
- * at least twice the devices. Sums are added on each device as far as its blocks go, then by rows, or
- * on the source where there are fewer rows than devices. What divides neither way is whole on the
- * source. */
+ * clocks choose. The devices have equal parts, in blocks of channels (ir/partial.h), as many as a
+ * power of two that is at least twice the devices. Sums are added on each device as far as its
+ * blocks go, then by rows, or on the source where there are fewer rows than devices. What divides
+ * neither way is whole on the source. */
 #include "search/published/deeperthings.h"
 #include "base/mem.h"
 #include "ir/operators.h"
@@ -31,14 +31,14 @@ enum lies { GATHERED, CHANNELS, ROWS };
 /* One end of the fused tiles, on the graph as it is or with sums in blocks. */
 struct layer_walk {
     const struct ad_graph *graph;
-    bool split_h, split_c;       /* --dims */
-    int end;                     /* the last op of the tiles; -1: there are none */
+    bool split_h, split_c; /* --dims */
+    int end;               /* the last op of the tiles; -1: there are none */
     int ndevices, source;
-    int32_t blocks;              /* of channels, that devices share */
+    int32_t blocks;               /* of channels, that devices share */
     int part[AD_MAX_DEVICES + 1]; /* device d has the blocks from part[d] to part[d + 1] */
-    enum lies *lies;             /* by value */
-    int32_t *sums;               /* by op, what ad_graph_partial() takes; NULL: it is not asked */
-    struct ad_layout *layout;    /* NULL: it is not asked */
+    enum lies *lies;              /* by value */
+    int32_t *sums;                /* by op, what ad_graph_partial() takes; NULL: it is not asked */
+    struct ad_layout *layout;     /* NULL: it is not asked */
 };
 
 /* --- one op --- */
@@ -80,7 +80,8 @@ static enum lies lay_fold(struct layer_walk *w, int op)
 {
     const struct ad_op *o = &w->graph->ops[op];
     int64_t left = w->graph->values[o->output].box.c / o->inner;
-    return w->split_c && left >= w->ndevices ? lay_channels(w, op, (int)(w->blocks / left)) : lay_rows(w, op);
+    return w->split_c && left >= w->ndevices ? lay_channels(w, op, (int)(w->blocks / left))
+                                             : lay_rows(w, op);
 }
 
 static bool splits_channels(const struct layer_walk *w, const struct ad_op *op)
@@ -122,7 +123,7 @@ static enum lies lay_op(struct layer_walk *w, int i)
     if (ad_kind_has(op->kind, AD_FIELD_WEIGHT) && !depthwise)
         return lay_layer(w, i);
     return splits_channels(w, op) && reads_own_channels(w, op) ? lay_channels(w, i, 1)
-                                                              : lay_rows(w, i);
+                                                               : lay_rows(w, i);
 }
 
 /* --- all ops --- */
@@ -265,8 +266,8 @@ static enum adaps_status trial_init(struct trial *t, const struct ad_search_prob
                                     const double *weight, bool ahead, int end,
                                     struct adaps_error *err)
 {
-    *t = (struct trial){.problem = *problem,
-                        .nways = ahead ? (int)(sizeof ways / sizeof *ways) : 1};
+    *t =
+        (struct trial){.problem = *problem, .nways = ahead ? (int)(sizeof ways / sizeof *ways) : 1};
     enum adaps_status status = graph_for(problem, weight, end, &t->graph, err);
     if (status == ADAPS_OK && t->graph) {
         t->problem.graph = t->graph;

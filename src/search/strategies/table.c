@@ -40,7 +40,8 @@ const struct ad_strategy ad_strategies[] = {
      .summary = "the early layers as a grid of fused tiles, the rest on the source",
      .search = ad_deepthings_search},
     {.name = "deeperthings",
-     .summary = "the early layers as fused tiles, the weights of the rest by output and input channels",
+     .summary =
+         "the early layers as fused tiles, the weights of the rest by output and input channels",
      .plan = ad_deeperthings_plan},
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",

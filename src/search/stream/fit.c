@@ -25,8 +25,8 @@ static enum adaps_status look(struct fit *f, int frames, bool *good)
 {
     const struct ad_search_problem *p = f->problem;
     f->stream->frames = frames;
-    enum adaps_status status = ad_stream_memory(p->graph, p->cluster, f->first, f->stream,
-                                                f->first->memory, NULL, f->err);
+    enum adaps_status status =
+        ad_stream_memory(p->graph, p->cluster, f->first, f->stream, f->first->memory, NULL, f->err);
     *good = status == ADAPS_OK && ad_stream_fits(p, f->first);
     if (status != ADAPS_OK || (!*good && frames > 1))
         return status;
