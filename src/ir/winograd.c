@@ -9,7 +9,7 @@
 bool ad_op_may_winograd(const struct ad_op *op, int m, int64_t rows, int64_t columns)
 {
     const struct ad_window *w = &op->window;
-    return (m == 2 || m == AD_WINOGRAD_LARGEST) && op->kind == AD_OP_CONV && op->groups == 1 &&
+    return (m == 2 || m == AD_WINOGRAD_LARGEST) && ad_op_is_conv(op) && op->groups == 1 &&
            (w->kh == 3 || w->kw == 3) && (w->kh == 3 || w->kh == 1) && (w->kw == 3 || w->kw == 1) &&
            w->sh == 1 && w->sw == 1 && (w->dh == 1 || ad_winograd_grid(m, w->kh, w->dh) <= rows) &&
            (w->dw == 1 || ad_winograd_grid(m, w->kw, w->dw) <= columns);

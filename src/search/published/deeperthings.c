@@ -118,7 +118,7 @@ static enum lies lay_op(struct layer_walk *w, int i)
 {
     const struct ad_op *op = &w->graph->ops[i];
     bool depthwise = ad_op_is_depthwise(w->graph, op);
-    if (op->kind == AD_OP_FOLD)
+    if (ad_kind_has(op->kind, AD_FIELD_CHANNELS))
         return lay_fold(w, i);
     if (ad_kind_has(op->kind, AD_FIELD_WEIGHT) && !depthwise)
         return lay_layer(w, i);
