@@ -144,8 +144,30 @@ static void watch(struct ad_peer_link *link)
             link->lost = true;
 }
 
+/* Whether a message of one of these devices is there. ZMQ_FD does not tell: it is readable once
+ * after a message came, and every other use of the socket, such as sending, takes that away. */
+static bool is_any_there(struct ad_peer_links *links, const bool *wanted)
+{
+    bool any = false;
+    ad_send_scheduler_lock(links->scheduler);
+    for (int i = 0; i < links->count && !any; i++) {
+        struct ad_peer_link *link = &links->items[i];
+        int events = 0;
+        size_t size = sizeof events;
+        any = wanted[link->peer.device] &&
+              zmq_getsockopt(link->socket, ZMQ_EVENTS, &events, &size) == 0 &&
+              (events & ZMQ_POLLIN);
+    }
+    ad_send_scheduler_unlock(links->scheduler);
+    return any;
+}
+
 void ad_peer_links_wait(struct ad_peer_links *links, const bool *wanted)
 {
+    bool kept = links->kept;
+    links->kept = false;
+    if (kept || is_any_there(links, wanted))
+        return;
     zmq_pollitem_t items[2 + 2 * AD_MAX_DEVICES] = {{.fd = links->wake_fd, .events = ZMQ_POLLIN}};
     struct ad_peer_link *from[AD_MAX_DEVICES];
     int64_t left = links->deadline_ns - ad_clock_ns();
@@ -446,6 +468,7 @@ static enum adaps_status keep_early(struct ad_peer_links *links, struct ad_peer_
         return fail(link, err, "a message has too many parts");
     }
     link->nearly++;
+    links->kept = true;
     return ADAPS_OK;
 }
 

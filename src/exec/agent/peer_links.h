@@ -49,6 +49,8 @@ struct ad_peer_links {
     uint32_t inference, step; /* what is being done */
     uint32_t oldest;          /* the oldest inference that is not done here */
     bool waited;              /* the message of this step was looked for before */
+    bool kept;                /* a message was put aside since the latest wait: whose inference has
+                                 looked before may go on */
     int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
