@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define THREADS 5          /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
+#define THREADS 5 /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
 #define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */
@@ -54,7 +54,6 @@ static void take_message(struct ad_agent *agent, struct ad_wire_message *message
 /* Handles what has come in, at most a few messages, so that the worker gets its turn. */
 static void take_messages(struct ad_agent *agent, struct ad_wire_message *message)
 {
-    static const struct ad_frame nothing;
     for (int i = 0; i < 16; i++) {
         struct adaps_error err;
         enum adaps_status status = ad_wire_message_recv(agent->router, true, message, &err);
@@ -66,8 +65,9 @@ static void take_messages(struct ad_agent *agent, struct ad_wire_message *messag
         ad_agent_take_events(agent);
         if (status == ADAPS_OK)
             take_message(agent, message);
-        else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it */
-            ad_answer_error(agent->router, &message->route, &nothing, &err, -1);
+        else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it, and
+                                                       whoever waits for an answer gets this one */
+            ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
     }
 }
 

@@ -31,6 +31,7 @@ struct ad_agent_session {
     struct ad_worker_run *traced; /* the latest inference, when its times are there; or NULL */
     uint64_t id;
     uint32_t inference;      /* the oldest under way, or the latest that was */
+    uint32_t asked;          /* the latest that was asked for: numbers ascend from 1 */
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
     int64_t heard_ns;        /* when its controller gave the latest sign of life */
@@ -54,7 +55,7 @@ struct ad_agent {
     struct ad_guard *guard;
     struct ad_zap *zap;
     struct ad_visitors visitors;
-    int spare_fd; /* a descriptor for when there are no others; -1: in use */
+    int spare_fd;                 /* a descriptor for when there are no others; -1: in use */
     struct ad_cache cache;        /* the errands' thread's */
     struct ad_errands errands;    /* HELLO, HAVE, BLOB, PLAN */
     struct ad_cache_stats cached; /* when it was counted last */
