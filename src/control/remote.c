@@ -1,5 +1,6 @@
 #include "control/remote.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "wire/path.h"
 #include "wire/resolve.h"
 
@@ -8,9 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ANSWERS 64    /* requests of which it is known whether they were answered */
-#define AT_ONCE 64    /* messages that are dropped before the caller looks at the time */
-#define QUEUE 1000    /* messages that may wait here to be read */
+#define THREADS 2  /* of a ZeroMQ context, beside the caller's */
+#define ANSWERS 64 /* requests of which it is known whether they were answered */
+#define AT_ONCE 64 /* messages that are dropped before the caller looks at the time */
+#define QUEUE 1000 /* messages that may wait here to be read */
 
 /* How long a connection may take, though the deadline may be later: where nobody answers, nobody is
  * there. */
@@ -29,6 +31,15 @@ int64_t ad_deadline_ns(double deadline_s)
     return (int64_t)((deadline_s < 1e6 ? deadline_s : 1e6) * 1e9);
 }
 
+enum adaps_status ad_remote_context(void **out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_parallel_possible(THREADS, err);
+    if (status != ADAPS_OK)
+        return ad_error_prefix(err, "this process: ");
+    *out = zmq_ctx_new();
+    return *out ? ADAPS_OK : ad_error_memory(err, "ZeroMQ context", 0);
+}
+
 enum adaps_status ad_remote_blame(const struct ad_remote *remote, struct adaps_error *err)
 {
     return ad_error_prefix(err, "agent '%s' (%s): ", remote->name, remote->address);
@@ -38,8 +49,7 @@ static enum adaps_status open_socket(struct ad_remote *remote,
                                      const struct ad_remote_options *options, void **out,
                                      struct adaps_error *err)
 {
-    enum adaps_status status =
-        ad_socket_new(options->context, ZMQ_DEALER, remote->most, out, err);
+    enum adaps_status status = ad_socket_new(options->context, ZMQ_DEALER, remote->most, out, err);
     if (status == ADAPS_OK)
         status = ad_socket_queue(*out, QUEUE, err);
     if (status == ADAPS_OK && *remote->key)
