@@ -2,6 +2,7 @@
 # bench/soak: some rounds, each kind of fault that needs nothing of the machine, and what it says of wrong answers and ends.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
+# shellcheck disable=SC2119
 need_python
 
 # shellcheck disable=SC2317
@@ -35,7 +36,7 @@ REAL=$adaps ADAPS=$work/fake/adaps WRONG=yes STATUS=0
 export REAL WRONG STATUS
 status 1 "wrong answers" soak --minutes 0.01 --only kill
 says out ": WRONG ANSWER$" "are told"
-WRONG= STATUS=5
+WRONG="" STATUS=5
 status 1 "another exit status" soak --minutes 0.01 --only kill
 says out ": WRONG END, exit status 5" "is told"
 finish
