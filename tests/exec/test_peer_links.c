@@ -6,12 +6,14 @@
 #include "support/run_suite.h"
 #include "wire/endpoint.h"
 
+#include <arpa/inet.h>
 #include <check.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -30,6 +32,7 @@ struct end {
 static struct end ends[2];
 static struct adaps_plan *plan;
 static void *context;
+static struct ad_guard *guard;
 static const struct ad_keys no_keys;
 
 static void *join(void *self)
@@ -47,6 +50,7 @@ static void connect_both(void)
     struct adaps_error err = {0};
     plan = ad_fixture_banded(2);
     context = zmq_ctx_new();
+    ck_assert_int_eq(ad_guard_new("dev0", NULL, &guard, &err), ADAPS_OK);
     for (int d = 0; d < 2; d++) {
         struct end *end = &ends[d];
         *end = (struct end){.peer = {.device = 1 - d}, .step = {.peer = 1 - d, .tag = 7}};
@@ -57,6 +61,7 @@ static void connect_both(void)
                                      .runs = 1};
         end->spans = (struct ad_span_list){.spans = &end->span, .count = 1};
         end->links = (struct ad_peer_links){.context = context,
+                                            .guard = guard,
                                             .plan = plan,
                                             .device = d,
                                             .session = 5,
@@ -81,6 +86,7 @@ static void disconnect(void)
         close(ends[d].links.wake_fd);
     }
     zmq_ctx_term(context);
+    ad_guard_free(guard);
     adaps_plan_free(plan);
 }
 
@@ -153,6 +159,31 @@ START_TEST(the_socket_was_used)
 }
 END_TEST
 
+START_TEST(strangers)
+{
+    struct ad_peer_link *link = &ends[0].links.items[0];
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_port = htons((uint16_t)link->port),
+                                  .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    int fd[2 * AD_STRANGERS_OF_ONE_ADDRESS], n = sizeof fd / sizeof *fd, here = 0;
+    int64_t came = link->visitors->came + n;
+    for (int i = 0; i < n; i++) {
+        fd[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        ck_assert_int_eq(connect(fd[i], (struct sockaddr *)&address, sizeof address), 0);
+    }
+    while (link->visitors->came < came)
+        ad_peer_links_look(&ends[0].links);
+    for (int i = 0; i < link->visitors->count; i++)
+        here += !link->visitors->items[i].known && !link->visitors->items[i].dropped;
+    ck_assert_int_le(here, AD_STRANGERS_OF_ONE_ADDRESS);
+    send_message(1); /* the peer has stayed */
+    while (look_for(1) == ADAPS_NO)
+        wait_for_peer();
+    for (int i = 0; i < n; i++)
+        close(fd[i]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("peer links");
@@ -162,6 +193,7 @@ int main(void)
     tcase_add_test(tcase, wakes_when_a_message_comes);
     tcase_add_test(tcase, two_inferences_look);
     tcase_add_test(tcase, the_socket_was_used);
+    tcase_add_test(tcase, strangers);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
 }

@@ -174,6 +174,7 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
     struct ad_endpoint bound; /* an address, also where a name was given */
     worker->cache = &agent->cache;
     worker->keys = &agent->keys;
+    worker->guard = agent->guard;
     worker->context = agent->context;
     worker->speed = agent->options->speed;
     worker->threads = agent->options->threads;
