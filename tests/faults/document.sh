@@ -26,7 +26,7 @@ keys nobody else can change them unnoticed. After each of them, other controller
 | hole | packets from and to the agent are dropped silently |
 | suspend | the controller is stopped for longer than the deadline, and goes on; the time counts from then |
 | narrow | everything goes over loopback at 100 mbit only (tc, tbf) |
-| slow-reader | what the agent and the controller send to each other is read at 1 MB/s only |
+| slow-reader | what the agent and the controller send to each other is read at 2 MB/s only |
 | truncate | the next message ends in the middle, and its connection with it |
 | garbage | the next message has other bytes than were sent |
 | duplicate | the next message comes twice |

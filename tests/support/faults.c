@@ -131,7 +131,7 @@ static void widen(struct ad_fault_bed *bed)
 
 static void read_slowly(struct ad_fault_bed *bed)
 {
-    slow_proxy_narrow(bed->proxies[bed->victim], 1e6);
+    slow_proxy_narrow(bed->proxies[bed->victim], 2e6);
 }
 
 static void read_again(struct ad_fault_bed *bed)
