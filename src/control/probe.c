@@ -29,16 +29,18 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
     if (result != ADAPS_OK)
         return result;
     struct ad_probe *probe = ad_calloc(1, sizeof *probe);
-    void *context = probe ? zmq_ctx_new() : NULL;
-    if (!context) {
+    result = probe ? ad_remote_context(&probe->context, err)
+                   : ad_error_memory(err, "probe", sizeof *probe);
+    if (result != ADAPS_OK) {
+        ad_keys_forget(&keys);
         ad_free(probe);
-        return ad_error_memory(err, "ZeroMQ context", sizeof *probe);
+        return result;
     }
-    probe->context = context;
     probe->deadline_ns = ad_deadline_ns(options->deadline_s);
     ad_deadline_set(&deadline, probe->deadline_ns);
-    const struct ad_remote_options wanted = {.context = context, .keys = &keys};
+    const struct ad_remote_options wanted = {.context = probe->context, .keys = &keys};
     result = ad_remote_init(&probe->remote, 0, device, &wanted, &deadline, err);
+    ad_keys_forget(&keys); /* the sockets have them */
     if (result == ADAPS_OK)
         result = ad_remote_hello(&probe->remote, &deadline, &welcome, err);
     if (result != ADAPS_OK) {

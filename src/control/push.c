@@ -234,17 +234,15 @@ enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session
     enum adaps_status status = ad_keys_find(options->key_file, &push.keys, err);
     if (status == ADAPS_OK)
         status = ad_plan_pack(plan, &push.plan_bytes, &push.plan_size, err);
-    if (status != ADAPS_OK)
-        return status;
-    push.context = zmq_ctx_new();
-    if (!push.context)
-        status = ad_error_memory(err, "ZeroMQ context", 0);
+    if (status == ADAPS_OK)
+        status = ad_remote_context(&push.context, err);
     for (int d = 0; d < ndevices; d++)
         for (int i = 0; i < plan->slices[d].count; i++)
             push.total += ad_slice_bytes(plan, &plan->slices[d].items[i]);
     for (int d = 0; d < ndevices && status == ADAPS_OK; d++)
         if (ad_plan_works(plan, d))
             status = push_device(&push, d, &reports[d], err);
+    ad_keys_forget(&push.keys);
     if (push.context)
         zmq_ctx_term(push.context);
     ad_free(push.plan_bytes);

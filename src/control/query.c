@@ -71,11 +71,15 @@ enum adaps_status ad_agent_query(const struct ad_device *device,
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status != ADAPS_OK)
         return status;
-    void *context = zmq_ctx_new();
-    if (!context)
-        return ad_error_memory(err, "ZeroMQ context", 0);
+    void *context = NULL;
+    status = ad_remote_context(&context, err);
+    if (status != ADAPS_OK) {
+        ad_keys_forget(&keys);
+        return status;
+    }
     const struct ad_remote_options wanted = {.context = context, .keys = &keys};
     status = ad_remote_init(&remote, 0, device, &wanted, &deadline, err);
+    ad_keys_forget(&keys); /* the sockets have them */
     if (status == ADAPS_OK)
         status = ad_remote_hello(&remote, &deadline, &welcome, err);
     if (status == ADAPS_OK)

@@ -1,5 +1,6 @@
 #include "control/remote.h"
 #include "base/clock.h"
+#include "base/parallel.h"
 #include "wire/path.h"
 #include "wire/resolve.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define THREADS 2  /* of a ZeroMQ context, beside the caller's */
 #define ANSWERS 64 /* requests of which it is known whether they were answered */
 #define AT_ONCE 64 /* messages that are dropped before the caller looks at the time */
 #define QUEUE 1000 /* messages that may wait here to be read */
@@ -27,6 +29,15 @@ int64_t ad_deadline_ns(double deadline_s)
     if (!(deadline_s > 0))
         deadline_s = 30;
     return (int64_t)((deadline_s < 1e6 ? deadline_s : 1e6) * 1e9);
+}
+
+enum adaps_status ad_remote_context(void **out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_parallel_possible(THREADS, err);
+    if (status != ADAPS_OK)
+        return ad_error_prefix(err, "this process: ");
+    *out = zmq_ctx_new();
+    return *out ? ADAPS_OK : ad_error_memory(err, "ZeroMQ context", 0);
 }
 
 enum adaps_status ad_remote_blame(const struct ad_remote *remote, struct adaps_error *err)

@@ -53,6 +53,10 @@ struct ad_remote_options {
 /* Enough for every answer but outputs and traces. */
 #define AD_ANSWER_BYTES ((size_t)1 << 20)
 
+/* A ZeroMQ context, when there can be the threads that it starts: else it would abort. ADAPS_EAGENT
+ * says how many there can be; ADAPS_EINTERNAL. */
+AD_MUST_CHECK enum adaps_status ad_remote_context(void **out, struct adaps_error *err);
+
 /* Finds the address of the device and starts connecting. ADAPS_EUSAGE: no address, or keys that do
  * not go together; ADAPS_EAGENT: the name is not known, or not within the deadline;
  * ADAPS_EINTERNAL. After a failure fini is still right. */

@@ -43,6 +43,12 @@ for most in 1 2 3 4 5; do
     status 4 "an agent that may have $most threads" ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache
     says err "^adaps-agent: it may start $((most - 1)) of the 5 threads that it needs (Resource" "says so"
 done
+printf '[a]\nboard = x86\naddress = tcp://127.0.0.1:9\n' >nobody.conf
+for most in 1 2; do # adaps status asks in a thread
+    echo "$most" >"$group/pids.max"
+    status 4 "a controller that may have $most threads" ./within "$adaps" status -d nobody.conf
+    has err "this process: it may start 0 of the 2 threads that it needs (Resource" "says so"
+done
 echo 7 >"$group/pids.max"
 start ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache --threads 8
 devices

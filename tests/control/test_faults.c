@@ -403,6 +403,77 @@ START_TEST(garbage_on_the_ports)
 }
 END_TEST
 
+/* Whether a descriptor of the agent's is this socket. */
+static bool has_socket(pid_t pid, unsigned long inode)
+{
+    char path[300], found[64], wanted[64];
+    snprintf(wanted, sizeof wanted, "socket:[%lu]", inode);
+    for (int fd = 0; fd < 200; fd++) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)pid, fd);
+        ssize_t n = readlink(path, found, sizeof found - 1);
+        found[n > 0 ? n : 0] = '\0';
+        if (strcmp(found, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where the first agent listens for the second. */
+static void find_data_port(char *address, size_t size)
+{
+    char line[400];
+    unsigned port, state;
+    unsigned long inode;
+    struct ad_endpoint endpoint;
+    FILE *file = fopen("/proc/net/tcp", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(ad_endpoint_parse(testbed.address[0], &endpoint, NULL), ADAPS_OK);
+    *address = '\0';
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, " %*d: %*8s:%x %*8s:%*x %x %*s %*s %*s %*s %*s %lu", &port, &state,
+                   &inode) == 3 &&
+            state == 0x0a && (int)port != endpoint.port && has_socket(testbed.pid[0], inode))
+            snprintf(address, size, "tcp://127.0.0.1:%u", port);
+    fclose(file);
+    ck_assert_msg(*address, "no data port");
+}
+
+/* Until the first agent has said so. */
+static void await_log(const char *text)
+{
+    char line[400];
+    bool found = false;
+    FILE *file = fopen(ad_testbed_path(&testbed, "log0"), "r");
+    ck_assert_ptr_nonnull(file);
+    while (!found) {
+        found = fgets(line, sizeof line, file) && strstr(line, text);
+        clearerr(file);
+    }
+    fclose(file);
+}
+
+/* Nothing is asked in the session: the agent looks all the same. */
+START_TEST(strangers_at_a_data_port)
+{
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    char address[64];
+    int fd[40];
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    struct ad_session *session = open_session(plan, 60);
+    ad_testbed_check_run(session, plan, 1);
+    find_data_port(address, sizeof address);
+    for (int i = 0; i < 40; i++)
+        fd[i] = tcp_connect(address);
+    await_log("too many connections from there that have sent nothing");
+    ad_testbed_check_run(session, plan, 2);
+    for (int i = 0; i < 40; i++)
+        close(fd[i]);
+    ad_session_close(session);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("faults");
@@ -418,6 +489,7 @@ int main(void)
     tcase_add_test(slow, killed_controller);
     tcase_add_test(slow, agent_ends_while_working);
     tcase_add_test(fast, garbage_on_the_ports);
+    tcase_add_test(fast, strangers_at_a_data_port);
     suite_add_tcase(suite, slow);
     suite_add_tcase(suite, fast);
     return run_suite(suite);

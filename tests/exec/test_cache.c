@@ -157,6 +157,30 @@ START_TEST(no_plan_in_its_place)
 }
 END_TEST
 
+START_TEST(no_descriptors)
+{
+    struct rlimit before, none;
+    struct ad_cached blob;
+    void *plan;
+    size_t size;
+    ck_assert_int_eq(put(), ADAPS_OK);
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+    enum adaps_status status = ad_cache_open(&cache, &digest, SIZE, &blob, &err);
+    bool told = strstr(err.message, "Too many open files") != NULL;
+    enum adaps_status of_plan = ad_cache_plan(&cache, &digest, &plan, &size, &err);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ck_assert_int_eq(status, ADAPS_EAGENT);
+    ck_assert(told);
+    ck_assert_int_eq(of_plan, ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, "Too many open files"), "%s", err.message);
+    ck_assert_int_eq(ad_cache_open(&cache, &digest, SIZE, &blob, &err), ADAPS_OK);
+    ad_cached_close(&blob);
+}
+END_TEST
+
 START_TEST(removed_folder)
 {
     struct ad_digest plan = ad_plan_digest(data, SIZE);
@@ -254,6 +278,7 @@ static Suite *suite(void)
     tcase_add_test(t, damaged);
     tcase_add_loop_test(t, no_file_in_its_place, 0, n);
     tcase_add_loop_test(t, no_plan_in_its_place, 0, n);
+    tcase_add_test(t, no_descriptors);
     tcase_add_test(t, removed_folder);
     tcase_add_test(t, full_disk);
     tcase_add_test(t, uploads_count);

@@ -15,7 +15,8 @@ What adaps promises when something goes wrong while a controller uses two agents
 
 Rows are faults, columns the moment at which the fault begins. A cell says how the controller ends, and within how many
 seconds of the fault: with the right *answer*, or with exit status 4 and a message that names the agent (*error*). D is the
-deadline (`--deadline`) and half a second. After each of them, other controllers can use the agents that are left.
+deadline (`--deadline`) and half a second. Messages are changed between the controller and the agent, without keys: with
+keys nobody else can change them unnoticed. After each of them, other controllers can use the agents that are left.
 
 | fault | what happens |
 | --- | --- |
@@ -24,6 +25,17 @@ deadline (`--deadline`) and half a second. After each of them, other controllers
 | cut | packets from and to the agent are refused |
 | hole | packets from and to the agent are dropped silently |
 | suspend | the controller is stopped for longer than the deadline, and goes on; the time counts from then |
+| narrow | everything goes over loopback at 100 mbit only (tc, tbf) |
+| slow-reader | what the agent and the controller send to each other is read at 2 MB/s only |
+| truncate | the next message ends in the middle, and its connection with it |
+| garbage | the next message has other bytes than were sent |
+| duplicate | the next message comes twice |
+| reorder | the next message comes after the one that follows it, or a second later |
+| replay | after the next message, all that came before it on its connection come once more |
+| descriptors | the agent may open no more files and connections than it has |
+| disk | the disk of the agent's cache is full |
+| threads | the agent may start no more threads (pids control group) |
+| memory | the agent may have 2 MB more of memory (memory control group); the kernel may kill it |
 
 | moment | what is just being done |
 | --- | --- |

@@ -27,6 +27,11 @@ struct chunk {
     char data[CHUNK];
 };
 
+struct bytes {
+    uint8_t *data;
+    size_t size, room;
+};
+
 /* One direction of a connection. */
 struct way {
     int from, to;
@@ -34,6 +39,12 @@ struct way {
     int64_t free_ns; /* when the last byte has passed the narrow place */
     bool ended;      /* nothing more comes in */
     bool shut;       /* and that was handed on */
+    /* when messages are held: */
+    struct bytes in;       /* what has come, from a message's beginning */
+    struct bytes past;     /* all messages that have passed */
+    struct bytes held;     /* a message that waits for the next */
+    int64_t held_until_ns; /* or for this */
+    size_t greeted;        /* bytes of the greeting that have passed */
 };
 
 struct slow_proxy {
@@ -42,7 +53,9 @@ struct slow_proxy {
     struct sockaddr_in target;
     int listener, quit_fd;
     int64_t delay_ns;
-    double rate;
+    _Atomic double rate;
+    bool holds_messages;
+    atomic_int tamper; /* enum slow_proxy_tamper */
     struct way ways[2 * CONNECTIONS];
     int nways;
     atomic_int awaited; /* type of frame; 0: none */
@@ -63,28 +76,142 @@ static void look_for_frame(struct slow_proxy *proxy, const char *data, size_t si
     }
 }
 
-static void take(struct slow_proxy *proxy, struct way *way)
+static void enqueue(const struct slow_proxy *proxy, struct way *way, const void *data, size_t size)
 {
-    struct chunk *chunk = ad_calloc(1, sizeof *chunk);
-    ck_assert_ptr_nonnull(chunk);
-    ssize_t n = recv(way->from, chunk->data, sizeof chunk->data, MSG_DONTWAIT);
-    if (n <= 0) {
-        way->ended = n == 0 || (errno != EAGAIN && errno != EINTR);
-        ad_free(chunk);
+    for (size_t done = 0, n; done < size; done += n) {
+        struct chunk *chunk = ad_calloc(1, sizeof *chunk);
+        int64_t now = ad_clock_ns();
+        ck_assert_ptr_nonnull(chunk);
+        n = size - done < CHUNK ? size - done : CHUNK;
+        memcpy(chunk->data, (const char *)data + done, n);
+        way->free_ns = way->free_ns > now ? way->free_ns : now;
+        if (proxy->rate > 0)
+            way->free_ns += (int64_t)((double)n / proxy->rate * 1e9);
+        chunk->size = n;
+        chunk->due_ns = way->free_ns + proxy->delay_ns;
+        if (way->first)
+            way->last->next = chunk;
+        else
+            way->first = chunk;
+        way->last = chunk;
+    }
+}
+
+/* --- messages (ZMTP 3, not encrypted) --- */
+
+#define GREETING 64
+#define HELD_NS 1000000000
+enum { MORE = 1, LONG = 2, COMMAND = 4 };
+
+static void append(struct bytes *to, const void *data, size_t size)
+{
+    if (size == 0)
+        return;
+    ck_assert(ad_grow(&to->data, to->size + size - 1, &to->room, 1));
+    memcpy(to->data + to->size, data, size);
+    to->size += size;
+}
+
+static void remove_first(struct bytes *from, size_t size)
+{
+    from->size -= size;
+    memmove(from->data, from->data + size, from->size);
+}
+
+/* Where the body of a part begins and where it ends; false: not all of it is there. */
+static bool find_part(const struct bytes *bytes, size_t at, size_t *body, size_t *end)
+{
+    size_t left = bytes->size - at;
+    if (left < 2)
+        return false;
+    bool large = bytes->data[at] & LONG;
+    uint64_t size = large ? 0 : bytes->data[at + 1];
+    *body = at + (large ? 9 : 2);
+    if (left < *body - at)
+        return false;
+    for (size_t i = 1; large && i < 9; i++)
+        size = size << 8 | bytes->data[at + i];
+    *end = *body + (size_t)size;
+    return *end <= bytes->size;
+}
+
+/* The size of the first message, or 0; *last is the body of its last part that is not empty. */
+static size_t find_message(const struct bytes *bytes, size_t *last)
+{
+    size_t at = 0, body, end;
+    while (find_part(bytes, at, &body, &end)) {
+        *last = at == 0 || body < end ? body : *last;
+        if (!(bytes->data[at] & MORE))
+            return end;
+        at = end;
+    }
+    return 0;
+}
+
+static bool is_ping(const struct bytes *bytes)
+{
+    struct ad_frame frame;
+    size_t body, end;
+    return find_part(bytes, 0, &body, &end) &&
+           ad_frame_decode(bytes->data + body, end - body, &frame, NULL) == ADAPS_OK &&
+           (frame.type == AD_FRAME_PING || frame.type == AD_FRAME_PONG);
+}
+
+static void let_go(const struct slow_proxy *proxy, struct way *way)
+{
+    enqueue(proxy, way, way->held.data, way->held.size);
+    way->held.size = 0;
+}
+
+/* The first message; its last part that is not empty is at `last`. */
+static void pass(struct slow_proxy *proxy, struct way *way, size_t size, size_t last)
+{
+    uint8_t *data = way->in.data;
+    bool plain = data[0] & COMMAND || is_ping(&way->in);
+    enum slow_proxy_tamper how = plain ? SLOW_PROXY_FAITHFUL : atomic_exchange(&proxy->tamper, 0);
+    for (size_t i = last; how == SLOW_PROXY_GARBAGE && i < size; i++)
+        data[i] ^= (uint8_t)(i * 37 + 90);
+    if (how == SLOW_PROXY_REORDER) {
+        append(&way->held, data, size);
+        way->held_until_ns = ad_clock_ns() + HELD_NS;
         return;
     }
-    look_for_frame(proxy, chunk->data, (size_t)n);
-    int64_t now = ad_clock_ns();
-    way->free_ns = way->free_ns > now ? way->free_ns : now;
-    if (proxy->rate > 0)
-        way->free_ns += (int64_t)((double)n / proxy->rate * 1e9);
-    chunk->size = (size_t)n;
-    chunk->due_ns = way->free_ns + proxy->delay_ns;
-    if (way->first)
-        way->last->next = chunk;
+    enqueue(proxy, way, data, how == SLOW_PROXY_TRUNCATE ? size / 2 : size);
+    way->ended = way->ended || how == SLOW_PROXY_TRUNCATE;
+    if (how == SLOW_PROXY_DUPLICATE)
+        enqueue(proxy, way, data, size);
+    else if (how == SLOW_PROXY_REPLAY)
+        enqueue(proxy, way, way->past.data, way->past.size);
+    if (!plain)
+        append(&way->past, data, size);
+    let_go(proxy, way);
+}
+
+static void take_messages(struct slow_proxy *proxy, struct way *way, const void *data, size_t n)
+{
+    size_t greeting = GREETING - way->greeted < n ? GREETING - way->greeted : n, size, last;
+    enqueue(proxy, way, data, greeting);
+    way->greeted += greeting;
+    append(&way->in, (const char *)data + greeting, n - greeting);
+    while (!way->ended && (size = find_message(&way->in, &last)) > 0) {
+        pass(proxy, way, size, last);
+        remove_first(&way->in, size);
+    }
+}
+
+static void take(struct slow_proxy *proxy, struct way *way)
+{
+    char data[CHUNK];
+    ssize_t n = recv(way->from, data, sizeof data, MSG_DONTWAIT);
+    if (n <= 0) {
+        way->ended = n == 0 || (errno != EAGAIN && errno != EINTR);
+        return;
+    }
+    look_for_frame(proxy, data, (size_t)n);
+    if (proxy->holds_messages)
+        take_messages(proxy, way, data, (size_t)n);
     else
-        way->first = chunk;
-    way->last = chunk;
+        enqueue(proxy, way, data, (size_t)n);
 }
 
 static void drop(struct way *way)
@@ -122,6 +249,14 @@ static bool is_room(const struct slow_proxy *proxy)
     return proxy->nways < 2 * CONNECTIONS;
 }
 
+static void forget_messages(struct way *way)
+{
+    ad_free(way->in.data);
+    ad_free(way->past.data);
+    ad_free(way->held.data);
+    way->in = way->past = way->held = (struct bytes){0};
+}
+
 /* Closes connections that have ended both ways. */
 static void close_ended(struct slow_proxy *proxy)
 {
@@ -131,6 +266,8 @@ static void close_ended(struct slow_proxy *proxy)
             continue;
         close(there->from);
         close(there->to);
+        forget_messages(there);
+        forget_messages(back);
         there->from = there->to = back->from = back->to = -1;
     }
 }
@@ -170,6 +307,8 @@ static void *forward(void *self)
         int64_t next = INT64_MAX;
         bool full = false;
         for (int i = 0; i < proxy->nways; i++) {
+            if (proxy->ways[i].held.size > 0 && ad_clock_ns() >= proxy->ways[i].held_until_ns)
+                let_go(proxy, &proxy->ways[i]);
             int64_t due = give(&proxy->ways[i]);
             bool room = has_room(&proxy->ways[i]);
             full = full || (!room && !proxy->ways[i].ended);
@@ -224,6 +363,21 @@ void slow_proxy_watch(struct slow_proxy *proxy, int type, void (*then)(void *sel
     proxy->awaited = type;
 }
 
+void slow_proxy_hold_messages(struct slow_proxy *proxy)
+{
+    proxy->holds_messages = true;
+}
+
+void slow_proxy_tamper(struct slow_proxy *proxy, enum slow_proxy_tamper how)
+{
+    proxy->tamper = how;
+}
+
+void slow_proxy_narrow(struct slow_proxy *proxy, double rate)
+{
+    proxy->rate = rate;
+}
+
 const char *slow_proxy_address(const struct slow_proxy *proxy)
 {
     return proxy->address;
@@ -236,6 +390,7 @@ void slow_proxy_stop(struct slow_proxy *proxy)
     for (int i = 0; i < proxy->nways; i++) {
         while (proxy->ways[i].first)
             drop(&proxy->ways[i]);
+        forget_messages(&proxy->ways[i]);
         if (i % 2 == 0 && proxy->ways[i].from >= 0) {
             close(proxy->ways[i].from);
             close(proxy->ways[i].to);

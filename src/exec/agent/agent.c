@@ -54,7 +54,6 @@ static void take_message(struct ad_agent *agent, struct ad_wire_message *message
 /* Handles what has come in, at most a few messages, so that the worker gets its turn. */
 static void take_messages(struct ad_agent *agent, struct ad_wire_message *message)
 {
-    static const struct ad_frame nothing;
     for (int i = 0; i < 16; i++) {
         struct adaps_error err;
         enum adaps_status status = ad_wire_message_recv(agent->router, true, message, &err);
@@ -66,8 +65,9 @@ static void take_messages(struct ad_agent *agent, struct ad_wire_message *messag
         ad_agent_take_events(agent);
         if (status == ADAPS_OK)
             take_message(agent, message);
-        else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it */
-            ad_answer_error(agent->router, &message->route, &nothing, &err, -1);
+        else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it, and
+                                                       whoever waits for an answer gets this one */
+            ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
     }
 }
 
@@ -174,6 +174,7 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
     struct ad_endpoint bound; /* an address, also where a name was given */
     worker->cache = &agent->cache;
     worker->keys = &agent->keys;
+    worker->guard = agent->guard;
     worker->context = agent->context;
     worker->speed = agent->options->speed;
     worker->threads = agent->options->threads;

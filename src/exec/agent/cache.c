@@ -219,18 +219,29 @@ static bool read_plan(const char *path, const struct ad_digest *digest, void **d
     return good;
 }
 
+/* An error if something could not be opened for a reason of this process. */
+static enum adaps_status check_opening(int reason, struct adaps_error *err)
+{
+    if (reason != EMFILE && reason != ENFILE && reason != ENOMEM)
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EAGENT, "its cache cannot be read: %s", strerror(reason));
+}
+
 enum adaps_status ad_cache_plan(const struct ad_cache *cache, const struct ad_digest *digest,
                                 void **data, size_t *size, struct adaps_error *err)
 {
     char *path = ad_cache_path(cache, "plans", digest);
     if (!path)
         return ad_error_memory(err, "plan", strlen(cache->dir) + AD_DIGEST_HEX);
+    errno = 0;
     bool there = read_plan(path, digest, data, size);
+    enum adaps_status status = there ? ADAPS_OK : check_opening(errno, err);
     if (there)
         ad_cache_touch(path);
+    else if (status == ADAPS_OK)
+        status = ad_error_set(err, ADAPS_EAGENT, "it does not have the plan: push it first");
     ad_free(path);
-    return there ? ADAPS_OK
-                 : ad_error_set(err, ADAPS_EAGENT, "it does not have the plan: push it first");
+    return status;
 }
 
 /* ADAPS_NO: it has another digest, or cannot be read to its end. */
@@ -262,9 +273,12 @@ enum adaps_status ad_cache_open(const struct ad_cache *cache, const struct ad_di
     char *path = ad_cache_path(cache, "blobs", digest);
     if (!path)
         return ad_error_memory(err, "weights", strlen(cache->dir) + AD_DIGEST_HEX);
+    errno = 0;
     *out = (struct ad_cached){.fd = open_entry(path, &st), .size = size};
-    if (out->fd < 0 || flock(out->fd, LOCK_SH) != 0 || fstat(out->fd, &st) != 0 ||
-        (uint64_t)st.st_size != size)
+    if (out->fd < 0)
+        status = check_opening(errno, err);
+    if (status == ADAPS_OK && (out->fd < 0 || flock(out->fd, LOCK_SH) != 0 ||
+                               fstat(out->fd, &st) != 0 || (uint64_t)st.st_size != size))
         status = ad_error_set(err, ADAPS_EAGENT, "it lacks weights of the plan: push it again");
     if (status == ADAPS_OK)
         status = check_digest(out->fd, size, digest, err);

@@ -31,6 +31,7 @@ struct ad_agent_session {
     struct ad_worker_run *traced; /* the latest inference, when its times are there; or NULL */
     uint64_t id;
     uint32_t inference;      /* the oldest under way, or the latest that was */
+    uint32_t asked;          /* the latest that was asked for: numbers ascend from 1 */
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
     int64_t heard_ns;        /* when its controller gave the latest sign of life */

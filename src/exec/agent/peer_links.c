@@ -68,6 +68,10 @@ static enum adaps_status open_link(struct ad_peer_links *links, struct ad_peer_l
         status = ad_error_set(err, ADAPS_EINTERNAL, "ZeroMQ: ZMQ_FD: %s", zmq_strerror(errno));
     if (status != ADAPS_OK || !link->listens)
         return status;
+    link->visitors = ad_calloc(1, sizeof *link->visitors);
+    if (!link->visitors)
+        return ad_error_memory(err, "links", sizeof *link->visitors);
+    ad_visitors_init(link->visitors, links->guard);
     status = ad_socket_serve(link->socket, keys, link->peer.key, err);
     if (status == ADAPS_OK)
         status = ad_socket_bind(link->socket, ad_endpoint_format(host, 0, any), text, err);
@@ -115,6 +119,7 @@ void ad_peer_links_close(struct ad_peer_links *links)
             zmq_msg_close(&link->early[k].payload);
         ad_free(link->early);
         ad_socket_close_monitored(link->socket, link->monitor, 0);
+        ad_free(link->visitors);
     }
     ad_free(links->items);
     links->items = NULL;
@@ -139,17 +144,47 @@ static void watch(struct ad_peer_link *link)
 {
     uint16_t event;
     uint32_t value;
-    while (ad_monitor_next(link->monitor, &event, &value))
+    while (ad_monitor_next(link->monitor, &event, &value)) {
+        if (link->visitors)
+            ad_visitors_event(link->visitors, event, value);
         if (event == ZMQ_EVENT_DISCONNECTED && link->joined && value == (uint32_t)link->fd)
             link->lost = true;
+    }
+}
+
+void ad_peer_links_look(struct ad_peer_links *links)
+{
+    for (int i = 0; i < links->count; i++)
+        watch(&links->items[i]);
+}
+
+/* Whether a message of one of these devices is there. ZMQ_FD does not tell: it is readable once
+ * after a message came, and every other use of the socket, such as sending, takes that away. */
+static bool is_any_there(struct ad_peer_links *links, const bool *wanted)
+{
+    bool any = false;
+    ad_send_scheduler_lock(links->scheduler);
+    for (int i = 0; i < links->count && !any; i++) {
+        struct ad_peer_link *link = &links->items[i];
+        int events = 0;
+        size_t size = sizeof events;
+        any = wanted[link->peer.device] &&
+              zmq_getsockopt(link->socket, ZMQ_EVENTS, &events, &size) == 0 &&
+              (events & ZMQ_POLLIN);
+    }
+    ad_send_scheduler_unlock(links->scheduler);
+    return any;
 }
 
 void ad_peer_links_wait(struct ad_peer_links *links, const bool *wanted)
 {
+    bool kept = links->kept;
+    links->kept = false;
+    if (kept || is_any_there(links, wanted))
+        return;
     zmq_pollitem_t items[2 + 2 * AD_MAX_DEVICES] = {{.fd = links->wake_fd, .events = ZMQ_POLLIN}};
-    struct ad_peer_link *from[AD_MAX_DEVICES];
     int64_t left = links->deadline_ns - ad_clock_ns();
-    int n = 1, nfrom = 0;
+    int n = 1;
     eventfd_t count;
     if (links->scheduler)
         items[n++] =
@@ -157,20 +192,16 @@ void ad_peer_links_wait(struct ad_peer_links *links, const bool *wanted)
     int first = n;
     for (int i = 0; i < links->count; i++) {
         struct ad_peer_link *link = &links->items[i];
-        if (!wanted[link->peer.device])
-            continue;
-        from[nfrom++] = link;
-        items[n++] = (zmq_pollitem_t){.fd = link->zmq_fd, .events = ZMQ_POLLIN};
         items[n++] = (zmq_pollitem_t){.socket = link->monitor, .events = ZMQ_POLLIN};
+        if (wanted[link->peer.device])
+            items[n++] = (zmq_pollitem_t){.fd = link->zmq_fd, .events = ZMQ_POLLIN};
     }
     if (left > 0)
         zmq_poll(items, n, (long)((left + 999999) / 1000000));
     for (int i = 0; i < first; i++)
         if (items[i].revents)
             eventfd_read(items[i].fd, &count);
-    for (int i = 0; i < nfrom; i++)
-        if (items[first + 2 * i + 1].revents)
-            watch(from[i]);
+    ad_peer_links_look(links);
 }
 
 /* A part of a message, if it is there; else -1. */
@@ -280,6 +311,8 @@ static enum adaps_status join_link(struct ad_peer_links *links, struct ad_peer_l
     if (link->listens)
         status = send_join(links, link, err);
     watch(link); /* forgets what strangers did: descriptors are used again */
+    if (link->visitors)
+        ad_visitors_know(link->visitors, link->fd);
     link->joined = true;
     return status;
 }
@@ -446,6 +479,7 @@ static enum adaps_status keep_early(struct ad_peer_links *links, struct ad_peer_
         return fail(link, err, "a message has too many parts");
     }
     link->nearly++;
+    links->kept = true;
     return ADAPS_OK;
 }
 

@@ -10,7 +10,7 @@
 #include "exec/engine/timestamps.h"
 #include "exec/agent/send_scheduler.h"
 #include "wire/frame.h"
-#include "wire/keys.h"
+#include "wire/visitors.h"
 
 #include <stdatomic.h>
 
@@ -30,7 +30,8 @@ struct ad_early_message {
 struct ad_peer_link {
     struct ad_peer peer;
     bool listens;
-    int port; /* when it listens */
+    int port;                     /* when it listens */
+    struct ad_visitors *visitors; /* when it listens: who has come by its port */
     void *socket, *monitor;
     bool joined;
     bool lost;                      /* joined and then disconnected */
@@ -43,12 +44,15 @@ struct ad_peer_link {
 
 struct ad_peer_links {
     void *context;
+    struct ad_guard *guard; /* told of strangers who are dropped */
     const struct adaps_plan *plan;
     int device;
     uint64_t session;
     uint32_t inference, step; /* what is being done */
     uint32_t oldest;          /* the oldest inference that is not done here */
     bool waited;              /* the message of this step was looked for before */
+    bool kept;                /* a message was put aside since the latest wait: whose inference has
+                                 looked before may go on */
     int64_t deadline_ns;      /* CLOCK_MONOTONIC, of that */
     const atomic_int *cancel; /* non-zero ends every wait, when wake_fd becomes readable */
     int wake_fd;
@@ -80,6 +84,10 @@ void ad_peer_links_close(struct ad_peer_links *links);
  * wait: ADAPS_NO when the message is not there. With timestamps: when the message of a RECV was
  * found, when that of a SEND was handed over and had left. */
 struct ad_transport ad_peer_links_transport(struct ad_peer_links *links);
+
+/* Takes what the monitors tell: who is lost, and of strangers at the ports there are soon few again
+ * (wire/visitors.h). To be called every now and then by who neither sends nor waits. */
+void ad_peer_links_look(struct ad_peer_links *links);
 
 /* Sleeps until something comes from one of these devices, until wake_fd is readable, which is read,
  * or until the deadline of links. wanted: by device. */

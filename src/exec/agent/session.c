@@ -291,6 +291,8 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     ProtobufCMessage *body;
     struct ad_agent_session *session = &agent->session;
     struct ad_worker *worker = &agent->worker;
+    if ((int32_t)(message->frame.inference - session->asked) <= 0)
+        return ADAPS_OK; /* asked for twice: the first will be answered */
     if (!session->ready || session->abort.set || worker->busy)
         return ad_error_set(err, ADAPS_EAGENT, "RUN at the wrong time");
     if (session->queued + worker->running >= AD_FLIGHTS_MOST)
@@ -311,6 +313,7 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     zmq_msg_init(&run->inputs);
     zmq_msg_move(&run->inputs, &message->raw);
     session->queued++;
+    session->asked = message->frame.inference;
     ad_protobuf_free(body);
     start_runs(agent);
     return ADAPS_OK;

@@ -15,6 +15,9 @@
 /* A profile may take one part in so many of the free memory: other programs need some, too. */
 #define PROFILE_SHARE 2
 
+/* Between two looks at the ports of a session in which nothing is asked. */
+#define LOOK_NS 100000000
+
 /* --- loading --- */
 
 /* The thread looks at them while it waits, whoever frees them. */
@@ -224,6 +227,7 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
     }
     ad_peer_links_close(&worker->links);
     worker->links = (struct ad_peer_links){.context = worker->context,
+                                           .guard = worker->guard,
                                            .plan = worker->plan,
                                            .device = worker->device,
                                            .session = job->session,
@@ -487,6 +491,26 @@ static bool any_posted(const struct ad_worker *worker)
     return false;
 }
 
+/* Waits for something to do, under the mutex; while there is a session, only for a while, so as to
+ * look at who comes by its ports. */
+static void rest(struct ad_worker *worker)
+{
+    struct timespec until;
+    if (worker->links.count == 0) {
+        pthread_cond_wait(&worker->posted, &worker->mutex);
+        return;
+    }
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += LOOK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    if (pthread_cond_clockwait(&worker->posted, &worker->mutex, CLOCK_MONOTONIC, &until) == 0)
+        return;
+    pthread_mutex_unlock(&worker->mutex);
+    ad_peer_links_look(&worker->links);
+    pthread_mutex_lock(&worker->mutex);
+}
+
 static void *work_on(void *self)
 {
     struct ad_worker *worker = self;
@@ -494,7 +518,7 @@ static void *work_on(void *self)
     for (enum ad_job_kind kind = AD_JOB_NONE; kind != AD_JOB_QUIT;) {
         pthread_mutex_lock(&worker->mutex);
         while (!worker->has_job && !any_posted(worker))
-            pthread_cond_wait(&worker->posted, &worker->mutex);
+            rest(worker);
         bool job = worker->has_job;
         worker->has_job = false;
         pthread_mutex_unlock(&worker->mutex);

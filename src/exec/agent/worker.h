@@ -94,6 +94,7 @@ struct ad_worker {
     /* set by the owner before start */
     const struct ad_cache *cache;
     const struct ad_keys *keys;
+    struct ad_guard *guard;
     void *context;
     char host[256]; /* where to listen for peers */
     double speed;

@@ -1,0 +1,42 @@
+#!/bin/sh
+# bench/soak: some rounds, each kind of fault that needs nothing of the machine, and what it says of wrong answers and ends.
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
+# shellcheck disable=SC2119
+need_python
+
+# shellcheck disable=SC2317
+soak() {
+    "$python" "$src/bench/soak" --frames 8 "$@"
+}
+ADAPS=$adaps
+export ADAPS
+
+status 2 "no time" soak --minutes 0
+status 2 "an unknown fault" soak --only rain
+status 0 "some seconds" soak --minutes 0.1 --seed 2
+says out "^seed 2: [0-9]* rounds: [1-9][0-9]* right answers, [0-9]* named errors, 0 wrong, 0 hangs, 0 grown, 0 ended badly" \
+    "the sum"
+says out "^dev0: memory [0-9.]* -> [0-9.]* MB, descriptors [0-9]* -> [0-9]*, " "what the agents have"
+status 0 "an agent that is killed is started again" soak --minutes 0.03 --only kill
+says out "^3: kill dev[01] after" "it was"
+
+# A program whose answers are wrong, or that ends as it should not.
+mkdir -p fake
+ln -s "$build/adaps-agent" fake/adaps-agent
+cat >fake/adaps <<'END'
+#!/bin/sh
+"$REAL" "$@" || exit
+case " $* " in
+    *" -o "*"%d.npy "*) [ -z "$WRONG" ] || echo >>"$(dirname "$5")/3.npy"; exit "$STATUS" ;;
+esac
+END
+chmod +x fake/adaps
+REAL=$adaps ADAPS=$work/fake/adaps WRONG=yes STATUS=0
+export REAL WRONG STATUS
+status 1 "wrong answers" soak --minutes 0.01 --only kill
+says out ": WRONG ANSWER$" "are told"
+WRONG="" STATUS=5
+status 1 "another exit status" soak --minutes 0.01 --only kill
+says out ": WRONG END, exit status 5" "is told"
+finish
