@@ -193,11 +193,19 @@ static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r
         r->push_bytes += reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
     predicted_ns = predicted_push_ns(f->plan, reports) + predicted_run_ns(f->plan, f->flying);
     ad_free(reports);
-    if (status == ADAPS_OK)
-        status = ad_session_open(f->plan, &f->options, &f->session, err);
     r->push_ns += ad_clock_ns() - start;
+    r->latency_ns = f->plan->schedule.makespan_ns;
     r->predicted_least_ns = DETECT_LEAST_NS + r->plan_ns + predicted_ns;
     r->predicted_most_ns = DETECT_MOST_NS + r->plan_ns + predicted_ns;
+    return status;
+}
+
+static enum adaps_status open_again(struct ad_failover *f, struct ad_recovery *r,
+                                    struct adaps_error *err)
+{
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = ad_session_open(f->plan, &f->options, &f->session, err);
+    r->open_ns += ad_clock_ns() - start;
     return status;
 }
 
@@ -276,6 +284,8 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
             return give_up("the agents that are left do not suffice", &failure, err);
         if (status == ADAPS_OK)
             status = push_again(f, r, &failure);
+        if (status == ADAPS_OK)
+            status = open_again(f, r, &failure);
         if (status == ADAPS_OK)
             status = begin_again(f, &failure);
     }

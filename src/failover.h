@@ -15,14 +15,15 @@ struct ad_recovery {
     bool returned[AD_MAX_DEVICES]; /* had been lost before, and are used again */
     int64_t inference;             /* of the stream, from 1, that could not be finished */
     int64_t detect_ns; /* from the beginning of the wait for its answer until the loss was known */
-    int64_t plan_ns, push_ns; /* planning; sending what is missing and opening the session */
-    int64_t repeat_ns;        /* until all that were in flight have been answered */
-    int repeated;             /* so many */
+    int64_t plan_ns, push_ns, open_ns; /* planning; sending what is missing; the new session */
+    int64_t repeat_ns;                 /* until all that were in flight have been answered */
+    int repeated;                      /* so many */
     uint64_t push_bytes;
-    int64_t total_ns; /* all of this, and the end of the old session */
+    int64_t total_ns;   /* all of this, and the end of the old session */
+    int64_t latency_ns; /* of an inference, by the new plan */
     /* Predicted: detection takes half a second at least and two at most (docs/faults.md), planning
      * what it took, the bytes what the links allow, the repeated inferences what their plan says.
-     */
+     * How long agents take to load a plan is not known: nothing. */
     int64_t predicted_least_ns, predicted_most_ns;
     bool done; /* all is known */
 };

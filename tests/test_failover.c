@@ -202,7 +202,8 @@ START_TEST(several_in_flight)
         ck_assert(r->done);
         ck_assert_int_gt(r->plan_ns, 0);
         ck_assert_uint_gt(r->push_bytes, 0);
-        ck_assert_int_ge(r->total_ns, r->detect_ns + r->plan_ns + r->push_ns + r->repeat_ns);
+        ck_assert_int_ge(r->total_ns,
+                         r->detect_ns + r->plan_ns + r->push_ns + r->open_ns + r->repeat_ns);
         ck_assert_int_gt(r->predicted_most_ns, r->predicted_least_ns);
     }
     ck_assert_int_ge(recoveries[0].inference, 3);

@@ -85,18 +85,19 @@ static const char *names_of(const struct ad_runner *r, const bool *which, char *
 
 static void print_recovery(const struct ad_runner *r, const struct ad_recovery *recovery)
 {
-    char lost[256], back[256], times[5][32], bytes[32], least[32], most[32];
+    char lost[256], back[256], times[6][32], bytes[32], least[32], most[32];
     names_of(r, recovery->lost, lost, sizeof lost);
     names_of(r, recovery->returned, back, sizeof back);
     fprintf(stderr, "adaps run: inference %lld failed, lost: %s%s%s; recovered in %s ",
             (long long)recovery->inference, *lost ? lost : "no agent",
             *back ? "; used again: " : "", back,
             ad_format_ns((double)recovery->total_ns, times[0], 32));
-    fprintf(stderr, "(detection %s, plan %s, push of %s %s, %d inference%s again %s); ",
+    fprintf(stderr, "(detection %s, plan %s, push of %s %s, opening %s, %d inference%s again %s); ",
             ad_format_ns((double)recovery->detect_ns, times[1], 32),
             ad_format_ns((double)recovery->plan_ns, times[2], 32),
             ad_format_bytes((double)recovery->push_bytes, bytes, sizeof bytes),
-            ad_format_ns((double)recovery->push_ns, times[3], 32), recovery->repeated,
+            ad_format_ns((double)recovery->push_ns, times[3], 32),
+            ad_format_ns((double)recovery->open_ns, times[5], 32), recovery->repeated,
             recovery->repeated == 1 ? "" : "s",
             ad_format_ns((double)recovery->repeat_ns, times[4], 32));
     fprintf(stderr, "predicted %s to %s\n",
@@ -137,16 +138,18 @@ static json_t *recoveries_json(const struct ad_runner *r)
     json_t *array = json_array();
     for (int i = 0; i < count; i++) {
         const struct ad_recovery *one = &recoveries[i];
+        json_t *lost = names_json(r, one->lost), *returned = names_json(r, one->returned);
         array = ad_report_json_append(
-            array, json_pack("{s:o, s:o, s:I, s:f, s:f, s:f, s:I, s:f, s:i, s:f, s:[f,f]}", "lost",
-                             names_json(r, one->lost), "returned", names_json(r, one->returned),
-                             "inference", (json_int_t)one->inference, "detection_ms",
-                             (double)one->detect_ns / 1e6, "plan_ms", (double)one->plan_ns / 1e6,
-                             "push_ms", (double)one->push_ns / 1e6, "push_bytes",
-                             (json_int_t)one->push_bytes, "repeat_ms", (double)one->repeat_ns / 1e6,
-                             "repeated", one->repeated, "total_ms", (double)one->total_ns / 1e6,
-                             "predicted_ms", (double)one->predicted_least_ns / 1e6,
-                             (double)one->predicted_most_ns / 1e6));
+            array,
+            json_pack("{s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:i, s:f, s:f, s:[f,f]}",
+                      "lost", lost, "returned", returned, "inference", (json_int_t)one->inference,
+                      "detection_ms", (double)one->detect_ns / 1e6, "plan_ms",
+                      (double)one->plan_ns / 1e6, "push_ms", (double)one->push_ns / 1e6, "open_ms",
+                      (double)one->open_ns / 1e6, "push_bytes", (json_int_t)one->push_bytes,
+                      "repeat_ms", (double)one->repeat_ns / 1e6, "repeated", one->repeated,
+                      "total_ms", (double)one->total_ns / 1e6, "latency_ms",
+                      (double)one->latency_ns / 1e6, "predicted_ms",
+                      (double)one->predicted_least_ns / 1e6, (double)one->predicted_most_ns / 1e6));
     }
     return array;
 }

@@ -94,7 +94,7 @@ for signal in KILL STOP; do
     send $signal 1 12
     ends 0 "an agent gets SIG$signal"
     answered "SIG$signal"
-    says err "^adaps run: inference [0-9]* failed, lost: a1; recovered in .* (detection .*, plan .*, push of .*, [1-9] inferences* again .*); predicted .* to " \
+    says err "^adaps run: inference [0-9]* failed, lost: a1; recovered in .* (detection .*, plan .*, push of .*, opening .*, [1-9] inferences* again .*); predicted .* to " \
         "one line tells how it went on"
     check "of one recovery" test "$(grep -c recovered err)" = 1
 done
@@ -113,7 +113,7 @@ ends 0 "two agents are killed"
 answered "killed twice"
 says out '"recoveries":\[{"lost":\["a1"\],"returned":\[\],"inference":[0-9]*,"detection_ms":[0-9.e+-]*,"plan_ms":' "the first loss"
 says out '{"lost":\["a2"\],"returned":\[\],"inference":' "the second loss"
-says out '"total_ms":[0-9.e+-]*,"predicted_ms":\[[0-9.e+-]*,[0-9.e+-]*\]' "the time it took, and the predicted one"
+says out '"total_ms":[0-9.e+-]*,"latency_ms":[0-9.e+-]*,"predicted_ms":\[[0-9.e+-]*,[0-9.e+-]*\]' "the time it took, and the predicted one"
 
 # One that has come back is used when another is lost.
 agents
