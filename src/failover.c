@@ -255,6 +255,15 @@ static struct ad_recovery *start_recovery(struct ad_failover *f, int64_t since_n
     return &grown[n];
 }
 
+/* Why there is no recovery, when the source is lost. */
+static enum adaps_status give_up_source(const struct ad_failover *f,
+                                        const struct adaps_error *failure, struct adaps_error *err)
+{
+    const struct ad_cluster *cluster = &f->first->cluster;
+    return ad_error_set(err, ADAPS_EAGENT, "the source '%s' is lost and cannot be replaced: %s",
+                        cluster->devices[cluster->source].name, failure->message);
+}
+
 /* The message of why there is no recovery, before that of the failure itself. */
 static enum adaps_status give_up(const char *why, const struct adaps_error *failure,
                                  struct adaps_error *err)
@@ -278,7 +287,7 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
         take_stock(f, r);
         f->attempts++;
         if (f->out[f->first->cluster.source])
-            return give_up("the source cannot be replaced", &failure, err);
+            return give_up_source(f, &failure, err);
         status = plan_again(f, r, &failure);
         if (status == ADAPS_NO)
             return give_up("the agents that are left do not suffice", &failure, err);

@@ -242,7 +242,7 @@ START_TEST(public_sessions)
     ck_assert_int_eq(adaps_session_recoveries(local), 0);
     ad_testbed_kill(&testbed, 0);
     ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, in, a, out, &err), ADAPS_EAGENT);
-    ck_assert_msg(strstr(err.message, "the source cannot be replaced"), "%s", err.message);
+    ck_assert_msg(strstr(err.message, "is lost and cannot be replaced"), "%s", err.message);
     ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, in, a, out, &err), ADAPS_EUSAGE);
     adaps_session_close(agents);
     adaps_session_close(local);

@@ -115,6 +115,16 @@ says out '"recoveries":\[{"lost":\["a1"\],"returned":\[\],"inference":[0-9]*,"de
 says out '{"lost":\["a2"\],"returned":\[\],"inference":' "the second loss"
 says out '"total_ms":[0-9.e+-]*,"latency_ms":[0-9.e+-]*,"predicted_ms":\[[0-9.e+-]*,[0-9.e+-]*\]' "the time it took, and the predicted one"
 
+# Two at the same moment, of which one is only silent: it is found when it should be used.
+agents
+stream 48 --failover --json
+send STOP 2 12
+send KILL 1 12
+ends 0 "two agents are lost at the same moment"
+answered "lost together"
+says out '"lost":\["a1".*"repeated"' "the one that is killed is named"
+says out '"lost":\[[^]]*"a2"\]' "and the other"
+
 # One that has come back is used when another is lost.
 agents
 stream 120 --failover --json
@@ -134,7 +144,7 @@ agents
 stream 48 --failover
 send KILL 0 12
 ends 4 "the source is killed"
-says err "the source cannot be replaced: agent 'a0' .* was lost in inference" "it says so, and who"
+says err "the source 'a0' is lost and cannot be replaced: agent 'a0' .* was lost in inference" "it says so, and who"
 
 # Without the option, and where it cannot be.
 agents
