@@ -22,7 +22,7 @@ agent() {
     echo "tcp://127.0.0.1:${endpoint##*:}" >"$1.address"
 }
 
-# agents: three of them, those before are ended; their plan is net.plan.
+# agents [OPTION...]: three of them, those before are ended; their plan, by these options, is net.plan.
 agents() {
     for pid in $pids; do kill -KILL "$pid"; done 2>killed
     wait 2>killed
@@ -35,7 +35,7 @@ agents() {
     done
     rm -rf answers
     mkdir answers
-    adaps plan -d three.conf -o net.plan "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
+    adaps plan -d three.conf -o net.plan "$@" "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
 }
 
 # send SIGNAL N ANSWER: to agent aN, when this answer of the stream is there.
@@ -68,6 +68,13 @@ ends() {
     if [ $code = "$1" ]; then ok "$2"; else not_ok "$2: exit $code instead of $1"; fi
 }
 
+# references: the answers of one device by net.plan.
+references() {
+    for i in 0 1 2 3 4; do
+        status 0 "answer $i of one device" adaps run --local -o "$i.npy" net.plan "$i.png"
+    done
+}
+
 # answered DESCRIPTION: all answers are there, in order, with the bits of one device.
 answered() {
     wrong=
@@ -82,10 +89,10 @@ answered() {
 # Five pictures, and the answers of one device.
 agents
 cp "$models/samples/noisy.png" 0.png
-for i in 0 1 2 3 4; do
-    status 0 "answer $i of one device" adaps run --local -o "$i.npy" net.plan $i.png
-    [ $i = 4 ] || status 0 "the next picture" adaps run --local -o "$((i + 1)).png" net.plan $i.png
+for i in 1 2 3 4; do
+    status 0 "picture $i" adaps run --local -o "$i.png" net.plan $((i - 1)).png
 done
+references
 check "they differ" sh -c '! cmp -s 0.npy 1.npy && ! cmp -s 3.npy 4.npy'
 
 for signal in KILL STOP; do
@@ -104,8 +111,23 @@ for n in 0 2; do
     says out '"state":"idle"' "is free again"
 done
 
+# A plan for the throughput, whose inferences take turns; and one whose sums are in blocks.
+agents --objective throughput
+stream 48 --failover
+send KILL 2 12
+ends 0 "an agent of a plan for the throughput is killed"
+answered "throughput"
+says err "lost: a2; recovered in " "it went on"
+agents --strategy deeperthings
+stream 40 --failover
+send KILL 1 8
+ends 0 "an agent of a plan with sums in blocks is killed"
+references
+answered "sums in blocks"
+
 # Two are killed, one after the other: the source goes on alone.
 agents
+references
 stream 60 --failover --json
 send KILL 1 12
 send KILL 2 30
