@@ -90,6 +90,18 @@ enum adaps_status adaps_session_open(const struct adaps_plan *plan, const char *
 enum adaps_status adaps_session_run(struct adaps_session *session, const float *input,
                                     size_t input_elements, float *output, size_t output_elements,
                                     struct adaps_error *err);
+
+/* From now on, when an agent is lost, the session goes on with the others: they get a plan of their
+ * own and what they lack, and the inference is done again, with the same bits. The source's agent
+ * cannot be replaced: that, and losing too many, is ADAPS_EAGENT from adaps_session_run(). An agent
+ * that has come back is used again after the next loss. The model is opened here, and must not
+ * change while the session lasts; `model` as for opening the session, only needed during this call.
+ * A local session has no agents to lose. ADAPS_EINPUT: the model; ADAPS_EUSAGE: a lossy plan. */
+enum adaps_status adaps_session_failover(struct adaps_session *session, const char *model,
+                                         struct adaps_error *err);
+
+/* How often the session has gone on without an agent. */
+int adaps_session_recoveries(const struct adaps_session *session);
 void adaps_session_close(struct adaps_session *session);
 
 #pragma GCC visibility pop

@@ -130,6 +130,11 @@ enum adaps_status ad_model_weights_open(struct ad_model_weights *weights, struct
     return weights->model ? open_file(weights, weights->model, err) : open_somewhere(weights, err);
 }
 
+const struct ad_graph *ad_model_weights_graph(const struct ad_model_weights *weights)
+{
+    return weights->graph ? weights->graph : weights->plan->graph;
+}
+
 static enum adaps_status read_rows(const struct ad_weight_source *source,
                                    const struct ad_slice *slice, int64_t r0, int64_t r1, float *to,
                                    struct adaps_error *err)
@@ -138,7 +143,7 @@ static enum adaps_status read_rows(const struct ad_weight_source *source,
     enum adaps_status status = ad_model_weights_open(weights, err);
     if (status != ADAPS_OK)
         return status;
-    const struct ad_graph *graph = weights->graph ? weights->graph : weights->plan->graph;
+    const struct ad_graph *graph = ad_model_weights_graph(weights);
     return ad_weight_read(&graph->weights[slice->weight], r0, r1, to, err);
 }
 

@@ -22,6 +22,9 @@ void ad_model_weights_init(struct ad_model_weights *weights, const struct adaps_
 AD_MUST_CHECK enum adaps_status ad_model_weights_open(struct ad_model_weights *weights,
                                                       struct adaps_error *err);
 
+/* The graph that has the numbers, once they are open. */
+const struct ad_graph *ad_model_weights_graph(const struct ad_model_weights *weights);
+
 /* A source that opens the model when it is first read; errors are those of opening, too. `weights`
  * must outlive it. */
 struct ad_weight_source ad_model_weights_source(struct ad_model_weights *weights);

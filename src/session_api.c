@@ -1,5 +1,5 @@
 /* The public interface (adaps.h) of sessions: on the agents of the plan, or in this process. */
-#include "control/session.h"
+#include "failover.h"
 #include "model_weights.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 struct adaps_session {
     const struct adaps_plan *plan; /* the caller's */
-    struct ad_session *agents;     /* one of these two */
+    struct ad_failover *agents;    /* one of these two */
     struct ad_local_run *local;
     struct ad_tensor input, *outputs; /* outputs: room for all of the network's */
 };
@@ -27,7 +27,8 @@ static enum adaps_status open_agents(struct adaps_session *session, const char *
     ad_model_weights_fini(&weights);
     ad_free(reports);
     if (status == ADAPS_OK)
-        status = ad_session_open(plan, &options, &session->agents, err);
+        status = ad_failover_open(plan, &(struct ad_failover_options){.session = &options},
+                                  &session->agents, err);
     return status;
 }
 
@@ -87,7 +88,9 @@ enum adaps_status adaps_session_run(struct adaps_session *session, const float *
     memcpy(session->input.data, input, in * sizeof *input);
     enum adaps_status status =
         session->local ? ad_local_run_infer(session->local, &session->input, outputs, err)
-                       : ad_session_run(session->agents, &session->input, outputs, NULL, err);
+                       : ad_failover_begin(session->agents, &session->input, err);
+    if (status == ADAPS_OK && !session->local)
+        status = ad_failover_finish(session->agents, outputs, NULL, err);
     if (status != ADAPS_OK)
         return status;
     memcpy(output, outputs[0].data, out * sizeof *output);
@@ -96,11 +99,27 @@ enum adaps_status adaps_session_run(struct adaps_session *session, const float *
     return ADAPS_OK;
 }
 
+enum adaps_status adaps_session_failover(struct adaps_session *session, const char *model,
+                                         struct adaps_error *err)
+{
+    if (!session)
+        return ad_error_set(err, ADAPS_EUSAGE, "a session is required");
+    return session->local ? ADAPS_OK : ad_failover_enable(session->agents, model, err);
+}
+
+int adaps_session_recoveries(const struct adaps_session *session)
+{
+    int count = 0;
+    if (session && session->agents)
+        ad_failover_recoveries(session->agents, &count);
+    return count;
+}
+
 void adaps_session_close(struct adaps_session *session)
 {
     if (!session)
         return;
-    ad_session_close(session->agents);
+    ad_failover_close(session->agents);
     ad_local_run_free(session->local);
     ad_tensor_fini(&session->input);
     ad_free(session->outputs);

@@ -45,9 +45,8 @@ static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *
                             "the network has %d inputs: %d files are not a multiple of that",
                             r->graph->ninputs, options->ninputs);
     r->ninferences = options->ninputs / r->graph->ninputs;
-    r->in_flight = options->in_flight > 0
-                       ? options->in_flight
-                       : r->deployment.plan->stream.frames + SPARE_IN_FLIGHT;
+    r->in_flight = options->in_flight > 0 ? options->in_flight
+                                          : r->deployment.plan->stream.frames + SPARE_IN_FLIGHT;
     size_t ndevices = (size_t)r->deployment.plan->cluster.ndevices;
     r->inputs = ad_calloc((size_t)r->graph->ninputs, sizeof *r->inputs);
     r->outputs = ad_calloc((size_t)r->graph->noutputs, sizeof *r->outputs);
@@ -81,8 +80,7 @@ static void clear_tensors(struct ad_runner *r)
 
 static void fini(struct ad_runner *r)
 {
-    if (r->session)
-        ad_session_close(r->session);
+    ad_failover_close(r->agents);
     clear_tensors(r);
     for (int i = 0; r->first && i < r->graph->noutputs; i++)
         ad_tensor_fini(&r->first[i]);
@@ -106,11 +104,13 @@ static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err
         return r->local ? ADAPS_OK
                         : ad_model_local_run(r->deployment.plan, o->shared.model, o->threads,
                                              &r->local, err);
-    if (r->session)
+    if (r->agents)
         return ADAPS_OK;
+    const struct ad_failover_options options = {
+        .enabled = o->failover, .model = o->shared.model, .session = &r->deployment.session};
     enum adaps_status status = ad_deployment_push(&r->deployment, err);
     if (status == ADAPS_OK)
-        status = ad_session_open(r->deployment.plan, &r->deployment.session, &r->session, err);
+        status = ad_failover_open(r->deployment.plan, &options, &r->agents, err);
     return status;
 }
 
@@ -130,7 +130,7 @@ static enum adaps_status take_answer(struct ad_runner *r, int inference, struct 
                                      struct adaps_error *err)
 {
     if (streams(r, inference))
-        return ad_session_finish(r->session, r->outputs, stats, err);
+        return ad_failover_finish(r->agents, r->outputs, stats, err);
     enum adaps_status status = ADAPS_OK;
     if (r->options->local) {
         int64_t start, end;
@@ -143,8 +143,9 @@ static enum adaps_status take_answer(struct ad_runner *r, int inference, struct 
     }
     status = ad_trace_init(&r->trace, r->deployment.plan, err);
     stats->trace = &r->trace;
-    return status == ADAPS_OK ? ad_session_run(r->session, r->inputs, r->outputs, stats, err)
-                              : status;
+    return status == ADAPS_OK
+               ? ad_session_run(ad_failover_session(r->agents), r->inputs, r->outputs, stats, err)
+               : status;
 }
 
 static void add_up(struct ad_runner *r, const struct ad_run_stats *stats)
@@ -224,7 +225,7 @@ static enum adaps_status begin(struct ad_runner *r, int inference, struct adaps_
     if (inference == 0)
         r->begin_ns = ad_clock_ns();
     if (status == ADAPS_OK && streams(r, inference)) {
-        status = ad_session_begin(r->session, r->inputs, err);
+        status = ad_failover_begin(r->agents, r->inputs, err);
         clear_inputs(r);
     }
     return status;
@@ -234,6 +235,7 @@ static enum adaps_status finish(struct ad_runner *r, int inference, struct adaps
 {
     struct ad_run_stats stats = {.devices = r->stats};
     enum adaps_status status = take_answer(r, inference, &stats, err);
+    ad_run_print_recoveries(r);
     if (status == ADAPS_OK) {
         add_up(r, &stats);
         status = deliver(r, inference, files_of(r, inference), stats.latency_ns, err);
@@ -345,6 +347,8 @@ static int run_run(int argc, char **argv)
         return ad_cli_usage(&ad_command_run, "--threads goes with --local; agents have their own");
     if (options.local && options.shared.devices)
         return ad_cli_usage(&ad_command_run, "--devices and --local exclude each other");
+    if (options.failover && (options.local || options.trace))
+        return ad_cli_usage(&ad_command_run, "--failover goes with neither --local nor --trace");
     if (options.trace && strcmp(options.trace, "-") == 0)
         return ad_cli_usage(&ad_command_run, "--trace -: the name of a file expected; the answers "
                                              "are on the standard output");
@@ -364,6 +368,9 @@ static const struct ad_option options_table[] = {
     AD_OPT_INT("in-flight", "N", struct ad_run_command, in_flight, 1, AD_FLIGHTS_MOST,
                "inferences of a stream at a time, 1 to 32 (default: two more than\n"
                "the plan has in flight)"),
+    AD_OPT_FLAG(0, "failover", struct ad_run_command, failover,
+                "when an agent is lost, go on with the others; the source cannot be\n"
+                "replaced"),
     AD_OPT_FLAG(0, "resize", struct ad_run_command, resize,
                 "scale pictures to the size that the network takes"),
     AD_OPT_TEXT(0, "trace", "FILE", struct ad_run_command, trace,

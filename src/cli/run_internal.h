@@ -4,6 +4,7 @@
 
 #include "cli/answer.h"
 #include "cli/deployment.h"
+#include "failover.h"
 
 /* What the command line says. */
 struct ad_run_command {
@@ -13,7 +14,7 @@ struct ad_run_command {
     char **inputs;
     int ninputs, threads;
     int in_flight; /* inferences at a time, on agents; 0: as the plan has it */
-    bool local, resize;
+    bool local, resize, failover;
 };
 
 /* The work of one command. */
@@ -22,7 +23,8 @@ struct ad_runner {
     struct ad_deployment deployment;
     const struct ad_graph *graph;
     struct ad_local_run *local; /* --local */
-    struct ad_session *session; /* otherwise; opened when the first input has been read */
+    struct ad_failover *agents; /* otherwise; opened when the first input has been read */
+    int told;                   /* recoveries of these that have been printed */
     struct ad_answer_names names;
     struct ad_tensor *inputs, *outputs;  /* of the current inference */
     struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
@@ -36,6 +38,9 @@ struct ad_runner {
     int ninferences, done;
     json_t *runs;
 };
+
+/* Prints what is new of lost agents, a line each, on stderr; not with --json. */
+void ad_run_print_recoveries(struct ad_runner *r);
 
 /* Prints the times, on stderr: stdout has the answers only. */
 AD_MUST_CHECK enum adaps_status ad_run_print_times(const struct ad_runner *r,

@@ -70,6 +70,90 @@ static double predicted_throughput(const struct ad_runner *r)
     return ns > 0 && !r->options->local ? 1e9 / (double)ns : 0;
 }
 
+/* "a, b": the names of devices. */
+static const char *names_of(const struct ad_runner *r, const bool *which, char *buf, size_t size)
+{
+    const struct ad_cluster *cluster = &r->deployment.plan->cluster;
+    size_t n = 0;
+    *buf = '\0';
+    for (int d = 0; d < cluster->ndevices && n < size; d++)
+        if (which[d])
+            n += (size_t)snprintf(buf + n, size - n, "%s%s", n ? ", " : "",
+                                  cluster->devices[d].name);
+    return buf;
+}
+
+static void print_recovery(const struct ad_runner *r, const struct ad_recovery *recovery)
+{
+    char lost[256], back[256], times[6][32], bytes[32], least[32], most[32];
+    names_of(r, recovery->lost, lost, sizeof lost);
+    names_of(r, recovery->returned, back, sizeof back);
+    fprintf(stderr, "adaps run: inference %lld failed, lost: %s%s%s; recovered in %s ",
+            (long long)recovery->inference, *lost ? lost : "no agent",
+            *back ? "; used again: " : "", back,
+            ad_format_ns((double)recovery->total_ns, times[0], 32));
+    fprintf(stderr, "(detection %s, plan %s, push of %s %s, opening %s, %d inference%s again %s); ",
+            ad_format_ns((double)recovery->detect_ns, times[1], 32),
+            ad_format_ns((double)recovery->plan_ns, times[2], 32),
+            ad_format_bytes((double)recovery->push_bytes, bytes, sizeof bytes),
+            ad_format_ns((double)recovery->push_ns, times[3], 32),
+            ad_format_ns((double)recovery->open_ns, times[5], 32), recovery->repeated,
+            recovery->repeated == 1 ? "" : "s",
+            ad_format_ns((double)recovery->repeat_ns, times[4], 32));
+    fprintf(stderr, "predicted %s to %s\n",
+            ad_format_ns((double)recovery->predicted_least_ns, least, sizeof least),
+            ad_format_ns((double)recovery->predicted_most_ns, most, sizeof most));
+}
+
+/* Those of the agents, if there are any. */
+static const struct ad_recovery *recoveries_of(const struct ad_runner *r, int *count)
+{
+    *count = 0;
+    return r->agents ? ad_failover_recoveries(r->agents, count) : NULL;
+}
+
+void ad_run_print_recoveries(struct ad_runner *r)
+{
+    int count;
+    const struct ad_recovery *recoveries = recoveries_of(r, &count);
+    for (; r->told < count && recoveries[r->told].done; r->told++)
+        if (!r->options->shared.json)
+            print_recovery(r, &recoveries[r->told]);
+}
+
+static json_t *names_json(const struct ad_runner *r, const bool *which)
+{
+    const struct ad_cluster *cluster = &r->deployment.plan->cluster;
+    json_t *names = json_array();
+    for (int d = 0; d < cluster->ndevices; d++)
+        if (which[d])
+            names = ad_report_json_append(names, ad_report_json_text(cluster->devices[d].name));
+    return names;
+}
+
+static json_t *recoveries_json(const struct ad_runner *r)
+{
+    int count;
+    const struct ad_recovery *recoveries = recoveries_of(r, &count);
+    json_t *array = json_array();
+    for (int i = 0; i < count; i++) {
+        const struct ad_recovery *one = &recoveries[i];
+        json_t *lost = names_json(r, one->lost), *returned = names_json(r, one->returned);
+        array = ad_report_json_append(
+            array,
+            json_pack("{s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:i, s:f, s:f, s:[f,f]}",
+                      "lost", lost, "returned", returned, "inference", (json_int_t)one->inference,
+                      "detection_ms", (double)one->detect_ns / 1e6, "plan_ms",
+                      (double)one->plan_ns / 1e6, "push_ms", (double)one->push_ns / 1e6, "open_ms",
+                      (double)one->open_ns / 1e6, "push_bytes", (json_int_t)one->push_bytes,
+                      "repeat_ms", (double)one->repeat_ns / 1e6, "repeated", one->repeated,
+                      "total_ms", (double)one->total_ns / 1e6, "latency_ms",
+                      (double)one->latency_ns / 1e6, "predicted_ms",
+                      (double)one->predicted_least_ns / 1e6, (double)one->predicted_most_ns / 1e6));
+    }
+    return array;
+}
+
 static enum adaps_status print_devices(const struct ad_runner *r, struct adaps_error *err)
 {
     static const struct ad_column columns[] = {
@@ -107,8 +191,7 @@ static void print_stream(const struct ad_runner *r)
         snprintf(as_predicted, sizeof as_predicted, " (predicted %.4g)", predicted);
     fprintf(stderr,
             "stream: %.4g inferences/s%s, %d in flight; from input to answer: median %.4g ms, ",
-            throughput(r), as_predicted, r->options->local ? 1 : r->in_flight,
-            percentile(r, 0.5));
+            throughput(r), as_predicted, r->options->local ? 1 : r->in_flight, percentile(r, 0.5));
     fprintf(stderr, "90 %% %.4g ms, 99 %% %.4g ms, longest %.4g ms\n", percentile(r, 0.9),
             percentile(r, 0.99), percentile(r, 1));
 }
@@ -169,15 +252,15 @@ int ad_run_print_json(const struct ad_runner *r)
                       planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
                       "messages", (double)r->sum[d].messages_sent / r->done));
     json_t *root = json_pack(
-        "{s:f, s:f, s:f, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:O}",
-        "predicted_ms",
-        (double)plan->schedule.makespan_ns / 1e6, "latency_ms", mean_ms(r, r->latency_ns),
-        "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s", throughput(r),
-        "predicted_throughput_per_s",
-        predicted_throughput(r) > 0 ? json_real(predicted_throughput(r)) : json_null(),
-        "in_flight", r->options->local ? 1 : r->in_flight, "wall_percentiles_ms",
-        "p50", percentile(r, 0.5), "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max",
-        percentile(r, 1), "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
-        ad_report_json_number(r->error), "devices", devices, "runs", r->runs);
+        "{s:f, s:f, s:f, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:o, s:O}",
+        "predicted_ms", (double)plan->schedule.makespan_ns / 1e6, "latency_ms",
+        mean_ms(r, r->latency_ns), "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s",
+        throughput(r), "predicted_throughput_per_s",
+        predicted_throughput(r) > 0 ? json_real(predicted_throughput(r)) : json_null(), "in_flight",
+        r->options->local ? 1 : r->in_flight, "wall_percentiles_ms", "p50", percentile(r, 0.5),
+        "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max", percentile(r, 1),
+        "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
+        ad_report_json_number(r->error), "devices", devices, "recoveries", recoveries_json(r),
+        "runs", r->runs);
     return ad_cli_print_json(&ad_command_run, root);
 }

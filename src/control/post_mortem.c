@@ -260,7 +260,20 @@ enum adaps_status ad_session_post_mortem(struct ad_session *session, const struc
                      remote->address, flight->number, where, outcome->err.message);
     }
     tell_others(session, flight, culprit, &story);
+    session->culprit = culprit >= 0 ? session->remotes[culprit].device : -1;
     if (err)
         *err = story;
     return story.status;
+}
+
+bool ad_session_lost(const struct ad_session *session, bool *lost)
+{
+    bool any = false;
+    memset(lost, 0, (size_t)session->plan->cluster.ndevices * sizeof *lost);
+    for (int i = 0; i < session->nremotes; i++) {
+        const struct ad_remote *remote = &session->remotes[i];
+        lost[remote->device] = remote->lost || remote->device == session->culprit;
+        any = any || lost[remote->device];
+    }
+    return any;
 }

@@ -221,6 +221,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         return ad_error_memory(err, "session", sizeof *session);
     session->plan = plan;
     session->source = -1;
+    session->culprit = -1;
     session->pictures = ad_picture_all(plan->graph);
     ad_picture_of_inputs(plan->graph, session->input_pictures);
     session->deadline_ns = ad_deadline_ns(options->deadline_s);

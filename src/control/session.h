@@ -79,6 +79,10 @@ AD_MUST_CHECK enum adaps_status ad_session_finish(struct ad_session *session,
                                                   struct ad_tensor *outputs,
                                                   struct ad_run_stats *stats,
                                                   struct adaps_error *err);
+
+/* After a failure: which agents are lost, or to blame for it. lost: by device, filled. Returns
+ * whether there is any; a failure may be known before it is known whose it is. */
+bool ad_session_lost(const struct ad_session *session, bool *lost);
 void ad_session_close(struct ad_session *session);
 
 /* An agent's own account of itself. */

@@ -42,6 +42,7 @@ struct ad_session {
     struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
     bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
+    int culprit;                               /* the device that is to blame for it, or -1 */
     size_t input_bytes, output_bytes;
     bool pictures;                       /* all inputs may be: then they travel as bytes */
     struct ad_picture input_pictures[2]; /* ad_picture_of_inputs() */

@@ -70,8 +70,9 @@ static void widen_slices(const struct ad_graph *graph, struct ad_slices *slices)
 }
 
 /* Finds every device's slices and digests their rows: whole weights by what the graph says of them,
- * parts from their rows. With `whole` there are only whole ones. */
-static enum adaps_status fill_slices(struct adaps_plan *plan, bool whole, struct adaps_error *err)
+ * parts from their rows, which `numbers` has. With `whole` there are only whole ones. */
+static enum adaps_status fill_slices(struct adaps_plan *plan, const struct ad_graph *numbers,
+                                     bool whole, struct adaps_error *err)
 {
     const struct ad_graph *graph = plan->graph;
     struct ad_slices *slices = plan->slices;
@@ -89,7 +90,8 @@ static enum adaps_status fill_slices(struct adaps_plan *plan, bool whole, struct
                 slice->digest = weight->digest;
                 continue;
             }
-            status = ad_weight_digest(weight, slice->row0, slice->row1, &slice->digest, err);
+            status = ad_weight_digest(&numbers->weights[slice->weight], slice->row0, slice->row1,
+                                      &slice->digest, err);
             if (status != ADAPS_OK)
                 return status;
         }
@@ -176,7 +178,7 @@ enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluste
     if (!plan->model_path)
         status = ad_error_memory(err, "plan", strlen(provenance->model_path) + 1);
     if (status == ADAPS_OK)
-        status = fill_slices(plan, false, err);
+        status = fill_slices(plan, provenance->numbers ? provenance->numbers : graph, false, err);
     if (status == ADAPS_OK)
         status = find_best_single(graph, cluster, provenance->u8, plan, err);
     if (status == ADAPS_OK)
@@ -240,7 +242,7 @@ enum adaps_status ad_plan_single(const struct adaps_plan *plan, struct adaps_pla
     if (status == ADAPS_OK)
         status = build_single(single->graph, &single->cluster, 0, false, &single->schedule, err);
     if (status == ADAPS_OK)
-        status = fill_slices(single, true, err);
+        status = fill_slices(single, single->graph, true, err);
     if (status == ADAPS_OK) {
         single->model_digest = plan->model_digest;
         single->single_device = 0;

@@ -63,11 +63,14 @@ struct ad_provenance {
     double space_log10, search_s;
     int64_t lower_bound_ns;   /* no plan answers sooner; 0 = not known */
     const char *note;         /* nullable */
+    const struct ad_graph *numbers; /* nullable: a graph with the same weights, attached; then those
+                                       of the plan's graph need not be */
     struct ad_stream *stream; /* nullable: one inference at a time. Its contents are taken over with
                                  the schedule */
 };
 
-/* Takes over graph (whose weights must be attached: slices are digested here; they stay attached)
+/* Takes over graph (whose weights must be attached, here or in provenance->numbers: slices are
+ * digested here; they stay attached)
  * and the contents of cluster and schedule; on failure they stay the caller's. Finds the best
  * single device by the same clocks. */
 AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_cluster *cluster,

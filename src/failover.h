@@ -1,0 +1,67 @@
+/* A plan on its agents that goes on without an agent that is lost: the devices that are left get a
+ * plan of their own (spare_plan.h) and what they lack, and the inferences that were in flight are
+ * done again. Answers come in order, each once, with the same bits. The source cannot be replaced:
+ * it has the inputs and gives the answers. One thread. */
+#ifndef AD_FAILOVER_H
+#define AD_FAILOVER_H
+
+#include "control/session.h"
+
+struct ad_failover;
+
+/* How the loss of agents was mended. Times are nanoseconds. */
+struct ad_recovery {
+    bool lost[AD_MAX_DEVICES];     /* by device of the first plan */
+    bool returned[AD_MAX_DEVICES]; /* had been lost before, and are used again */
+    int64_t inference;             /* of the stream, from 1, that could not be finished */
+    int64_t detect_ns; /* from the beginning of the wait for its answer until the loss was known */
+    int64_t plan_ns, push_ns, open_ns; /* planning; sending what is missing; the new session */
+    int64_t repeat_ns;                 /* until all that were in flight have been answered */
+    int repeated;                      /* so many */
+    uint64_t push_bytes;
+    int64_t total_ns;   /* all of this, and the end of the old session */
+    int64_t latency_ns; /* of an inference, by the new plan */
+    /* Predicted: detection takes half a second at least and two at most (docs/faults.md), planning
+     * what it took, the bytes what the links allow, the repeated inferences what their plan says.
+     * How long agents take to load a plan is not known: nothing. */
+    int64_t predicted_least_ns, predicted_most_ns;
+    bool done; /* all is known */
+};
+
+struct ad_failover_options {
+    bool enabled;      /* else a lost agent is an error, as of a session */
+    const char *model; /* file of the weights; NULL: where the plan says */
+    const struct ad_session_options *session;
+};
+
+/* Opens a session of a plan that has been pushed. All is borrowed. When failover is enabled the
+ * model is opened now, since there will be no time for it later. Errors are those of
+ * ad_session_open() and ad_model_weights_open(); ADAPS_EUSAGE: a lossy plan, whose answers depend
+ * on its devices. */
+AD_MUST_CHECK enum adaps_status ad_failover_open(const struct adaps_plan *plan,
+                                                 const struct ad_failover_options *options,
+                                                 struct ad_failover **out, struct adaps_error *err);
+
+/* Enables it later, with no inference in flight. Errors as above. */
+AD_MUST_CHECK enum adaps_status ad_failover_enable(struct ad_failover *failover, const char *model,
+                                                   struct adaps_error *err);
+
+/* As ad_session_begin() and ad_session_finish(), but when an agent is lost they return after all
+ * has been mended. ADAPS_EAGENT: that was not possible; says why. stats are by device of the first
+ * plan, zero for those that have nothing to do. */
+AD_MUST_CHECK enum adaps_status ad_failover_begin(struct ad_failover *failover,
+                                                  const struct ad_tensor *inputs,
+                                                  struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_failover_finish(struct ad_failover *failover,
+                                                   struct ad_tensor *outputs,
+                                                   struct ad_run_stats *stats,
+                                                   struct adaps_error *err);
+
+/* The session, for what needs no failover. */
+struct ad_session *ad_failover_session(struct ad_failover *failover);
+
+/* What was mended so far, in order; the last may not be done. */
+const struct ad_recovery *ad_failover_recoveries(const struct ad_failover *failover, int *count);
+void ad_failover_close(struct ad_failover *failover);
+
+#endif

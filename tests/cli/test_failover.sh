@@ -1,0 +1,185 @@
+#!/bin/sh
+# adaps run --failover: agents that are killed or stopped in the middle of a stream, once and twice, one that comes
+# back, the source, and what happens without the option. Every answer is that of its input, with the bits of one
+# device.
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
+
+daemon=$build/adaps-agent
+models=$src/models
+pids=
+trap 'for pid in $pids; do kill -KILL "$pid"; done 2>"$work/killed"; wait; cd /; rm -rf "$work"' EXIT
+
+# agent N [ENDPOINT]: starts agent aN; its process is in N.pid, its address in N.address.
+agent() {
+    rm -f ready
+    mkfifo ready
+    "$daemon" --listen "${2-tcp://127.0.0.1:*}" --speed 0.3 --threads 1 --cache "cache$1" --ready-fd 3 3>ready 2>"agent$1.err" &
+    echo $! >"$1.pid"
+    pids="$pids $!"
+    read -r endpoint <ready
+    [ -n "$endpoint" ] || not_ok "agent $1 does not start: $(cat "agent$1.err")"
+    echo "tcp://127.0.0.1:${endpoint##*:}" >"$1.address"
+}
+
+# agents [OPTION...]: three of them, those before are ended; their plan, by these options, is net.plan.
+agents() {
+    for pid in $pids; do kill -KILL "$pid"; done 2>killed
+    wait 2>killed
+    pids=
+    printf '[link]\nbandwidth = 10gbit\nlatency = 0.05ms\n' >three.conf
+    for n in 0 1 2; do
+        agent $n
+        printf '[a%d]\nboard = x86\naddress = %s\nspeed = 0.3\nthreads = 1\n' $n "$(cat $n.address)" >>three.conf
+        [ $n != 0 ] || echo "source = yes" >>three.conf
+    done
+    rm -rf answers
+    mkdir answers
+    adaps plan -d three.conf -o net.plan "$@" "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
+}
+
+# send SIGNAL N ANSWER: to agent aN, when this answer of the stream is there.
+send() {
+    until [ -s "$(printf 'answers/%03d.npy' "$3")" ]; do
+        kill -0 "$run" 2>killed || return
+        sleep 0.02
+    done
+    kill "-$1" "$(cat "$2.pid")"
+}
+
+# stream N [OPTION...]: a run of so many inputs in the background, as $run; what it says is in out and err.
+stream() {
+    count=$1
+    shift
+    set -- "$@" net.plan
+    i=0
+    while [ $i -lt "$count" ]; do
+        set -- "$@" "$((i % 5)).png"
+        i=$((i + 1))
+    done
+    adaps run -o 'answers/%03d.npy' "$@" >out 2>err &
+    run=$!
+}
+
+# ends CODE DESCRIPTION: the run does so.
+ends() {
+    wait "$run"
+    code=$?
+    if [ $code = "$1" ]; then ok "$2"; else not_ok "$2: exit $code instead of $1"; fi
+}
+
+# references: the answers of one device by net.plan.
+references() {
+    for i in 0 1 2 3 4; do
+        status 0 "answer $i of one device" adaps run --local -o "$i.npy" net.plan "$i.png"
+    done
+}
+
+# answered DESCRIPTION: all answers are there, in order, with the bits of one device.
+answered() {
+    wrong=
+    i=0
+    while [ $i -lt "$count" ]; do
+        cmp "$(printf 'answers/%03d.npy' $i)" "$((i % 5)).npy" >differ 2>&1 || wrong="$wrong $i"
+        i=$((i + 1))
+    done
+    check "$1: $count answers, each its input's${wrong:+, but not$wrong}" test -z "$wrong"
+}
+
+# Five pictures, and the answers of one device.
+agents
+cp "$models/samples/noisy.png" 0.png
+for i in 1 2 3 4; do
+    status 0 "picture $i" adaps run --local -o "$i.png" net.plan $((i - 1)).png
+done
+references
+check "they differ" sh -c '! cmp -s 0.npy 1.npy && ! cmp -s 3.npy 4.npy'
+
+for signal in KILL STOP; do
+    agents
+    stream 48 --failover
+    send $signal 1 12
+    ends 0 "an agent gets SIG$signal"
+    answered "SIG$signal"
+    says err "^adaps run: inference [0-9]* failed, lost: a1; recovered in .* (detection .*, plan .*, push of .*, opening .*, [1-9] inferences* again .*); predicted .* to " \
+        "one line tells how it went on"
+    check "of one recovery" test "$(grep -c recovered err)" = 1
+done
+for n in 0 2; do
+    printf '[a%d]\nboard = x86\naddress = %s\n' $n "$(cat $n.address)" >one.conf
+    status 0 "agent $n" adaps status --json -d one.conf
+    says out '"state":"idle"' "is free again"
+done
+
+# A plan for the throughput, whose inferences take turns; and one whose sums are in blocks.
+agents --objective throughput
+stream 48 --failover
+send KILL 2 12
+ends 0 "an agent of a plan for the throughput is killed"
+answered "throughput"
+says err "lost: a2; recovered in " "it went on"
+agents --strategy deeperthings
+stream 40 --failover
+send KILL 1 8
+ends 0 "an agent of a plan with sums in blocks is killed"
+references
+answered "sums in blocks"
+
+# Two are killed, one after the other: the source goes on alone.
+agents
+references
+stream 60 --failover --json
+send KILL 1 12
+send KILL 2 30
+ends 0 "two agents are killed"
+answered "killed twice"
+says out '"recoveries":\[{"lost":\["a1"\],"returned":\[\],"inference":[0-9]*,"detection_ms":[0-9.e+-]*,"plan_ms":' "the first loss"
+says out '{"lost":\["a2"\],"returned":\[\],"inference":' "the second loss"
+says out '"total_ms":[0-9.e+-]*,"latency_ms":[0-9.e+-]*,"predicted_ms":\[[0-9.e+-]*,[0-9.e+-]*\]' "the time it took, and the predicted one"
+
+# Two at the same moment, of which one is only silent: it is found when it should be used.
+agents
+stream 48 --failover --json
+send STOP 2 12
+send KILL 1 12
+ends 0 "two agents are lost at the same moment"
+answered "lost together"
+says out '"lost":\["a1".*"repeated"' "the one that is killed is named"
+says out '"lost":\[[^]]*"a2"\]' "and the other"
+
+# One that has come back is used when another is lost.
+agents
+stream 120 --failover --json
+send KILL 1 10
+until [ -s answers/020.npy ] || ! kill -0 "$run" 2>killed; do sleep 0.02; done
+agent 1 "$(cat 1.address)"
+send KILL 2 30
+ends 0 "an agent comes back, and another is killed"
+answered "come back"
+says out '{"lost":\["a2"\],"returned":\["a1"\]' "it is used again"
+printf '[a1]\nboard = x86\naddress = %s\n' "$(cat 1.address)" >one.conf
+status 0 "its own account" adaps status -d one.conf --json
+says out '"inferences":[1-9]' "it has computed"
+
+# The source cannot be replaced.
+agents
+stream 48 --failover
+send KILL 0 12
+ends 4 "the source is killed"
+says err "the source 'a0' is lost and cannot be replaced: agent 'a0' .* was lost in inference" "it says so, and who"
+
+# Without the option, and where it cannot be.
+agents
+stream 48
+send KILL 1 12
+ends 4 "without --failover"
+says err "agent 'a1' .* was lost in inference" "the agent is named"
+check "nothing is recovered" sh -c '! grep -q recovered err'
+agents
+adaps plan -d three.conf --bw 10mbit --lossy --strategy edgeflow -o lossy.plan "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
+status 2 "a lossy plan" adaps run --failover lossy.plan 0.png
+says err "a lossy plan has no failover" "it says why"
+status 2 "--failover --local" adaps run --failover --local net.plan 0.png
+status 2 "--failover --trace" adaps run --failover --trace t.json net.plan 0.png
+says err "goes with neither --local nor --trace" "it says so"
+finish
