@@ -77,6 +77,11 @@ AD_MUST_CHECK enum adaps_status ad_bench_run(struct ad_bench *bench,
                                              struct adaps_error *err);
 void ad_bench_fini(struct ad_bench *bench);
 
+/* Pushes a plan whose graph has its weights. */
+AD_MUST_CHECK enum adaps_status ad_bench_push(const struct ad_bench_options *options,
+                                              const struct adaps_plan *plan,
+                                              struct adaps_error *err);
+
 /* --- adaps bench --refine (bench_refine.c) --- */
 
 /* Per inference of a stream. */

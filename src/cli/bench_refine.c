@@ -104,19 +104,6 @@ static enum adaps_status measure(const struct ad_refinement *refinement,
     return status;
 }
 
-static enum adaps_status push(const struct ad_refinement *refinement, const struct adaps_plan *plan,
-                              struct adaps_error *err)
-{
-    size_t n = (size_t)plan->cluster.ndevices;
-    struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
-    if (!reports)
-        return ad_error_memory(err, "push", n * sizeof *reports);
-    const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
-    enum adaps_status status = ad_push(plan, &refinement->options->session, &weights, reports, err);
-    ad_free(reports);
-    return status;
-}
-
 /* What is known before a plan is run. */
 static void begin_round(const struct adaps_plan *plan, const double *corrections,
                         struct ad_refine_round *round)
@@ -177,7 +164,7 @@ static enum adaps_status try_round(struct ad_refinement *refinement, double *cor
                               "which all inferences take the same way",
                               passes.strategy, plan->stream.nturns);
     if (status == ADAPS_OK)
-        status = push(refinement, plan, err);
+        status = ad_bench_push(refinement->options, plan, err);
     if (status == ADAPS_OK)
         status = measure(refinement, plan, round, err);
     if (status == ADAPS_OK) {

@@ -20,6 +20,19 @@ static enum adaps_status blame(const struct ad_bench_entry *entry, struct adaps_
     return ad_error_prefix(err, "strategy %s: ", entry->choice->name);
 }
 
+enum adaps_status ad_bench_push(const struct ad_bench_options *options,
+                                const struct adaps_plan *plan, struct adaps_error *err)
+{
+    size_t n = (size_t)plan->cluster.ndevices;
+    struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
+    if (!reports)
+        return ad_error_memory(err, "push", n * sizeof *reports);
+    const struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
+    enum adaps_status status = ad_push(plan, &options->session, &weights, reports, err);
+    ad_free(reports);
+    return status;
+}
+
 /* Plans and pushes. Then only the agents keep the weights: those of all plans need not fit here. */
 static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *entry,
                                  struct adaps_error *err)
@@ -42,13 +55,7 @@ static enum adaps_status prepare(struct ad_bench *bench, struct ad_bench_entry *
     }
     if (entry->choice->local)
         return ADAPS_OK;
-    size_t n = (size_t)entry->plan->cluster.ndevices;
-    struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
-    if (!reports)
-        return ad_error_memory(err, "push", n * sizeof *reports);
-    const struct ad_weight_source weights = ad_weights_of_graph(entry->plan->graph);
-    status = ad_push(entry->plan, &bench->options->session, &weights, reports, err);
-    ad_free(reports);
+    status = ad_bench_push(bench->options, entry->plan, err);
     return status == ADAPS_OK ? status : blame(entry, err);
 }
 

@@ -1,6 +1,6 @@
 /* What an agent does without a session: describe itself, take weights and plans into its cache. The
- * cache's part of it is done in the thread of the errands, which alone uses it (but for maps of
- * weights and for plans that are loaded); this file has both sides. */
+ * cache's part of it is done in the thread of the errands, which alone uses it (but for
+ * weights and plans that are loaded); this file has both sides. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
 #include "exec/kernels/choice.h"
