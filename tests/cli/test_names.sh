@@ -18,19 +18,20 @@ nft add table inet silent
 nft add chain inet silent in '{ type filter hook input priority 0; }'
 nft add rule inet silent in udp dport 53 drop
 nft add rule inet silent in tcp dport 53 drop
-echo nameserver 127.0.0.1 >resolv.conf
+printf '%s\n' 'nameserver 127.0.0.1' 'options timeout:30' >resolv.conf
 echo '127.0.0.1 localhost' >hosts
 mount --bind resolv.conf /etc/resolv.conf || skip "no mounts"
 mount --bind hosts /etc/hosts
 
-# in_time DESCRIPTION COMMAND...: a deadline of a second, and some for starting; the resolver takes ten.
+# in_time DESCRIPTION COMMAND...: long before the resolver gives up, which takes a minute. The deadline is a second; a
+# busy machine may take some more to start the program.
 in_time() {
     description=$1
     shift
     begun=$(date +%s%N)
     status 4 "$description" "$@"
     took=$((($(date +%s%N) - begun) / 1000000))
-    if [ "$took" -lt 4000 ]; then ok "$description: in time"; else not_ok "$description: it took $took ms"; fi
+    if [ "$took" -lt 20000 ]; then ok "$description: in time"; else not_ok "$description: it took $took ms"; fi
 }
 
 cat >far.conf <<'END'
