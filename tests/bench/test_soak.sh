@@ -4,9 +4,8 @@
 . "${srcdir:-.}/tests/support/harness.sh"
 # shellcheck disable=SC2119
 need_python
-# A sanitizer keeps what was freed for a while, so memory grows; not with NO_SKIP either.
-if grep -q -e __asan_init -e __tsan_init "$build/adaps-agent"; then
-    unset NO_SKIP
+if is_sanitized; then
+    unset NO_SKIP # there is nothing to install
     skip "the agents have a sanitizer"
 fi
 

@@ -7,6 +7,8 @@
 
 daemon=$build/adaps-agent
 models=$src/models
+speed=0.3
+! is_sanitized || speed=1
 pids=
 trap 'for pid in $pids; do kill -KILL "$pid"; done 2>"$work/killed"; wait; cd /; rm -rf "$work"' EXIT
 
@@ -14,7 +16,7 @@ trap 'for pid in $pids; do kill -KILL "$pid"; done 2>"$work/killed"; wait; cd /;
 agent() {
     rm -f ready
     mkfifo ready
-    "$daemon" --listen "${2-tcp://127.0.0.1:*}" --speed 0.3 --threads 1 --cache "cache$1" --ready-fd 3 3>ready 2>"agent$1.err" &
+    "$daemon" --listen "${2-tcp://127.0.0.1:*}" --speed $speed --threads 1 --cache "cache$1" --ready-fd 3 3>ready 2>"agent$1.err" &
     echo $! >"$1.pid"
     pids="$pids $!"
     read -r endpoint <ready
@@ -30,7 +32,7 @@ agents() {
     printf '[link]\nbandwidth = 10gbit\nlatency = 0.05ms\n' >three.conf
     for n in 0 1 2; do
         agent $n
-        printf '[a%d]\nboard = x86\naddress = %s\nspeed = 0.3\nthreads = 1\n' $n "$(cat $n.address)" >>three.conf
+        printf '[a%d]\nboard = x86\naddress = %s\nspeed = %s\nthreads = 1\n' $n "$(cat $n.address)" $speed >>three.conf
         [ $n != 0 ] || echo "source = yes" >>three.conf
     done
     rm -rf answers

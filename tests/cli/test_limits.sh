@@ -33,7 +33,7 @@ export group
 
 # Sanitizers want a thread at the end, and memory of their own.
 sanitized=
-! grep -q -e __asan_init -e __tsan_init "$daemon" || sanitized=yes
+! is_sanitized || sanitized=yes
 ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export ASAN_OPTIONS
 

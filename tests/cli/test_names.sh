@@ -34,6 +34,7 @@ in_time() {
     if [ "$took" -lt 20000 ]; then ok "$description: in time"; else not_ok "$description: it took $took ms"; fi
 }
 
+cp -r "$src/devices/boards" boards
 cat >far.conf <<'END'
 [link]
 bandwidth = 100mbit

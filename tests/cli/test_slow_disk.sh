@@ -24,7 +24,9 @@ mount -o loop disk.img disk 2>err || {
 # Whatever happens, nothing stays frozen.
 trap 'fsfreeze -u disk 2>thaw; [ -z "$local_pid" ] || kill "$local_pid"; wait; umount disk; cd /; rm -rf "$work"' EXIT
 
-"$adaps" local 2 --speed 0.05,0.05 --threads 1 --cache disk/cache -o two.conf >local.out 2>&1 &
+speed=0.05
+! is_sanitized || speed=0.5
+"$adaps" local 2 --speed $speed,$speed --threads 1 --cache disk/cache -o two.conf >local.out 2>&1 &
 local_pid=$!
 until [ -s two.conf ]; do sleep 0.05; done
 status 0 "plan" "$adaps" plan -d two.conf --strategy edgeflow -o denoise.plan "$src/models/denoise.onnx"

@@ -48,6 +48,12 @@ skip() {
     exit 99
 }
 
+# is_sanitized: a sanitizer is in the programs. They are ten times slower then, and their memory grows, since what is freed
+# is kept for a while.
+is_sanitized() {
+    grep -q -e __asan_init -e __tsan_init "$build/adaps-agent"
+}
+
 # need_python MODULE...: sets python to an interpreter that has the modules ($PYTHON, or Debian's), or skips.
 need_python() {
     python=${PYTHON:-/usr/bin/python3}
