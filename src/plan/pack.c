@@ -348,6 +348,7 @@ static bool pack_program(struct ad_arena *arena, const struct ad_schedule *sched
     const struct ad_program *program = &schedule->programs[device];
     m->busy_ns = schedule->busy_ns[device];
     m->memory = schedule->memory[device];
+    m->buffered = (uint32_t)program->buffered;
     m->n_steps = (size_t)program->nsteps;
     m->steps = new_list(arena, &adaps__plan__step__descriptor, m->n_steps);
     m->n_slices = slices ? (size_t)slices->count : 0;

@@ -232,6 +232,10 @@ static enum adaps_status unpack_program(const Adaps__Plan__Program *m, struct ad
     if (m->n_steps > AD_PLAN_MAX_STEPS || tasks > AD_PLAN_MAX_TASKS)
         return ad_error_set(err, ADAPS_EINPUT, "%zu steps with %zu tasks: at most %d and %d",
                             m->n_steps, tasks, AD_PLAN_MAX_STEPS, AD_PLAN_MAX_TASKS);
+    if (m->buffered > AD_STREAM_FRAMES)
+        return ad_error_set(err, ADAPS_EINPUT, "buffers for %" PRIu32 " inferences: at most %d",
+                            m->buffered, AD_STREAM_FRAMES);
+    program->buffered = (int)m->buffered;
     program->steps = ad_arena_alloc(arena, m->n_steps + 1, sizeof *program->steps);
     program->tasks = ad_arena_alloc(arena, tasks + 1, sizeof *program->tasks);
     if (!program->steps || !program->tasks)

@@ -2,6 +2,7 @@
 #include "base/units.h"
 #include "report/figures.h"
 #include "report/report.h"
+#include "report/stream.h"
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -84,18 +85,11 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t wid
     fputc('\n', out);
 }
 
-/* "12.3 answers a second, 81.2 ms apart; 4 inferences in flight, 190 ms each" */
 static void print_stream(const struct adaps_plan *plan, FILE *out)
 {
-    const struct ad_stream *stream = &plan->stream;
-    char apart[32], each[32];
-    if (stream->frames == 1 || stream->interval_ns <= 0)
-        return;
-    fprintf(out,
-            "  predicted stream     %.4g answers a second, %s apart; %d in flight, %s each\n",
-            1e9 / (double)stream->interval_ns,
-            ad_format_ns((double)stream->interval_ns, apart, sizeof apart), stream->frames,
-            ad_format_ns((double)stream->latency_ns, each, sizeof each));
+    char text[AD_STREAM_TEXT];
+    if (plan->stream.frames > 1 && plan->stream.interval_ns > 0)
+        fprintf(out, "  predicted stream     %s\n", ad_report_stream_text(plan, text));
 }
 
 static void print_algorithms(const struct adaps_plan *plan, FILE *out)

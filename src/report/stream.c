@@ -14,7 +14,26 @@ json_t *ad_report_stream_add(json_t *object, const struct adaps_plan *plan)
     object = ad_report_json_set(object, "interval_ms", interval);
     object = ad_report_json_set(object, "throughput_per_s", rate);
     object = ad_report_json_set(object, "frames_in_flight", json_integer(stream->frames));
+    object = ad_report_json_set(object, "frames_buffered",
+                                json_integer(ad_stream_most_buffered(stream, &plan->schedule)));
     return ad_report_json_set(object, "stream_latency_ms", latency);
+}
+
+const char *ad_report_stream_text(const struct adaps_plan *plan, char text[AD_STREAM_TEXT])
+{
+    const struct ad_stream *stream = &plan->stream;
+    char apart[32], each[32], buffers[64] = "";
+    int buffered = ad_stream_most_buffered(stream, &plan->schedule);
+    int all = 0;
+    for (int t = 0; t < stream->nturns; t++)
+        all = ad_stream_most(stream, t) > all ? ad_stream_most(stream, t) : all;
+    if (buffered < all)
+        snprintf(buffers, sizeof buffers, ", with buffers for %d on a device", buffered);
+    snprintf(text, AD_STREAM_TEXT, "%.4g answers a second, %s apart; %d in flight%s, %s each",
+             1e9 / (double)stream->interval_ns,
+             ad_format_ns((double)stream->interval_ns, apart, sizeof apart), stream->frames,
+             buffers, ad_format_ns((double)stream->latency_ns, each, sizeof each));
+    return text;
 }
 
 static double part(const struct adaps_plan *plan, int64_t ns)
@@ -66,16 +85,13 @@ enum adaps_status ad_report_stream(const struct adaps_plan *plan, FILE *out,
 {
     const struct ad_stream *stream = &plan->stream;
     struct ad_loads loads;
-    char apart[32], each[32];
+    char text[AD_STREAM_TEXT];
     if (stream->interval_ns <= 0)
         return ADAPS_OK;
     enum adaps_status status =
         ad_stream_loads(plan->graph, &plan->cluster, &plan->schedule, stream, &loads, err);
     if (status != ADAPS_OK)
         return status;
-    fprintf(out, "\na stream: %.4g answers a second, %s apart; %d in flight, %s each\n",
-            1e9 / (double)stream->interval_ns,
-            ad_format_ns((double)stream->interval_ns, apart, sizeof apart), stream->frames,
-            ad_format_ns((double)stream->latency_ns, each, sizeof each));
+    fprintf(out, "\na stream: %s\n", ad_report_stream_text(plan, text));
     return print_loads(plan, &loads, out, err);
 }

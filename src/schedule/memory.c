@@ -113,14 +113,16 @@ static void join_lives(struct sweep *s, const struct ad_program *program)
     }
 }
 
-/* The peak of live buffers in a program; what it takes of weights is added to s->slices. */
-static int64_t buffer_bytes(struct sweep *s, const struct ad_program *program, bool source)
+/* The peak of live buffers in a program, which begins with the network's inputs and ends with its
+ * outputs if so; what it takes of weights is added to s->slices. */
+static int64_t buffer_bytes(struct sweep *s, const struct ad_program *program, bool inputs,
+                            bool outputs)
 {
     const struct ad_graph *graph = s->graph;
     s->event = 0;
     memset(s->scratch, 0,
            ((size_t)program->nsteps + (size_t)program->ntasks + 2) * sizeof *s->scratch);
-    for (int i = 0; source && i < graph->ninputs; i++)
+    for (int i = 0; inputs && i < graph->ninputs; i++)
         write_value(s, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]));
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
@@ -132,7 +134,7 @@ static int64_t buffer_bytes(struct sweep *s, const struct ad_program *program, b
             read_value(s, step->value);
         s->event += step->kind != AD_STEP_COMPUTE;
     }
-    for (int i = 0; source && i < graph->noutputs; i++)
+    for (int i = 0; outputs && i < graph->noutputs; i++)
         read_value(s, graph->outputs[i]);
     join_lives(s, program);
     memset(s->change, 0, ((size_t)s->event + 2) * sizeof *s->change);
@@ -167,6 +169,33 @@ static int64_t weight_bytes(struct sweep *s)
     return total;
 }
 
+/* The messages of an inference that has no buffers yet. */
+static int64_t message_bytes(const struct ad_graph *graph, const struct ad_program *program)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < program->nsteps; i++)
+        if (program->steps[i].kind == AD_STEP_RECV)
+            bytes += ad_region_bytes(graph, program->steps[i].value, program->steps[i].region);
+    return bytes;
+}
+
+/* What a device holds of the inferences of a turn, beside weights. */
+static int64_t turn_bytes(struct sweep *s, const struct ad_schedule *first,
+                          const struct ad_stream *stream, int turn, int device, bool source)
+{
+    const struct ad_program *p = &ad_stream_turn(stream, first, turn)->programs[device];
+    int most = ad_stream_most(stream, turn);
+    int buffered = ad_stream_buffered(stream, first, turn, device);
+    if (buffered == most)
+        return most * buffer_bytes(s, p, source, source);
+    int tail = ad_program_tail(s->graph, p, source);
+    bool split = tail < p->nsteps;
+    struct ad_program head = ad_program_head(p, tail), rest = ad_program_rest(p, tail);
+    return buffered * buffer_bytes(s, &head, source, source && !split) +
+           (most - buffered) * message_bytes(s->graph, &head) +
+           (split ? most * buffer_bytes(s, &rest, false, source) : 0);
+}
+
 enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                    const struct ad_schedule *first, const struct ad_stream *stream,
                                    int64_t *memory, int64_t *weights, struct adaps_error *err)
@@ -190,10 +219,8 @@ enum adaps_status ad_stream_memory(const struct ad_graph *graph, const struct ad
     for (int d = 0; room && d < first->ndevices; d++) {
         s.threads = cluster->devices[d].threads;
         memory[d] = 0;
-        for (int t = 0; t < stream->nturns; t++) {
-            const struct ad_program *p = &ad_stream_turn(stream, first, t)->programs[d];
-            memory[d] += ad_stream_most(stream, t) * buffer_bytes(&s, p, d == cluster->source);
-        }
+        for (int t = 0; t < stream->nturns; t++)
+            memory[d] += turn_bytes(&s, first, stream, t, d, d == cluster->source);
         int64_t bytes = weight_bytes(&s);
         memory[d] += bytes;
         if (weights)

@@ -114,6 +114,8 @@ struct ad_program {
     int nsteps;
     struct ad_task *tasks;
     int ntasks;
+    int buffered; /* in a stream: inferences that the device has buffers for at a time; 0: as many
+                     as can be in flight */
 };
 
 struct ad_schedule {
@@ -154,7 +156,7 @@ AD_MUST_CHECK enum adaps_status ad_scorer_new(const struct ad_graph *graph,
 void ad_scorer_free(struct ad_scorer *scorer);
 
 /* From now on memory[] counts as many inferences in flight as a stream needs
- * (ad_stream_frames(), schedule/stream.h). */
+ * (ad_stream_frames(), schedule/stream.h), with buffers for AD_STREAM_BUFFERED of them. */
 void ad_scorer_stream(struct ad_scorer *scorer);
 
 /* The largest load of the last schedule that ad_scorer_run() returned. */

@@ -44,6 +44,57 @@ int ad_stream_most(const struct ad_stream *stream, int turn)
     return whole * ad_stream_share(stream, turn) + most;
 }
 
+int ad_stream_buffered(const struct ad_stream *stream, const struct ad_schedule *first, int turn,
+                       int device)
+{
+    int most = ad_stream_most(stream, turn);
+    int buffered = ad_stream_turn(stream, first, turn)->programs[device].buffered;
+    return buffered > 0 && buffered < most ? buffered : most;
+}
+
+int ad_stream_most_buffered(const struct ad_stream *stream, const struct ad_schedule *first)
+{
+    int most = 0;
+    for (int t = 0; t < stream->nturns; t++)
+        for (int d = 0; d < first->ndevices; d++) {
+            int n = ad_stream_turn(stream, first, t)->programs[d].nsteps > 0
+                        ? ad_stream_buffered(stream, first, t, d)
+                        : 0;
+            most = n > most ? n : most;
+        }
+    return most;
+}
+
+int ad_program_tail(const struct ad_graph *graph, const struct ad_program *program, bool source)
+{
+    int tail = program->nsteps;
+    while (source && tail > 0 && program->steps[tail - 1].kind == AD_STEP_RECV)
+        tail--;
+    if (tail == 0)
+        return program->nsteps;
+    for (int i = 0; i < graph->noutputs && tail < program->nsteps; i++) {
+        int64_t received = 0;
+        for (int k = tail; k < program->nsteps; k++)
+            if (program->steps[k].value == graph->outputs[i])
+                received += ad_region_elements(program->steps[k].region);
+        if (received != ad_region_elements(ad_region_whole(&graph->values[graph->outputs[i]])))
+            return program->nsteps; /* the source has a part of it from before */
+    }
+    return tail;
+}
+
+struct ad_program ad_program_head(const struct ad_program *program, int tail)
+{
+    struct ad_program head = *program;
+    head.nsteps = tail;
+    return head;
+}
+
+struct ad_program ad_program_rest(const struct ad_program *program, int tail)
+{
+    return (struct ad_program){.steps = program->steps + tail, .nsteps = program->nsteps - tail};
+}
+
 /* --- loads --- */
 
 static void add(int64_t *sum, int64_t ns)
@@ -176,14 +227,23 @@ int64_t ad_loads_most(const struct ad_loads *loads)
 /* An inference on one device. */
 struct part {
     int frame; /* -1: none */
+    int turn;
     size_t at; /* the step that comes next */
+    enum { PART_WAITS, PART_HAS_BUFFERS, PART_NEEDS_NONE } state;
     const struct ad_timed_program *program;
+};
+
+/* A turn's program on a device. */
+struct place {
+    int left;    /* inferences that it has buffers for, but for those that are there */
+    size_t tail; /* the step from which on an inference needs none of them */
 };
 
 struct machine {
     int64_t clock;
-    int begun, first;   /* inferences begun; the oldest that is not done */
-    struct part *parts; /* [frame % frames] */
+    int begun, first;     /* inferences begun; the oldest that is not done */
+    struct part *parts;   /* [frame % frames] */
+    struct place *places; /* by turn */
 };
 
 struct stream_run {
@@ -212,6 +272,24 @@ static void admit(struct stream_run *r)
                r->room * sizeof *r->arrival);
 }
 
+/* Gives the oldest that wait for buffers those that are free. */
+static void give_buffers(struct machine *m, int frames)
+{
+    for (int f = m->first; f < m->begun; f++) {
+        struct part *p = &m->parts[f % frames];
+        if (p->frame != f || p->state != PART_WAITS || m->places[p->turn].left == 0)
+            continue;
+        m->places[p->turn].left--;
+        p->state = PART_HAS_BUFFERS;
+    }
+}
+
+static void take_buffers_back(struct machine *m, struct part *p)
+{
+    m->places[p->turn].left += p->state == PART_HAS_BUFFERS;
+    p->state = PART_NEEDS_NONE;
+}
+
 /* Begins what a device may begin. */
 static void begin_parts(struct stream_run *r, int device)
 {
@@ -219,10 +297,16 @@ static void begin_parts(struct stream_run *r, int device)
     int n = r->cluster->ndevices, frames = r->stream->frames;
     while (m->begun < r->admitted && m->begun < m->first + frames) {
         int turn = ad_stream_deal(r->stream, (uint32_t)m->begun);
+        const struct ad_timed_program *program =
+            &r->timed[(size_t)turn * (size_t)n + (size_t)device];
         m->parts[m->begun % frames] =
-            (struct part){m->begun, 0, &r->timed[(size_t)turn * (size_t)n + (size_t)device]};
+            (struct part){.frame = m->begun,
+                          .turn = turn,
+                          .state = program->count > 0 ? PART_WAITS : PART_NEEDS_NONE,
+                          .program = program};
         m->begun++;
     }
+    give_buffers(m, frames);
 }
 
 static int64_t *arrival_of(const struct stream_run *r, int frame, int32_t tag)
@@ -234,6 +318,8 @@ static int64_t *arrival_of(const struct stream_run *r, int frame, int32_t tag)
  * last step an inference ends at once. */
 static int64_t ready_ns(const struct stream_run *r, const struct machine *m, const struct part *p)
 {
+    if (p->state == PART_WAITS)
+        return INT64_MAX;
     if (p->at == p->program->count)
         return m->clock;
     int32_t tag = p->program->list[p->at].tag;
@@ -275,6 +361,7 @@ static void end_part(struct stream_run *r, int device, struct part *p)
         m->clock = ad_clocks_plus(m->clock, r->clocks->fetch_ns);
         r->end[p->frame] = m->clock;
     }
+    take_buffers_back(m, p);
     p->frame = -1;
     while (m->first < m->begun && m->parts[m->first % frames].frame != m->first)
         m->first++;
@@ -308,6 +395,10 @@ static void execute(struct stream_run *r, int device, struct part *p, int64_t wh
                                                   step->peer, m->clock, step->wire_ns);
         *arrival_of(r, p->frame, step->tag) = ad_clocks_plus(passage.end, r->clocks->latency[pair]);
         m->clock = ad_clocks_plus(m->clock, step->overlapped_ns);
+    }
+    if (p->at == m->places[p->turn].tail) {
+        take_buffers_back(m, p);
+        give_buffers(m, r->stream->frames);
     }
 }
 
@@ -379,6 +470,23 @@ static enum adaps_status run_stream(struct stream_run *r, int window, struct ad_
     return ADAPS_OK;
 }
 
+/* What a device has buffers for. */
+static bool find_places(struct machine *m, const struct ad_graph *graph, const struct stream_run *r,
+                        const struct ad_schedule *first, int device)
+{
+    m->parts = ad_calloc((size_t)r->stream->frames, sizeof *m->parts);
+    m->places = ad_calloc((size_t)r->stream->nturns, sizeof *m->places);
+    for (int t = 0; m->places && t < r->stream->nturns; t++) {
+        const struct ad_program *program = &ad_stream_turn(r->stream, first, t)->programs[device];
+        struct place *place = &m->places[t];
+        place->left = ad_stream_buffered(r->stream, first, t, device);
+        place->tail = (size_t)program->nsteps;
+        if (place->left < ad_stream_most(r->stream, t))
+            place->tail = (size_t)ad_program_tail(graph, program, device == r->cluster->source);
+    }
+    return m->parts && m->places;
+}
+
 static bool time_turns(struct stream_run *r, struct ad_clocks *clocks, const struct ad_graph *graph,
                        const struct ad_schedule *first)
 {
@@ -422,10 +530,8 @@ enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct 
     if (room)
         r.arrival = ad_calloc((size_t)r.places * r.room, sizeof *r.arrival);
     room = room && r.arrival;
-    for (size_t d = 0; d < n && room; d++) {
-        r.machines[d].parts = ad_calloc((size_t)stream->frames, sizeof *r.machines[d].parts);
-        room = r.machines[d].parts != NULL;
-    }
+    for (size_t d = 0; d < n && room; d++)
+        room = find_places(&r.machines[d], graph, &r, first, (int)d);
     enum adaps_status status =
         room ? ADAPS_OK : ad_error_memory(err, "stream", (size_t)r.places * r.room);
     if (room) {
@@ -440,8 +546,10 @@ enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct 
         stream->interval_ns = load; /* the last windows drained what had piled up */
     for (size_t i = 0; r.timed && i < nturns * n; i++)
         ad_free(r.timed[i].list);
-    for (size_t d = 0; d < n; d++)
+    for (size_t d = 0; d < n; d++) {
         ad_free(r.machines[d].parts);
+        ad_free(r.machines[d].places);
+    }
     ad_free(r.timed);
     ad_free(r.begin);
     ad_free(r.end);

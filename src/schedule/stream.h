@@ -1,7 +1,13 @@
 /* Streams: how the inferences of a plan follow each other.
  *
- * Several are in flight at a time, each in buffers of its own. A device always executes the next
- * step of the oldest one that can go on: one that waits for a message lets later ones pass.
+ * Several are in flight at a time. A device always executes the next step of the oldest one that
+ * can go on: one that waits for a message lets later ones pass.
+ *
+ * Each inference has buffers of its own on a device, or, where memory is short, a device has
+ * buffers for some of those in flight only (ad_program.buffered), and they take turns in the order
+ * of their numbers: what comes for a later one is kept as a message until then. The oldest one in
+ * flight always has buffers, so none waits for ever. A source that has nothing more to do than to
+ * take in the answer has that in other buffers, for each in flight: the tail of its program.
  *
  * Inferences are dealt to the turns of the stream: schedules of the whole network, on which other
  * devices may compute. In a stream of replicas each turn is a device of its own; in a pipeline
@@ -15,8 +21,9 @@
 
 #include "schedule/schedule.h"
 
-#define AD_STREAM_FRAMES 24 /* in flight, at most */
-#define AD_STREAM_DEALS 64  /* the longest deal */
+#define AD_STREAM_FRAMES 24  /* in flight, at most */
+#define AD_STREAM_BUFFERED 2 /* of them that a device has buffers for, in searches */
+#define AD_STREAM_DEALS 64   /* the longest deal */
 
 struct ad_stream {
     int frames;                 /* in flight, at most; >= 1 */
@@ -56,9 +63,24 @@ int ad_stream_share(const struct ad_stream *stream, int turn);
 /* How many inferences of a turn can be in flight at the same time. */
 int ad_stream_most(const struct ad_stream *stream, int turn);
 
-/* Bytes that each device needs: the weights of all its turns once, and the buffers of every
- * inference that can be in flight. memory: by device, filled; weights: what of it are weights, or
- * NULL. */
+/* How many of them the device has buffers for at a time. */
+int ad_stream_buffered(const struct ad_stream *stream, const struct ad_schedule *first, int turn,
+                       int device);
+
+/* The most inferences of a turn that any device has buffers for at a time. */
+int ad_stream_most_buffered(const struct ad_stream *stream, const struct ad_schedule *first);
+
+/* The first step of a program's tail: from there on a source only takes in answers, and has all
+ * that it computes behind it. As many as there are steps: there is none. */
+int ad_program_tail(const struct ad_graph *graph, const struct ad_program *program, bool source);
+
+/* Steps before the tail, and the tail: the same tasks, which are all before it. */
+struct ad_program ad_program_head(const struct ad_program *program, int tail);
+struct ad_program ad_program_rest(const struct ad_program *program, int tail);
+
+/* Bytes that each device needs: the weights of all its turns once, and the buffers of the
+ * inferences that can be in flight, or the messages for those that have none. memory: by device,
+ * filled; weights: what of it are weights, or NULL. */
 AD_MUST_CHECK enum adaps_status ad_stream_memory(const struct ad_graph *graph,
                                                  const struct ad_cluster *cluster,
                                                  const struct ad_schedule *first,

@@ -1,6 +1,7 @@
 #include "search/context.h"
 #include "ir/winograd.h"
 #include "fusion/region.h"
+#include "schedule/stream.h"
 
 #include <math.h>
 
@@ -24,16 +25,17 @@ static int64_t winograd_floats(const struct ad_graph *graph, const struct ad_clu
     return all;
 }
 
-/* Whether some plan could need more memory than some device has: whatever a plan is, no device
- * holds more than all weights and all values. */
-static bool may_lack_memory(const struct ad_search_problem *p)
+/* Whether some plan with so many inferences in flight could need more memory than some device has:
+ * whatever a plan is, no device holds more than all weights, and all values of each. */
+static bool may_lack_memory(const struct ad_search_problem *p, int frames)
 {
     const struct ad_graph *graph = p->graph;
     int64_t all = winograd_floats(graph, p->cluster);
     for (int w = 0; w < graph->nweights; w++)
         all += graph->weights[w].rows * graph->weights[w].row_elements;
     for (int v = 0; v < graph->nvalues; v++)
-        all += graph->values[v].box.n * ad_region_elements(ad_region_whole(&graph->values[v]));
+        all += frames * graph->values[v].box.n *
+               ad_region_elements(ad_region_whole(&graph->values[v]));
     for (int d = 0; d < p->cluster->ndevices; d++)
         if (p->cluster->devices[d].memory > 0 &&
             (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
@@ -122,7 +124,8 @@ enum adaps_status ad_context_init(struct ad_context *out, const struct ad_search
         ad_context_fini(out);
         return ad_error_memory(err, "search", n);
     }
-    out->memory_matters = may_lack_memory(problem);
+    out->memory_matters = may_lack_memory(problem, 1);
+    out->streams_matter = ad_search_streams(problem) && may_lack_memory(problem, AD_STREAM_FRAMES);
     out->u8 = ad_search_u8(problem);
     out->encoding = ad_search_quickest(problem);
     survey_ops(out);

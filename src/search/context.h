@@ -12,6 +12,7 @@ struct ad_context {
     bool *dense;          /* by op: one-pixel map or feature vector that may be split along c */
     bool memory_matters;  /* a device could run out of it, or it is the objective: only then may
                              maps be split along c, which divides weights but exchanges all inputs */
+    bool streams_matter;  /* a device could run out of it with inferences in flight */
     bool *cut;            /* by op: ad_blocks_cuts() */
     int *segment;         /* by op: index of its segment between cuts, ascending */
     int nsegments;

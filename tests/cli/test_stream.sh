@@ -45,6 +45,21 @@ says out '"in_flight":32' "so many"
 says out '"predicted_throughput_per_s":[1-9]' "what was predicted"
 status 2 "too many in flight" adaps run --in-flight 33 denoise.replicas.plan "$noisy"
 
+# Where memory is short, devices have buffers for some of the inferences in flight.
+sed 's/^address.*/&\nmemory = 44MB/' local.conf >short.conf
+status 0 "plan with little memory" adaps plan --json -d short.conf --objective throughput -o short.plan "$models/denoise.onnx"
+says out '"frames_in_flight": *8' "many inferences in flight"
+says out '"frames_buffered": *1,' "buffers for one of them"
+status 0 "verify it" adaps verify --json short.plan
+says out '"differ":0,"max_abs_diff":0.0,' "no element differs"
+# shellcheck disable=SC2086
+status 0 "a stream of it" adaps run -o "answer%d.npy" short.plan $pictures
+for i in $(seq 0 23); do
+    want=one.npy
+    [ $((i % 2)) = 0 ] || want=two.npy
+    check "little memory: answer $i" cmp "$(printf 'answer%d.npy' "$i")" $want
+done
+
 # A trace is of the first turn.
 status 0 "a traced stream" adaps run --trace trace.json denoise.replicas.plan "$noisy" "$noisy"
 check "has a trace" test -s trace.json

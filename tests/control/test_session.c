@@ -198,8 +198,8 @@ START_TEST(several_in_flight)
 }
 END_TEST
 
-/* Streams: every strategy's, with as many inferences in flight as the plan has and with more; each
- * answer is its own input's, whatever the turn. */
+/* Streams: every strategy's, with as many inferences in flight as the plan has and with more, and
+ * with buffers for all of them or for some; each answer is its own input's, whatever the turn. */
 START_TEST(streams)
 {
     static const char *const strategies[] = {"replicas", "pipeline", "defer", "auto"};
@@ -208,6 +208,10 @@ START_TEST(streams)
     ad_fixture_cluster(&cluster, 4);
     struct adaps_plan *plan =
         ad_fixture_make_stream(ad_fixture_graph((uint64_t)_i + 70), &cluster, strategies[_i % 4]);
+    if (_i / 4 % 3 > 0) {
+        plan->stream.frames = 7;
+        ad_fixture_buffer(plan, _i / 4 % 3);
+    }
     ad_testbed_address(&testbed, &plan);
     ad_testbed_push(plan);
     struct ad_session *session = open_session(plan);

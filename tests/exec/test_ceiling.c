@@ -12,29 +12,45 @@
 
 #define FIXED ((uint64_t)15 << 20) /* of every session, for other things than engines */
 
+static void add_engines(struct ad_engine **engines, int *n, int count,
+                        const struct adaps_plan *plan, struct ad_engine_options options)
+{
+    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
+    struct adaps_error err = {0};
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_lt(*n, 96);
+        options.beside = engines[0];
+        enum adaps_status status = ad_engine_new(plan, &options, &weights, &engines[*n], &err);
+        ck_assert_msg(status == ADAPS_OK, "%s", err.message);
+        ++*n;
+    }
+}
+
 /* Bytes of the engines that an agent makes: the first has the weights. */
 static uint64_t taken(const struct adaps_plan *plan, int device, int threads)
 {
-    struct ad_engine *engines[32], *first = NULL;
-    struct ad_weight_source weights = ad_weights_of_graph(plan->graph);
-    struct adaps_error err = {0};
+    struct ad_engine *engines[96] = {NULL};
+    bool source = device == plan->cluster.source;
     uint64_t bytes = 0;
     int n = 0;
-    for (int t = 0; t < plan->stream.nturns; t++)
-        for (int i = 0; i < ad_stream_most(&plan->stream, t); i++) {
-            struct ad_engine_options options = {
-                .device = device, .turn = t, .threads = threads, .beside = first};
-            if (ad_plan_turn(plan, t)->programs[device].nsteps == 0)
-                continue;
-            ck_assert_int_lt(n, 32);
-            enum adaps_status status = ad_engine_new(plan, &options, &weights, &engines[n], &err);
-            ck_assert_msg(status == ADAPS_OK, "%s", err.message);
-            first = first ? first : engines[n];
-            bytes += ad_engine_arena_bytes(engines[n]) + ad_engine_weight_bytes(engines[n]);
-            n++;
-        }
-    while (n > 0)
+    for (int t = 0; t < plan->stream.nturns; t++) {
+        const struct ad_program *program = &ad_plan_turn(plan, t)->programs[device];
+        int most = ad_stream_most(&plan->stream, t);
+        int buffered = ad_stream_buffered(&plan->stream, &plan->schedule, t, device);
+        bool split =
+            buffered < most && ad_program_tail(plan->graph, program, source) < program->nsteps;
+        struct ad_engine_options options = {.device = device, .turn = t, .threads = threads};
+        if (program->nsteps == 0)
+            continue;
+        options.part = split ? AD_ENGINE_HEAD : AD_ENGINE_WHOLE;
+        add_engines(engines, &n, buffered, plan, options);
+        options.part = AD_ENGINE_TAIL;
+        add_engines(engines, &n, split ? most : 0, plan, options);
+    }
+    while (n > 0) {
+        bytes += ad_engine_arena_bytes(engines[n - 1]) + ad_engine_weight_bytes(engines[n - 1]);
         ad_engine_free(engines[--n]);
+    }
     return bytes;
 }
 
@@ -75,6 +91,12 @@ START_TEST(streams)
     static const char *const strategies[] = {"replicas", "pipeline", "defer", "auto"};
     struct adaps_plan *plan = ad_testbed_heavy_stream(3, 6, 48, 48, strategies[_i]);
     check_plan(plan, 1);
+    plan->stream.frames = 12;
+    ad_fixture_buffer(plan, 1);
+    check_plan(plan, 1);
+    uint64_t fewer = taken(plan, 0, 1);
+    ad_fixture_buffer(plan, 0);
+    ck_assert_uint_lt(fewer, taken(plan, 0, 1));
     adaps_plan_free(plan);
 }
 END_TEST

@@ -957,8 +957,8 @@ static size_t most_scratch(const struct adaps_plan *plan, int device)
     size_t most = 0;
     int nticks;
     ck_assert_ptr_nonnull(buffers);
-    ck_assert_int_eq(ad_buffers_find(plan->graph, program, device == plan->cluster.source, NULL,
-                                     buffers, &nticks, &err),
+    ck_assert_int_eq(ad_buffers_find(plan->graph, program, device == plan->cluster.source,
+                                     device == plan->cluster.source, NULL, buffers, &nticks, &err),
                      ADAPS_OK);
     for (int t = 0; t < program->ntasks; t++) {
         struct ad_scratch scratch;

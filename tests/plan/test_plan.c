@@ -114,6 +114,13 @@ START_TEST(round_trip)
     ck_assert_str_eq(loaded->note, plan->note);
     ck_assert_str_eq(loaded->model_path, "/models/net.onnx");
 
+    ad_fixture_buffer(plan, _i % 3);
+    struct bytes buffered = pack(plan);
+    struct adaps_plan *fewer = load(buffered);
+    ck_assert_int_eq(fewer->schedule.programs[0].buffered, _i % 3);
+    ck_assert(ad_digest_equal(&fewer->digest, &plan->digest) == (_i % 3 == 0));
+    adaps_plan_free(fewer);
+
     /* the numbers that it was computed from are all there: the clocks say the same again */
     ck_assert_int_eq(ad_schedule_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, NULL),
                      ADAPS_OK);
@@ -123,9 +130,9 @@ START_TEST(round_trip)
     ck_assert_int_eq(stream->frames, plan->stream.frames);
     ck_assert_int_eq(stream->nturns, plan->stream.nturns);
     ck_assert_int_gt(stream->interval_ns, 0);
-    ck_assert_int_eq(ad_stream_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, stream,
-                                        NULL),
-                     ADAPS_OK);
+    ck_assert_int_eq(
+        ad_stream_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, stream, NULL),
+        ADAPS_OK);
     ck_assert_int_eq(stream->interval_ns, plan->stream.interval_ns);
     ck_assert_int_eq(stream->latency_ns, plan->stream.latency_ns);
 

@@ -123,6 +123,83 @@ START_TEST(steady_states)
 }
 END_TEST
 
+/* With buffers for fewer than are in flight: no stream stops, none is quicker than its loads, and
+ * chains are about as quick as with buffers for all. Memory grows with the inferences that there
+ * are buffers for, and with those in flight. */
+START_TEST(buffers_for_some)
+{
+    for (uint64_t seed = (uint64_t)_i * 10; seed < (uint64_t)_i * 10 + 10; seed++) {
+        static const char *const strategies[] = {"edgeflow", "deepthings", "pipeline", "bbgrap"};
+        struct problem p;
+        struct ad_search_result r;
+        struct ad_loads loads;
+        int64_t all_ns = 0, memory[AD_MAX_DEVICES], before[AD_MAX_DEVICES] = {0};
+        ad_fixture_random(&p, seed + 5000);
+        ad_fixture_run(&p, strategies[seed % 4], &r);
+        ck_assert_int_eq(ad_schedule_loads(p.graph, &p.cluster, &r.schedule, &loads, NULL),
+                         ADAPS_OK);
+        int64_t load = ad_loads_most(&loads);
+        for (int n = 8; n >= 1; n /= 2) { /* 8: all */
+            struct ad_stream s = AD_STREAM_ONE;
+            s.frames = 8;
+            for (int d = 0; d < p.cluster.ndevices; d++)
+                r.schedule.programs[d].buffered = n;
+            ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &s, NULL),
+                             ADAPS_OK);
+            ck_assert_int_ge(s.interval_ns, load - load / 200);
+            ck_assert_int_le(s.interval_ns, r.schedule.makespan_ns + r.schedule.makespan_ns / 50);
+            all_ns = n == 8 ? s.interval_ns : all_ns;
+            if (seed % 4 == 2 && n > 1)
+                ck_assert_msg((double)s.interval_ns <= 1.1 * (double)all_ns,
+                              "seed %" PRIu64 ", buffers for %d: %" PRId64 ", for all %" PRId64,
+                              seed, n, s.interval_ns, all_ns);
+            ck_assert_int_eq(
+                ad_stream_memory(p.graph, &p.cluster, &r.schedule, &s, memory, NULL, NULL),
+                ADAPS_OK);
+            for (int d = 0; d < p.cluster.ndevices; d++) {
+                ck_assert(n == 8 || seed % 4 != 2 || memory[d] <= before[d]);
+                before[d] = memory[d];
+            }
+        }
+        struct ad_stream more = AD_STREAM_ONE;
+        more.frames = 9;
+        ck_assert_int_eq(
+            ad_stream_memory(p.graph, &p.cluster, &r.schedule, &more, memory, NULL, NULL),
+            ADAPS_OK);
+        for (int d = 0; d < p.cluster.ndevices; d++)
+            ck_assert_int_ge(memory[d], before[d]);
+        ad_search_result_fini(&r);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
+/* A chain's source waits for the answer and computes nothing more; in bands it has a part of the
+ * answer from before. */
+START_TEST(tails)
+{
+    struct problem p;
+    struct ad_search_result r;
+    ad_fixture_small(&p, 2);
+    ad_fixture_run(&p, "defer", &r);
+    const struct ad_program *first = &r.schedule.programs[0];
+    int tail = ad_program_tail(p.graph, first, true);
+    ck_assert_int_gt(tail, 0);
+    ck_assert_int_lt(tail, first->nsteps);
+    struct ad_program rest = ad_program_rest(first, tail), head = ad_program_head(first, tail);
+    ck_assert_int_eq(head.nsteps + rest.nsteps, first->nsteps);
+    ck_assert_int_eq(rest.steps[0].kind, AD_STEP_RECV);
+    ck_assert_int_eq(rest.steps[0].value, p.graph->outputs[0]);
+    ck_assert_int_eq(ad_program_tail(p.graph, first, false), first->nsteps);
+    ad_search_result_fini(&r);
+    ad_fixture_run(&p, "edgeflow", &r);
+    ck_assert_int_eq(ad_program_tail(p.graph, &r.schedule.programs[0], true),
+                     r.schedule.programs[0].nsteps);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* Two equal devices in turns answer twice as often; each has the weights, and buffers for what it
  * has in flight. */
 START_TEST(two_replicas)
@@ -197,6 +274,8 @@ int main(void)
     tcase_add_loop_test(c, loads_add_up, 0, 20);
     tcase_add_test(c, alone);
     tcase_add_loop_test(c, steady_states, 0, 4);
+    tcase_add_loop_test(c, buffers_for_some, 0, 4);
+    tcase_add_test(c, tails);
     tcase_add_test(c, two_replicas);
     tcase_add_test(c, lies_about_streams);
     suite_add_tcase(s, c);

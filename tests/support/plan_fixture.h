@@ -32,4 +32,7 @@ struct adaps_plan *ad_fixture_make(struct ad_graph *graph, struct ad_cluster *cl
 struct adaps_plan *ad_fixture_make_stream(struct ad_graph *graph, struct ad_cluster *cluster,
                                           const char *strategy);
 
+/* Devices have buffers for n inferences of a turn at a time; 0: for all in flight. */
+void ad_fixture_buffer(struct adaps_plan *plan, int n);
+
 #endif

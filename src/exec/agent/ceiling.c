@@ -31,9 +31,11 @@ static enum adaps_status count_turn(struct count *c, int turn, struct adaps_erro
     const struct ad_graph *graph = c->plan->graph;
     const struct ad_program *program = &ad_plan_turn(c->plan, turn)->programs[c->device];
     int flights = ad_stream_most(&c->plan->stream, turn), nticks;
+    int buffered = ad_stream_buffered(&c->plan->stream, &c->plan->schedule, turn, c->device);
+    bool source = c->device == c->plan->cluster.source;
     double most = 0, moved = 0;
-    enum adaps_status status = ad_buffers_find(graph, program, c->device == c->plan->cluster.source,
-                                               NULL, c->buffers, &nticks, err);
+    enum adaps_status status =
+        ad_buffers_find(graph, program, source, source, NULL, c->buffers, &nticks, err);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
         const struct ad_task *task = &program->tasks[t];
@@ -50,7 +52,7 @@ static enum adaps_status count_turn(struct count *c, int turn, struct adaps_erro
             moved += (double)ad_region_elements(step->region) *
                      (double)graph->values[step->value].box.n * sizeof(float);
     }
-    c->scratch += flights * most;
+    c->scratch += buffered * most;
     c->messages += flights * moved;
     return status;
 }

@@ -136,7 +136,36 @@ static int compute_threads(const struct ad_worker *worker, const struct adaps_pl
     return threads < most ? threads : most;
 }
 
-/* An engine for each inference that can be in flight, of every turn in which there is work. */
+/* So many engines of one part of a turn's program. */
+static enum adaps_status add_engines(struct ad_worker *worker, struct ad_engine_options *options,
+                                     int n, struct adaps_error *err)
+{
+    struct ad_weight_source source = {.read = read_slice, .self = worker};
+    for (int i = 0; i < n; i++) {
+        struct ad_worker_engine *engine = &worker->engines[worker->nengines++];
+        engine->turn = options->turn;
+        engine->part = options->part;
+        enum adaps_status status =
+            ad_engine_new(worker->plan, options, &source, &engine->engine, err);
+        if (status != ADAPS_OK)
+            return status;
+        options->beside = worker->engines[0].engine;
+    }
+    return ADAPS_OK;
+}
+
+/* The first step of a turn's program that is executed by engines of its tail. */
+static int rest_of(const struct ad_worker *worker, int turn)
+{
+    const struct adaps_plan *plan = worker->plan;
+    const struct ad_program *program = &ad_plan_turn(plan, turn)->programs[worker->device];
+    if (ad_stream_buffered(&plan->stream, &plan->schedule, turn, worker->device) ==
+        ad_stream_most(&plan->stream, turn))
+        return program->nsteps;
+    return ad_program_tail(plan->graph, program, worker->device == plan->cluster.source);
+}
+
+/* Engines of every turn in which there is work, for as many inferences as there are buffers. */
 static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_error *err)
 {
     const struct adaps_plan *plan = worker->plan;
@@ -145,26 +174,25 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
                                         .threads = compute_threads(worker, plan, device),
                                         .cancel = &worker->cancel,
                                         .speed = worker->speed};
-    struct ad_weight_source source = {.read = read_slice, .self = worker};
-    size_t room = (size_t)plan->stream.nturns * (size_t)plan->stream.frames;
+    size_t room = 2 * (size_t)plan->stream.nturns * (size_t)plan->stream.frames;
+    enum adaps_status status = ADAPS_OK;
     worker->engines = ad_calloc(room, sizeof *worker->engines);
     if (!worker->engines)
         return ad_error_memory(err, "engines", room * sizeof *worker->engines);
-    for (int t = 0; t < plan->stream.nturns; t++) {
-        int n = ad_plan_turn(plan, t)->programs[device].nsteps > 0
-                    ? ad_stream_most(&plan->stream, t)
-                    : 0;
+    for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++) {
+        int steps = ad_plan_turn(plan, t)->programs[device].nsteps;
+        bool split = rest_of(worker, t) < steps;
+        if (steps == 0)
+            continue;
         options.turn = t;
-        for (int i = 0; i < n; i++) {
-            struct ad_worker_engine *engine = &worker->engines[worker->nengines++];
-            engine->turn = t;
-            enum adaps_status status = ad_engine_new(plan, &options, &source, &engine->engine, err);
-            if (status != ADAPS_OK)
-                return status;
-            options.beside = worker->engines[0].engine;
-        }
+        options.part = split ? AD_ENGINE_HEAD : AD_ENGINE_WHOLE;
+        status = add_engines(worker, &options,
+                             ad_stream_buffered(&plan->stream, &plan->schedule, t, device), err);
+        options.part = AD_ENGINE_TAIL;
+        if (split && status == ADAPS_OK)
+            status = add_engines(worker, &options, ad_stream_most(&plan->stream, t), err);
     }
-    return ADAPS_OK;
+    return status;
 }
 
 /* Whether a session of the plan fits, before it takes anything. */
@@ -249,9 +277,9 @@ static void feed(struct ad_worker *worker, struct ad_worker_run *run)
     int64_t offset = 0;
     for (int i = 0; i < graph->ninputs && data; i++) {
         if (run->pictures)
-            ad_engine_feed_bytes(run->engine->engine, i, (const uint8_t *)data + offset);
+            ad_engine_feed_bytes(run->head->engine, i, (const uint8_t *)data + offset);
         else
-            ad_engine_feed(run->engine->engine, i, data + offset);
+            ad_engine_feed(run->head->engine, i, data + offset);
         offset += ad_box_elements(graph->values[graph->inputs[i]].box);
     }
 }
@@ -259,20 +287,52 @@ static void feed(struct ad_worker *worker, struct ad_worker_run *run)
 static void fetch(struct ad_worker *worker, struct ad_worker_run *run)
 {
     const struct ad_graph *graph = worker->plan->graph;
+    const struct ad_worker_engine *last = run->tail ? run->tail : run->head;
     float *to = run->outputs.data;
     for (int i = 0; i < graph->noutputs && to; i++) {
-        ad_engine_fetch(run->engine->engine, i, to);
+        ad_engine_fetch(last->engine, i, to);
         to += ad_box_elements(graph->values[graph->outputs[i]].box);
     }
 }
 
-/* An engine of this turn that is free, or NULL. */
-static struct ad_worker_engine *find_engine(struct ad_worker *worker, int turn)
+/* Gives an inference an engine, if one is free. */
+static bool take_engine(struct ad_worker *worker, const struct ad_worker_run *run, bool tail,
+                        struct ad_worker_engine **out)
 {
-    for (int i = 0; i < worker->nengines; i++)
-        if (worker->engines[i].turn == turn && !worker->engines[i].busy)
-            return &worker->engines[i];
-    return NULL;
+    int turn = ad_stream_deal(&worker->plan->stream, run->inference - 1);
+    for (int i = 0; i < worker->nengines; i++) {
+        struct ad_worker_engine *engine = &worker->engines[i];
+        if (engine->busy || engine->turn != turn || (engine->part == AD_ENGINE_TAIL) != tail)
+            continue;
+        engine->busy = true;
+        *out = engine;
+        return true;
+    }
+    return false;
+}
+
+/* Before its next step, an inference has the engine of that. False: its buffers are not free yet.
+ */
+static bool has_engine(struct ad_worker *worker, struct ad_worker_run *run)
+{
+    if (run->program->nsteps == 0)
+        return true;
+    if (!run->head)
+        return take_engine(worker, run, false, &run->head);
+    if (run->next < run->rest || run->rest == run->program->nsteps || run->tail)
+        return true;
+    if (!take_engine(worker, run, true, &run->tail))
+        return false;
+    run->head->busy = false;
+    return true;
+}
+
+/* The engine of a step that has been or is executed, and its number there. */
+static struct ad_engine *engine_of(const struct ad_worker_run *run, int step, int *number)
+{
+    bool tail = step >= run->rest;
+    *number = tail ? step - run->rest : step;
+    return tail ? run->tail->engine : run->head->engine;
 }
 
 static void activate(struct ad_worker *worker, struct ad_worker_run *run)
@@ -283,7 +343,8 @@ static void activate(struct ad_worker *worker, struct ad_worker_run *run)
     run->active = true;
     run->begun = run->waiting = false;
     run->program = &ad_plan_turn(plan, turn)->programs[worker->device];
-    run->engine = run->program->nsteps > 0 ? find_engine(worker, turn) : NULL;
+    run->head = run->tail = NULL;
+    run->rest = rest_of(worker, turn);
     run->next = 0;
     run->first_ns = run->last_ns = 0;
     run->result.begin_ns = ad_clock_ns();
@@ -292,12 +353,6 @@ static void activate(struct ad_worker *worker, struct ad_worker_run *run)
     if (run->trace && !run->timestamps)
         run->result.status = ad_error_memory(&run->result.err, "trace",
                                              (size_t)run->program->nsteps * sizeof(int64_t));
-    else if (run->program->nsteps > 0 && !run->engine)
-        run->result.status =
-            ad_error_set(&run->result.err, ADAPS_EINTERNAL,
-                         "no buffers are free for inference %" PRIu32, run->inference);
-    if (run->engine)
-        run->engine->busy = true;
 }
 
 /* What the control thread has posted becomes active. */
@@ -329,8 +384,10 @@ static struct ad_worker_run *next_run(struct ad_worker *worker, const struct ad_
 static void end_run(struct ad_worker *worker, struct ad_worker_run *run)
 {
     run->active = false;
-    if (run->engine)
-        run->engine->busy = false;
+    if (run->head && !run->tail) /* else another inference may have it */
+        run->head->busy = false;
+    if (run->tail)
+        run->tail->busy = false;
     run->result.latency_ns = ad_clock_ns() - run->result.begin_ns;
     run->result.total_ns = run->last_ns - run->first_ns;
     pthread_mutex_lock(&worker->mutex);
@@ -342,7 +399,9 @@ static void end_run(struct ad_worker *worker, struct ad_worker_run *run)
 static void count_step(struct ad_worker_run *run, int step)
 {
     int64_t start_ns, end_ns;
-    ad_engine_times(run->engine->engine, step, &start_ns, &end_ns);
+    int number;
+    const struct ad_engine *engine = engine_of(run, step, &number);
+    ad_engine_times(engine, number, &start_ns, &end_ns);
     run->first_ns = step == 0 ? start_ns : run->first_ns;
     run->last_ns = end_ns;
     if (run->program->steps[step].kind == AD_STEP_COMPUTE)
@@ -357,12 +416,14 @@ static enum adaps_status advance(struct ad_worker *worker, struct ad_worker_run 
     struct ad_peer_links *links = &worker->links;
     struct ad_transport transport = ad_peer_links_transport(links);
     uint64_t bytes = links->bytes_sent, messages = links->messages_sent;
-    int step = run->next;
-    if (!run->begun && run->engine)
+    int step = run->next, number;
+    if (!has_engine(worker, run))
+        return ADAPS_NO;
+    if (!run->begun && run->head)
         feed(worker, run);
     run->begun = true;
     if (step == run->program->nsteps) {
-        if (run->engine)
+        if (run->head)
             fetch(worker, run);
         end_run(worker, run);
         return ADAPS_OK;
@@ -372,8 +433,8 @@ static enum adaps_status advance(struct ad_worker *worker, struct ad_worker_run 
     links->deadline_ns = run->deadline_ns;
     links->timestamps = run->timestamps;
     links->waited = run->waiting;
-    enum adaps_status status =
-        ad_engine_step(run->engine->engine, step, &transport, &run->result.err);
+    struct ad_engine *engine = engine_of(run, step, &number);
+    enum adaps_status status = ad_engine_step(engine, number, &transport, &run->result.err);
     run->waiting = status == ADAPS_NO;
     if (status != ADAPS_OK)
         return status;
@@ -405,7 +466,8 @@ static void wait_for_messages(struct ad_worker *worker)
     bool wanted[AD_MAX_DEVICES] = {false};
     links->deadline_ns = INT64_MAX;
     for (struct ad_worker_run *run = next_run(worker, NULL); run; run = next_run(worker, run)) {
-        wanted[run->program->steps[run->next].peer] = true;
+        if (run->begun)
+            wanted[run->program->steps[run->next].peer] = true;
         if (run->deadline_ns < links->deadline_ns)
             links->deadline_ns = run->deadline_ns;
     }
@@ -438,7 +500,9 @@ void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_n
                      int64_t *end_ns, int64_t *left_ns)
 {
     enum ad_step_kind kind = run->program->steps[step].kind;
-    ad_engine_times(run->engine->engine, step, start_ns, end_ns);
+    int number;
+    const struct ad_engine *engine = engine_of(run, step, &number);
+    ad_engine_times(engine, number, start_ns, end_ns);
     const struct ad_timestamps *timestamps = run->timestamps;
     *mark_ns = kind == AD_STEP_COMPUTE ? *end_ns : ad_timestamps_get(timestamps, step);
     *left_ns = kind == AD_STEP_SEND ? ad_timestamps_left(timestamps, step) : 0;

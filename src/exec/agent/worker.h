@@ -75,7 +75,9 @@ struct ad_worker_run {
     /* the worker's */
     bool posted, done; /* under the mutex */
     bool active, begun;
-    struct ad_worker_engine *engine; /* NULL: the device has nothing to do */
+    struct ad_worker_engine *head, *tail; /* of the steps before step `rest` and from there on;
+                                             NULL: not yet, or there are none */
+    int rest;
     const struct ad_program *program;
     int next;                         /* step */
     bool waiting;                     /* for a message */
@@ -83,9 +85,11 @@ struct ad_worker_run {
     struct ad_timestamps *timestamps; /* when it is traced */
 };
 
-/* Of one of the plan's turns, for one inference at a time. */
+/* Of one of the plan's turns, for one inference at a time. Where a device has buffers for fewer
+ * than are in flight, inferences take turns with the heads, and each has a tail. */
 struct ad_worker_engine {
     int turn;
+    enum ad_engine_part part;
     bool busy;
     struct ad_engine *engine;
 };

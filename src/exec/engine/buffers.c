@@ -57,8 +57,8 @@ static bool is_placed(const struct ad_graph *graph, const struct ad_buffer *buff
 }
 
 enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_program *program,
-                                  bool source, const bool *fused, struct ad_buffer *buffers,
-                                  int *nticks, struct adaps_error *err)
+                                  bool inputs, bool outputs, const bool *fused,
+                                  struct ad_buffer *buffers, int *nticks, struct adaps_error *err)
 {
     int tick = 0;
     if (program->ntasks > INT32_MAX - program->nsteps)
@@ -66,7 +66,7 @@ enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_
                             program->nsteps, program->ntasks);
     for (int i = 0; i < graph->nvalues; i++)
         buffers[i] = (struct ad_buffer){.n = graph->values[i].box.n, .root = -1};
-    for (int i = 0; source && i < graph->ninputs; i++)
+    for (int i = 0; inputs && i < graph->ninputs; i++)
         touch(graph, buffers, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]),
               -1);
     for (int i = 0; i < program->nsteps; i++) {
@@ -77,7 +77,7 @@ enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_
             for (int t = 0; t < step->ntasks; t++)
                 touch_task(graph, buffers, program->tasks, fused, step->first_task + t, tick++);
     }
-    for (int i = 0; source && i < graph->noutputs; i++)
+    for (int i = 0; outputs && i < graph->noutputs; i++)
         touch(graph, buffers, graph->outputs[i], ad_region_whole(&graph->values[graph->outputs[i]]),
               tick);
     *nticks = tick;

@@ -15,8 +15,9 @@ struct job {
 
 struct ad_engine {
     const struct adaps_plan *plan;
-    const struct ad_program *program;
-    struct ad_engine *beside; /* NULL: pool and shared are this engine's */
+    struct ad_program part;
+    const struct ad_program *program; /* the part */
+    struct ad_engine *beside;         /* NULL: pool and shared are this engine's */
     struct pthreadpool *pool;
     struct ad_shared_weights *shared;
     size_t slice_bytes;
@@ -180,10 +181,12 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
                          .threads = ad_pool_threads(e->pool),
                          .scratch = e->scratch};
     int nticks;
+    bool source = options->device == e->plan->cluster.source;
     enum adaps_status status = ad_residuals_find(graph, e->program, e->fused, err);
     if (status == ADAPS_OK)
-        status = ad_buffers_find(graph, e->program, options->device == e->plan->cluster.source,
-                                 e->fused, e->buffers, &nticks, err);
+        status = ad_buffers_find(graph, e->program, source && options->part != AD_ENGINE_TAIL,
+                                 source && options->part != AD_ENGINE_HEAD, e->fused, e->buffers,
+                                 &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++) {
         bool sum = t > 0 && e->fused[t - 1]; /* the scratch of a fused convolution is its sum's */
         const struct ad_task *task = &e->program->tasks[sum ? t - 1 : t];
@@ -234,6 +237,18 @@ static enum adaps_status take_common(struct ad_engine *e, const struct ad_engine
     return status;
 }
 
+static struct ad_program part_of(const struct adaps_plan *plan,
+                                 const struct ad_engine_options *options)
+{
+    const struct ad_program *program =
+        &ad_plan_turn(plan, options->turn)->programs[options->device];
+    if (options->part == AD_ENGINE_WHOLE)
+        return *program;
+    int tail = ad_program_tail(plan->graph, program, options->device == plan->cluster.source);
+    return options->part == AD_ENGINE_HEAD ? ad_program_head(program, tail)
+                                           : ad_program_rest(program, tail);
+}
+
 enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                 const struct ad_engine_options *options,
                                 const struct ad_weight_source *weights, struct ad_engine **out,
@@ -249,7 +264,8 @@ enum adaps_status ad_engine_new(const struct adaps_plan *plan,
     if (!e)
         return ad_error_memory(err, "engine", sizeof *e);
     e->plan = plan;
-    e->program = &ad_plan_turn(plan, options->turn)->programs[device];
+    e->part = part_of(plan, options);
+    e->program = &e->part;
     e->beside = options->beside;
     e->waiting = -1;
     e->cancel = options->cancel;

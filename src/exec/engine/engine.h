@@ -28,9 +28,14 @@ struct ad_transport {
 
 struct ad_engine;
 
+/* Of a program (ad_program_tail(), schedule/stream.h): an inference whose buffers are wanted by the
+ * next one takes in its answer in those of another engine. */
+enum ad_engine_part { AD_ENGINE_WHOLE, AD_ENGINE_HEAD, AD_ENGINE_TAIL };
+
 struct ad_engine_options {
     int device; /* index in the plan */
     int turn;   /* of the plan: whose program */
+    enum ad_engine_part part;
     /* Another engine of this plan and device, which must outlive the new one, or NULL. The new one
      * has buffers of its own, and shares its threads and packed weights: only one of them may
      * execute a step at a time. threads and slice_bytes are those of the other. */
@@ -55,15 +60,16 @@ AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                               struct ad_engine **out, struct adaps_error *err);
 void ad_engine_free(struct ad_engine *engine);
 
-/* Only the source device is fed and read. Tensors are in ONNX order (NCHW); input i of
- * graph->inputs. The counts must be the value's. Called before step 0 / after the last step. */
+/* Only the source device is fed (not a tail) and read (not a head). Tensors are in ONNX order
+ * (NCHW); input i of graph->inputs. The counts must be the value's. Called before step 0 / after
+ * the last step. */
 void ad_engine_feed(struct ad_engine *engine, int input, const float *data);
 /* The same from a picture's bytes, in that order. Requires ad_picture_all() of the graph. */
 void ad_engine_feed_bytes(struct ad_engine *engine, int input, const uint8_t *bytes);
 void ad_engine_fetch(struct ad_engine *engine, int output, float *data);
 
-/* Executes step i (in order 0..nsteps-1). ADAPS_NO: transport not ready (cooperative) — call again.
- * ADAPS_EAGENT: transport failed; cancelled. */
+/* Executes step i of its part, which begins with 0, one after the other. ADAPS_NO: transport not
+ * ready (cooperative) — call again. ADAPS_EAGENT: transport failed; cancelled. */
 AD_MUST_CHECK enum adaps_status ad_engine_step(struct ad_engine *engine, int i,
                                                const struct ad_transport *transport,
                                                struct adaps_error *err);

@@ -34,13 +34,14 @@ struct ad_scratch {
     float *in, *out;
 };
 
-/* Hulls and lives of all buffers of a program; source: it is the source's. A tick is one task, one
- * SEND or one RECV; inputs live from tick -1, outputs to the last. fused: as ad_residuals_find()
- * says, or NULL for none. */
+/* Hulls and lives of all buffers of a program. A tick is one task, one SEND or one RECV; the
+ * network's inputs, if the program begins with them, live from tick -1, its outputs, if it ends
+ * with them, to the last. fused: as ad_residuals_find() says, or NULL for none. */
 AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct ad_graph *graph,
-                                                const struct ad_program *program, bool source,
-                                                const bool *fused, struct ad_buffer *buffers,
-                                                int *nticks, struct adaps_error *err);
+                                                const struct ad_program *program, bool inputs,
+                                                bool outputs, const bool *fused,
+                                                struct ad_buffer *buffers, int *nticks,
+                                                struct adaps_error *err);
 
 /* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
  * and points them into it. */

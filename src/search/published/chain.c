@@ -440,7 +440,7 @@ static enum adaps_status try_chains(struct ad_eval *eval, const struct ad_chains
     return status;
 }
 
-/* Where memory matters, also with room for more inferences in flight, and for fewer. */
+/* Where memory matters, also with room for more values, and for fewer. */
 enum adaps_status ad_pipeline_search(struct ad_eval *eval, struct ad_best *best)
 {
     static const int buffers[] = {AD_CHAIN_BUFFERS, 2 * AD_CHAIN_BUFFERS, AD_CHAIN_BUFFERS / 2};

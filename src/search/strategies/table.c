@@ -46,6 +46,7 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",
      .search = ad_pipeline_search,
+     .plan_stream = ad_pipeline_plan,
      .stream = true},
     {.name = "defer",
      .summary = "a chain of all devices, equal numbers of layers on each",

@@ -20,6 +20,32 @@ bool ad_stream_fits(const struct ad_search_problem *p, const struct ad_schedule 
     return true;
 }
 
+enum adaps_status ad_stream_room(const struct ad_search_problem *p, struct ad_schedule *schedule,
+                                 int *most, struct adaps_error *err)
+{
+    int64_t memory[2][AD_MAX_DEVICES];
+    enum adaps_status status = ADAPS_OK;
+    *most = AD_STREAM_FRAMES;
+    for (int d = 0; d < schedule->ndevices; d++)
+        schedule->programs[d].buffered = 1;
+    for (int frames = 2; frames <= 3 && status == ADAPS_OK; frames++) {
+        struct ad_stream stream = AD_STREAM_ONE;
+        stream.frames = frames;
+        status = ad_stream_memory(p->graph, p->cluster, schedule, &stream, memory[frames - 2], NULL,
+                                  err);
+    }
+    for (int d = 0; d < schedule->ndevices && status == ADAPS_OK; d++) {
+        int64_t each = memory[1][d] - memory[0][d], all = (int64_t)p->cluster->devices[d].memory;
+        int64_t fit = all == 0 || each == 0 ? AD_STREAM_FRAMES : 2 + (all - memory[0][d]) / each;
+        if (all > 0 && all < memory[0][d])
+            fit = 1;
+        *most = fit < *most ? (int)fit : *most;
+    }
+    for (int d = 0; d < schedule->ndevices; d++)
+        schedule->programs[d].buffered = 0;
+    return status;
+}
+
 /* With so many in flight: *good says that memory and cap are kept. */
 static enum adaps_status look(struct fit *f, int frames, bool *good)
 {
@@ -72,27 +98,72 @@ static enum adaps_status useful_frames(struct fit *f, int *out, struct adaps_err
     return ADAPS_OK;
 }
 
-enum adaps_status ad_stream_fit(const struct ad_search_problem *problem, struct ad_schedule *first,
-                                struct ad_stream *stream, struct adaps_error *err)
+/* The fewest in flight with which the interval is next to the shortest, of at most `useful`; *most:
+ * how many could be. */
+static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
 {
-    struct fit f = {problem, first, stream, err};
-    int lo = 1, hi = 1;
+    int lo = 1, hi;
     bool good;
-    enum adaps_status status = useful_frames(&f, &hi, err);
+    enum adaps_status status = most_frames(f, useful, &hi);
+    *most = hi;
     if (status == ADAPS_OK)
-        status = most_frames(&f, hi, &hi);
-    if (status == ADAPS_OK)
-        status = look(&f, hi, &good);
+        status = look(f, hi, &good);
     if (status != ADAPS_OK)
         return status;
-    int64_t enough = stream->interval_ns + (int64_t)(NEAR * (double)stream->interval_ns);
+    int64_t enough = f->stream->interval_ns + (int64_t)(NEAR * (double)f->stream->interval_ns);
     while (lo < hi && status == ADAPS_OK) {
         int middle = (lo + hi) / 2;
-        status = look(&f, middle, &good);
-        if (stream->interval_ns <= enough)
+        status = look(f, middle, &good);
+        if (f->stream->interval_ns <= enough)
             hi = middle;
         else
             lo = middle + 1;
     }
-    return status == ADAPS_OK ? look(&f, hi, &good) : status;
+    return status == ADAPS_OK ? look(f, hi, &good) : status;
+}
+
+/* Each device has buffers for so many inferences of a turn at a time; 0: for all in flight. */
+static void set_buffered(const struct fit *f, int n)
+{
+    for (int d = 0; d < f->first->ndevices; d++)
+        f->first->programs[d].buffered = n;
+    for (int t = 1; t < f->stream->nturns; t++)
+        for (int d = 0; d < f->first->ndevices; d++)
+            f->stream->others[t - 1].programs[d].buffered = n;
+}
+
+/* Where memory keeps inferences out: more may be in flight when devices have buffers for some of
+ * them only. */
+static enum adaps_status choose_buffered(struct fit *f, int useful)
+{
+    static const int numbers[] = {4, 2, 1};
+    int64_t least = f->stream->interval_ns;
+    int frames = f->stream->frames, buffered = 0, most;
+    bool good;
+    enum adaps_status status = ADAPS_OK;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && status == ADAPS_OK; i++) {
+        set_buffered(f, numbers[i]);
+        status = choose_frames(f, useful, &most);
+        if (status != ADAPS_OK || (double)f->stream->interval_ns > (1 - NEAR) * (double)least)
+            continue;
+        least = f->stream->interval_ns;
+        frames = f->stream->frames;
+        buffered = numbers[i];
+    }
+    set_buffered(f, buffered);
+    return status == ADAPS_OK ? look(f, frames, &good) : status;
+}
+
+enum adaps_status ad_stream_fit(const struct ad_search_problem *problem, struct ad_schedule *first,
+                                struct ad_stream *stream, struct adaps_error *err)
+{
+    struct fit f = {problem, first, stream, err};
+    int useful, most;
+    enum adaps_status status = useful_frames(&f, &useful, err);
+    set_buffered(&f, 0);
+    if (status == ADAPS_OK)
+        status = choose_frames(&f, useful, &most);
+    if (status != ADAPS_OK || most == useful || !ad_stream_fits(problem, first))
+        return status;
+    return choose_buffered(&f, useful);
 }

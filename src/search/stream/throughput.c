@@ -1,4 +1,6 @@
-/* Strategy `replicas`: whole inferences, dealt to the devices that have the memory for the network
+/* Strategy `pipeline`: the chain whose stream is the quickest.
+ *
+ * Strategy `replicas`: whole inferences, dealt to the devices that have the memory for the network
  * in proportion to their speed, or to what the source's port lets them have.
  *
  * Strategy `auto` for streams. Its candidates for turns are
@@ -29,10 +31,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_CHAINS 96 /* candidates */
-#define MOST_WAYS 32   /* through groups of devices */
-#define FINALISTS 3    /* single turns whose streams are simulated */
-#define WARY 1.02      /* so much quicker must a stream be for devices to share inferences */
+#define MOST_CHAINS 96    /* candidates */
+#define MOST_WAYS 32      /* through groups of devices */
+#define FINALISTS 3       /* single turns whose streams are simulated, */
+#define MORE_FINALISTS 24 /* and where only memory or the clocks tell which is the best */
+#define WARY 1.02         /* so much quicker must a stream be for devices to share inferences */
 
 /* What the candidates come from. */
 struct pool {
@@ -285,13 +288,14 @@ static enum adaps_status try_groups(struct pool *pool, int buffers, struct ad_se
 }
 
 /* The turns with the shortest intervals by themselves. */
-static enum adaps_status try_singles(struct pool *pool, struct ad_search_result *best)
+static enum adaps_status try_singles(struct pool *pool, int finalists,
+                                     struct ad_search_result *best)
 {
     struct ad_turns *turns = &pool->turns;
     int64_t before = -1;
     int last = -1;
     enum adaps_status status = ADAPS_OK;
-    for (int i = 0; i < FINALISTS && status == ADAPS_OK; i++) {
+    for (int i = 0; i < finalists && status == ADAPS_OK; i++) {
         int next = -1;
         int64_t least = INT64_MAX;
         for (int t = 0; t < turns->count; t++) {
@@ -314,19 +318,24 @@ static enum adaps_status try_singles(struct pool *pool, struct ad_search_result 
     return status;
 }
 
+/* Chains that leave room for so many of their largest values. */
+static const int rooms[] = {2, AD_CHAIN_BUFFERS, 8, 16, 32};
+#define ROOMS (sizeof rooms / sizeof *rooms)
+
 /* Chains that leave room for more or fewer inferences in flight, groups of devices, and turns on
  * devices of their own. */
 static enum adaps_status try_within_memory(struct pool *pool, struct ad_search_result *best)
 {
-    static const int buffers[] = {2, AD_CHAIN_BUFFERS, 8, 16, 32};
     enum adaps_status status = ADAPS_OK;
-    for (size_t i = 0; i < sizeof buffers / sizeof *buffers && status == ADAPS_OK; i++) {
-        if (buffers[i] != AD_CHAIN_BUFFERS)
-            status = add_chains(pool, buffers[i]);
+    for (size_t i = 0; i < ROOMS && status == ADAPS_OK; i++) {
+        if (rooms[i] != AD_CHAIN_BUFFERS)
+            status = add_chains(pool, rooms[i]);
         if (status == ADAPS_OK)
-            status = try_groups(pool, buffers[i], best);
+            status = try_groups(pool, rooms[i], best);
     }
-    return status == ADAPS_OK ? try_packs(pool, best) : status;
+    if (status == ADAPS_OK)
+        status = try_packs(pool, best);
+    return status == ADAPS_OK ? try_singles(pool, MORE_FINALISTS, best) : status;
 }
 
 /* --- strategies --- */
@@ -355,6 +364,28 @@ enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
         status = try_first(&pool, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = refuse(&pool, "replicas", ad_single_search);
+    result->visited = pool.turns.count;
+    result->space_log10 = log10(1 + pool.turns.count);
+    result->u8 = ad_search_u8(problem);
+    pool_fini(&pool);
+    return status;
+}
+
+enum adaps_status ad_pipeline_plan(const struct ad_search_problem *problem,
+                                   struct ad_search_result *result, struct adaps_error *err)
+{
+    struct pool pool;
+    enum adaps_status status = pool_init(&pool, problem, err);
+    if (status == ADAPS_OK)
+        status = add_singles(&pool);
+    for (size_t i = 0; i < ROOMS && status == ADAPS_OK; i++)
+        if (rooms[i] == AD_CHAIN_BUFFERS || pool.context.streams_matter)
+            status = add_chains(&pool, rooms[i]);
+    if (status == ADAPS_OK)
+        status = try_singles(&pool, MORE_FINALISTS, result);
+    if (status == ADAPS_OK && result->stream.nturns == 0)
+        status = refuse(&pool, "pipeline", ad_pipeline_search);
+    ad_stream_fini(&result->stream); /* messages may still get other encodings */
     result->visited = pool.turns.count;
     result->space_log10 = log10(1 + pool.turns.count);
     result->u8 = ad_search_u8(problem);
@@ -398,12 +429,12 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
     visited = result->visited + pool.turns.count;
     space = result->space_log10;
     if (status == ADAPS_OK)
-        status = try_singles(&pool, result);
+        status = try_singles(&pool, FINALISTS, result);
     if (status == ADAPS_OK && nsingles > 0)
         status = try_first(&pool, nsingles, result);
     if (status == ADAPS_OK)
         status = try_first(&pool, pool.turns.count, result);
-    if (status == ADAPS_OK && pool.context.memory_matters)
+    if (status == ADAPS_OK && pool.context.streams_matter)
         status = try_within_memory(&pool, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = ad_error_set(

@@ -38,7 +38,7 @@ static enum adaps_status make_turn(const struct ad_search_problem *p,
     status = ad_schedule_build(p->graph, p->cluster, &out->assignment, &out->schedule, err);
     if (status == ADAPS_OK)
         status = ad_schedule_loads(p->graph, p->cluster, &out->schedule, &out->loads, err);
-    return status;
+    return status == ADAPS_OK ? ad_stream_room(p, &out->schedule, &out->most, err) : status;
 }
 
 enum adaps_status ad_turns_add(struct ad_turns *turns, const struct ad_assignment *assignment)
@@ -60,7 +60,8 @@ enum adaps_status ad_turns_add(struct ad_turns *turns, const struct ad_assignmen
 
 int64_t ad_turn_interval(const struct ad_turn *turn)
 {
-    return ad_stream_least(turn->schedule.makespan_ns, ad_loads_most(&turn->loads));
+    int64_t load = ad_loads_most(&turn->loads), each = turn->schedule.makespan_ns / turn->most;
+    return load > each ? load : each;
 }
 
 /* --- shares --- */

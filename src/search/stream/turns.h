@@ -9,6 +9,7 @@ struct ad_turn {
     struct ad_assignment assignment;
     struct ad_schedule schedule;
     struct ad_loads loads;
+    int most;     /* inferences in flight that there is memory for, with buffers for one of them */
     double share; /* of all inferences, when they are mixed */
 };
 
@@ -22,7 +23,7 @@ struct ad_turns {
 
 void ad_turns_fini(struct ad_turns *turns);
 
-/* The shortest interval of a stream of this turn alone. */
+/* The shortest interval that a stream of this turn alone could have. */
 int64_t ad_turn_interval(const struct ad_turn *turn);
 
 /* One more, with its schedule and loads; not when it lacks memory by itself, or is later than the
