@@ -62,7 +62,7 @@ search_sources = \
 	src/search/context.c src/search/context.h src/search/eval.c src/search/eval.h \
 	src/search/layout.c src/search/layout.h src/search/layout_memo.c src/search/layout_memo.h \
 	src/search/layout_regions.c src/search/layout_regions.h src/search/problem.c \
-	src/search/problem.h src/search/result.c src/search/result.h
+	src/search/problem.h src/search/result.c src/search/result.h src/search/trial.c src/search/trial.h
 
 search_paper_sources = \
 	src/search/paper/adaps.c src/search/paper/adaps.h src/search/paper/bound.c \

@@ -22,6 +22,14 @@ static bool is_dense(const struct ad_op *op)
     return ad_op_is_dense(op) || (ad_op_is_conv(op) && op->groups == 1 && op->partial == 0);
 }
 
+int32_t ad_partial_shared(int ndevices)
+{
+    int32_t blocks = 2;
+    while (blocks < 2 * ndevices && blocks < AD_PARTIAL_MOST)
+        blocks *= 2;
+    return blocks;
+}
+
 int32_t ad_partial_blocks(const struct ad_graph *graph, int i, int32_t most)
 {
     const struct ad_op *op = &graph->ops[i];

@@ -15,6 +15,10 @@
 
 #define AD_PARTIAL_MOST 64 /* blocks */
 
+/* The blocks that so many devices share: the least power of two that is at least twice as many, or
+ * AD_PARTIAL_MOST. */
+int32_t ad_partial_shared(int ndevices);
+
 /* The most blocks, a power of two up to `most`, that the op's input channels can be added in; 1
  * when they can't: the op is no dense convolution or dense layer, has an odd number of channels, or
  * shares its weights with other ops. */

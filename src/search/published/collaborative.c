@@ -20,6 +20,7 @@
 #include "ir/partial.h"
 #include "search/layout_regions.h"
 #include "search/published/chain.h"
+#include "search/trial.h"
 
 #include <math.h>
 #include <string.h>
@@ -72,10 +73,7 @@ static int layer_end(const struct ad_graph *graph, int i)
 
 static int32_t blocks_for(const struct ad_graph *graph, int i, int count)
 {
-    int32_t most = 2;
-    while (most < 2 * count && most < AD_PARTIAL_MOST)
-        most *= 2;
-    return ad_partial_blocks(graph, i, most);
+    return ad_partial_blocks(graph, i, ad_partial_shared(count));
 }
 
 static bool divides(const struct pipeline *p, const struct stage *s)
@@ -276,31 +274,18 @@ static enum adaps_status graph_for(const struct pipeline *p, struct ad_graph **o
 static enum adaps_status lay(const struct pipeline *p, struct ad_search_result *result,
                              struct adaps_error *err)
 {
-    struct ad_search_problem problem = *p->problem;
-    struct ad_blocks blocks = {0};
-    struct ad_context context = {0};
-    struct ad_eval eval = {0};
-    struct ad_layout layout = {0};
-    enum adaps_status status = graph_for(p, &result->graph, err);
-    if (status == ADAPS_OK && result->graph) {
-        problem.graph = result->graph;
-        problem.blocks = &blocks;
-        status = ad_blocks_find(result->graph, &blocks, err);
-    }
+    struct ad_trial trial = {.graph = NULL};
+    struct ad_graph *graph;
+    enum adaps_status status = graph_for(p, &graph, err);
     if (status == ADAPS_OK)
-        status = ad_context_init(&context, &problem, err);
-    if (status == ADAPS_OK)
-        status = ad_eval_init(&eval, &context, err);
-    if (status == ADAPS_OK)
-        status = ad_layout_init(&layout, problem.graph->nops, p->ndevices, err);
+        status = ad_trial_init(&trial, p->problem, graph, err);
     if (status == ADAPS_OK) {
-        lay_all(&context, p, &layout);
-        status = ad_search_result_of(&eval, "collaborative", &layout, result);
+        lay_all(&trial.context, p, &trial.layout);
+        status = ad_search_result_of(&trial.eval, "collaborative", &trial.layout, result);
     }
-    ad_layout_fini(&layout);
-    ad_eval_fini(&eval);
-    ad_context_fini(&context);
-    ad_blocks_fini(&blocks);
+    if (status == ADAPS_OK)
+        result->graph = ad_trial_take_graph(&trial);
+    ad_trial_fini(&trial);
     return status;
 }
 

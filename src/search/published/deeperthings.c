@@ -20,6 +20,7 @@
 #include "ir/operators.h"
 #include "ir/partial.h"
 #include "search/published/published.h"
+#include "search/trial.h"
 
 #include <string.h>
 
@@ -150,9 +151,7 @@ static void walk(struct layer_walk *w)
 static void share_blocks(struct layer_walk *w, const double *weight)
 {
     double sum = 0, upto = 0;
-    w->blocks = 2;
-    while (w->blocks < 2 * w->ndevices && w->blocks < AD_PARTIAL_MOST)
-        w->blocks *= 2;
+    w->blocks = ad_partial_shared(w->ndevices);
     for (int d = 0; d < w->ndevices; d++)
         sum += weight[d];
     for (int d = 0; d < w->ndevices; d++) {
@@ -241,46 +240,22 @@ static const struct {
     bool early;
 } ways[] = {{AD_ORDER_GRAPH, false}, {AD_ORDER_READY, false}, {AD_ORDER_PIECES, true}};
 
-/* What a search for one end needs; the graph is the problem's or one with sums in blocks. */
-struct trial {
-    struct ad_search_problem problem;
-    struct ad_graph *graph; /* owned; NULL: the problem's own */
-    struct ad_blocks blocks;
-    struct ad_context context;
-    struct ad_eval eval;
-    struct ad_layout layout;
+/* One end of the tiles, with its layout. */
+struct attempt {
+    struct ad_trial trial;
     int nways; /* how many of `ways` are tried */
 };
 
-static void trial_fini(struct trial *t)
+static enum adaps_status attempt_init(struct attempt *a, const struct ad_search_problem *problem,
+                                      const double *weight, bool ahead, int end,
+                                      struct adaps_error *err)
 {
-    ad_layout_fini(&t->layout);
-    ad_eval_fini(&t->eval);
-    ad_context_fini(&t->context);
-    ad_blocks_fini(&t->blocks);
-    ad_graph_free(t->graph);
-    *t = (struct trial){0};
-}
-
-static enum adaps_status trial_init(struct trial *t, const struct ad_search_problem *problem,
-                                    const double *weight, bool ahead, int end,
-                                    struct adaps_error *err)
-{
-    *t =
-        (struct trial){.problem = *problem, .nways = ahead ? (int)(sizeof ways / sizeof *ways) : 1};
-    enum adaps_status status = graph_for(problem, weight, end, &t->graph, err);
-    if (status == ADAPS_OK && t->graph) {
-        t->problem.graph = t->graph;
-        t->problem.blocks = &t->blocks;
-        status = ad_blocks_find(t->graph, &t->blocks, err);
-    }
-    const struct ad_graph *graph = t->problem.graph;
+    struct ad_graph *graph;
+    struct ad_trial *t = &a->trial;
+    *a = (struct attempt){.nways = ahead ? (int)(sizeof ways / sizeof *ways) : 1};
+    enum adaps_status status = graph_for(problem, weight, end, &graph, err);
     if (status == ADAPS_OK)
-        status = ad_context_init(&t->context, &t->problem, err);
-    if (status == ADAPS_OK)
-        status = ad_eval_init(&t->eval, &t->context, err);
-    if (status == ADAPS_OK)
-        status = ad_layout_init(&t->layout, graph->nops, problem->cluster->ndevices, err);
+        status = ad_trial_init(t, problem, graph, err);
     if (status == ADAPS_OK)
         status = lay_all(&t->context, weight, end, &t->layout, err);
     t->layout.u8 = ahead && t->context.u8;
@@ -290,9 +265,10 @@ static enum adaps_status trial_init(struct trial *t, const struct ad_search_prob
 }
 
 /* The score of the layout in the best of the ways, in which it is left. */
-static enum adaps_status score_ways(struct trial *t, struct ad_score *best)
+static enum adaps_status score_ways(struct attempt *a, struct ad_score *best)
 {
-    int chosen = 0, count = t->nways;
+    struct ad_trial *t = &a->trial;
+    int chosen = 0, count = a->nways;
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i <= count && status == ADAPS_OK; i++) {
         struct ad_score score;
@@ -311,16 +287,15 @@ static enum adaps_status score_ways(struct trial *t, struct ad_score *best)
     return status;
 }
 
-/* The trial's layout as the result, which takes its graph. */
-static enum adaps_status finish(struct trial *t, const char *strategy,
+/* The layout as the result, which takes the graph. */
+static enum adaps_status finish(struct attempt *a, const char *strategy,
                                 struct ad_search_result *result)
 {
+    struct ad_trial *t = &a->trial;
     enum adaps_status status = ad_search_result_of(&t->eval, strategy, &t->layout, result);
-    if (status != ADAPS_OK)
-        return status;
-    result->graph = t->graph;
-    t->graph = NULL;
-    return ADAPS_OK;
+    if (status == ADAPS_OK)
+        result->graph = ad_trial_take_graph(t);
+    return status;
 }
 
 /* --- all ends --- */
@@ -331,31 +306,31 @@ enum adaps_status ad_channels_plan(const struct ad_search_problem *problem, cons
 {
     struct ad_context context;
     struct ad_score best = {0}, score;
-    struct trial trial = {0};
-    int ends[MOST_ENDS], n = 0, chosen = -1;
+    struct attempt attempts[2] = {{.nways = 0}}, *now = &attempts[0], *kept = &attempts[1];
+    int ends[MOST_ENDS], n = 0;
+    bool any = false;
     enum adaps_status status = ad_context_init(&context, problem, err);
     if (status != ADAPS_OK)
         return status;
     n = find_ends(&context, ends);
     ad_context_fini(&context);
     for (int i = 0; i < n && status == ADAPS_OK; i++) {
-        status = trial_init(&trial, problem, weight, ahead, ends[i], err);
+        status = attempt_init(now, problem, weight, ahead, ends[i], err);
         if (status == ADAPS_OK)
-            status = score_ways(&trial, &score);
-        if (status == ADAPS_OK && (chosen < 0 || ad_score_better(&score, &best))) {
-            chosen = i;
+            status = score_ways(now, &score);
+        if (status == ADAPS_OK && (!any || ad_score_better(&score, &best))) {
+            struct attempt *worse = kept;
+            kept = now;
+            now = worse;
             best = score;
+            any = true;
         }
-        trial_fini(&trial);
+        ad_trial_fini(&now->trial);
     }
     if (status == ADAPS_OK)
-        status = trial_init(&trial, problem, weight, ahead, ends[chosen], err);
-    if (status == ADAPS_OK)
-        status = score_ways(&trial, &score);
-    if (status == ADAPS_OK)
-        status = finish(&trial, strategy, result);
-    result->visited = (int64_t)n * trial.nways;
-    trial_fini(&trial);
+        status = finish(kept, strategy, result);
+    result->visited = (int64_t)n * kept->nways;
+    ad_trial_fini(&kept->trial);
     return status;
 }
 
