@@ -98,8 +98,23 @@ static enum adaps_status useful_frames(struct fit *f, int *out, struct adaps_err
     return ADAPS_OK;
 }
 
-/* The fewest in flight with which the interval is next to the shortest, of at most `useful`; *most:
- * how many could be. */
+/* How many more in flight keep devices that wait for each other busy although their steps do not
+ * always take as long as they should: one for each device of an inference. */
+static int slack(const struct fit *f)
+{
+    int most = 0;
+    for (int t = 0; t < f->stream->nturns; t++) {
+        const struct ad_schedule *turn = ad_stream_turn(f->stream, f->first, t);
+        int computing = 0;
+        for (int d = 0; d < turn->ndevices; d++)
+            computing += turn->programs[d].ntasks > 0;
+        most = computing > most ? computing : most;
+    }
+    return most > 1 ? most : 0;
+}
+
+/* The fewest in flight with which the interval is next to the shortest, of at most `useful`, and
+ * some more; *most: how many could be. */
 static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
 {
     int lo = 1, hi;
@@ -119,6 +134,7 @@ static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
         else
             lo = middle + 1;
     }
+    hi = hi + slack(f) < *most ? hi + slack(f) : *most;
     return status == ADAPS_OK ? look(f, hi, &good) : status;
 }
 
