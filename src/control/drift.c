@@ -74,13 +74,6 @@ double ad_drift_ratio(const struct ad_drift *drift, int subject)
     return median(&drift->subjects[subject], AD_DRIFT_KEPT);
 }
 
-static void settle(struct ad_drift *drift)
-{
-    if (drift->lasts < (int64_t)AD_DRIFT_LASTS << AD_DRIFT_DOUBLINGS)
-        drift->lasts *= 2;
-    drift->calm = 0;
-}
-
 void ad_drift_accept(struct ad_drift *drift)
 {
     for (int i = 0; i < drift->nsubjects; i++) {
@@ -89,12 +82,14 @@ void ad_drift_accept(struct ad_drift *drift)
         s->side = 0;
         s->away = 0;
     }
-    settle(drift);
+    if (drift->lasts < (int64_t)AD_DRIFT_LASTS << AD_DRIFT_DOUBLINGS)
+        drift->lasts *= 2;
+    drift->calm = 0;
 }
 
 void ad_drift_restart(struct ad_drift *drift)
 {
     for (int i = 0; i < drift->nsubjects; i++)
         drift->subjects[i] = (struct ad_drift_subject){.level = 1};
-    settle(drift);
+    drift->calm = 0;
 }

@@ -49,9 +49,10 @@ int ad_drift_next(struct ad_drift *drift);
 /* The median of the ratios that are kept; its level when there are none. */
 double ad_drift_ratio(const struct ad_drift *drift, int subject);
 
-/* What was found is settled: the present ratios become the levels; or, with another plan that was
- * made with them, all is forgotten and levels are 1. */
+/* What was found is settled: the present ratios become the levels. */
 void ad_drift_accept(struct ad_drift *drift);
+
+/* Another plan is in use: ratios are forgotten, and levels are 1. */
 void ad_drift_restart(struct ad_drift *drift);
 
 #endif

@@ -12,6 +12,7 @@ struct ad_agent_options {
     uint64_t cache_limit;   /* bytes on disk; 0 = 8 GiB; the oldest unused blobs go first */
     double idle_timeout_s;  /* a session idle for so long makes way for another; 0 = 60 */
     double speed;           /* emulated fraction, (0, 1] */
+    const char *speed_after; /* how that changes (speeds.h), or NULL */
     int threads;            /* 0 = what the plan says */
     const char *key_file;   /* CURVE key pair; required for anything but loopback */
     const char *allow_file; /* public keys that may connect, one Z85 key a line; with key_file */
