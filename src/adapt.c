@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define NICE 10        /* of the thread that plans: the stream goes first */
-#define GAIN 0.05      /* less of an inference's time is no reason for another plan */
-#define MATTERS 0.02   /* a device that takes less of the plan's time cannot be one, either */
+#define NICE 10      /* of the thread that plans: the stream goes first */
+#define GAIN 0.05    /* less of an inference's time is no reason for another plan */
+#define MATTERS 0.02 /* a device that takes less of the plan's time cannot be one, either */
 
 /* The thread that plans, from its start until it is joined. */
 struct planner {
@@ -119,9 +119,9 @@ static void observe(struct ad_adapt *a, const struct ad_adapt_answer *answer)
     }
     for (int from = 0; answer->links && from < used; from++)
         for (int to = 0; to < used; to++)
-            ad_drift_observe(
-                &a->drift, ad_adapt_link(n, answer->device_of[from], answer->device_of[to]),
-                answer->links[from * used + to]);
+            ad_drift_observe(&a->drift,
+                             ad_adapt_link(n, answer->device_of[from], answer->device_of[to]),
+                             answer->links[from * used + to]);
 }
 
 /* Whether a search can still be worth while: what is left takes longer than it and an opening. */
@@ -181,8 +181,8 @@ static void decide(struct ad_adapt *a, const struct ad_adapt_answer *answer)
     one->left = answer->left;
     one->cost_ns = choice->push_ns + answer->open_ns + choice->plan->schedule.makespan_ns;
     double gain = (double)(choice->old_ns - choice->new_ns);
-    one->taken = gain > GAIN * (double)choice->old_ns &&
-                 gain * (double)one->left > (double)one->cost_ns;
+    one->taken =
+        gain > GAIN * (double)choice->old_ns && gain * (double)one->left > (double)one->cost_ns;
     one->done = !one->taken;
     a->ready = one->taken;
     if (!a->ready)

@@ -12,16 +12,16 @@ struct ad_adapt;
 
 /* What became of a drift. Times are nanoseconds; devices are those of the first plan. */
 struct ad_adaptation {
-    int64_t inference;     /* answers of the stream when it was found */
-    int device, to;        /* what has drifted: a device (to: -1), or the link from one to another */
-    double factor;         /* its speed, as a factor of what the plan in use says */
+    int64_t inference; /* answers of the stream when it was found */
+    int device, to;    /* what has drifted: a device (to: -1), or the link from one to another */
+    double factor;     /* its speed, as a factor of what the plan in use says */
     int64_t old_ns, new_ns; /* an inference by the plan in use and by the new one, both predicted
                                for what devices and links are now; of a stream, the interval */
-    int64_t left;          /* inferences that would gain */
-    int64_t plan_ns;       /* planning, while the stream went on */
-    int64_t cost_ns;       /* predicted: push, opening, and the pause in the stream */
-    bool taken;            /* the new plan is in use, or will be; else it would not gain enough */
-    uint64_t push_bytes;   /* what it took, when it is done: */
+    int64_t left;           /* inferences that would gain */
+    int64_t plan_ns;        /* planning, while the stream went on */
+    int64_t cost_ns;        /* predicted: push, opening, and the pause in the stream */
+    bool taken;             /* the new plan is in use, or will be; else it would not gain enough */
+    uint64_t push_bytes;    /* what it took, when it is done: */
     int64_t push_ns, open_ns;
     bool done;
 };

@@ -114,7 +114,7 @@ void ad_adapt_measure(struct ad_cluster *now, const struct ad_cluster *first,
 int64_t ad_adapt_each_ns(const struct adaps_plan *plan)
 {
     return plan->stream.frames > 1 && plan->stream.interval_ns > 0 ? plan->stream.interval_ns
-                                                                  : plan->schedule.makespan_ns;
+                                                                   : plan->schedule.makespan_ns;
 }
 
 /* A plan's own devices as they are now. */
@@ -126,8 +126,7 @@ static void use_measured(struct ad_cluster *cluster, const struct ad_cluster *no
         cluster->devices[d].speed = now->devices[device_of[d]].speed;
         for (int e = 0; e < n; e++)
             if (d != e)
-                cluster->links[d * n + e] =
-                    now->links[device_of[d] * now->ndevices + device_of[e]];
+                cluster->links[d * n + e] = now->links[device_of[d] * now->ndevices + device_of[e]];
     }
 }
 
@@ -149,8 +148,8 @@ static enum adaps_status clock_old(const struct ad_adapt_task *task, int64_t *ns
         status = ad_schedule_simulate(copy->graph, &copy->cluster,
                                       t == 0 ? &copy->schedule : &copy->stream.others[t - 1], err);
     if (status == ADAPS_OK)
-        status = ad_stream_simulate(copy->graph, &copy->cluster, &copy->schedule, &copy->stream,
-                                    err);
+        status =
+            ad_stream_simulate(copy->graph, &copy->cluster, &copy->schedule, &copy->stream, err);
     *ns = ad_adapt_each_ns(copy);
     adaps_plan_free(copy);
     return status;
@@ -179,8 +178,7 @@ static uint64_t lacking(const struct ad_adapt_task *task, const struct ad_adapt_
             before = d;
     for (int i = 0; i < slices->count; i++) {
         const struct ad_digest *digest = &slices->items[i].digest;
-        if (!has(task->first, of_first, digest) &&
-            !(before >= 0 && has(old->plan, before, digest)))
+        if (!has(task->first, of_first, digest) && !(before >= 0 && has(old->plan, before, digest)))
             bytes += ad_slice_bytes(choice->plan, &slices->items[i]);
     }
     return bytes;

@@ -35,9 +35,9 @@ struct ad_failover {
     int held;            /* the latest so many of them have not begun: they wait for another plan */
     uint32_t in_session; /* answers of this session */
     int64_t opening_ns;  /* what opening it took */
-    int repeating;                           /* of those, so many are done for the second time */
-    int64_t repeat_since_ns, since_ns;       /* the repetition; the whole recovery */
-    int attempts;                            /* since the last answer */
+    int repeating;       /* of those, so many are done for the second time */
+    int64_t repeat_since_ns, since_ns; /* the repetition; the whole recovery */
+    int attempts;                      /* since the last answer */
     struct ad_recovery *recoveries;
     int nrecoveries;
 };
@@ -451,8 +451,8 @@ static enum adaps_status begin_adapting(struct ad_failover *f,
     f->stream = options->stream;
     for (int d = 0; d < cluster->ndevices && status == ADAPS_OK; d++) {
         bool busy;
-        f->out[d] = !ad_plan_works(f->first, d) && (cluster->devices[d].address[0] == '\0' ||
-                                                    !answers(f, d, BACK_S, &busy));
+        f->out[d] = !ad_plan_works(f->first, d) &&
+                    (cluster->devices[d].address[0] == '\0' || !answers(f, d, BACK_S, &busy));
     }
     size_t n = (size_t)cluster->ndevices;
     f->links = ad_calloc(n * n, sizeof *f->links);

@@ -41,9 +41,9 @@ struct ad_failover_options {
 
 /* Opens a session of a plan that has been pushed. All is borrowed. When failover is enabled, or
  * the plan is to be adapted, the model is opened now, since there will be no time for it later, and
- * when it is to be adapted, agents that the plan has no work for are asked whether they are there. Errors are those of
- * ad_session_open() and ad_model_weights_open(); ADAPS_EUSAGE: a lossy plan, whose answers depend
- * on its devices. */
+ * when it is to be adapted, agents that the plan has no work for are asked whether they are there.
+ * Errors are those of ad_session_open() and ad_model_weights_open(); ADAPS_EUSAGE: a lossy plan,
+ * whose answers depend on its devices. */
 AD_MUST_CHECK enum adaps_status ad_failover_open(const struct adaps_plan *plan,
                                                  const struct ad_failover_options *options,
                                                  struct ad_failover **out, struct adaps_error *err);

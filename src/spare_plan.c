@@ -1,8 +1,8 @@
 #include "spare_plan.h"
 #include "pipeline.h"
 
-#define LAYOUTS 2000                          /* that the search may improve */
-#define MOST_NS AD_SPARE_PLAN_NS              /* and how long it may do so */
+#define LAYOUTS 2000             /* that the search may improve */
+#define MOST_NS AD_SPARE_PLAN_NS /* and how long it may do so */
 
 /* The cluster without the devices that are out. */
 static enum adaps_status cluster_without(const struct ad_cluster *from, const bool *out,

@@ -106,13 +106,12 @@ static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err
                                              &r->local, err);
     if (r->agents)
         return ADAPS_OK;
-    const struct ad_failover_options options = {
-        .enabled = o->failover,
-        .adapt = o->adapt,
-        .horizon = o->horizon,
-        .stream = r->ninferences,
-        .model = o->shared.model,
-        .session = &r->deployment.session};
+    const struct ad_failover_options options = {.enabled = o->failover,
+                                                .adapt = o->adapt,
+                                                .horizon = o->horizon,
+                                                .stream = r->ninferences,
+                                                .model = o->shared.model,
+                                                .session = &r->deployment.session};
     enum adaps_status status = ad_deployment_push(&r->deployment, err);
     if (status == ADAPS_OK)
         status = ad_failover_open(r->deployment.plan, &options, &r->agents, err);

@@ -40,7 +40,8 @@ struct ad_runner {
     json_t *runs;
 };
 
-/* Prints what is new of lost agents, a line each, on stderr; not with --json. Likewise of drifts. */
+/* Prints what is new of lost agents, a line each, on stderr; not with --json. Likewise of drifts.
+ */
 void ad_run_print_recoveries(struct ad_runner *r);
 void ad_run_print_adaptations(struct ad_runner *r);
 

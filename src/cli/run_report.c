@@ -260,8 +260,7 @@ int ad_run_print_json(const struct ad_runner *r)
         r->options->local ? 1 : r->in_flight, "wall_percentiles_ms", "p50", percentile(r, 0.5),
         "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max", percentile(r, 1),
         "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
-        ad_report_json_number(r->error), "devices", devices, "recoveries", recoveries_json(r), "adaptations",
-        ad_run_adaptations_json(r),
-        "runs", r->runs);
+        ad_report_json_number(r->error), "devices", devices, "recoveries", recoveries_json(r),
+        "adaptations", ad_run_adaptations_json(r), "runs", r->runs);
     return ad_cli_print_json(&ad_command_run, root);
 }

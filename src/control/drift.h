@@ -13,11 +13,11 @@
 
 #include "base/error.h"
 
-#define AD_DRIFT_LASTS 20      /* inferences */
-#define AD_DRIFT_DOUBLINGS 5   /* of these, at most */
-#define AD_DRIFT_CALM 4        /* times as many without any subject away: AD_DRIFT_LASTS again */
-#define AD_DRIFT_MEDIAN 9      /* ratios: four that are off do not matter */
-#define AD_DRIFT_BAND 1.25     /* noise of 10 % moves the median of nine by 4 % */
+#define AD_DRIFT_LASTS 20    /* inferences */
+#define AD_DRIFT_DOUBLINGS 5 /* of these, at most */
+#define AD_DRIFT_CALM 4      /* times as many without any subject away: AD_DRIFT_LASTS again */
+#define AD_DRIFT_MEDIAN 9    /* ratios: four that are off do not matter */
+#define AD_DRIFT_BAND 1.25   /* noise of 10 % moves the median of nine by 4 % */
 #define AD_DRIFT_KEPT AD_DRIFT_LASTS
 
 struct ad_drift_subject {

@@ -2,25 +2,26 @@
 
 #include <math.h>
 
-#define MATTERS 0.02    /* of the plan's latency */
-#define LARGE 0.5       /* of the link's longest message */
-#define CLOCKS 0.2      /* of a message's time may be the clocks' uncertainty */
+#define MATTERS 0.02 /* of the plan's latency */
+#define LARGE 0.5    /* of the link's longest message */
+#define CLOCKS 0.2   /* of a message's time may be the clocks' uncertainty */
 
-struct message {
+struct ad_planned_message {
     int from, to;
-    size_t sent, taken;     /* indices in struct ad_moves */
-    double wire_ns;         /* on the uplink */
+    size_t sent, taken; /* indices in struct ad_moves */
+    double wire_ns;     /* on the uplink */
     double latency_ns;
-    double planned_ns;      /* from its first byte to its arrival, as the plan has it */
-    double alone_ns;        /* if nothing else were on its way */
+    double planned_ns; /* from its first byte to its arrival, as the plan has it */
+    double alone_ns;   /* if nothing else were on its way */
 };
 
 struct ad_link_times {
     int ndevices;
-    double least_ns; /* what matters */
-    struct message *messages; /* in the order of devices and their steps */
+    double least_ns;                     /* what matters */
+    struct ad_planned_message *messages; /* in the order of devices and their steps */
     size_t count;
-    double *least, *most, *longest; /* by link: of the ratios; alone_ns */
+    double *slower, *faster, *longest; /* by link: the least ratios, to planned_ns and alone_ns;
+                                          the longest alone_ns */
 };
 
 size_t ad_moves_count(const struct ad_program *program)
@@ -44,12 +45,12 @@ static size_t find_taken(const struct ad_program *program, uint32_t tag)
     return at;
 }
 
-static struct message describe(const struct adaps_plan *plan, int from, size_t sent,
-                               const struct ad_step *step)
+static struct ad_planned_message describe(const struct adaps_plan *plan, int from, size_t sent,
+                                          const struct ad_step *step)
 {
     const struct ad_link *link = &plan->cluster.links[from * plan->cluster.ndevices + step->peer];
     int64_t bytes = ad_step_bytes(plan->graph, step);
-    struct message m = {.from = from, .to = step->peer, .sent = sent};
+    struct ad_planned_message m = {.from = from, .to = step->peer, .sent = sent};
     m.taken = find_taken(&plan->schedule.programs[step->peer], step->tag);
     m.wire_ns = (double)ad_schedule_wire_ns(&plan->cluster, from, step->peer, bytes);
     m.latency_ns = 1e9 * link->latency;
@@ -67,7 +68,7 @@ static void list_messages(const struct adaps_plan *plan, struct ad_link_times *t
         for (int i = 0; i < program->nsteps; i++) {
             const struct ad_step *step = &program->steps[i];
             if (step->kind == AD_STEP_SEND) {
-                struct message *m = &t->messages[t->count++];
+                struct ad_planned_message *m = &t->messages[t->count++];
                 *m = describe(plan, d, at, step);
                 double *longest = &t->longest[d * n + m->to];
                 *longest = fmax(*longest, m->alone_ns);
@@ -91,10 +92,10 @@ enum adaps_status ad_link_times_new(const struct adaps_plan *plan, struct ad_lin
     t->ndevices = (int)n;
     t->least_ns = MATTERS * (double)plan->schedule.makespan_ns;
     t->messages = ad_calloc(messages, sizeof *t->messages);
-    t->least = ad_calloc(n * n, sizeof *t->least);
-    t->most = ad_calloc(n * n, sizeof *t->most);
+    t->slower = ad_calloc(n * n, sizeof *t->slower);
+    t->faster = ad_calloc(n * n, sizeof *t->faster);
     t->longest = ad_calloc(n * n, sizeof *t->longest);
-    if (!t->messages || !t->least || !t->most || !t->longest) {
+    if (!t->messages || !t->slower || !t->faster || !t->longest) {
         ad_link_times_free(t);
         return ad_error_memory(err, "links", messages * sizeof *t->messages);
     }
@@ -108,8 +109,8 @@ void ad_link_times_free(struct ad_link_times *t)
     if (!t)
         return;
     ad_free(t->messages);
-    ad_free(t->least);
-    ad_free(t->most);
+    ad_free(t->slower);
+    ad_free(t->faster);
     ad_free(t->longest);
     ad_free(t);
 }
@@ -120,45 +121,46 @@ static double at(const struct ad_moves *moves, const struct ad_clock *clock, siz
     return (double)moves->begin_ns - clock->offset_ns + (double)moves->ns[i];
 }
 
-static void judge(struct ad_link_times *t, const struct message *m, double uncertainty, double took)
+/* What a message took: at least, since its port was free at the latest; at most, since it was
+ * handed over. */
+static void judge(struct ad_link_times *t, const struct ad_planned_message *m, double uncertainty,
+                  double least, double most)
 {
     int link = m->from * t->ndevices + m->to;
-    took = fmax(took, 1);
     if (uncertainty > CLOCKS * m->alone_ns || m->alone_ns < LARGE * t->longest[link] ||
-        fmax(took, m->planned_ns) < t->least_ns)
+        fmax(most, m->planned_ns) < t->least_ns)
         return;
-    t->least[link] = fmin(t->least[link], took / m->planned_ns);
-    t->most[link] = fmax(t->most[link], took / m->alone_ns);
+    t->slower[link] = fmin(t->slower[link], fmax(least, 1) / m->planned_ns);
+    t->faster[link] = fmin(t->faster[link], fmax(most, 1) / m->alone_ns);
 }
 
 void ad_link_times_measure(struct ad_link_times *t, const struct ad_moves *moves,
                            const struct ad_clock *clocks, double *ratios)
 {
-    double left = -INFINITY;
+    double left = -INFINITY; /* when the port was free again, at the latest */
     int links = t->ndevices * t->ndevices;
-    for (int i = 0; i < links; i++) {
-        t->least[i] = INFINITY;
-        t->most[i] = 0;
-    }
+    for (int i = 0; i < links; i++)
+        t->slower[i] = t->faster[i] = INFINITY;
     for (size_t i = 0; i < t->count; i++) {
-        const struct message *m = &t->messages[i];
+        const struct ad_planned_message *m = &t->messages[i];
         const struct ad_moves *from = &moves[m->from], *to = &moves[m->to];
         if (i == 0 || m[-1].from != m->from)
             left = -INFINITY;
         if (from->count <= m->sent || to->count <= m->taken)
             continue;
-        double start = fmax(at(from, &clocks[m->from], m->sent), left);
+        double handed = at(from, &clocks[m->from], m->sent);
+        double start = fmax(handed, left);
         left = start + m->wire_ns;
         if (to->ns[m->taken] == 0)
             continue;
         double arrival = at(to, &clocks[m->to], m->taken);
-        judge(t, m, clocks[m->from].uncertainty_ns + clocks[m->to].uncertainty_ns,
-              arrival - start);
+        judge(t, m, clocks[m->from].uncertainty_ns + clocks[m->to].uncertainty_ns, arrival - start,
+              arrival - handed);
         left = fmax(left, arrival - m->latency_ns);
     }
     for (int i = 0; i < links; i++)
-        ratios[i] = t->most[i] == 0 ? 0
-                    : t->least[i] > 1 ? t->least[i]
-                    : t->most[i] < 1  ? t->most[i]
-                                      : 1;
+        ratios[i] = isinf(t->slower[i]) ? 0
+                    : t->slower[i] > 1  ? t->slower[i]
+                    : t->faster[i] < 1  ? t->faster[i]
+                                        : 1;
 }

@@ -9,8 +9,8 @@
 /* What a device says of an inference, by its own clock. */
 struct ad_moves {
     int64_t begin_ns;
-    int64_t *ns; /* by SEND and RECV step of its program, since then: when the message was handed
-                    over; when it was there, 0: not known, since nobody waited for it */
+    int64_t *ns;  /* by SEND and RECV step of its program, since then: when the message was handed
+                     over; when it was there, 0: not known, since nobody waited for it */
     size_t count; /* 0: it says nothing */
 };
 
@@ -31,9 +31,9 @@ AD_MUST_CHECK enum adaps_status ad_link_times_new(const struct adaps_plan *plan,
 void ad_link_times_free(struct ad_link_times *times); /* NULL is fine */
 
 /* ratios: [from * ndevices + to], measured by planned time of the link's messages, 0 where nothing
- * is known. A message takes its way from when it has been handed over and the one before it has
- * left its sender. A link is slower by what the quickest of its messages took longer than the plan
- * has it, with its waits; it is faster by what the slowest took less than it would take alone. Only
+ * is known. By the quickest of its messages a link is slower, if that took longer than the plan has
+ * it with its waits, counted from when it was handed over and those before it had left its sender;
+ * or faster, if it took less than it would take alone, counted from when it was handed over. Only
  * messages count whose receiver waited, that are among the link's large ones, that take a part of
  * the plan's time that matters, and more than the clocks may be off. moves, clocks: by device. */
 void ad_link_times_measure(struct ad_link_times *times, const struct ad_moves *moves,

@@ -46,9 +46,10 @@ struct ad_remote {
     int64_t timed_ns;       /* when that was sent */
     uint32_t ponged;        /* number of the latest ping that was answered */
     int64_t rtt_ns;         /* there and back, of the latest that was timed */
-    struct ad_clock_sample clocks[AD_CLOCK_KEPT]; /* of the latest, by nclocks modulo their number */
+    struct ad_clock_sample
+        clocks[AD_CLOCK_KEPT]; /* of the latest, by nclocks modulo their number */
     uint32_t nclocks;
-    uint32_t inference;     /* of the latest PONG, and where it was: */
+    uint32_t inference; /* of the latest PONG, and where it was: */
     int step;
     bool finished;
     struct ad_wire_message message, pong; /* the latest received */

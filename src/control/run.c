@@ -155,8 +155,7 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
     if (index == session->source)
         flight->latency_ns = done->latency_ns;
     if (flight->moves)
-        status =
-            take_moves(session, remote->device, done, &flight->moves[remote->device], err);
+        status = take_moves(session, remote->device, done, &flight->moves[remote->device], err);
     ad_protobuf_free(body);
     if (status == ADAPS_OK && index == session->source)
         status = take_outputs(session, &remote->message, flight->outputs, err);
@@ -334,8 +333,7 @@ enum adaps_status ad_session_begin(struct ad_session *session, const struct ad_t
 }
 
 /* The links, by the times that came with the answer and the agents' clocks as pings showed them. */
-static void measure_links(struct ad_session *session, const struct ad_flight *flight,
-                          double *links)
+static void measure_links(struct ad_session *session, const struct ad_flight *flight, double *links)
 {
     struct ad_clock clocks[AD_MAX_DEVICES] = {{0}};
     int n = session->plan->cluster.ndevices;

@@ -220,8 +220,7 @@ static enum adaps_status expect_times(struct ad_session *session, struct adaps_e
         return ADAPS_OK;
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        remote->done +=
-            MOVE_BYTES * ad_moves_count(&plan->schedule.programs[remote->device]);
+        remote->done += MOVE_BYTES * ad_moves_count(&plan->schedule.programs[remote->device]);
     }
     return status;
 }

@@ -45,7 +45,7 @@ struct ad_session {
     bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
     int culprit;                               /* the device that is to blame for it, or -1 */
-    struct ad_link_times *link_times; /* NULL: not asked for, or not known */
+    struct ad_link_times *link_times;          /* NULL: not asked for, or not known */
     size_t input_bytes, output_bytes;
     bool pictures;                       /* all inputs may be: then they travel as bytes */
     struct ad_picture input_pictures[2]; /* ad_picture_of_inputs() */

@@ -309,8 +309,8 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     const Adaps__Wire__Run *request = (const Adaps__Wire__Run *)body;
     struct ad_queued_run *run =
         &session->queue[(session->first + session->queued) % AD_FLIGHTS_MOST];
-    *run = (struct ad_queued_run){.deadline_ms = request->deadline_ms, .trace = request->trace,
-                                  .times = request->times};
+    *run = (struct ad_queued_run){
+        .deadline_ms = request->deadline_ms, .trace = request->trace, .times = request->times};
     ad_pending_set(&run->to, message);
     zmq_msg_init(&run->inputs);
     zmq_msg_move(&run->inputs, &message->raw);

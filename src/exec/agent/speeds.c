@@ -27,10 +27,11 @@ enum adaps_status ad_speeds_parse(double first, const char *changes, struct ad_s
         size_t length = strcspn(changes, ",");
         snprintf(text, sizeof text, "%.*s", (int)(length < 64 ? length : 63), changes);
         if (out->nchanges == AD_SPEEDS_MOST || length >= sizeof text || !parse_change(text, change))
-            return ad_error_set(err, ADAPS_EUSAGE,
-                                "--speed-after %.100s: N:F,... is wanted, at most %d changes: after "
-                                "N inferences, from 1, a speed from 0.0001 to 1",
-                                changes, AD_SPEEDS_MOST);
+            return ad_error_set(
+                err, ADAPS_EUSAGE,
+                "--speed-after %.100s: N:F,... is wanted, at most %d changes: after "
+                "N inferences, from 1, a speed from 0.0001 to 1",
+                changes, AD_SPEEDS_MOST);
         if (out->nchanges > 0 && change->after <= change[-1].after)
             return ad_error_set(err, ADAPS_EUSAGE,
                                 "--speed-after: %lld inferences after %lld: they must ascend",

@@ -453,8 +453,8 @@ void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_n
 int64_t ad_worker_moved(const struct ad_worker_run *run, int step)
 {
     const struct ad_timestamps *timestamps = run->timestamps;
-    bool waited = run->program->steps[step].kind == AD_STEP_SEND ||
-                  ad_timestamps_waited(timestamps, step);
+    bool waited =
+        run->program->steps[step].kind == AD_STEP_SEND || ad_timestamps_waited(timestamps, step);
     int64_t ns = ad_timestamps_get(timestamps, step) - run->result.begin_ns;
     return waited && ns > 0 ? ns : 0;
 }
