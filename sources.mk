@@ -173,7 +173,7 @@ exec_agent_sources = \
 	src/exec/agent/worker.h
 
 control_sources = \
-	src/control/drift.c src/control/drift.h src/control/link_times.c src/control/link_times.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
+	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
 	src/control/push.c src/control/query.c src/control/remote.c src/control/remote.h \
 	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
 	src/control/trace.c src/control/trace.h

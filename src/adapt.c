@@ -13,7 +13,7 @@
 #define MATTERS 0.02 /* a device that takes less of the plan's time cannot be one, either */
 
 /* The thread that plans, from its start until it is joined. */
-struct planner {
+struct ad_background_search {
     pthread_t thread;
     bool started;
     atomic_bool done;
@@ -30,7 +30,7 @@ struct ad_adapt {
     const struct ad_model_weights *weights;
     struct ad_cluster now; /* the first plan's, as measured; not changed while the planner runs */
     struct ad_drift drift; /* subjects of the first plan (adapt_plan.h) */
-    struct planner planner;
+    struct ad_background_search planner;
     bool ready; /* the planner's choice is to be taken */
     struct ad_adaptation *list;
     int count;
@@ -60,7 +60,7 @@ enum adaps_status ad_adapt_new(const struct adaps_plan *first,
 
 static void *plan_on(void *self)
 {
-    struct planner *p = self;
+    struct ad_background_search *p = self;
     struct adaps_error err;
     int64_t start = ad_clock_ns();
     setpriority(PRIO_PROCESS, 0, NICE); /* of this thread alone, on Linux */
@@ -70,7 +70,7 @@ static void *plan_on(void *self)
     return NULL;
 }
 
-static void join(struct planner *p)
+static void join(struct ad_background_search *p)
 {
     if (p->started)
         pthread_join(p->thread, NULL);
@@ -87,7 +87,7 @@ static void drop_choice(struct ad_adapt *a)
 
 static bool start_planner(struct ad_adapt *a, const struct ad_adapt_answer *answer)
 {
-    struct planner *p = &a->planner;
+    struct ad_background_search *p = &a->planner;
     memcpy(p->device_of, answer->device_of, sizeof p->device_of);
     memcpy(p->out, answer->out, sizeof p->out);
     p->task = (struct ad_adapt_task){.first = a->first,
@@ -166,7 +166,7 @@ static void answer_drift(struct ad_adapt *a, const struct ad_adapt_answer *answe
  * empty stream. */
 static void decide(struct ad_adapt *a, const struct ad_adapt_answer *answer)
 {
-    const struct planner *p = &a->planner;
+    const struct ad_background_search *p = &a->planner;
     const struct ad_adapt_choice *choice = &p->choice;
     struct ad_adaptation *one = &a->list[a->count - 1];
     join(&a->planner);

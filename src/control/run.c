@@ -74,7 +74,7 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
     int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying + AGENTS_MORE_MS;
     run.deadline_ms = (uint32_t)(deadline_ms < UINT32_MAX ? deadline_ms : UINT32_MAX);
     run.trace = trace;
-    run.times = session->link_times != NULL;
+    run.times = session->link_watch != NULL;
     for (int i = 0; i < session->nremotes; i++) {
         if (i == session->source)
             continue;
@@ -263,10 +263,10 @@ static enum adaps_status prepare(struct ad_session *session, struct ad_flight *f
         flight->devices = ad_calloc(ndevices, sizeof *flight->devices);
     if (!flight->outputs)
         flight->outputs = ad_calloc(noutputs, sizeof *flight->outputs);
-    if (!flight->moves && session->link_times)
+    if (!flight->moves && session->link_watch)
         flight->moves = ad_calloc(ndevices, sizeof *flight->moves);
     if (!flight->outcomes || !flight->devices || !flight->outputs ||
-        (session->link_times && !flight->moves))
+        (session->link_watch && !flight->moves))
         return ad_error_memory(err, "inference", n * sizeof *flight->outcomes);
     memset(flight->outcomes, 0, n * sizeof *flight->outcomes);
     memset(flight->devices, 0, ndevices * sizeof *flight->devices);
@@ -314,7 +314,7 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     int64_t now = ad_clock_ns();
     for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        if (!session->link_times)       /* which wants to know the clocks */
+        if (!session->link_watch)       /* which wants to know the clocks */
             remote->last_ping_ns = now; /* what is done by then needs no ping */
         remote->step = 0;
     }
@@ -338,7 +338,7 @@ static void measure_links(struct ad_session *session, const struct ad_flight *fl
     struct ad_clock clocks[AD_MAX_DEVICES] = {{0}};
     int n = session->plan->cluster.ndevices;
     memset(links, 0, (size_t)n * (size_t)n * sizeof *links);
-    if (!session->link_times)
+    if (!session->link_watch)
         return;
     for (int i = 0; i < session->nremotes; i++) {
         const struct ad_remote *remote = &session->remotes[i];
@@ -348,7 +348,7 @@ static void measure_links(struct ad_session *session, const struct ad_flight *fl
             ad_clock_estimate(remote->clocks, count, &offset, &uncertainty);
         clocks[remote->device] = (struct ad_clock){(double)offset, (double)uncertainty};
     }
-    ad_link_times_measure(session->link_times, flight->moves, clocks, links);
+    ad_link_watch_measure(session->link_watch, flight->moves, clocks, links);
 }
 
 enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor *outputs,

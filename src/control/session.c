@@ -215,7 +215,7 @@ static enum adaps_status meet(struct ad_session *session, struct ad_deadline *de
 static enum adaps_status expect_times(struct ad_session *session, struct adaps_error *err)
 {
     const struct adaps_plan *plan = session->plan;
-    enum adaps_status status = ad_link_times_new(plan, &session->link_times, err);
+    enum adaps_status status = ad_link_watch_new(plan, &session->link_watch, err);
     if (status == ADAPS_NO)
         return ADAPS_OK;
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++) {
@@ -300,7 +300,7 @@ void ad_session_close(struct ad_session *session)
     if (session->context)
         zmq_ctx_term(session->context);
     ad_session_drop_flights(session);
-    ad_link_times_free(session->link_times);
+    ad_link_watch_free(session->link_watch);
     ad_free(session->remotes);
     ad_free(session);
 }

@@ -59,7 +59,7 @@ struct ad_run_stats {
     int64_t wall_ns;                 /* at the controller: call to return */
     struct ad_device_stats *devices; /* caller's array of ndevices, or NULL */
     double *links; /* caller's array of [from * ndevices + to], or NULL: how long messages took, as
-                      factors of what the plan has (link_times.h); 0: not known */
+                      factors of what the plan has (link_watch.h); 0: not known */
     struct ad_trace
         *trace; /* NULL, or initialised for the plan: the inference is traced. Takes a few
                    round trips to each agent before and after it, outside of wall_ns */

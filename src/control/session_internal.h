@@ -2,7 +2,7 @@
 #ifndef AD_CONTROL_SESSION_INTERNAL_H
 #define AD_CONTROL_SESSION_INTERNAL_H
 
-#include "control/link_times.h"
+#include "control/link_watch.h"
 #include "control/probe.h"
 #include "control/remote.h"
 #include "control/trace.h"
@@ -27,7 +27,7 @@ struct ad_flight {
     struct ad_outcome *outcomes;     /* by remote */
     struct ad_device_stats *devices; /* by device */
     struct ad_tensor *outputs;       /* by output, when the source is done */
-    struct ad_moves *moves;          /* by device, when the session has link_times */
+    struct ad_moves *moves;          /* by device, when the session has link_watch */
 };
 
 struct ad_session {
@@ -45,7 +45,7 @@ struct ad_session {
     bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
     int culprit;                               /* the device that is to blame for it, or -1 */
-    struct ad_link_times *link_times;          /* NULL: not asked for, or not known */
+    struct ad_link_watch *link_watch;          /* NULL: not asked for, or not known */
     size_t input_bytes, output_bytes;
     bool pictures;                       /* all inputs may be: then they travel as bytes */
     struct ad_picture input_pictures[2]; /* ad_picture_of_inputs() */

@@ -1,7 +1,7 @@
 /* How long messages take beside the plan: as planned, scaled, on one link alone, and what is not
  * judged. Times of devices are made up of the plan's own clocks. */
 #include "base/mem.h"
-#include "control/link_times.h"
+#include "control/link_watch.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
 
@@ -69,12 +69,12 @@ static void make_up(struct made_up *m, const struct adaps_plan *plan, double sca
 
 static void measure(struct made_up *m)
 {
-    struct ad_link_times *times;
+    struct ad_link_watch *watch;
     if (m->plan->stream.frames > 1) /* a random one */
         return;
-    ck_assert_int_eq(ad_link_times_new(m->plan, &times, NULL), ADAPS_OK);
-    ad_link_times_measure(times, m->moves, m->clocks, m->ratios);
-    ad_link_times_free(times);
+    ck_assert_int_eq(ad_link_watch_new(m->plan, &watch, NULL), ADAPS_OK);
+    ad_link_watch_measure(watch, m->moves, m->clocks, m->ratios);
+    ad_link_watch_free(watch);
 }
 
 static void forget(struct made_up *m)
@@ -174,7 +174,7 @@ END_TEST
 START_TEST(not_judged)
 {
     struct adaps_plan *plan = ad_fixture_banded(2);
-    struct ad_link_times *times;
+    struct ad_link_watch *watch;
     struct adaps_error err;
     struct made_up m;
     make_up(&m, plan, 3, -1, -1, 0);
@@ -189,7 +189,7 @@ START_TEST(not_judged)
     ck_assert_int_eq(count(&m, 0), 4);
     forget(&m);
     plan->stream.frames = 2;
-    ck_assert_int_eq(ad_link_times_new(plan, &times, &err), ADAPS_NO);
+    ck_assert_int_eq(ad_link_watch_new(plan, &watch, &err), ADAPS_NO);
     plan->stream.frames = 1;
     adaps_plan_free(plan);
 }
@@ -215,8 +215,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *suite = suite_create("link_times");
-    TCase *tcase = tcase_create("link_times");
+    Suite *suite = suite_create("link_watch");
+    TCase *tcase = tcase_create("link_watch");
     tcase_set_timeout(tcase, 120);
     tcase_add_test(tcase, as_planned);
     tcase_add_test(tcase, all_scaled);

@@ -1,4 +1,4 @@
-#include "control/link_times.h"
+#include "control/link_watch.h"
 
 #include <math.h>
 
@@ -15,7 +15,7 @@ struct ad_planned_message {
     double alone_ns;   /* if nothing else were on its way */
 };
 
-struct ad_link_times {
+struct ad_link_watch {
     int ndevices;
     double least_ns;                     /* what matters */
     struct ad_planned_message *messages; /* in the order of devices and their steps */
@@ -59,7 +59,7 @@ static struct ad_planned_message describe(const struct adaps_plan *plan, int fro
     return m;
 }
 
-static void list_messages(const struct adaps_plan *plan, struct ad_link_times *t)
+static void list_messages(const struct adaps_plan *plan, struct ad_link_watch *t)
 {
     int n = t->ndevices;
     for (int d = 0; d < n; d++) {
@@ -78,13 +78,13 @@ static void list_messages(const struct adaps_plan *plan, struct ad_link_times *t
     }
 }
 
-enum adaps_status ad_link_times_new(const struct adaps_plan *plan, struct ad_link_times **out,
+enum adaps_status ad_link_watch_new(const struct adaps_plan *plan, struct ad_link_watch **out,
                                     struct adaps_error *err)
 {
     size_t n = (size_t)plan->cluster.ndevices, messages = 1;
     if (plan->stream.frames > 1 || plan->stream.nturns > 1)
         return ad_error_set(err, ADAPS_NO, "the plan computes several inferences at a time");
-    struct ad_link_times *t = ad_calloc(1, sizeof *t);
+    struct ad_link_watch *t = ad_calloc(1, sizeof *t);
     if (!t)
         return ad_error_memory(err, "links", sizeof *t);
     for (size_t d = 0; d < n; d++)
@@ -96,7 +96,7 @@ enum adaps_status ad_link_times_new(const struct adaps_plan *plan, struct ad_lin
     t->faster = ad_calloc(n * n, sizeof *t->faster);
     t->longest = ad_calloc(n * n, sizeof *t->longest);
     if (!t->messages || !t->slower || !t->faster || !t->longest) {
-        ad_link_times_free(t);
+        ad_link_watch_free(t);
         return ad_error_memory(err, "links", messages * sizeof *t->messages);
     }
     list_messages(plan, t);
@@ -104,7 +104,7 @@ enum adaps_status ad_link_times_new(const struct adaps_plan *plan, struct ad_lin
     return ADAPS_OK;
 }
 
-void ad_link_times_free(struct ad_link_times *t)
+void ad_link_watch_free(struct ad_link_watch *t)
 {
     if (!t)
         return;
@@ -123,7 +123,7 @@ static double at(const struct ad_moves *moves, const struct ad_clock *clock, siz
 
 /* What a message took: at least, since its port was free at the latest; at most, since it was
  * handed over. */
-static void judge(struct ad_link_times *t, const struct ad_planned_message *m, double uncertainty,
+static void judge(struct ad_link_watch *t, const struct ad_planned_message *m, double uncertainty,
                   double least, double most)
 {
     int link = m->from * t->ndevices + m->to;
@@ -134,7 +134,7 @@ static void judge(struct ad_link_times *t, const struct ad_planned_message *m, d
     t->faster[link] = fmin(t->faster[link], fmax(most, 1) / m->alone_ns);
 }
 
-void ad_link_times_measure(struct ad_link_times *t, const struct ad_moves *moves,
+void ad_link_watch_measure(struct ad_link_watch *t, const struct ad_moves *moves,
                            const struct ad_clock *clocks, double *ratios)
 {
     double left = -INFINITY; /* when the port was free again, at the latest */
