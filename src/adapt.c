@@ -144,7 +144,8 @@ static struct ad_adaptation *note(struct ad_adapt *a, const struct ad_adapt_answ
     grown[count] = (struct ad_adaptation){.inference = answer->inference,
                                           .device = subject < n ? subject : link / n,
                                           .to = subject < n ? -1 : link % n,
-                                          .factor = 1 / ad_drift_ratio(&a->drift, subject)};
+                                          .factor = 1 / ad_drift_ratio(&a->drift, subject),
+                                          .before = 1 / a->drift.subjects[subject].level};
     return &grown[count];
 }
 

@@ -15,6 +15,7 @@ struct ad_adaptation {
     int64_t inference; /* answers of the stream when it was found */
     int device, to;    /* what has drifted: a device (to: -1), or the link from one to another */
     double factor;     /* its speed, as a factor of what the plan in use says */
+    double before;     /* what that had been, as far as it is known */
     int64_t old_ns, new_ns; /* an inference by the plan in use and by the new one, both predicted
                                for what devices and links are now; of a stream, the interval */
     int64_t left;           /* inferences that would gain */

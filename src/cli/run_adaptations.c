@@ -25,8 +25,11 @@ static void print_drift(const struct ad_runner *r, const struct ad_adaptation *o
             one->to < 0 ? "" : "the link from ", name_of(r, one->device));
     if (one->to >= 0)
         fprintf(stderr, " to %s", name_of(r, one->to));
-    fprintf(stderr, " has had %.2f of the planned speed for %d inferences and more; ", one->factor,
+    fprintf(stderr, " has had %.2f of the planned speed for %d inferences and more", one->factor,
             AD_DRIFT_LASTS);
+    if (one->before != 1)
+        fprintf(stderr, ", after %.2f", one->before);
+    fprintf(stderr, "; ");
 }
 
 static void print_adaptation(const struct ad_runner *r, const struct ad_adaptation *one)
@@ -73,14 +76,14 @@ json_t *ad_run_adaptations_json(const struct ad_runner *r)
         json_t *to = one->to < 0 ? json_null() : ad_report_json_text(name_of(r, one->to));
         array = ad_report_json_append(
             array,
-            json_pack("{s:o, s:o, s:f, s:I, s:b, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:I}", "device",
-                      ad_report_json_text(name_of(r, one->device)), "to", to, "factor", one->factor,
-                      "inference", (json_int_t)one->inference, "planned_again", one->taken,
-                      "old_ms", (double)one->old_ns / 1e6, "new_ms", (double)one->new_ns / 1e6,
-                      "left", (json_int_t)one->left, "cost_ms", (double)one->cost_ns / 1e6,
-                      "plan_ms", (double)one->plan_ns / 1e6, "push_ms", (double)one->push_ns / 1e6,
-                      "open_ms", (double)one->open_ns / 1e6, "push_bytes",
-                      (json_int_t)one->push_bytes));
+            json_pack("{s:o, s:o, s:f, s:f, s:I, s:b, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:I}",
+                      "device", ad_report_json_text(name_of(r, one->device)), "to", to, "factor",
+                      one->factor, "before", one->before, "inference", (json_int_t)one->inference,
+                      "planned_again", one->taken, "old_ms", (double)one->old_ns / 1e6, "new_ms",
+                      (double)one->new_ns / 1e6, "left", (json_int_t)one->left, "cost_ms",
+                      (double)one->cost_ns / 1e6, "plan_ms", (double)one->plan_ns / 1e6, "push_ms",
+                      (double)one->push_ns / 1e6, "open_ms", (double)one->open_ns / 1e6,
+                      "push_bytes", (json_int_t)one->push_bytes));
     }
     return array;
 }

@@ -49,24 +49,25 @@ void ad_drift_observe(struct ad_drift *drift, int subject, double ratio)
 
 int ad_drift_next(struct ad_drift *drift)
 {
-    int found = -1;
-    bool calm = true;
-    double furthest = 0;
+    int furthest = -1;
+    bool calm = true, found = false;
+    double most = 0;
     for (int i = 0; i < drift->nsubjects; i++) {
         const struct ad_drift_subject *s = &drift->subjects[i];
         calm = calm && s->side == 0;
-        if (s->away < drift->lasts + AD_DRIFT_MEDIAN / 2)
+        found = found || s->away >= drift->lasts + AD_DRIFT_MEDIAN / 2;
+        if (s->away < drift->lasts / 2)
             continue;
         double distance = fabs(log(ad_drift_ratio(drift, i) / s->level));
-        if (found < 0 || distance > furthest) {
-            found = i;
-            furthest = distance;
+        if (furthest < 0 || distance > most) {
+            furthest = i;
+            most = distance;
         }
     }
     drift->calm = calm ? drift->calm + 1 : 0;
     if (drift->calm >= AD_DRIFT_CALM * drift->lasts)
         drift->lasts = AD_DRIFT_LASTS;
-    return found;
+    return found ? furthest : -1;
 }
 
 double ad_drift_ratio(const struct ad_drift *drift, int subject)

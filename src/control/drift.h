@@ -42,8 +42,8 @@ void ad_drift_fini(struct ad_drift *drift);
 /* A ratio of this inference; one that is not above 0 and finite is no measurement. */
 void ad_drift_observe(struct ad_drift *drift, int subject, double ratio);
 
-/* The inference is over: the subject that drifts, of several the one that is furthest from its
- * level; -1: none does. Goes on to say so until that is settled. */
+/* The inference is over. -1: nothing drifts; else the subject that is furthest from its level of
+ * those that drift or have been away for half as long. Goes on to say so until that is settled. */
 int ad_drift_next(struct ad_drift *drift);
 
 /* The median of the ratios that are kept; its level when there are none. */

@@ -151,6 +151,22 @@ START_TEST(the_furthest_counts)
 }
 END_TEST
 
+/* Another subject that began a little later is named, when it is further away. */
+START_TEST(the_cause_is_named)
+{
+    struct ad_drift drift = start();
+    int found = -1, i;
+    for (i = 0; i < 100 && found < 0; i++) {
+        ad_drift_observe(&drift, 1, 1.4);
+        ad_drift_observe(&drift, 2, i < 8 ? 1 : 5);
+        found = ad_drift_next(&drift);
+    }
+    ck_assert_int_eq(found, 2);
+    ck_assert_int_le(i, AD_DRIFT_LASTS + FEW);
+    ad_drift_fini(&drift);
+}
+END_TEST
+
 START_TEST(no_measurements)
 {
     struct ad_drift drift = start();
@@ -178,6 +194,7 @@ int main(void)
     tcase_add_test(tcase, what_comes_and_goes_is_not_found);
     tcase_add_test(tcase, slow_changes_are_followed_less_and_less);
     tcase_add_test(tcase, the_furthest_counts);
+    tcase_add_test(tcase, the_cause_is_named);
     tcase_add_test(tcase, no_measurements);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
