@@ -169,11 +169,11 @@ exec_agent_sources = \
 	src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
-	src/exec/agent/session.c src/exec/agent/store.c src/exec/agent/worker.c \
+	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/worker.c \
 	src/exec/agent/worker.h
 
 control_sources = \
-	src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
+	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
 	src/control/push.c src/control/query.c src/control/remote.c src/control/remote.h \
 	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
 	src/control/trace.c src/control/trace.h
@@ -199,7 +199,7 @@ cli_sources = \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
-	src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
+	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
 	src/cli/status.c src/cli/verify.c
 
 # The daemon, a program of its own.

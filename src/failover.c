@@ -20,7 +20,10 @@ struct ad_failover {
     const struct adaps_plan *first; /* borrowed */
     struct ad_session_options options;
     bool enabled;
-    struct ad_model_weights weights; /* of the first plan, when enabled */
+    struct ad_adapt *adapt;          /* NULL: the plan is not adapted */
+    int64_t horizon, stream;         /* as in the options */
+    double *links;                   /* of an answer, when adapted */
+    struct ad_model_weights weights; /* of the first plan, when enabled or adapted */
     const struct adaps_plan *plan;   /* in use: the first one, or: */
     struct adaps_plan *spare;
     int device_of[AD_MAX_DEVICES];           /* by device of the plan in use: that of the first */
@@ -28,10 +31,13 @@ struct ad_failover {
     struct ad_session *session;              /* NULL while there is none */
     int64_t answered;                        /* inferences of the stream */
     int flying;                              /* those after them, whose inputs are kept: */
-    struct ad_tensor *kept[AD_FLIGHTS_MOST]; /* by number modulo their number; when enabled */
-    int repeating;                           /* of those, so many are done for the second time */
-    int64_t repeat_since_ns, since_ns;       /* the repetition; the whole recovery */
-    int attempts;                            /* since the last answer */
+    struct ad_tensor *kept[AD_FLIGHTS_MOST]; /* by number modulo their number; when keeping() */
+    int held;            /* the latest so many of them have not begun: they wait for another plan */
+    uint32_t in_session; /* answers of this session */
+    int64_t opening_ns;  /* what opening it took */
+    int repeating;       /* of those, so many are done for the second time */
+    int64_t repeat_since_ns, since_ns; /* the repetition; the whole recovery */
+    int attempts;                      /* since the last answer */
     struct ad_recovery *recoveries;
     int nrecoveries;
 };
@@ -44,6 +50,11 @@ static void drop_kept(struct ad_failover *f, int i)
         ad_tensor_fini(&f->kept[i][k]);
     ad_free(f->kept[i]);
     f->kept[i] = NULL;
+}
+
+static bool keeping(const struct ad_failover *f)
+{
+    return f->enabled || f->adapt;
 }
 
 static struct ad_tensor **kept_at(struct ad_failover *f, int64_t number)
@@ -146,7 +157,9 @@ static enum adaps_status plan_again(struct ad_failover *f, struct ad_recovery *r
     int64_t start = ad_clock_ns();
     int device_of[AD_MAX_DEVICES];
     struct adaps_plan *plan = NULL;
-    enum adaps_status status = ad_spare_plan(f->first, &f->weights, f->out, &plan, device_of, err);
+    const struct ad_cluster *now = f->adapt ? ad_adapt_cluster(f->adapt) : &f->first->cluster;
+    enum adaps_status status =
+        ad_spare_plan_on(f->first, now, &f->weights, f->out, &plan, device_of, err);
     r->plan_ns += ad_clock_ns() - start;
     if (status != ADAPS_OK)
         return status;
@@ -179,18 +192,30 @@ static int64_t predicted_run_ns(const struct adaps_plan *plan, int n)
     return n > 0 ? plan->schedule.makespan_ns + (n - 1) * each : 0;
 }
 
+/* *reports: by device of the plan, the caller's; *bytes grows by what was sent. */
+static enum adaps_status push_plan(struct ad_failover *f, const struct adaps_plan *plan,
+                                   struct ad_push_report **reports, uint64_t *bytes,
+                                   struct adaps_error *err)
+{
+    size_t n = (size_t)plan->cluster.ndevices;
+    const struct ad_weight_source source = ad_model_weights_source(&f->weights);
+    *reports = ad_calloc(n, sizeof **reports);
+    if (!*reports)
+        return ad_error_memory(err, "push", n * sizeof **reports);
+    enum adaps_status status = ad_push(plan, &f->options, &source, *reports, err);
+    for (size_t d = 0; d < n; d++)
+        *bytes += (*reports)[d].weight_bytes_sent + (*reports)[d].plan_bytes_sent;
+    return status;
+}
+
 static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
     int64_t start = ad_clock_ns(), predicted_ns = 0;
-    size_t n = (size_t)f->plan->cluster.ndevices;
-    const struct ad_weight_source source = ad_model_weights_source(&f->weights);
-    struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
+    struct ad_push_report *reports;
+    enum adaps_status status = push_plan(f, f->plan, &reports, &r->push_bytes, err);
     if (!reports)
-        return ad_error_memory(err, "push", n * sizeof *reports);
-    enum adaps_status status = ad_push(f->plan, &f->options, &source, reports, err);
-    for (size_t d = 0; d < n; d++)
-        r->push_bytes += reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
+        return status;
     predicted_ns = predicted_push_ns(f->plan, reports) + predicted_run_ns(f->plan, f->flying);
     ad_free(reports);
     r->push_ns += ad_clock_ns() - start;
@@ -200,12 +225,22 @@ static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r
     return status;
 }
 
+/* A session of a plan; there is none. */
+static enum adaps_status open_session(struct ad_failover *f, const struct adaps_plan *plan,
+                                      struct adaps_error *err)
+{
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = ad_session_open(plan, &f->options, &f->session, err);
+    f->opening_ns = ad_clock_ns() - start;
+    f->in_session = 0;
+    return status;
+}
+
 static enum adaps_status open_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
-    int64_t start = ad_clock_ns();
-    enum adaps_status status = ad_session_open(f->plan, &f->options, &f->session, err);
-    r->open_ns += ad_clock_ns() - start;
+    enum adaps_status status = open_session(f, f->plan, err);
+    r->open_ns += f->opening_ns;
     return status;
 }
 
@@ -213,6 +248,7 @@ static enum adaps_status begin_again(struct ad_failover *f, struct adaps_error *
 {
     enum adaps_status status = ADAPS_OK;
     f->repeat_since_ns = ad_clock_ns();
+    f->held = 0;
     for (int i = 0; i < f->flying && status == ADAPS_OK; i++)
         status = ad_session_begin(f->session, *kept_at(f, f->answered + i), err);
     return status;
@@ -276,6 +312,8 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
 {
     struct adaps_error failure = *err;
     enum adaps_status status = failure.status;
+    if (f->adapt)
+        ad_adapt_restart(f->adapt);
     if (f->repeating > 0)
         conclude(f);
     struct ad_recovery *r = start_recovery(f, since_ns, err);
@@ -303,7 +341,89 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
     return status;
 }
 
+/* --- adaptation --- */
+
+/* What waited for another plan begins. */
+static enum adaps_status begin_held(struct ad_failover *f, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (; f->held > 0 && status == ADAPS_OK; f->held--)
+        status = ad_session_begin(f->session, *kept_at(f, f->answered + f->flying - f->held), err);
+    return status;
+}
+
+/* From the plan in use to another, whose this is. When it cannot be pushed, or the agents cannot
+ * open it, the one in use goes on. */
+static enum adaps_status change_plan(struct ad_failover *f, struct ad_adaptation *one,
+                                     struct adaps_plan *plan, const int *device_of,
+                                     struct adaps_error *err)
+{
+    struct ad_push_report *reports;
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = push_plan(f, plan, &reports, &one->push_bytes, err);
+    ad_free(reports);
+    one->push_ns = ad_clock_ns() - start;
+    one->taken = false;
+    one->done = true;
+    if (status == ADAPS_OK) {
+        ad_session_close(f->session);
+        f->session = NULL;
+        one->taken = open_session(f, plan, err) == ADAPS_OK;
+        one->open_ns = f->opening_ns;
+    }
+    if (!one->taken) {
+        adaps_plan_free(plan);
+        return f->session ? ADAPS_OK : open_session(f, f->plan, err);
+    }
+    adaps_plan_free(f->spare);
+    f->plan = f->spare = plan;
+    memcpy(f->device_of, device_of, sizeof f->device_of);
+    return ADAPS_OK;
+}
+
+/* Goes on with the plan that is ready, if there is one, and nothing in flight but what waits for
+ * it. */
+static enum adaps_status go_over(struct ad_failover *f, struct adaps_error *err)
+{
+    int device_of[AD_MAX_DEVICES];
+    struct adaps_plan *plan;
+    if (!ad_adapt_ready(f->adapt) || f->flying > f->held)
+        return ADAPS_OK;
+    struct ad_adaptation *one = ad_adapt_take(f->adapt, &plan, device_of);
+    enum adaps_status status = change_plan(f, one, plan, device_of, err);
+    return status == ADAPS_OK ? begin_held(f, err) : status;
+}
+
+/* Tells the adaptation of an answer. */
+static void observe(struct ad_failover *f, const struct ad_run_stats *stats)
+{
+    int64_t rest = f->stream - f->answered - f->flying;
+    const struct ad_adapt_answer answer = {.plan = f->plan,
+                                           .device_of = f->device_of,
+                                           .number = f->in_session++,
+                                           .devices = stats->devices,
+                                           .links = stats->links,
+                                           .out = f->out,
+                                           .inference = f->answered,
+                                           .left = f->horizon > 0 ? f->horizon : rest,
+                                           .open_ns = f->opening_ns};
+    if (f->stream == 0 || rest > 0)
+        (void)ad_adapt_observe(f->adapt, &answer);
+}
+
 /* --- the stream --- */
+
+static enum adaps_status open_weights(struct ad_failover *f, const char *what, const char *model,
+                                      struct adaps_error *err)
+{
+    if (ad_plan_lossy(f->first))
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "a lossy plan has no %s: its answers depend on its devices", what);
+    if (keeping(f))
+        return ADAPS_OK;
+    ad_model_weights_init(&f->weights, f->first, model);
+    return ad_model_weights_open(&f->weights, err);
+}
 
 enum adaps_status ad_failover_enable(struct ad_failover *f, const char *model,
                                      struct adaps_error *err)
@@ -313,12 +433,32 @@ enum adaps_status ad_failover_enable(struct ad_failover *f, const char *model,
     if (f->flying > 0)
         return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish them first",
                             f->flying);
-    if (ad_plan_lossy(f->first))
-        return ad_error_set(err, ADAPS_EUSAGE,
-                            "a lossy plan has no failover: its answers depend on its devices");
-    ad_model_weights_init(&f->weights, f->first, model);
-    enum adaps_status status = ad_model_weights_open(&f->weights, err);
+    enum adaps_status status = open_weights(f, "failover", model, err);
     f->enabled = status == ADAPS_OK;
+    return status;
+}
+
+/* Agents without work by the first plan may get some if they are there. */
+static enum adaps_status begin_adapting(struct ad_failover *f,
+                                        const struct ad_failover_options *options,
+                                        struct adaps_error *err)
+{
+    const struct ad_cluster *cluster = &f->first->cluster;
+    enum adaps_status status = open_weights(f, "adaptation", options->model, err);
+    if (status == ADAPS_OK)
+        status = ad_adapt_new(f->first, &f->weights, &f->adapt, err);
+    f->horizon = options->horizon;
+    f->stream = options->stream;
+    for (int d = 0; d < cluster->ndevices && status == ADAPS_OK; d++) {
+        bool busy;
+        f->out[d] = !ad_plan_works(f->first, d) &&
+                    (cluster->devices[d].address[0] == '\0' || !answers(f, d, BACK_S, &busy));
+    }
+    size_t n = (size_t)cluster->ndevices;
+    f->links = ad_calloc(n * n, sizeof *f->links);
+    if (status == ADAPS_OK && !f->links)
+        status = ad_error_memory(err, "links", n * n * sizeof *f->links);
+    f->options.message_times = true;
     return status;
 }
 
@@ -335,8 +475,10 @@ enum adaps_status ad_failover_open(const struct adaps_plan *plan,
         f->device_of[d] = d;
     enum adaps_status status =
         options->enabled ? ad_failover_enable(f, options->model, err) : ADAPS_OK;
+    if (status == ADAPS_OK && options->adapt)
+        status = begin_adapting(f, options, err);
     if (status == ADAPS_OK)
-        status = ad_session_open(plan, &f->options, &f->session, err);
+        status = open_session(f, plan, err);
     f->options.progress = NULL; /* it is of the first push */
     if (status != ADAPS_OK) {
         ad_failover_close(f);
@@ -352,20 +494,25 @@ enum adaps_status ad_failover_begin(struct ad_failover *f, const struct ad_tenso
     struct adaps_error why = {0};
     if (!f->session)
         return ad_error_set(err, ADAPS_EUSAGE, "an inference has failed: close the session");
-    if (!f->enabled)
+    if (!keeping(f))
         return ad_session_begin(f->session, inputs, err);
+    if (f->flying == AD_FLIGHTS_MOST)
+        return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish one",
+                            AD_FLIGHTS_MOST);
     int64_t start = ad_clock_ns(), number = f->answered + f->flying;
-    if (f->flying < AD_FLIGHTS_MOST) {
-        enum adaps_status status = keep(f, number, inputs, err);
-        if (status != ADAPS_OK)
-            return status;
-    }
-    enum adaps_status status = ad_session_begin(f->session, inputs, &why);
+    enum adaps_status status = keep(f, number, inputs, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = go_over(f, &why);
+    bool hold = ad_adapt_ready(f->adapt);
+    if (status == ADAPS_OK && !hold)
+        status = ad_session_begin(f->session, inputs, &why);
+    f->held += hold;
     if (status == ADAPS_OK || status == ADAPS_EAGENT)
         f->flying++;
-    else if (f->flying < AD_FLIGHTS_MOST)
+    else
         drop_kept(f, (int)(number % AD_FLIGHTS_MOST));
-    if (status == ADAPS_EAGENT)
+    if (status == ADAPS_EAGENT && f->enabled)
         status = recover(f, start, &why);
     if (status != ADAPS_OK && err)
         *err = why;
@@ -385,13 +532,15 @@ enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *ou
                                      struct ad_run_stats *stats, struct adaps_error *err)
 {
     struct ad_device_stats devices[AD_MAX_DEVICES];
-    struct ad_run_stats own = {.devices = devices};
+    struct ad_run_stats own = {.devices = devices, .links = f->links};
     struct adaps_error why = {0};
     memset(outputs, 0, (size_t)f->first->graph->noutputs * sizeof *outputs);
     if (!f->session)
         return ad_error_set(err, ADAPS_EUSAGE, "an inference has failed: close the session");
     int64_t start = ad_clock_ns();
-    enum adaps_status status = ad_session_finish(f->session, outputs, &own, &why);
+    enum adaps_status status = go_over(f, &why);
+    if (status == ADAPS_OK)
+        status = ad_session_finish(f->session, outputs, &own, &why);
     while (status == ADAPS_EAGENT && f->enabled) {
         status = recover(f, start, &why);
         start = ad_clock_ns();
@@ -411,13 +560,15 @@ enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *ou
             spread_stats(f, devices, stats->devices);
     }
     f->attempts = 0;
-    if (!f->enabled)
+    if (!keeping(f))
         return ADAPS_OK;
     drop_kept(f, (int)(f->answered % AD_FLIGHTS_MOST));
     f->answered++;
     f->flying--;
     if (f->repeating > 0 && --f->repeating == 0)
         conclude(f);
+    if (f->adapt)
+        observe(f, &own);
     return ADAPS_OK;
 }
 
@@ -432,14 +583,27 @@ const struct ad_recovery *ad_failover_recoveries(const struct ad_failover *f, in
     return f->recoveries;
 }
 
+const struct ad_adaptation *ad_failover_adaptations(const struct ad_failover *f, int *count)
+{
+    *count = 0;
+    return f->adapt ? ad_adapt_list(f->adapt, count) : NULL;
+}
+
+int ad_failover_frames(const struct ad_failover *f)
+{
+    return f->plan->stream.frames;
+}
+
 void ad_failover_close(struct ad_failover *f)
 {
     if (!f)
         return;
+    ad_adapt_free(f->adapt);
     ad_session_close(f->session);
     for (int i = 0; i < AD_FLIGHTS_MOST; i++)
         drop_kept(f, i);
     ad_model_weights_fini(&f->weights);
+    ad_free(f->links);
     adaps_plan_free(f->spare);
     ad_free(f->recoveries);
     ad_free(f);

@@ -1,11 +1,13 @@
 /* A plan on its agents that goes on without an agent that is lost: the devices that are left get a
  * plan of their own (spare_plan.h) and what they lack, and the inferences that were in flight are
  * done again. Answers come in order, each once, with the same bits. The source cannot be replaced:
- * it has the inputs and gives the answers. One thread. */
+ * it has the inputs and gives the answers. And, when it is adapted, one that goes on with another
+ * plan when devices or links have become slower or faster (adapt.h): between two inferences, so
+ * that nothing is done again. One thread. */
 #ifndef AD_FAILOVER_H
 #define AD_FAILOVER_H
 
-#include "control/session.h"
+#include "adapt.h"
 
 struct ad_failover;
 
@@ -30,14 +32,18 @@ struct ad_recovery {
 
 struct ad_failover_options {
     bool enabled;      /* else a lost agent is an error, as of a session */
+    bool adapt;        /* to devices and links that drift */
+    int64_t horizon;   /* then: inferences in which another plan must pay off; 0: the stream's */
+    int64_t stream;    /* and how many inferences it has in all */
     const char *model; /* file of the weights; NULL: where the plan says */
     const struct ad_session_options *session;
 };
 
-/* Opens a session of a plan that has been pushed. All is borrowed. When failover is enabled the
- * model is opened now, since there will be no time for it later. Errors are those of
- * ad_session_open() and ad_model_weights_open(); ADAPS_EUSAGE: a lossy plan, whose answers depend
- * on its devices. */
+/* Opens a session of a plan that has been pushed. All is borrowed. When failover is enabled, or
+ * the plan is to be adapted, the model is opened now, since there will be no time for it later, and
+ * when it is to be adapted, agents that the plan has no work for are asked whether they are there.
+ * Errors are those of ad_session_open() and ad_model_weights_open(); ADAPS_EUSAGE: a lossy plan,
+ * whose answers depend on its devices. */
 AD_MUST_CHECK enum adaps_status ad_failover_open(const struct adaps_plan *plan,
                                                  const struct ad_failover_options *options,
                                                  struct ad_failover **out, struct adaps_error *err);
@@ -62,6 +68,12 @@ struct ad_session *ad_failover_session(struct ad_failover *failover);
 
 /* What was mended so far, in order; the last may not be done. */
 const struct ad_recovery *ad_failover_recoveries(const struct ad_failover *failover, int *count);
+
+/* What was adapted so far, and what was not worth it, in order; the last may not be done. */
+const struct ad_adaptation *ad_failover_adaptations(const struct ad_failover *failover, int *count);
+
+/* How many inferences the agents work on at a time by the plan in use. */
+int ad_failover_frames(const struct ad_failover *failover);
 void ad_failover_close(struct ad_failover *failover);
 
 #endif

@@ -1,8 +1,8 @@
 #include "spare_plan.h"
 #include "pipeline.h"
 
-#define LAYOUTS 2000                          /* that the search may improve */
-#define MOST_NS ((int64_t)1000 * 1000 * 1000) /* and how long it may do so */
+#define LAYOUTS 2000             /* that the search may improve */
+#define MOST_NS AD_SPARE_PLAN_NS /* and how long it may do so */
 
 /* The cluster without the devices that are out. */
 static enum adaps_status cluster_without(const struct ad_cluster *from, const bool *out,
@@ -56,12 +56,20 @@ enum adaps_status ad_spare_plan(const struct adaps_plan *first,
                                 const struct ad_model_weights *weights, const bool *out,
                                 struct adaps_plan **plan, int *device_of, struct adaps_error *err)
 {
+    return ad_spare_plan_on(first, &first->cluster, weights, out, plan, device_of, err);
+}
+
+enum adaps_status ad_spare_plan_on(const struct adaps_plan *first, const struct ad_cluster *now,
+                                   const struct ad_model_weights *weights, const bool *out,
+                                   struct adaps_plan **plan, int *device_of,
+                                   struct adaps_error *err)
+{
     struct ad_graph *graph = NULL;
     struct ad_cluster cluster = {0};
     struct ad_blocks blocks = {0};
     struct ad_search_problem problem;
     struct ad_search_result result = {0};
-    enum adaps_status status = cluster_without(&first->cluster, out, &cluster, device_of, err);
+    enum adaps_status status = cluster_without(now, out, &cluster, device_of, err);
     if (status == ADAPS_OK)
         status = ad_graph_copy(first->graph, &graph, err);
     if (status == ADAPS_OK)

@@ -30,6 +30,8 @@ const struct ad_option ad_agent_option_table[] = {
     AD_OPT_TEXT(0, "config", "FILE", INVOCATION, config,
                 "settings, for what the options do not say; without keys it\n"
                 "then listens to this machine only"),
+    AD_OPT_TEXT(0, "speed-after", "N:F,...", INVOCATION, agent.speed_after,
+                "emulate this speed once N inferences were begun, for tests"),
     AD_OPT_FLAG(0, "insecure", INVOCATION, agent.insecure,
                 "listen without keys where other machines can connect"),
     AD_OPT_INT("ready-fd", "N", INVOCATION, agent.ready_fd, 0, 1 << 20,

@@ -106,8 +106,12 @@ static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err
                                              &r->local, err);
     if (r->agents)
         return ADAPS_OK;
-    const struct ad_failover_options options = {
-        .enabled = o->failover, .model = o->shared.model, .session = &r->deployment.session};
+    const struct ad_failover_options options = {.enabled = o->failover,
+                                                .adapt = o->adapt,
+                                                .horizon = o->horizon,
+                                                .stream = r->ninferences,
+                                                .model = o->shared.model,
+                                                .session = &r->deployment.session};
     enum adaps_status status = ad_deployment_push(&r->deployment, err);
     if (status == ADAPS_OK)
         status = ad_failover_open(r->deployment.plan, &options, &r->agents, err);
@@ -236,6 +240,7 @@ static enum adaps_status finish(struct ad_runner *r, int inference, struct adaps
     struct ad_run_stats stats = {.devices = r->stats};
     enum adaps_status status = take_answer(r, inference, &stats, err);
     ad_run_print_recoveries(r);
+    ad_run_print_adaptations(r);
     if (status == ADAPS_OK) {
         add_up(r, &stats);
         status = deliver(r, inference, files_of(r, inference), stats.latency_ns, err);
@@ -248,6 +253,13 @@ static enum adaps_status finish(struct ad_runner *r, int inference, struct adaps
     return status;
 }
 
+/* How many inferences may be in flight: more, when another plan in use has more. */
+static int most_in_flight(const struct ad_runner *r)
+{
+    int most = r->agents ? ad_failover_frames(r->agents) + SPARE_IN_FLIGHT : 0;
+    return r->options->in_flight > 0 || most < r->in_flight ? r->in_flight : most;
+}
+
 /* Runs all inferences in the order of their inputs, several in flight. When one cannot begin, those
  * before it still deliver their answers. */
 static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
@@ -257,7 +269,7 @@ static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
     int next = 0;
     for (int i = 0; status == ADAPS_OK && i < r->ninferences; i++) {
         while (begun == ADAPS_OK && next < r->ninferences &&
-               (next == i || (next - i < r->in_flight && streams(r, next))))
+               (next == i || (next - i < most_in_flight(r) && streams(r, next))))
             begun = begin(r, next++, &why);
         if (begun != ADAPS_OK && i + 1 == next) { /* the one that could not begin */
             *err = why;
@@ -349,6 +361,10 @@ static int run_run(int argc, char **argv)
         return ad_cli_usage(&ad_command_run, "--devices and --local exclude each other");
     if (options.failover && (options.local || options.trace))
         return ad_cli_usage(&ad_command_run, "--failover goes with neither --local nor --trace");
+    if (options.adapt && (options.local || options.trace))
+        return ad_cli_usage(&ad_command_run, "--adapt goes with neither --local nor --trace");
+    if (options.horizon && !options.adapt)
+        return ad_cli_usage(&ad_command_run, "--horizon goes with --adapt");
     if (options.trace && strcmp(options.trace, "-") == 0)
         return ad_cli_usage(&ad_command_run, "--trace -: the name of a file expected; the answers "
                                              "are on the standard output");
@@ -371,6 +387,12 @@ static const struct ad_option options_table[] = {
     AD_OPT_FLAG(0, "failover", struct ad_run_command, failover,
                 "when an agent is lost, go on with the others; the source cannot be\n"
                 "replaced"),
+    AD_OPT_FLAG(0, "adapt", struct ad_run_command, adapt,
+                "when devices or links become slower or faster than planned, go on\n"
+                "with another plan, if it gains more than it costs"),
+    AD_OPT_INT("horizon", "N", struct ad_run_command, horizon, 1, 1000000000,
+               "inferences in which --adapt must gain (default: the rest of the\n"
+               "stream)"),
     AD_OPT_FLAG(0, "resize", struct ad_run_command, resize,
                 "scale pictures to the size that the network takes"),
     AD_OPT_TEXT(0, "trace", "FILE", struct ad_run_command, trace,

@@ -14,7 +14,8 @@ struct ad_run_command {
     char **inputs;
     int ninputs, threads;
     int in_flight; /* inferences at a time, on agents; 0: as the plan has it */
-    bool local, resize, failover;
+    int horizon;   /* of adaptation; 0: the stream */
+    bool local, resize, failover, adapt;
 };
 
 /* The work of one command. */
@@ -24,7 +25,7 @@ struct ad_runner {
     const struct ad_graph *graph;
     struct ad_local_run *local; /* --local */
     struct ad_failover *agents; /* otherwise; opened when the first input has been read */
-    int told;                   /* recoveries of these that have been printed */
+    int told, told_adaptations; /* recoveries and adaptations of these that have been printed */
     struct ad_answer_names names;
     struct ad_tensor *inputs, *outputs;  /* of the current inference */
     struct ad_device_stats *stats, *sum; /* by device: the latest, and added up */
@@ -39,8 +40,13 @@ struct ad_runner {
     json_t *runs;
 };
 
-/* Prints what is new of lost agents, a line each, on stderr; not with --json. */
+/* Prints what is new of lost agents, a line each, on stderr; not with --json. Likewise of drifts.
+ */
 void ad_run_print_recoveries(struct ad_runner *r);
+void ad_run_print_adaptations(struct ad_runner *r);
+
+/* Of all: what --json says. */
+json_t *ad_run_adaptations_json(const struct ad_runner *r);
 
 /* Prints the times, on stderr: stdout has the answers only. */
 AD_MUST_CHECK enum adaps_status ad_run_print_times(const struct ad_runner *r,

@@ -252,7 +252,7 @@ int ad_run_print_json(const struct ad_runner *r)
                       planned_bytes(plan, d), "bytes", (double)r->sum[d].bytes_sent / r->done,
                       "messages", (double)r->sum[d].messages_sent / r->done));
     json_t *root = json_pack(
-        "{s:f, s:f, s:f, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:o, s:O}",
+        "{s:f, s:f, s:f, s:f, s:o, s:i, s:{s:f, s:f, s:f, s:f}, s:I, s:b, s:o, s:o, s:o, s:o, s:O}",
         "predicted_ms", (double)plan->schedule.makespan_ns / 1e6, "latency_ms",
         mean_ms(r, r->latency_ns), "wall_ms", mean_ms(r, r->wall_ns), "throughput_per_s",
         throughput(r), "predicted_throughput_per_s",
@@ -261,6 +261,6 @@ int ad_run_print_json(const struct ad_runner *r)
         "p90", percentile(r, 0.9), "p99", percentile(r, 0.99), "max", percentile(r, 1),
         "peak_memory_bytes", peak_memory(), "lossy", ad_plan_lossy(plan), "error",
         ad_report_json_number(r->error), "devices", devices, "recoveries", recoveries_json(r),
-        "runs", r->runs);
+        "adaptations", ad_run_adaptations_json(r), "runs", r->runs);
     return ad_cli_print_json(&ad_command_run, root);
 }

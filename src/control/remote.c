@@ -83,6 +83,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
     remote->device = index;
     remote->fd = -1;
     remote->most = options->most ? options->most : AD_ANSWER_BYTES;
+    remote->done = 256;
     snprintf(remote->name, sizeof remote->name, "%s", device->name);
     snprintf(remote->address, sizeof remote->address, "%s", device->address);
     snprintf(remote->key, sizeof remote->key, "%s", device->key);
@@ -247,10 +248,15 @@ static void take_pong(struct ad_remote *remote)
     remote->inference = where->inference;
     remote->step = where->step;
     remote->finished = where->finished;
+    int64_t clock_ns = where->clock_ns;
     ad_protobuf_free(body);
     if (remote->timed && frame->tag == remote->timed) {
-        remote->rtt_ns = ad_clock_ns() - remote->timed_ns;
+        int64_t now = ad_clock_ns();
+        remote->rtt_ns = now - remote->timed_ns;
         remote->timed = 0;
+        if (clock_ns > 0)
+            remote->clocks[remote->nclocks++ % AD_CLOCK_KEPT] =
+                (struct ad_clock_sample){remote->timed_ns, clock_ns, now};
     }
     remote->heard = true;
     remote->ponged = frame->tag;
@@ -286,6 +292,9 @@ static void limits_of(const struct ad_remote *remote, int type, size_t *body, si
     case AD_FRAME_TRACED:
     case AD_FRAME_PROFILED:
         *body = remote->most;
+        break;
+    case AD_FRAME_DONE:
+        *body = remote->done;
         break;
     default:
         *body = 256;

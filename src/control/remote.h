@@ -16,6 +16,13 @@
 #define AD_WAKE_NS ((int64_t)10 * 1000000000)
 #define AD_PING_NS AD_LOOK_NS
 
+#define AD_CLOCK_KEPT 16 /* samples of the other clock: what pings of 1.6 s bring */
+
+/* The agent's clock, read between two readings of this side's. */
+struct ad_clock_sample {
+    int64_t asked_ns, clock_ns, answered_ns;
+};
+
 struct ad_remote {
     int device; /* index in the plan */
     char name[64], address[128];
@@ -23,6 +30,7 @@ struct ad_remote {
     void *socket, *monitor;
     void *pings;  /* another socket to the same agent, for PING and PONG only */
     size_t most;  /* the largest part of an answer, bytes */
+    size_t done;  /* and the largest body of DONE */
     int fd;       /* of the connection that answers come by; -1 before the first */
     bool up;      /* the handshake has succeeded */
     bool refused; /* a connection was closed before that */
@@ -38,7 +46,10 @@ struct ad_remote {
     int64_t timed_ns;       /* when that was sent */
     uint32_t ponged;        /* number of the latest ping that was answered */
     int64_t rtt_ns;         /* there and back, of the latest that was timed */
-    uint32_t inference;     /* of the latest PONG, and where it was: */
+    struct ad_clock_sample
+        clocks[AD_CLOCK_KEPT]; /* of the latest, by nclocks modulo their number */
+    uint32_t nclocks;
+    uint32_t inference; /* of the latest PONG, and where it was: */
     int step;
     bool finished;
     struct ad_wire_message message, pong; /* the latest received */

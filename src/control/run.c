@@ -74,6 +74,7 @@ static enum adaps_status send_runs(struct ad_session *session, const struct ad_t
     int64_t deadline_ms = session->deadline_ns / 1000000 * session->flying + AGENTS_MORE_MS;
     run.deadline_ms = (uint32_t)(deadline_ms < UINT32_MAX ? deadline_ms : UINT32_MAX);
     run.trace = trace;
+    run.times = session->link_watch != NULL;
     for (int i = 0; i < session->nremotes; i++) {
         if (i == session->source)
             continue;
@@ -114,6 +115,27 @@ static enum adaps_status take_outputs(struct ad_session *session, struct ad_wire
     return ADAPS_OK;
 }
 
+/* The times of its messages, if it says them: older agents do not. */
+static enum adaps_status take_moves(struct ad_session *session, int device,
+                                    const Adaps__Wire__Done *done, struct ad_moves *out,
+                                    struct adaps_error *err)
+{
+    size_t n = ad_moves_count(&session->plan->schedule.programs[device]);
+    if (done->n_moved == 0)
+        return ADAPS_OK;
+    if (done->n_moved != n)
+        return ad_error_set(err, ADAPS_EAGENT, "it tells the times of %zu messages of %zu",
+                            done->n_moved, n);
+    if (!out->ns)
+        out->ns = ad_calloc(n, sizeof *out->ns);
+    if (!out->ns)
+        return ad_error_memory(err, "times", n * sizeof *out->ns);
+    memcpy(out->ns, done->moved, n * sizeof *out->ns);
+    out->begin_ns = done->begin_ns;
+    out->count = n;
+    return ADAPS_OK;
+}
+
 static enum adaps_status take_done(struct ad_session *session, int index, struct ad_flight *flight,
                                    struct adaps_error *err)
 {
@@ -132,8 +154,10 @@ static enum adaps_status take_done(struct ad_session *session, int index, struct
                                  .messages_sent = done->messages_sent};
     if (index == session->source)
         flight->latency_ns = done->latency_ns;
+    if (flight->moves)
+        status = take_moves(session, remote->device, done, &flight->moves[remote->device], err);
     ad_protobuf_free(body);
-    if (index == session->source)
+    if (status == ADAPS_OK && index == session->source)
         status = take_outputs(session, &remote->message, flight->outputs, err);
     return status;
 }
@@ -239,10 +263,15 @@ static enum adaps_status prepare(struct ad_session *session, struct ad_flight *f
         flight->devices = ad_calloc(ndevices, sizeof *flight->devices);
     if (!flight->outputs)
         flight->outputs = ad_calloc(noutputs, sizeof *flight->outputs);
-    if (!flight->outcomes || !flight->devices || !flight->outputs)
+    if (!flight->moves && session->link_watch)
+        flight->moves = ad_calloc(ndevices, sizeof *flight->moves);
+    if (!flight->outcomes || !flight->devices || !flight->outputs ||
+        (session->link_watch && !flight->moves))
         return ad_error_memory(err, "inference", n * sizeof *flight->outcomes);
     memset(flight->outcomes, 0, n * sizeof *flight->outcomes);
     memset(flight->devices, 0, ndevices * sizeof *flight->devices);
+    for (size_t d = 0; flight->moves && d < ndevices; d++)
+        flight->moves[d].count = 0;
     flight->latency_ns = 0;
     return ADAPS_OK;
 }
@@ -253,6 +282,9 @@ void ad_session_drop_flights(struct ad_session *session)
         struct ad_flight *flight = &session->flights[f];
         for (int i = 0; flight->outputs && i < session->plan->graph->noutputs; i++)
             ad_tensor_fini(&flight->outputs[i]);
+        for (int d = 0; flight->moves && d < session->plan->cluster.ndevices; d++)
+            ad_free(flight->moves[d].ns);
+        ad_free(flight->moves);
         ad_free(flight->outcomes);
         ad_free(flight->devices);
         ad_free(flight->outputs);
@@ -282,7 +314,8 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     int64_t now = ad_clock_ns();
     for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        remote->last_ping_ns = now; /* what is done by then needs no ping */
+        if (!session->link_watch)       /* which wants to know the clocks */
+            remote->last_ping_ns = now; /* what is done by then needs no ping */
         remote->step = 0;
     }
     flight->number = ++session->inference;
@@ -297,6 +330,25 @@ enum adaps_status ad_session_begin(struct ad_session *session, const struct ad_t
                                    struct adaps_error *err)
 {
     return begin(session, inputs, false, err);
+}
+
+/* The links, by the times that came with the answer and the agents' clocks as pings showed them. */
+static void measure_links(struct ad_session *session, const struct ad_flight *flight, double *links)
+{
+    struct ad_clock clocks[AD_MAX_DEVICES] = {{0}};
+    int n = session->plan->cluster.ndevices;
+    memset(links, 0, (size_t)n * (size_t)n * sizeof *links);
+    if (!session->link_watch)
+        return;
+    for (int i = 0; i < session->nremotes; i++) {
+        const struct ad_remote *remote = &session->remotes[i];
+        int64_t offset = 0, uncertainty = INT64_MAX;
+        int count = remote->nclocks < AD_CLOCK_KEPT ? (int)remote->nclocks : AD_CLOCK_KEPT;
+        if (count > 0)
+            ad_clock_estimate(remote->clocks, count, &offset, &uncertainty);
+        clocks[remote->device] = (struct ad_clock){(double)offset, (double)uncertainty};
+    }
+    ad_link_watch_measure(session->link_watch, flight->moves, clocks, links);
 }
 
 enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor *outputs,
@@ -318,6 +370,8 @@ enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor
     if (stats) {
         stats->latency_ns = flight->latency_ns;
         stats->wall_ns = ad_clock_ns() - flight->start_ns;
+        if (stats->links)
+            measure_links(session, flight, stats->links);
         if (stats->devices)
             memcpy(stats->devices, flight->devices,
                    (size_t)session->plan->cluster.ndevices * sizeof *stats->devices);

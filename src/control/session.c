@@ -13,6 +13,7 @@
 
 #define SETTLE_NS ((int64_t)250000000)
 #define TIMES_BYTES ((size_t)48) /* more than the four times of a step take in TRACED */
+#define MOVE_BYTES ((size_t)12)  /* more than a message takes in DONE */
 
 static struct ad_remote *remote_of(struct ad_session *session, int device)
 {
@@ -210,6 +211,20 @@ static enum adaps_status meet(struct ad_session *session, struct ad_deadline *de
     return status;
 }
 
+/* Answers bring the times of messages, if these tell of links. */
+static enum adaps_status expect_times(struct ad_session *session, struct adaps_error *err)
+{
+    const struct adaps_plan *plan = session->plan;
+    enum adaps_status status = ad_link_watch_new(plan, &session->link_watch, err);
+    if (status == ADAPS_NO)
+        return ADAPS_OK;
+    for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++) {
+        struct ad_remote *remote = &session->remotes[i];
+        remote->done += MOVE_BYTES * ad_moves_count(&plan->schedule.programs[remote->device]);
+    }
+    return status;
+}
+
 enum adaps_status ad_session_open(const struct adaps_plan *plan,
                                   const struct ad_session_options *options, struct ad_session **out,
                                   struct adaps_error *err)
@@ -245,6 +260,8 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         while (session->id == 0);
         status = meet(session, &deadline, err);
     }
+    if (status == ADAPS_OK && options->message_times)
+        status = expect_times(session, err);
     if (status != ADAPS_OK) {
         ad_session_close(session);
         return status;
@@ -283,6 +300,7 @@ void ad_session_close(struct ad_session *session)
     if (session->context)
         zmq_ctx_term(session->context);
     ad_session_drop_flights(session);
+    ad_link_watch_free(session->link_watch);
     ad_free(session->remotes);
     ad_free(session);
 }

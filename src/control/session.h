@@ -16,6 +16,9 @@ struct ad_session_options {
     /* Called for coarse progress ("push", done, total bytes); may be NULL. */
     void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);
     void *progress_self;
+    /* Agents say with each answer when messages were handed over and there, for the links of struct
+     * ad_run_stats. */
+    bool message_times;
 };
 
 /* What a push moved, per device. */
@@ -55,6 +58,8 @@ struct ad_run_stats {
     int64_t latency_ns;              /* at the source agent: input there -> result there */
     int64_t wall_ns;                 /* at the controller: call to return */
     struct ad_device_stats *devices; /* caller's array of ndevices, or NULL */
+    double *links; /* caller's array of [from * ndevices + to], or NULL: how long messages took, as
+                      factors of what the plan has (link_watch.h); 0: not known */
     struct ad_trace
         *trace; /* NULL, or initialised for the plan: the inference is traced. Takes a few
                    round trips to each agent before and after it, outside of wall_ns */

@@ -2,6 +2,7 @@
 #ifndef AD_CONTROL_SESSION_INTERNAL_H
 #define AD_CONTROL_SESSION_INTERNAL_H
 
+#include "control/link_watch.h"
 #include "control/probe.h"
 #include "control/remote.h"
 #include "control/trace.h"
@@ -26,6 +27,7 @@ struct ad_flight {
     struct ad_outcome *outcomes;     /* by remote */
     struct ad_device_stats *devices; /* by device */
     struct ad_tensor *outputs;       /* by output, when the source is done */
+    struct ad_moves *moves;          /* by device, when the session has link_watch */
 };
 
 struct ad_session {
@@ -43,17 +45,13 @@ struct ad_session {
     bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
     int culprit;                               /* the device that is to blame for it, or -1 */
+    struct ad_link_watch *link_watch;          /* NULL: not asked for, or not known */
     size_t input_bytes, output_bytes;
     bool pictures;                       /* all inputs may be: then they travel as bytes */
     struct ad_picture input_pictures[2]; /* ad_picture_of_inputs() */
 };
 
 /* --- traces (trace.c) --- */
-
-/* The agent's clock, read between two readings of this side's. */
-struct ad_clock_sample {
-    int64_t asked_ns, clock_ns, answered_ns;
-};
 
 /* By the sample of the shortest round trip, as NTP has it: offset is the other clock minus this
  * side's, within +-uncertainty whatever the way there took of the round trip. */

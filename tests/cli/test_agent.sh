@@ -64,6 +64,12 @@ status 0 "options and settings" adaps status -d one.conf
 check "the option counts" test "$(cell out a speed)" = 0.25
 stop
 
+# Speeds that change: what is no list of them.
+for changes in 3 3: :0.5 0:0.5 3:2 3:0 3:0.5,3:1 5:0.5,4:1 3:0.5, 1:.1,2:.1,3:.1,4:.1,5:.1,6:.1,7:.1,8:.1,9:.1; do
+    status 2 "--speed-after $changes" "$daemon" --listen 'tcp://127.0.0.1:*' --cache changes --speed-after $changes
+    says err "^adaps-agent: --speed-after" "it says so"
+done
+
 # What it tells of the processor is what it tells a controller. A line for each kind of work, from the table and
 # from JSON: work|kernels|instructions|floats|why.
 told_rows() {

@@ -141,6 +141,54 @@ START_TEST(statistics)
 }
 END_TEST
 
+/* When messages were handed over and there, in order, with each answer of a session that asks for
+ * that; and the agents' clocks, which are this machine's. */
+START_TEST(times_of_messages)
+{
+    struct adaps_plan *plan = lenet_plan(3);
+    struct ad_session_options options = {.deadline_s = 60, .message_times = true};
+    struct ad_session *session;
+    struct adaps_error err;
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    ck_assert_int_eq(ad_session_open(plan, &options, &session, &err), ADAPS_OK);
+    for (uint64_t run = 1; run <= 3; run++) {
+        ad_testbed_check_run(session, plan, run);
+        const struct ad_moves *moves = session->flights[run % AD_FLIGHTS_MOST].moves;
+        for (int d = 0; d < 3; d++) {
+            const struct ad_program *program = &plan->schedule.programs[d];
+            int64_t last = 0;
+            size_t at = 0;
+            ck_assert_uint_gt(ad_moves_count(program), 0);
+            ck_assert_uint_eq(moves[d].count, ad_moves_count(program));
+            ck_assert_int_gt(moves[d].begin_ns, 0);
+            for (int i = 0; i < program->nsteps; i++) {
+                if (program->steps[i].kind == AD_STEP_COMPUTE)
+                    continue;
+                int64_t ns = moves[d].ns[at++];
+                ck_assert(ns >= last || (ns == 0 && program->steps[i].kind == AD_STEP_RECV));
+                last = ns > 0 ? ns : last;
+            }
+            ck_assert_int_gt(last, 0);
+        }
+    }
+    for (int i = 0; i < session->nremotes; i++) {
+        const struct ad_remote *remote = &session->remotes[i];
+        int64_t offset, uncertainty;
+        ck_assert_uint_gt(remote->nclocks, 0);
+        ck_assert_uint_le(remote->nclocks, AD_CLOCK_KEPT);
+        ad_clock_estimate(remote->clocks, (int)remote->nclocks, &offset, &uncertainty);
+        ck_assert_int_le(llabs(offset), uncertainty);
+    }
+    ad_session_close(session);
+    session = open_session(plan); /* one that does not ask */
+    ad_testbed_check_run(session, plan, 1);
+    ck_assert_ptr_null(session->flights[1].moves);
+    ad_session_close(session);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 static enum adaps_status begin(struct ad_session *session, const struct adaps_plan *plan,
                                uint64_t seed, struct adaps_error *err)
 {
@@ -686,6 +734,7 @@ int main(void)
     tcase_add_test(four, random_networks);
     tcase_add_test(four, bands_on_two_to_four);
     tcase_add_test(four, statistics);
+    tcase_add_test(four, times_of_messages);
     tcase_add_test(four, several_in_flight);
     tcase_add_loop_test(four, streams, 0, 12);
     tcase_add_test(four, weights_travel_once);

@@ -124,9 +124,12 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
 /* --- life --- */
 
 static enum adaps_status check_options(const struct ad_agent_options *options,
-                                       struct ad_endpoint *listen, struct adaps_error *err)
+                                       struct ad_endpoint *listen, struct ad_speeds *speeds,
+                                       struct adaps_error *err)
 {
     enum adaps_status status = ad_endpoint_parse(options->listen, listen, err);
+    if (status == ADAPS_OK)
+        status = ad_speeds_parse(options->speed, options->speed_after, speeds, err);
     if (status != ADAPS_OK)
         return status;
     if (!(options->speed > 0 && options->speed <= 1))
@@ -176,10 +179,9 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
     worker->keys = &agent->keys;
     worker->guard = agent->guard;
     worker->context = agent->context;
-    worker->speed = agent->options->speed;
     worker->threads = agent->options->threads;
     worker->priority = agent->priority;
-    if (worker->speed < 1) /* emulated, and perhaps on one core with others that are */
+    if (ad_speeds_emulated(&worker->speeds)) /* and perhaps on one core with others that are */
         ad_priority_share(&worker->priority);
     enum adaps_status status = ad_endpoint_parse(agent->endpoint, &bound, err);
     if (status != ADAPS_OK)
@@ -285,8 +287,9 @@ static void fini(struct ad_agent *agent)
 enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct adaps_error *err)
 {
     struct ad_endpoint listen;
+    struct ad_speeds speeds;
     sigset_t ours, before;
-    enum adaps_status status = check_options(options, &listen, err);
+    enum adaps_status status = check_options(options, &listen, &speeds, err);
     if (status != ADAPS_OK)
         return status;
     if (sodium_init() < 0)
@@ -295,6 +298,7 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     if (!agent)
         return ad_error_memory(err, "agent", sizeof *agent);
     agent->options = options;
+    agent->worker.speeds = speeds;
     agent->notify.fd = agent->spare_fd = -1;
     agent->start_ns = ad_clock_ns();
     ad_wire_message_init(&agent->next);

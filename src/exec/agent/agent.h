@@ -6,17 +6,18 @@
 #include "base/error.h"
 
 struct ad_agent_options {
-    const char *listen;     /* ZeroMQ endpoint; "tcp://127.0.0.1:0" or ":*" picks a port */
-    const char *name;       /* NULL = host name */
-    const char *cache_dir;  /* NULL = $XDG_CACHE_HOME/adaps or ~/.cache/adaps */
-    uint64_t cache_limit;   /* bytes on disk; 0 = 8 GiB; the oldest unused blobs go first */
-    double idle_timeout_s;  /* a session idle for so long makes way for another; 0 = 60 */
-    double speed;           /* emulated fraction, (0, 1] */
-    int threads;            /* 0 = what the plan says */
-    const char *key_file;   /* CURVE key pair; required for anything but loopback */
-    const char *allow_file; /* public keys that may connect, one Z85 key a line; with key_file */
-    bool insecure;          /* no keys on other addresses than loopback, either (test beds) */
-    int ready_fd;           /* >= 0: the bound endpoint and a newline are written there once */
+    const char *listen;      /* ZeroMQ endpoint; "tcp://127.0.0.1:0" or ":*" picks a port */
+    const char *name;        /* NULL = host name */
+    const char *cache_dir;   /* NULL = $XDG_CACHE_HOME/adaps or ~/.cache/adaps */
+    uint64_t cache_limit;    /* bytes on disk; 0 = 8 GiB; the oldest unused blobs go first */
+    double idle_timeout_s;   /* a session idle for so long makes way for another; 0 = 60 */
+    double speed;            /* emulated fraction, (0, 1] */
+    const char *speed_after; /* how that changes (speeds.h), or NULL */
+    int threads;             /* 0 = what the plan says */
+    const char *key_file;    /* CURVE key pair; required for anything but loopback */
+    const char *allow_file;  /* public keys that may connect, one Z85 key a line; with key_file */
+    bool insecure;           /* no keys on other addresses than loopback, either (test beds) */
+    int ready_fd;            /* >= 0: the bound endpoint and a newline are written there once */
     const char *note; /* said with the address, on stderr and to the service manager, or NULL */
 };
 

@@ -21,7 +21,7 @@ struct ad_queued_run {
     struct ad_pending to;
     zmq_msg_t inputs;
     uint32_t deadline_ms;
-    bool trace;
+    bool trace, times;
 };
 
 struct ad_agent_session {

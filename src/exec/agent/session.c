@@ -272,6 +272,7 @@ static void start_runs(struct ad_agent *agent)
         run->inference = to->frame.inference;
         run->deadline_ns = after_ms(queued->deadline_ms);
         run->trace = queued->trace;
+        run->times = queued->times;
         run->pictures = bytes < worker->input_bytes;
         memset(queued, 0, sizeof *queued);
         ad_worker_post_run(worker, run);
@@ -308,7 +309,8 @@ static enum adaps_status run_session(struct ad_agent *agent, struct ad_wire_mess
     const Adaps__Wire__Run *request = (const Adaps__Wire__Run *)body;
     struct ad_queued_run *run =
         &session->queue[(session->first + session->queued) % AD_FLIGHTS_MOST];
-    *run = (struct ad_queued_run){.deadline_ms = request->deadline_ms, .trace = request->trace};
+    *run = (struct ad_queued_run){
+        .deadline_ms = request->deadline_ms, .trace = request->trace, .times = request->times};
     ad_pending_set(&run->to, message);
     zmq_msg_init(&run->inputs);
     zmq_msg_move(&run->inputs, &message->raw);
@@ -376,6 +378,7 @@ static bool answer_where(struct ad_agent *agent, zmq_msg_t *route, const struct 
     where.inference = agent->session.inference;
     where.step = step;
     where.finished = finished;
+    where.clock_ns = ad_clock_ns();
     return ad_answer(agent->router, route, request, type, &where.base, NULL, 0);
 }
 
@@ -454,6 +457,18 @@ static bool answer_opened(struct ad_agent *agent, struct ad_pending *to)
     return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
 }
 
+/* By message, as DONE has them, the caller's; *n: how many. NULL without memory: then they are not
+ * said. */
+static int64_t *times_of(const struct ad_worker_run *run, size_t *n)
+{
+    int64_t *times = ad_calloc((size_t)run->program->nsteps, sizeof *times);
+    *n = 0;
+    for (int i = 0; times && i < run->program->nsteps; i++)
+        if (run->program->steps[i].kind != AD_STEP_COMPUTE)
+            times[(*n)++] = ad_worker_moved(run, i);
+    return times;
+}
+
 static bool answer_done(struct ad_agent *agent, struct ad_pending *to,
                         const struct ad_worker_run *run)
 {
@@ -465,9 +480,15 @@ static bool answer_done(struct ad_agent *agent, struct ad_pending *to,
     done.total_ns = result->total_ns;
     done.bytes_sent = result->bytes_sent;
     done.messages_sent = result->messages_sent;
+    if (run->times) {
+        done.begin_ns = result->begin_ns;
+        done.moved = times_of(run, &done.n_moved);
+    }
     agent->inferences++;
-    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
-                     run->outputs.data, run->outputs.bytes);
+    bool heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
+                           run->outputs.data, run->outputs.bytes);
+    ad_free(done.moved);
+    return heard;
 }
 
 static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)

@@ -189,7 +189,7 @@ static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message
     welcome.machine = machine.kind;
     welcome.cores = machine.cores;
     welcome.threads = agent->options->threads;
-    welcome.speed = agent->worker.speed;
+    welcome.speed = agent->worker.speeds.first;
     welcome.load1 = machine.load1;
     welcome.temperature_c = machine.temperature_c;
     welcome.cpu = machine.cpu;

@@ -173,7 +173,7 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
     struct ad_engine_options options = {.device = device,
                                         .threads = compute_threads(worker, plan, device),
                                         .cancel = &worker->cancel,
-                                        .speed = worker->speed};
+                                        .speed = ad_speeds_at(&worker->speeds, worker->begun)};
     size_t room = 2 * (size_t)plan->stream.nturns * (size_t)plan->stream.frames;
     enum adaps_status status = ADAPS_OK;
     worker->engines = ad_calloc(room, sizeof *worker->engines);
@@ -317,8 +317,11 @@ static bool has_engine(struct ad_worker *worker, struct ad_worker_run *run)
 {
     if (run->program->nsteps == 0)
         return true;
-    if (!run->head)
-        return take_engine(worker, run, false, &run->head);
+    if (!run->head) {
+        if (!take_engine(worker, run, false, &run->head))
+            return false;
+        ad_engine_set_speed(run->head->engine, ad_speeds_at(&worker->speeds, run->number));
+    }
     if (run->next < run->rest || run->rest == run->program->nsteps || run->tail)
         return true;
     if (!take_engine(worker, run, true, &run->tail))
@@ -349,10 +352,12 @@ static void activate(struct ad_worker *worker, struct ad_worker_run *run)
     run->first_ns = run->last_ns = 0;
     run->result.begin_ns = ad_clock_ns();
     ad_timestamps_unref(run->timestamps);
-    run->timestamps = run->trace ? ad_timestamps_new(run->program->nsteps) : NULL;
-    if (run->trace && !run->timestamps)
+    bool noted = run->trace || run->times;
+    run->timestamps = noted ? ad_timestamps_new(run->program->nsteps) : NULL;
+    if (noted && !run->timestamps)
         run->result.status = ad_error_memory(&run->result.err, "trace",
                                              (size_t)run->program->nsteps * sizeof(int64_t));
+    run->number = worker->begun++;
 }
 
 /* What the control thread has posted becomes active. */
@@ -510,13 +515,22 @@ void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_n
         *start_ns = *mark_ns; /* it may have come while the step was about to look */
 }
 
+int64_t ad_worker_moved(const struct ad_worker_run *run, int step)
+{
+    const struct ad_timestamps *timestamps = run->timestamps;
+    bool waited =
+        run->program->steps[step].kind == AD_STEP_SEND || ad_timestamps_waited(timestamps, step);
+    int64_t ns = ad_timestamps_get(timestamps, step) - run->result.begin_ns;
+    return waited && ns > 0 ? ns : 0;
+}
+
 static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
 {
     struct ad_machine machine;
     ad_worker_unload(worker); /* before building: two engines may not fit into memory */
     ad_machine_look(&machine);
     struct ad_profile_options options = {.threads = compute_threads(worker, worker->job.tasks, 0),
-                                         .speed = worker->speed,
+                                         .speed = ad_speeds_at(&worker->speeds, worker->begun),
                                          .budget_ns = worker->job.budget_ns,
                                          .memory = machine.memory_available / PROFILE_SHARE,
                                          .cancel = &worker->cancel};

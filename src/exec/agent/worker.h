@@ -11,6 +11,7 @@
 #include "exec/agent/cache.h"
 #include "exec/agent/peer_links.h"
 #include "exec/agent/profile.h"
+#include "exec/agent/speeds.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,6 +64,7 @@ struct ad_worker_run {
     uint32_t inference;
     int64_t deadline_ns;
     bool trace;            /* keep the times for ad_worker_times() */
+    bool times;            /* keep those of messages for ad_worker_moved() */
     bool pictures;         /* inputs are bytes, not floats */
     struct ad_ends inputs; /* filled; the memory is the worker's */
 
@@ -78,11 +80,12 @@ struct ad_worker_run {
     struct ad_worker_engine *head, *tail; /* of the steps before step `rest` and from there on;
                                              NULL: not yet, or there are none */
     int rest;
+    int64_t number; /* inferences that were begun before it */
     const struct ad_program *program;
     int next;                         /* step */
     bool waiting;                     /* for a message */
     int64_t first_ns, last_ns;        /* of the steps */
-    struct ad_timestamps *timestamps; /* when it is traced */
+    struct ad_timestamps *timestamps; /* when it is traced, or times are kept */
 };
 
 /* Of one of the plan's turns, for one inference at a time. Where a device has buffers for fewer
@@ -101,7 +104,7 @@ struct ad_worker {
     struct ad_guard *guard;
     void *context;
     char host[256]; /* where to listen for peers */
-    double speed;
+    struct ad_speeds speeds;
     int threads;
     struct ad_priority priority; /* of the thread */
 
@@ -128,6 +131,7 @@ struct ad_worker {
     struct ad_cached *weights; /* the engines', as many as the device has slices */
     int nweights;
     int device;
+    int64_t begun;           /* inferences, since its start */
     bool pictures;           /* ad_picture_all() of the plan: inputs may be bytes */
     struct ad_digest loaded; /* digest of plan, when there are engines */
 };
@@ -157,6 +161,10 @@ void ad_worker_cancel(struct ad_worker *worker);
  * left_ns 0 when not known. Requires an idle worker. */
 void ad_worker_times(const struct ad_worker_run *run, int step, int64_t *start_ns, int64_t *mark_ns,
                      int64_t *end_ns, int64_t *left_ns);
+
+/* Of a SEND or RECV step of an inference that is done, ns since its beginning: when the message was
+ * handed over; when it was there, 0 when nobody had waited for it. */
+int64_t ad_worker_moved(const struct ad_worker_run *run, int step);
 
 /* Takes the end of a job, when done_fd is readable: then worker->result is the owner's. False when
  * there is none, or it is not done yet. */

@@ -285,6 +285,11 @@ enum adaps_status ad_engine_new(const struct adaps_plan *plan,
     return status;
 }
 
+void ad_engine_set_speed(struct ad_engine *e, double speed)
+{
+    e->pace->fraction = speed;
+}
+
 void ad_engine_free(struct ad_engine *e)
 {
     if (!e)

@@ -60,6 +60,9 @@ AD_MUST_CHECK enum adaps_status ad_engine_new(const struct adaps_plan *plan,
                                               struct ad_engine **out, struct adaps_error *err);
 void ad_engine_free(struct ad_engine *engine);
 
+/* Another emulated speed, between two inferences; engines beside each other have one. */
+void ad_engine_set_speed(struct ad_engine *engine, double speed);
+
 /* Only the source device is fed (not a tail) and read (not a head). Tensors are in ONNX order
  * (NCHW); input i of graph->inputs. The counts must be the value's. Called before step 0 / after
  * the last step. */

@@ -246,6 +246,7 @@ enum adaps_status ad_edgeflow_layer_solve(const struct ad_edgeflow_layer *layer,
         cut_by_speed(layer, cuts, seconds);
     }
     glp_delete_prob(p.lp);
+    glp_free_env(); /* of this thread, which may end without another problem */
 out:
     ad_free(p.index);
     ad_free(p.value);
