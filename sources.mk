@@ -20,7 +20,7 @@ ir_sources = \
 	src/ir/partial.c src/ir/partial.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/winograd.c src/ir/winograd.h
 
 import_sources = \
-	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
+	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/depth_last.c src/import/elementwise.c \
 	src/import/facts.c src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
