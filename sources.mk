@@ -153,7 +153,8 @@ exec_kernels_sources = \
 	src/exec/kernels/winograd_tile.h src/exec/kernels/xnn.c src/exec/kernels/xnn.h
 
 exec_engine_sources = \
-	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/buffers.c \
+	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/bands.c \
+	src/exec/engine/bands.h src/exec/engine/buffers.c \
 	src/exec/engine/concat.c src/exec/engine/engine.c src/exec/engine/engine.h \
 	src/exec/engine/internal.h src/exec/engine/local_run.c src/exec/engine/local_run.h \
 	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/operands.c \

@@ -33,7 +33,7 @@ static enum adaps_status count_turn(struct count *c, int turn, struct adaps_erro
     int flights = ad_stream_most(&c->plan->stream, turn), nticks;
     double most = 0, moved = 0;
     enum adaps_status status = ad_buffers_find(graph, program, c->device == c->plan->cluster.source,
-                                               NULL, c->buffers, &nticks, err);
+                                               NULL, NULL, c->buffers, &nticks, err);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
         const struct ad_task *task = &program->tasks[t];

@@ -53,8 +53,8 @@ static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buf
     const struct ad_program *program = &plan->schedule.programs[0];
     double largest = 0;
     int nticks;
-    enum adaps_status status =
-        ad_buffers_find(graph, program, plan->cluster.source == 0, NULL, buffers, &nticks, err);
+    enum adaps_status status = ad_buffers_find(graph, program, plan->cluster.source == 0, NULL,
+                                               NULL, buffers, &nticks, err);
     *out = 0;
     for (int i = 0; i < graph->nvalues && status == ADAPS_OK; i++)
         if (buffers[i].root < 0)
