@@ -20,7 +20,7 @@ ir_sources = \
 	src/ir/partial.c src/ir/partial.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/winograd.c src/ir/winograd.h
 
 import_sources = \
-	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/elementwise.c \
+	src/import/channels_last.c src/import/constant.c src/import/conv.c src/import/depth_last.c src/import/elementwise.c \
 	src/import/facts.c src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
@@ -153,7 +153,8 @@ exec_kernels_sources = \
 	src/exec/kernels/winograd_tile.h src/exec/kernels/xnn.c src/exec/kernels/xnn.h
 
 exec_engine_sources = \
-	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/buffers.c \
+	src/exec/engine/actions.c src/exec/engine/actions.h src/exec/engine/bands.c \
+	src/exec/engine/bands.h src/exec/engine/buffers.c \
 	src/exec/engine/concat.c src/exec/engine/engine.c src/exec/engine/engine.h \
 	src/exec/engine/internal.h src/exec/engine/local_run.c src/exec/engine/local_run.h \
 	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/operands.c \

@@ -197,8 +197,11 @@ static enum adaps_status turn(struct ad_node *node, size_t *at, struct adaps_err
 enum adaps_status ad_node_turn(struct ad_node *node, size_t first, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
-    for (size_t i = first; i < node->draft->nops && status == ADAPS_OK; i++)
-        status = turn(node, &i, err);
+    for (size_t i = first; i < node->draft->nops && status == ADAPS_OK; i++) {
+        status = ad_node_merge(node, &i, err);
+        if (status == ADAPS_OK)
+            status = turn(node, &i, err);
+    }
     return status;
 }
 

@@ -371,6 +371,10 @@ extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RAN
  * one with channels first, which is transposed after them. */
 AD_MUST_CHECK enum adaps_status ad_node_turn(struct ad_node *node, size_t first,
                                              struct adaps_error *err);
+/* Op *at, if it makes or reads a value of rank 5 with its dim 2 last, becomes one of rank 4 between
+ * RESHAPEs (depth_last.c); *at stays at it. */
+AD_MUST_CHECK enum adaps_status ad_node_merge(struct ad_node *node, size_t *at,
+                                              struct adaps_error *err);
 /* Inputs that are pictures with channels last are such values from the beginning. */
 AD_MUST_CHECK enum adaps_status ad_draft_turn_inputs(struct ad_draft *draft,
                                                      struct adaps_error *err);

@@ -498,6 +498,24 @@ static bool is_same_map(const struct ad_draft_value *a, const struct ad_draft_va
            memcmp(deep->dims + 3, flat->dims + 2, 2 * sizeof *flat->dims) == 0;
 }
 
+/* A RESHAPE of what a PERMUTE makes for it alone: the PERMUTE makes the result. */
+static int reshape_permuted(struct ad_draft_lowering *l, int from, int to)
+{
+    int producer = l->values[from].producer;
+    if (producer < 0 || l->ops[producer].kind != AD_OP_PERMUTE ||
+        l->values[from].format != AD_PLAIN)
+        return ad_lower_reshape(l, from, to);
+    const struct ad_op before = l->ops[producer];
+    struct ad_op *op =
+        ad_lower_op(l, NULL, AD_OP_PERMUTE, l->values[to].name, before.type, 1, before.inputs, to);
+    if (!op)
+        return -1;
+    op->view_rank = before.view_rank;
+    memcpy(op->view_dims, before.view_dims, sizeof op->view_dims);
+    memcpy(op->perm, before.perm, sizeof op->perm);
+    return to;
+}
+
 static bool lower_reshape(struct ad_draft_lowering *l, const struct ad_draft_op *op)
 {
     const struct ad_draft_value *values = l->draft->values;
@@ -506,6 +524,8 @@ static bool lower_reshape(struct ad_draft_lowering *l, const struct ad_draft_op 
     enum ad_format format = maps ? AD_NHWC : AD_PLAIN;
     int in = ad_lower_get(l, op->inputs[0], format);
     int out = in < 0 ? -1 : ad_lower_result(l, op->output, format);
+    if (out >= 0 && l->uses[op->inputs[0]] == 1)
+        return reshape_permuted(l, in, out) >= 0;
     return out >= 0 && ad_lower_reshape(l, in, out) >= 0;
 }
 
@@ -597,6 +617,16 @@ static bool lower_inputs(struct ad_draft_lowering *l)
     return true;
 }
 
+static void count_uses(struct ad_draft_lowering *l)
+{
+    const struct ad_draft *d = l->draft;
+    for (int i = 0; i < d->noutputs; i++)
+        l->uses[d->outputs[i]]++;
+    for (size_t i = 0; i < d->nops; i++)
+        for (int k = 0; k < d->ops[i]->ninputs && !d->ops[i]->dead; k++)
+            l->uses[d->ops[i]->inputs[k]]++;
+}
+
 /* All ops; with the nodes that they came from, if `origins` tells them. */
 static bool lower_ops(struct ad_draft_lowering *l, struct ad_origins *origins)
 {
@@ -626,11 +656,14 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, bool origins, struct ad
         return status;
     l.graph = ad_calloc(1, sizeof *l.graph);
     l.lowered = ad_calloc(draft->nvalues, sizeof *l.lowered);
-    bool ok = l.graph && l.lowered;
+    l.uses = ad_calloc(draft->nvalues, sizeof *l.uses);
+    bool ok = l.graph && l.lowered && l.uses;
     if (!ok)
         no_memory(&l, "graph");
     for (size_t v = 0; ok && v < draft->nvalues; v++)
         l.lowered[v] = (struct ad_lowered){{-1, -1}};
+    if (ok)
+        count_uses(&l);
     ok = ok && lower_inputs(&l);
     ok = ok && lower_ops(&l, from);
     ad_origins_free(from);
@@ -656,6 +689,7 @@ enum adaps_status ad_draft_lower(struct ad_draft *draft, bool origins, struct ad
     ad_free(l.ops);
     ad_free(l.values);
     ad_free(l.lowered);
+    ad_free(l.uses);
     if (status == ADAPS_OK)
         *out = l.graph;
     else

@@ -16,6 +16,7 @@ struct ad_draft_lowering {
     struct ad_draft *draft;
     struct ad_graph *graph;     /* its arena is in use; the arrays come at the end */
     struct ad_lowered *lowered; /* by draft value */
+    int *uses;                  /* by draft value: how many ops read it, and outputs */
     struct ad_value *values;
     struct ad_op *ops;
     struct ad_weight *weights;

@@ -958,7 +958,8 @@ static size_t most_scratch(const struct adaps_plan *plan, int device)
     int nticks;
     ck_assert_ptr_nonnull(buffers);
     ck_assert_int_eq(ad_buffers_find(plan->graph, program, device == plan->cluster.source,
-                                     device == plan->cluster.source, NULL, buffers, &nticks, &err),
+                                     device == plan->cluster.source, NULL, NULL, buffers, &nticks,
+                                     &err),
                      ADAPS_OK);
     for (int t = 0; t < program->ntasks; t++) {
         struct ad_scratch scratch;

@@ -314,6 +314,121 @@ START_TEST(pictures_with_channels_last)
 }
 END_TEST
 
+/* --- rank 5 with dim 2 last --- */
+
+#define ANCHORS 3
+#define NUMBERS 7 /* for each anchor and pixel: 2 of a centre, 2 of a size, 3 scores */
+#define ROWS 4
+#define COLUMNS 5
+
+/* What a detector makes of its last map: for each anchor and pixel a centre on a grid, a size by
+ * anchors, scores; a row for each box. `way`: how the file slices, and what its constants repeat.
+ */
+static void boxes_by_anchors(struct mb *mb, int way, const float *grid, const float *anchors)
+{
+    static const float two = 2, eight = 8;
+    bool full = way == 0;
+    float repeated[ANCHORS * ROWS * COLUMNS * 2];
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(1, ANCHORS * NUMBERS, ROWS, COLUMNS));
+    mb_shape(mb, "five", MB_DIMS(1, ANCHORS, NUMBERS, ROWS, COLUMNS));
+    mb_shape(mb, "parts", MB_DIMS(2, 2, NUMBERS - 4));
+    mb_shape(mb, "last", MB_DIMS(4));
+    mb_shape(mb, "n0", MB_DIMS(0));
+    mb_shape(mb, "n2", MB_DIMS(2));
+    mb_shape(mb, "n4", MB_DIMS(4));
+    mb_shape(mb, "n7", MB_DIMS(NUMBERS));
+    mb_shape(mb, "rows", MB_DIMS(1, ANCHORS * ROWS * COLUMNS, NUMBERS));
+    mb_weights(mb, "two", MB_SCALAR, &two);
+    mb_weights(mb, "stride", MB_SCALAR, &eight);
+    for (int i = 0; i < ANCHORS * ROWS * COLUMNS * 2; i++)
+        repeated[i] = anchors[i / (ROWS * COLUMNS * 2) * 2 + i % 2];
+    mb_weights(mb, "grid", MB_DIMS(1, 1, ROWS, COLUMNS, 2), grid);
+    mb_weights(mb, "anchors",
+               full ? MB_DIMS(1, ANCHORS, ROWS, COLUMNS, 2) : MB_DIMS(ANCHORS, 1, 1, 2),
+               full ? repeated : anchors);
+    mb_node(mb, "Mul", "x,two", "u");
+    mb_node(mb, "Reshape", "u,five", "v");
+    transpose(mb, "v", "t", MB_DIMS(0, 1, 3, 4, 2));
+    mb_node(mb, "Relu", "t", "s");
+    if (full) {
+        mb_int(mb, mb_node(mb, "Split", "s,parts", "xy,wh,scores"), "axis", 4);
+    } else {
+        mb_node(mb, "Slice", "s,n0,n2,last", "xy");
+        mb_node(mb, "Slice", "s,n2,n4,last", "wh");
+        mb_node(mb, "Slice", "s,n4,n7,last", "scores");
+    }
+    mb_node(mb, "Mul", "xy,two", "xy2");
+    mb_node(mb, "Add", "xy2,grid", "corner");
+    mb_node(mb, "Mul", "corner,stride", "centre");
+    mb_node(mb, "Mul", "wh,wh", "wh2");
+    mb_node(mb, "Mul", "wh2,anchors", "size");
+    mb_int(mb, mb_node(mb, "Concat", "centre,size,scores", "all"), "axis", way == 2 ? -1 : 4);
+    mb_node(mb, "Reshape", "all,rows", "y");
+    mb_output(mb, "y");
+}
+
+static double box_number(const struct ad_tensor *x, const float *grid, const float *anchors, int a,
+                         int pixel, int d)
+{
+    double v = (double)x->data[(a * NUMBERS + d) * ROWS * COLUMNS + pixel];
+    v = v > 0 ? 2 * v : 0;
+    return d < 2   ? (2 * v + (double)grid[pixel * 2 + d]) * 8
+           : d < 4 ? v * v * (double)anchors[a * 2 + d - 2]
+                   : v;
+}
+
+/* One permutation, by blocks; all else is on maps whose channels are the numbers, and the rows of
+ * the result lie in memory as the map does. */
+START_TEST(boxes)
+{
+    struct mb mb;
+    struct ad_tensor x;
+    float grid[ROWS * COLUMNS * 2], anchors[ANCHORS * 2];
+    for (int i = 0; i < ROWS * COLUMNS * 2; i++)
+        grid[i] = (float)(i % 2 ? i / 2 / COLUMNS : i / 2 % COLUMNS) - 0.5f;
+    for (int i = 0; i < ANCHORS * 2; i++)
+        anchors[i] = (float)(i + 2);
+    boxes_by_anchors(&mb, _i, grid, anchors);
+    struct ad_graph *graph = import_ok(&mb);
+    assert_kinds(graph,
+                 "Mul,Permute,Resample,Resample,Resample,Mul,Add,Mul,Mul,Mul,Concat,Reshape");
+    assert_dims(graph, graph->ops[graph->nops - 2].output, "1x7x12x5");
+    struct ad_tensor y = run_random(graph, &x);
+    for (int a = 0, i = 0; a < ANCHORS; a++)
+        for (int pixel = 0; pixel < ROWS * COLUMNS; pixel++)
+            for (int d = 0; d < NUMBERS; d++)
+                assert_near(y.data[i++], box_number(&x, grid, anchors, a, pixel, d));
+    done(&mb, graph, &x, &y);
+}
+END_TEST
+
+/* Operators that need the five dims have them: what is turned and what is not, by turns. */
+START_TEST(boxes_of_five_dims)
+{
+    struct mb mb;
+    struct ad_tensor x[2];
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4, 5));
+    mb_input(&mb, "z", MB_DIMS(1, 2, 4, 5, 3));
+    transpose(&mb, "x", "t", MB_DIMS(0, 1, 3, 4, 2));
+    mb_node(&mb, "Mul", "t,z", "a");
+    mb_int(&mb, mb_node(&mb, "Concat", "a,a", "b"), "axis", 2);
+    transpose(&mb, "b", "y", MB_DIMS(0, 1, 4, 2, 3));
+    mb_output(&mb, "y");
+    struct ad_graph *graph = import_ok(&mb);
+    assert_dims(graph, graph->outputs[0], "1x2x3x8x5");
+    struct ad_tensor y = run_random(graph, x);
+    for (int i = 0; i < 2 * 3 * 8 * 5; i++) {
+        int a = i / 120, d = i / 40 % 3, h = i / 5 % 8 % 4, w = i % 5;
+        assert_near(y.data[i], (double)x[0].data[((a * 3 + d) * 4 + h) * 5 + w] *
+                                   (double)x[1].data[((a * 4 + h) * 5 + w) * 3 + d]);
+    }
+    ad_tensor_fini(&x[1]);
+    done(&mb, graph, &x[0], &y);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("import last");
@@ -325,6 +440,8 @@ int main(void)
     tcase_add_test(tc, normalised_channels);
     tcase_add_test(tc, nothing_is_left_of_transposes);
     tcase_add_test(tc, pictures_with_channels_last);
+    tcase_add_loop_test(tc, boxes, 0, 3);
+    tcase_add_test(tc, boxes_of_five_dims);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
 }

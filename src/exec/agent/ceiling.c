@@ -35,7 +35,7 @@ static enum adaps_status count_turn(struct count *c, int turn, struct adaps_erro
     bool source = c->device == c->plan->cluster.source;
     double most = 0, moved = 0;
     enum adaps_status status =
-        ad_buffers_find(graph, program, source, source, NULL, c->buffers, &nticks, err);
+        ad_buffers_find(graph, program, source, source, NULL, NULL, c->buffers, &nticks, err);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
         const struct ad_task *task = &program->tasks[t];

@@ -55,7 +55,7 @@ static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buf
     int nticks;
     enum adaps_status status =
         ad_buffers_find(graph, program, plan->cluster.source == 0, plan->cluster.source == 0, NULL,
-                        buffers, &nticks, err);
+                        NULL, buffers, &nticks, err);
     *out = 0;
     for (int i = 0; i < graph->nvalues && status == ADAPS_OK; i++)
         if (buffers[i].root < 0)

@@ -6,12 +6,23 @@
 
 /* --- hulls and lives --- */
 
+/* Where a region lies in the buffer's box: a band of what passes from row 0 on. */
+static struct ad_region held(const struct ad_buffer *b, struct ad_region region)
+{
+    if (b->passing) {
+        region.h1 -= region.h0;
+        region.h0 = 0;
+    }
+    return region;
+}
+
 static void touch(const struct ad_graph *graph, struct ad_buffer *buffers, int value,
                   struct ad_region region, int tick)
 {
     struct ad_buffer *b = &buffers[value];
     if (ad_region_empty(region) || graph->values[value].constant >= 0)
         return;
+    region = held(b, region);
     if (ad_region_empty(b->box)) {
         b->box = region;
         b->first = tick;
@@ -57,7 +68,7 @@ static bool is_placed(const struct ad_graph *graph, const struct ad_buffer *buff
 }
 
 enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_program *program,
-                                  bool inputs, bool outputs, const bool *fused,
+                                  bool inputs, bool outputs, const bool *fused, const bool *passing,
                                   struct ad_buffer *buffers, int *nticks, struct adaps_error *err)
 {
     int tick = 0;
@@ -65,7 +76,8 @@ enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_
         return ad_error_set(err, ADAPS_EINTERNAL, "%d steps and %d tasks are too many",
                             program->nsteps, program->ntasks);
     for (int i = 0; i < graph->nvalues; i++)
-        buffers[i] = (struct ad_buffer){.n = graph->values[i].box.n, .root = -1};
+        buffers[i] = (struct ad_buffer){
+            .n = graph->values[i].box.n, .root = -1, .passing = passing && passing[i]};
     for (int i = 0; inputs && i < graph->ninputs; i++)
         touch(graph, buffers, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]),
               -1);
@@ -185,6 +197,7 @@ enum adaps_status ad_buffers_place(const struct ad_graph *graph, const struct ad
 struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region region)
 {
     const struct ad_region *box = &buffer->lies;
+    region = held(buffer, region);
     int64_t sw = box->c1 - box->c0, sh = sw * (box->w1 - box->w0), sn = sh * (box->h1 - box->h0);
     int64_t first = (region.h0 - box->h0) * sh + (region.w0 - box->w0) * sw + (region.c0 - box->c0);
     return (struct ad_view){

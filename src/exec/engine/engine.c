@@ -1,4 +1,5 @@
 /* The engine: creation, steps, inputs and outputs. */
+#include "exec/engine/bands.h"
 #include "exec/engine/internal.h"
 #include "exec/kernels/encode.h"
 #include "exec/kernels/picture.h"
@@ -15,8 +16,8 @@ struct job {
 
 struct ad_engine {
     const struct adaps_plan *plan;
-    struct ad_program part;
-    const struct ad_program *program; /* the part */
+    struct ad_row_bands bands;
+    const struct ad_program *program; /* bands.program */
     struct ad_engine *beside;         /* NULL: pool and shared are this engine's */
     struct pthreadpool *pool;
     struct ad_shared_weights *shared;
@@ -185,8 +186,8 @@ static enum adaps_status build(struct ad_engine *e, const struct ad_engine_optio
     enum adaps_status status = ad_residuals_find(graph, e->program, e->fused, err);
     if (status == ADAPS_OK)
         status = ad_buffers_find(graph, e->program, source && options->part != AD_ENGINE_TAIL,
-                                 source && options->part != AD_ENGINE_HEAD, e->fused, e->buffers,
-                                 &nticks, err);
+                                 source && options->part != AD_ENGINE_HEAD, e->fused,
+                                 e->bands.passing, e->buffers, &nticks, err);
     for (int t = 0; t < e->program->ntasks && status == ADAPS_OK; t++) {
         bool sum = t > 0 && e->fused[t - 1]; /* the scratch of a fused convolution is its sum's */
         const struct ad_task *task = &e->program->tasks[sum ? t - 1 : t];
@@ -264,14 +265,18 @@ enum adaps_status ad_engine_new(const struct adaps_plan *plan,
     if (!e)
         return ad_error_memory(err, "engine", sizeof *e);
     e->plan = plan;
-    e->part = part_of(plan, options);
-    e->program = &e->part;
+    const struct ad_program part = part_of(plan, options);
+    e->program = &e->bands.program;
     e->beside = options->beside;
     e->waiting = -1;
     e->cancel = options->cancel;
     enum adaps_status status = ad_xnn_init(err);
     if (status == ADAPS_OK)
         status = take_common(e, options, err);
+    if (status == ADAPS_OK)
+        status = ad_row_bands_find(plan->graph, &part,
+                                   2 * e->slice_bytes * (size_t)ad_pool_threads(e->pool), &e->bands,
+                                   err);
     if (status == ADAPS_OK)
         status = allocate_tables(e, err);
     if (status == ADAPS_OK)
@@ -315,6 +320,7 @@ void ad_engine_free(struct ad_engine *e)
     ad_free(e->spans);
     ad_encode_room_fini(&e->room);
     ad_free(e->times);
+    ad_row_bands_fini(&e->bands);
     ad_free(e);
 }
 

@@ -1,7 +1,7 @@
 /* What the files of the engine share. engine.c (the program, step by step) calls task.c (the
  * actions of one task), which calls operators.c, task_conv.c and task_xnn.c; these take views and
  * weights from operands.c and add to the list of actions.h. buffers.c says where values lie,
- * concat.c and residual.c what needs no copy. */
+ * concat.c and residual.c what needs no copy, bands.c which tasks run by bands of rows. */
 #ifndef AD_EXEC_ENGINE_INTERNAL_H
 #define AD_EXEC_ENGINE_INTERNAL_H
 
@@ -18,6 +18,7 @@
  * value's, its root's. Of a constant: the whole, owned. */
 struct ad_buffer {
     struct ad_region box; /* empty: the program does not touch the value */
+    bool passing; /* only a band of rows at a time, of any rows (bands.h): box is from row 0 */
     int64_t n;
     float *data;           /* of the root's, if there is one */
     int first, last;       /* life, in ticks */
@@ -36,12 +37,13 @@ struct ad_scratch {
 
 /* Hulls and lives of all buffers of a program. A tick is one task, one SEND or one RECV; the
  * network's inputs, if the program begins with them, live from tick -1, its outputs, if it ends
- * with them, to the last. fused: as ad_residuals_find() says, or NULL for none. */
+ * with them, to the last. fused: as ad_residuals_find() says, passing: as
+ * ad_row_bands_find() says, or NULL for none. */
 AD_MUST_CHECK enum adaps_status ad_buffers_find(const struct ad_graph *graph,
                                                 const struct ad_program *program, bool inputs,
                                                 bool outputs, const bool *fused,
-                                                struct ad_buffer *buffers, int *nticks,
-                                                struct adaps_error *err);
+                                                const bool *passing, struct ad_buffer *buffers,
+                                                int *nticks, struct adaps_error *err);
 
 /* Plans one arena for buffers and scratch (by task; each lives at its task's tick), allocates it
  * and points them into it. */
