@@ -1,5 +1,6 @@
 #include "failover.h"
 #include "base/clock.h"
+#include "model_weights.h"
 #include "spare_plan.h"
 
 #include <stdio.h>
@@ -12,17 +13,13 @@
 #define LEAVE_NS ((int64_t)3000 * 1000 * 1000)
 #define AGAIN_NS ((int64_t)5 * 1000 * 1000)
 
-/* Detection, as docs/faults.md has it: of an agent that ended, and of one that is silent. */
-#define DETECT_LEAST_NS ((int64_t)500 * 1000 * 1000)
-#define DETECT_MOST_NS ((int64_t)2000 * 1000 * 1000)
-
 struct ad_failover {
     const struct adaps_plan *first; /* borrowed */
     struct ad_session_options options;
     bool enabled;
-    struct ad_model_weights weights; /* of the first plan, when enabled */
-    const struct adaps_plan *plan;   /* in use: the first one, or: */
-    struct adaps_plan *spare;
+    struct ad_model_weights weights;         /* of the first plan, when enabled */
+    const struct adaps_plan *plan;           /* in use: the first one, a spare of it, or: */
+    struct adaps_plan *own;                  /* made here */
     int device_of[AD_MAX_DEVICES];           /* by device of the plan in use: that of the first */
     bool out[AD_MAX_DEVICES];                /* lost, by device of the first */
     struct ad_session *session;              /* NULL while there is none */
@@ -140,63 +137,73 @@ static void take_stock(struct ad_failover *f, struct ad_recovery *r)
 
 /* --- another plan --- */
 
+/* From now on that is the plan in use. own: made here, and freed here. */
+static void use_plan(struct ad_failover *f, const struct adaps_plan *plan, struct adaps_plan *own,
+                     const int *device_of)
+{
+    adaps_plan_free(f->own);
+    f->own = own;
+    f->plan = plan;
+    memcpy(f->device_of, device_of, sizeof f->device_of);
+}
+
+static bool all_there(const struct ad_failover *f)
+{
+    for (int d = 0; d < f->first->cluster.ndevices; d++)
+        if (f->out[d] && ad_plan_works(f->first, d))
+            return false;
+    return true;
+}
+
+/* The first plan when everybody is there again; a spare that it brought along; or a new one. */
 static enum adaps_status plan_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
     int64_t start = ad_clock_ns();
-    int device_of[AD_MAX_DEVICES];
+    int device_of[AD_MAX_DEVICES] = {0};
     struct adaps_plan *plan = NULL;
-    enum adaps_status status = ad_spare_plan(f->first, &f->weights, f->out, &plan, device_of, err);
-    r->plan_ns += ad_clock_ns() - start;
-    if (status != ADAPS_OK)
-        return status;
-    adaps_plan_free(f->spare);
-    f->plan = f->spare = plan;
-    memcpy(f->device_of, device_of, sizeof device_of);
-    return ADAPS_OK;
-}
-
-/* How long the bytes take on their ways from the source, where this side is; its own take none. */
-static int64_t predicted_push_ns(const struct adaps_plan *plan,
-                                 const struct ad_push_report *reports)
-{
-    const struct ad_cluster *cluster = &plan->cluster;
-    double seconds = 0;
-    for (int d = 0; d < cluster->ndevices; d++) {
-        const struct ad_link *link = &cluster->links[cluster->source * cluster->ndevices + d];
-        uint64_t bytes = reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
-        if (d != cluster->source && bytes > 0)
-            seconds += (double)bytes / link->bandwidth + 2 * link->latency;
+    enum adaps_status status = ADAPS_OK;
+    const struct ad_spare *spare = ad_plan_spare(f->first, f->out, device_of);
+    r->plan = AD_RECOVERY_SPARE;
+    if (spare) {
+        use_plan(f, spare->plan, NULL, device_of);
+    } else if (all_there(f)) {
+        r->plan = AD_RECOVERY_FIRST;
+        for (int d = 0; d < f->first->cluster.ndevices; d++)
+            device_of[d] = d;
+        use_plan(f, f->first, NULL, device_of);
+    } else {
+        r->plan = AD_RECOVERY_NEW;
+        status = ad_spare_plan(f->first, ad_model_weights_graph(&f->weights), f->out,
+                               &ad_spare_hurry, &plan, device_of, err);
+        if (status == ADAPS_OK)
+            use_plan(f, plan, plan, device_of);
     }
-    return (int64_t)(seconds * 1e9);
-}
-
-/* How long n inferences take by a plan. */
-static int64_t predicted_run_ns(const struct adaps_plan *plan, int n)
-{
-    int64_t each =
-        plan->stream.interval_ns > 0 ? plan->stream.interval_ns : plan->schedule.makespan_ns;
-    return n > 0 ? plan->schedule.makespan_ns + (n - 1) * each : 0;
+    r->plan_ns += ad_clock_ns() - start;
+    return status;
 }
 
 static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
-    int64_t start = ad_clock_ns(), predicted_ns = 0;
+    int64_t start = ad_clock_ns();
     size_t n = (size_t)f->plan->cluster.ndevices;
+    uint64_t bytes[AD_MAX_DEVICES] = {0};
     const struct ad_weight_source source = ad_model_weights_source(&f->weights);
     struct ad_push_report *reports = ad_calloc(n, sizeof *reports);
     if (!reports)
         return ad_error_memory(err, "push", n * sizeof *reports);
     enum adaps_status status = ad_push(f->plan, &f->options, &source, reports, err);
-    for (size_t d = 0; d < n; d++)
-        r->push_bytes += reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
-    predicted_ns = predicted_push_ns(f->plan, reports) + predicted_run_ns(f->plan, f->flying);
+    for (size_t d = 0; d < n; d++) {
+        bytes[d] = reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
+        r->push_bytes += bytes[d];
+    }
     ad_free(reports);
     r->push_ns += ad_clock_ns() - start;
     r->latency_ns = f->plan->schedule.makespan_ns;
-    r->predicted_least_ns = DETECT_LEAST_NS + r->plan_ns + predicted_ns;
-    r->predicted_most_ns = DETECT_MOST_NS + r->plan_ns + predicted_ns;
+    r->predicted = ad_recovery_predict(
+        f->plan,
+        &(struct ad_recovery_work){.plan_ns = r->plan_ns, .bytes = bytes, .inferences = f->flying});
     return status;
 }
 
@@ -440,7 +447,7 @@ void ad_failover_close(struct ad_failover *f)
     for (int i = 0; i < AD_FLIGHTS_MOST; i++)
         drop_kept(f, i);
     ad_model_weights_fini(&f->weights);
-    adaps_plan_free(f->spare);
+    adaps_plan_free(f->own);
     ad_free(f->recoveries);
     ad_free(f);
 }

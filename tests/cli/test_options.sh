@@ -68,6 +68,8 @@ refused plan input u16 "u8 or f32"
 refused profile budget 0.1 "a time from 0.2s to 600s"
 refused profile budget 11m "a time from 0.2s to 600s"
 refused run in-flight 33 "a number from 1 to 32"
+status 2 "plan --spares with a value" adaps plan --spares=yes none
+says err "option '--spares=yes' takes no value" "it takes none"
 status 2 "run --failover with a value" adaps run --failover=yes none none
 says err "option '--failover=yes' takes no value" "it takes none"
 refused simulate bw fast "a rate of at least 8bit, such as 100mbit,"
