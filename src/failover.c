@@ -29,6 +29,7 @@ struct ad_failover {
     int repeating;                           /* of those, so many are done for the second time */
     int64_t repeat_since_ns, since_ns;       /* the repetition; the whole recovery */
     int attempts;                            /* since the last answer */
+    double open_factor, run_factor; /* how much longer than predicted they were (recovery.h) */
     struct ad_recovery *recoveries;
     int nrecoveries;
 };
@@ -201,18 +202,40 @@ static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r
     ad_free(reports);
     r->push_ns += ad_clock_ns() - start;
     r->latency_ns = f->plan->schedule.makespan_ns;
-    r->predicted = ad_recovery_predict(
-        f->plan,
-        &(struct ad_recovery_work){.plan_ns = r->plan_ns, .bytes = bytes, .inferences = f->flying});
+    const struct ad_recovery_work work = {.plan_ns = r->plan_ns,
+                                          .bytes = bytes,
+                                          .inferences = f->flying,
+                                          .open_factor = f->open_factor,
+                                          .run_factor = f->run_factor};
+    r->predicted = ad_recovery_predict(f->plan, &work);
+    return status;
+}
+
+/* How often one time goes into another. */
+static double times(int64_t measured_ns, int64_t predicted_ns)
+{
+    return predicted_ns > 0 ? (double)measured_ns / (double)predicted_ns : 0;
+}
+
+/* Agents may have loaded the plan before, so only the slowest opening counts. */
+static enum adaps_status open_session(struct ad_failover *f, int64_t *took_ns,
+                                      struct adaps_error *err)
+{
+    int64_t start = ad_clock_ns();
+    enum adaps_status status = ad_session_open(f->plan, &f->options, &f->session, err);
+    *took_ns = ad_clock_ns() - start;
+    double factor = times(*took_ns, ad_recovery_open_ns(f->plan));
+    if (status == ADAPS_OK && factor > f->open_factor)
+        f->open_factor = factor;
     return status;
 }
 
 static enum adaps_status open_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
-    int64_t start = ad_clock_ns();
-    enum adaps_status status = ad_session_open(f->plan, &f->options, &f->session, err);
-    r->open_ns += ad_clock_ns() - start;
+    int64_t took_ns;
+    enum adaps_status status = open_session(f, &took_ns, err);
+    r->open_ns += took_ns;
     return status;
 }
 
@@ -336,6 +359,7 @@ enum adaps_status ad_failover_open(const struct adaps_plan *plan,
     struct ad_failover *f = ad_calloc(1, sizeof *f);
     if (!f)
         return ad_error_memory(err, "failover", sizeof *f);
+    int64_t took_ns;
     f->first = f->plan = plan;
     f->options = *options->session;
     for (int d = 0; d < plan->cluster.ndevices; d++)
@@ -343,7 +367,7 @@ enum adaps_status ad_failover_open(const struct adaps_plan *plan,
     enum adaps_status status =
         options->enabled ? ad_failover_enable(f, options->model, err) : ADAPS_OK;
     if (status == ADAPS_OK)
-        status = ad_session_open(plan, &f->options, &f->session, err);
+        status = open_session(f, &took_ns, err);
     f->options.progress = NULL; /* it is of the first push */
     if (status != ADAPS_OK) {
         ad_failover_close(f);
@@ -388,6 +412,16 @@ static void spread_stats(const struct ad_failover *f, const struct ad_device_sta
         to[f->device_of[d]] = from[d];
 }
 
+/* A mean of the latest ones. */
+static void note_run(struct ad_failover *f, int64_t latency_ns)
+{
+    const struct adaps_plan *plan = f->plan;
+    int64_t predicted_ns =
+        plan->stream.latency_ns > 0 ? plan->stream.latency_ns : plan->schedule.makespan_ns;
+    double factor = times(latency_ns, predicted_ns);
+    f->run_factor = f->run_factor > 0 ? 0.8 * f->run_factor + 0.2 * factor : factor;
+}
+
 enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *outputs,
                                      struct ad_run_stats *stats, struct adaps_error *err)
 {
@@ -420,6 +454,7 @@ enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *ou
     f->attempts = 0;
     if (!f->enabled)
         return ADAPS_OK;
+    note_run(f, own.latency_ns);
     drop_kept(f, (int)(f->answered % AD_FLIGHTS_MOST));
     f->answered++;
     f->flying--;

@@ -30,7 +30,7 @@ struct ad_recovery {
     uint64_t push_bytes;
     int64_t total_ns;                  /* all of this, and the end of the old session */
     int64_t latency_ns;                /* of an inference, by the new plan */
-    struct ad_recovery_time predicted; /* with the time that planning took and the bytes sent */
+    struct ad_recovery_time predicted; /* with what planning took, and the slowness so far */
     bool done;                         /* all is known */
 };
 

@@ -241,6 +241,7 @@ START_TEST(several_in_flight)
         ck_assert_int_ge(r->total_ns,
                          r->detect_ns + r->plan_ns + r->push_ns + r->open_ns + r->repeat_ns);
         ck_assert_int_gt(r->predicted.most_ns, r->predicted.least_ns);
+        ck_assert_int_gt(r->predicted.open_ns, 0);
     }
     ck_assert_int_ge(recoveries[0].inference, 3);
     ck_assert_int_le(recoveries[0].repeated, 7);

@@ -4,6 +4,9 @@
 #define DETECT_LEAST_NS ((int64_t)500 * 1000 * 1000)
 #define DETECT_MOST_NS ((int64_t)2000 * 1000 * 1000)
 
+/* The old session's end, where an agent does not answer. */
+#define LEAVE_NS ((int64_t)100 * 1000 * 1000)
+
 /* How long the bytes take on their ways from the source, where the controller is; its own take
  * none.
  */
@@ -19,6 +22,32 @@ static double push_seconds(const struct adaps_plan *plan, const uint64_t *bytes)
     return seconds;
 }
 
+/* Reading a weight, checking its digest and packing it into new memory takes as long as copying it
+ * so often: of an x86 with ResNet-50. */
+#define COPIES 50
+
+#define OPEN_WAYS 8 /* to an agent or back: HELLO, OPEN, CONNECT and what answers them, and peers  \
+                     */
+
+int64_t ad_recovery_open_ns(const struct adaps_plan *plan)
+{
+    const struct ad_cluster *cluster = &plan->cluster;
+    double slowest = 0;
+    for (int d = 0; d < cluster->ndevices; d++) {
+        const struct ad_device *device = &cluster->devices[d];
+        uint64_t bytes = 0;
+        if (!ad_plan_works(plan, d))
+            continue;
+        for (int i = 0; i < plan->slices[d].count; i++)
+            bytes += ad_slice_bytes(plan, &plan->slices[d].items[i]);
+        double seconds = COPIES * (double)bytes / (device->table.memory_bw * device->speed);
+        if (d != cluster->source)
+            seconds += OPEN_WAYS * cluster->links[cluster->source * cluster->ndevices + d].latency;
+        slowest = seconds > slowest ? seconds : slowest;
+    }
+    return (int64_t)(slowest * 1e9);
+}
+
 /* How long n inferences take by a plan. */
 static int64_t run_ns(const struct adaps_plan *plan, int n)
 {
@@ -27,16 +56,23 @@ static int64_t run_ns(const struct adaps_plan *plan, int n)
     return n > 0 ? plan->schedule.makespan_ns + (n - 1) * each : 0;
 }
 
+static int64_t longer(int64_t ns, double factor)
+{
+    return factor > 1 ? (int64_t)((double)ns * factor) : ns;
+}
+
 struct ad_recovery_time ad_recovery_predict(const struct adaps_plan *plan,
                                             const struct ad_recovery_work *work)
 {
     struct ad_recovery_time time = {
         .push_ns = (int64_t)(push_seconds(plan, work->bytes) * 1e9),
+        .open_ns = ad_recovery_open_ns(plan),
         .repeat_ns = run_ns(plan, work->inferences),
     };
-    int64_t rest = work->plan_ns + time.push_ns + time.open_ns + time.repeat_ns;
-    time.least_ns = DETECT_LEAST_NS + rest;
-    time.most_ns = DETECT_MOST_NS + rest;
+    int64_t before = work->plan_ns + time.push_ns;
+    time.least_ns = DETECT_LEAST_NS + before + time.open_ns + time.repeat_ns;
+    time.most_ns = DETECT_MOST_NS + LEAVE_NS + before + longer(time.open_ns, work->open_factor) +
+                   longer(time.repeat_ns, work->run_factor);
     return time;
 }
 

@@ -11,14 +11,22 @@ struct ad_recovery_work {
     int64_t plan_ns;       /* to have the plan */
     const uint64_t *bytes; /* to send, by device of the plan, the plan itself included */
     int inferences;        /* to do again */
+    /* How many times longer than predicted opening a session and an inference took before, on these
+     * agents: when they have other work, too. Below 1, and 0: as predicted. */
+    double open_factor, run_factor;
 };
 
-/* The parts of a prediction. Detection takes half a second at most for an agent whose process ends,
- * and about two for one that is silent (docs/faults.md): least_ns and most_ns have these. */
+/* The parts of a prediction, by the plan alone. The least is with the detection of an agent whose
+ * process ends, the most with that of one that is silent, with the end of the old session, and
+ * with what is known of the agents' slowness. */
 struct ad_recovery_time {
     int64_t push_ns, open_ns, repeat_ns;
     int64_t least_ns, most_ns;
 };
+
+/* How long agents take that have the plan's weights in their cache: the slowest to load and pack
+ * them, and some ways there and back. */
+int64_t ad_recovery_open_ns(const struct adaps_plan *plan);
 
 struct ad_recovery_time ad_recovery_predict(const struct adaps_plan *plan,
                                             const struct ad_recovery_work *work);
