@@ -119,7 +119,8 @@ search_strategies_sources = \
 
 plan_sources = \
 	src/plan/internal.h src/plan/link_probe.c src/plan/pack.c src/plan/plan.c \
-	src/plan/plan.h src/plan/slices.c src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c \
+	src/plan/plan.h src/plan/slices.c src/plan/spares.c src/plan/spares.h \
+	src/plan/step_text.c src/plan/step_text.h src/plan/tasks.c \
 	src/plan/unpack.c src/plan/unpack.h src/plan/unpack_graph.c src/plan/weight_source.c \
 	src/plan/weight_source.h
 
@@ -175,7 +176,8 @@ exec_agent_sources = \
 
 control_sources = \
 	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
-	src/control/push.c src/control/query.c src/control/remote.c src/control/remote.h \
+	src/control/push.c src/control/query.c src/control/recovery.c src/control/recovery.h \
+	src/control/remote.c src/control/remote.h \
 	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
 	src/control/trace.c src/control/trace.h
 

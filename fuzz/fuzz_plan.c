@@ -12,10 +12,11 @@ static void pack_twice(const struct adaps_plan *plan)
     struct adaps_plan *again = NULL;
     void *first = NULL, *second = NULL;
     size_t first_size, second_size;
-    FUZZ_CHECK(ad_plan_pack(plan, &first, &first_size, &err) == ADAPS_OK, "%s", err.message);
+    FUZZ_CHECK(ad_plan_pack_file(plan, &first, &first_size, &err) == ADAPS_OK, "%s", err.message);
     FUZZ_CHECK(ad_plan_unpack(first, first_size, "packed", &again, &err) == ADAPS_OK, "%s",
                err.message);
-    FUZZ_CHECK(ad_plan_pack(again, &second, &second_size, &err) == ADAPS_OK, "%s", err.message);
+    FUZZ_CHECK(ad_plan_pack_file(again, &second, &second_size, &err) == ADAPS_OK, "%s",
+               err.message);
     FUZZ_CHECK(first_size == second_size && memcmp(first, second, first_size) == 0,
                "packed again it differs (%zu and %zu bytes)", first_size, second_size);
     adaps_plan_free(again);
@@ -33,6 +34,15 @@ static void use_plan(struct adaps_plan *plan)
     adaps_plan_free(single);
     status = ad_schedule_simulate(plan->graph, &plan->cluster, &plan->schedule, &err);
     FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
+    for (int i = 0; i < plan->nspares; i++) {
+        struct adaps_plan *spare = plan->spares[i].plan;
+        struct ad_slices all;
+        status = ad_schedule_simulate(spare->graph, &spare->cluster, &spare->schedule, &err);
+        FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
+        status = ad_plan_all_slices(plan, plan->cluster.source, &all, &err);
+        FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
+        ad_free(all.items);
+    }
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

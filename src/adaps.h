@@ -52,6 +52,7 @@ struct adaps_plan_options {
     bool has_threshold;   /* a threshold of 0 is a value */
     bool gather_type3; /* edgeflow, bbgrap, adaps: layers that mix dimensions whole on one device */
     bool conv_direct;  /* no convolution by Winograd's algorithm */
+    bool spares;       /* with a plan for the loss of each agent: adaps_session_failover() */
 };
 
 /* Compiles. On ADAPS_OK *out is the caller's, to be freed with adaps_plan_free().
@@ -92,7 +93,8 @@ enum adaps_status adaps_session_run(struct adaps_session *session, const float *
                                     struct adaps_error *err);
 
 /* From now on, when an agent is lost, the session goes on with the others: they get a plan of their
- * own and what they lack, and the inference is done again, with the same bits. The source's agent
+ * own (one that the plan has for it, see `spares` above, or a new one) and what they lack, and the
+ * inference is done again, with the same bits. The source's agent
  * cannot be replaced: that, and losing too many, is ADAPS_EAGENT from adaps_session_run(). An agent
  * that has come back is used again after the next loss. The model is opened here, and must not
  * change while the session lasts; `model` as for opening the session, only needed during this call.

@@ -128,7 +128,7 @@ static void observe(struct ad_adapt *a, const struct ad_adapt_answer *answer)
 static bool worth_a_search(const struct ad_adapt_answer *answer)
 {
     double left_ns = (double)answer->left * (double)ad_adapt_each_ns(answer->plan);
-    return left_ns > (double)AD_SPARE_PLAN_NS + (double)answer->open_ns;
+    return left_ns > (double)ad_spare_hurry.time_limit_ns + (double)answer->open_ns;
 }
 
 static struct ad_adaptation *note(struct ad_adapt *a, const struct ad_adapt_answer *answer,

@@ -204,8 +204,8 @@ enum adaps_status ad_adapt_choose(const struct ad_adapt_task *task, struct ad_ad
     *out = (struct ad_adapt_choice){.plan = NULL};
     enum adaps_status status = clock_old(task, &out->old_ns, err);
     if (status == ADAPS_OK)
-        status = ad_spare_plan_on(task->first, task->now, task->weights, task->out, &out->plan,
-                                  out->device_of, err);
+        status = ad_spare_plan(task->first, task->now, ad_model_weights_graph(task->weights),
+                               task->out, &ad_spare_hurry, &out->plan, out->device_of, err);
     if (status != ADAPS_OK)
         return status;
     out->new_ns = ad_adapt_each_ns(out->plan);

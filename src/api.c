@@ -46,6 +46,7 @@ enum adaps_status adaps_plan_compile(const struct adaps_plan_options *options,
         .gather_type3 = options->gather_type3,
         .conv_direct = options->conv_direct,
         .objective = AD_OBJECTIVE_LATENCY,
+        .spares = options->spares,
     };
     return ad_pipeline_compile(&passes, out, err);
 }
@@ -65,7 +66,7 @@ enum adaps_status adaps_plan_save(const struct adaps_plan *plan, const char *pat
         return ad_error_set(err, ADAPS_EUSAGE, "a plan and a path are required");
     void *data;
     size_t size;
-    enum adaps_status status = ad_plan_pack(plan, &data, &size, err);
+    enum adaps_status status = ad_plan_pack_file(plan, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
     status = ad_file_replace(path, data, size, err);

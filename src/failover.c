@@ -1,5 +1,6 @@
 #include "failover.h"
 #include "base/clock.h"
+#include "model_weights.h"
 #include "spare_plan.h"
 
 #include <stdio.h>
@@ -12,20 +13,16 @@
 #define LEAVE_NS ((int64_t)3000 * 1000 * 1000)
 #define AGAIN_NS ((int64_t)5 * 1000 * 1000)
 
-/* Detection, as docs/faults.md has it: of an agent that ended, and of one that is silent. */
-#define DETECT_LEAST_NS ((int64_t)500 * 1000 * 1000)
-#define DETECT_MOST_NS ((int64_t)2000 * 1000 * 1000)
-
 struct ad_failover {
     const struct adaps_plan *first; /* borrowed */
     struct ad_session_options options;
     bool enabled;
-    struct ad_adapt *adapt;          /* NULL: the plan is not adapted */
-    int64_t horizon, stream;         /* as in the options */
-    double *links;                   /* of an answer, when adapted */
-    struct ad_model_weights weights; /* of the first plan, when enabled or adapted */
-    const struct adaps_plan *plan;   /* in use: the first one, or: */
-    struct adaps_plan *spare;
+    struct ad_adapt *adapt;                  /* NULL: the plan is not adapted */
+    int64_t horizon, stream;                 /* as in the options */
+    double *links;                           /* of an answer, when adapted */
+    struct ad_model_weights weights;         /* of the first plan, when enabled or adapted */
+    const struct adaps_plan *plan;           /* in use: the first one, a spare of it, or: */
+    struct adaps_plan *own;                  /* made here */
     int device_of[AD_MAX_DEVICES];           /* by device of the plan in use: that of the first */
     bool out[AD_MAX_DEVICES];                /* lost, by device of the first */
     struct ad_session *session;              /* NULL while there is none */
@@ -38,6 +35,7 @@ struct ad_failover {
     int repeating;       /* of those, so many are done for the second time */
     int64_t repeat_since_ns, since_ns; /* the repetition; the whole recovery */
     int attempts;                      /* since the last answer */
+    double open_factor, run_factor;    /* how much longer than predicted they were (recovery.h) */
     struct ad_recovery *recoveries;
     int nrecoveries;
 };
@@ -151,45 +149,63 @@ static void take_stock(struct ad_failover *f, struct ad_recovery *r)
 
 /* --- another plan --- */
 
+/* From now on that is the plan in use. own: made here, and freed here. */
+static void use_plan(struct ad_failover *f, const struct adaps_plan *plan, struct adaps_plan *own,
+                     const int *device_of)
+{
+    adaps_plan_free(f->own);
+    f->own = own;
+    f->plan = plan;
+    memcpy(f->device_of, device_of, sizeof f->device_of);
+}
+
+static bool all_there(const struct ad_failover *f)
+{
+    for (int d = 0; d < f->first->cluster.ndevices; d++)
+        if (f->out[d] && ad_plan_works(f->first, d))
+            return false;
+    return true;
+}
+
+/* Whether the stream has gone on with another plan because devices or links are no longer what they
+ * were planned for, as they were for the first plan and its spares. */
+static bool adapted(const struct ad_failover *f)
+{
+    int count = 0;
+    const struct ad_adaptation *list = f->adapt ? ad_adapt_list(f->adapt, &count) : NULL;
+    for (int i = 0; i < count; i++)
+        if (list[i].taken)
+            return true;
+    return false;
+}
+
+/* The first plan when everybody is there again; a spare that it brought along; or a new one. */
 static enum adaps_status plan_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
     int64_t start = ad_clock_ns();
-    int device_of[AD_MAX_DEVICES];
+    int device_of[AD_MAX_DEVICES] = {0};
     struct adaps_plan *plan = NULL;
-    const struct ad_cluster *now = f->adapt ? ad_adapt_cluster(f->adapt) : &f->first->cluster;
-    enum adaps_status status =
-        ad_spare_plan_on(f->first, now, &f->weights, f->out, &plan, device_of, err);
-    r->plan_ns += ad_clock_ns() - start;
-    if (status != ADAPS_OK)
-        return status;
-    adaps_plan_free(f->spare);
-    f->plan = f->spare = plan;
-    memcpy(f->device_of, device_of, sizeof device_of);
-    return ADAPS_OK;
-}
-
-/* How long the bytes take on their ways from the source, where this side is; its own take none. */
-static int64_t predicted_push_ns(const struct adaps_plan *plan,
-                                 const struct ad_push_report *reports)
-{
-    const struct ad_cluster *cluster = &plan->cluster;
-    double seconds = 0;
-    for (int d = 0; d < cluster->ndevices; d++) {
-        const struct ad_link *link = &cluster->links[cluster->source * cluster->ndevices + d];
-        uint64_t bytes = reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
-        if (d != cluster->source && bytes > 0)
-            seconds += (double)bytes / link->bandwidth + 2 * link->latency;
+    enum adaps_status status = ADAPS_OK;
+    const struct ad_spare *spare = adapted(f) ? NULL : ad_plan_spare(f->first, f->out, device_of);
+    r->plan = AD_RECOVERY_SPARE;
+    if (spare) {
+        use_plan(f, spare->plan, NULL, device_of);
+    } else if (all_there(f) && !adapted(f)) {
+        r->plan = AD_RECOVERY_FIRST;
+        for (int d = 0; d < f->first->cluster.ndevices; d++)
+            device_of[d] = d;
+        use_plan(f, f->first, NULL, device_of);
+    } else {
+        r->plan = AD_RECOVERY_NEW;
+        const struct ad_cluster *now = f->adapt ? ad_adapt_cluster(f->adapt) : &f->first->cluster;
+        status = ad_spare_plan(f->first, now, ad_model_weights_graph(&f->weights), f->out,
+                               &ad_spare_hurry, &plan, device_of, err);
+        if (status == ADAPS_OK)
+            use_plan(f, plan, plan, device_of);
     }
-    return (int64_t)(seconds * 1e9);
-}
-
-/* How long n inferences take by a plan. */
-static int64_t predicted_run_ns(const struct adaps_plan *plan, int n)
-{
-    int64_t each =
-        plan->stream.interval_ns > 0 ? plan->stream.interval_ns : plan->schedule.makespan_ns;
-    return n > 0 ? plan->schedule.makespan_ns + (n - 1) * each : 0;
+    r->plan_ns += ad_clock_ns() - start;
+    return status;
 }
 
 /* *reports: by device of the plan, the caller's; *bytes grows by what was sent. */
@@ -211,21 +227,34 @@ static enum adaps_status push_plan(struct ad_failover *f, const struct adaps_pla
 static enum adaps_status push_again(struct ad_failover *f, struct ad_recovery *r,
                                     struct adaps_error *err)
 {
-    int64_t start = ad_clock_ns(), predicted_ns = 0;
+    int64_t start = ad_clock_ns();
+    uint64_t bytes[AD_MAX_DEVICES] = {0};
     struct ad_push_report *reports;
     enum adaps_status status = push_plan(f, f->plan, &reports, &r->push_bytes, err);
     if (!reports)
         return status;
-    predicted_ns = predicted_push_ns(f->plan, reports) + predicted_run_ns(f->plan, f->flying);
+    for (int d = 0; d < f->plan->cluster.ndevices; d++)
+        bytes[d] = reports[d].weight_bytes_sent + reports[d].plan_bytes_sent;
     ad_free(reports);
     r->push_ns += ad_clock_ns() - start;
     r->latency_ns = f->plan->schedule.makespan_ns;
-    r->predicted_least_ns = DETECT_LEAST_NS + r->plan_ns + predicted_ns;
-    r->predicted_most_ns = DETECT_MOST_NS + r->plan_ns + predicted_ns;
+    const struct ad_recovery_work work = {.plan_ns = r->plan_ns,
+                                          .bytes = bytes,
+                                          .inferences = f->flying,
+                                          .open_factor = f->open_factor,
+                                          .run_factor = f->run_factor};
+    r->predicted = ad_recovery_predict(f->plan, &work);
     return status;
 }
 
-/* A session of a plan; there is none. */
+/* How often one time goes into another. */
+static double times(int64_t measured_ns, int64_t predicted_ns)
+{
+    return predicted_ns > 0 ? (double)measured_ns / (double)predicted_ns : 0;
+}
+
+/* A session of a plan; there is none. Agents may have loaded the plan before, so only the slowest
+ * opening counts. */
 static enum adaps_status open_session(struct ad_failover *f, const struct adaps_plan *plan,
                                       struct adaps_error *err)
 {
@@ -233,6 +262,9 @@ static enum adaps_status open_session(struct ad_failover *f, const struct adaps_
     enum adaps_status status = ad_session_open(plan, &f->options, &f->session, err);
     f->opening_ns = ad_clock_ns() - start;
     f->in_session = 0;
+    double factor = times(f->opening_ns, ad_recovery_open_ns(plan));
+    if (status == ADAPS_OK && factor > f->open_factor)
+        f->open_factor = factor;
     return status;
 }
 
@@ -375,9 +407,7 @@ static enum adaps_status change_plan(struct ad_failover *f, struct ad_adaptation
         adaps_plan_free(plan);
         return f->session ? ADAPS_OK : open_session(f, f->plan, err);
     }
-    adaps_plan_free(f->spare);
-    f->plan = f->spare = plan;
-    memcpy(f->device_of, device_of, sizeof f->device_of);
+    use_plan(f, plan, plan, device_of);
     return ADAPS_OK;
 }
 
@@ -528,6 +558,16 @@ static void spread_stats(const struct ad_failover *f, const struct ad_device_sta
         to[f->device_of[d]] = from[d];
 }
 
+/* A mean of the latest ones. */
+static void note_run(struct ad_failover *f, int64_t latency_ns)
+{
+    const struct adaps_plan *plan = f->plan;
+    int64_t predicted_ns =
+        plan->stream.latency_ns > 0 ? plan->stream.latency_ns : plan->schedule.makespan_ns;
+    double factor = times(latency_ns, predicted_ns);
+    f->run_factor = f->run_factor > 0 ? 0.8 * f->run_factor + 0.2 * factor : factor;
+}
+
 enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *outputs,
                                      struct ad_run_stats *stats, struct adaps_error *err)
 {
@@ -562,6 +602,7 @@ enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *ou
     f->attempts = 0;
     if (!keeping(f))
         return ADAPS_OK;
+    note_run(f, own.latency_ns);
     drop_kept(f, (int)(f->answered % AD_FLIGHTS_MOST));
     f->answered++;
     f->flying--;
@@ -604,7 +645,7 @@ void ad_failover_close(struct ad_failover *f)
         drop_kept(f, i);
     ad_model_weights_fini(&f->weights);
     ad_free(f->links);
-    adaps_plan_free(f->spare);
+    adaps_plan_free(f->own);
     ad_free(f->recoveries);
     ad_free(f);
 }

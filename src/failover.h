@@ -1,33 +1,40 @@
 /* A plan on its agents that goes on without an agent that is lost: the devices that are left get a
- * plan of their own (spare_plan.h) and what they lack, and the inferences that were in flight are
- * done again. Answers come in order, each once, with the same bits. The source cannot be replaced:
- * it has the inputs and gives the answers. And, when it is adapted, one that goes on with another
- * plan when devices or links have become slower or faster (adapt.h): between two inferences, so
- * that nothing is done again. One thread. */
+ * plan of their own (a spare of the plan, or one made then: spare_plan.h) and what they lack, and
+ * the inferences that were in flight are done again. Answers come in order, each once, with the
+ * same bits. The source cannot be replaced: it has the inputs and gives the answers. And, when it
+ * is adapted, one that goes on with another plan when devices or links have become slower or faster
+ * (adapt.h): between two inferences, so that nothing is done again. One thread. */
 #ifndef AD_FAILOVER_H
 #define AD_FAILOVER_H
 
 #include "adapt.h"
+#include "control/recovery.h"
+#include "control/session.h"
 
 struct ad_failover;
+
+/* Where the plan for those that are left came from. */
+enum ad_recovery_plan {
+    AD_RECOVERY_NEW,   /* made then */
+    AD_RECOVERY_SPARE, /* one of the first plan's spares */
+    AD_RECOVERY_FIRST  /* the first plan itself: all that it needs are there again */
+};
 
 /* How the loss of agents was mended. Times are nanoseconds. */
 struct ad_recovery {
     bool lost[AD_MAX_DEVICES];     /* by device of the first plan */
     bool returned[AD_MAX_DEVICES]; /* had been lost before, and are used again */
-    int64_t inference;             /* of the stream, from 1, that could not be finished */
+    enum ad_recovery_plan plan;
+    int64_t inference; /* of the stream, from 1, that could not be finished */
     int64_t detect_ns; /* from the beginning of the wait for its answer until the loss was known */
     int64_t plan_ns, push_ns, open_ns; /* planning; sending what is missing; the new session */
     int64_t repeat_ns;                 /* until all that were in flight have been answered */
     int repeated;                      /* so many */
     uint64_t push_bytes;
-    int64_t total_ns;   /* all of this, and the end of the old session */
-    int64_t latency_ns; /* of an inference, by the new plan */
-    /* Predicted: detection takes half a second at least and two at most (docs/faults.md), planning
-     * what it took, the bytes what the links allow, the repeated inferences what their plan says.
-     * How long agents take to load a plan is not known: nothing. */
-    int64_t predicted_least_ns, predicted_most_ns;
-    bool done; /* all is known */
+    int64_t total_ns;                  /* all of this, and the end of the old session */
+    int64_t latency_ns;                /* of an inference, by the new plan */
+    struct ad_recovery_time predicted; /* with what planning took, and the slowness so far */
+    bool done;                         /* all is known */
 };
 
 struct ad_failover_options {

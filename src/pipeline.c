@@ -8,12 +8,16 @@
  *   search/   which device computes which region of which layer; it asks fusion/ for halos and
  *             schedule/ for steps and simulated clocks
  *   plan/     the chosen schedule with all that it takes to run it
+ *
+ * and, when they are asked for, the same for the devices that are left when one is lost
+ * (spare_plan.c).
  */
 #include "pipeline.h"
 #include "ir/partial.h"
 #include "search/given/layout_file.h"
 #include "search/given/mapping_layout.h"
 #include "search/given/platform.h"
+#include "spare_plan.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -311,6 +315,13 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         *graph = NULL; /* the plan's now */
         status = keep_assignment(plan, &result, err);
     }
+    if (status == ADAPS_OK && options->spares)
+        status = ad_spare_plans(plan,
+                                &(struct ad_spare_effort){.seed = options->seed,
+                                                          .evaluations = options->evaluations,
+                                                          .effort = options->effort,
+                                                          .time_limit_ns = options->time_limit_ns},
+                                err);
 out:
     if (status == ADAPS_OK)
         *out = plan;

@@ -32,6 +32,7 @@ struct ad_pipeline_options {
     int64_t latency_cap_ns;  /* 0 = the objective's default (search/problem.h) */
     uint64_t seed;           /* what the search may take, as in struct ad_search_problem */
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
+    bool spares; /* with plans for the loss of single devices: spare_plan.h */
 };
 
 /* Model and devices in, plan out. Its graph has its weights attached: it keeps the model

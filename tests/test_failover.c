@@ -2,6 +2,7 @@
  * one, and a stream on real agents has all its answers. */
 #include "base/mem.h"
 #include "cost/algorithm.h"
+#include "exec/agent/cache.h"
 #include "failover.h"
 #include "ir/partial.h"
 #include "spare_plan.h"
@@ -22,6 +23,11 @@ static void start_four(void)
     ad_testbed_start(&testbed, 4, NULL);
 }
 
+static void start_none(void)
+{
+    ad_testbed_init(&testbed);
+}
+
 static void stop_bed(void)
 {
     ad_testbed_fini(&testbed);
@@ -33,13 +39,10 @@ static struct adaps_plan *spare_of(const struct adaps_plan *first, int out, int 
     bool gone[AD_MAX_DEVICES] = {false};
     struct adaps_plan *spare = NULL;
     struct adaps_error err = {0};
-    struct ad_model_weights weights;
     gone[out] = true;
-    ad_model_weights_init(&weights, first, NULL);
-    ck_assert_int_eq(ad_model_weights_open(&weights, &err), ADAPS_OK);
-    ck_assert_msg(ad_spare_plan(first, &weights, gone, &spare, device_of, &err) == ADAPS_OK, "%s",
-                  err.message);
-    ad_model_weights_fini(&weights);
+    ck_assert_msg(ad_spare_plan(first, first->graph, gone, &ad_spare_hurry, &spare, device_of,
+                                &err) == ADAPS_OK,
+                  "%s", err.message);
     return spare;
 }
 
@@ -84,10 +87,9 @@ START_TEST(random_networks)
 END_TEST
 
 /* Three convolutions: by Winograd's algorithm, in blocks of input channels, and neither. */
-static struct adaps_plan *special_plan(int n)
+static struct ad_graph *special_graph(void)
 {
     struct ad_builder b;
-    struct ad_cluster cluster;
     struct ad_graph *graph, *partial;
     struct adaps_error err = {0};
     ad_build_init(&b, 5);
@@ -105,8 +107,41 @@ static struct adaps_plan *special_plan(int n)
     ad_free(blocks);
     ck_assert_int_eq(ad_partial_replace(&graph, partial, &err), ADAPS_OK);
     ck_assert(ad_graph_is_partial(graph));
+    return graph;
+}
+
+/* In bands, so that all devices have all weights. */
+static struct adaps_plan *special_plan(int n)
+{
+    struct ad_cluster cluster;
     ad_fixture_cluster(&cluster, n);
-    return ad_fixture_make(graph, &cluster, "edgeflow");
+    return ad_fixture_make(special_graph(), &cluster, "edgeflow");
+}
+
+/* For a stream: each device has some layers, and others when one is lost. */
+static struct adaps_plan *chain_plan(int n)
+{
+    struct ad_cluster cluster;
+    struct adaps_error err = {0};
+    ad_fixture_cluster(&cluster, n);
+    struct adaps_plan *plan = ad_fixture_make_stream(special_graph(), &cluster, "pipeline");
+    const struct ad_spare_effort little = {.evaluations = 200};
+    ck_assert_msg(ad_spare_plans(plan, &little, &err) == ADAPS_OK, "%s", err.message);
+    return plan;
+}
+
+/* The first device that needs weights for a spare that it does not need for the plan. */
+static int learner_of(const struct adaps_plan *plan)
+{
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        struct ad_slices all;
+        ck_assert_int_eq(ad_plan_all_slices(plan, d, &all, NULL), ADAPS_OK);
+        int count = all.count;
+        ad_free(all.items);
+        if (ad_plan_works(plan, d) && count > plan->slices[d].count)
+            return d;
+    }
+    ck_abort_msg("no spare needs more than the plan");
 }
 
 START_TEST(algorithms_stay)
@@ -201,13 +236,110 @@ START_TEST(several_in_flight)
         }
         ck_assert(r->done);
         ck_assert_int_gt(r->plan_ns, 0);
+        ck_assert_int_eq(r->plan, AD_RECOVERY_NEW);
         ck_assert_uint_gt(r->push_bytes, 0);
         ck_assert_int_ge(r->total_ns,
                          r->detect_ns + r->plan_ns + r->push_ns + r->open_ns + r->repeat_ns);
-        ck_assert_int_gt(r->predicted_most_ns, r->predicted_least_ns);
+        ck_assert_int_gt(r->predicted.most_ns, r->predicted.least_ns);
+        ck_assert_int_gt(r->predicted.open_ns, 0);
     }
     ck_assert_int_ge(recoveries[0].inference, 3);
     ck_assert_int_le(recoveries[0].repeated, 7);
+    ad_failover_close(failover);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* The bytes of a plan, once for each of its agents: what a push sends beside weights. */
+static uint64_t plan_bytes(const struct adaps_plan *plan)
+{
+    void *data;
+    size_t size;
+    uint64_t sum = 0;
+    struct adaps_error err = {0};
+    ck_assert_int_eq(ad_plan_pack(plan, &data, &size, &err), ADAPS_OK);
+    ad_free(data);
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        sum += ad_plan_works(plan, d) ? size : 0;
+    return sum;
+}
+
+/* A spare is taken for the loss that it is for, and no weights are sent then; a new plan is made
+ * when another agent is lost, too. */
+START_TEST(spares_are_used)
+{
+    struct adaps_plan *plan = chain_plan(4);
+    struct adaps_error err = {0};
+    struct ad_push_report reports[4];
+    const struct ad_weight_source source = ad_weights_of_graph(plan->graph);
+    int count, lost = plan->spares[0].lost, next = plan->spares[plan->nspares - 1].lost;
+    learner_of(plan);
+    ck_assert_int_gt(plan->nspares, 1);
+    ad_testbed_address(&testbed, &plan);
+    const struct ad_spare *spare = ad_plan_spare_of(plan, lost);
+    ck_assert_int_eq(ad_push(plan, &usual, &source, reports, &err), ADAPS_OK);
+    for (int d = 0; d < 4; d++) {
+        struct ad_slices all;
+        uint64_t bytes = 0;
+        ck_assert_int_eq(ad_plan_all_slices(plan, d, &all, &err), ADAPS_OK);
+        for (int i = 0; i < all.count; i++)
+            bytes += ad_slice_bytes(plan, &all.items[i]);
+        ck_assert_uint_eq(reports[d].weight_bytes_needed, bytes);
+        ck_assert_uint_eq(reports[d].weight_bytes_sent, bytes);
+        ck_assert_int_eq(reports[d].blobs_needed, all.count);
+        ad_free(all.items);
+    }
+    ck_assert_uint_eq(ad_testbed_push(spare->plan), 0);
+    struct ad_failover *failover = open_failover(plan);
+    begin(failover, plan, 1);
+    finish(failover, plan, 1);
+    ad_testbed_kill(&testbed, lost);
+    begin(failover, plan, 2);
+    begin(failover, plan, 3);
+    finish(failover, plan, 2);
+    finish(failover, plan, 3);
+    ad_testbed_kill(&testbed, next);
+    begin(failover, plan, 4);
+    finish(failover, plan, 4);
+    const struct ad_recovery *r = ad_failover_recoveries(failover, &count);
+    ck_assert_int_eq(count, 2);
+    ck_assert_int_eq(r[0].plan, AD_RECOVERY_SPARE);
+    ck_assert_int_eq(r[0].latency_ns, spare->plan->schedule.makespan_ns);
+    ck_assert_uint_eq(r[0].push_bytes, plan_bytes(spare->plan));
+    ck_assert_int_eq(r[1].plan, AD_RECOVERY_NEW);
+    ad_failover_close(failover);
+    adaps_plan_free(plan);
+}
+END_TEST
+
+/* What the plan counts in an agent's cache. */
+static uint64_t cache_of(const struct adaps_plan *plan, int device)
+{
+    uint64_t sum = 2 * ad_cache_cost(plan_bytes(plan));
+    for (int i = 0; i < plan->slices[device].count; i++)
+        sum += ad_cache_cost(ad_slice_bytes(plan, &plan->slices[device].items[i]));
+    return sum;
+}
+
+/* Where a cache has only room for the plan's own weights, the spares' are left out. */
+START_TEST(cache_without_room)
+{
+    struct adaps_plan *plan = chain_plan(4);
+    struct adaps_error err = {0};
+    struct ad_push_report reports[4];
+    const struct ad_weight_source source = ad_weights_of_graph(plan->graph);
+    int learner = learner_of(plan);
+    uint64_t most = 0;
+    for (int d = 0; d < 4; d++)
+        most = cache_of(plan, d) > most ? cache_of(plan, d) : most;
+    ad_testbed_start(&testbed, 4,
+                     &(struct ad_agent_options){.cache_limit = most, .speed = 1, .threads = 1});
+    ad_testbed_address(&testbed, &plan);
+    ck_assert_msg(ad_push(plan, &usual, &source, reports, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_int_eq(reports[learner].blobs_needed, plan->slices[learner].count);
+    struct ad_failover *failover = open_failover(plan);
+    begin(failover, plan, 1);
+    finish(failover, plan, 1);
     ad_failover_close(failover);
     adaps_plan_free(plan);
 }
@@ -278,15 +410,21 @@ int main(void)
 {
     Suite *suite = suite_create("failover");
     TCase *plans = tcase_create("plans"), *agents = tcase_create("agents");
+    TCase *small = tcase_create("small");
     tcase_set_timeout(plans, 300);
     tcase_add_test(plans, random_networks);
     tcase_add_test(plans, algorithms_stay);
     tcase_add_checked_fixture(agents, start_four, stop_bed);
     tcase_set_timeout(agents, 300);
     tcase_add_test(agents, several_in_flight);
+    tcase_add_test(agents, spares_are_used);
     tcase_add_test(agents, public_sessions);
     tcase_add_test(agents, not_asked_for);
     suite_add_tcase(suite, plans);
+    tcase_add_checked_fixture(small, start_none, stop_bed);
+    tcase_set_timeout(small, 300);
+    tcase_add_test(small, cache_without_room);
     suite_add_tcase(suite, agents);
+    suite_add_tcase(suite, small);
     return run_suite(suite);
 }

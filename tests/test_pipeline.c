@@ -104,6 +104,31 @@ START_TEST(links_are_overridden)
 }
 END_TEST
 
+/* The file has them, and is the same plan without. */
+START_TEST(spares)
+{
+    struct adaps_plan_options options = {
+        .model = model, .devices = devices, .strategy = "edgeflow"};
+    struct adaps_plan *plan, *loaded, *without;
+    int others = 0;
+    ck_assert_int_eq(adaps_plan_compile(&options, &without, NULL), ADAPS_OK);
+    options.spares = true;
+    ck_assert_int_eq(adaps_plan_compile(&options, &plan, NULL), ADAPS_OK);
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        others += d != plan->cluster.source && ad_plan_works(plan, d);
+    ck_assert_int_gt(others, 0);
+    ck_assert_int_eq(plan->nspares, others);
+    ck_assert_int_eq(without->nspares, 0);
+    ck_assert(ad_digest_equal(&plan->digest, &without->digest));
+    ck_assert_int_eq(adaps_plan_save(plan, "net.plan", NULL), ADAPS_OK);
+    ck_assert_int_eq(adaps_plan_load("net.plan", &loaded, NULL), ADAPS_OK);
+    ck_assert_int_eq(loaded->nspares, others);
+    adaps_plan_free(loaded);
+    adaps_plan_free(without);
+    adaps_plan_free(plan);
+}
+END_TEST
+
 START_TEST(a_threshold_of_zero_is_a_value)
 {
     struct adaps_plan_options options = {.model = model, .devices = devices, .has_threshold = true};
@@ -294,6 +319,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_checked_fixture(c, prepare, clean_up);
     tcase_add_test(c, compiles);
+    tcase_add_test(c, spares);
     tcase_add_test(c, links_are_overridden);
     tcase_add_test(c, a_threshold_of_zero_is_a_value);
     tcase_add_test(c, wrong_calls);

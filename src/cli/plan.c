@@ -21,6 +21,17 @@ static int take_strategy(const struct ad_command *command, const char *name, voi
                : ad_plan_usage_strategy(command, name);
 }
 
+/* The devices whose loss the others cannot make up for. */
+static void name_lacking(const struct adaps_plan *plan)
+{
+    const struct ad_cluster *cluster = &plan->cluster;
+    for (int d = 0; d < cluster->ndevices; d++)
+        if (d != cluster->source && ad_plan_works(plan, d) && !ad_plan_spare_of(plan, d))
+            fprintf(stderr,
+                    "adaps plan: no spare for the loss of '%s': the others do not suffice\n",
+                    cluster->devices[d].name);
+}
+
 static int compile(const struct plan_options *options)
 {
     struct adaps_error err = {0};
@@ -36,6 +47,8 @@ static int compile(const struct plan_options *options)
                                : ad_report_plan(plan, stdout, &err);
     if (status == ADAPS_OK && options->output)
         status = adaps_plan_save(plan, options->output, &err);
+    if (status == ADAPS_OK && options->passes.spares)
+        name_lacking(plan);
     adaps_plan_free(plan);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
@@ -108,6 +121,8 @@ static int run(int argc, char **argv)
     if (options.all && options.output)
         return ad_cli_usage(&ad_command_plan,
                             "--strategy all writes no plan: -o wants one strategy");
+    if (options.all && options.passes.spares)
+        return ad_cli_usage(&ad_command_plan, "--strategy all has no --spares");
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
     code = run_with(&options, &config, operands.count ? operands.items[0] : NULL);
@@ -133,6 +148,9 @@ static const struct ad_option options_table[] = {
     AD_OPT_TEXT(0, "platform", "FILE", struct plan_options, passes.platform,
                 "AutoDiCE's list of hosts: devices that the devices file lacks"),
     AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
+    AD_OPT_FLAG(0, "spares", struct plan_options, passes.spares,
+                "also plan for the loss of each agent but the source's, for\n"
+                "'adaps run --failover'"),
     AD_OPT_FLAG(0, "json", struct plan_options, json, "print JSON"),
     AD_OPT_END,
 };

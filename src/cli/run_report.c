@@ -83,6 +83,15 @@ static const char *names_of(const struct ad_runner *r, const bool *which, char *
     return buf;
 }
 
+/* What is said of where the plan came from; and in JSON. */
+static const struct {
+    const char *after, *key;
+} plan_sources[] = {
+    [AD_RECOVERY_NEW] = {"", "new"},
+    [AD_RECOVERY_SPARE] = {" (spare)", "spare"},
+    [AD_RECOVERY_FIRST] = {" (the first)", "first"},
+};
+
 static void print_recovery(const struct ad_runner *r, const struct ad_recovery *recovery)
 {
     char lost[256], back[256], times[6][32], bytes[32], least[32], most[32];
@@ -92,17 +101,18 @@ static void print_recovery(const struct ad_runner *r, const struct ad_recovery *
             (long long)recovery->inference, *lost ? lost : "no agent",
             *back ? "; used again: " : "", back,
             ad_format_ns((double)recovery->total_ns, times[0], 32));
-    fprintf(stderr, "(detection %s, plan %s, push of %s %s, opening %s, %d inference%s again %s); ",
-            ad_format_ns((double)recovery->detect_ns, times[1], 32),
-            ad_format_ns((double)recovery->plan_ns, times[2], 32),
-            ad_format_bytes((double)recovery->push_bytes, bytes, sizeof bytes),
-            ad_format_ns((double)recovery->push_ns, times[3], 32),
-            ad_format_ns((double)recovery->open_ns, times[5], 32), recovery->repeated,
-            recovery->repeated == 1 ? "" : "s",
-            ad_format_ns((double)recovery->repeat_ns, times[4], 32));
+    fprintf(
+        stderr, "(detection %s, plan %s%s, push of %s %s, opening %s, %d inference%s again %s); ",
+        ad_format_ns((double)recovery->detect_ns, times[1], 32),
+        ad_format_ns((double)recovery->plan_ns, times[2], 32), plan_sources[recovery->plan].after,
+        ad_format_bytes((double)recovery->push_bytes, bytes, sizeof bytes),
+        ad_format_ns((double)recovery->push_ns, times[3], 32),
+        ad_format_ns((double)recovery->open_ns, times[5], 32), recovery->repeated,
+        recovery->repeated == 1 ? "" : "s",
+        ad_format_ns((double)recovery->repeat_ns, times[4], 32));
     fprintf(stderr, "predicted %s to %s\n",
-            ad_format_ns((double)recovery->predicted_least_ns, least, sizeof least),
-            ad_format_ns((double)recovery->predicted_most_ns, most, sizeof most));
+            ad_format_ns((double)recovery->predicted.least_ns, least, sizeof least),
+            ad_format_ns((double)recovery->predicted.most_ns, most, sizeof most));
 }
 
 /* Those of the agents, if there are any. */
@@ -141,15 +151,16 @@ static json_t *recoveries_json(const struct ad_runner *r)
         json_t *lost = names_json(r, one->lost), *returned = names_json(r, one->returned);
         array = ad_report_json_append(
             array,
-            json_pack("{s:o, s:o, s:I, s:f, s:f, s:f, s:f, s:I, s:f, s:i, s:f, s:f, s:[f,f]}",
+            json_pack("{s:o, s:o, s:I, s:f, s:f, s:s, s:f, s:f, s:I, s:f, s:i, s:f, s:f, s:[f,f]}",
                       "lost", lost, "returned", returned, "inference", (json_int_t)one->inference,
                       "detection_ms", (double)one->detect_ns / 1e6, "plan_ms",
-                      (double)one->plan_ns / 1e6, "push_ms", (double)one->push_ns / 1e6, "open_ms",
-                      (double)one->open_ns / 1e6, "push_bytes", (json_int_t)one->push_bytes,
-                      "repeat_ms", (double)one->repeat_ns / 1e6, "repeated", one->repeated,
-                      "total_ms", (double)one->total_ns / 1e6, "latency_ms",
-                      (double)one->latency_ns / 1e6, "predicted_ms",
-                      (double)one->predicted_least_ns / 1e6, (double)one->predicted_most_ns / 1e6));
+                      (double)one->plan_ns / 1e6, "plan", plan_sources[one->plan].key, "push_ms",
+                      (double)one->push_ns / 1e6, "open_ms", (double)one->open_ns / 1e6,
+                      "push_bytes", (json_int_t)one->push_bytes, "repeat_ms",
+                      (double)one->repeat_ns / 1e6, "repeated", one->repeated, "total_ms",
+                      (double)one->total_ns / 1e6, "latency_ms", (double)one->latency_ns / 1e6,
+                      "predicted_ms", (double)one->predicted.least_ns / 1e6,
+                      (double)one->predicted.most_ns / 1e6));
     }
     return array;
 }

@@ -10,6 +10,9 @@
 #define PIECE_BYTES ((size_t)256 << 10)
 #define PIECES_UNDER_WAY 4
 
+/* So long nothing may move at an agent that only spares give work to: it need not be there. */
+#define HELPER_NS ((int64_t)2 * 1000000000)
+
 #define INDEX_BYTES ((size_t)6) /* more than what an index of MISSING takes */
 
 struct push {
@@ -21,7 +24,8 @@ struct push {
     struct ad_keys keys;
     void *plan_bytes;
     size_t plan_size;
-    uint64_t done, total; /* progress: bytes needed by all devices, already there or sent */
+    uint64_t done, total;     /* progress: bytes needed by all devices, already there or sent */
+    struct ad_slices *needed; /* by device: its own, then those that only spares need */
 };
 
 static void progress(struct push *push, uint64_t more)
@@ -174,12 +178,12 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
 {
     Adaps__Wire__Missing *missing = NULL;
     uint64_t lacking = 0;
-    for (int i = 0; i < slices->count; i++)
-        report->weight_bytes_needed += ad_slice_bytes(push->plan, &slices->items[i]);
-    report->blobs_needed = slices->count;
     enum adaps_status status = ask_missing(push, remote, slices, &missing, err);
     if (status != ADAPS_OK)
         return status;
+    for (int i = 0; i < slices->count; i++)
+        report->weight_bytes_needed += ad_slice_bytes(push->plan, &slices->items[i]);
+    report->blobs_needed = slices->count;
     for (size_t i = 0; i < missing->n_indices; i++)
         lacking += ad_slice_bytes(push->plan, &slices->items[missing->indices[i]]);
     progress(push,
@@ -198,29 +202,73 @@ static enum adaps_status send_blobs(struct push *push, struct ad_remote *remote,
     return status;
 }
 
+/* What the plan and its spares need; where an agent's cache has no room for that, what the plan
+ * needs. */
+static enum adaps_status send_weights(struct push *push, struct ad_remote *remote, int device,
+                                      struct ad_push_report *report, struct adaps_error *err)
+{
+    const struct ad_slices *own = &push->plan->slices[device], *all = &push->needed[device];
+    enum adaps_status status = send_blobs(push, remote, all, report, err);
+    bool refused = status != ADAPS_OK && !remote->lost && report->blobs_needed == 0;
+    return refused && all->count > own->count ? send_blobs(push, remote, own, report, err) : status;
+}
+
 static enum adaps_status push_device(struct push *push, int device, struct ad_push_report *report,
                                      struct adaps_error *err)
 {
     struct ad_remote remote;
     Adaps__Wire__Welcome *welcome = NULL;
-    const struct ad_slices *slices = &push->plan->slices[device];
     struct ad_remote_options options = {.context = push->context,
                                         .keys = &push->keys,
-                                        .most =
-                                            AD_ANSWER_BYTES + INDEX_BYTES * (size_t)slices->count};
+                                        .most = AD_ANSWER_BYTES +
+                                                INDEX_BYTES * (size_t)push->needed[device].count};
     ad_deadline_restart(&push->deadline);
     enum adaps_status status = ad_remote_init(&remote, device, &push->plan->cluster.devices[device],
                                               &options, &push->deadline, err);
     if (status == ADAPS_OK)
         status = ad_remote_hello(&remote, &push->deadline, &welcome, err);
     if (status == ADAPS_OK)
-        status = send_blobs(push, &remote, slices, report, err);
-    if (status == ADAPS_OK)
+        status = send_weights(push, &remote, device, report, err);
+    if (status == ADAPS_OK && ad_plan_works(push->plan, device))
         status = send_plan(push, &remote, report, err);
     if (welcome)
         ad_protobuf_free(&welcome->base);
     ad_remote_fini(&remote);
     return status;
+}
+
+/* The same of an agent that has no work before another one is lost. Without it nothing is missing
+ * now. */
+static enum adaps_status push_helper(struct push *push, int device, struct ad_push_report *report,
+                                     struct adaps_error *err)
+{
+    int64_t usual = push->deadline.all_ns;
+    struct adaps_error why;
+    if (push->needed[device].count == 0 || !*push->plan->cluster.devices[device].address)
+        return ADAPS_OK;
+    ad_deadline_set(&push->deadline, usual < HELPER_NS ? usual : HELPER_NS);
+    enum adaps_status status = push_device(push, device, report, &why);
+    ad_deadline_set(&push->deadline, usual);
+    if (status == ADAPS_EINPUT || status == ADAPS_EINTERNAL) /* on this side */
+        return ad_error_set(err, status, "%s", why.message);
+    return ADAPS_OK;
+}
+
+static enum adaps_status find_needed(struct push *push, struct adaps_error *err)
+{
+    int n = push->plan->cluster.ndevices;
+    push->needed = ad_calloc((size_t)n, sizeof *push->needed);
+    if (!push->needed)
+        return ad_error_memory(err, "push", (size_t)n * sizeof *push->needed);
+    for (int d = 0; d < n; d++) {
+        struct ad_slices *needed = &push->needed[d];
+        enum adaps_status status = ad_plan_all_slices(push->plan, d, needed, err);
+        if (status != ADAPS_OK)
+            return status;
+        for (int i = 0; i < needed->count; i++)
+            push->total += ad_slice_bytes(push->plan, &needed->items[i]);
+    }
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session_options *options,
@@ -236,15 +284,17 @@ enum adaps_status ad_push(const struct adaps_plan *plan, const struct ad_session
         status = ad_plan_pack(plan, &push.plan_bytes, &push.plan_size, err);
     if (status == ADAPS_OK)
         status = ad_remote_context(&push.context, err);
-    for (int d = 0; d < ndevices; d++)
-        for (int i = 0; i < plan->slices[d].count; i++)
-            push.total += ad_slice_bytes(plan, &plan->slices[d].items[i]);
+    if (status == ADAPS_OK)
+        status = find_needed(&push, err);
     for (int d = 0; d < ndevices && status == ADAPS_OK; d++)
-        if (ad_plan_works(plan, d))
-            status = push_device(&push, d, &reports[d], err);
+        status = ad_plan_works(plan, d) ? push_device(&push, d, &reports[d], err)
+                                        : push_helper(&push, d, &reports[d], err);
     ad_keys_forget(&push.keys);
     if (push.context)
         zmq_ctx_term(push.context);
+    for (int d = 0; push.needed && d < ndevices; d++)
+        ad_free(push.needed[d].items);
+    ad_free(push.needed);
     ad_free(push.plan_bytes);
     return status;
 }

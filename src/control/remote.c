@@ -386,8 +386,10 @@ static enum adaps_status give_up(const struct ad_remote *remote, struct adaps_er
     if (remote->up)
         return ad_error_set(err, ADAPS_EAGENT, "no answer within the deadline");
     if (remote->refused)
-        return ad_error_set(err, ADAPS_EAGENT, "it closes every connection: %s",
-                            keys_refused(remote));
+        return ad_error_set(err, ADAPS_EAGENT,
+                            "it closes every connection: it has no descriptors or memory left, it "
+                            "is no adaps agent, or %s",
+                            *remote->key ? "it does not accept the keys" : "it wants keys");
     return ad_error_set(err, ADAPS_EAGENT, "cannot connect: does the agent run there?");
 }
 

@@ -23,14 +23,16 @@ struct ad_session_options {
 
 /* What a push moved, per device. */
 struct ad_push_report {
-    uint64_t weight_bytes_needed; /* of the device's slices */
+    uint64_t weight_bytes_needed; /* of the device's slices, spares included */
     uint64_t weight_bytes_sent;   /* 0 on a second push of the same plan */
     int blobs_needed, blobs_sent;
     uint64_t plan_bytes_sent;
 };
 
-/* Sends every agent the plan and the slices it lacks. `reports` has plan->cluster.ndevices entries.
- * Devices whose program is empty are not contacted. `weights` is read only when something is
+/* Sends every agent the plan and the slices it lacks, also those that only the plan's spares need,
+ * unless its cache has no room for these. Agents that only spares give work to get their weights if
+ * they are there. `reports` has plan->cluster.ndevices entries.
+ * Other devices whose program is empty are not contacted. `weights` is read only when something is
  * missing; NULL for a plan without weights. ADAPS_EAGENT names the agent; ADAPS_EINPUT: the model
  * file cannot be read. */
 AD_MUST_CHECK enum adaps_status ad_push(const struct adaps_plan *plan,

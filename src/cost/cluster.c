@@ -48,6 +48,28 @@ enum adaps_status ad_cluster_copy(const struct ad_cluster *from, struct ad_clust
     return ADAPS_OK;
 }
 
+enum adaps_status ad_cluster_without(const struct ad_cluster *from, const bool *out,
+                                     struct ad_cluster *to, int *device_of, struct adaps_error *err)
+{
+    int n = 0;
+    for (int d = 0; d < from->ndevices; d++)
+        if (!out[d])
+            device_of[n++] = d;
+    enum adaps_status status = ad_cluster_init(to, n, err);
+    if (status != ADAPS_OK)
+        return status;
+    to->shared_medium = from->shared_medium;
+    to->common = from->common;
+    for (int a = 0; a < n; a++) {
+        ad_cluster_set_device(to, a, &from->devices[device_of[a]]);
+        if (device_of[a] == from->source)
+            to->source = a;
+        for (int b = 0; b < n; b++)
+            to->links[a * n + b] = from->links[device_of[a] * from->ndevices + device_of[b]];
+    }
+    return ADAPS_OK;
+}
+
 void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_shapes *shapes)
 {
     ad_shapes_unref(cluster->shapes[d]);

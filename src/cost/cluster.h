@@ -77,6 +77,11 @@ AD_MUST_CHECK enum adaps_status ad_cluster_load(const char *path, struct ad_clus
 void ad_cluster_override_links(struct ad_cluster *cluster, double bandwidth, double latency);
 AD_MUST_CHECK enum adaps_status ad_cluster_copy(const struct ad_cluster *from,
                                                 struct ad_cluster *to, struct adaps_error *err);
+/* The devices that are not `out`, of which there must be some, the source among them, with their
+ * links. device_of: the device of `from`, by device of `to`. */
+AD_MUST_CHECK enum adaps_status ad_cluster_without(const struct ad_cluster *from, const bool *out,
+                                                   struct ad_cluster *to, int *device_of,
+                                                   struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_cluster_init(struct ad_cluster *out, int ndevices,
                                                 struct adaps_error *err);
 /* Device d becomes a copy of `from`, which may be another cluster's. */

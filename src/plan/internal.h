@@ -32,6 +32,17 @@ AD_MUST_CHECK enum adaps_status ad_slices_find(const struct ad_graph *graph,
  */
 struct adaps_plan *ad_plan_alloc(int ndevices);
 
+/* The plan of a spare; not the graph, which is another plan's. */
+void ad_spare_free(struct ad_spare *spare);
+
+/* The spares of `plan` with the addresses and keys of another cluster of the same devices: an array
+ * of plan->nspares. What they have besides is borrowed; ad_spares_drop() frees either what is
+ * new of them, or all that is not in the new ones. */
+AD_MUST_CHECK enum adaps_status ad_spares_readdress(const struct adaps_plan *plan,
+                                                    const struct ad_cluster *cluster,
+                                                    struct ad_spare **out, struct adaps_error *err);
+void ad_spares_drop(struct ad_spare *spares, int count);
+
 /* The last step of making a plan: its digest, once, of everything else in it. */
 AD_MUST_CHECK enum adaps_status ad_plan_seal(struct adaps_plan *plan, struct adaps_error *err);
 

@@ -2,7 +2,7 @@
 #include "ir/operators.h"
 #include "plan/internal.h"
 #include "base/protobuf.h"
-#include "plan/plan.pb-c.h"
+#include "plan/spares.h"
 
 #include <string.h>
 
@@ -398,13 +398,10 @@ static bool pack_stream(struct ad_arena *arena, const struct adaps_plan *plan, A
     return true;
 }
 
-static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
+/* All that a spare has, too: what its devices do, and what is predicted of it. */
+static bool pack_work(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
 {
-    m->model_path = plan->model_path;
-    m->model_digest = digest_bytes(&plan->model_digest);
     m->strategy = ad_protobuf_borrow(plan->strategy);
-    m->threshold = plan->threshold;
-    m->gather_type3 = plan->gather_type3;
     m->predicted_ns = plan->schedule.makespan_ns;
     m->single_ns = plan->single_ns;
     m->single_device = plan->single_device;
@@ -421,8 +418,31 @@ static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Ada
     for (int d = 0; d < plan->cluster.ndevices; d++)
         if (!pack_program(arena, &plan->schedule, d, &plan->slices[d], m->programs[d]))
             return false;
-    return pack_stream(arena, plan, m) && pack_graph(arena, plan->graph, &m->graph) &&
+    return pack_stream(arena, plan, m);
+}
+
+static bool pack_plan(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
+{
+    m->model_path = plan->model_path;
+    m->model_digest = digest_bytes(&plan->model_digest);
+    m->threshold = plan->threshold;
+    m->gather_type3 = plan->gather_type3;
+    return pack_work(arena, plan, m) && pack_graph(arena, plan->graph, &m->graph) &&
            pack_cluster(arena, &plan->cluster, &m->cluster);
+}
+
+static bool pack_spares(struct ad_arena *arena, const struct adaps_plan *plan, Adaps__Plan__Plan *m)
+{
+    m->n_spares = (size_t)plan->nspares;
+    m->spares = new_list(arena, &adaps__plan__spare__descriptor, m->n_spares);
+    for (size_t i = 0; m->spares && i < m->n_spares; i++) {
+        Adaps__Plan__Plan work = ADAPS__PLAN__PLAN__INIT;
+        if (!pack_work(arena, plan->spares[i].plan, &work))
+            return false;
+        m->spares[i]->lost = plan->spares[i].lost;
+        ad_plan_spare_from_work(&work, m->spares[i]);
+    }
+    return m->spares != NULL;
 }
 
 enum adaps_status ad_plan_check_graph_limits(size_t ops, size_t values, size_t weights,
@@ -534,18 +554,30 @@ struct ad_digest ad_plan_digest(const void *data, size_t size)
     return ad_digester_end(&digester);
 }
 
-enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data, size_t *size,
-                               struct adaps_error *err)
+static enum adaps_status pack(const struct adaps_plan *plan, bool with_spares, void **data,
+                              size_t *size, struct adaps_error *err)
 {
     enum adaps_status status = check_limits(plan, err);
     if (status != ADAPS_OK)
         return status;
     struct ad_arena arena = {0};
     Adaps__Plan__Plan message = ADAPS__PLAN__PLAN__INIT;
-    if (pack_plan(&arena, plan, &message))
+    if (pack_plan(&arena, plan, &message) && (!with_spares || pack_spares(&arena, plan, &message)))
         status = write_out(&message, data, size, err);
     else
         status = ad_error_memory(err, "plan message", sizeof message);
     ad_arena_fini(&arena);
     return status;
+}
+
+enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data, size_t *size,
+                               struct adaps_error *err)
+{
+    return pack(plan, false, data, size, err);
+}
+
+enum adaps_status ad_plan_pack_file(const struct adaps_plan *plan, void **data, size_t *size,
+                                    struct adaps_error *err)
+{
+    return pack(plan, true, data, size, err);
 }

@@ -30,6 +30,9 @@ void adaps_plan_free(struct adaps_plan *plan)
     for (int d = 0; plan->slices && d < plan->cluster.ndevices; d++)
         ad_free(plan->slices[d].items);
     ad_free(plan->slices);
+    for (int i = 0; i < plan->nspares; i++)
+        ad_spare_free(&plan->spares[i]);
+    ad_free(plan->spares);
     ad_graph_free(plan->graph);
     ad_cluster_fini(&plan->cluster);
     ad_schedule_fini(&plan->schedule);
@@ -285,21 +288,27 @@ enum adaps_status ad_plan_readdress(struct adaps_plan *plan, const struct ad_clu
     enum adaps_status status = ad_cluster_copy(&plan->cluster, &addressed, err);
     if (status != ADAPS_OK)
         return status;
+    struct ad_spare *spares = NULL;
     struct adaps_plan *other = ad_calloc(1, sizeof *other);
     if (!other)
         status = ad_error_memory(err, "plan", sizeof *other);
     if (status == ADAPS_OK)
         status = take_addresses(plan, cluster, &addressed, err);
+    if (status == ADAPS_OK)
+        status = ad_spares_readdress(plan, &addressed, &spares, err);
     if (status == ADAPS_OK) {
-        *other = *plan; /* all but the cluster is borrowed until nothing can fail */
+        *other = *plan; /* all but the clusters is borrowed until nothing can fail */
         other->cluster = addressed;
+        other->spares = spares;
         status = ad_plan_seal(other, err);
     }
     if (status != ADAPS_OK) {
+        ad_spares_drop(spares, plan->nspares);
         ad_free(other);
         ad_cluster_fini(&addressed);
         return status;
     }
+    ad_spares_drop(plan->spares, plan->nspares);
     ad_cluster_fini(&plan->cluster);
     ad_free(plan);
     *out = other;

@@ -23,6 +23,15 @@ struct ad_slices {
     int count;
 };
 
+struct adaps_plan;
+
+/* A plan for the loss of one device: of those that are left, in their order. Its graph is that of
+ * the plan that it belongs to. */
+struct ad_spare {
+    int lost;
+    struct adaps_plan *plan;
+};
+
 /* Immutable: nobody writes to a plan that was made or loaded, so that it always is what its digest
  * says. What needs other addresses is another plan (ad_plan_readdress()). */
 struct adaps_plan {
@@ -32,8 +41,10 @@ struct adaps_plan {
     struct ad_schedule schedule; /* of the stream's first turn; memory: what the stream takes */
     struct ad_stream stream;     /* how inferences follow each other */
     struct ad_slices *slices;    /* by device; no duplicates; in order of weight, row0 */
-    char *model_path;            /* where the model was, relative to the plan file or absolute */
-    char *plan_path;             /* where this was loaded from, or NULL */
+    struct ad_spare *spares;     /* by who is lost, ascending; no part of what the digest is of */
+    int nspares;
+    char *model_path; /* where the model was, relative to the plan file or absolute */
+    char *plan_path;  /* where this was loaded from, or NULL */
     struct ad_digest model_digest;
     struct ad_digest digest; /* ad_plan_digest(): the plan's identity on the agents */
     char strategy[32];
@@ -61,8 +72,8 @@ struct ad_provenance {
     bool u8;           /* pictures may travel as bytes: single devices are timed so, too */
     int64_t visited;
     double space_log10, search_s;
-    int64_t lower_bound_ns;   /* no plan answers sooner; 0 = not known */
-    const char *note;         /* nullable */
+    int64_t lower_bound_ns;         /* no plan answers sooner; 0 = not known */
+    const char *note;               /* nullable */
     const struct ad_graph *numbers; /* nullable: a graph with the same weights, attached; then those
                                        of the plan's graph need not be */
     struct ad_stream *stream; /* nullable: one inference at a time. Its contents are taken over with
@@ -78,13 +89,31 @@ AD_MUST_CHECK enum adaps_status ad_plan_make(struct ad_graph *graph, struct ad_c
                                              const struct ad_provenance *provenance,
                                              struct adaps_plan **out, struct adaps_error *err);
 
+/* Adds a spare, whose graph is a copy of the plan's: takes it over, on success only. Losses come in
+ * ascending order. */
+AD_MUST_CHECK enum adaps_status ad_plan_add_spare(struct adaps_plan *plan, int lost,
+                                                  struct adaps_plan *spare,
+                                                  struct adaps_error *err);
+
+/* The spare that can be used without the devices that are out, by device of the plan: nobody that
+ * it gives work to is. NULL: none, or nobody is out. *device_of: as from ad_cluster_without(). */
+const struct ad_spare *ad_plan_spare(const struct adaps_plan *plan, const bool *out,
+                                     int *device_of);
+
+/* The spare for the loss of a device, or NULL; and which of its devices is one of the plan's, which
+ * is not the one that is lost. */
+const struct ad_spare *ad_plan_spare_of(const struct adaps_plan *plan, int lost);
+int ad_spare_device(const struct ad_spare *spare, int device);
+
 /* A plan's identity: the digest of a packed plan without its head's own digest, and without where
  * the model was. */
 struct ad_digest ad_plan_digest(const void *data, size_t size);
 
 /* Bytes of a plan file, header included; *data is the caller's (ad_free). The same plan gives the
- * same bytes, after a load too. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the
- * format. */
+ * same bytes, after a load too. ad_plan_pack() is without spares: what agents get, and what the
+ * digest is of. ADAPS_EINPUT: more than AD_PLAN_MAX_BYTES, or other limits of the format. */
+AD_MUST_CHECK enum adaps_status ad_plan_pack_file(const struct adaps_plan *plan, void **data,
+                                                  size_t *size, struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_plan_pack(const struct adaps_plan *plan, void **data,
                                              size_t *size, struct adaps_error *err);
 
@@ -181,6 +210,11 @@ bool ad_plan_works(const struct adaps_plan *plan, int device);
 
 /* Whether some message is rounded: the answer is not that of a single device. */
 bool ad_plan_lossy(const struct adaps_plan *plan);
+
+/* What a device needs for the plan and for its spares, each blob once, those of the plan first.
+ * items is the caller's (ad_free). */
+AD_MUST_CHECK enum adaps_status ad_plan_all_slices(const struct adaps_plan *plan, int device,
+                                                   struct ad_slices *out, struct adaps_error *err);
 
 /* The bytes of a slice's blob. */
 uint64_t ad_slice_bytes(const struct adaps_plan *plan, const struct ad_slice *slice);

@@ -3,6 +3,7 @@
 #include "plan/unpack.h"
 #include "base/file.h"
 #include "base/protobuf.h"
+#include "plan/spares.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -399,14 +400,11 @@ static enum adaps_status unpack_facts(const Adaps__Plan__Plan *m, struct adaps_p
     return status;
 }
 
-static enum adaps_status fill_plan(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
-                                   struct adaps_error *err)
+/* Everything of a plan that has its graph and its cluster. */
+static enum adaps_status unpack_work(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                     struct adaps_error *err)
 {
-    enum adaps_status status = ad_plan_unpack_graph(m->graph, &plan->graph, err);
-    if (status == ADAPS_OK)
-        status = unpack_cluster(m->cluster, &plan->cluster, err);
-    if (status == ADAPS_OK)
-        status = unpack_schedule(m, plan, err);
+    enum adaps_status status = unpack_schedule(m, plan, err);
     if (status == ADAPS_OK)
         status = unpack_stream(m, plan, err);
     for (int d = 0; d < plan->cluster.ndevices && status == ADAPS_OK; d++) {
@@ -415,6 +413,57 @@ static enum adaps_status fill_plan(const Adaps__Plan__Plan *m, struct adaps_plan
             ad_error_prefix(err, "program of '%s': ", plan->cluster.devices[d].name);
     }
     return status == ADAPS_OK ? unpack_facts(m, plan, err) : status;
+}
+
+/* The graph is lent to the spare, which must be freed without it. */
+static enum adaps_status fill_spare(const Adaps__Plan__Plan *m, const struct adaps_plan *plan,
+                                    int lost, struct adaps_plan *spare, struct adaps_error *err)
+{
+    int device_of[AD_MAX_DEVICES];
+    bool out[AD_MAX_DEVICES] = {false};
+    out[lost] = true;
+    spare->graph = plan->graph;
+    enum adaps_status status =
+        ad_cluster_without(&plan->cluster, out, &spare->cluster, device_of, err);
+    if (status == ADAPS_OK)
+        status = unpack_work(m, spare, err);
+    if (status == ADAPS_OK && ad_plan_lossy(spare))
+        status = ad_error_set(err, ADAPS_EINPUT, "its messages are rounded");
+    return status == ADAPS_OK ? ad_plan_seal(spare, err) : status;
+}
+
+static enum adaps_status unpack_spare(const Adaps__Plan__Plan *m, size_t i, struct adaps_plan *plan,
+                                      struct adaps_error *err)
+{
+    int lost = m->spares[i]->lost;
+    const struct ad_cluster *cluster = &plan->cluster;
+    if (lost < 0 || lost >= cluster->ndevices || lost == cluster->source ||
+        (i > 0 && lost <= m->spares[i - 1]->lost))
+        return ad_error_set(err, ADAPS_EINPUT, "spare %zu is for the loss of device %d", i, lost);
+    const Adaps__Plan__Plan work = ad_plan_spare_to_work(m, m->spares[i]);
+    struct ad_spare spare = {lost, ad_plan_alloc(cluster->ndevices - 1)};
+    if (!spare.plan)
+        return ad_error_memory(err, "plan", sizeof *spare.plan);
+    enum adaps_status status = fill_spare(&work, plan, lost, spare.plan, err);
+    if (status == ADAPS_OK)
+        status = ad_plan_add_spare(plan, lost, spare.plan, err);
+    if (status == ADAPS_OK)
+        return ADAPS_OK;
+    ad_spare_free(&spare);
+    return ad_error_prefix(err, "spare for the loss of '%s': ", cluster->devices[lost].name);
+}
+
+static enum adaps_status fill_plan(const Adaps__Plan__Plan *m, struct adaps_plan *plan,
+                                   struct adaps_error *err)
+{
+    enum adaps_status status = ad_plan_unpack_graph(m->graph, &plan->graph, err);
+    if (status == ADAPS_OK)
+        status = unpack_cluster(m->cluster, &plan->cluster, err);
+    if (status == ADAPS_OK)
+        status = unpack_work(m, plan, err);
+    for (size_t i = 0; i < m->n_spares && status == ADAPS_OK; i++)
+        status = unpack_spare(m, i, plan, err);
+    return status;
 }
 
 /* Magic, version, digest. */
@@ -488,9 +537,16 @@ enum adaps_status ad_plan_unpack(const void *data, size_t size, const char *what
                                size - AD_PLAN_HEAD_BYTES, &message, err);
     if (status == ADAPS_OK)
         status = unpack_message(message, out, err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && (*out)->nspares > 0) {
+        status = ad_plan_seal(*out, err);
+        if (status != ADAPS_OK) {
+            adaps_plan_free(*out);
+            *out = NULL;
+        }
+    } else if (status == ADAPS_OK) {
         (*out)->digest = ad_plan_digest(data, size);
-    else
+    }
+    if (status != ADAPS_OK)
         ad_error_prefix(err, "%s: ", what);
     ad_protobuf_free((ProtobufCMessage *)message);
     return status;

@@ -1,4 +1,5 @@
 /* adaps plan --json and adaps show --json: adaps-plan(5) documents the keys. */
+#include "control/recovery.h"
 #include "report/figures.h"
 #include "report/json.h"
 #include "report/report.h"
@@ -211,6 +212,27 @@ static json_t *deal_json(const struct adaps_plan *plan)
     return list;
 }
 
+/* The plans for the loss of single devices. */
+static json_t *spares_json(const struct adaps_plan *plan)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < plan->nspares && list; i++) {
+        const struct ad_spare *spare = &plan->spares[i];
+        struct ad_recovery_time time;
+        if (ad_recovery_of_spare(plan, spare, &time, NULL) != ADAPS_OK) {
+            json_decref(list);
+            return NULL;
+        }
+        list = ad_report_json_append(
+            list, json_pack("{so so so s[oo]}", "lost",
+                            ad_report_json_text(plan->cluster.devices[spare->lost].name), "digest",
+                            ad_report_json_digest(&spare->plan->digest), "predicted_ms",
+                            ad_report_json_ms(spare->plan->schedule.makespan_ns), "recovery_ms",
+                            ad_report_json_ms(time.least_ns), ad_report_json_ms(time.most_ns)));
+    }
+    return list;
+}
+
 /* The summary with the devices and one more part; of each turn, when there are several. */
 static enum adaps_status print_with(const struct adaps_plan *plan, const char *key,
                                     json_t *(*part)(const struct adaps_plan *plan), FILE *out,
@@ -224,6 +246,7 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
     root = ad_report_json_set(root, "devices", devices_json(plan, &figures));
     root = ad_report_json_set(root, "turns", turns_json(plan, key, part));
     root = ad_report_json_set(root, "deal", deal_json(plan));
+    root = ad_report_json_set(root, "spares", spares_json(plan));
     ad_figures_fini(&figures);
     if (plan->assignment)
         root = ad_report_json_set(root, "schedule", schedule_json(plan));

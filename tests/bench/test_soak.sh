@@ -24,6 +24,10 @@ says out "^seed 2: [0-9]* rounds: [1-9][0-9]* right answers, [0-9]* named errors
 says out "^dev0: memory [0-9.]* -> [0-9.]* MB, descriptors [0-9]* -> [0-9]*, " "what the agents have"
 status 0 "an agent that is killed is started again" soak --minutes 0.03 --only kill
 says out "^3: kill dev[01] after" "it was"
+status 2 "a stream that goes on without a network" soak --failover --only hole
+status 0 "a stream that goes on" soak --failover --frames 60 --devices 3 --every 1
+says out "^60 of 60 answers are right and in order, 60 files, in [0-9]* s; [1-9][0-9]* times kill$" "all are there"
+says out "^[1-9][0-9]* recoveries, [0-9]* longer than predicted; plans: " "and how often it was killed"
 
 # A program whose answers are wrong, or that ends as it should not.
 mkdir -p fake

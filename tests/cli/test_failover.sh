@@ -37,7 +37,7 @@ agents() {
     done
     rm -rf answers
     mkdir answers
-    adaps plan -d three.conf -o net.plan "$@" "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
+    adaps plan -d three.conf --evaluations 1000 -o net.plan "$@" "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
 }
 
 # send SIGNAL N ANSWER: to agent aN, when this answer of the stream is there.
@@ -162,6 +162,59 @@ says out '{"lost":\["a2"\],"returned":\["a1"\]' "it is used again"
 printf '[a1]\nboard = x86\naddress = %s\n' "$(cat 1.address)" >one.conf
 status 0 "its own account" adaps status -d one.conf --json
 says out '"inferences":[1-9]' "it has computed"
+
+# With spares: one for each loss but the source's. They are taken, and no search is made.
+agents --spares
+says plan.out "^  without a1 .* predicted; a stream goes on .* to .* after the loss$" "the plan tells of its spares"
+says plan.out "^  without a2 " "of both"
+check "and no other" test "$(grep -c "^  without" plan.out)" = 2
+status 0 "the plan without them" adaps plan -d three.conf --evaluations 1000 -o plain.plan "$models/denoise.onnx"
+check "is smaller" test "$(wc -c <plain.plan)" -lt "$(wc -c <net.plan)"
+status 0 "show" adaps show net.plan
+says out "^  without a1 " "tells of them, too"
+status 0 "show --json" adaps show --json net.plan
+tr -d ' \n' <out >shown
+check "both are in it" grep -q '"spares":\[{"lost":"a1","digest":"[0-9a-f]*","predicted_ms":[0-9.]*,"recovery_ms":\[[0-9.]*,[0-9.]*\]},{"lost":"a2",' shown
+digest=$(sed 's/.*"digest":"\([0-9a-f]*\)","predicted_ms.*"spares".*/\1/' shown)
+status 0 "show of the one without" adaps show --json plain.plan
+tr -d ' \n' <out >shown
+check "it is the same plan" grep -q "\"digest\":\"$digest\"" shown
+check "without spares" grep -q '"spares":\[\]' shown
+stream 48 --failover
+send KILL 2 12
+ends 0 "an agent of a plan with spares is killed"
+answered "spare"
+says err "lost: a2; recovered in .* plan [0-9.]* [mun]*s (spare), push of .* predicted " "the spare was used"
+agents --spares
+stream 120 --failover --json
+send KILL 1 10
+until [ -s answers/020.npy ] || ! kill -0 "$run" 2>killed; do sleep 0.02; done
+agent 1 "$(cat 1.address)"
+send KILL 2 30
+ends 0 "one comes back, and another is killed"
+answered "two spares"
+says out '{"lost":\["a1"\],"returned":\[\],"inference":[0-9]*,"detection_ms":[0-9.e+-]*,"plan_ms":[0-9.e+-]*,"plan":"spare"' "a spare"
+says out '{"lost":\["a2"\],"returned":\["a1"\],"inference":[0-9]*,"detection_ms":[0-9.e+-]*,"plan_ms":[0-9.e+-]*,"plan":"spare"' "and the other one"
+printf '\001' | dd of=net.plan bs=1 seek=$(($(wc -c <net.plan) - 40)) conv=notrunc 2>dd.err
+status 3 "a damaged spare" adaps run --failover net.plan 0.png
+says err "^adaps run: net.plan: damaged or truncated plan" "the file is named"
+status 2 "spares of a lossy plan" adaps plan -d three.conf --bw 10mbit --lossy --spares --strategy edgeflow "$models/denoise.onnx"
+says err "a lossy plan has no spares" "it says why"
+status 2 "spares of all strategies" adaps plan -d three.conf --spares --strategy all "$models/denoise.onnx"
+printf '[link]\nbandwidth = 10gbit\n[a0]\nsource = yes\nmemory = 9MiB\n[a1]\n' >two.conf
+status 0 "a source that has not the memory to go on alone" adaps plan -d two.conf --evaluations 1000 --spares -o two.plan "$models/denoise.onnx"
+says err "^adaps plan: no spare for the loss of 'a1': the others do not suffice$" "the loss is named"
+status 0 "its plan" adaps show two.plan
+
+# An agent that only a spare needs need not be there.
+agents
+printf '[a3]\naddress = tcp://127.0.0.1:1\nspeed = 0.001\nthreads = 1\n' >>three.conf
+status 0 "a plan that leaves a device out" adaps plan -d three.conf --evaluations 1000 --spares -o net.plan "$models/denoise.onnx"
+says out " on 3 of 4 devices" "which is slow"
+stream 24 --failover
+send KILL 1 8
+ends 0 "it is not there"
+answered "absent"
 
 # The source cannot be replaced.
 agents

@@ -72,6 +72,8 @@ status 2 "run --adapt with a value" adaps run --adapt=yes none none
 says err "option '--adapt=yes' takes no value" "it takes none"
 refused run horizon 0 "a number from 1 to 1000000000"
 refused run horizon all "a number from 1 to 1000000000"
+status 2 "plan --spares with a value" adaps plan --spares=yes none
+says err "option '--spares=yes' takes no value" "it takes none"
 status 2 "run --failover with a value" adaps run --failover=yes none none
 says err "option '--failover=yes' takes no value" "it takes none"
 refused simulate bw fast "a rate of at least 8bit, such as 100mbit,"

@@ -20,6 +20,7 @@ sed -n 's/^.*\(Overall exposure level.*\)/# \1/p' out
 
 check "it is started when it says so" test "$(value Type)" = notify
 check "it has 30 s or more for a sign of life" test "$(value WatchdogSec)" -ge 30
+check "no core dump has its keys" test "$(value LimitCORE)" = 0
 check "it is not root" test -n "$(value User)"
 check "it has no limits that need the memory cgroup" test -z "$(sed -n '/^Memory\(Max\|High\|Low\|Min\|Limit\)/p' "$unit")"
 

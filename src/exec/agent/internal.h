@@ -35,8 +35,10 @@ struct ad_agent_session {
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
     int64_t heard_ns;        /* when its controller gave the latest sign of life */
+    int64_t called_ns;       /* when it was last called, being silent */
     int64_t used_ns; /* when it last asked for something else, or got the answer of an inference */
     struct ad_pending job, abort, close;
+    struct ad_pending home; /* the request that it began with: the way to its controller */
     struct ad_pending runs[AD_STREAM_FRAMES];    /* those under way, as in worker.runs */
     struct ad_queued_run queue[AD_FLIGHTS_MOST]; /* a ring, from `first` */
     int first, queued;
@@ -103,6 +105,10 @@ AD_MUST_CHECK enum adaps_status ad_agent_take_profile(struct ad_wire_message *me
                                                       struct ad_job *job, struct adaps_error *err);
 bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to);
 void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
+
+/* Somebody else is here. Where the present session's controller is silent, it gets a message: if it
+ * is gone, its machine says so now, and not when it sends the end of the connection again. */
+void ad_agent_call_controller(struct ad_agent *agent);
 
 /* OPEN, CONNECT, RUN, TRACE, PROFILE, ABORT, CLOSE, PING, CLOCK; later answers come from
  * ad_agent_worker_done(). */

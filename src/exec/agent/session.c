@@ -8,8 +8,8 @@
  *   ABORT stops a run: ABORTED instead of its answer;  CLOSE -> worker CLOSE -> CLOSED
  *
  * A failed OPEN leaves no session. A session ends by CLOSE, by the loss of its controller's
- * connection, because the controller cannot be reached, or, when it has been idle for long, because
- * another is asked for, which waits for that end. */
+ * connection, because the controller cannot be reached (sooner when somebody else comes), or, when
+ * it has been idle for long, because another is asked for, which waits for that end. */
 #include "base/clock.h"
 #include "exec/agent/internal.h"
 #include "wire/path.h"
@@ -23,6 +23,12 @@
 #define SILENCE_NS ((int64_t)3000000000)
 #define LOST_NS ((int64_t)10000000000)
 #define LOOK_AGAIN_NS ((int64_t)1000000000)
+
+/* When somebody else comes, a controller that has been silent for so long is called; its machine
+ * acknowledges that in time, also when the controller is stopped, or it is given up. */
+#define CALL_NS ((int64_t)1000000000)
+#define ANSWER_NS ((int64_t)1500000000)
+#define ROUNDING_NS ((int64_t)100000000) /* and more: of the kernel's times */
 
 #define IDLE_S 60.0 /* unless the agent's options say */
 
@@ -56,6 +62,7 @@ void ad_agent_free_session(struct ad_agent *agent)
     ad_pending_clear(&agent->session.job);
     ad_pending_clear(&agent->session.abort);
     ad_pending_clear(&agent->session.close);
+    ad_pending_clear(&agent->session.home);
     memset(&agent->session, 0, sizeof agent->session);
 }
 
@@ -89,17 +96,49 @@ void ad_agent_end_session(struct ad_agent *agent, const char *why)
     begin_end(agent);
 }
 
+/* When to look whether the call was acknowledged; INT64_MAX: nobody has called, or it was. */
+static int64_t check_call(struct ad_agent *agent, int64_t now)
+{
+    struct ad_agent_session *session = &agent->session;
+    if (session->called_ns <= session->heard_ns)
+        return INT64_MAX;
+    if (now < session->called_ns + ANSWER_NS)
+        return session->called_ns + ANSWER_NS;
+    if (ad_path_lost(session->fd, now - session->called_ns + ROUNDING_NS))
+        ad_agent_end_session(agent, "its controller cannot be reached, and another one is here");
+    return INT64_MAX;
+}
+
 int64_t ad_agent_check_controller(struct ad_agent *agent, int64_t now)
 {
     const struct ad_agent_session *session = &agent->session;
     if (!session->open || session->ending)
         return INT64_MAX;
-    if (now < session->heard_ns + SILENCE_NS)
-        return session->heard_ns + SILENCE_NS;
-    if (!ad_path_lost(session->fd, LOST_NS))
-        return now + LOOK_AGAIN_NS;
-    ad_agent_end_session(agent, "its controller cannot be reached");
-    return INT64_MAX;
+    int64_t call_ns = check_call(agent, now), next_ns = session->heard_ns + SILENCE_NS;
+    if (session->ending)
+        return INT64_MAX;
+    if (now >= next_ns) {
+        if (ad_path_lost(session->fd, LOST_NS)) {
+            ad_agent_end_session(agent, "its controller cannot be reached");
+            return INT64_MAX;
+        }
+        next_ns = now + LOOK_AGAIN_NS;
+    }
+    return next_ns < call_ns ? next_ns : call_ns;
+}
+
+void ad_agent_call_controller(struct ad_agent *agent)
+{
+    struct ad_agent_session *session = &agent->session;
+    int64_t now = ad_clock_ns();
+    if (!session->open || session->ending || now < session->heard_ns + CALL_NS ||
+        now < session->called_ns + CALL_NS + ANSWER_NS)
+        return;
+    session->called_ns = now;
+    struct ad_frame nobody_asked = {.session = session->id};
+    if (!ad_answer(agent->router, &session->home.route, &nobody_asked, AD_FRAME_PONG, NULL, NULL,
+                   0))
+        ad_agent_end_session(agent, "its controller is gone");
 }
 
 void ad_agent_lose(struct ad_agent *agent, int fd)
@@ -179,6 +218,7 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
     agent->session.heard_ns = agent->session.used_ns = ad_clock_ns();
     ad_pending_set(&agent->session.job, message);
+    ad_pending_set(&agent->session.home, message);
     agent->worker.job.kind = kind;
     agent->worker.job.session = message->frame.session;
 }

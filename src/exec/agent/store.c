@@ -259,6 +259,7 @@ enum adaps_status ad_agent_store(struct ad_agent *agent, struct ad_wire_message 
     struct ad_errand *errand;
     switch (message->frame.type) {
     case AD_FRAME_HELLO:
+        ad_agent_call_controller(agent);
         if (agent->errands.pending > 0) { /* with what was counted before */
             answer_hello(agent, message);
             return ADAPS_OK;
