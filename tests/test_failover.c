@@ -40,8 +40,8 @@ static struct adaps_plan *spare_of(const struct adaps_plan *first, int out, int 
     struct adaps_plan *spare = NULL;
     struct adaps_error err = {0};
     gone[out] = true;
-    ck_assert_msg(ad_spare_plan(first, first->graph, gone, &ad_spare_hurry, &spare, device_of,
-                                &err) == ADAPS_OK,
+    ck_assert_msg(ad_spare_plan(first, &first->cluster, first->graph, gone, &ad_spare_hurry, &spare,
+                                device_of, &err) == ADAPS_OK,
                   "%s", err.message);
     return spare;
 }
