@@ -120,6 +120,7 @@ START_TEST(round_trip)
     ck_assert_int_eq(fewer->schedule.programs[0].buffered, _i % 3);
     ck_assert(ad_digest_equal(&fewer->digest, &plan->digest) == (_i % 3 == 0));
     adaps_plan_free(fewer);
+    free(buffered.data);
 
     /* the numbers that it was computed from are all there: the clocks say the same again */
     ck_assert_int_eq(ad_schedule_simulate(loaded->graph, &loaded->cluster, &loaded->schedule, NULL),
