@@ -188,7 +188,7 @@ static int64_t turn_bytes(struct sweep *s, const struct ad_schedule *first,
     int buffered = ad_stream_buffered(stream, first, turn, device);
     if (buffered == most)
         return most * buffer_bytes(s, p, source, source);
-    int tail = ad_program_tail(s->graph, p, source);
+    int tail = ad_stream_tail(s->graph, stream, first, turn, device, source);
     bool split = tail < p->nsteps;
     struct ad_program head = ad_program_head(p, tail), rest = ad_program_rest(p, tail);
     return buffered * buffer_bytes(s, &head, source, source && !split) +

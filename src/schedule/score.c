@@ -79,8 +79,7 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     s->interval_ns = ad_clocks_interval(&s->clocks, c->cluster, l->emitter.timed);
     if (s->stream)
         stream.frames = ad_stream_frames(s->schedule.makespan_ns, s->interval_ns);
-    for (int d = 0; d < s->schedule.ndevices; d++)
-        s->schedule.programs[d].buffered = s->stream ? AD_STREAM_BUFFERED : 0;
+    ad_schedule_buffer(&s->schedule, s->stream ? AD_STREAM_BUFFERED : 0);
     return with_memory ? ad_stream_memory(c->graph, c->cluster, &s->schedule, &stream,
                                           s->schedule.memory, NULL, c->err)
                        : ADAPS_OK;

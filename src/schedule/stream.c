@@ -65,6 +65,25 @@ int ad_stream_most_buffered(const struct ad_stream *stream, const struct ad_sche
     return most;
 }
 
+void ad_schedule_buffer(struct ad_schedule *schedule, int n)
+{
+    for (int d = 0; d < schedule->ndevices; d++)
+        schedule->programs[d].buffered = n;
+}
+
+int ad_stream_sharing(const struct ad_stream *stream, const struct ad_schedule *first)
+{
+    int most = 0;
+    for (int t = 0; t < stream->nturns; t++) {
+        const struct ad_schedule *turn = ad_stream_turn(stream, first, t);
+        int computing = 0;
+        for (int d = 0; d < turn->ndevices; d++)
+            computing += turn->programs[d].ntasks > 0;
+        most = computing > most ? computing : most;
+    }
+    return most;
+}
+
 int ad_program_tail(const struct ad_graph *graph, const struct ad_program *program, bool source)
 {
     int tail = program->nsteps;
@@ -81,6 +100,15 @@ int ad_program_tail(const struct ad_graph *graph, const struct ad_program *progr
             return program->nsteps; /* the source has a part of it from before */
     }
     return tail;
+}
+
+int ad_stream_tail(const struct ad_graph *graph, const struct ad_stream *stream,
+                   const struct ad_schedule *first, int turn, int device, bool source)
+{
+    const struct ad_program *program = &ad_stream_turn(stream, first, turn)->programs[device];
+    if (ad_stream_buffered(stream, first, turn, device) == ad_stream_most(stream, turn))
+        return program->nsteps;
+    return ad_program_tail(graph, program, source);
 }
 
 struct ad_program ad_program_head(const struct ad_program *program, int tail)
@@ -477,12 +505,9 @@ static bool find_places(struct machine *m, const struct ad_graph *graph, const s
     m->parts = ad_calloc((size_t)r->stream->frames, sizeof *m->parts);
     m->places = ad_calloc((size_t)r->stream->nturns, sizeof *m->places);
     for (int t = 0; m->places && t < r->stream->nturns; t++) {
-        const struct ad_program *program = &ad_stream_turn(r->stream, first, t)->programs[device];
-        struct place *place = &m->places[t];
-        place->left = ad_stream_buffered(r->stream, first, t, device);
-        place->tail = (size_t)program->nsteps;
-        if (place->left < ad_stream_most(r->stream, t))
-            place->tail = (size_t)ad_program_tail(graph, program, device == r->cluster->source);
+        m->places[t].left = ad_stream_buffered(r->stream, first, t, device);
+        m->places[t].tail = (size_t)ad_stream_tail(graph, r->stream, first, t, device,
+                                                   device == r->cluster->source);
     }
     return m->parts && m->places;
 }

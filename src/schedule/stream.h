@@ -70,9 +70,20 @@ int ad_stream_buffered(const struct ad_stream *stream, const struct ad_schedule 
 /* The most inferences of a turn that any device has buffers for at a time. */
 int ad_stream_most_buffered(const struct ad_stream *stream, const struct ad_schedule *first);
 
-/* The first step of a program's tail: from there on a source only takes in answers, and has all
- * that it computes behind it. As many as there are steps: there is none. */
+/* Buffers for n inferences at a time on every device; 0: for all in flight. */
+void ad_schedule_buffer(struct ad_schedule *schedule, int n);
+
+/* The most devices that compute on one inference. */
+int ad_stream_sharing(const struct ad_stream *stream, const struct ad_schedule *first);
+
+/* The first step of a program's tail: from there on a source only takes in answers and computes
+ * nothing more. As many as there are steps: there is none. */
 int ad_program_tail(const struct ad_graph *graph, const struct ad_program *program, bool source);
+
+/* The same of a turn's program, where the tail has buffers of its own: none where there are buffers
+ * for all in flight. */
+int ad_stream_tail(const struct ad_graph *graph, const struct ad_stream *stream,
+                   const struct ad_schedule *first, int turn, int device, bool source);
 
 /* Steps before the tail, and the tail: the same tasks, which are all before it. */
 struct ad_program ad_program_head(const struct ad_program *program, int tail);

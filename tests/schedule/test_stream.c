@@ -142,8 +142,7 @@ START_TEST(buffers_for_some)
         for (int n = 8; n >= 1; n /= 2) { /* 8: all */
             struct ad_stream s = AD_STREAM_ONE;
             s.frames = 8;
-            for (int d = 0; d < p.cluster.ndevices; d++)
-                r.schedule.programs[d].buffered = n;
+            ad_schedule_buffer(&r.schedule, n);
             ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &s, NULL),
                              ADAPS_OK);
             ck_assert_int_ge(s.interval_ns, load - load / 200);

@@ -83,11 +83,9 @@ struct adaps_plan *ad_fixture_make_stream(struct ad_graph *graph, struct ad_clus
 
 void ad_fixture_buffer(struct adaps_plan *plan, int n)
 {
-    for (int t = 0; t < plan->stream.nturns; t++)
-        for (int d = 0; d < plan->cluster.ndevices; d++) {
-            struct ad_schedule *turn = t == 0 ? &plan->schedule : &plan->stream.others[t - 1];
-            turn->programs[d].buffered = n;
-        }
+    ad_schedule_buffer(&plan->schedule, n);
+    for (int t = 1; t < plan->stream.nturns; t++)
+        ad_schedule_buffer(&plan->stream.others[t - 1], n);
 }
 
 enum adaps_status ad_fixture_infer(const struct adaps_plan *plan, const struct ad_graph *weights,

@@ -26,8 +26,7 @@ enum adaps_status ad_stream_room(const struct ad_search_problem *p, struct ad_sc
     int64_t memory[2][AD_MAX_DEVICES];
     enum adaps_status status = ADAPS_OK;
     *most = AD_STREAM_FRAMES;
-    for (int d = 0; d < schedule->ndevices; d++)
-        schedule->programs[d].buffered = 1;
+    ad_schedule_buffer(schedule, 1);
     for (int frames = 2; frames <= 3 && status == ADAPS_OK; frames++) {
         struct ad_stream stream = AD_STREAM_ONE;
         stream.frames = frames;
@@ -41,8 +40,7 @@ enum adaps_status ad_stream_room(const struct ad_search_problem *p, struct ad_sc
             fit = 1;
         *most = fit < *most ? (int)fit : *most;
     }
-    for (int d = 0; d < schedule->ndevices; d++)
-        schedule->programs[d].buffered = 0;
+    ad_schedule_buffer(schedule, 0);
     return status;
 }
 
@@ -102,15 +100,8 @@ static enum adaps_status useful_frames(struct fit *f, int *out, struct adaps_err
  * always take as long as they should: one for each device of an inference. */
 static int slack(const struct fit *f)
 {
-    int most = 0;
-    for (int t = 0; t < f->stream->nturns; t++) {
-        const struct ad_schedule *turn = ad_stream_turn(f->stream, f->first, t);
-        int computing = 0;
-        for (int d = 0; d < turn->ndevices; d++)
-            computing += turn->programs[d].ntasks > 0;
-        most = computing > most ? computing : most;
-    }
-    return most > 1 ? most : 0;
+    int sharing = ad_stream_sharing(f->stream, f->first);
+    return sharing > 1 ? sharing : 0;
 }
 
 /* The fewest in flight with which the interval is next to the shortest, of at most `useful`, and
@@ -141,11 +132,9 @@ static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
 /* Each device has buffers for so many inferences of a turn at a time; 0: for all in flight. */
 static void set_buffered(const struct fit *f, int n)
 {
-    for (int d = 0; d < f->first->ndevices; d++)
-        f->first->programs[d].buffered = n;
+    ad_schedule_buffer(f->first, n);
     for (int t = 1; t < f->stream->nturns; t++)
-        for (int d = 0; d < f->first->ndevices; d++)
-            f->stream->others[t - 1].programs[d].buffered = n;
+        ad_schedule_buffer(&f->stream->others[t - 1], n);
 }
 
 /* Where memory keeps inferences out: more may be in flight when devices have buffers for some of

@@ -153,15 +153,7 @@ static enum adaps_status add_chains(struct pool *pool, int buffers)
 /* Whether some inference takes more than one device. */
 static bool shares(const struct ad_search_result *result)
 {
-    bool shared = false;
-    for (int t = 0; t < result->stream.nturns; t++) {
-        const struct ad_schedule *s = ad_stream_turn(&result->stream, &result->schedule, t);
-        int computing = 0;
-        for (int d = 0; d < s->ndevices; d++)
-            computing += s->programs[d].ntasks > 0;
-        shared = shared || computing > 1;
-    }
-    return shared;
+    return ad_stream_sharing(&result->stream, &result->schedule) > 1;
 }
 
 /* The interval, a little longer where devices exchange what they compute: streams of that kind are
