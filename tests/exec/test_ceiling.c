@@ -37,8 +37,8 @@ static uint64_t taken(const struct adaps_plan *plan, int device, int threads)
         const struct ad_program *program = &ad_plan_turn(plan, t)->programs[device];
         int most = ad_stream_most(&plan->stream, t);
         int buffered = ad_stream_buffered(&plan->stream, &plan->schedule, t, device);
-        bool split =
-            buffered < most && ad_program_tail(plan->graph, program, source) < program->nsteps;
+        bool split = ad_stream_tail(plan->graph, &plan->stream, &plan->schedule, t, device,
+                                    source) < program->nsteps;
         struct ad_engine_options options = {.device = device, .turn = t, .threads = threads};
         if (program->nsteps == 0)
             continue;

@@ -136,15 +136,16 @@ static int compute_threads(const struct ad_worker *worker, const struct adaps_pl
     return threads < most ? threads : most;
 }
 
-/* So many engines of one part of a turn's program. */
+/* So many engines of one part of a turn's program, whose tail begins with step `rest`. */
 static enum adaps_status add_engines(struct ad_worker *worker, struct ad_engine_options *options,
-                                     int n, struct adaps_error *err)
+                                     int rest, int n, struct adaps_error *err)
 {
     struct ad_weight_source source = {.read = read_slice, .self = worker};
     for (int i = 0; i < n; i++) {
         struct ad_worker_engine *engine = &worker->engines[worker->nengines++];
         engine->turn = options->turn;
         engine->part = options->part;
+        engine->rest = rest;
         enum adaps_status status =
             ad_engine_new(worker->plan, options, &source, &engine->engine, err);
         if (status != ADAPS_OK)
@@ -152,17 +153,6 @@ static enum adaps_status add_engines(struct ad_worker *worker, struct ad_engine_
         options->beside = worker->engines[0].engine;
     }
     return ADAPS_OK;
-}
-
-/* The first step of a turn's program that is executed by engines of its tail. */
-static int rest_of(const struct ad_worker *worker, int turn)
-{
-    const struct adaps_plan *plan = worker->plan;
-    const struct ad_program *program = &ad_plan_turn(plan, turn)->programs[worker->device];
-    if (ad_stream_buffered(&plan->stream, &plan->schedule, turn, worker->device) ==
-        ad_stream_most(&plan->stream, turn))
-        return program->nsteps;
-    return ad_program_tail(plan->graph, program, worker->device == plan->cluster.source);
 }
 
 /* Engines of every turn in which there is work, for as many inferences as there are buffers. */
@@ -181,16 +171,17 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
         return ad_error_memory(err, "engines", room * sizeof *worker->engines);
     for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++) {
         int steps = ad_plan_turn(plan, t)->programs[device].nsteps;
-        bool split = rest_of(worker, t) < steps;
+        int rest = ad_stream_tail(plan->graph, &plan->stream, &plan->schedule, t, device,
+                                  device == plan->cluster.source);
         if (steps == 0)
             continue;
         options.turn = t;
-        options.part = split ? AD_ENGINE_HEAD : AD_ENGINE_WHOLE;
-        status = add_engines(worker, &options,
+        options.part = rest < steps ? AD_ENGINE_HEAD : AD_ENGINE_WHOLE;
+        status = add_engines(worker, &options, rest,
                              ad_stream_buffered(&plan->stream, &plan->schedule, t, device), err);
         options.part = AD_ENGINE_TAIL;
-        if (split && status == ADAPS_OK)
-            status = add_engines(worker, &options, ad_stream_most(&plan->stream, t), err);
+        if (rest < steps && status == ADAPS_OK)
+            status = add_engines(worker, &options, rest, ad_stream_most(&plan->stream, t), err);
     }
     return status;
 }
@@ -320,6 +311,7 @@ static bool has_engine(struct ad_worker *worker, struct ad_worker_run *run)
     if (!run->head) {
         if (!take_engine(worker, run, false, &run->head))
             return false;
+        run->rest = run->head->rest;
         ad_engine_set_speed(run->head->engine, ad_speeds_at(&worker->speeds, run->number));
     }
     if (run->next < run->rest || run->rest == run->program->nsteps || run->tail)
@@ -347,7 +339,6 @@ static void activate(struct ad_worker *worker, struct ad_worker_run *run)
     run->begun = run->waiting = false;
     run->program = &ad_plan_turn(plan, turn)->programs[worker->device];
     run->head = run->tail = NULL;
-    run->rest = rest_of(worker, turn);
     run->next = 0;
     run->first_ns = run->last_ns = 0;
     run->result.begin_ns = ad_clock_ns();

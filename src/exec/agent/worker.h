@@ -93,6 +93,7 @@ struct ad_worker_run {
 struct ad_worker_engine {
     int turn;
     enum ad_engine_part part;
+    int rest; /* of the turn's program: the first step that is its tail's */
     bool busy;
     struct ad_engine *engine;
 };
