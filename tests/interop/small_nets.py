@@ -401,7 +401,7 @@ class Idioms(nn.Module):
         return torch.cat((x.flatten(1), few.flatten(1)), 1)
 
 
-SMALL = {"c3d": C3D, "unet3d": UNet3D, "unet": UNet, "dcgan": DCGAN, "style": StyleTransfer,
+SMALL = {"small_c3d": C3D, "unet3d": UNet3D, "unet": UNet, "dcgan": DCGAN, "style": StyleTransfer,
          "upscaler": Upscaler, "srgan": SRGAN, "arcface": ArcFace, "yolo5": Yolo5, "yolo8": Yolo8,
-         "ghostnet": GhostNet, "xception": Xception, "shufflenet1": ShuffleNet1, "ssd": SSDHead,
+         "ghostnet": GhostNet, "small_xception": Xception, "shufflenet1": ShuffleNet1, "ssd": SSDHead,
          "mobilenet1": MobileNet1, "inception4": Inception4, "yolo3": Yolo3, "idioms": Idioms}

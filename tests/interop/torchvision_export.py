@@ -24,6 +24,10 @@ from torchvision.models import resnet
 from small_nets import SMALL
 from zoo_modules import MODULES
 
+OWN = {**MODULES, **SMALL}
+if len(OWN) < len(MODULES) + len(SMALL):
+    raise SystemExit(f"torchvision_export: two networks are called {MODULES.keys() & SMALL.keys()}")
+
 CASES = ["alexnet-opset13", "alexnet-opset9", "vgg16-opset13", "resnet50-opset13",
          "resnet50-opset11-bn", "mobilenet_v2-opset13-bn", "mobilenet_v2-opset9",
          "inception_v3-opset13", "inception_v3-opset11-bn", "densenet121-opset13-bn",
@@ -68,7 +72,7 @@ def build(name):
         options["transform_input"] = True
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        make = MODULES.get(name) or SMALL.get(name) or getattr(
+        make = OWN.get(name) or getattr(
             torchvision.models.segmentation if segmentation else torchvision.models, name)
         net = make(weights=None, **options)
     if name == "inception_v3":
