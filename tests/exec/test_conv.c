@@ -190,7 +190,7 @@ static void check_lanes(int limit, int lanes)
         ad_processor_limit_lanes(16);
         return; /* not on this processor: it has no AVX2, or no AVX-512 */
     }
-    for (int round = 0; round < (SANITIZED ? 30 : 150); round++) {
+    for (int round = 0; round < sampled(150); round++) {
         struct fixture f;
         struct pthreadpool *pool;
         make(&f, &rng);
@@ -459,8 +459,7 @@ START_TEST(depthwise_tiles)
 {
     struct ad_rng rng = {4};
     ad_processor_limit_lanes(_i ? 8 : 16);
-    for (int round = 0;
-         round < (SANITIZED ? 100 : 400) && ad_choose_conv_lanes(ad_processor()) >= 8;
+    for (int round = 0; round < sampled(400) && ad_choose_conv_lanes(ad_processor()) >= 8;
          round++) /* on ARM there are none */
         check_depthwise(&rng, true, round);
     ad_processor_limit_lanes(16);

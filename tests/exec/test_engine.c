@@ -5,6 +5,7 @@
 #include "support/random_graph.h"
 #include "support/reference.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/strategies/search.h"
 
 #include <check.h>
@@ -230,7 +231,7 @@ static struct ad_random_graph_options options_of(uint64_t seed)
 
 START_TEST(test_whole)
 {
-    for (uint64_t seed = 0; seed < 150; seed++) {
+    for (uint64_t seed = 0; seed < (uint64_t)sampled(150); seed++) {
         struct ad_random_graph_options o = options_of(seed);
         check_whole(random_graph(seed, &o), seed);
     }
@@ -337,7 +338,7 @@ static void check_rounded(uint64_t seed, enum ad_encoding encoding, size_t *diff
 START_TEST(test_rounded)
 {
     size_t differ = 0;
-    for (uint64_t seed = 0; seed < 60; seed++)
+    for (uint64_t seed = 0; seed < (uint64_t)sampled(60); seed++)
         check_rounded(seed, _i ? AD_ENCODING_ZFP : AD_ENCODING_F16, &differ);
     ck_assert_uint_gt(differ, 0);
 }
@@ -723,7 +724,7 @@ END_TEST
 START_TEST(test_split_without_ours)
 {
     ad_processor_limit_lanes(0);
-    for (uint64_t seed = 7000; seed < 7050; seed++)
+    for (uint64_t seed = 7000; seed < 7000 + (uint64_t)sampled(50); seed++)
         check_split(seed, 1);
     ad_processor_limit_lanes(16);
 }
@@ -1111,10 +1112,10 @@ int main(void)
     tcase_add_loop_test(answers, test_kinds, 0, 7);
     tcase_add_test(answers, test_odd_convolutions);
     tcase_add_test(answers, test_pixel_shuffles);
-    tcase_add_loop_test(answers, test_split, 0, 4);
-    tcase_add_loop_test(answers, test_split_threads, 0, 2);
+    tcase_add_loop_test(answers, test_split, 0, sampled(4));
+    tcase_add_loop_test(answers, test_split_threads, 0, sampled(2));
     tcase_add_loop_test(answers, test_rounded, 0, 2);
-    tcase_add_loop_test(answers, test_partial_sums, 0, 2);
+    tcase_add_loop_test(answers, test_partial_sums, 0, sampled(2));
     tcase_add_test(answers, test_split_without_ours);
     tcase_add_loop_test(answers, test_slices, 0, 3);
     tcase_add_loop_test(answers, test_residuals, 0, 4);

@@ -33,7 +33,7 @@ START_TEST(the_same_bits)
 {
     struct ad_rng rng = {(uint64_t)limits[_i]};
     ad_processor_limit_lanes(limits[_i]);
-    for (int round = 0; round < (SANITIZED ? 20 : 80); round++) {
+    for (int round = 0; round < sampled(80); round++) {
         struct pthreadpool *pool;
         struct ad_product p = {.count = ad_up_to(&rng, 1, 4),
                                .rows = ad_up_to(&rng, 1, round % 8 ? 40 : 300),

@@ -347,7 +347,7 @@ START_TEST(the_same_bits)
         ad_processor_limit_lanes(16);
         return; /* not on this processor */
     }
-    for (int round = 0; round < (SANITIZED || is_emulated() ? 12 : 60); round++) {
+    for (int round = 0; round < sampled(60); round++) {
         int threads = round % 3 ? 1 : 2 + round % 2;
         struct layer l;
         struct pthreadpool *pool;

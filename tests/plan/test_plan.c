@@ -3,6 +3,7 @@
 #include "plan/plan.pb-c.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/strategies/search.h"
 
 #include <check.h>
@@ -768,7 +769,7 @@ int main(void)
     Suite *suite = suite_create("plan");
     TCase *c = tcase_create("plan");
     tcase_set_timeout(c, 120);
-    tcase_add_loop_test(c, round_trip, 0, 64);
+    tcase_add_loop_test(c, round_trip, 0, sampled(64));
     tcase_add_test(c, shapes_are_kept);
     tcase_add_test(c, other_addresses);
     tcase_add_test(c, heads);
@@ -776,8 +777,8 @@ int main(void)
     tcase_add_loop_test(c, byte_flips, 0, 5);
     tcase_add_loop_test(c, lies_are_named, 0, sizeof lies / sizeof *lies);
     tcase_add_test(c, bombs);
-    tcase_add_loop_test(c, one_device_computes_all, 0, 16);
-    tcase_add_loop_test(c, best_single_device, 0, 8);
+    tcase_add_loop_test(c, one_device_computes_all, 0, sampled(16));
+    tcase_add_loop_test(c, best_single_device, 0, sampled(8));
     tcase_add_test(c, no_single_device_has_the_memory);
     tcase_add_test(c, another_model_is_refused);
     tcase_add_test(c, allocations_fail);

@@ -2,6 +2,7 @@
 #include "fusion/region.h"
 #include "support/random_graph.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "schedule/schedule.h"
 
 #include <check.h>
@@ -898,10 +899,10 @@ int main(void)
     tcase_add_test(c, gaps_nobody_reads);
     tcase_add_test(c, memory_of_a_chain);
     tcase_add_test(c, bad_assignments);
-    tcase_add_loop_test(c, random_schedules, 0, 250);
+    tcase_add_loop_test(c, random_schedules, 0, sampled(250));
     tcase_add_loop_test(c, faults_are_named, 0, sizeof says / sizeof *says);
     tcase_add_test(c, source_must_be_a_device);
-    tcase_add_loop_test(c, random_damage, 0, 10);
+    tcase_add_loop_test(c, random_damage, 0, sampled(10));
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
     return run_suite(suite);

@@ -10,6 +10,7 @@
  * auto's layout at the end when latency is the objective. */
 #include "support/dp_oracle.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/bound/bound.h"
 #include "search/bound/work.h"
 #include "search/exact/exhaustive.h"
@@ -23,13 +24,6 @@
 #include <string.h>
 
 #define AT_ONCE 60 /* instances of one fork */
-
-/* Sanitizers look at the code, not at the plans: a part of the instances does. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SAMPLED(loops) 1
-#else
-#define SAMPLED(loops) (loops)
-#endif
 
 /* 10^lo .. 10^hi, as if drawn from a logarithmic scale. */
 static double spread(struct ad_rng *rng, int lo, int hi)
@@ -477,7 +471,7 @@ static int64_t largest(const struct ad_schedule *s)
 START_TEST(other_objectives)
 {
     int compared = 0;
-    for (uint64_t seed = 3000; seed < 3000 + AT_ONCE; seed++) {
+    for (uint64_t seed = 3000; seed < 3000 + (uint64_t)sampled(AT_ONCE); seed++) {
         struct problem p;
         struct ad_search_result all, best;
         random_small(&p, seed);
@@ -498,7 +492,7 @@ START_TEST(other_objectives)
         }
         ad_fixture_fini(&p);
     }
-    ck_assert_int_ge(compared, AT_ONCE / 2);
+    ck_assert_int_ge(compared, sampled(AT_ONCE) / 2);
 }
 END_TEST
 
@@ -508,7 +502,7 @@ START_TEST(auto_is_close_on_larger_chains)
 {
     double sum = 0;
     int count = 0;
-    for (uint64_t seed = 1; seed <= 40; seed++) {
+    for (uint64_t seed = 1; seed <= (uint64_t)sampled(40); seed++) {
         struct problem p;
         struct ad_dp_answer dp;
         struct ad_rng rng = {seed ^ 0x9};
@@ -789,14 +783,14 @@ int main(void)
     Suite *suite = suite_create("exact");
     TCase *c = tcase_create("exact");
     tcase_set_timeout(c, 240);
-    tcase_add_loop_test(c, exhaustive_is_dp_is_auto, 0, SAMPLED(11));
-    tcase_add_loop_test(c, exhaustive_is_auto, 0, SAMPLED(5));
-    tcase_add_loop_test(c, bound_is_below_exhaustive, 0, SAMPLED(4));
-    tcase_add_loop_test(c, bound_falls_with_devices, 0, SAMPLED(4));
+    tcase_add_loop_test(c, exhaustive_is_dp_is_auto, 0, sampled(11));
+    tcase_add_loop_test(c, exhaustive_is_auto, 0, sampled(5));
+    tcase_add_loop_test(c, bound_is_below_exhaustive, 0, sampled(4));
+    tcase_add_loop_test(c, bound_falls_with_devices, 0, sampled(4));
     tcase_add_test(c, bound_is_close_on_slow_links);
     tcase_add_test(c, other_objectives);
     tcase_add_test(c, auto_is_close_on_larger_chains);
-    tcase_add_loop_test(c, no_layout_is_better, 0, 3);
+    tcase_add_loop_test(c, no_layout_is_better, 0, sampled(3));
     tcase_add_test(c, counted_by_hand);
     tcase_add_test(c, a_grid_is_best);
     tcase_add_test(c, a_hub_is_best);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "plan/plan.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/bound/bound.h"
 #include "search/strategies/compare.h"
 #include "support/search_fixture.h"
@@ -447,12 +448,12 @@ int main(void)
     tcase_add_test(c, shared_medium_delays_the_answer);
     tcase_add_test(c, medium_in_the_devices_file);
     tcase_add_test(c, plan_file_keeps_medium_and_bound);
-    tcase_add_loop_test(c, auto_is_never_worse_in_any_objective, 0, 5);
+    tcase_add_loop_test(c, auto_is_never_worse_in_any_objective, 0, sampled(5));
     tcase_add_test(c, traffic_under_a_cap);
     tcase_add_test(c, memory_is_spread);
     tcase_add_test(c, memory_is_saved_by_channels);
     tcase_add_test(c, memory_that_is_told_is_enough);
-    tcase_add_loop_test(c, bound_is_below_every_plan, 0, 4);
+    tcase_add_loop_test(c, bound_is_below_every_plan, 0, sampled(4));
     tcase_add_test(c, bound_is_close);
     tcase_add_test(c, comparison_tells_who_cannot);
     suite_add_tcase(suite, c);

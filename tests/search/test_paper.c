@@ -501,9 +501,9 @@ int main(void)
     tcase_set_timeout(c, 240);
     tcase_add_test(c, windows);
     tcase_add_test(c, equations);
-    tcase_add_loop_test(c, all_agree, 0, 40);
-    tcase_add_loop_test(c, certificates, 0, 16);
-    tcase_add_loop_test(c, table6, 0, 16);
+    tcase_add_loop_test(c, all_agree, 0, sampled(40));
+    tcase_add_loop_test(c, certificates, 0, sampled(16));
+    tcase_add_loop_test(c, table6, 0, sampled(16));
     tcase_add_loop_test(c, pinned_node_counts, 0, 10);
     tcase_add_test(c, bad_problems);
     tcase_add_test(c, no_memory);

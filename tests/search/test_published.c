@@ -5,6 +5,7 @@
 #include "support/fused.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/published/edgeflow.h"
 #include "support/search_fixture.h"
 
@@ -733,8 +734,8 @@ int main(void)
     Suite *suite = suite_create("baselines");
     TCase *c = tcase_create("baselines");
     tcase_set_timeout(c, 240);
-    tcase_add_loop_test(c, every_strategy_gives_the_same_bits, 0, 4);
-    tcase_add_loop_test(c, hub_on_random_graphs, 0, 4);
+    tcase_add_loop_test(c, every_strategy_gives_the_same_bits, 0, sampled(4));
+    tcase_add_loop_test(c, hub_on_random_graphs, 0, sampled(4));
     tcase_add_test(c, hub_by_hand);
     tcase_add_test(c, layer_by_layer_outputs_do_not_overlap);
     tcase_add_test(c, bbgrap_is_equal);
@@ -747,8 +748,8 @@ int main(void)
     tcase_add_test(c, edgeflow_by_speed);
     tcase_add_test(c, programme_against_enumeration);
     tcase_add_test(c, programme_weighs_links);
-    tcase_add_loop_test(c, edgeflow_on_any_links, 0, 14);
-    tcase_add_loop_test(c, type_3_is_split_or_gathered, 0, 6);
+    tcase_add_loop_test(c, edgeflow_on_any_links, 0, sampled(14));
+    tcase_add_loop_test(c, type_3_is_split_or_gathered, 0, sampled(6));
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

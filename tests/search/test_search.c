@@ -1,6 +1,7 @@
 /* Strategies: all valid, auto never slower than the others, the same every time, memory limits
  * hard. */
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "search/auto/patterns.h"
 #include "search/auto/subset.h"
 #include "search/auto/templates.h"
@@ -737,11 +738,11 @@ int main(void)
     TCase *c = tcase_create("search"), *templates = tcase_create("templates");
     tcase_set_timeout(c, 240);
     tcase_add_test(c, table);
-    tcase_add_loop_test(c, more_devices_never_hurt, 0, 12);
-    tcase_add_loop_test(c, auto_is_never_slower, 0, 26);
-    tcase_add_loop_test(c, auto_is_never_slower_on_small_graphs, 0, 25);
-    tcase_add_loop_test(c, same_plan_every_time, 0, 8);
-    tcase_add_loop_test(c, scores_are_schedules, 0, 20);
+    tcase_add_loop_test(c, more_devices_never_hurt, 0, sampled(12));
+    tcase_add_loop_test(c, auto_is_never_slower, 0, sampled(26));
+    tcase_add_loop_test(c, auto_is_never_slower_on_small_graphs, 0, sampled(25));
+    tcase_add_loop_test(c, same_plan_every_time, 0, sampled(8));
+    tcase_add_loop_test(c, scores_are_schedules, 0, sampled(20));
     tcase_add_loop_test(c, encodings_pay, 0, 4);
     tcase_add_test(c, auto_keeps_to_its_budget);
     tcase_add_test(c, boundaries_take_sides);
@@ -757,7 +758,7 @@ int main(void)
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
     tcase_add_test(templates, shares_taper);
-    tcase_add_loop_test(templates, groups_get_done, 0, 10);
+    tcase_add_loop_test(templates, groups_get_done, 0, sampled(10));
     suite_add_tcase(suite, templates);
     return run_suite(suite);
 }

@@ -6,6 +6,7 @@
 #include "search/stream/pack.h"
 #include "search/stream/turns.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 #include "support/search_fixture.h"
 
 #include <check.h>
@@ -355,12 +356,12 @@ int main(void)
     Suite *s = suite_create("streams");
     TCase *c = tcase_create("streams");
     tcase_set_timeout(c, 300);
-    tcase_add_loop_test(c, chains_are_the_best, 0, 8);
+    tcase_add_loop_test(c, chains_are_the_best, 0, sampled(8));
     tcase_add_test(c, defer_counts_ops);
-    tcase_add_loop_test(c, mixtures_are_the_best, 0, 2);
-    tcase_add_loop_test(c, auto_is_first, 0, 4);
+    tcase_add_loop_test(c, mixtures_are_the_best, 0, sampled(2));
+    tcase_add_loop_test(c, auto_is_first, 0, sampled(4));
     tcase_add_test(c, memory_counts_frames);
-    tcase_add_loop_test(c, groups_share_stages, 0, 2);
+    tcase_add_loop_test(c, groups_share_stages, 0, sampled(2));
     tcase_add_test(c, caps_and_floors);
     suite_add_tcase(s, c);
     return run_suite(s);

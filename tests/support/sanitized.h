@@ -25,4 +25,11 @@ static inline bool is_emulated(void)
     return getenv("EMULATED") != NULL;
 }
 
+/* Sanitizers and emulators are there for the code, not for the figures, and are slow: so many of n
+ * random instances are enough for them. */
+static inline int sampled(int n)
+{
+    return SANITIZED || is_emulated() ? (n + 5) / 6 : n;
+}
+
 #endif
