@@ -11,6 +11,7 @@
 #include "wire/wire.pb-c.h"
 #include "ir/partial.h"
 #include "pipeline.h"
+#include "spare_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -449,8 +450,11 @@ static void stored(struct mb *mb)
     mb_output(mb, "z");
 }
 
+enum extra { PLAIN, MEASURED, SPARES, BUFFERED };
+static const char *const extras[] = {NULL, "measured", "spares", "buffered"};
+
 static void make_plan(const char *name, struct ad_onnx_model *model, const char *strategy,
-                      int ndevices, bool measured)
+                      int ndevices, enum extra extra)
 {
     struct adaps_error err = {0};
     struct ad_graph *graph = NULL;
@@ -465,7 +469,7 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         save_graph(name, graph);
     insist(ad_blocks_find(graph, &blocks, &err), &err, name);
     make_cluster(&cluster, ndevices);
-    if (measured) {
+    if (extra == MEASURED) {
         measure(&cluster);
         ad_algorithms_all(graph);
     }
@@ -481,11 +485,15 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
         result.graph = NULL;
     }
     result.seconds = 0; /* the same bytes every time */
+    if (extra == BUFFERED)
+        ad_schedule_buffer(&result.schedule, 1);
     const struct ad_provenance provenance =
         ad_pipeline_provenance(&result, "m.onnx", &model->digest, strategy, &problem);
     insist(ad_plan_make(graph, &cluster, &result.schedule, &provenance, &plan, &err), &err, name);
-    insist(ad_plan_pack(plan, &bytes, &size, &err), &err, name);
-    char *file = ad_asprintf("%s-%s-%d", name, measured ? "measured" : strategy, ndevices);
+    if (extra == SPARES)
+        insist(ad_spare_plans(plan, &(struct ad_spare_effort){0}, &err), &err, name);
+    insist(ad_plan_pack_file(plan, &bytes, &size, &err), &err, name);
+    char *file = ad_asprintf("%s-%s-%d", name, extra ? extras[extra] : strategy, ndevices);
     save("plan", file, (char *)bytes + AD_PLAN_HEAD_BYTES, size - AD_PLAN_HEAD_BYTES);
     ad_free(file);
     ad_free(bytes);
@@ -521,14 +529,16 @@ static void make_networks(void)
         char *file = ad_asprintf("%s.onnx", nets[i].name);
         save("onnx", file, bytes, size);
         if (nets[i].planned) {
-            make_plan(nets[i].name, model, "single", 1, false);
-            make_plan(nets[i].name, model, "edgeflow", 2, false);
-            make_plan(nets[i].name, model, "auto", 3, false);
+            make_plan(nets[i].name, model, "single", 1, PLAIN);
+            make_plan(nets[i].name, model, "edgeflow", 2, PLAIN);
+            make_plan(nets[i].name, model, "auto", 3, PLAIN);
             if (nets[i].build == classifier)
-                make_plan(nets[i].name, model, "edgeflow", 2, true);
+                make_plan(nets[i].name, model, "edgeflow", 2, MEASURED);
             if (nets[i].build == residual || nets[i].build == pieces) {
-                make_plan(nets[i].name, model, "replicas", 3, false);
-                make_plan(nets[i].name, model, "deeperthings", 3, false); /* sums in blocks */
+                make_plan(nets[i].name, model, "replicas", 3, PLAIN);
+                make_plan(nets[i].name, model, "deeperthings", 3, PLAIN); /* sums in blocks */
+                make_plan(nets[i].name, model, "auto", 3, SPARES);
+                make_plan(nets[i].name, model, "pipeline", 3, BUFFERED);
             }
         } else {
             struct ad_graph *graph;
