@@ -443,14 +443,21 @@ static void observe(struct ad_failover *f, const struct ad_run_stats *stats)
 
 /* --- the stream --- */
 
+enum adaps_status ad_failover_check(const struct adaps_plan *plan, const char *what,
+                                    struct adaps_error *err)
+{
+    if (ad_plan_lossy(plan))
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "a lossy plan has no %s: its answers depend on its devices", what);
+    return ADAPS_OK;
+}
+
 static enum adaps_status open_weights(struct ad_failover *f, const char *what, const char *model,
                                       struct adaps_error *err)
 {
-    if (ad_plan_lossy(f->first))
-        return ad_error_set(err, ADAPS_EUSAGE,
-                            "a lossy plan has no %s: its answers depend on its devices", what);
-    if (keeping(f))
-        return ADAPS_OK;
+    enum adaps_status status = ad_failover_check(f->first, what, err);
+    if (status != ADAPS_OK || keeping(f))
+        return status;
     ad_model_weights_init(&f->weights, f->first, model);
     return ad_model_weights_open(&f->weights, err);
 }

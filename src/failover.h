@@ -46,6 +46,11 @@ struct ad_failover_options {
     const struct ad_session_options *session;
 };
 
+/* Whether a plan can have failover or adaptation, which `what` names. ADAPS_EUSAGE: a lossy plan.
+ */
+AD_MUST_CHECK enum adaps_status ad_failover_check(const struct adaps_plan *plan, const char *what,
+                                                  struct adaps_error *err);
+
 /* Opens a session of a plan that has been pushed. All is borrowed. When failover is enabled, or
  * the plan is to be adapted, the model is opened now, since there will be no time for it later, and
  * when it is to be adapted, agents that the plan has no work for are asked whether they are there.

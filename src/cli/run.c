@@ -44,6 +44,11 @@ static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *
         return ad_error_set(err, ADAPS_EUSAGE,
                             "the network has %d inputs: %d files are not a multiple of that",
                             r->graph->ninputs, options->ninputs);
+    if (options->failover || options->adapt)
+        status = ad_failover_check(r->deployment.plan,
+                                   options->failover ? "failover" : "adaptation", err);
+    if (status != ADAPS_OK)
+        return status;
     r->ninferences = options->ninputs / r->graph->ninputs;
     r->in_flight = options->in_flight > 0 ? options->in_flight
                                           : r->deployment.plan->stream.frames + SPARE_IN_FLIGHT;
