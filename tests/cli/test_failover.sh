@@ -4,25 +4,11 @@
 # device.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
+# shellcheck source=tests/support/stream.sh
+. "$src/tests/support/stream.sh"
 
-daemon=$build/adaps-agent
-models=$src/models
-speed=0.3
+kinds=5 speed=0.3
 ! is_sanitized || speed=1
-pids=
-trap 'for pid in $pids; do kill -KILL "$pid"; done 2>"$work/killed"; wait; cd /; rm -rf "$work"' EXIT
-
-# agent N [ENDPOINT]: starts agent aN; its process is in N.pid, its address in N.address.
-agent() {
-    rm -f ready
-    mkfifo ready
-    "$daemon" --listen "${2-tcp://127.0.0.1:*}" --speed $speed --threads 1 --cache "cache$1" --ready-fd 3 3>ready 2>"agent$1.err" &
-    echo $! >"$1.pid"
-    pids="$pids $!"
-    read -r endpoint <ready
-    [ -n "$endpoint" ] || not_ok "agent $1 does not start: $(cat "agent$1.err")"
-    echo "tcp://127.0.0.1:${endpoint##*:}" >"$1.address"
-}
 
 # agents [OPTION...]: three of them, those before are ended; their plan, by these options, is net.plan.
 agents() {
@@ -31,12 +17,11 @@ agents() {
     pids=
     printf '[link]\nbandwidth = 10gbit\nlatency = 0.05ms\n' >three.conf
     for n in 0 1 2; do
-        agent $n
-        printf '[a%d]\nboard = x86\naddress = %s\nspeed = %s\nthreads = 1\n' $n "$(cat $n.address)" $speed >>three.conf
-        [ $n != 0 ] || echo "source = yes" >>three.conf
+        agent $n 'tcp://127.0.0.1:*'
+        echo "$agent" >"$n.pid"
+        cat "$n.conf" >>three.conf
+        [ "$n" != 0 ] || echo "source = yes" >>three.conf
     done
-    rm -rf answers
-    mkdir answers
     adaps plan -d three.conf --evaluations 1000 -o net.plan "$@" "$models/denoise.onnx" >plan.out 2>&1 || not_ok "no plan: $(cat plan.out)"
 }
 
@@ -49,53 +34,14 @@ send() {
     kill "-$1" "$(cat "$2.pid")"
 }
 
-# stream N [OPTION...]: a run of so many inputs in the background, as $run; what it says is in out and err.
-stream() {
-    count=$1
-    shift
-    set -- "$@" net.plan
-    i=0
-    while [ $i -lt "$count" ]; do
-        set -- "$@" "$((i % 5)).png"
-        i=$((i + 1))
-    done
-    adaps run -o 'answers/%03d.npy' "$@" >out 2>err &
-    run=$!
+# again N: starts agent aN again at its address.
+again() {
+    agent "$1" "$(sed -n 's/^address = //p' "$1.conf")"
+    echo $agent >"$1.pid"
 }
 
-# ends CODE DESCRIPTION: the run does so.
-ends() {
-    wait "$run"
-    code=$?
-    if [ $code = "$1" ]; then ok "$2"; else not_ok "$2: exit $code instead of $1"; fi
-}
-
-# references: the answers of one device by net.plan.
-references() {
-    for i in 0 1 2 3 4; do
-        status 0 "answer $i of one device" adaps run --local -o "$i.npy" net.plan "$i.png"
-    done
-}
-
-# answered DESCRIPTION: all answers are there, in order, with the bits of one device.
-answered() {
-    wrong=
-    i=0
-    while [ $i -lt "$count" ]; do
-        cmp "$(printf 'answers/%03d.npy' $i)" "$((i % 5)).npy" >differ 2>&1 || wrong="$wrong $i"
-        i=$((i + 1))
-    done
-    check "$1: $count answers, each its input's${wrong:+, but not$wrong}" test -z "$wrong"
-}
-
-# Five pictures, and the answers of one device.
 agents
-cp "$models/samples/noisy.png" 0.png
-for i in 1 2 3 4; do
-    status 0 "picture $i" adaps run --local -o "$i.png" net.plan $((i - 1)).png
-done
-references
-check "they differ" sh -c '! cmp -s 0.npy 1.npy && ! cmp -s 3.npy 4.npy'
+pictures
 
 for signal in KILL STOP; do
     agents
@@ -108,8 +54,7 @@ for signal in KILL STOP; do
     check "of one recovery" test "$(grep -c recovered err)" = 1
 done
 for n in 0 2; do
-    printf '[a%d]\nboard = x86\naddress = %s\n' $n "$(cat $n.address)" >one.conf
-    status 0 "agent $n" adaps status --json -d one.conf
+    status 0 "agent $n" adaps status --json -d $n.conf
     says out '"state":"idle"' "is free again"
 done
 
@@ -154,13 +99,12 @@ agents
 stream 120 --failover --json
 send KILL 1 10
 until [ -s answers/020.npy ] || ! kill -0 "$run" 2>killed; do sleep 0.02; done
-agent 1 "$(cat 1.address)"
+again 1
 send KILL 2 30
 ends 0 "an agent comes back, and another is killed"
 answered "come back"
 says out '{"lost":\["a2"\],"returned":\["a1"\]' "it is used again"
-printf '[a1]\nboard = x86\naddress = %s\n' "$(cat 1.address)" >one.conf
-status 0 "its own account" adaps status -d one.conf --json
+status 0 "its own account" adaps status -d 1.conf --json
 says out '"inferences":[1-9]' "it has computed"
 
 # With spares: one for each loss but the source's. They are taken, and no search is made.
@@ -189,7 +133,7 @@ agents --spares
 stream 120 --failover --json
 send KILL 1 10
 until [ -s answers/020.npy ] || ! kill -0 "$run" 2>killed; do sleep 0.02; done
-agent 1 "$(cat 1.address)"
+again 1
 send KILL 2 30
 ends 0 "one comes back, and another is killed"
 answered "two spares"
