@@ -144,6 +144,7 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
         ad_coedge_search,
         ad_deepslicing_search,
         ad_deepthings_search,
+        ad_aofl_search,
         ad_pipeline_search,
         ad_defer_search,
         ad_layers_search,

@@ -43,6 +43,9 @@ const struct ad_strategy ad_strategies[] = {
      .summary =
          "the early layers as fused tiles, the weights of the rest by output and input channels",
      .plan = ad_deeperthings_plan},
+    {.name = "aofl",
+     .summary = "groups of fused layers on the best number of devices, exchanged through the source",
+     .search = ad_aofl_search},
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",
      .search = ad_pipeline_search,
