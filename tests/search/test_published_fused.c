@@ -251,7 +251,7 @@ END_TEST
 /* With free links nothing is computed twice, with late ones much is. */
 START_TEST(links_decide_what_is_fused)
 {
-    static const char *const names[] = {"aofl"};
+    static const char *const names[] = {"aofl", "dpfp"};
     struct problem p;
     struct ad_search_result r;
     ad_fixture_small(&p, 4);
@@ -298,6 +298,33 @@ START_TEST(aofl_chooses_how_many)
 }
 END_TEST
 
+/* All devices, in parts by speed, and neighbours exchange directly. */
+START_TEST(dpfp_exchanges_directly)
+{
+    static const int32_t cut[] = {0, 16, 24, 32};
+    struct problem p;
+    struct ad_search_result r;
+    int direct = 0;
+    ad_fixture_small(&p, 3);
+    ad_cluster_override_links(&p.cluster, 1e9, 1e-5);
+    ad_fixture_run(&p, "dpfp", &r);
+    ck_assert_int_eq(r.visited, 1);
+    ck_assert_int_eq(r.assignment.hub, -1);
+    for (int d = 0; d < 3; d++) { /* the last map, which the dense layer reads */
+        struct ad_region last = task_region(&r.schedule, 4, d);
+        ck_assert_int_eq(last.h0, cut[d]);
+        ck_assert_int_eq(last.h1, cut[d + 1]);
+    }
+    for (int i = 0; i < r.schedule.programs[1].nsteps; i++) {
+        const struct ad_step *step = &r.schedule.programs[1].steps[i];
+        direct += step->kind == AD_STEP_SEND && step->peer == 2;
+    }
+    ck_assert_int_gt(direct, 0);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fused groups");
@@ -309,6 +336,7 @@ int main(void)
     tcase_add_test(c, deep_networks);
     tcase_add_test(c, links_decide_what_is_fused);
     tcase_add_test(c, aofl_chooses_how_many);
+    tcase_add_test(c, dpfp_exchanges_directly);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }
