@@ -73,6 +73,7 @@ search_paper_sources = \
 search_published_sources = \
 	src/search/published/aofl.c \
 	src/search/published/dpfp.c \
+	src/search/published/flexpie.c \
 	src/search/published/fused_groups.c src/search/published/fused_groups.h \
 	src/search/published/fused_model.c src/search/published/fused_model.h \
 	src/search/published/bands.c \

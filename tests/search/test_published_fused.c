@@ -251,7 +251,7 @@ END_TEST
 /* With free links nothing is computed twice, with late ones much is. */
 START_TEST(links_decide_what_is_fused)
 {
-    static const char *const names[] = {"aofl", "dpfp"};
+    static const char *const names[] = {"aofl", "dpfp", "flexpie"};
     struct problem p;
     struct ad_search_result r;
     ad_fixture_small(&p, 4);
@@ -325,6 +325,47 @@ START_TEST(dpfp_exchanges_directly)
 }
 END_TEST
 
+/* Two 3x3 convolutions, or a dense layer where h = 1, on four equal devices. */
+static void even_layers(struct problem *p, int64_t h, int64_t w)
+{
+    struct ad_builder b;
+    ad_build_init(&b, 2);
+    int x = ad_build_input(&b, 1, h, w, h > 1 ? 8 : 256);
+    for (int i = 0; i < 2; i++)
+        x = h > 1 ? ad_build_conv(&b, x, ad_window_square(3, 1, 1, 1, 1), 1, 16)
+                  : ad_build_conv(&b, x, ad_window_square(1, 1, 1, 0, 0), 1, 256);
+    ad_build_output(&b, x);
+    ck_assert_int_eq(ad_build_finish(&b, &p->graph, NULL), ADAPS_OK);
+    ad_fixture_devices(&p->cluster, 4);
+    for (int d = 0; d < 4; d++)
+        p->cluster.devices[d].speed = 1e-3;
+    ad_cluster_override_links(&p->cluster, 1e8, 1e-6);
+    ad_fixture_fill(p);
+}
+
+/* Each of the four ways has layers that want it: the last device's part of the last layer. */
+START_TEST(flexpie_divides_in_four_ways)
+{
+    static const struct {
+        int64_t h, w;
+        struct ad_region last;
+    } ways[] = {{64, 4, {48, 64, 0, 4, 0, 16}},
+                {4, 64, {0, 4, 48, 64, 0, 16}},
+                {64, 64, {32, 64, 32, 64, 0, 16}},
+                {1, 1, {0, 1, 0, 1, 192, 256}}};
+    struct problem p;
+    struct ad_search_result r;
+    even_layers(&p, ways[_i].h, ways[_i].w);
+    ad_fixture_run(&p, "flexpie", &r);
+    struct ad_region last = task_region(&r.schedule, 1, 3);
+    ck_assert_msg(ad_region_equal(last, ways[_i].last), "rows %d:%d, columns %d:%d, channels %d:%d",
+                  last.h0, last.h1, last.w0, last.w1, last.c0, last.c1);
+    ck_assert_int_eq(r.assignment.hub, -1);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("fused groups");
@@ -337,6 +378,7 @@ int main(void)
     tcase_add_test(c, links_decide_what_is_fused);
     tcase_add_test(c, aofl_chooses_how_many);
     tcase_add_test(c, dpfp_exchanges_directly);
+    tcase_add_loop_test(c, flexpie_divides_in_four_ways, 0, 4);
     suite_add_tcase(suite, c);
     return run_suite(suite);
 }

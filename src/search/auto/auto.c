@@ -146,6 +146,7 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
         ad_deepthings_search,
         ad_aofl_search,
         ad_dpfp_search,
+        ad_flexpie_search,
         ad_pipeline_search,
         ad_defer_search,
         ad_layers_search,
