@@ -71,6 +71,11 @@ search_paper_sources = \
 	src/search/paper/paper.h src/search/paper/polish.c src/search/paper/tree.c
 
 search_published_sources = \
+	src/search/published/aofl.c \
+	src/search/published/dpfp.c \
+	src/search/published/flexpie.c \
+	src/search/published/fused_groups.c src/search/published/fused_groups.h \
+	src/search/published/fused_model.c src/search/published/fused_model.h \
 	src/search/published/bands.c \
 	src/search/published/bbgrap.c src/search/published/chain.c \
 	src/search/published/chain.h src/search/published/coedge.c \
