@@ -49,7 +49,7 @@ schedule_sources = \
 	src/schedule/chunks.c src/schedule/chunks.h src/schedule/clocks.h src/schedule/context.c \
 	src/schedule/context.h src/schedule/cut.c src/schedule/cut.h src/schedule/dependencies.c \
 	src/schedule/dependencies.h src/schedule/edges.c src/schedule/edges.h src/schedule/emit.c \
-	src/schedule/emit.h src/schedule/estimate.c src/schedule/estimate.h src/schedule/graph_order.c \
+	src/schedule/emit.h src/schedule/energy.c src/schedule/energy.h src/schedule/estimate.c src/schedule/estimate.h src/schedule/graph_order.c \
 	src/schedule/graph_order.h src/schedule/internal.h src/schedule/ints.h src/schedule/lower.c \
 	src/schedule/lowering.h src/schedule/memo.c src/schedule/memo.h src/schedule/memory.c \
 	src/schedule/order.c src/schedule/order.h src/schedule/pieces.c src/schedule/pieces.h \

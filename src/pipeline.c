@@ -257,6 +257,20 @@ static enum adaps_status prepare_mapping(const struct ad_pipeline_options *optio
     return ad_blocks_find(out->mapped.graph, &out->blocks, err);
 }
 
+/* What the options change of the devices, and by which algorithm each convolution is computed then.
+ */
+static enum adaps_status settle(const struct ad_pipeline_options *options, struct ad_graph *graph,
+                                struct ad_cluster *cluster, struct adaps_error *err)
+{
+    ad_cluster_override_links(cluster, options->bandwidth, options->latency);
+    for (int d = 0; options->corrections && d < cluster->ndevices; d++)
+        cluster->devices[d].speed *= options->corrections[d];
+    if (!options->conv_direct)
+        ad_algorithms_choose(graph, cluster);
+    return options->objective == AD_OBJECTIVE_ENERGY ? ad_cluster_check_power(cluster, err)
+                                                     : ADAPS_OK;
+}
+
 /* By what the options say: a layout or a mapping that is given, or a search. */
 static enum adaps_status choose(const struct ad_pipeline_options *options,
                                 const struct parts *parts, const struct ad_search_problem *problem,
@@ -288,13 +302,10 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     enum adaps_status status = options->layout    ? prepare_layout(options, &parts, err)
                                : options->mapping ? prepare_mapping(options, &parts, err)
                                                   : prepare(options, &parts, err);
+    if (status == ADAPS_OK)
+        status = settle(options, *graph, cluster, err);
     if (status != ADAPS_OK)
         goto out;
-    ad_cluster_override_links(cluster, options->bandwidth, options->latency);
-    for (int d = 0; options->corrections && d < cluster->ndevices; d++)
-        cluster->devices[d].speed *= options->corrections[d];
-    if (!options->conv_direct)
-        ad_algorithms_choose(*graph, cluster);
 
     const struct ad_search_problem problem = problem_of(options, *graph, &parts.blocks, cluster);
     status = choose(options, &parts, &problem, &strategy, &result, err);
@@ -346,10 +357,9 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
         ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);
     if (status == ADAPS_OK)
         status = ad_cluster_load(options->devices, &out->cluster, err);
+    if (status == ADAPS_OK)
+        status = settle(options, graph, &out->cluster, err);
     if (status == ADAPS_OK) {
-        ad_cluster_override_links(&out->cluster, options->bandwidth, options->latency);
-        if (!options->conv_direct)
-            ad_algorithms_choose(graph, &out->cluster);
         const struct ad_search_problem problem = problem_of(options, graph, &blocks, &out->cluster);
         status = ad_search_compare(&problem, &out->items, &out->count, err);
     }

@@ -23,7 +23,7 @@ search/published    ir fusion search
 search/paper        fusion search
 search/exact        search
 search/given        onnx ir import cost fusion schedule search
-search/auto         cost fusion search search/published search/paper search/exact
+search/auto         cost fusion schedule search search/published search/paper search/exact
 search/bound        fusion search
 search/stream       schedule search search/published search/auto
 search/strategies   search search/published search/paper search/exact search/auto search/bound search/stream

@@ -71,7 +71,7 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
         status = ad_schedule_loads(p->graph, p->cluster, &result->schedule, &loads, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_eval_score_schedule(eval, &result->schedule, ad_loads_most(&loads), &result->score);
+    ad_eval_score_schedule(eval, &result->schedule, &loads, &result->score);
     if (result->score.excess_bytes > 0)
         return ad_search_refuse_memory(p->cluster, strategy, &result->schedule, eval->least_memory,
                                        eval->err);
@@ -83,10 +83,9 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
 /* "traffic made small, within 12.3 ms" */
 static void note_objective(const struct ad_search_problem *problem, struct ad_search_result *result)
 {
-    const char *what = problem->objective == AD_OBJECTIVE_TRAFFIC      ? "traffic"
-                       : problem->objective == AD_OBJECTIVE_MEMORY     ? "memory"
-                       : problem->objective == AD_OBJECTIVE_THROUGHPUT ? "interval"
-                                                                       : "latency";
+    const char *what = problem->objective == AD_OBJECTIVE_THROUGHPUT
+                           ? "interval"
+                           : ad_objective_name(problem->objective);
     char cap[32];
     if (problem->latency_cap_ns > 0)
         snprintf(result->note, sizeof result->note, "%s made small, within %s", what,
