@@ -49,7 +49,7 @@ schedule_sources = \
 	src/schedule/chunks.c src/schedule/chunks.h src/schedule/clocks.h src/schedule/context.c \
 	src/schedule/context.h src/schedule/cut.c src/schedule/cut.h src/schedule/dependencies.c \
 	src/schedule/dependencies.h src/schedule/edges.c src/schedule/edges.h src/schedule/emit.c \
-	src/schedule/emit.h src/schedule/estimate.c src/schedule/estimate.h src/schedule/graph_order.c \
+	src/schedule/emit.h src/schedule/energy.c src/schedule/energy.h src/schedule/estimate.c src/schedule/estimate.h src/schedule/graph_order.c \
 	src/schedule/graph_order.h src/schedule/internal.h src/schedule/ints.h src/schedule/lower.c \
 	src/schedule/lowering.h src/schedule/memo.c src/schedule/memo.h src/schedule/memory.c \
 	src/schedule/order.c src/schedule/order.h src/schedule/pieces.c src/schedule/pieces.h \
@@ -63,6 +63,10 @@ search_sources = \
 	src/search/layout.c src/search/layout.h src/search/layout_memo.c src/search/layout_memo.h \
 	src/search/layout_regions.c src/search/layout_regions.h src/search/problem.c \
 	src/search/problem.h src/search/result.c src/search/result.h src/search/trial.c src/search/trial.h
+
+search_pareto_sources = \
+	src/search/pareto/archive.c src/search/pareto/archive.h src/search/pareto/pareto.c \
+	src/search/pareto/pareto.h
 
 search_paper_sources = \
 	src/search/paper/adaps.c src/search/paper/adaps.h src/search/paper/bound.c \
@@ -189,7 +193,7 @@ control_sources = \
 report_sources = \
 	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \
 	src/report/figures.h src/report/html.c src/report/inspect.c src/report/json.c \
-	src/report/json.h src/report/messages.c src/report/messages.h src/report/plan.c \
+	src/report/json.h src/report/messages.c src/report/messages.h src/report/pareto.c src/report/pareto_svg.c src/report/plan.c \
 	src/report/plan_json.c src/report/predict.c src/report/predict.h src/report/report.h \
 	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/stream.c src/report/stream.h src/report/svg.c \
 	src/report/text.c src/report/text.h src/report/trace.c

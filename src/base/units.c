@@ -136,3 +136,9 @@ char *ad_format_ns(double ns, char *buf, size_t size)
     static const char *const names[] = {"ns", "us", "ms", "s"};
     return format_scaled(ns, 1000, names, 4, buf, size);
 }
+
+char *ad_format_pj(double pj, char *buf, size_t size)
+{
+    static const char *const names[] = {"pJ", "nJ", "uJ", "mJ", "J"};
+    return format_scaled(pj, 1000, names, 5, buf, size);
+}

@@ -28,5 +28,6 @@ bool ad_parse_int(const char *text, int64_t lo, int64_t hi, int64_t *out);
 char *ad_format_bytes(double bytes, char *buf, size_t size);
 char *ad_format_rate(double bytes_per_s, char *buf, size_t size);
 char *ad_format_ns(double ns, char *buf, size_t size);
+char *ad_format_pj(double pj, char *buf, size_t size); /* "1.24 J" */
 
 #endif

@@ -32,22 +32,50 @@ int ad_plan_usage_strategy(const struct ad_command *command, const char *name)
     return ad_cli_usage(command, "--strategy %s: there are %s", name, known);
 }
 
+/* In the order in which they are told. */
+static const enum ad_objective objectives[] = {AD_OBJECTIVE_LATENCY, AD_OBJECTIVE_THROUGHPUT,
+                                               AD_OBJECTIVE_TRAFFIC, AD_OBJECTIVE_MEMORY,
+                                               AD_OBJECTIVE_ENERGY};
+#define OBJECTIVES "latency, throughput, traffic, memory, energy"
+
+bool ad_plan_objective(const char *name, size_t length, enum ad_objective *out)
+{
+    for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++) {
+        const char *known = ad_objective_name(objectives[i]);
+        if (strlen(known) == length && strncmp(name, known, length) == 0) {
+            *out = objectives[i];
+            return true;
+        }
+    }
+    return false;
+}
+
 static int take_objective(const struct ad_command *command, const char *name, void *objective)
 {
-    static const struct {
-        const char *name;
+    if (ad_plan_objective(name, strlen(name), objective))
+        return ADAPS_OK;
+    return ad_cli_usage(command, "--objective %s: there are " OBJECTIVES, name);
+}
+
+int ad_plan_take_pareto(const struct ad_command *command, const char *text, void *pareto)
+{
+    struct ad_pareto_objectives *out = pareto;
+    bool seen[AD_OBJECTIVES] = {false};
+    out->count = 0;
+    for (const char *name = text;; name += strcspn(name, ",") + 1) {
         enum ad_objective objective;
-    } known[] = {{"latency", AD_OBJECTIVE_LATENCY},
-                 {"traffic", AD_OBJECTIVE_TRAFFIC},
-                 {"memory", AD_OBJECTIVE_MEMORY},
-                 {"throughput", AD_OBJECTIVE_THROUGHPUT}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(name, known[i].name) == 0) {
-            *(enum ad_objective *)objective = known[i].objective;
-            return ADAPS_OK;
-        }
-    return ad_cli_usage(command,
-                        "--objective %s: there are latency, throughput, traffic, memory", name);
+        if (!ad_plan_objective(name, strcspn(name, ","), &objective) || seen[objective])
+            return ad_cli_usage(command,
+                                "--pareto %s: two or more of " OBJECTIVES
+                                " are wanted, with commas between them, each once",
+                                text);
+        seen[objective] = true;
+        out->list[out->count++] = objective;
+        if (!strchr(name, ','))
+            break;
+    }
+    return out->count > 1 ? ADAPS_OK
+                          : ad_cli_usage(command, "--pareto %s: two objectives at least", text);
 }
 
 /* Answers a second as the time between two. */
@@ -141,7 +169,7 @@ const struct ad_option ad_plan_option_rows[] = {
                 "convolutions by Winograd's algorithm where that is sooner\n"
                 "(default), or none"),
     AD_OPT_CALL("objective", "NAME", PASSES, objective, take_objective,
-                "what matters: latency (default), throughput, traffic, memory"),
+                "what matters: latency (default), throughput, traffic, memory, energy"),
     AD_OPT_NS("latency-cap", PASSES, latency_cap_ns, MAX_TIME_S, "20ms",
               "the answer may take this long at most (traffic: by default as long\n"
               "as the best single device takes)"),

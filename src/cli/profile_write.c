@@ -87,6 +87,12 @@ static void write_table(const struct ad_profile_device *p, FILE *out)
             fprintf(out, "%s_decode        = %.4gGB/s ; %s\n", ad_encoding_name(e),
                     table->encoding.decode[e] / 1e9, origin);
     }
+    if (table->power.idle_mw > 0)
+        fprintf(out, "idle_watts        = %g ; as told\n", table->power.idle_mw / 1e3);
+    if (table->power.core_mw > 0)
+        fprintf(out, "core_watts        = %g ; as told\n", table->power.core_mw / 1e3);
+    if (table->power.network_mw > 0)
+        fprintf(out, "network_watts     = %g ; as told\n", table->power.network_mw / 1e3);
     if (table->tile > 0)
         fprintf(out, "tile              = %d ; %s\n", table->tile, origin);
 }

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/units.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,26 @@ static enum adaps_status read_bandwidth(const struct ad_ini *ini, const struct a
     return ADAPS_OK;
 }
 
+/* The power that a key stands for, or NULL. */
+static int32_t *power_of(struct ad_power *power, const char *key)
+{
+    if (strcmp(key, "idle_watts") == 0)
+        return &power->idle_mw;
+    if (strcmp(key, "core_watts") == 0)
+        return &power->core_mw;
+    return strcmp(key, "network_watts") == 0 ? &power->network_mw : NULL;
+}
+
+static enum adaps_status read_power(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                    int32_t *out, struct adaps_error *err)
+{
+    double watts;
+    if (!ad_parse_double(entry->value, 1e-3, 1e4, &watts))
+        return ad_ini_refuse(ini, entry, err, "a number of watts in [0.001, 10000] is wanted");
+    *out = (int32_t)lround(watts * 1000);
+    return ADAPS_OK;
+}
+
 /* The rate that NAME_encode or NAME_decode stands for, NAME being an encoding that takes time; or
  * NULL. */
 static double *encoding_rate(struct ad_encoding_rates *rates, const char *key)
@@ -145,6 +166,11 @@ bool ad_board_entry(const struct ad_ini *ini, const struct ad_ini_entry *entry,
     }
     if (strcmp(entry->key, "fetch") == 0) {
         *status = read_elements(ini, entry, &table->fetch_rate, err);
+        return true;
+    }
+    int32_t *power = power_of(&table->power, entry->key);
+    if (power) {
+        *status = read_power(ini, entry, power, err);
         return true;
     }
     double *rate = encoding_rate(&table->encoding, entry->key);

@@ -95,6 +95,24 @@ void ad_cluster_override_links(struct ad_cluster *cluster, double bandwidth, dou
     }
 }
 
+enum adaps_status ad_cluster_check_power(const struct ad_cluster *cluster, struct adaps_error *err)
+{
+    for (int d = 0; d < cluster->ndevices; d++) {
+        const struct ad_device *device = &cluster->devices[d];
+        const struct ad_power *power = &device->table.power;
+        if (!ad_power_known(power))
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "the energy of '%s' is not known: %s is missing, in its section or "
+                                "in the file of its board, %s",
+                                device->name,
+                                power->idle_mw <= 0   ? "idle_watts"
+                                : power->core_mw <= 0 ? "core_watts"
+                                                      : "network_watts",
+                                device->board[0] ? device->board : "which it does not name");
+    }
+    return ADAPS_OK;
+}
+
 int ad_cluster_find(const struct ad_cluster *cluster, const char *name)
 {
     for (int i = 0; i < cluster->ndevices; i++)

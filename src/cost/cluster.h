@@ -9,6 +9,19 @@
 
 struct ad_shapes;
 
+/* What a device draws, in thousandths of a watt; 0: not known. */
+struct ad_power {
+    int32_t idle_mw;    /* whatever it does */
+    int32_t core_mw;    /* more, for each thread that computes */
+    int32_t network_mw; /* more, while it sends or receives */
+};
+
+/* Whether all three are known. */
+static inline bool ad_power_known(const struct ad_power *power)
+{
+    return power->idle_mw > 0 && power->core_mw > 0 && power->network_mw > 0;
+}
+
 /* One device's measured (or stated) numbers; times at full speed, all `threads` used. */
 struct ad_cost_table {
     double rate[AD_COST_CLASSES]; /* MAC/s for convolutions and fc, elements/s otherwise;
@@ -23,6 +36,7 @@ struct ad_cost_table {
      * or a picture's bytes become the engine's), outputs taken out: elements/s; 0: no time. */
     double feed_rate, fetch_rate;
     struct ad_encoding_rates encoding;
+    struct ad_power power;
     int threads; /* of a board's file: that the rates are of; 0: those of whatever device has it */
     int tile; /* pixels that a convolution computes at once, for parts of shapes; 0, 1: no steps */
     const struct ad_shapes *shapes; /* measured operators (cost/shape.h), which count more than
@@ -98,6 +112,9 @@ AD_MUST_CHECK enum adaps_status ad_cluster_use_threads(struct ad_cluster *cluste
                                                        int threads, struct adaps_error *err);
 /* Gives device d these shapes, of which it takes over a reference. */
 void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_shapes *shapes);
+/* ADAPS_EINPUT names the first device whose power is not known. */
+AD_MUST_CHECK enum adaps_status ad_cluster_check_power(const struct ad_cluster *cluster,
+                                                       struct adaps_error *err);
 void ad_cluster_fini(struct ad_cluster *cluster);
 int ad_cluster_find(const struct ad_cluster *cluster, const char *name); /* -1 when absent */
 

@@ -286,6 +286,9 @@ static bool pack_device(struct ad_arena *arena, const struct ad_device *device,
     m->table->fetch_rate = device->table.fetch_rate;
     m->table->source = ad_protobuf_borrow(device->table.source);
     m->table->tile = device->table.tile;
+    m->table->idle_mw = device->table.power.idle_mw;
+    m->table->core_mw = device->table.power.core_mw;
+    m->table->network_mw = device->table.power.network_mw;
     return pack_encodings(arena, &device->table.encoding, m->table) &&
            pack_shapes(arena, device->table.shapes, m->table);
 }

@@ -325,6 +325,12 @@ struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn)
     return view;
 }
 
+enum adaps_status ad_plan_energy(const struct adaps_plan *plan, struct ad_energy_figures *out,
+                                 struct adaps_error *err)
+{
+    return ad_energy_figures(plan->graph, &plan->cluster, &plan->schedule, &plan->stream, out, err);
+}
+
 int ad_plan_share(const struct adaps_plan *plan, int turn, int *of)
 {
     *of = plan->stream.ndeal > 0 ? plan->stream.ndeal : 1;

@@ -3,7 +3,7 @@
 #ifndef AD_PLAN_PLAN_H
 #define AD_PLAN_PLAN_H
 
-#include "schedule/stream.h"
+#include "schedule/energy.h"
 
 /* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
 #define AD_PLAN_MAGIC "ADAPSPLN"
@@ -191,6 +191,11 @@ struct ad_peers {
     bool any[AD_MAX_DEVICES], sent_to[AD_MAX_DEVICES];
 };
 struct ad_peers ad_plan_peers(const struct adaps_plan *plan, int device);
+
+/* The energy of an inference, of all devices and of each (schedule/energy.h). */
+AD_MUST_CHECK enum adaps_status ad_plan_energy(const struct adaps_plan *plan,
+                                               struct ad_energy_figures *out,
+                                               struct adaps_error *err);
 
 /* The schedule of a turn of the plan's stream. */
 static inline const struct ad_schedule *ad_plan_turn(const struct adaps_plan *plan, int turn)

@@ -49,6 +49,12 @@ static enum adaps_status unpack_encodings(const Adaps__Plan__CostTable *m,
     return ADAPS_OK;
 }
 
+/* In thousandths of a watt; 0 is not known. */
+static bool is_power(int32_t mw)
+{
+    return mw >= 0 && mw <= 10000000;
+}
+
 static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad_cost_table *table,
                                       struct adaps_error *err)
 {
@@ -73,6 +79,11 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
                             m->feed_rate, m->fetch_rate);
     if (m->tile < 0 || m->tile > 64)
         return ad_error_set(err, ADAPS_EINPUT, "a tile of %" PRId32 " pixels", m->tile);
+    if (!is_power(m->idle_mw) || !is_power(m->core_mw) || !is_power(m->network_mw))
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "a power of %" PRId32 ", %" PRId32 " and %" PRId32 " mW", m->idle_mw,
+                            m->core_mw, m->network_mw);
+    table->power = (struct ad_power){m->idle_mw, m->core_mw, m->network_mw};
     table->tile = m->tile;
     table->constant_s = m->constant_s;
     table->memory_bw = m->memory_bw;

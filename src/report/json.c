@@ -62,6 +62,11 @@ json_t *ad_report_json_ms(int64_t ns)
     return json_real((double)ns / 1e6);
 }
 
+json_t *ad_report_json_joules(int64_t pj)
+{
+    return pj < 0 ? json_null() : json_real((double)pj / 1e12);
+}
+
 json_t *ad_report_json_digest(const struct ad_digest *digest)
 {
     char hex[AD_DIGEST_HEX];

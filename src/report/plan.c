@@ -122,8 +122,17 @@ static enum adaps_status print_spares(const struct adaps_plan *plan, FILE *out,
     return ADAPS_OK;
 }
 
+static void print_energy(const struct ad_energy_figures *energy, FILE *out)
+{
+    char joules[32];
+    if (energy->all_pj >= 0)
+        fprintf(out, "  energy               %s per inference\n",
+                ad_format_pj((double)energy->all_pj, joules, sizeof joules));
+}
+
 static enum adaps_status print_head(const struct adaps_plan *plan, const struct ad_figures *figures,
-                                    FILE *out, struct adaps_error *err)
+                                    const struct ad_energy_figures *energy, FILE *out,
+                                    struct adaps_error *err)
 {
     char model[256], strategy[64], time[32], bytes[32], note[512];
     const struct ad_schedule *schedule = &plan->schedule;
@@ -141,6 +150,7 @@ static enum adaps_status print_head(const struct adaps_plan *plan, const struct 
     fprintf(out, "  moved per inference  %s in %" PRId64 " message%s\n",
             ad_format_bytes((double)schedule->bytes, bytes, sizeof bytes), schedule->messages,
             schedule->messages == 1 ? "" : "s");
+    print_energy(energy, out);
     print_algorithms(plan, out);
     if (ad_plan_lossy(plan))
         fputs("  answer               rounded on the way (below), not that of one device alone\n",
@@ -160,10 +170,16 @@ static const struct ad_column device_columns[] = {
     {"device", false, true},  {"board", false, true},  {"MACs", true, false},
     {"busy", true, false},    {"memory", true, false}, {"of", true, false},
     {"weights", true, false}, {"sends", true, false},  {"receives", true, false},
+    {"energy", true, false}, /* of plans of one turn whose energy is known */
 };
 
-static void device_row(const struct adaps_plan *plan, const struct ad_figures *figures, int d,
-                       struct ad_table *table)
+static bool shows_energy(const struct adaps_plan *plan, const struct ad_energy_figures *energy)
+{
+    return plan->stream.nturns == 1 && energy->all_pj >= 0;
+}
+
+static void device_row(const struct adaps_plan *plan, const struct ad_figures *figures,
+                       const struct ad_energy_figures *energy, int d, struct ad_table *table)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
     const struct ad_device_figures *own = &figures->devices[d];
@@ -180,6 +196,8 @@ static void device_row(const struct adaps_plan *plan, const struct ad_figures *f
     ad_table_cell(table, "%s", ad_format_bytes((double)own->weight_bytes, text, sizeof text));
     ad_table_cell(table, "%s", ad_format_bytes((double)own->sent_bytes, text, sizeof text));
     ad_table_cell(table, "%s", ad_format_bytes((double)own->received_bytes, text, sizeof text));
+    if (shows_energy(plan, energy))
+        ad_table_cell(table, "%s", ad_format_pj((double)energy->device_pj[d], text, sizeof text));
 }
 
 /* What links carry in which encoding, if in any but float32 and u8. */
@@ -219,14 +237,16 @@ static enum adaps_status print_links(const struct adaps_plan *plan, FILE *out,
 
 /* What the devices do in an inference. */
 static enum adaps_status print_devices(const struct adaps_plan *plan,
-                                       const struct ad_figures *figures, FILE *out,
+                                       const struct ad_figures *figures,
+                                       const struct ad_energy_figures *energy, FILE *out,
                                        struct adaps_error *err)
 {
     struct ad_table table;
-    ad_table_init(&table, device_columns, sizeof device_columns / sizeof *device_columns);
+    size_t ncolumns = sizeof device_columns / sizeof *device_columns;
+    ad_table_init(&table, device_columns, shows_energy(plan, energy) ? ncolumns : ncolumns - 1);
     double shares = 0;
     for (int d = 0; d < plan->cluster.ndevices; d++) {
-        device_row(plan, figures, d, &table);
+        device_row(plan, figures, energy, d, &table);
         shares += figures->devices[d].share;
     }
     enum adaps_status status = ad_table_print(&table, out, err);
@@ -251,7 +271,8 @@ static void print_turn(const struct adaps_plan *plan, int turn, FILE *out)
 
 enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
 {
-    enum adaps_status status = ADAPS_OK;
+    struct ad_energy_figures energy;
+    enum adaps_status status = ad_plan_energy(plan, &energy, err);
     for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++) {
         const struct adaps_plan view = ad_plan_view(plan, t);
         struct ad_figures figures;
@@ -259,11 +280,11 @@ enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struc
         if (status != ADAPS_OK)
             return status;
         if (t == 0)
-            status = print_head(plan, &figures, out, err);
+            status = print_head(plan, &figures, &energy, out, err);
         if (plan->stream.nturns > 1)
             print_turn(plan, t, out);
         if (status == ADAPS_OK)
-            status = print_devices(&view, &figures, out, err);
+            status = print_devices(&view, &figures, &energy, out, err);
         ad_figures_fini(&figures);
     }
     return status == ADAPS_OK ? ad_text_finish(out, err) : status;

@@ -5,27 +5,30 @@
 #include "report/report.h"
 #include "report/stream.h"
 
-static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures, int d)
+static json_t *device_json(const struct adaps_plan *plan, const struct ad_figures *figures,
+                           const struct ad_energy_figures *energy, int d)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
     const struct ad_device_figures *own = &figures->devices[d];
     return json_pack(
-        "{so so sb sf si sf sI so so sI sI sI sI sI sI sI}", "name",
+        "{so so sb sf si sf sI so so so sI sI sI sI sI sI sI}", "name",
         ad_report_json_text(device->name), "board", ad_report_json_text(device->board), "source",
         d == plan->cluster.source, "speed", device->speed, "threads", device->threads, "share",
         own->share, "macs", (json_int_t)own->macs, "busy_ms",
         ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms", ad_report_json_ms(own->wait_ns),
-        "memory_bytes", (json_int_t)plan->schedule.memory[d], "memory_limit_bytes",
-        (json_int_t)device->memory, "weight_bytes", (json_int_t)own->weight_bytes, "sent_bytes",
-        (json_int_t)own->sent_bytes, "received_bytes", (json_int_t)own->received_bytes, "sent",
-        (json_int_t)own->sent, "received", (json_int_t)own->received);
+        "energy_j", ad_report_json_joules(energy->device_pj[d]), "memory_bytes",
+        (json_int_t)plan->schedule.memory[d], "memory_limit_bytes", (json_int_t)device->memory,
+        "weight_bytes", (json_int_t)own->weight_bytes, "sent_bytes", (json_int_t)own->sent_bytes,
+        "received_bytes", (json_int_t)own->received_bytes, "sent", (json_int_t)own->sent,
+        "received", (json_int_t)own->received);
 }
 
-static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figures *figures)
+static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figures *figures,
+                            const struct ad_energy_figures *energy)
 {
     json_t *list = json_array();
     for (int d = 0; d < plan->cluster.ndevices && list; d++)
-        list = ad_report_json_append(list, device_json(plan, figures, d));
+        list = ad_report_json_append(list, device_json(plan, figures, energy, d));
     return list;
 }
 
@@ -239,11 +242,15 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
                                     struct adaps_error *err)
 {
     struct ad_figures figures;
-    enum adaps_status status = ad_figures_init(&figures, plan, err);
+    struct ad_energy_figures energy;
+    enum adaps_status status = ad_plan_energy(plan, &energy, err);
+    if (status == ADAPS_OK)
+        status = ad_figures_init(&figures, plan, err);
     if (status != ADAPS_OK)
         return status;
     json_t *root = ad_report_stream_add(summary_json(plan), plan);
-    root = ad_report_json_set(root, "devices", devices_json(plan, &figures));
+    root = ad_report_json_set(root, "energy_j", ad_report_json_joules(energy.all_pj));
+    root = ad_report_json_set(root, "devices", devices_json(plan, &figures, &energy));
     root = ad_report_json_set(root, "turns", turns_json(plan, key, part));
     root = ad_report_json_set(root, "deal", deal_json(plan));
     root = ad_report_json_set(root, "spares", spares_json(plan));

@@ -28,16 +28,18 @@ static int64_t idle_ns(const struct adaps_plan *plan, const struct ad_figures *f
 }
 
 static enum adaps_status print_devices(const struct adaps_plan *plan,
-                                       const struct ad_figures *figures, FILE *out,
+                                       const struct ad_figures *figures,
+                                       const struct ad_energy_figures *energy, FILE *out,
                                        struct adaps_error *err)
 {
     static const struct ad_column columns[] = {
-        {"device", false, true},  {"busy", true, false}, {"%", true, false},
-        {"waiting", true, false}, {"%", true, false},    {"idle", true, false},
-        {"%", true, false},
+        {"device", false, true},  {"busy", true, false},   {"%", true, false},
+        {"waiting", true, false}, {"%", true, false},      {"idle", true, false},
+        {"%", true, false},       {"energy", true, false}, /* where that is known */
     };
     struct ad_table table;
-    ad_table_init(&table, columns, sizeof columns / sizeof *columns);
+    size_t ncolumns = sizeof columns / sizeof *columns;
+    ad_table_init(&table, columns, energy->all_pj >= 0 ? ncolumns : ncolumns - 1);
     for (int d = 0; d < plan->cluster.ndevices; d++) {
         const int64_t times[] = {plan->schedule.busy_ns[d], figures->devices[d].wait_ns,
                                  idle_ns(plan, figures, d)};
@@ -46,6 +48,11 @@ static enum adaps_status print_devices(const struct adaps_plan *plan,
             char text[32];
             ad_table_cell(&table, "%s", ad_format_ns((double)times[i], text, sizeof text));
             ad_table_cell(&table, "%.1f", percent(plan, times[i]));
+        }
+        if (energy->all_pj >= 0) {
+            char joules[32];
+            ad_table_cell(&table, "%s",
+                          ad_format_pj((double)energy->device_pj[d], joules, sizeof joules));
         }
     }
     enum adaps_status status = ad_table_print(&table, out, err);
@@ -130,10 +137,13 @@ static enum adaps_status print_path(const struct adaps_plan *plan, struct ad_sim
     return status;
 }
 
-static enum adaps_status init_both(const struct adaps_plan *plan, struct ad_figures *figures,
-                                   struct ad_simulation *simulation, struct adaps_error *err)
+static enum adaps_status init_all(const struct adaps_plan *plan, struct ad_figures *figures,
+                                  struct ad_energy_figures *energy,
+                                  struct ad_simulation *simulation, struct adaps_error *err)
 {
-    enum adaps_status status = ad_figures_init(figures, plan, err);
+    enum adaps_status status = ad_plan_energy(plan, energy, err);
+    if (status == ADAPS_OK)
+        status = ad_figures_init(figures, plan, err);
     if (status != ADAPS_OK)
         return status;
     status = ad_simulation_init(simulation, plan, err);
@@ -146,14 +156,19 @@ enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,
                                        struct adaps_error *err)
 {
     struct ad_figures figures;
+    struct ad_energy_figures energy;
     struct ad_simulation simulation;
-    enum adaps_status status = init_both(plan, &figures, &simulation, err);
+    enum adaps_status status = init_all(plan, &figures, &energy, &simulation, err);
     if (status != ADAPS_OK)
         return status;
-    char total[32], compute[32], transfer[32];
-    fprintf(out, "latency %s by the simulated clocks\n\n",
+    char total[32], compute[32], transfer[32], joules[32];
+    fprintf(out, "latency %s by the simulated clocks\n",
             ad_format_ns((double)plan->schedule.makespan_ns, total, sizeof total));
-    status = print_devices(plan, &figures, out, err);
+    if (energy.all_pj >= 0)
+        fprintf(out, "energy %s per inference\n",
+                ad_format_pj((double)energy.all_pj, joules, sizeof joules));
+    fputc('\n', out);
+    status = print_devices(plan, &figures, &energy, out, err);
     if (status == ADAPS_OK && simulation.nlinks > 0) {
         fputc('\n', out);
         status = print_links(plan, &simulation, out, err);
@@ -171,16 +186,18 @@ enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,
     return status == ADAPS_OK ? ad_text_finish(out, err) : status;
 }
 
-static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figures *figures)
+static json_t *devices_json(const struct adaps_plan *plan, const struct ad_figures *figures,
+                            const struct ad_energy_figures *energy)
 {
     json_t *list = json_array();
     for (int d = 0; d < plan->cluster.ndevices; d++)
         list = ad_report_json_append(
-            list,
-            json_pack("{so so so so}", "name", ad_report_json_text(plan->cluster.devices[d].name),
-                      "busy_ms", ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms",
-                      ad_report_json_ms(figures->devices[d].wait_ns), "idle_ms",
-                      ad_report_json_ms(idle_ns(plan, figures, d))));
+            list, json_pack("{so so so so so}", "name",
+                            ad_report_json_text(plan->cluster.devices[d].name), "busy_ms",
+                            ad_report_json_ms(plan->schedule.busy_ns[d]), "wait_ms",
+                            ad_report_json_ms(figures->devices[d].wait_ns), "idle_ms",
+                            ad_report_json_ms(idle_ns(plan, figures, d)), "energy_j",
+                            ad_report_json_joules(energy->device_pj[d])));
     return list;
 }
 
@@ -219,15 +236,17 @@ enum adaps_status ad_report_simulation_json(const struct adaps_plan *plan, FILE 
                                             struct adaps_error *err)
 {
     struct ad_figures figures;
+    struct ad_energy_figures energy;
     struct ad_simulation simulation;
-    enum adaps_status status = init_both(plan, &figures, &simulation, err);
+    enum adaps_status status = init_all(plan, &figures, &energy, &simulation, err);
     if (status != ADAPS_OK)
         return status;
     json_t *root = json_pack(
-        "{so so so so so so}", "predicted_ms", ad_report_json_ms(plan->schedule.makespan_ns),
-        "critical_compute_ms", ad_report_json_ms(simulation.compute_ns), "critical_transfer_ms",
-        ad_report_json_ms(simulation.transfer_ns), "devices", devices_json(plan, &figures), "links",
-        links_json(plan, &simulation), "critical", path_json(plan, &simulation));
+        "{so so so so so so so}", "predicted_ms", ad_report_json_ms(plan->schedule.makespan_ns),
+        "energy_j", ad_report_json_joules(energy.all_pj), "critical_compute_ms",
+        ad_report_json_ms(simulation.compute_ns), "critical_transfer_ms",
+        ad_report_json_ms(simulation.transfer_ns), "devices", devices_json(plan, &figures, &energy),
+        "links", links_json(plan, &simulation), "critical", path_json(plan, &simulation));
     ad_simulation_fini(&simulation);
     ad_figures_fini(&figures);
     root = ad_report_stream_add(root, plan);

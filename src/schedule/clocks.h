@@ -110,9 +110,10 @@ ad_clocks_run(struct ad_clocks *clocks, const struct ad_cluster *cluster,
               const struct ad_timed_program *timed, size_t ntags, struct ad_program *steps,
               int64_t limit_ns, int64_t *busy_ns, int64_t *makespan_ns, struct adaps_error *err);
 
-/* The largest load of these programs, by device, ns (schedule/stream.h). */
-int64_t ad_clocks_interval(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
-                           const struct ad_timed_program *timed);
+/* What these programs, by device, make the cluster do (schedule/stream.h). */
+struct ad_loads;
+void ad_clocks_loads(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
+                     const struct ad_timed_program *timed, struct ad_loads *out);
 
 static inline struct ad_time *ad_clocks_time(struct ad_clocks *c, const struct ad_task *task,
                                              int class)

@@ -159,14 +159,23 @@ void ad_scorer_free(struct ad_scorer *scorer);
  * (ad_stream_frames(), schedule/stream.h), with buffers for AD_STREAM_BUFFERED of them. */
 void ad_scorer_stream(struct ad_scorer *scorer);
 
-/* The largest load of the last schedule that ad_scorer_run() returned. */
-int64_t ad_scorer_interval(const struct ad_scorer *scorer);
+/* What the last schedule that ad_scorer_run() returned makes the cluster do (stream.h). */
+struct ad_loads;
+const struct ad_loads *ad_scorer_loads(const struct ad_scorer *scorer);
 
 /* *out: the schedule, which is the scorer's and valid until the next call; its memory[] is filled
  * only with_memory. Does not check that regions are allowed. */
 AD_MUST_CHECK enum adaps_status ad_scorer_run(struct ad_scorer *scorer,
                                               const struct ad_assignment *assignment,
                                               bool with_memory, const struct ad_schedule **out);
+
+/* What an inference takes of the devices' energy, but for the time that idle power is multiplied by
+ * (energy.h). */
+struct ad_energy {
+    int64_t work_pj; /* computing, sending and receiving, over all devices */
+    int64_t idle_mw; /* of the devices in use */
+    bool known;      /* the power of all devices in use is */
+};
 
 /* What a search wants to know of most schedules. */
 struct ad_forecast {
@@ -175,6 +184,7 @@ struct ad_forecast {
     int64_t makespan_ns, bytes, messages;
     int64_t interval_ns; /* of a stream: the largest load, ad_schedule_loads() */
     uint64_t computing; /* bit d: device d has tasks */
+    struct ad_energy energy;
 };
 
 /* When to give up on an assignment, in ns; INT64_MAX: never. */

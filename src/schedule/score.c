@@ -1,6 +1,7 @@
 /* Scoring: lowering and clocks for one assignment after another, in the same memory and with what
  * is remembered of earlier ones. */
 #include "schedule/clocks.h"
+#include "schedule/energy.h"
 #include "schedule/lowering.h"
 #include "schedule/stream.h"
 
@@ -23,7 +24,7 @@ struct ad_scorer {
     struct ad_schedule schedule;
     int64_t *busy; /* by device */
     bool stream;
-    int64_t interval_ns; /* of schedule */
+    struct ad_loads loads; /* of schedule */
 };
 
 enum adaps_status ad_scorer_new(const struct ad_graph *graph, const struct ad_cluster *cluster,
@@ -76,9 +77,9 @@ enum adaps_status ad_scorer_run(struct ad_scorer *s, const struct ad_assignment 
     if (status != ADAPS_OK)
         return status;
     struct ad_stream stream = AD_STREAM_ONE;
-    s->interval_ns = ad_clocks_interval(&s->clocks, c->cluster, l->emitter.timed);
+    ad_clocks_loads(&s->clocks, c->cluster, l->emitter.timed, &s->loads);
     if (s->stream)
-        stream.frames = ad_stream_frames(s->schedule.makespan_ns, s->interval_ns);
+        stream.frames = ad_stream_frames(s->schedule.makespan_ns, ad_loads_most(&s->loads));
     ad_schedule_buffer(&s->schedule, s->stream ? AD_STREAM_BUFFERED : 0);
     return with_memory ? ad_stream_memory(c->graph, c->cluster, &s->schedule, &stream,
                                           s->schedule.memory, NULL, c->err)
@@ -105,9 +106,9 @@ void ad_scorer_stream(struct ad_scorer *s)
     s->stream = true;
 }
 
-int64_t ad_scorer_interval(const struct ad_scorer *s)
+const struct ad_loads *ad_scorer_loads(const struct ad_scorer *s)
 {
-    return s->interval_ns;
+    return &s->loads;
 }
 
 int64_t ad_scorer_work(const struct ad_scorer *s)
@@ -146,8 +147,12 @@ static enum adaps_status clock_anew(struct ad_scorer *s, const struct ad_assignm
         status = ad_clocks_run(&s->clocks, c->cluster, l->emitter.timed, l->routes.all.count, NULL,
                                limits.ns, s->busy, &f->makespan_ns, c->err);
     f->over = l->over || f->makespan_ns == INT64_MAX;
-    if (status == ADAPS_OK && !f->over)
-        f->interval_ns = ad_clocks_interval(&s->clocks, c->cluster, l->emitter.timed);
+    if (status == ADAPS_OK && !f->over) {
+        struct ad_loads loads;
+        ad_clocks_loads(&s->clocks, c->cluster, l->emitter.timed, &loads);
+        f->interval_ns = ad_loads_most(&loads);
+        f->energy = ad_energy_of(c->cluster, &loads);
+    }
     for (int d = 0; d < c->ndevices; d++)
         f->computing |= (uint64_t)(l->emitter.ntasks[d] > 0) << d;
     return status;

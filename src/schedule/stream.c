@@ -140,8 +140,12 @@ static void add_step(struct ad_loads *loads, int device, const struct ad_timed_s
 {
     add(&loads->device[device], step->ns);
     add(&loads->device[device], step->overlapped_ns);
+    if (step->tag == 0)
+        add(&loads->computing[device], step->ns);
     if (step->tag <= 0)
         return;
+    add(&loads->network[device], step->wire_ns);
+    add(&loads->network[step->peer], step->wire_ns);
     add(&loads->up[device], step->wire_ns);
     add(&loads->down[step->peer], step->wire_ns);
     add(&loads->medium, step->wire_ns);
@@ -150,7 +154,7 @@ static void add_step(struct ad_loads *loads, int device, const struct ad_timed_s
 static void clear_loads(struct ad_loads *loads, const struct ad_cluster *cluster,
                         const struct ad_clocks *clocks)
 {
-    *loads = (struct ad_loads){.medium = 0};
+    *loads = (struct ad_loads){.in_use = UINT64_C(1) << cluster->source};
     add(&loads->device[cluster->source], clocks->feed_ns);
     add(&loads->device[cluster->source], clocks->fetch_ns);
 }
@@ -159,6 +163,7 @@ static void add_program(struct ad_loads *loads, int device, const struct ad_time
 {
     for (size_t i = 0; i < timed->count; i++)
         add_step(loads, device, &timed->list[i]);
+    loads->in_use |= (uint64_t)(timed->count > 0) << device;
 }
 
 /* A medium is shared, or it is none. */
@@ -172,15 +177,13 @@ static void settle_medium(struct ad_loads *loads, const struct ad_cluster *clust
     memset(loads->down, 0, sizeof loads->down);
 }
 
-int64_t ad_clocks_interval(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
-                           const struct ad_timed_program *timed)
+void ad_clocks_loads(const struct ad_clocks *clocks, const struct ad_cluster *cluster,
+                     const struct ad_timed_program *timed, struct ad_loads *out)
 {
-    struct ad_loads loads;
-    clear_loads(&loads, cluster, clocks);
+    clear_loads(out, cluster, clocks);
     for (int d = 0; d < cluster->ndevices; d++)
-        add_program(&loads, d, &timed[d]);
-    settle_medium(&loads, cluster);
-    return ad_loads_most(&loads);
+        add_program(out, d, &timed[d]);
+    settle_medium(out, cluster);
 }
 
 enum adaps_status ad_schedule_loads(const struct ad_graph *graph, const struct ad_cluster *cluster,
@@ -211,8 +214,11 @@ static void add_times(struct ad_loads *sum, const struct ad_loads *loads, int ti
             add(&sum->device[d], loads->device[d]);
             add(&sum->up[d], loads->up[d]);
             add(&sum->down[d], loads->down[d]);
+            add(&sum->computing[d], loads->computing[d]);
+            add(&sum->network[d], loads->network[d]);
         }
         add(&sum->medium, loads->medium);
+        sum->in_use |= loads->in_use;
     }
 }
 
@@ -234,8 +240,11 @@ enum adaps_status ad_stream_loads(const struct ad_graph *graph, const struct ad_
         out->device[d] = sum.device[d] / deals;
         out->up[d] = sum.up[d] / deals;
         out->down[d] = sum.down[d] / deals;
+        out->computing[d] = sum.computing[d] / deals;
+        out->network[d] = sum.network[d] / deals;
     }
     out->medium = sum.medium / deals;
+    out->in_use = sum.in_use;
     return ADAPS_OK;
 }
 

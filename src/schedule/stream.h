@@ -116,6 +116,9 @@ AD_MUST_CHECK enum adaps_status ad_stream_verify(const struct ad_graph *graph,
 struct ad_loads {
     int64_t device[AD_MAX_DEVICES]; /* computing, and the processor's part in messages */
     int64_t up[AD_MAX_DEVICES], down[AD_MAX_DEVICES], medium; /* of the ports, or of the medium */
+    int64_t computing[AD_MAX_DEVICES];                        /* tasks alone */
+    int64_t network[AD_MAX_DEVICES]; /* sending and receiving, on a medium, too */
+    uint64_t in_use;                 /* bit d: device d has steps, or is the source */
 };
 
 /* Of one schedule. */

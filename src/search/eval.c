@@ -1,5 +1,5 @@
 #include "search/eval.h"
-#include "schedule/stream.h"
+#include "schedule/energy.h"
 #include "base/clock.h"
 #include "search/layout_regions.h"
 
@@ -117,10 +117,13 @@ int64_t ad_memory_excess(const struct ad_device *device, int64_t need)
                                                                  : 0;
 }
 
-static struct ad_forecast forecast_of(const struct ad_schedule *schedule, int64_t interval_ns)
+static struct ad_forecast forecast_of(const struct ad_cluster *cluster,
+                                      const struct ad_schedule *schedule,
+                                      const struct ad_loads *loads)
 {
     struct ad_forecast out = {.makespan_ns = schedule->makespan_ns,
-                              .interval_ns = interval_ns,
+                              .interval_ns = ad_loads_most(loads),
+                              .energy = ad_energy_of(cluster, loads),
                               .bytes = schedule->bytes,
                               .messages = schedule->messages};
     for (int d = 0; d < schedule->ndevices; d++)
@@ -132,6 +135,21 @@ static struct ad_forecast forecast_of(const struct ad_schedule *schedule, int64_
 static int64_t beyond(int64_t ns, int64_t cap_ns)
 {
     return cap_ns > 0 && ns > cap_ns ? ns - cap_ns : 0;
+}
+
+#define SUM 0.05  /* how much of the sum of all counts */
+#define MOST 1e18 /* of a balance */
+
+int64_t ad_balance_of(const struct ad_balance *balance, const int64_t *figure)
+{
+    double most = 0, sum = 0;
+    for (int o = 0; o < AD_OBJECTIVES; o++) {
+        double part = balance->weight[o] * (double)(figure[o] - balance->best[o]);
+        most = part > most ? part : most;
+        sum += part;
+    }
+    double all = most + SUM * sum;
+    return all < 0 ? 0 : all < MOST ? (int64_t)all : (int64_t)MOST;
 }
 
 /* memory: by device; only read when memory may matter. */
@@ -151,10 +169,16 @@ static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forec
         score->excess_bytes += ad_memory_excess(&cluster->devices[d], memory[d]);
         largest = memory[d] > largest ? memory[d] : largest;
     }
-    score->objective = p->objective == AD_OBJECTIVE_TRAFFIC      ? forecast->bytes
-                       : p->objective == AD_OBJECTIVE_MEMORY     ? largest
-                       : p->objective == AD_OBJECTIVE_THROUGHPUT ? interval_ns
-                                                                 : 0;
+    int64_t time_ns = ad_search_streams(p) ? interval_ns : forecast->makespan_ns;
+    score->figure[AD_OBJECTIVE_LATENCY] = forecast->makespan_ns;
+    score->figure[AD_OBJECTIVE_TRAFFIC] = forecast->bytes;
+    score->figure[AD_OBJECTIVE_MEMORY] = largest;
+    score->figure[AD_OBJECTIVE_THROUGHPUT] = interval_ns;
+    score->figure[AD_OBJECTIVE_ENERGY] = ad_energy_pj(&forecast->energy, time_ns);
+    score->objective = p->objective == AD_OBJECTIVE_BALANCE
+                           ? ad_balance_of(p->balance, score->figure)
+                       : p->objective == AD_OBJECTIVE_LATENCY ? 0
+                                                              : score->figure[p->objective];
     if (eval->least_memory < 0 || largest < eval->least_memory)
         eval->least_memory = largest;
     for (int d = 0; score->excess_bytes == 0 && d < cluster->ndevices; d++)
@@ -174,7 +198,8 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
     enum adaps_status status = ad_scorer_run(eval->scorer, &eval->scratch, true, &schedule);
     if (status != ADAPS_OK)
         return status;
-    *forecast = forecast_of(schedule, ad_scorer_interval(eval->scorer));
+    *forecast =
+        forecast_of(eval->context->problem->cluster, schedule, ad_scorer_loads(eval->scorer));
     *memory = schedule->memory;
     return ADAPS_OK;
 }
@@ -237,8 +262,8 @@ enum adaps_status ad_eval_score_assigned(struct ad_eval *eval, const struct ad_l
 }
 
 void ad_eval_score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
-                            int64_t interval_ns, struct ad_score *score)
+                            const struct ad_loads *loads, struct ad_score *score)
 {
-    struct ad_forecast forecast = forecast_of(schedule, interval_ns);
+    struct ad_forecast forecast = forecast_of(eval->context->problem->cluster, schedule, loads);
     score_forecast(eval, &forecast, schedule->memory, score);
 }

@@ -11,10 +11,13 @@
 struct ad_score {
     int64_t excess_bytes; /* beyond what devices have, over all devices */
     int64_t over_cap_ns;  /* of latency and interval together; 0 when there is no cap */
-    int64_t objective;    /* traffic: bytes; memory: of the device with most; throughput: the
-                             interval, ns; latency: 0 */
+    int64_t objective;    /* its figure; latency: 0 */
     int64_t makespan_ns, bytes, messages;
     int devices; /* that compute; not part of the order */
+    /* By objective, not part of the order. Latency: ns; traffic: bytes; memory: of the device with
+     * most, 0 where memory does not matter; throughput: the interval, ns; energy: pJ, -1 if it is
+     * not known. */
+    int64_t figure[AD_OBJECTIVES];
 };
 
 /* The best layout found so far, if any. */
@@ -68,6 +71,9 @@ bool ad_best_offer(struct ad_best *best, const struct ad_layout *layout,
 
 bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
 
+/* What figures by objective are together (struct ad_balance): 0 or more. */
+int64_t ad_balance_of(const struct ad_balance *balance, const int64_t *figure);
+
 /* The layout's assignment into eval->scratch. */
 void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout);
 
@@ -88,9 +94,9 @@ AD_MUST_CHECK enum adaps_status ad_eval_score_assigned(struct ad_eval *eval,
                                                        struct ad_best *best,
                                                        struct ad_score *score);
 
-/* The score of a whole schedule, which is seen as one more layout; interval_ns: its largest load. */
+/* The score of a whole schedule with these loads, which is seen as one more layout. */
 void ad_eval_score_schedule(struct ad_eval *eval, const struct ad_schedule *schedule,
-                            int64_t interval_ns, struct ad_score *score);
+                            const struct ad_loads *loads, struct ad_score *score);
 
 /* Layouts visited so far: those evaluated, and estimates as parts of one. */
 static inline int64_t ad_eval_visited(const struct ad_eval *eval)

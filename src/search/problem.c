@@ -1,5 +1,15 @@
 #include "search/problem.h"
 
+const char *ad_objective_name(enum ad_objective objective)
+{
+    static const char *const names[] = {
+        [AD_OBJECTIVE_LATENCY] = "latency", [AD_OBJECTIVE_TRAFFIC] = "traffic",
+        [AD_OBJECTIVE_MEMORY] = "memory",   [AD_OBJECTIVE_THROUGHPUT] = "throughput",
+        [AD_OBJECTIVE_ENERGY] = "energy",   [AD_OBJECTIVE_BALANCE] = "balance",
+    };
+    return names[objective];
+}
+
 enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem)
 {
     enum ad_encoding best = AD_ENCODING_F32;

@@ -6,14 +6,27 @@
 #include "blocks/blocks.h"
 #include "schedule/schedule.h"
 
-/* What a strategy minimises when it has a choice: the simulated latency, the bytes moved, the memory
- * of the device that needs most, or the interval between the answers of a stream
- * (schedule/stream.h). The others break ties. */
+/* What a strategy minimises when it has a choice: the simulated latency, the bytes moved, the
+ * memory of the device that needs most, the interval between the answers of a stream
+ * (schedule/stream.h), or the energy of an inference (schedule/energy.h). The others break ties. */
 enum ad_objective {
     AD_OBJECTIVE_LATENCY,
     AD_OBJECTIVE_TRAFFIC,
     AD_OBJECTIVE_MEMORY,
-    AD_OBJECTIVE_THROUGHPUT
+    AD_OBJECTIVE_THROUGHPUT,
+    AD_OBJECTIVE_ENERGY,
+    AD_OBJECTIVES,
+    AD_OBJECTIVE_BALANCE = AD_OBJECTIVES /* several at once (struct ad_balance) */
+};
+
+/* "latency", "traffic", "memory", "throughput", "energy"; "balance". */
+const char *ad_objective_name(enum ad_objective objective);
+
+/* What several objectives are together: the largest of weight * (figure - best), and a little of
+ * their sum. A figure is what ad_score has by objective. */
+struct ad_balance {
+    int64_t best[AD_OBJECTIVES];
+    double weight[AD_OBJECTIVES]; /* 0: does not count */
 };
 
 struct ad_search_problem {
@@ -31,6 +44,7 @@ struct ad_search_problem {
     bool in_order;      /* nothing is computed or sent early: the layout that is found runs in the
                            graph's order */
     enum ad_objective objective;
+    const struct ad_balance *balance; /* of AD_OBJECTIVE_BALANCE; borrowed */
     int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, except under the objective
                                traffic: there the best single device's latency, if one device has
                                the memory */

@@ -14,6 +14,7 @@ void ad_search_result_fini(struct ad_search_result *result)
     ad_assignment_fini(&result->assignment);
     ad_schedule_fini(&result->schedule);
     ad_stream_fini(&result->stream);
+    ad_layout_fini(&result->layout);
     memset(result, 0, sizeof *result);
 }
 
@@ -71,7 +72,7 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
         status = ad_schedule_loads(p->graph, p->cluster, &result->schedule, &loads, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_eval_score_schedule(eval, &result->schedule, ad_loads_most(&loads), &result->score);
+    ad_eval_score_schedule(eval, &result->schedule, &loads, &result->score);
     if (result->score.excess_bytes > 0)
         return ad_search_refuse_memory(p->cluster, strategy, &result->schedule, eval->least_memory,
                                        eval->err);
@@ -83,10 +84,9 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
 /* "traffic made small, within 12.3 ms" */
 static void note_objective(const struct ad_search_problem *problem, struct ad_search_result *result)
 {
-    const char *what = problem->objective == AD_OBJECTIVE_TRAFFIC      ? "traffic"
-                       : problem->objective == AD_OBJECTIVE_MEMORY     ? "memory"
-                       : problem->objective == AD_OBJECTIVE_THROUGHPUT ? "interval"
-                                                                       : "latency";
+    const char *what = problem->objective == AD_OBJECTIVE_THROUGHPUT
+                           ? "interval"
+                           : ad_objective_name(problem->objective);
     char cap[32];
     if (problem->latency_cap_ns > 0)
         snprintf(result->note, sizeof result->note, "%s made small, within %s", what,
@@ -156,8 +156,12 @@ enum adaps_status ad_search_result_of(struct ad_eval *eval, const char *strategy
                       &result->assignment);
     status = ad_search_result_build(eval, strategy, result);
     if (status == ADAPS_OK)
-        ad_search_result_note(eval, result);
-    return status;
+        status = ad_layout_init(&result->layout, layout->nops, layout->ndevices, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_layout_copy(layout, &result->layout);
+    ad_search_result_note(eval, result);
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, const char *strategy,

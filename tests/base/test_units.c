@@ -107,6 +107,8 @@ START_TEST(formats)
     ck_assert_str_eq(ad_format_ns(3.52e6, text, sizeof text), "3.52 ms");
     ck_assert_str_eq(ad_format_ns(0, text, sizeof text), "0 ns");
     ck_assert_str_eq(ad_format_ns(12345e9, text, sizeof text), "12345 s");
+    ck_assert_str_eq(ad_format_pj(1.24e12, text, sizeof text), "1.24 J");
+    ck_assert_str_eq(ad_format_pj(7.5e8, text, sizeof text), "750 uJ");
 }
 END_TEST
 

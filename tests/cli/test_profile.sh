@@ -40,10 +40,15 @@ check "there is a rate for each class" test -n "$(value conv)" -a -n "$(value co
 
 check "what messages take of the processors" grep -q '^message  *= .*us ; measured' found.conf
 status 2 "links only, and no links" adaps profile -d found.conf --links-only --no-links
+sed 's/^memory_bandwidth/idle_watts = 2.75\ncore_watts = 1.5\nnetwork_watts = 0.25\n&/' found.conf >watts.conf
+mv watts.conf found.conf
 status 0 "the links once more" adaps profile -d found.conf --links-only --budget 1s -o again.conf
 check "operators as they were" sh -c \
     'for f in found again; do sed -n "s/^\(conv 3x3.*\) =.*/\1/p" $f.conf >$f; done; test -s found && cmp found again'
 check "which the file says" grep -q '^conv .* ; as told' again.conf
+for watts in "idle_watts .* 2.75" "core_watts .* 1.5" "network_watts .* 0.25"; do
+    check "as were watts: $watts" test "$(grep -c "^$watts ; as told" again.conf)" = 2
+done
 check "and links measured" grep -q '^latency .*; measured' again.conf
 status 0 "a plan with what was found" adaps plan -d found.conf -o found.plan "$src/models/denoise.onnx"
 status 0 "shown" adaps show found.plan

@@ -64,6 +64,7 @@ START_TEST(everything_given)
                           "memory_bandwidth = 2GB/s\n"
                           "message = 20us\nmessage_bandwidth = 500MB/s\n"
                           "feed = 1500\nfetch = 2e3\n"
+                          "idle_watts = 2.7\ncore_watts = 0.93\nnetwork_watts = 1e4\n"
                           "f16_encode = 3GB/s\nf16_decode = 4GB/s\n"
                           "[b-2.x]\n"
                           "source = yes\nkey = " GOOD_KEY "\naddress: ipc:///tmp/s\n"
@@ -90,6 +91,11 @@ START_TEST(everything_given)
     ck_assert_double_eq(c.devices[0].table.feed_rate, 1.5e9);
     ck_assert_double_eq(c.devices[0].table.fetch_rate, 2e9);
     ck_assert(c.devices[2].table.feed_rate == 0 && c.devices[2].table.fetch_rate == 0);
+    ck_assert_int_eq(c.devices[0].table.power.idle_mw, 2700);
+    ck_assert_int_eq(c.devices[0].table.power.core_mw, 930);
+    ck_assert_int_eq(c.devices[0].table.power.network_mw, 10000000);
+    ck_assert(ad_power_known(&c.devices[0].table.power));
+    ck_assert(!ad_power_known(&c.devices[2].table.power)); /* board x86 */
     ck_assert_double_eq(c.devices[0].table.encoding.encode[AD_ENCODING_F16], 3e9);
     ck_assert_double_eq(c.devices[0].table.encoding.decode[AD_ENCODING_F16], 4e9);
     ck_assert(c.devices[2].table.encoding.encode[AD_ENCODING_F16] == 0);
@@ -167,6 +173,9 @@ static const struct {
     {"[a]\nmessage_bandwidth = 5\n", "[a] message_bandwidth = 5: a rate"},
     {"[a]\nfeed = 0\n", "[a] feed = 0: a number of Melements/s"},
     {"[a]\nfetch = 5us\n", "[a] fetch = 5us: a number of Melements/s"},
+    {"[a]\nidle_watts = 0\n", "[a] idle_watts = 0: a number of watts in [0.001, 10000] is wanted"},
+    {"[a]\ncore_watts = 3W\n", "[a] core_watts = 3W: a number of watts"},
+    {"[a]\nnetwork_watts = 10001\n", "[a] network_watts = 10001: a number of watts"},
     {"[a b]\n", ":1: [a b]: neither [link]"},
     {"[]\n", ":1: []: neither"},
     {"[" SIXTY "1234]\n", "neither [link]"},
@@ -222,7 +231,7 @@ START_TEST(board_files)
 {
     struct ad_cluster c;
     struct adaps_error err = {0};
-    const char *own = BOARD "memory_bandwidth=1GB/s\nsource=a test\n";
+    const char *own = BOARD "memory_bandwidth=1GB/s\nidle_watts=3\nsource=a test\n";
     static const struct {
         const char *text, *says;
     } bad[] = {
@@ -236,9 +245,13 @@ START_TEST(board_files)
     ck_assert_int_eq(mkdir(path_of("boards"), 0700), 0);
     write_file("boards/own.conf", own, strlen(own));
     /* Inline keys win over the board wherever they stand. */
-    ck_assert_int_eq(load("[a]\nfc = 8\nboard = own\nconv = 6\n", &c, &err), ADAPS_OK);
+    ck_assert_int_eq(load("[a]\nfc = 8\nboard = own\ncore_watts=2\nconv = 6\n", &c, &err),
+                     ADAPS_OK);
     ck_assert_str_eq(c.devices[0].board, "own");
     ck_assert_str_eq(c.devices[0].table.source, "a test");
+    ck_assert_int_eq(c.devices[0].table.power.idle_mw, 3000);
+    ck_assert_int_eq(c.devices[0].table.power.core_mw, 2000);
+    ck_assert_int_eq(c.devices[0].table.power.network_mw, 0);
     ck_assert_double_eq(c.devices[0].table.rate[AD_COST_CONV], 3e9);
     ck_assert_double_eq(c.devices[0].table.rate[AD_COST_FC], 4e9);
     ck_assert_double_eq(c.devices[0].table.rate[AD_COST_GROUPED], 1e9);

@@ -172,6 +172,7 @@ START_TEST(shapes_are_kept)
     plan->cluster.devices[plan->cluster.source].table.message_bw = 7e8;
     plan->cluster.devices[plan->cluster.source].table.feed_rate = 3e8;
     plan->cluster.devices[plan->cluster.source].table.fetch_rate = 4e8;
+    plan->cluster.devices[plan->cluster.source].table.power = (struct ad_power){2700, 930, 300};
     plan->cluster.devices[plan->cluster.source].table.encoding.decode[AD_ENCODING_F16] = 5e9;
     struct bytes first = pack(plan);
     struct adaps_plan *loaded = load(first);
@@ -184,6 +185,9 @@ START_TEST(shapes_are_kept)
     ck_assert_int_eq(table->tile, 6);
     ck_assert(table->message_s == 2e-5 && table->message_bw == 7e8);
     ck_assert(table->feed_rate == 3e8 && table->fetch_rate == 4e8);
+    ck_assert_int_eq(table->power.idle_mw, 2700);
+    ck_assert_int_eq(table->power.core_mw, 930);
+    ck_assert_int_eq(table->power.network_mw, 300);
     ck_assert(table->encoding.decode[AD_ENCODING_F16] == 5e9);
     ck_assert(table->encoding.encode[AD_ENCODING_F16] == 0);
     ck_assert_uint_eq(ad_shapes_count(table->shapes), 2);
@@ -367,6 +371,9 @@ static void lie_message(message *m) { m->cluster->devices[2]->table->message_s =
 static void lie_message_bw(message *m) { m->cluster->devices[2]->table->message_bw = NAN; }
 static void lie_feed(message *m) { m->cluster->devices[2]->table->feed_rate = -1; }
 static void lie_fetch(message *m) { m->cluster->devices[2]->table->fetch_rate = INFINITY; }
+static void lie_idle(message *m) { m->cluster->devices[2]->table->idle_mw = -1; }
+static void lie_core(message *m) { m->cluster->devices[2]->table->core_mw = 10000001; }
+static void lie_network(message *m) { m->cluster->devices[2]->table->network_mw = -5; }
 
 /* Device 2 gets one measured encoding. */
 static void tell_encoding(message *m, uint32_t encoding, double encode, double decode)
@@ -486,6 +493,9 @@ static const struct {
     {lie_message_bw, "device 2: messages of 0 s and nan"},
     {lie_feed, "device 2: inputs of -1 and outputs of 0 elements/s"},
     {lie_fetch, "device 2: inputs of 0 and outputs of inf elements/s"},
+    {lie_idle, "device 2: a power of -1, 0 and 0 mW"},
+    {lie_core, "device 2: a power of 0, 10000001 and 0 mW"},
+    {lie_network, "device 2: a power of 0, 0 and -5 mW"},
     {lie_encoding, "device 2: encoding 77 at"},
     {lie_encode, "device 2: encoding 2 at -1 and 1e+09 bytes/s"},
     {lie_decode, "device 2: encoding 2 at 1e+09 and nan bytes/s"},

@@ -30,7 +30,8 @@ struct anneal {
     struct ad_assignment assignment;       /* of now */
 };
 
-static double energy(const struct anneal *a, const struct ad_score *score)
+/* What is minimised. */
+static double cost(const struct anneal *a, const struct ad_score *score)
 {
     return a->eval->context->problem->objective == AD_OBJECTIVE_LATENCY ? (double)score->makespan_ns
                                                                         : (double)score->objective;
@@ -49,7 +50,7 @@ static bool accepts(struct anneal *a, const struct ad_score *score, double allow
         return true;
     if (score->excess_bytes > a->score.excess_bytes || score->over_cap_ns > a->score.over_cap_ns)
         return false;
-    return energy(a, score) - energy(a, &a->score) <= allowed;
+    return cost(a, score) - cost(a, &a->score) <= allowed;
 }
 
 static void swap_layouts(struct anneal *a)
@@ -132,7 +133,7 @@ static enum adaps_status fall(struct anneal *a, double hot, struct ad_budget bud
     int64_t moves = 0, work = ad_scorer_work(a->eval->scorer);
     while (part < 1 && status == ADAPS_OK && !ad_eval_late(a->eval)) {
         int64_t before = a->eval->estimated;
-        status = step(a, hot * ad_round_coarse(pow(COLD / HOT, part)) * energy(a, &a->best->score));
+        status = step(a, hot * ad_round_coarse(pow(COLD / HOT, part)) * cost(a, &a->best->score));
         spent += a->eval->estimated > before ? 1 : AD_ESTIMATES;
         int64_t done = ad_scorer_work(a->eval->scorer) - work + ++moves * a->now.nops;
         part = fmax(spent / all, (double)done / (double)budget.work);

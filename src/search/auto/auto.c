@@ -22,6 +22,7 @@
  * threshold x extent in one step. */
 #include "search/auto/auto.h"
 #include "base/clock.h"
+#include "schedule/energy.h"
 #include "search/auto/join.h"
 #include "search/auto/layers.h"
 #include "search/auto/starts.h"
@@ -53,6 +54,7 @@
 #define OTHERS (-1)
 #define SUBSET (-2)
 #define JOINED (-3)
+#define QUICK (-4)
 
 /* One search: on all devices, or, as a part of that, on the better part of them. */
 struct run {
@@ -174,9 +176,11 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
 
 static enum adaps_status search(struct run *run, struct ad_best *best);
 
-/* Searches in the subset of the devices. *found: *layout is the best, of the whole cluster. */
+/* Searches in a subset of the devices (NULL: all), for this objective. *found: *layout is the best,
+ * of the whole cluster. */
 static enum adaps_status search_subset(struct run *run, const struct ad_subset *subset,
-                                       struct ad_layout *layout, bool *found)
+                                       enum ad_objective objective, struct ad_layout *layout,
+                                       bool *found)
 {
     struct ad_eval *eval = run->eval;
     struct ad_search_problem problem = *eval->context->problem;
@@ -184,7 +188,9 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
     struct ad_eval inner_eval = {0};
     struct ad_best best = {0};
     struct run inner = {0};
-    problem.cluster = &subset->cluster;
+    if (subset)
+        problem.cluster = &subset->cluster;
+    problem.objective = objective;
     if (problem.deadline_ns > 0) /* half of the time that is left */
         problem.deadline_ns -= (problem.deadline_ns - ad_clock_ns()) / 2;
     enum adaps_status status = ad_context_init(&context, &problem, eval->err);
@@ -199,8 +205,10 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
         ad_eval_add_visited(eval, &inner_eval);
     }
     *found = status == ADAPS_OK && best.valid;
-    if (*found)
+    if (*found && subset)
         ad_subset_widen(subset, &best.layout, layout);
+    else if (*found)
+        ad_layout_copy(&best.layout, layout);
     run_fini(&inner);
     ad_best_fini(&best);
     ad_eval_fini(&inner_eval);
@@ -226,7 +234,7 @@ static enum adaps_status search_fewer(struct run *run, struct ad_best *best)
         return status;
     status = ad_subset_init(&subset, context, fewer, err);
     if (status == ADAPS_OK)
-        status = search_subset(run, &subset, &layout, &found);
+        status = search_subset(run, &subset, context->problem->objective, &layout, &found);
     if (found)
         status = ad_eval_score(run->eval, &layout, best, &score);
     if (found && status == ADAPS_OK)
@@ -252,6 +260,34 @@ static enum adaps_status offer_fewer(struct run *run)
     return status;
 }
 
+/* Energy, one inference at a time. */
+static bool by_energy_alone(const struct ad_search_problem *problem)
+{
+    return problem->objective == AD_OBJECTIVE_ENERGY && problem->interval_cap_ns == 0;
+}
+
+/* Idle devices take energy, too: what is soonest is tried, and put into the pool. */
+static enum adaps_status search_quick(struct run *run, struct ad_best *best)
+{
+    const struct ad_search_problem *p = run->eval->context->problem;
+    struct ad_layout layout;
+    struct ad_score score;
+    bool found = false;
+    if (!by_energy_alone(p) || p->cluster->ndevices < 2 || ad_eval_late(run->eval))
+        return ADAPS_OK;
+    enum adaps_status status =
+        ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, run->eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    status = search_subset(run, NULL, AD_OBJECTIVE_LATENCY, &layout, &found);
+    if (found)
+        status = ad_eval_score(run->eval, &layout, best, &score);
+    if (found && status == ADAPS_OK && score.devices > 1)
+        ad_elite_pool_offer(&run->pool, QUICK, &layout, &score);
+    ad_layout_fini(&layout);
+    return status;
+}
+
 /* The part of the run's work that is left for the annealing after so much. */
 static double left_after(const struct run *run, int64_t work)
 {
@@ -263,6 +299,8 @@ static enum adaps_status search(struct run *run, struct ad_best *best)
     struct ad_eval *eval = run->eval;
     int64_t before = ad_scorer_work(eval->scorer);
     enum adaps_status status = run_others(run, best);
+    if (status == ADAPS_OK)
+        status = search_quick(run, best);
     if (status == ADAPS_OK)
         status = search_fewer(run, best);
     if (status == ADAPS_OK)
@@ -420,6 +458,26 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
     return status;
 }
 
+/* Whether strategy adaps has a plan that is sooner or, under that objective, takes less energy. */
+static enum adaps_status paper_is_better(const struct ad_search_problem *problem,
+                                         const struct ad_search_result *paper,
+                                         const struct ad_search_result *result, bool *better,
+                                         struct adaps_error *err)
+{
+    int64_t mine = paper->schedule.makespan_ns, best = result->schedule.makespan_ns;
+    enum adaps_status status = ADAPS_OK;
+    if (problem->objective == AD_OBJECTIVE_ENERGY) {
+        if (problem->latency_cap_ns > 0 && mine > problem->latency_cap_ns)
+            return ADAPS_OK;
+        status = ad_energy_alone(problem->graph, problem->cluster, &paper->schedule, &mine, err);
+        if (status == ADAPS_OK)
+            status = ad_energy_alone(ad_search_result_graph(problem, result), problem->cluster,
+                                     &result->schedule, &best, err);
+    }
+    *better = mine < best;
+    return status;
+}
+
 /* The overlaps of strategy adaps are not layouts, nor are sums in blocks: such plans compete with
  * auto's. That of adaps has a quarter of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
@@ -429,9 +487,10 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
     struct ad_search_problem quarter = *problem;
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
+    bool competes = ad_search_by_latency(problem) || by_energy_alone(problem);
     if (problem->deadline_ns > 0)
         quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
-    if (ad_search_by_latency(problem))
+    if (competes)
         status = plan_paper(&quarter, &paper, &why);
     if (status != ADAPS_OK)
         ad_search_result_fini(&paper);
@@ -450,9 +509,11 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
         keep_better(result, &channels,
                     is_plan(&channels) &&
                         (!is_plan(result) || ad_score_better(&channels.score, &result->score)));
+    bool better = false;
+    if (status == ADAPS_OK && is_plan(&paper))
+        status = paper_is_better(problem, &paper, result, &better, err);
     if (status == ADAPS_OK)
-        keep_better(result, &paper,
-                    is_plan(&paper) && paper.schedule.makespan_ns < result->schedule.makespan_ns);
+        keep_better(result, &paper, better);
     ad_search_result_fini(&paper);
     ad_search_result_fini(&channels);
     return status;

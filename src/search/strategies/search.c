@@ -214,7 +214,7 @@ static enum adaps_status choose_given(struct ad_eval *eval, const struct ad_assi
             break;
         status = ad_schedule_loads(p->graph, p->cluster, &schedule, &loads, eval->err);
         if (status == ADAPS_OK)
-            ad_eval_score_schedule(eval, &schedule, ad_loads_most(&loads), &score);
+            ad_eval_score_schedule(eval, &schedule, &loads, &score);
         ad_schedule_fini(&schedule);
         if (status != ADAPS_OK)
             break;
