@@ -4,6 +4,7 @@
 #include "search/paper/adaps.h"
 #include "search/published/collaborative.h"
 #include "search/published/deeperthings.h"
+#include "search/published/halp.h"
 #include "search/published/published.h"
 #include "search/strategies/search.h"
 #include "search/stream/stream.h"
@@ -43,6 +44,9 @@ const struct ad_strategy ad_strategies[] = {
      .summary =
          "the early layers as fused tiles, the weights of the rest by output and input channels",
      .plan = ad_deeperthings_plan},
+    {.name = "halp",
+     .summary = "rows by speed, the source's between its helpers', which exchange with it alone",
+     .plan = ad_halp_plan},
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",
      .search = ad_pipeline_search,
