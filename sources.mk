@@ -78,7 +78,9 @@ search_published_sources = \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
 	src/search/published/edgeflow_lp.c src/search/published/halp.c \
 	src/search/published/halp.h src/search/published/modnn.c \
-	src/search/published/published.h src/search/published/single.c
+	src/search/published/pico.c src/search/published/pico.h src/search/published/pico_pieces.c \
+	src/search/published/published.h src/search/published/ranges.c src/search/published/ranges.h \
+	src/search/published/single.c
 
 search_auto_sources = \
 	src/search/auto/anneal.c src/search/auto/anneal.h src/search/auto/auto.c \

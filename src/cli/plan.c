@@ -138,7 +138,7 @@ static const struct ad_option options_table[] = {
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
                 "modnn, coedge, deepslicing, deepthings, deeperthings, halp,\n"
                 "exhaustive;\n"
-                "for streams: pipeline, defer, replicas;\n"
+                "for streams: pipeline, defer, collaborative, pico, replicas;\n"
                 "all: compare them (but exhaustive)"),
     AD_OPT_TEXT(0, "layout", "FILE", struct plan_options, passes.layout,
                 "follow this layout instead of a search: what --json printed, or\n"
