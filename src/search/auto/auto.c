@@ -147,6 +147,7 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
         ad_deepthings_search,
         ad_pipeline_search,
         ad_defer_search,
+        ad_edgeci_search,
         ad_pico_search,
         ad_layers_search,
         NULL,

@@ -44,6 +44,9 @@ const struct ad_strategy ad_strategies[] = {
      .summary =
          "the early layers as fused tiles, the weights of the rest by output and input channels",
      .plan = ad_deeperthings_plan},
+    {.name = "edgeci",
+     .summary = "rows dealt in an auction, blocks of layers fused by a dynamic programme",
+     .search = ad_edgeci_search},
     {.name = "halp",
      .summary = "rows by speed, the source's between its helpers', which exchange with it alone",
      .plan = ad_halp_plan},
