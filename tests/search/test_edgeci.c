@@ -1,5 +1,5 @@
-/* Strategy edgeci: the auction and the programme against enumeration; ranges
- * against the layouts that they stand for. */
+/* Strategy edgeci: the auction and the programme against enumeration; ranges against the layouts
+ * that they stand for. */
 #include "base/mem.h"
 #include "search/layout_regions.h"
 #include "search/published/edgeci.h"
@@ -14,8 +14,7 @@
 
 /* --- the auction --- */
 
-/* The last bidder to be done, if no other way to deal the lots is better, with
- * these limits. */
+/* The last bidder to be done, if no other way to deal the lots is better, with these limits. */
 static double least_of_all(const struct ad_bidder b[3])
 {
     double least = INFINITY;
@@ -174,8 +173,8 @@ END_TEST
 
 /* --- ranges --- */
 
-/* A layout with the lots as parts, pinned where blocks end; what its devices
- * compute, and what they fetch, in the model's terms. */
+/* A layout with the lots as parts, pinned where blocks end; what its devices compute, and what they
+ * fetch, in the model's terms. */
 static void by_layout(const struct problem *p, const struct ad_context *context,
                       const struct ad_layout *layout, const double *seconds, double *compute_s,
                       double *fetched)
@@ -216,8 +215,8 @@ static void by_layout(const struct problem *p, const struct ad_context *context,
     ad_assignment_fini(&a);
 }
 
-/* What blocks that end anywhere take to compute is what the layout with the
- * same pins does; of one block also what is fetched. */
+/* What blocks that end anywhere take to compute is what the layout with the same pins does; of one
+ * block also what is fetched. */
 START_TEST(ranges_are_layouts)
 {
     int compared = 0;

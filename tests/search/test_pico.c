@@ -1,5 +1,5 @@
-/* Strategy pico: pieces and stages against enumeration, groups of devices that
- * share a stage, and what it is for. */
+/* Strategy pico: pieces and stages against enumeration, groups of devices that share a stage, and
+ * what it is for. */
 #include "base/mem.h"
 #include "search/published/pico.h"
 #include "search/published/ranges.h"
@@ -22,8 +22,7 @@ static void context_of(struct problem *p, uint64_t seed, struct ad_context *cont
         seconds[i] = ad_whole_op_seconds(p->graph, &p->cluster.devices[0], i);
 }
 
-/* By op: the level; false when levels [begin, end) and what comes after it do
- * not make a chain. */
+/* By op: the level; false when levels [begin, end) and what comes after it do not make a chain. */
 static void levels_of(const struct ad_pico_pieces *pieces, int *level)
 {
     for (int l = 0; l < pieces->nlevels; l++)
@@ -45,8 +44,8 @@ static int64_t redundant_ns(const struct ad_pico_pieces *pieces, struct ad_range
     return ns > 0 ? ns : 0;
 }
 
-/* Whether every op of levels [begin, end) that reads something reads it of
- * these, or of the piece [before, begin), by the graph itself. */
+/* Whether every op of levels [begin, end) that reads something reads it of these, or of the piece
+ * [before, begin), by the graph itself. */
 static bool reads_the_last(const struct ad_graph *graph, const int *level, int before, int begin,
                            int end)
 {
@@ -68,9 +67,8 @@ struct enumeration {
     int most; /* pieces with the least */
 };
 
-/* Goes on with all pieces that begin where the last one, which began at
- * `before`, ended. A piece is longer than AD_PIECE_LEVELS only if a shorter one
- * leaves a reader behind. */
+/* Goes on with all pieces that begin where the last one, which began at `before`, ended. A piece is
+ * longer than AD_PIECE_LEVELS only if a shorter one leaves a reader behind. */
 static void enumerate(struct enumeration *e, int before, int begin, int64_t worst, int count)
 {
     int n = e->pieces->nlevels;
@@ -132,9 +130,8 @@ START_TEST(pieces_are_the_best)
 }
 END_TEST
 
-/* A chain has a piece for each op; a way around three convolutions keeps them
- * together with the addition at the end, but for the first, which may belong to
- * the piece before. */
+/* A chain has a piece for each op; a way around three convolutions keeps them together with the
+ * addition at the end, but for the first, which may belong to the piece before. */
 START_TEST(ways_around_stay_together)
 {
     struct problem p;
@@ -236,8 +233,7 @@ static unsigned sharing(const struct ad_search_result *r, int op)
     return all;
 }
 
-/* n convolutions; the third has a window of 9 and takes far longer than all
- * others together. */
+/* n convolutions; the third has a window of 9 and takes far longer than all others together. */
 static void long_layer(struct problem *p, int ndevices)
 {
     struct ad_builder b;
@@ -257,9 +253,8 @@ static void long_layer(struct problem *p, int ndevices)
     p->problem.objective = AD_OBJECTIVE_THROUGHPUT;
 }
 
-/* A layer that outweighs the others gets more devices than one: a chain of
- * devices cannot do that. Stages follow each other, each on devices of its own.
- */
+/* A layer that outweighs the others gets more devices than one: a chain of devices cannot do that.
+ * Stages follow each other, each on devices of its own. */
 START_TEST(long_layers_are_shared)
 {
     struct problem p;

@@ -61,8 +61,8 @@ static double value_bytes(const struct ad_graph *graph, int value)
     return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
 }
 
-/* What is divided: its input's and its last map's bytes, its weights', and its
- * two largest maps'. */
+/* What is divided: its input's and its last map's bytes, its weights', and its two largest maps'.
+ */
 struct divided {
     double ends, weights, maps;
 };
@@ -173,8 +173,7 @@ static enum adaps_status time_blocks(struct ad_edgeci *e, int *order, struct ada
     return status;
 }
 
-/* best, from: [place], scratch: the least of all blocks up to there, and where
- * the last begins. */
+/* best, from: [place], scratch: the least of all blocks up to there, and where the last begins. */
 static void solve(struct ad_edgeci *e, double *best, int *from)
 {
     best[0] = 0;

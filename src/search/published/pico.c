@@ -66,9 +66,8 @@ static bool shorter(const struct state *a, const struct state *b)
     return a->period_s != b->period_s ? a->period_s < b->period_s : a->sum_s < b->sum_s;
 }
 
-/* The best pipeline of the pieces before `end` on at most `devices`; states:
- * [piece * (ndevices + 1)
- * + devices]. */
+/* The best pipeline of the pieces before `end` on at most `devices`; states: [piece * (ndevices +
+ * 1) + devices]. */
 static struct state best_pipeline(const struct ad_pico *p, const struct state *states, int end,
                                   int devices)
 {
@@ -174,8 +173,7 @@ static enum adaps_status survey_devices(struct search *s)
     return ADAPS_OK;
 }
 
-/* Where pieces end in the order of the ops, some put together where there are
- * many. */
+/* Where pieces end in the order of the ops, some put together where there are many. */
 static void place_pieces(struct search *s)
 {
     const struct ad_pico_pieces *pieces = &s->pieces;

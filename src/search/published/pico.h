@@ -4,18 +4,16 @@
 
 #include "search/context.h"
 
-/* Pieces: consecutive levels of the graph. An op's level is the length of the
- * longest way to it from an input. */
+/* Pieces: consecutive levels of the graph. An op's level is the length of the longest way to it
+ * from an input. */
 struct ad_pico_pieces {
     int *order;     /* the ops by level, then as in the graph */
     int *level_end; /* by level: the place in the order at which it ends */
     int nlevels;
-    int *first_end; /* by level at which a piece begins: where it may end at the
-                       soonest */
+    int *first_end; /* by level at which a piece begins: where it may end at the soonest */
     int *end;       /* by piece: the level at which it ends */
     int count;
-    int64_t redundant_ns; /* of the piece with most: what two equal halves compute
-                             twice */
+    int64_t redundant_ns; /* of the piece with most: what two equal halves compute twice */
 };
 
 /* Levels that a piece has at most, where it need not have more to be one. */
@@ -36,8 +34,7 @@ struct ad_pico_stage {
     int begin, end, devices;
 };
 
-/* Numbers of devices that a stage may have, ascending: all up to 8, then every
- * fourth. */
+/* Numbers of devices that a stage may have, ascending: all up to 8, then every fourth. */
 #define AD_PICO_SIZES (8 + AD_MAX_DEVICES / 4)
 
 /* The programme of stages, for equal devices. */
@@ -47,8 +44,8 @@ struct ad_pico {
     double *stage_s; /* ad_pico_stage_at() */
     int nstages;
     struct ad_pico_stage stages[AD_MAX_DEVICES];
-    double period_s; /* of the longest of them: the shortest that there is; of
-                        equal ones that with the least sum */
+    double period_s; /* of the longest of them: the shortest that there is; of equal ones that with
+                        the least sum */
 };
 
 /* Seconds that pieces [begin, end) take sizes[size] devices. */
