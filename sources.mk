@@ -84,9 +84,13 @@ search_published_sources = \
 	src/search/published/bbgrap.c src/search/published/chain.c \
 	src/search/published/chain.h src/search/published/coedge.c \
 	src/search/published/collaborative.c src/search/published/collaborative.h src/search/published/deeperthings.c src/search/published/deeperthings.h src/search/published/deepslicing.c src/search/published/defer.c src/search/published/deepthings.c \
+	src/search/published/edgeci.c src/search/published/edgeci.h \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
-	src/search/published/edgeflow_lp.c src/search/published/modnn.c \
-	src/search/published/published.h src/search/published/single.c
+	src/search/published/edgeflow_lp.c src/search/published/halp.c \
+	src/search/published/halp.h src/search/published/modnn.c \
+	src/search/published/pico.c src/search/published/pico.h src/search/published/pico_pieces.c \
+	src/search/published/published.h src/search/published/ranges.c src/search/published/ranges.h \
+	src/search/published/single.c
 
 search_auto_sources = \
 	src/search/auto/anneal.c src/search/auto/anneal.h src/search/auto/auto.c \

@@ -257,9 +257,9 @@ static const struct ad_option options_table[] = {
     AD_OPT_TEXT('o', "output", "PLAN", struct plan_options, output, "write the plan here"),
     AD_OPT_CALL("strategy", "NAME", struct plan_options, passes.strategy, take_strategy,
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
-                "modnn, coedge, deepslicing, deepthings,\n"
-                "aofl, dpfp, flexpie, exhaustive;\n"
-                "for streams: pipeline, defer, replicas;\n"
+                "modnn, coedge, deepslicing, deepthings, deeperthings,\n"
+                "aofl, dpfp, flexpie, edgeci, halp, exhaustive;\n"
+                "for streams: pipeline, defer, collaborative, pico, replicas;\n"
                 "all: compare them (but exhaustive)"),
     AD_OPT_TEXT(0, "layout", "FILE", struct plan_options, passes.layout,
                 "follow this layout instead of a search: what --json printed, or\n"

@@ -24,6 +24,9 @@ says out "^simulated, memory all: auto / defer: geometric mean [0-9.]*, least [0
 status 0 "predictions with less memory" streams --predict --rates 100 --memory 0.01 lenet5
 says out "no plan" "a strategy without a plan"
 check "the other cells are still there" test "$(rows res/streams.tsv)" = 12
+status 0 "a strategy that is not among the default ones" \
+    streams -o more --predict --rates 100 --strategies auto,pico lenet5
+check "two lines" test "$(rows more/streams.tsv 'f("predicted_per_s") > 0')" = 2
 
 status 0 "on a test bed" streams --rates 100 --speeds 1,.5 --frames 12 --rounds 2 --budget 0.3s --bed --no-shares \
     --bed --bed=relay --strategies auto,pipeline "$src/models/digits.onnx"

@@ -35,7 +35,7 @@ says err "strategy edgeflow: agent 'local" "strategy and agent are named"
 start_agents 2 --speed 1,0.5
 status 0 "all strategies" adaps bench -d local.conf --rounds 3 --runs 2 --tsv "$digits"
 cp out all.tsv
-strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie"
+strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie edgeci halp"
 for strategy in $strategies; do
     check "$strategy: six inferences, none differs, an interval around its ratios" test "$(rows all.tsv '
         f("strategy") == "'$strategy'" && NF == 18 && f("inferences") == 6 && f("differ") == 0 &&

@@ -5,7 +5,7 @@
 
 model=$src/models/denoise.onnx
 devices=$src/devices/local3.conf
-strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie"
+strategies="auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie edgeci halp"
 
 # plan CODE OPTION...: its exit status.
 plan() {
@@ -30,7 +30,7 @@ for s in $strategies; do
     says out "\"strategy\": \"$s\"" "an object for $s"
 done
 for key in predicted_ms bytes messages memory_bytes visited search_s lower_bound_ms; do
-    check "$key for each strategy" test "$(count "\"$key\":")" = 13
+    check "$key for each strategy" test "$(count "\"$key\":")" = 15
 done
 check "exhaustive is not compared" test "$(count exhaustive)" = 0
 
@@ -42,7 +42,7 @@ done
 
 # A cap that no strategy meets: each says so, and the exit status is 1.
 plan 1 --strategy all --latency-cap 1us --json
-check "an error for each strategy" test "$(count '"error":')" = 13
+check "an error for each strategy" test "$(count '"error":')" = 15
 plan 1 --strategy edgeflow --latency-cap 1us
 says err "answers within 1.00 us: the soonest takes" "the soonest is told"
 

@@ -31,7 +31,7 @@ round_trip() {
     check "the bound is one" awk "BEGIN { exit !($(number lower_bound_ms second.json) <= $(number predicted_ms second.json)) }"
 }
 
-for strategy in auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie; do
+for strategy in auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie edgeci halp; do
     round_trip --strategy "$strategy"
 done
 round_trip --lossy

@@ -31,6 +31,7 @@
 #include "search/exact/exhaustive.h"
 #include "search/paper/adaps.h"
 #include "search/published/deeperthings.h"
+#include "search/published/halp.h"
 #include "search/published/published.h"
 
 #include <math.h>
@@ -151,6 +152,8 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
         ad_flexpie_search,
         ad_pipeline_search,
         ad_defer_search,
+        ad_edgeci_search,
+        ad_pico_search,
         ad_layers_search,
         NULL,
     };
@@ -458,6 +461,31 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
     return status;
 }
 
+/* The plan of strategy halp; *out becomes it if it is better. */
+static enum adaps_status try_halp(const struct ad_search_problem *problem,
+                                  struct ad_search_result *out, struct adaps_error *err)
+{
+    struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
+    struct adaps_error why = {0};
+    if (problem->cluster->ndevices < 2)
+        return ADAPS_OK;
+    enum adaps_status status = ad_halp_plan(problem, &found, &why);
+    bool better =
+        status == ADAPS_OK && (!is_plan(out) || ad_score_better(&found.score, &out->score));
+    keep_better(out, &found, better);
+    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
+                                                    : ad_error_set(err, status, "%s", why.message);
+}
+
+/* The best plan that is no layout of this graph: sums in blocks, and the zones of halp, which lie
+ * in another order than the devices. */
+static enum adaps_status plan_others(const struct ad_search_problem *problem,
+                                     struct ad_search_result *out, struct adaps_error *err)
+{
+    enum adaps_status status = plan_channels(problem, out, err);
+    return status == ADAPS_OK ? try_halp(problem, out, err) : status;
+}
+
 /* Whether strategy adaps has a plan that is sooner or, under that objective, takes less energy. */
 static enum adaps_status paper_is_better(const struct ad_search_problem *problem,
                                          const struct ad_search_result *paper,
@@ -478,12 +506,12 @@ static enum adaps_status paper_is_better(const struct ad_search_problem *problem
     return status;
 }
 
-/* The overlaps of strategy adaps are not layouts, nor are sums in blocks: such plans compete with
- * auto's. That of adaps has a quarter of the time, if that is limited. */
+/* The overlaps of strategy adaps are not layouts, nor are sums in blocks and the zones of halp:
+ * such plans compete with auto's. That of adaps has a quarter of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_search_result paper = {.bound = NAN, .gap = NAN}, channels = paper;
+    struct ad_search_result paper = {.bound = NAN, .gap = NAN}, others = paper;
     struct ad_search_problem quarter = *problem;
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
@@ -496,25 +524,26 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
         ad_search_result_fini(&paper);
     if (status != ADAPS_OK && status != ADAPS_NO)
         return ad_error_set(err, status, "%s", why.message);
-    status = plan_channels(problem, &channels, err);
+    status = plan_others(problem, &others, err);
     if (status == ADAPS_OK)
         status = ad_search_layouts(problem, "auto", search_in_time, result, err);
-    if (status == ADAPS_NO && problem->latency_cap_ns <= 0) { /* memory is short */
+    if (status == ADAPS_NO && (is_plan(&others) || problem->latency_cap_ns <= 0)) {
+        /* memory is short, or only a plan that is no layout keeps to the cap */
         ad_search_result_fini(result);
         result->bound = result->gap = NAN;
         result->u8 = ad_search_u8(problem);
-        status = is_plan(&channels) ? ADAPS_OK : plan_smallest(problem, result, err);
+        status = is_plan(&others) ? ADAPS_OK : plan_smallest(problem, result, err);
     }
     if (status == ADAPS_OK)
-        keep_better(result, &channels,
-                    is_plan(&channels) &&
-                        (!is_plan(result) || ad_score_better(&channels.score, &result->score)));
+        keep_better(result, &others,
+                    is_plan(&others) &&
+                        (!is_plan(result) || ad_score_better(&others.score, &result->score)));
     bool better = false;
     if (status == ADAPS_OK && is_plan(&paper))
         status = paper_is_better(problem, &paper, result, &better, err);
     if (status == ADAPS_OK)
         keep_better(result, &paper, better);
     ad_search_result_fini(&paper);
-    ad_search_result_fini(&channels);
+    ad_search_result_fini(&others);
     return status;
 }

@@ -15,6 +15,7 @@
 #include "search/published/chain.h"
 #include "base/mem.h"
 #include "search/published/published.h"
+#include "search/published/ranges.h"
 
 #include <math.h>
 #include <string.h>
@@ -157,24 +158,13 @@ static double value_bytes(const struct ad_graph *graph, int value)
     return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
 }
 
-static double op_seconds(const struct ad_graph *graph, const struct ad_device *device, int i)
-{
-    const struct ad_op *op = &graph->ops[i];
-    int64_t in = 0;
-    for (int k = 0; k < op->ninputs; k++)
-        in += ad_box_elements(graph->values[op->inputs[k]].box);
-    struct ad_work work = ad_cost_work(graph, op, ad_box_elements(graph->values[op->output].box),
-                                       in, op->weight >= 0 ? graph->weights[op->weight].rows : 0);
-    return ad_cost_seconds(device, &work);
-}
-
 static bool survey_class(struct ad_chains *c, struct class *class)
 {
     const struct ad_search_problem *p = c->context->problem;
     const struct ad_device *device = &p->cluster->devices[class->first];
     class->seconds = ad_calloc((size_t)p->graph->nops + 1, sizeof *class->seconds);
     for (int i = 0; class->seconds && i < p->graph->nops; i++)
-        class->seconds[i + 1] = class->seconds[i] + op_seconds(p->graph, device, i);
+        class->seconds[i + 1] = class->seconds[i] + ad_whole_op_seconds(p->graph, device, i);
     class->bandwidth = port(p->cluster, class->first);
     class->message_s = device->table.message_s / device->speed;
     class->memory_bw = device->table.memory_bw * device->speed;

@@ -4,6 +4,7 @@
 #include "search/paper/adaps.h"
 #include "search/published/collaborative.h"
 #include "search/published/deeperthings.h"
+#include "search/published/halp.h"
 #include "search/published/published.h"
 #include "search/strategies/search.h"
 #include "search/stream/stream.h"
@@ -52,6 +53,12 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "flexpie",
      .summary = "each layer by rows, columns, channels or a grid, exchanged or fused",
      .search = ad_flexpie_search},
+    {.name = "edgeci",
+     .summary = "rows dealt in an auction, blocks of layers fused by a dynamic programme",
+     .search = ad_edgeci_search},
+    {.name = "halp",
+     .summary = "rows by speed, the source's between its helpers', which exchange with it alone",
+     .plan = ad_halp_plan},
     {.name = "pipeline",
      .summary = "a chain of devices, the layers parted so that the slowest is quickest",
      .search = ad_pipeline_search,
@@ -64,6 +71,10 @@ const struct ad_strategy ad_strategies[] = {
     {.name = "collaborative",
      .summary = "a balanced chain of devices, long layers divided among several",
      .plan = ad_collaborative_plan,
+     .stream = true},
+    {.name = "pico",
+     .summary = "a chain of groups of devices, each divides the rows of its fused layers",
+     .search = ad_pico_search,
      .stream = true},
     {.name = "replicas",
      .summary = "whole inferences, dealt to the devices by speed",
