@@ -64,6 +64,10 @@ search_sources = \
 	src/search/layout_regions.c src/search/layout_regions.h src/search/problem.c \
 	src/search/problem.h src/search/result.c src/search/result.h src/search/trial.c src/search/trial.h
 
+search_pareto_sources = \
+	src/search/pareto/archive.c src/search/pareto/archive.h src/search/pareto/pareto.c \
+	src/search/pareto/pareto.h
+
 search_paper_sources = \
 	src/search/paper/adaps.c src/search/paper/adaps.h src/search/paper/bound.c \
 	src/search/paper/levels.c src/search/paper/model.c src/search/paper/model.h \
@@ -184,7 +188,7 @@ control_sources = \
 report_sources = \
 	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \
 	src/report/figures.h src/report/html.c src/report/inspect.c src/report/json.c \
-	src/report/json.h src/report/messages.c src/report/messages.h src/report/plan.c \
+	src/report/json.h src/report/messages.c src/report/messages.h src/report/pareto.c src/report/pareto_svg.c src/report/plan.c \
 	src/report/plan_json.c src/report/predict.c src/report/predict.h src/report/report.h \
 	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/stream.c src/report/stream.h src/report/svg.c \
 	src/report/text.c src/report/text.h src/report/trace.c

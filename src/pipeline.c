@@ -376,3 +376,91 @@ void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison)
     ad_cluster_fini(&comparison->cluster);
     *comparison = (struct ad_pipeline_comparison){0};
 }
+
+enum adaps_status ad_pipeline_pareto(const struct ad_pipeline_options *options,
+                                     const struct ad_pareto_objectives *objectives,
+                                     struct ad_pipeline_pareto *out, struct adaps_error *err)
+{
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
+    struct ad_pipeline_options settled = *options;
+    *out = (struct ad_pipeline_pareto){0};
+    for (int i = 0; i < objectives->count; i++)
+        if (objectives->list[i] == AD_OBJECTIVE_ENERGY)
+            settled.objective = AD_OBJECTIVE_ENERGY;
+    enum adaps_status status = ad_pipeline_front(options->model, &import, &out->graph, &out->blocks,
+                                                 &out->model_digest, err);
+    if (status == ADAPS_OK)
+        status = ad_cluster_load(options->devices, &out->cluster, err);
+    if (status == ADAPS_OK)
+        status = settle(&settled, out->graph, &out->cluster, err);
+    if (status == ADAPS_OK) {
+        const struct ad_search_problem problem =
+            problem_of(options, out->graph, &out->blocks, &out->cluster);
+        status = ad_pareto_search(&problem, objectives, &out->front, err);
+    }
+    if (status != ADAPS_OK)
+        ad_pipeline_pareto_fini(out);
+    return status;
+}
+
+/* A graph for a plan of the front. Sums in blocks take the weights' numbers in another order, so
+ * they get those of the file once more. *numbers: the graph that has them; NULL: this one. */
+static enum adaps_status graph_for(const struct ad_pipeline_options *options,
+                                   struct ad_pipeline_pareto *pareto,
+                                   struct ad_search_result *result, struct ad_graph **out,
+                                   const struct ad_graph **numbers, struct adaps_error *err)
+{
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
+    struct ad_blocks blocks = {0};
+    struct ad_digest digest;
+    *numbers = result->graph ? NULL : pareto->graph;
+    if (!result->graph)
+        return ad_graph_copy(pareto->graph, out, err);
+    enum adaps_status status =
+        ad_pipeline_front(options->model, &import, out, &blocks, &digest, err);
+    ad_blocks_fini(&blocks);
+    if (status == ADAPS_OK && !ad_digest_equal(&digest, &pareto->model_digest))
+        status = ad_error_set(err, ADAPS_EINPUT, "%s has changed", options->model);
+    if (status == ADAPS_OK) {
+        status = ad_partial_replace(out, result->graph, err);
+        result->graph = NULL;
+    }
+    return status;
+}
+
+enum adaps_status ad_pipeline_pareto_plan(const struct ad_pipeline_options *options,
+                                          struct ad_pipeline_pareto *pareto, int i,
+                                          struct adaps_plan **out, struct adaps_error *err)
+{
+    struct ad_pareto_plan *item = &pareto->front.plans[i];
+    const struct ad_search_problem problem =
+        problem_of(options, pareto->graph, &pareto->blocks, &pareto->cluster);
+    struct ad_graph *graph = NULL;
+    struct ad_cluster cluster = {0};
+    char model_path[PATH_MAX];
+    const struct ad_graph *numbers;
+    enum adaps_status status = graph_for(options, pareto, &item->result, &graph, &numbers, err);
+    if (status == ADAPS_OK)
+        status = ad_cluster_copy(&pareto->cluster, &cluster, err);
+    if (status == ADAPS_OK) {
+        struct ad_provenance provenance = ad_pipeline_provenance(
+            &item->result, realpath(options->model, model_path) ? model_path : options->model,
+            &pareto->model_digest, item->strategy, &problem);
+        provenance.numbers = numbers;
+        status = ad_plan_make(graph, &cluster, &item->result.schedule, &provenance, out, err);
+    }
+    if (status == ADAPS_OK)
+        graph = NULL; /* the plan's now */
+    ad_graph_free(graph);
+    ad_cluster_fini(&cluster);
+    return status;
+}
+
+void ad_pipeline_pareto_fini(struct ad_pipeline_pareto *pareto)
+{
+    ad_pareto_fini(&pareto->front);
+    ad_blocks_fini(&pareto->blocks);
+    ad_graph_free(pareto->graph);
+    ad_cluster_fini(&pareto->cluster);
+    *pareto = (struct ad_pipeline_pareto){0};
+}

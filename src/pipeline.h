@@ -6,6 +6,7 @@
 #include "import/import.h"
 #include "plan/plan.h"
 #include "search/given/mapping.h"
+#include "search/pareto/pareto.h"
 #include "search/strategies/compare.h"
 
 struct ad_pipeline_options {
@@ -59,6 +60,27 @@ AD_MUST_CHECK enum adaps_status ad_pipeline_compare(const struct ad_pipeline_opt
                                                     struct ad_pipeline_comparison *out,
                                                     struct adaps_error *err);
 void ad_pipeline_comparison_fini(struct ad_pipeline_comparison *comparison);
+
+/* The Pareto front of a model on the devices (options->strategy and objective are not used). On
+ * success the caller's (ad_pipeline_pareto_fini). */
+struct ad_pipeline_pareto {
+    struct ad_pareto front;
+    struct ad_graph *graph; /* with its weights attached */
+    struct ad_blocks blocks;
+    struct ad_cluster cluster;
+    struct ad_digest model_digest;
+};
+AD_MUST_CHECK enum adaps_status ad_pipeline_pareto(const struct ad_pipeline_options *options,
+                                                   const struct ad_pareto_objectives *objectives,
+                                                   struct ad_pipeline_pareto *out,
+                                                   struct adaps_error *err);
+
+/* A plan of the front, from 0, to be kept: takes over its schedule, so it can be had once. */
+AD_MUST_CHECK enum adaps_status ad_pipeline_pareto_plan(const struct ad_pipeline_options *options,
+                                                        struct ad_pipeline_pareto *pareto, int i,
+                                                        struct adaps_plan **out,
+                                                        struct adaps_error *err);
+void ad_pipeline_pareto_fini(struct ad_pipeline_pareto *pareto);
 
 /* Only the front: model -> verified graph and its blocks (adaps inspect). `import` may be NULL. */
 AD_MUST_CHECK enum adaps_status ad_pipeline_front(const char *model,

@@ -27,9 +27,10 @@ search/auto         cost fusion schedule search search/published search/paper se
 search/bound        fusion search
 search/stream       schedule search search/published search/auto
 search/strategies   search search/published search/paper search/exact search/auto search/bound search/stream
+search/pareto       schedule search search/auto search/strategies
 split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
-report              ir search search/strategies plan control
+report              ir search search/strategies search/pareto plan control
 io                  ir onnx
 '
 bad=0

@@ -8,6 +8,8 @@
 struct plan_options {
     struct ad_pipeline_options passes;
     const char *output;
+    struct ad_pareto_objectives pareto; /* --pareto; count 0: none */
+    const char *svg;                    /* of the front; NULL: none */
     bool json;
     bool all;                 /* --strategy all */
     char assumed[AD_ASSUMED]; /* which symbolic dimensions became 1 */
@@ -86,6 +88,120 @@ static int compare(const struct plan_options *options)
     return code == ADAPS_OK && plans == 0 ? ADAPS_NO : code;
 }
 
+/* "net-3.plan" for number 3 of "net.plan". NULL without memory. */
+static char *numbered(const char *path, int number)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    if (!dot || dot == name)
+        return ad_asprintf("%s-%d", path, number);
+    return ad_asprintf("%.*s-%d%s", (int)(dot - path), path, number, dot);
+}
+
+struct front_files {
+    char *names[AD_PARETO_PLANS]; /* of the plans; NULL: none */
+};
+
+static enum adaps_status name_files(const struct plan_options *options, int count,
+                                    struct front_files *out, struct adaps_error *err)
+{
+    *out = (struct front_files){{NULL}};
+    for (int i = 0; i < count && options->output; i++) {
+        out->names[i] = numbered(options->output, i + 1);
+        if (!out->names[i])
+            return ad_error_memory(err, options->output, strlen(options->output));
+    }
+    return ADAPS_OK;
+}
+
+/* Writes each plan of the front that has a name. */
+static enum adaps_status save_front(const struct plan_options *options,
+                                    struct ad_pipeline_pareto *pareto,
+                                    const struct front_files *files, struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < pareto->front.count && files->names[i] && status == ADAPS_OK; i++) {
+        struct adaps_plan *plan = NULL;
+        status = ad_pipeline_pareto_plan(&options->passes, pareto, i, &plan, err);
+        if (status == ADAPS_OK)
+            status = adaps_plan_save(plan, files->names[i], err);
+        adaps_plan_free(plan);
+    }
+    return status;
+}
+
+static enum adaps_status print_svg(const void *front, FILE *out, struct adaps_error *err)
+{
+    return ad_report_pareto_svg(front, out, err);
+}
+
+static enum adaps_status report_front(const struct plan_options *options,
+                                      const struct ad_pipeline_pareto *pareto,
+                                      const struct front_files *files, struct adaps_error *err)
+{
+    const struct ad_pareto *front = &pareto->front;
+    enum adaps_status status =
+        options->svg ? ad_cli_write_file(options->svg, print_svg, front, err) : ADAPS_OK;
+    if (status != ADAPS_OK)
+        return status;
+    return options->json ? ad_report_pareto_json(front, &pareto->cluster, files->names, stdout, err)
+                         : ad_report_pareto(front, &pareto->cluster, stdout, err);
+}
+
+/* The Pareto front. */
+static int find_front(const struct plan_options *options)
+{
+    struct adaps_error err = {0};
+    struct ad_pipeline_pareto pareto;
+    struct front_files files = {{NULL}};
+    struct ad_progress progress;
+    ad_progress_start(&progress, "planning");
+    enum adaps_status status =
+        ad_pipeline_pareto(&options->passes, &options->pareto, &pareto, &err);
+    ad_progress_stop(&progress);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_plan, &err);
+    ad_cli_assumed(&ad_command_plan, options->assumed);
+    int count = pareto.front.count;
+    status = name_files(options, count, &files, &err);
+    if (status == ADAPS_OK)
+        status = report_front(options, &pareto, &files, &err);
+    if (status == ADAPS_OK)
+        status = save_front(options, &pareto, &files, &err);
+    ad_pipeline_pareto_fini(&pareto);
+    if (status == ADAPS_OK) {
+        fflush(stdout);
+        if (options->output)
+            fprintf(stderr, "adaps plan: written to %s%s%s\n", files.names[0],
+                    count > 1 ? " to " : "", count > 1 ? files.names[count - 1] : "");
+        else
+            fprintf(stderr, "adaps plan: nothing written; -o FILE keeps the plans\n");
+    }
+    for (int i = 0; i < AD_PARETO_PLANS; i++)
+        ad_free(files.names[i]);
+    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_plan)
+                              : ad_cli_fail(&ad_command_plan, &err);
+}
+
+/* What --pareto does not go with. */
+static int check_front(const struct plan_options *options)
+{
+    const struct ad_pipeline_options *passes = &options->passes;
+    const char *other = passes->strategy                            ? "--strategy"
+                        : passes->layout                            ? "--layout"
+                        : passes->mapping                           ? "--mapping"
+                        : passes->spares                            ? "--spares"
+                        : passes->objective != AD_OBJECTIVE_LATENCY ? "--objective"
+                        : passes->interval_cap_ns > 0               ? "--rate-floor"
+                                                                    : NULL;
+    if (options->pareto.count > 0 && other)
+        return ad_cli_usage(&ad_command_plan, "--pareto does not go with %s", other);
+    if (options->pareto.count == 0 && options->svg)
+        return ad_cli_usage(&ad_command_plan,
+                            "--svg belongs to --pareto; 'adaps show --svg' draws a plan");
+    return ADAPS_OK;
+}
+
 static int run_with(struct plan_options *options, const struct ad_cli_config *config,
                     const char *model)
 {
@@ -97,6 +213,8 @@ static int run_with(struct plan_options *options, const struct ad_cli_config *co
         return ad_cli_usage(&ad_command_plan, "no model: name one here or in adaps.conf");
     if (!options->passes.devices && !options->passes.platform)
         return ad_cli_usage(&ad_command_plan, "no devices file: name one with -d or in adaps.conf");
+    if (options->pareto.count > 0)
+        return find_front(options);
     return options->all ? compare(options) : compile(options);
 }
 
@@ -123,6 +241,9 @@ static int run(int argc, char **argv)
                             "--strategy all writes no plan: -o wants one strategy");
     if (options.all && options.passes.spares)
         return ad_cli_usage(&ad_command_plan, "--strategy all has no --spares");
+    code = check_front(&options);
+    if (code != ADAPS_OK)
+        return code;
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
     code = run_with(&options, &config, operands.count ? operands.items[0] : NULL);
@@ -148,6 +269,11 @@ static const struct ad_option options_table[] = {
     AD_OPT_TEXT(0, "platform", "FILE", struct plan_options, passes.platform,
                 "AutoDiCE's list of hosts: devices that the devices file lacks"),
     AD_OPT_GROUP(ad_plan_option_rows, struct plan_options, passes),
+    AD_OPT_CALL("pareto", "LIST", struct plan_options, pareto, ad_plan_take_pareto,
+                "plans none of which is beaten by another in all of these\n"
+                "objectives, as in latency,energy; -o net.plan keeps them as\n"
+                "net-1.plan, net-2.plan ..."),
+    AD_OPT_TEXT(0, "svg", "FILE", struct plan_options, svg, "with --pareto: a picture of them"),
     AD_OPT_FLAG(0, "spares", struct plan_options, passes.spares,
                 "also plan for the loss of each agent but the source's, for\n"
                 "'adaps run --failover'"),

@@ -38,11 +38,11 @@ static const enum ad_objective objectives[] = {AD_OBJECTIVE_LATENCY, AD_OBJECTIV
                                                AD_OBJECTIVE_ENERGY};
 #define OBJECTIVES "latency, throughput, traffic, memory, energy"
 
-static bool find_objective(const char *name, enum ad_objective *out)
+bool ad_plan_objective(const char *name, size_t length, enum ad_objective *out)
 {
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++) {
         const char *known = ad_objective_name(objectives[i]);
-        if (strcmp(name, known) == 0) {
+        if (strlen(known) == length && strncmp(name, known, length) == 0) {
             *out = objectives[i];
             return true;
         }
@@ -52,9 +52,30 @@ static bool find_objective(const char *name, enum ad_objective *out)
 
 static int take_objective(const struct ad_command *command, const char *name, void *objective)
 {
-    if (find_objective(name, objective))
+    if (ad_plan_objective(name, strlen(name), objective))
         return ADAPS_OK;
     return ad_cli_usage(command, "--objective %s: there are " OBJECTIVES, name);
+}
+
+int ad_plan_take_pareto(const struct ad_command *command, const char *text, void *pareto)
+{
+    struct ad_pareto_objectives *out = pareto;
+    bool seen[AD_OBJECTIVES] = {false};
+    out->count = 0;
+    for (const char *name = text;; name += strcspn(name, ",") + 1) {
+        enum ad_objective objective;
+        if (!ad_plan_objective(name, strcspn(name, ","), &objective) || seen[objective])
+            return ad_cli_usage(command,
+                                "--pareto %s: two or more of " OBJECTIVES
+                                " are wanted, with commas between them, each once",
+                                text);
+        seen[objective] = true;
+        out->list[out->count++] = objective;
+        if (!strchr(name, ','))
+            break;
+    }
+    return out->count > 1 ? ADAPS_OK
+                          : ad_cli_usage(command, "--pareto %s: two objectives at least", text);
 }
 
 /* Answers a second as the time between two. */

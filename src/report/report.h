@@ -5,6 +5,7 @@
 #define AD_REPORT_REPORT_H
 
 #include "control/trace.h"
+#include "search/pareto/pareto.h"
 #include "search/strategies/compare.h"
 
 #include <stdio.h>
@@ -40,6 +41,18 @@ AD_MUST_CHECK enum adaps_status ad_report_compare(const struct ad_comparison *it
 AD_MUST_CHECK enum adaps_status ad_report_compare_json(const struct ad_comparison *items, int count,
                                                        const struct ad_cluster *cluster, FILE *out,
                                                        struct adaps_error *err);
+
+/* adaps plan --pareto: a row per plan of the front, by number; the same as JSON; and a picture with
+ * a panel for each two objectives. files: where plan i was written; NULL: nowhere. */
+AD_MUST_CHECK enum adaps_status ad_report_pareto(const struct ad_pareto *front,
+                                                 const struct ad_cluster *cluster, FILE *out,
+                                                 struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_report_pareto_json(const struct ad_pareto *front,
+                                                      const struct ad_cluster *cluster,
+                                                      char *const *files, FILE *out,
+                                                      struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_report_pareto_svg(const struct ad_pareto *front, FILE *out,
+                                                     struct adaps_error *err);
 
 /* adaps show: the steps of every device with regions and predicted times. */
 AD_MUST_CHECK enum adaps_status ad_report_steps(const struct adaps_plan *plan, FILE *out,

@@ -40,7 +40,8 @@ static bool may_lack_memory(const struct ad_search_problem *p, int frames)
         if (p->cluster->devices[d].memory > 0 &&
             (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
             return true;
-    return p->objective == AD_OBJECTIVE_MEMORY;
+    return p->objective == AD_OBJECTIVE_MEMORY ||
+           (p->objective == AD_OBJECTIVE_BALANCE && p->balance->weight[AD_OBJECTIVE_MEMORY] > 0);
 }
 
 static void survey_ops(struct ad_context *context)

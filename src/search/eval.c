@@ -137,6 +137,21 @@ static int64_t beyond(int64_t ns, int64_t cap_ns)
     return cap_ns > 0 && ns > cap_ns ? ns - cap_ns : 0;
 }
 
+#define SUM 0.05  /* how much of the sum of all counts */
+#define MOST 1e18 /* of a balance */
+
+int64_t ad_balance_of(const struct ad_balance *balance, const int64_t *figure)
+{
+    double most = 0, sum = 0;
+    for (int o = 0; o < AD_OBJECTIVES; o++) {
+        double part = balance->weight[o] * (double)(figure[o] - balance->best[o]);
+        most = part > most ? part : most;
+        sum += part;
+    }
+    double all = most + SUM * sum;
+    return all < 0 ? 0 : all < MOST ? (int64_t)all : (int64_t)MOST;
+}
+
 /* memory: by device; only read when memory may matter. */
 static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forecast,
                            const int64_t *memory, struct ad_score *score)
@@ -160,8 +175,10 @@ static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forec
     score->figure[AD_OBJECTIVE_MEMORY] = largest;
     score->figure[AD_OBJECTIVE_THROUGHPUT] = interval_ns;
     score->figure[AD_OBJECTIVE_ENERGY] = ad_energy_pj(&forecast->energy, time_ns);
-    score->objective =
-        p->objective == AD_OBJECTIVE_LATENCY ? 0 : score->figure[p->objective];
+    score->objective = p->objective == AD_OBJECTIVE_BALANCE
+                           ? ad_balance_of(p->balance, score->figure)
+                       : p->objective == AD_OBJECTIVE_LATENCY ? 0
+                                                              : score->figure[p->objective];
     if (eval->least_memory < 0 || largest < eval->least_memory)
         eval->least_memory = largest;
     for (int d = 0; score->excess_bytes == 0 && d < cluster->ndevices; d++)

@@ -71,6 +71,9 @@ bool ad_best_offer(struct ad_best *best, const struct ad_layout *layout,
 
 bool ad_score_better(const struct ad_score *a, const struct ad_score *b);
 
+/* What figures by objective are together (struct ad_balance): 0 or more. */
+int64_t ad_balance_of(const struct ad_balance *balance, const int64_t *figure);
+
 /* The layout's assignment into eval->scratch. */
 void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout);
 

@@ -5,7 +5,7 @@ const char *ad_objective_name(enum ad_objective objective)
     static const char *const names[] = {
         [AD_OBJECTIVE_LATENCY] = "latency", [AD_OBJECTIVE_TRAFFIC] = "traffic",
         [AD_OBJECTIVE_MEMORY] = "memory",   [AD_OBJECTIVE_THROUGHPUT] = "throughput",
-        [AD_OBJECTIVE_ENERGY] = "energy",
+        [AD_OBJECTIVE_ENERGY] = "energy",   [AD_OBJECTIVE_BALANCE] = "balance",
     };
     return names[objective];
 }

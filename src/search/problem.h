@@ -15,11 +15,19 @@ enum ad_objective {
     AD_OBJECTIVE_MEMORY,
     AD_OBJECTIVE_THROUGHPUT,
     AD_OBJECTIVE_ENERGY,
-    AD_OBJECTIVES
+    AD_OBJECTIVES,
+    AD_OBJECTIVE_BALANCE = AD_OBJECTIVES /* several at once (struct ad_balance) */
 };
 
-/* "latency", "traffic", "memory", "throughput", "energy". */
+/* "latency", "traffic", "memory", "throughput", "energy"; "balance". */
 const char *ad_objective_name(enum ad_objective objective);
+
+/* What several objectives are together: the largest of weight * (figure - best), and a little of
+ * their sum. A figure is what ad_score has by objective. */
+struct ad_balance {
+    int64_t best[AD_OBJECTIVES];
+    double weight[AD_OBJECTIVES]; /* 0: does not count */
+};
 
 struct ad_search_problem {
     const struct ad_graph *graph;
@@ -27,19 +35,19 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
-    bool
-        window_around; /* adaps: the window of section 5.6 instead of eq 3 (search/paper/paper.h) */
-    bool gather_type3; /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
-                          on  one device; else those that keep rows where they are, such as Concat,
-                          are  split as all others */
-    bool input_f32;    /* inputs that may be pictures travel as float32, not as bytes */
+    bool window_around; /* adaps: the window of section 5.6 instead of eq 3 (search/paper/paper.h) */
+    bool gather_type3;  /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
+                           on  one device; else those that keep rows where they are, such as Concat,
+                           are  split as all others */
+    bool input_f32;     /* inputs that may be pictures travel as float32, not as bytes */
     unsigned encodings; /* AD_ENCODING_BIT()s that all other values may travel in, too */
     bool in_order;      /* nothing is computed or sent early: the layout that is found runs in the
                            graph's order */
     enum ad_objective objective;
-    int64_t latency_cap_ns;  /* the answer may take this long; 0: no cap, except under the objective
-                                traffic: there the best single device's latency, if one device has
-                                the memory */
+    const struct ad_balance *balance; /* of AD_OBJECTIVE_BALANCE; borrowed */
+    int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, except under the objective
+                               traffic: there the best single device's latency, if one device has
+                               the memory */
     int64_t interval_cap_ns; /* answers of a stream may be so far apart; 0: no cap */
     /* What the search may spend. The same seed and evaluations give the same plan. A time limit
      * ends the improvement at a wall time; if it is the only limit, the improvement goes on until

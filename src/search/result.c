@@ -14,6 +14,7 @@ void ad_search_result_fini(struct ad_search_result *result)
     ad_assignment_fini(&result->assignment);
     ad_schedule_fini(&result->schedule);
     ad_stream_fini(&result->stream);
+    ad_layout_fini(&result->layout);
     memset(result, 0, sizeof *result);
 }
 
@@ -155,8 +156,12 @@ enum adaps_status ad_search_result_of(struct ad_eval *eval, const char *strategy
                       &result->assignment);
     status = ad_search_result_build(eval, strategy, result);
     if (status == ADAPS_OK)
-        ad_search_result_note(eval, result);
-    return status;
+        status = ad_layout_init(&result->layout, layout->nops, layout->ndevices, eval->err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_layout_copy(layout, &result->layout);
+    ad_search_result_note(eval, result);
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_search_layouts(const struct ad_search_problem *problem, const char *strategy,

@@ -10,6 +10,7 @@ struct ad_search_result {
                                (ir/partial.h), weights have no numbers; owned */
     struct ad_assignment assignment; /* of the first turn */
     struct ad_schedule schedule;     /* likewise */
+    struct ad_layout layout;         /* that it comes from; nops 0: from none */
     struct ad_stream stream;         /* nturns 0: not known yet */
     struct ad_score
         score;          /* of the assignment; not set by strategies that have scores of their own */
