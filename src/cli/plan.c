@@ -172,8 +172,8 @@ static int find_front(const struct plan_options *options)
     if (status == ADAPS_OK) {
         fflush(stdout);
         if (options->output)
-            fprintf(stderr, "adaps plan: written to %s to %s\n", files.names[0],
-                    files.names[count - 1]);
+            fprintf(stderr, "adaps plan: written to %s%s%s\n", files.names[0],
+                    count > 1 ? " to " : "", count > 1 ? files.names[count - 1] : "");
         else
             fprintf(stderr, "adaps plan: nothing written; -o FILE keeps the plans\n");
     }

@@ -67,7 +67,7 @@ says err "nothing written; -o FILE keeps the plans" "which is said"
 stop_agents
 
 # What is refused.
-for list in latency latency,latency latency, ,latency speed,latency ''; do
+for list in latency latency,latency 'latency,' ,latency speed,latency ''; do
     status 2 "--pareto '$list'" adaps plan -d "$plain" --pareto "$list" "$digits"
     says err "^adaps plan: --pareto $list: two" "two are wanted"
 done
