@@ -9,7 +9,7 @@ noisy=$models/samples/noisy.png
 
 start_agents 3 --speed 1,0.6,0.3
 for net in denoise digits; do
-    for strategy in replicas pipeline defer auto; do
+    for strategy in replicas pipeline defer pico auto; do
         status 0 "plan $net by $strategy" adaps plan -d local.conf --objective throughput \
             --strategy "$strategy" -o "$net.$strategy.plan" "$models/$net.onnx"
         status 0 "the same again" adaps plan -d local.conf --objective throughput \
@@ -28,7 +28,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
 done
 status 0 "the answer to the one" adaps run --local -o one.npy denoise.auto.plan "$noisy"
 status 0 "and to the other" adaps run --local -o two.npy denoise.auto.plan other.png
-for strategy in replicas pipeline auto; do
+for strategy in replicas pipeline pico auto; do
     # shellcheck disable=SC2086
     status 0 "a stream by $strategy" adaps run -o "answer%d.npy" "denoise.$strategy.plan" $pictures
     says err "^stream: [0-9.e+]* inferences/s (predicted [0-9.e+]*), [0-9]* in flight" "its rate"

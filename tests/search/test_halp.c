@@ -194,6 +194,24 @@ START_TEST(more_helpers)
 }
 END_TEST
 
+/* A limit that is over at once leaves the first zones; without one all are tried: nine with two
+ * helpers and nine with one, in two orders. */
+START_TEST(limit_of_time)
+{
+    struct problem p;
+    struct ad_search_result r;
+    three_devices(&p, 0, 1e8);
+    ad_fixture_run(&p, "halp", &r);
+    ck_assert_int_eq(r.visited, 2 * 9 * 2);
+    ad_search_result_fini(&r);
+    p.problem.time_limit_ns = 1;
+    ad_fixture_run(&p, "halp", &r);
+    ck_assert_int_eq(r.visited, 2);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 START_TEST(helpers_talk_to_the_host_alone)
 {
     for (uint64_t seed = (uint64_t)_i * 25; seed < (uint64_t)_i * 25 + 25; seed++) {
@@ -245,6 +263,7 @@ int main(void)
     tcase_add_test(c, boundaries_go_first);
     tcase_add_test(c, zone_covers_wide_windows);
     tcase_add_test(c, more_helpers);
+    tcase_add_test(c, limit_of_time);
     tcase_add_loop_test(c, helpers_talk_to_the_host_alone, 0, 4);
     tcase_add_test(c, without_memory);
     suite_add_tcase(suite, c);

@@ -190,6 +190,8 @@ static enum adaps_status try_helpers(struct halp *h, int helpers)
     enum adaps_status status =
         ad_layout_init(&h->line, h->context->problem->graph->nops, h->nplaces, h->eval.err);
     for (int zone = 0; zone <= ZONES && status == ADAPS_OK; zone++) {
+        if (h->tried > 0 && ad_eval_late(&h->eval))
+            break;
         lay(h, (double)zone / ZONES);
         status = try_orders(h);
     }
