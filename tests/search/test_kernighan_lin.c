@@ -267,6 +267,34 @@ START_TEST(moves_find_the_best_of_small_graphs)
 }
 END_TEST
 
+/* More rounds begin with the same moves, and are better for some graphs. */
+START_TEST(rounds_go_on_from_the_best)
+{
+    int better = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct instance x;
+        double seconds[2];
+        make(&x, seed, MOST, DEVICES);
+        if (ad_work_random(&x.graph, NULL, seed, x.part, NULL) != ADAPS_OK)
+            continue;
+        for (int k = 0; k < 2; k++) {
+            const struct ad_kl_options options = {.seed = seed, .rounds = 6 * k};
+            struct ad_kl_effort effort = {0};
+            int part[MOST];
+            memcpy(part, x.part, sizeof part);
+            ck_assert_int_eq(ad_kl_improve(&x.graph, &options, part, &effort, NULL), ADAPS_OK);
+            ck_assert_int_gt(effort.operations, 0);
+            struct ad_work_cost cost = cost_of(&x, part);
+            ck_assert_int_eq(cost.excess, 0);
+            seconds[k] = cost.seconds;
+        }
+        ck_assert_double_le(seconds[1], seconds[0]);
+        better += seconds[1] < seconds[0];
+    }
+    ck_assert_int_ge(better, 5);
+}
+END_TEST
+
 /* Everything on one device, which is too small for it. */
 START_TEST(a_start_beyond_the_memory_comes_to_fit)
 {
@@ -372,6 +400,7 @@ int main(void)
     tcase_add_test(tcase, costs_are_as_defined);
     tcase_add_test(tcase, gains_are_as_defined);
     tcase_add_test(tcase, moves_find_the_best_of_small_graphs);
+    tcase_add_test(tcase, rounds_go_on_from_the_best);
     tcase_add_test(tcase, a_start_beyond_the_memory_comes_to_fit);
     tcase_add_test(tcase, what_is_fixed_or_not_allowed_stays);
     tcase_add_test(tcase, swaps_do_what_memory_forbids_to_move);

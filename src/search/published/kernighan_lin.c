@@ -24,6 +24,7 @@
 #define MOST_EPOCHS 40   /* of a stage */
 #define PER_BYTE 1e9     /* what a byte beyond the memory weighs in a gain */
 #define MOST_TARGETS 16  /* devices that a vertex looks at: of more some at random */
+#define KICKED 8         /* the part of the vertices that a new round puts elsewhere, at most */
 #define LEAST_GAIN 1e-3  /* of the sum, for another epoch */
 
 static const int stages[] = {1, 2, 3, 4, 6};
@@ -298,6 +299,46 @@ static void stage(struct climb *c, int squarings)
     }
 }
 
+static void climb_stages(struct climb *c)
+{
+    if (c->options->objective == AD_WORK_BYTES)
+        stage(c, 0);
+    for (size_t i = 0; c->options->objective == AD_WORK_RATE && i < STAGES; i++)
+        stage(c, stages[i]);
+}
+
+/* Puts a vertex elsewhere if there is room. */
+static void push(struct climb *c, int v, int to)
+{
+    const struct ad_work_state *s = &c->state;
+    if (!c->locked[v] && s->part[v] != to && allows(c, v, to) &&
+        s->used[to] + ad_work_state_need(s, v, to) <= c->graph->limit[to])
+        ad_work_state_move(&c->state, v, to);
+}
+
+/* From the best: some vertices on a way through the graph go to one device. */
+static void kick(struct climb *c)
+{
+    const struct ad_work_graph *g = c->graph;
+    const struct ad_work_state *s = &c->state;
+    for (int v = 0; v < g->nvertices; v++)
+        ad_work_state_move(&c->state, v, c->best[v]);
+    unlock(c);
+    int v = (int)ad_rng_below(&c->rng, (uint32_t)g->nvertices);
+    int to = (int)ad_rng_below(&c->rng, (uint32_t)g->ndevices);
+    int count = 1 + (int)ad_rng_below(&c->rng, (uint32_t)(g->nvertices / KICKED + 1));
+    for (int i = 0; i < count; i++) {
+        int sources = s->source_first[v + 1] - s->source_first[v];
+        int readers = g->first[v + 1] - g->first[v];
+        push(c, v, to);
+        if (sources + readers == 0)
+            return;
+        int k = (int)ad_rng_below(&c->rng, (uint32_t)(sources + readers));
+        v = k < sources ? s->sources[s->source_first[v] + k]
+                        : g->readers[g->first[v] + k - sources];
+    }
+}
+
 /* --- the whole --- */
 
 static enum adaps_status allocate(struct climb *c, struct adaps_error *err)
@@ -345,10 +386,11 @@ enum adaps_status ad_kl_improve(const struct ad_work_graph *graph,
         status = allocate(&c, err);
     if (status == ADAPS_OK) {
         keep(&c);
-        if (options->objective == AD_WORK_BYTES)
-            stage(&c, 0);
-        for (size_t i = 0; options->objective == AD_WORK_RATE && i < STAGES; i++)
-            stage(&c, stages[i]);
+        climb_stages(&c);
+        for (int i = 0; i < options->rounds && graph->nvertices > 0; i++) {
+            kick(&c);
+            climb_stages(&c);
+        }
         memcpy(part, c.best, (size_t)graph->nvertices * sizeof *part);
     }
     release(&c);

@@ -11,6 +11,8 @@ struct ad_kl_options {
     uint64_t seed;     /* of the devices that are tried at random */
     int patience;      /* an epoch ends after so many operations without a better partitioning;
                           0: when every vertex is locked, as in the paper */
+    int rounds; /* how often it begins again from the best, with some vertices elsewhere; 0 in the
+                   paper */
     /* Whether a vertex may go to a device as things are; NULL: always. */
     bool (*allows)(const void *data, const int *part, int v, int to);
     const void *data;
