@@ -84,6 +84,8 @@ search_published_sources = \
 	src/search/published/bbgrap.c src/search/published/chain.c \
 	src/search/published/chain.h src/search/published/coedge.c \
 	src/search/published/collaborative.c src/search/published/collaborative.h src/search/published/deeperthings.c src/search/published/deeperthings.h src/search/published/deepslicing.c src/search/published/defer.c src/search/published/deepthings.c \
+	src/search/published/dn2pciot.c src/search/published/kernighan_lin.c src/search/published/kernighan_lin.h src/search/published/work_graph.c src/search/published/work_graph.h \
+	src/search/published/work_ops.c src/search/published/work_ops.h src/search/published/work_state.c src/search/published/work_state.h \
 	src/search/published/edgeci.c src/search/published/edgeci.h \
 	src/search/published/edgeflow.c src/search/published/edgeflow.h \
 	src/search/published/edgeflow_lp.c src/search/published/halp.c \

@@ -13,6 +13,7 @@
  * (spare_plan.c).
  */
 #include "pipeline.h"
+#include "from_plan.h"
 #include "ir/partial.h"
 #include "search/given/layout_file.h"
 #include "search/given/mapping_layout.h"
@@ -285,7 +286,18 @@ static enum adaps_status choose(const struct ad_pipeline_options *options,
         *strategy = "mapping";
         return follow_mapping(&parts->mapped, problem, result, err);
     }
-    return search(strategy, options->strategy, problem, result, err);
+    struct ad_search_problem started = *problem;
+    struct ad_assignment from = {0};
+    enum adaps_status status = ADAPS_OK;
+    if (options->from) {
+        status = ad_from_plan(options->from, problem->graph, &parts->digest, problem->cluster,
+                              &from, err);
+        started.from = &from;
+    }
+    if (status == ADAPS_OK)
+        status = search(strategy, options->strategy, &started, result, err);
+    ad_assignment_fini(&from);
+    return status;
 }
 
 enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,

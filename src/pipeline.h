@@ -15,6 +15,7 @@ struct ad_pipeline_options {
     char *assumed;               /* of those without, as in ad_import_options; or NULL */
     const char *devices;         /* devices file */
     const char *strategy;        /* NULL = the default */
+    const char *from;            /* a plan file: where strategy dn2pciot starts; or NULL */
     const char *layout;          /* a file of a layout to follow instead; or NULL */
     const char *mapping;         /* a file of a mapping to follow instead; or NULL */
     const char *platform;        /* the mapping's platform file; or NULL: devices may be, then */

@@ -235,6 +235,8 @@ static int run(int argc, char **argv)
                             "of --layout, --mapping and --strategy one at most is wanted");
     if (passes->platform && !passes->mapping)
         return ad_cli_usage(&ad_command_plan, "--platform belongs to --mapping");
+    if (passes->from && (!passes->strategy || strcmp(passes->strategy, "dn2pciot") != 0))
+        return ad_cli_usage(&ad_command_plan, "--from belongs to --strategy dn2pciot");
     options.all = options.passes.strategy && strcmp(options.passes.strategy, "all") == 0;
     if (options.all && options.output)
         return ad_cli_usage(&ad_command_plan,
@@ -259,8 +261,11 @@ static const struct ad_option options_table[] = {
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
                 "modnn, coedge, deepslicing, deepthings, deeperthings,\n"
                 "aofl, dpfp, flexpie, edgeci, halp, exhaustive;\n"
-                "for streams: pipeline, defer, collaborative, pico, replicas;\n"
+                "for streams: pipeline, defer, dn2pciot,\n"
+                "collaborative, pico, replicas;\n"
                 "all: compare them (but exhaustive)"),
+    AD_OPT_TEXT(0, "from", "PLAN", struct plan_options, passes.from,
+                "where strategy dn2pciot starts, instead of several starts"),
     AD_OPT_TEXT(0, "layout", "FILE", struct plan_options, passes.layout,
                 "follow this layout instead of a search: what --json printed, or\n"
                 "one of your own (see the manual)"),

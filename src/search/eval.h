@@ -49,6 +49,8 @@ struct ad_eval {
     int64_t estimated;    /* layouts given up by their estimate: these are not evaluated */
     double space_log10;   /* set by the search function */
     int64_t least_memory; /* over all layouts seen: the least need of the neediest device */
+    int64_t enough_memory; /* set by the search function: with so much on every device it would find
+                              a plan; 0: what least_memory says has to do */
     int64_t
         with_ns[AD_MAX_DEVICES]; /* best feasible makespan in which the device computes, or -1 */
     struct adaps_error *err;

@@ -49,6 +49,7 @@ struct ad_search_problem {
                                traffic: there the best single device's latency, if one device has
                                the memory */
     int64_t interval_cap_ns; /* answers of a stream may be so far apart; 0: no cap */
+    const struct ad_assignment *from; /* strategy dn2pciot: where it starts; NULL: anywhere */
     /* What the search may spend. The same seed and evaluations give the same plan. A time limit
      * ends the improvement at a wall time; if it is the only limit, the improvement goes on until
      * then, and plans may differ from run to run. */

@@ -9,7 +9,7 @@ noisy=$models/samples/noisy.png
 
 start_agents 3 --speed 1,0.6,0.3
 for net in denoise digits; do
-    for strategy in replicas pipeline defer pico auto; do
+    for strategy in replicas pipeline defer dn2pciot pico auto; do
         status 0 "plan $net by $strategy" adaps plan -d local.conf --objective throughput \
             --strategy "$strategy" -o "$net.$strategy.plan" "$models/$net.onnx"
         status 0 "the same again" adaps plan -d local.conf --objective throughput \
@@ -81,7 +81,7 @@ devices=$src/devices/pi5x2-pi4x2.conf
 status 0 "a plan for one at a time" adaps plan -d "$devices" --json "$models/denoise.onnx"
 says out '"frames_in_flight": 1,' "has one in flight"
 status 0 "all strategies" adaps plan -d "$devices" --objective throughput --strategy all "$models/digits.onnx"
-for strategy in auto pipeline defer replicas; do
+for strategy in auto pipeline defer dn2pciot replicas; do
     says out "^$strategy " "$strategy is among them"
 done
 status 0 "all strategies for the latency" adaps plan -d "$devices" --strategy all "$models/digits.onnx"

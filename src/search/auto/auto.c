@@ -169,6 +169,10 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
         status = run_other(run, others[i], &mine, best);
     }
     run->eval->work_end = 0;
+    const struct ad_context *context = run->eval->context;
+    if (status == ADAPS_OK && context->memory_matters &&
+        context->problem->objective == AD_OBJECTIVE_TRAFFIC)
+        status = run_other(run, ad_dn2pciot_search, &mine, best);
     run->eval->observer = (struct ad_eval_observer){0};
     if (status == ADAPS_OK && run->shared.valid)
         ad_elite_pool_offer(&run->pool, OTHERS, &run->shared.layout, &run->shared.score);

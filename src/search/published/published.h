@@ -7,7 +7,7 @@
 ad_search_fn ad_single_search, ad_edgeflow_search, ad_bbgrap_search, ad_modnn_search,
     ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_pipeline_search,
     ad_defer_search, ad_aofl_search, ad_dpfp_search, ad_flexpie_search, ad_edgeci_search,
-    ad_pico_search;
+    ad_pico_search, ad_dn2pciot_search;
 
 /* Ops `first` to `end` as one fused range: tiles in proportion to the devices' weights, in a grid
  * where all have the same. Nothing when `end` is before `first`. */

@@ -160,7 +160,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     memset(result, 0, sizeof *result);
     result->bound = result->gap = NAN;
     result->u8 = ad_search_u8(problem);
-    if (strategy->stream && !ad_search_streams(problem))
+    bool traffic = strategy->traffic && problem->objective == AD_OBJECTIVE_TRAFFIC;
+    if (strategy->stream && !traffic && !ad_search_streams(problem))
         capped.objective = AD_OBJECTIVE_THROUGHPUT;
     int64_t start = ad_clock_ns();
     enum adaps_status status = ADAPS_OK;

@@ -16,6 +16,7 @@ struct ad_strategy {
     enum adaps_status (*plan_stream)(const struct ad_search_problem *problem,
                                      struct ad_search_result *result, struct adaps_error *err);
     bool stream; /* only for streams: no strategy for the soonest answer */
+    bool traffic; /* of those: knows what to do for the least traffic of one inference, too */
     bool small; /* refuses all but small instances (ADAPS_NO); not among those compared */
 };
 

@@ -8,7 +8,8 @@
  * with the interval as its objective (search/auto/), which begins with chains, too;
  * - each device by itself;
  * - the best chain on every number of devices of each class (search/published/chain.h), as often as
- *   there are devices for it.
+ *   there are devices for it;
+ * - the layout of strategy dn2pciot.
  *
  * A linear programme mixes them, so that groups of devices work on inferences of their own. Where
  * the mixture takes more memory than there is, the turn with the least share on a device that lacks
@@ -310,6 +311,26 @@ static enum adaps_status try_singles(struct pool *pool, int finalists,
     return status;
 }
 
+/* The layout of strategy dn2pciot becomes a candidate, and is tried by itself. */
+static enum adaps_status try_partition(struct pool *pool, struct ad_search_result *best)
+{
+    struct ad_search_result found = {.bound = NAN, .gap = NAN};
+    struct adaps_error why = {0};
+    uint64_t lacking;
+    enum adaps_status status =
+        ad_search_layouts(pool->problem, "dn2pciot", ad_dn2pciot_search, &found, &why);
+    if (status == ADAPS_OK)
+        status = ad_turns_add(&pool->turns, &found.assignment);
+    else if (status != ADAPS_NO)
+        ad_error_set(pool->err, status, "%s", why.message);
+    ad_search_result_fini(&found);
+    if (status != ADAPS_OK)
+        return status == ADAPS_NO ? ADAPS_OK : status;
+    for (int t = 0; t < pool->turns.count; t++)
+        pool->turns.items[t].share = t + 1 == pool->turns.count;
+    return try_stream(pool, best, &lacking);
+}
+
 /* Chains that leave room for so many of their largest values. */
 static const int rooms[] = {2, AD_CHAIN_BUFFERS, 8, 16, 32};
 #define ROOMS (sizeof rooms / sizeof *rooms)
@@ -418,8 +439,11 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
         status = add_chains(&pool, AD_CHAIN_BUFFERS);
     if (status == ADAPS_OK)
         status = add_shared(&pool, result, &why);
-    visited = result->visited + pool.turns.count;
+    visited = result->visited;
     space = result->space_log10;
+    if (status == ADAPS_OK)
+        status = try_partition(&pool, result);
+    visited += pool.turns.count;
     if (status == ADAPS_OK)
         status = try_singles(&pool, FINALISTS, result);
     if (status == ADAPS_OK && nsingles > 0)
