@@ -12,7 +12,8 @@
  * the random medians of Table 5 come out); the even approach cuts maps into about as many lines of
  * rectangles as columns, or, where that is too much for the memory, packs the layers that need most
  * first. On up to 11 devices the moves begin again from their best a few times with some vertices
- * elsewhere; on more an epoch ends after 150 operations without a better one. A line of the tables says what its approaches took of one core. */
+ * elsewhere; on more an epoch ends after 150 operations without a better one. A line of the tables
+ * says what its approaches took of one core. */
 #include "dn2pciot.h"
 #include "base/mem.h"
 #include "search/published/kernighan_lin.h"
@@ -28,8 +29,8 @@ enum { ROWS = 2 * SYSTEMS, MOST_STARTS = 1000 };
 
 static const char *const naive[METHODS] = {"random", "layers2", "layers1", "greedy2", "greedy1",
                                            "even2",  "even1",   "METIS2",  "METIS1"};
-static const char *const ours[METHODS] = {"30R2",   "layers2", "layers1", "greedy2", "greedy1",
-                                          "even2",  "even1",   "METIS2",  "METIS1"};
+static const char *const ours[METHODS] = {"30R2",  "layers2", "layers1", "greedy2", "greedy1",
+                                          "even2", "even1",   "METIS2",  "METIS1"};
 
 /* Tables 5 and 6, free and then locked; 0: no valid partitioning. */
 static const double published[2][ROWS][METHODS] = {
@@ -81,7 +82,9 @@ static double improve(const struct lenet *net, bool locked, uint64_t seed, int *
     const struct ad_kl_options options = {.fixed = locked ? net->input : NULL,
                                           .seed = seed,
                                           .patience = n > 11 ? 150 : 0,
-                                          .rounds = n <= 4 ? 3 : n <= 11 ? 1 : 0};
+                                          .rounds = n <= 4    ? 3
+                                                    : n <= 11 ? 1
+                                                              : 0};
     struct adaps_error err;
     if (ad_kl_improve(&net->graph, &options, part, NULL, &err) != ADAPS_OK)
         dn_fail("", &err);
@@ -100,8 +103,8 @@ static void random_starts(const struct lenet *net, bool locked, int starts, stru
     static double rates[MOST_STARTS];
     struct adaps_error err;
     for (int i = 0; i < starts; i++) {
-        enum adaps_status status = ad_work_random(&net->graph, locked ? net->input : NULL,
-                                                  (uint64_t)i + 1, part, &err);
+        enum adaps_status status =
+            ad_work_random(&net->graph, locked ? net->input : NULL, (uint64_t)i + 1, part, &err);
         if (status == ADAPS_NO)
             continue;
         if (status != ADAPS_OK)
@@ -210,7 +213,8 @@ static double best_of_system(const struct row *rows, int s)
 
 static void print_rates(const struct row *rows)
 {
-    printf("Table 7: inferences a second\n%-18s %22s %22s %18s\n", "", "one device", "best", "factor");
+    printf("Table 7: inferences a second\n%-18s %22s %22s %18s\n", "", "one device", "best",
+           "factor");
     printf("%-18s %11s %10s %11s %10s %9s %8s\n", "", "here", "paper", "here", "paper", "here",
            "paper");
     for (int s = 0; s < SYSTEMS; s++) {
@@ -251,9 +255,10 @@ static void print_order(const double *rate, const char *const *names, const char
     order_of(rate, order);
     printf(" %s:", whose);
     for (int k = 0; k < METHODS && rate[order[k]] > 0; k++)
-        printf("%s %s", k == 0                                         ? ""
-                        : rate[order[k]] < rate[order[k - 1]] * 0.9999 ? " >"
-                                                                       : " =",
+        printf("%s %s",
+               k == 0                                         ? ""
+               : rate[order[k]] < rate[order[k - 1]] * 0.9999 ? " >"
+                                                              : " =",
                names[order[k]]);
 }
 
@@ -325,8 +330,8 @@ static void claim_orders(const struct row *rows)
         }
         coarse += fine < best_of(&rows[r]) * 0.9999;
         layers = layers && (before[LAYERS_2] > 0) == (systems[r % SYSTEMS].devices == 2);
-        metis = metis && (before[METIS_2] + before[METIS_1] > 0) ==
-                             (systems[r % SYSTEMS].devices < 56);
+        metis =
+            metis && (before[METIS_2] + before[METIS_1] > 0) == (systems[r % SYSTEMS].devices < 56);
         simple = simple && before[GREEDY_2] > 0 && before[GREEDY_1] > 0 && before[EVEN_2] > 0 &&
                  before[EVEN_1] > 0;
     }
@@ -344,7 +349,8 @@ static void claim_orders(const struct row *rows)
     snprintf(what, sizeof what,
              "5.1: after the greedy approach up to 11.1 times as much (here: %.1f)", most_greedy);
     claim(most_greedy >= 11.1, what);
-    snprintf(what, sizeof what, "5.1: LeNet 2:1 has the best rate in 80%% of the lines (here: %.0f%%)",
+    snprintf(what, sizeof what,
+             "5.1: LeNet 2:1 has the best rate in 80%% of the lines (here: %.0f%%)",
              100.0 * coarse / (count ? count : 1));
     claim(coarse >= 0.8 * count, what);
 }

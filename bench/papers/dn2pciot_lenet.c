@@ -79,13 +79,13 @@ static void set_layers(struct lenet *net, bool coarse)
     int first = 0;
     for (int l = 0; l < LAYERS; l++) {
         int side = table3[l].of[coarse].side;
-        net->layers[l] = (struct lenet_layer){.name = table3[l].name,
-                                              .side = side,
-                                              .first = first,
-                                              .count = table3[l].map ? side * side : side,
-                                              .map = table3[l].map,
-                                              .grain = table3[l].map ? table3[l].of[0].side / side
-                                                                     : 1};
+        net->layers[l] =
+            (struct lenet_layer){.name = table3[l].name,
+                                 .side = side,
+                                 .first = first,
+                                 .count = table3[l].map ? side * side : side,
+                                 .map = table3[l].map,
+                                 .grain = table3[l].map ? table3[l].of[0].side / side : 1};
         first += net->layers[l].count;
         net->shared[l] = table3[l].shared;
     }

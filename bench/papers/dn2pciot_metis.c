@@ -18,8 +18,9 @@
 extern char **environ;
 
 #define SEEDS 2
-static const char *const ways[][2] = {
-    {"-ptype=kway", "-objtype=cut"}, {"-ptype=kway", "-objtype=vol"}, {"-ptype=rb", "-objtype=cut"}};
+static const char *const ways[][2] = {{"-ptype=kway", "-objtype=cut"},
+                                      {"-ptype=kway", "-objtype=vol"},
+                                      {"-ptype=rb", "-objtype=cut"}};
 /* Of memory and of computing. */
 static const char *const imbalances[] = {"-ubvec=1.01 1.01", "-ubvec=1.05 1.05", "-ubvec=1.02 1.3",
                                          "-ubvec=1.1 1.2",   "-ubvec=1.2 1.1",   "-ubvec=1.02 2.0",
@@ -133,10 +134,14 @@ bool dn_metis(const struct lenet *net, bool locked, int *part, bool *ran)
         for (size_t i = 0; i < IMBALANCES; i++)
             for (int k = 0; k < SEEDS && *ran; k++) {
                 snprintf(seed, sizeof seed, "-seed=%d", k);
-                char *arguments[] = {(char *)"gpmetis",        (char *)ways[w][0],
-                                     (char *)ways[w][1],       (char *)imbalances[i],
-                                     seed,                     graph,
-                                     count,                    NULL};
+                char *arguments[] = {(char *)"gpmetis",
+                                     (char *)ways[w][0],
+                                     (char *)ways[w][1],
+                                     (char *)imbalances[i],
+                                     seed,
+                                     graph,
+                                     count,
+                                     NULL};
                 *ran = run_metis(arguments);
                 if (*ran && read_parts(net, begin, parts, trial))
                     offer(net, begin, trial, part, &best);

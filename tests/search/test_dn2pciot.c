@@ -1,5 +1,5 @@
-/* Strategy dn2pciot: the ops as a work graph and back, memory limits, its two objectives, and a start
- * that is given. */
+/* Strategy dn2pciot: the ops as a work graph and back, memory limits, its two objectives, and a
+ * start that is given. */
 #include "fusion/region.h"
 #include "search/eval.h"
 #include "search/published/work_ops.h"

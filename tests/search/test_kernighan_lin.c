@@ -50,8 +50,8 @@ static void make(struct instance *x, uint64_t seed, int n, int ndevices)
     }
     for (int v = 0; v < n; v++)
         x->part[v] = (int)ad_rng_below(&rng, (uint32_t)ndevices);
-    x->graph = (struct ad_work_graph){n,        3,        ndevices, x->memory, x->bytes,
-                                      x->work,  x->group, x->first, x->readers, x->shared,
+    x->graph = (struct ad_work_graph){n,        3,        ndevices,    x->memory,  x->bytes,
+                                      x->work,  x->group, x->first,    x->readers, x->shared,
                                       x->limit, x->rate,  x->bandwidth};
 }
 
@@ -355,7 +355,7 @@ START_TEST(swaps_do_what_memory_forbids_to_move)
                          limit[] = {10, 10};
     static const double work[] = {0, 0, 0, 0}, rate[] = {1, 1}, bandwidth[] = {1, 1, 1, 1};
     static const int group[] = {-1, -1, -1, -1}, first[] = {0, 1, 2, 2, 2}, readers[] = {2, 3};
-    const struct ad_work_graph graph = {4,    0,     2,       memory, bytes, work,     group,
+    const struct ad_work_graph graph = {4,     0,       2,      memory, bytes, work,     group,
                                         first, readers, shared, limit,  rate,  bandwidth};
     for (int objective = AD_WORK_RATE; objective <= AD_WORK_BYTES; objective++) {
         const struct ad_kl_options options = {.objective = (enum ad_work_objective)objective};

@@ -10,8 +10,8 @@
  *
  * Interpreted: a vertex is a band of an op, not a neuron, and the bands of an op lie on devices in
  * the order of the devices file, as layouts have them (work_ops.h). Beside what the vertices of a
- * device take there are buffers, which the graph knows nothing of: the memory limits are set by what
- * the schedule takes, and the moves are made again. Of all starts the clocks decide. */
+ * device take there are buffers, which the graph knows nothing of: the memory limits are set by
+ * what the schedule takes, and the moves are made again. Of all starts the clocks decide. */
 #include "base/mem.h"
 #include "search/published/kernighan_lin.h"
 #include "search/published/published.h"
@@ -32,7 +32,7 @@ struct finder {
     int *part;
     int64_t *used;   /* by device: what the graph says */
     int64_t *memory; /* by device: what there is */
-    int64_t least;   /* of all schedules since the last beginning: the need of the neediest device */
+    int64_t least; /* of all schedules since the last beginning: the need of the neediest device */
 };
 
 /* --- starts --- */
@@ -80,8 +80,7 @@ static void start_with_layers(struct finder *f)
 static int64_t need(const struct ad_work_ops *ops, const bool *has, int v, int d)
 {
     int op = ops->op[v];
-    return ops->graph.memory[v] +
-           (has[op * ops->graph.ndevices + d] ? 0 : ops->graph.shared[op]);
+    return ops->graph.memory[v] + (has[op * ops->graph.ndevices + d] ? 0 : ops->graph.shared[op]);
 }
 
 /* Algorithm 3. What finds no room stays with the source. */
@@ -111,8 +110,7 @@ static enum adaps_status start_at_random(struct finder *f, int k)
 {
     struct adaps_error why;
     uint64_t seed = f->eval->context->problem->seed + (uint64_t)k;
-    enum adaps_status status =
-        ad_work_random(&f->ops.graph, f->ops.fixed, seed, f->part, &why);
+    enum adaps_status status = ad_work_random(&f->ops.graph, f->ops.fixed, seed, f->part, &why);
     if (status == ADAPS_NO) /* the moves make what is too much less */
         return ADAPS_OK;
     return status == ADAPS_OK ? status : ad_error_set(f->eval->err, status, "%s", why.message);

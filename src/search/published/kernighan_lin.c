@@ -17,15 +17,15 @@
 #include <string.h>
 
 #define BIT(d) (UINT64_C(1) << (d))
-#define STRANGERS 3      /* devices tried at random */
-#define REFRESH 64       /* operations after which all vertices look again */
-#define LOOKS 16         /* vertices that look again before one of them moves */
-#define SWAPS 2          /* vertices for which partners are sought before each operation */
-#define MOST_EPOCHS 40   /* of a stage */
-#define PER_BYTE 1e9     /* what a byte beyond the memory weighs in a gain */
-#define MOST_TARGETS 16  /* devices that a vertex looks at: of more some at random */
-#define KICKED 8         /* the part of the vertices that a new round puts elsewhere, at most */
-#define LEAST_GAIN 1e-3  /* of the sum, for another epoch */
+#define STRANGERS 3     /* devices tried at random */
+#define REFRESH 64      /* operations after which all vertices look again */
+#define LOOKS 16        /* vertices that look again before one of them moves */
+#define SWAPS 2         /* vertices for which partners are sought before each operation */
+#define MOST_EPOCHS 40  /* of a stage */
+#define PER_BYTE 1e9    /* what a byte beyond the memory weighs in a gain */
+#define MOST_TARGETS 16 /* devices that a vertex looks at: of more some at random */
+#define KICKED 8        /* the part of the vertices that a new round puts elsewhere, at most */
+#define LEAST_GAIN 1e-3 /* of the sum, for another epoch */
 
 static const int stages[] = {1, 2, 3, 4, 6};
 #define STAGES (sizeof stages / sizeof *stages)
@@ -41,10 +41,10 @@ struct climb {
     struct ad_rng rng;
     struct ad_kl_effort *effort;
     bool *locked;
-    double *gain, *wish;    /* by vertex: of its best move; of the best that memory forbids */
-    int *target, *wished;   /* where to */
-    int *looked;            /* by vertex: before which operation its gain was found */
-    int now;                /* operations so far */
+    double *gain, *wish;  /* by vertex: of its best move; of the best that memory forbids */
+    int *target, *wished; /* where to */
+    int *looked;          /* by vertex: before which operation its gain was found */
+    int now;              /* operations so far */
     struct step *log;
     int nlog;
     int *best; /* part */

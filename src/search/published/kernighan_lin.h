@@ -1,5 +1,5 @@
-/* Moves and swaps in the manner of Kernighan and Lin between all parts of a work graph at once, with
- * hard limits of memory: algorithms 1 and 2 of de Oliveira and Borin (work_graph.h). */
+/* Moves and swaps in the manner of Kernighan and Lin between all parts of a work graph at once,
+ * with hard limits of memory: algorithms 1 and 2 of de Oliveira and Borin (work_graph.h). */
 #ifndef AD_SEARCH_PUBLISHED_KERNIGHAN_LIN_H
 #define AD_SEARCH_PUBLISHED_KERNIGHAN_LIN_H
 

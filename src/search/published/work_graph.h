@@ -17,25 +17,25 @@
 /* The arrays are the caller's. */
 struct ad_work_graph {
     int nvertices, ngroups, ndevices;
-    const int64_t *memory;    /* by vertex: bytes of its own */
-    const int64_t *bytes;     /* of its output */
-    const double *work;       /* FLOP, or whatever rate counts */
-    const int *group;         /* -1: none */
-    const int *first;         /* [nvertices + 1]: where a vertex's readers begin */
-    const int *readers;       /* vertices, each once for a vertex, not itself */
-    const int64_t *shared;    /* by group: bytes */
-    const int64_t *limit;     /* by device: bytes of memory */
-    const double *rate;       /* by device: work a second */
-    const double *bandwidth;  /* [device * ndevices + device]: bytes a second of the link between
-                                 two, both ways together; symmetric */
+    const int64_t *memory;   /* by vertex: bytes of its own */
+    const int64_t *bytes;    /* of its output */
+    const double *work;      /* FLOP, or whatever rate counts */
+    const int *group;        /* -1: none */
+    const int *first;        /* [nvertices + 1]: where a vertex's readers begin */
+    const int *readers;      /* vertices, each once for a vertex, not itself */
+    const int64_t *shared;   /* by group: bytes */
+    const int64_t *limit;    /* by device: bytes of memory */
+    const double *rate;      /* by device: work a second */
+    const double *bandwidth; /* [device * ndevices + device]: bytes a second of the link between
+                                two, both ways together; symmetric */
 };
 
 /* Of a partitioning: part[v] is the device of a vertex. */
 struct ad_work_cost {
-    int64_t excess;  /* bytes beyond what devices have, over all devices */
-    double seconds;  /* of the device or link that takes longest: 1 / seconds is the inference rate
-                        (eqs 1 to 3) */
-    int64_t bytes;   /* over all links */
+    int64_t excess; /* bytes beyond what devices have, over all devices */
+    double seconds; /* of the device or link that takes longest: 1 / seconds is the inference rate
+                       (eqs 1 to 3) */
+    int64_t bytes;  /* over all links */
 };
 
 /* By definition, from nothing. ADAPS_EINTERNAL without memory. */

@@ -50,7 +50,8 @@ static struct ad_region piece(const struct maker *m, int value, int k)
 
 static int64_t weight_bytes(const struct ad_graph *ir, const struct ad_op *op, int64_t rows)
 {
-    return op->weight < 0 ? 0 : rows * ir->weights[op->weight].row_elements * (int64_t)sizeof(float);
+    return op->weight < 0 ? 0
+                          : rows * ir->weights[op->weight].row_elements * (int64_t)sizeof(float);
 }
 
 static enum ad_dim dim_of(const struct maker *m, int i)
@@ -139,8 +140,7 @@ static void measure_all(struct maker *m)
 
 static bool add_edge(struct maker *m, int from, int to)
 {
-    if (m->nedges == m->capacity &&
-        !ad_grow(&m->edges, m->nedges, &m->capacity, sizeof *m->edges))
+    if (m->nedges == m->capacity && !ad_grow(&m->edges, m->nedges, &m->capacity, sizeof *m->edges))
         return false;
     m->edges[m->nedges++] = (struct edge){from, to};
     return true;

@@ -10,11 +10,11 @@
 struct ad_work_ops {
     const struct ad_context *context;
     struct ad_work_graph graph;
-    int *first;        /* [nops + 1]: an op's vertices, in the order of its bands */
-    int *op;           /* by vertex: -1: of an input, or what takes the outputs */
-    enum ad_dim *dim;  /* by op: of its bands */
-    bool *fixed;       /* by vertex */
-    int64_t *limit;    /* the graph's, which may be changed */
+    int *first;       /* [nops + 1]: an op's vertices, in the order of its bands */
+    int *op;          /* by vertex: -1: of an input, or what takes the outputs */
+    enum ad_dim *dim; /* by op: of its bands */
+    bool *fixed;      /* by vertex */
+    int64_t *limit;   /* the graph's, which may be changed */
     struct ad_arena arena;
 };
 

@@ -198,8 +198,8 @@ void ad_work_state_leave(const struct ad_work_state *s, int v, struct ad_work_le
         out->change[d] = (out->changed >> d & 1 ? out->change[d] : 0) - g->bytes[u];
         out->changed |= BIT(d);
     }
-    out->sum = device_term(s, from, s->load[from] - g->work[v]) -
-               device_term(s, from, s->load[from]);
+    out->sum =
+        device_term(s, from, s->load[from] - g->work[v]) - device_term(s, from, s->load[from]);
     for (uint64_t rest = out->changed; rest; rest &= rest - 1) {
         int d = __builtin_ctzll(rest);
         int64_t bytes = s->link[from * n + d];

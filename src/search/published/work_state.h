@@ -15,19 +15,19 @@ enum ad_work_objective {
 struct ad_work_state {
     const struct ad_work_graph *graph;
     enum ad_work_objective objective;
-    int *part;               /* by vertex; the state's own */
-    int *source_first;       /* [nvertices + 1]: where what a vertex reads begins */
+    int *part;         /* by vertex; the state's own */
+    int *source_first; /* [nvertices + 1]: where what a vertex reads begins */
     int *sources;
-    int *at;                 /* [vertex * ndevices + device]: readers there */
-    uint64_t *mask;          /* by vertex: the devices with readers */
-    int *members;            /* [group * ndevices + device] */
-    int64_t *link;           /* [device * ndevices + device]: bytes, both ways together; symmetric */
+    int *at;        /* [vertex * ndevices + device]: readers there */
+    uint64_t *mask; /* by vertex: the devices with readers */
+    int *members;   /* [group * ndevices + device] */
+    int64_t *link;  /* [device * ndevices + device]: bytes, both ways together; symmetric */
     int64_t used[AD_WORK_DEVICES]; /* memory */
     double load[AD_WORK_DEVICES];
     double unit;     /* seconds (or bytes) that count as 1 */
     double *of_byte; /* [device * ndevices + device]: units that a byte takes on the link */
     double of_work[AD_WORK_DEVICES]; /* likewise of a device */
-    int squarings;  /* the power is 2 to this */
+    int squarings;                   /* the power is 2 to this */
 };
 
 /* The caller's (ad_work_state_fini), on failure, too. part: copied. */
