@@ -421,12 +421,30 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
     return status;
 }
 
+/* The plan of strategy dn2pciot, if there is one: it competes at the end. */
+static enum adaps_status plan_partition(const struct ad_search_problem *problem,
+                                        struct ad_search_result *out, struct adaps_error *err)
+{
+    struct adaps_error why = {0};
+    if (!ad_search_by_latency(problem))
+        return ADAPS_OK;
+    enum adaps_status status =
+        ad_search_layouts(problem, "dn2pciot", ad_dn2pciot_search, out, &why);
+    if (status != ADAPS_OK)
+        ad_search_result_fini(out);
+    if (status != ADAPS_OK && status != ADAPS_NO)
+        return ad_error_set(err, status, "%s", why.message);
+    out->visited = 0;     /* auto counts its own layouts, */
+    out->space_log10 = 0; /* and they are its space */
+    return ADAPS_OK;
+}
+
 /* The overlaps of strategy adaps are not layouts, nor are sums in blocks: such plans compete with
  * auto's. That of adaps has a quarter of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_search_result paper = {.bound = NAN, .gap = NAN}, channels = paper;
+    struct ad_search_result paper = {.bound = NAN, .gap = NAN}, channels = paper, partition = paper;
     struct ad_search_problem quarter = *problem;
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
@@ -438,7 +456,9 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
         ad_search_result_fini(&paper);
     if (status != ADAPS_OK && status != ADAPS_NO)
         return ad_error_set(err, status, "%s", why.message);
-    status = plan_channels(problem, &channels, err);
+    status = plan_partition(&quarter, &partition, err);
+    if (status == ADAPS_OK)
+        status = plan_channels(problem, &channels, err);
     if (status == ADAPS_OK)
         status = ad_search_layouts(problem, "auto", search_in_time, result, err);
     if (status == ADAPS_NO && problem->latency_cap_ns <= 0) { /* memory is short */
@@ -454,7 +474,12 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         keep_better(result, &paper,
                     is_plan(&paper) && paper.schedule.makespan_ns < result->schedule.makespan_ns);
+    if (status == ADAPS_OK)
+        keep_better(result, &partition,
+                    is_plan(&partition) &&
+                        partition.schedule.makespan_ns < result->schedule.makespan_ns);
     ad_search_result_fini(&paper);
     ad_search_result_fini(&channels);
+    ad_search_result_fini(&partition);
     return status;
 }
