@@ -140,22 +140,10 @@ static void take_shared(void *data, const struct ad_layout *layout, const struct
 static enum adaps_status run_others(struct run *run, struct ad_best *best)
 {
     static ad_search_fn *const others[] = {
-        ad_single_search,
-        ad_edgeflow_search,
-        ad_bbgrap_search,
-        ad_modnn_search,
-        ad_coedge_search,
-        ad_deepslicing_search,
-        ad_deepthings_search,
-        ad_aofl_search,
-        ad_dpfp_search,
-        ad_flexpie_search,
-        ad_pipeline_search,
-        ad_defer_search,
-        ad_edgeci_search,
-        ad_pico_search,
-        ad_layers_search,
-        NULL,
+        ad_single_search, ad_edgeflow_search,    ad_bbgrap_search,     ad_modnn_search,
+        ad_coedge_search, ad_deepslicing_search, ad_deepthings_search, ad_aofl_search,
+        ad_dpfp_search,   ad_flexpie_search,     ad_pipeline_search,   ad_defer_search,
+        ad_edgeci_search, ad_pico_search,        ad_layers_search,     NULL,
     };
     struct ad_best mine;
     struct ad_budget templates = budget(run, TEMPLATES);
@@ -465,8 +453,19 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The plan of strategy halp, in a quarter of the time; *out becomes it if it is better. */
-static enum adaps_status try_halp(const struct ad_search_problem *problem,
+static enum adaps_status plan_partition(const struct ad_search_problem *problem,
+                                        struct ad_search_result *out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_search_layouts(problem, "dn2pciot", ad_dn2pciot_search, out, err);
+    out->space_log10 = 0; /* they are among auto's layouts */
+    return status;
+}
+
+typedef enum adaps_status plan_fn(const struct ad_search_problem *problem,
+                                  struct ad_search_result *out, struct adaps_error *err);
+
+/* The plan of another strategy, in a quarter of the time; *out becomes it if it is better. */
+static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_fn *plan,
                                   struct ad_search_result *out, struct adaps_error *err)
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
@@ -476,7 +475,7 @@ static enum adaps_status try_halp(const struct ad_search_problem *problem,
         return ADAPS_OK;
     if (problem->deadline_ns > 0)
         quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
-    enum adaps_status status = ad_halp_plan(&quarter, &found, &why);
+    enum adaps_status status = plan(&quarter, &found, &why);
     bool better =
         status == ADAPS_OK && (!is_plan(out) || ad_score_better(&found.score, &out->score));
     keep_better(out, &found, better);
@@ -485,12 +484,16 @@ static enum adaps_status try_halp(const struct ad_search_problem *problem,
 }
 
 /* The best plan that is no layout of this graph: sums in blocks, and the zones of halp, which lie
- * in another order than the devices. */
+ * in another order than the devices; or that of dn2pciot, which has starts of its own. */
 static enum adaps_status plan_others(const struct ad_search_problem *problem,
                                      struct ad_search_result *out, struct adaps_error *err)
 {
     enum adaps_status status = plan_channels(problem, out, err);
-    return status == ADAPS_OK ? try_halp(problem, out, err) : status;
+    if (status == ADAPS_OK)
+        status = try_plan(problem, ad_halp_plan, out, err);
+    return status == ADAPS_OK && !ad_search_streams(problem)
+               ? try_plan(problem, plan_partition, out, err)
+               : status;
 }
 
 /* Whether strategy adaps has a plan that is sooner or, under that objective, takes less energy. */
