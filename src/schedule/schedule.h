@@ -183,7 +183,7 @@ struct ad_forecast {
     bool guessed; /* over, by the estimate alone */
     int64_t makespan_ns, bytes, messages;
     int64_t interval_ns; /* of a stream: the largest load, ad_schedule_loads() */
-    uint64_t computing; /* bit d: device d has tasks */
+    uint64_t computing;  /* bit d: device d has tasks */
     struct ad_energy energy;
 };
 

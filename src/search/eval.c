@@ -158,13 +158,14 @@ static void score_forecast(struct ad_eval *eval, const struct ad_forecast *forec
 {
     const struct ad_search_problem *p = eval->context->problem;
     const struct ad_cluster *cluster = p->cluster;
-    int64_t largest = 0, interval_ns = ad_stream_least(forecast->makespan_ns, forecast->interval_ns);
+    int64_t largest = 0,
+            interval_ns = ad_stream_least(forecast->makespan_ns, forecast->interval_ns);
     *score = (struct ad_score){.makespan_ns = forecast->makespan_ns,
                                .bytes = forecast->bytes,
                                .messages = forecast->messages,
                                .devices = __builtin_popcountll(forecast->computing)};
-    score->over_cap_ns = beyond(forecast->makespan_ns, p->latency_cap_ns) +
-                         beyond(interval_ns, p->interval_cap_ns);
+    score->over_cap_ns =
+        beyond(forecast->makespan_ns, p->latency_cap_ns) + beyond(interval_ns, p->interval_cap_ns);
     for (int d = 0; eval->context->memory_matters && d < cluster->ndevices; d++) {
         score->excess_bytes += ad_memory_excess(&cluster->devices[d], memory[d]);
         largest = memory[d] > largest ? memory[d] : largest;

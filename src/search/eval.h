@@ -44,11 +44,11 @@ struct ad_eval {
     bool *exchange;                   /* scratch of ad_layout_regions() */
     struct ad_limits limits;          /* what takes longer needs no score, see ad_eval_score() */
     struct ad_eval_observer observer; /* see NULL: none */
-    int64_t work_end;     /* of ad_scorer_work(), at which ad_eval_late() begins; 0: never */
-    int64_t evaluated;    /* layouts so far */
-    int64_t estimated;    /* layouts given up by their estimate: these are not evaluated */
-    double space_log10;   /* set by the search function */
-    int64_t least_memory; /* over all layouts seen: the least need of the neediest device */
+    int64_t work_end;      /* of ad_scorer_work(), at which ad_eval_late() begins; 0: never */
+    int64_t evaluated;     /* layouts so far */
+    int64_t estimated;     /* layouts given up by their estimate: these are not evaluated */
+    double space_log10;    /* set by the search function */
+    int64_t least_memory;  /* over all layouts seen: the least need of the neediest device */
     int64_t enough_memory; /* set by the search function: with so much on every device it would find
                               a plan; 0: what least_memory says has to do */
     int64_t

@@ -35,19 +35,20 @@ struct ad_search_problem {
     const struct ad_cluster *cluster;
     double threshold;               /* ADaPS eq 3, 0..1 */
     bool split_h, split_w, split_c; /* --dims */
-    bool window_around; /* adaps: the window of section 5.6 instead of eq 3 (search/paper/paper.h) */
-    bool gather_type3;  /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
-                           on  one device; else those that keep rows where they are, such as Concat,
-                           are  split as all others */
-    bool input_f32;     /* inputs that may be pictures travel as float32, not as bytes */
+    bool
+        window_around; /* adaps: the window of section 5.6 instead of eq 3 (search/paper/paper.h) */
+    bool gather_type3; /* edgeflow, bbgrap and adaps run operators of type 3 (ADaPS Table 2) whole
+                          on  one device; else those that keep rows where they are, such as Concat,
+                          are  split as all others */
+    bool input_f32;    /* inputs that may be pictures travel as float32, not as bytes */
     unsigned encodings; /* AD_ENCODING_BIT()s that all other values may travel in, too */
     bool in_order;      /* nothing is computed or sent early: the layout that is found runs in the
                            graph's order */
     enum ad_objective objective;
     const struct ad_balance *balance; /* of AD_OBJECTIVE_BALANCE; borrowed */
-    int64_t latency_cap_ns; /* the answer may take this long; 0: no cap, except under the objective
-                               traffic: there the best single device's latency, if one device has
-                               the memory */
+    int64_t latency_cap_ns;  /* the answer may take this long; 0: no cap, except under the objective
+                                traffic: there the best single device's latency, if one device has
+                                the memory */
     int64_t interval_cap_ns; /* answers of a stream may be so far apart; 0: no cap */
     const struct ad_assignment *from; /* strategy dn2pciot: where it starts; NULL: anywhere */
     /* What the search may spend. The same seed and evaluations give the same plan. A time limit

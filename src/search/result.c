@@ -74,10 +74,9 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
         return status;
     ad_eval_score_schedule(eval, &result->schedule, &loads, &result->score);
     if (result->score.excess_bytes > 0)
-        return ad_search_refuse_memory(p->cluster, strategy, &result->schedule,
-                                       eval->enough_memory > 0 ? eval->enough_memory
-                                                               : eval->least_memory,
-                                       eval->err);
+        return ad_search_refuse_memory(
+            p->cluster, strategy, &result->schedule,
+            eval->enough_memory > 0 ? eval->enough_memory : eval->least_memory, eval->err);
     return result->score.over_cap_ns > 0
                ? refuse_time(eval, strategy, &result->schedule, ad_loads_most(&loads))
                : ADAPS_OK;

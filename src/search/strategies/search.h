@@ -15,18 +15,18 @@ struct ad_strategy {
     /* What it does for a stream (ad_search_streams()), when that is something else. */
     enum adaps_status (*plan_stream)(const struct ad_search_problem *problem,
                                      struct ad_search_result *result, struct adaps_error *err);
-    bool stream; /* only for streams: no strategy for the soonest answer */
+    bool stream;  /* only for streams: no strategy for the soonest answer */
     bool traffic; /* of those: knows what to do for the least traffic of one inference, too */
-    bool small; /* refuses all but small instances (ADAPS_NO); not among those compared */
+    bool small;   /* refuses all but small instances (ADAPS_NO); not among those compared */
 };
 
 /* Ends with a NULL name. The first is the default, those for small instances are the last. */
 extern const struct ad_strategy ad_strategies[];
 const struct ad_strategy *ad_strategy_find(const char *name); /* NULL when unknown */
 
-/* Runs a strategy and fills result (schedule and stream included, times, visited). Memory limits are hard:
- * ADAPS_NO when the result needs more memory than a device has, naming the device, what it needs
- * and has, and the smallest memory that would do; or when it takes longer than the cap. */
+/* Runs a strategy and fills result (schedule and stream included, times, visited). Memory limits
+ * are hard: ADAPS_NO when the result needs more memory than a device has, naming the device, what
+ * it needs and has, and the smallest memory that would do; or when it takes longer than the cap. */
 AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                               const struct ad_search_problem *problem,
                                               struct ad_search_result *result,
@@ -36,9 +36,8 @@ AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy
  * score. Each keeps its links' encodings unless the problem allows others (--lossy, --compress).
  * Errors as above, and those of ad_schedule_build(). name: of the strategy, for messages. */
 AD_MUST_CHECK enum adaps_status ad_search_given(const struct ad_search_problem *problem,
-                                                const char *name,
-                                                const struct ad_assignment *given, int count,
-                                                struct ad_search_result *result,
+                                                const char *name, const struct ad_assignment *given,
+                                                int count, struct ad_search_result *result,
                                                 struct adaps_error *err);
 
 #endif

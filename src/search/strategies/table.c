@@ -45,7 +45,8 @@ const struct ad_strategy ad_strategies[] = {
          "the early layers as fused tiles, the weights of the rest by output and input channels",
      .plan = ad_deeperthings_plan},
     {.name = "aofl",
-     .summary = "groups of fused layers on the best number of devices, exchanged through the source",
+     .summary =
+         "groups of fused layers on the best number of devices, exchanged through the source",
      .search = ad_aofl_search},
     {.name = "dpfp",
      .summary = "blocks of fused layers, bands by speed exchanged directly after each",
