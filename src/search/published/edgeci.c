@@ -1,27 +1,22 @@
-/* Strategy `edgeci`, after Y. Chen et al., "EdgeCI: Distributed Workload
- * Assignment and Model Partitioning for CNN Inference on Edge Clusters" (ACM
- * Transactions on Internet Technology, 2024).
+/* Strategy `edgeci`, after Y. Chen et al., "EdgeCI: Distributed Workload Assignment and Model
+ * Partitioning for CNN Inference on Edge Clusters" (ACM Transactions on Internet Technology, 2024).
  *
- * Modelled: the rows are dealt to unequal devices in an auction, in which these
- * bid by their speed, memory and bandwidth; then a dynamic programme, from the
- * first layer to the last, parts the network into blocks of fused layers.
- * Within a block every device computes all that its part of the block's end
- * needs, overlap included; between blocks devices exchange.
+ * Modelled: the rows are dealt to unequal devices in an auction, in which these bid by their speed,
+ * memory and bandwidth; then a dynamic programme, from the first layer to the last, parts the
+ * network into blocks of fused layers. Within a block every device computes all that its part of
+ * the block's end needs, overlap included; between blocks devices exchange.
  *
  * Interpreted, as only the outline of the auction was at hand:
- * - What is auctioned are 64 equal parts of the rows of all layers together,
- * one by one. A bid is the time at which the device would be done: computing
- * its lots, and receiving the rows of the network's input and sending those of
- * the last divided map that belong to them (the source has both). The lowest
- * bid gets the lot. A device whose memory would not hold the weights of the
+ * - What is auctioned are 64 equal parts of the rows of all layers together, one by one. A bid is
+ *   the time at which the device would be done: computing its lots, and receiving the rows of the
+ *   network's input and sending those of the last divided map that belong to them (the source has
+ *   both). The lowest bid gets the lot. A device whose memory would not hold the weights of the
  *   divided layers, and its part of the two largest maps, does not bid.
- * - Parts lie in the order of the devices file. What has no rows to divide runs
- * on the source.
- * - A block ends where all paths of the network meet. It takes as long as the
- * last device, which fetches what it lacks through its own port and then
- * computes; devices exchange directly.
- * - With columns as the only allowed dimension, columns take the place of rows.
- */
+ * - Parts lie in the order of the devices file. What has no rows to divide runs on the source.
+ * - A block may end after any layer, in the graph's order; of very long networks after some. What
+ *   is read after its block is exchanged. It takes as long as the last device, which fetches what
+ *   it lacks through its own port and then computes; devices exchange directly.
+ * - With columns as the only allowed dimension, columns take the place of rows. */
 #include "search/published/edgeci.h"
 #include "base/mem.h"
 #include "search/published/published.h"

@@ -1,34 +1,30 @@
-/* Strategy `pico`, after X. Yang et al., "PICO: Pipeline Inference Framework
- * for Versatile CNNs on Diverse Mobile Devices" (IEEE Transactions on Mobile
- * Computing, 2023).
+/* Strategy `pico`, after X. Yang et al., "PICO: Pipeline Inference Framework for Versatile CNNs on
+ * Diverse Mobile Devices" (IEEE Transactions on Mobile Computing, 2023).
  *
  * Modelled, in its three steps:
- * - The graph becomes a chain of pieces, each of which reads only the one
- * before it, so that the largest redundancy of a piece (what is computed twice
- * when its output is divided) is least (pico_pieces.c).
- * - For equal devices with the mean of the real ones' speeds, a dynamic
- * programme parts the pieces into stages and gives each a number of devices, so
- * that the longest stage is as short as can be. The devices of a stage divide
- * the rows of its output, and compute all that their part needs of the stage,
- * overlap included, without an exchange. A stage takes as long as the longest
- * of its devices computes, and what all of them receive and send takes one
- * port, one after the other.
- * - The real devices, the fastest first, go one by one to the stage with most
- * work left for each place that it has free. Within a stage the parts are in
- * proportion to speed. Several inferences are in flight, one in each stage.
+ * - The graph becomes a chain of pieces, each of which reads only the one before it, so that the
+ *   largest redundancy of a piece (what is computed twice when its output is divided) is least
+ *   (pico_pieces.c).
+ * - For equal devices with the mean of the real ones' speeds, a dynamic programme parts the pieces
+ *   into stages and gives each a number of devices, so that the longest stage is as short as can
+ *   be. The devices of a stage divide the rows of its output, and compute all that their part needs
+ *   of the stage, overlap included, without an exchange. A stage takes as long as the longest of
+ *   its devices computes, and what all of them receive and send takes one port, one after the
+ *   other.
+ * - The real devices, the fastest first, go one by one to the stage with most work left for each
+ *   place that it has free. Within a stage the parts are in proportion to speed. Several inferences
+ *   are in flight, one in each stage.
  *
  * Interpreted:
- * - Its limit of the latency is not used: among pipelines with the same longest
- * stage the one with the least sum is taken.
- * - A layer without rows to divide runs on the fastest device of its stage, and
- * what it reads is exchanged there; so is the halo of a map that is also read
- * by a later stage.
- * - Devices of neighbouring stages exchange directly, not through a leader of
- * the stage.
- * - Stages of more than eight devices have 12, 16, 20 ... of them. Fewer
- * devices than there are may be used: then the fastest.
- * - When the latency is the objective, the plan is the same: an inference goes
- * through all stages, with nothing in flight beside it. */
+ * - Its limit of the latency is not used: among pipelines with the same longest stage the one with
+ *   the least sum is taken.
+ * - A layer without rows to divide runs on the fastest device of its stage, and what it reads is
+ *   exchanged there; so is the halo of a map that is also read by a later stage.
+ * - Devices of neighbouring stages exchange directly, not through a leader of the stage.
+ * - Stages of more than eight devices have 12, 16, 20 ... of them. Fewer devices than there are may
+ *   be used: then the fastest.
+ * - When the latency is the objective, the plan is the same: an inference goes through all stages,
+ *   with nothing in flight beside it. */
 #include "search/published/pico.h"
 #include "base/mem.h"
 #include "search/published/published.h"
