@@ -129,5 +129,36 @@ echo public >key
 kill -HUP "$agent"
 check "a bad key file is named" await grep -q 'key: no key pair.*the keys stay as they were' log
 status 0 "and the agent goes on" adaps status -d one.conf
+
+# A neighbour takes the agent's address as soon as it is given up, which is so for a moment when keys change: what the
+# agent then tries again, it tries until it has it.
+cat >neighbour.py <<'END'
+import os, socket, sys
+while True:
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            taken.bind(("127.0.0.1", int(sys.argv[1])))
+            taken.listen(1)
+        except OSError:
+            continue
+        open("taken", "w").close()
+        while os.path.exists("taken"):
+            pass
+        sys.exit()
+END
+/usr/bin/python3 neighbour.py "${endpoint##*:}" &
+neighbour=$!
+for _ in $(seq 20); do
+    status 0 "keys once more" adaps keygen -f -o key
+    agent_key=$(cat out)
+    kill -HUP "$agent"
+    await sh -c '[ -e taken ] || grep -qF "public key is now $1" log' sh "$agent_key"
+    [ ! -e taken ] || break
+done
+rm -f taken
+kill "$neighbour" 2>killed || :
+devices "$agent_key"
+check "the agent has its address again" await adaps status --deadline 5s -d one.conf
 stop
 finish

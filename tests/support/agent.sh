@@ -22,9 +22,10 @@ stop() {
     agent=
 }
 
-# await COMMAND...: until it succeeds, at most some seconds; then it fails.
+# await COMMAND...: until it succeeds, at most a minute; then it fails.
 await() {
-    for _ in $(seq 200); do
+    late=$(($(date +%s) + 60))
+    while [ "$(date +%s)" -lt "$late" ]; do
         "$@" >/dev/null 2>&1 && return
         sleep 0.05
     done

@@ -124,25 +124,30 @@ enum adaps_status ad_agent_admit(struct ad_agent *agent, const struct ad_wire_me
 
 /* --- keys that change --- */
 
-/* New keys begin with a session that begins: those under way were agreed on with the old ones. */
+/* New keys begin with a session that begins: those under way were agreed on with the old ones. An
+ * address is in use for a moment after it was given up. */
 static void use_next_keys(struct ad_agent *agent)
 {
     char endpoint[sizeof agent->endpoint];
     struct adaps_error err;
-    if (!agent->next_keys.present || agent->session.open || !ad_worker_idle(&agent->worker))
+    bool wanted = agent->next_keys.present || agent->door_shut;
+    if (!wanted || agent->session.open || !ad_worker_idle(&agent->worker))
         return;
-    agent->keys = agent->next_keys;
+    if (agent->next_keys.present)
+        agent->keys = agent->next_keys;
+    sodium_memzero(&agent->next_keys, sizeof agent->next_keys);
     snprintf(endpoint, sizeof endpoint, "%s", agent->endpoint);
     ad_visitors_drop_all(&agent->visitors);
-    zmq_unbind(agent->router, endpoint); /* not bound, if that failed before: tried again */
-    if (bind_door(agent, endpoint, &err) != ADAPS_OK) {
+    if (!agent->door_shut)
+        zmq_unbind(agent->router, endpoint);
+    agent->door_shut = bind_door(agent, endpoint, &err) != ADAPS_OK;
+    if (agent->door_shut) {
         fprintf(stderr, "%s: with new keys: %s; this is tried again\n", agent->name, err.message);
         snprintf(agent->endpoint, sizeof agent->endpoint, "%s", endpoint);
         return;
     }
     fprintf(stderr, "%s: %s was read again: the public key is now %s\n", agent->name,
             agent->options->key_file, agent->keys.public);
-    sodium_memzero(&agent->next_keys, sizeof agent->next_keys);
 }
 
 static void look_at_key_file(struct ad_agent *agent)

@@ -52,6 +52,7 @@ struct ad_agent {
     struct ad_notify notify;
     struct ad_priority priority;    /* of the thread that runs it, before */
     struct ad_keys keys, next_keys; /* the latter are used as soon as there is no session */
+    bool door_shut; /* the endpoint could not be bound with these keys: that is tried again */
     struct ad_file_state keys_state;
     int64_t look_ns; /* when to look at the files of keys again */
     struct ad_guard *guard;
