@@ -4,6 +4,7 @@
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
+cp -r "$src/devices/boards" boards
 status 0 "LeNet-5" "$build/models/zoo" lenet5 -o lenet5.onnx
 start_agents 11
 limited() { # limited N SIZE: the devices file of the first N agents, with so much memory each
