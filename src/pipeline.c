@@ -357,20 +357,30 @@ out:
     return status;
 }
 
+/* Graph, sub-blocks and devices for several plans. What was made is the caller's, on failure, too.
+ */
+static enum adaps_status prepare_several(const struct ad_pipeline_options *options,
+                                         struct ad_graph **graph, struct ad_blocks *blocks,
+                                         struct ad_digest *model, struct ad_cluster *cluster,
+                                         struct adaps_error *err)
+{
+    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
+    enum adaps_status status =
+        ad_pipeline_front(options->model, &import, graph, blocks, model, err);
+    if (status == ADAPS_OK)
+        status = ad_cluster_load(options->devices, cluster, err);
+    return status == ADAPS_OK ? settle(options, *graph, cluster, err) : status;
+}
+
 enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
                                       struct ad_pipeline_comparison *out, struct adaps_error *err)
 {
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest model_digest;
-    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     *out = (struct ad_pipeline_comparison){0};
     enum adaps_status status =
-        ad_pipeline_front(options->model, &import, &graph, &blocks, &model_digest, err);
-    if (status == ADAPS_OK)
-        status = ad_cluster_load(options->devices, &out->cluster, err);
-    if (status == ADAPS_OK)
-        status = settle(options, graph, &out->cluster, err);
+        prepare_several(options, &graph, &blocks, &model_digest, &out->cluster, err);
     if (status == ADAPS_OK) {
         const struct ad_search_problem problem = problem_of(options, graph, &blocks, &out->cluster);
         status = ad_search_compare(&problem, &out->items, &out->count, err);
@@ -393,18 +403,13 @@ enum adaps_status ad_pipeline_pareto(const struct ad_pipeline_options *options,
                                      const struct ad_pareto_objectives *objectives,
                                      struct ad_pipeline_pareto *out, struct adaps_error *err)
 {
-    const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     struct ad_pipeline_options settled = *options;
     *out = (struct ad_pipeline_pareto){0};
     for (int i = 0; i < objectives->count; i++)
         if (objectives->list[i] == AD_OBJECTIVE_ENERGY)
             settled.objective = AD_OBJECTIVE_ENERGY;
-    enum adaps_status status = ad_pipeline_front(options->model, &import, &out->graph, &out->blocks,
-                                                 &out->model_digest, err);
-    if (status == ADAPS_OK)
-        status = ad_cluster_load(options->devices, &out->cluster, err);
-    if (status == ADAPS_OK)
-        status = settle(&settled, out->graph, &out->cluster, err);
+    enum adaps_status status = prepare_several(&settled, &out->graph, &out->blocks,
+                                               &out->model_digest, &out->cluster, err);
     if (status == ADAPS_OK) {
         const struct ad_search_problem problem =
             problem_of(options, out->graph, &out->blocks, &out->cluster);

@@ -38,7 +38,8 @@ static const enum ad_objective objectives[] = {AD_OBJECTIVE_LATENCY, AD_OBJECTIV
                                                AD_OBJECTIVE_ENERGY};
 #define OBJECTIVES "latency, throughput, traffic, memory, energy"
 
-bool ad_plan_objective(const char *name, size_t length, enum ad_objective *out)
+/* The objective of so many letters; false: there is none. */
+static bool find_objective(const char *name, size_t length, enum ad_objective *out)
 {
     for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++) {
         const char *known = ad_objective_name(objectives[i]);
@@ -52,7 +53,7 @@ bool ad_plan_objective(const char *name, size_t length, enum ad_objective *out)
 
 static int take_objective(const struct ad_command *command, const char *name, void *objective)
 {
-    if (ad_plan_objective(name, strlen(name), objective))
+    if (find_objective(name, strlen(name), objective))
         return ADAPS_OK;
     return ad_cli_usage(command, "--objective %s: there are " OBJECTIVES, name);
 }
@@ -64,7 +65,7 @@ int ad_plan_take_pareto(const struct ad_command *command, const char *text, void
     out->count = 0;
     for (const char *name = text;; name += strcspn(name, ",") + 1) {
         enum ad_objective objective;
-        if (!ad_plan_objective(name, strcspn(name, ","), &objective) || seen[objective])
+        if (!find_objective(name, strcspn(name, ","), &objective) || seen[objective])
             return ad_cli_usage(command,
                                 "--pareto %s: two or more of " OBJECTIVES
                                 " are wanted, with commas between them, each once",

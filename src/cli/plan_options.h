@@ -15,9 +15,6 @@ struct ad_pipeline_options ad_plan_defaults(void);
 /* "NAME: there are auto, single, ..." after a wrong --strategy. ADAPS_EUSAGE. */
 int ad_plan_usage_strategy(const struct ad_command *command, const char *name);
 
-/* The objective of so many letters; false: there is none. */
-bool ad_plan_objective(const char *name, size_t length, enum ad_objective *out);
-
 /* The value of --pareto, "latency,energy", into a struct ad_pareto_objectives. */
 int ad_plan_take_pareto(const struct ad_command *command, const char *text, void *pareto);
 

@@ -232,23 +232,8 @@ END_TEST
 START_TEST(without_memory)
 {
     struct problem p;
-    struct ad_search_result r;
-    struct adaps_error err = {0};
-    enum adaps_status status = ADAPS_EINTERNAL;
     three_devices(&p, 0, 1e8);
-    for (long n = 1; status != ADAPS_OK && n < 400; n++) {
-        ad_mem_fail_after(n);
-        status = ad_search_run(ad_strategy_find("halp"), &p.problem, &r, &err);
-        ad_mem_fail_after(0);
-        ck_assert(status == ADAPS_OK || status == ADAPS_EINTERNAL);
-    }
-    for (long n = 400; status != ADAPS_OK; n += 97) {
-        ad_mem_fail_after(n);
-        status = ad_search_run(ad_strategy_find("halp"), &p.problem, &r, &err);
-        ad_mem_fail_after(0);
-        ck_assert(status == ADAPS_OK || status == ADAPS_EINTERNAL);
-    }
-    ad_search_result_fini(&r);
+    ad_fixture_without_memory(&p, "halp");
     ad_fixture_fini(&p);
 }
 END_TEST

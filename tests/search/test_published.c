@@ -14,25 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct ad_region task_region(const struct ad_schedule *s, int op, int device)
-{
-    const struct ad_program *p = &s->programs[device];
-    struct ad_region r = ad_region_none();
-    for (int t = 0; t < p->ntasks; t++)
-        if (p->tasks[t].op == op)
-            r = ad_region_hull(r, p->tasks[t].region);
-    return r;
-}
-
-static bool overlaps(const struct ad_schedule *s, int op)
-{
-    for (int a = 0; a < s->ndevices; a++)
-        for (int b = 0; b < a; b++)
-            if (!ad_region_empty(ad_region_intersect(task_region(s, op, a), task_region(s, op, b))))
-                return true;
-    return false;
-}
-
 /* Every message has the hub at one end. */
 static void check_star(const struct ad_schedule *s, int hub)
 {
@@ -161,7 +142,8 @@ static void check_hub_receives_once(const struct ad_graph *graph, const struct a
         struct ad_region_set got = {0};
         int64_t elements = 0;
         if (graph->values[v].producer >= 0)
-            ck_assert(ad_region_set_add(&got, task_region(s, graph->values[v].producer, hub)));
+            ck_assert(
+                ad_region_set_add(&got, ad_fixture_task_region(s, graph->values[v].producer, hub)));
         elements += ad_region_elements(ad_region_set_hull(&got));
         for (int i = 0; i < s->programs[hub].nsteps; i++) {
             const struct ad_step *step = &s->programs[hub].steps[i];
@@ -275,7 +257,7 @@ START_TEST(layer_by_layer_outputs_do_not_overlap)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         ad_fixture_run(&p, names[k], &r);
         for (int i = 0; i < p.graph->nops; i++)
-            ck_assert_msg(!overlaps(&r.schedule, i), "%s, op %d", names[k], i);
+            ck_assert_msg(!ad_fixture_overlaps(&r.schedule, i), "%s, op %d", names[k], i);
         ad_search_result_fini(&r);
     }
     ad_fixture_fini(&p);
@@ -290,12 +272,13 @@ START_TEST(bbgrap_is_equal)
     p.cluster.devices[3].speed = 1e-4; /* of no account */
     ad_fixture_run(&p, "bbgrap", &r);
     for (int d = 0; d < 4; d++) {
-        struct ad_region first = task_region(&r.schedule, 0, d);
+        struct ad_region first = ad_fixture_task_region(&r.schedule, 0, d);
         ck_assert_int_eq(first.h0, 16 * d);
         ck_assert_int_eq(first.h1, 16 * (d + 1));
-        struct ad_region dense = task_region(&r.schedule, 6, d);
+        struct ad_region dense = ad_fixture_task_region(&r.schedule, 6, d);
         ck_assert_int_eq(dense.c1 - dense.c0, 10);
-        ck_assert_int_eq(ad_region_empty(task_region(&r.schedule, 5, d)), d != p.cluster.source);
+        ck_assert_int_eq(ad_region_empty(ad_fixture_task_region(&r.schedule, 5, d)),
+                         d != p.cluster.source);
     }
     ad_search_result_fini(&r);
     ad_fixture_fini(&p);
@@ -320,7 +303,7 @@ START_TEST(modnn_takes_the_longer_edge)
     static const int32_t cut[] = {0, 10, 30, 40};
     for (int i = 0; i < 2; i++)
         for (int d = 0; d < 3; d++)
-            ck_assert(ad_region_equal(task_region(&r.schedule, i, d),
+            ck_assert(ad_region_equal(ad_fixture_task_region(&r.schedule, i, d),
                                       (struct ad_region){0, 16, cut[d], cut[d + 1], 0, 8}));
     ck_assert_int_eq(r.assignment.hub, p.cluster.source);
     check_star(&r.schedule, p.cluster.source);
@@ -349,7 +332,7 @@ START_TEST(coedge_drops_the_slow)
     static const int32_t rows[2][3] = {{12, 6, 2}, {13, 7, 0}};
     for (int i = 0; i < 2; i++)
         for (int d = 0; d < 3; d++) {
-            struct ad_region got = task_region(&r.schedule, i, d);
+            struct ad_region got = ad_fixture_task_region(&r.schedule, i, d);
             ck_assert_msg(got.h1 - got.h0 == rows[i][d], "op %d, device %d: %d rows", i, d,
                           got.h1 - got.h0);
         }
@@ -372,9 +355,9 @@ START_TEST(deepslicing_groups)
     check_star(&r.schedule, p.cluster.source);
     ck_assert_int_eq(r.visited, 4); /* 1, 2, 4 of 5 convolutions and pools, all in one */
     for (int i = 0; i < 5; i++) {
-        fused = fused || overlaps(&r.schedule, i);
+        fused = fused || ad_fixture_overlaps(&r.schedule, i);
         for (int d = 0; d < 4; d++) {
-            struct ad_region got = task_region(&r.schedule, i, d);
+            struct ad_region got = ad_fixture_task_region(&r.schedule, i, d);
             ck_assert_int_eq(got.h1 - got.h0, i < 2 ? 64 : 32);
             ck_assert_int_gt(got.w1, got.w0);
         }
@@ -385,7 +368,7 @@ START_TEST(deepslicing_groups)
             const struct ad_step *step = &r.schedule.programs[d].steps[i];
             int producer =
                 step->kind == AD_STEP_COMPUTE ? -1 : p.graph->values[step->value].producer;
-            ck_assert(producer < 0 || !overlaps(&r.schedule, producer));
+            ck_assert(producer < 0 || !ad_fixture_overlaps(&r.schedule, producer));
         }
     ad_search_result_fini(&r);
     ad_fixture_fini(&p);
@@ -401,13 +384,13 @@ START_TEST(deepthings_tiles)
     ad_fixture_run(&p, "deepthings", &r);
     for (int d = 0; d < 4; d++) {
         int32_t h = d / 2 * 16, w = d % 2 * 16;
-        ck_assert(ad_region_equal(task_region(&r.schedule, 4, d),
+        ck_assert(ad_region_equal(ad_fixture_task_region(&r.schedule, 4, d),
                                   (struct ad_region){h, h + 16, w, w + 16, 0, 16}));
-        struct ad_region before = task_region(&r.schedule, 3, d);
+        struct ad_region before = ad_fixture_task_region(&r.schedule, 3, d);
         ck_assert_int_eq(before.h1 - before.h0, 17); /* with its halo */
         ck_assert_int_eq(before.w1 - before.w0, 17);
         for (int i = 5; i < p.graph->nops; i++)
-            ck_assert_int_eq(ad_region_empty(task_region(&r.schedule, i, d)), d != 0);
+            ck_assert_int_eq(ad_region_empty(ad_fixture_task_region(&r.schedule, i, d)), d != 0);
     }
     ck_assert_int_eq(r.schedule.messages, 3 + 3);
     check_star(&r.schedule, 0);
@@ -462,8 +445,8 @@ START_TEST(deeperthings_pairs)
         ck_assert_int_eq(g->ops[i].kind, kinds[i]);
     ck_assert_int_eq(g->ops[1].partial, 8);
     for (int d = 0; d < 4; d++) {
-        struct ad_region first = task_region(&r.schedule, 0, d),
-                         sums = task_region(&r.schedule, 1, d);
+        struct ad_region first = ad_fixture_task_region(&r.schedule, 0, d),
+                         sums = ad_fixture_task_region(&r.schedule, 1, d);
         ck_assert(ad_region_equal(first, (struct ad_region){0, 4, 0, 4, 64 * d, 64 * d + 64}));
         ck_assert(ad_region_equal(sums, (struct ad_region){0, 4, 0, 4, 512 * d, 512 * d + 512}));
         ck_assert_int_eq(received(&r.schedule, g->ops[0].output, d), 0);
@@ -507,7 +490,7 @@ START_TEST(collaborative_divides)
         const struct ad_graph *g = ad_search_result_graph(&p.problem, &r);
         for (int i = 0; i < g->nops; i++)
             for (int d = 0; d < 6; d++)
-                if (!ad_region_empty(task_region(&r.schedule, i, d))) {
+                if (!ad_region_empty(ad_fixture_task_region(&r.schedule, i, d))) {
                     computing[0] += g->ops[i].window.kh == 5;
                     computing[1] += g->ops[i].kind == AD_OP_FC;
                 }
@@ -529,7 +512,7 @@ START_TEST(edgeflow_by_speed)
     ad_fixture_run(&p, "edgeflow", &r);
     static const int32_t cut[] = {0, 32, 48, 64};
     for (int d = 0; d < 3; d++) {
-        struct ad_region got = task_region(&r.schedule, 0, d);
+        struct ad_region got = ad_fixture_task_region(&r.schedule, 0, d);
         ck_assert_int_eq(got.h0, cut[d]);
         ck_assert_int_eq(got.h1, cut[d + 1]);
     }
@@ -719,9 +702,10 @@ START_TEST(type_3_is_split_or_gathered)
     ad_fixture_run(&p, name, &r);
     ck_assert_int_eq(p.graph->ops[2].kind, AD_OP_CONCAT);
     for (int d = 0; d < 3; d++) {
-        devices += !ad_region_empty(task_region(&r.schedule, 2, d));
+        devices += !ad_region_empty(ad_fixture_task_region(&r.schedule, 2, d));
         for (int i = 0; i < 4; i += i == 0 ? 1 : 2) /* the convolutions are split either way */
-            ck_assert_msg(!ad_region_empty(task_region(&r.schedule, i, d)), "%s, op %d", name, i);
+            ck_assert_msg(!ad_region_empty(ad_fixture_task_region(&r.schedule, i, d)), "%s, op %d",
+                          name, i);
     }
     ck_assert_msg(devices == (gather ? 1 : 3), "%s: on %d devices", name, devices);
     ad_search_result_fini(&r);

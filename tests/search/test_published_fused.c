@@ -12,31 +12,12 @@
 #define ALL_SCHEMES (AD_SCHEME_BIT(AD_SCHEMES) - 1)
 #define MOST_OPS 40
 
-static struct ad_region task_region(const struct ad_schedule *s, int op, int device)
-{
-    const struct ad_program *p = &s->programs[device];
-    struct ad_region r = ad_region_none();
-    for (int t = 0; t < p->ntasks; t++)
-        if (p->tasks[t].op == op)
-            r = ad_region_hull(r, p->tasks[t].region);
-    return r;
-}
-
-static bool overlaps(const struct ad_schedule *s, int op)
-{
-    for (int a = 0; a < s->ndevices; a++)
-        for (int b = 0; b < a; b++)
-            if (!ad_region_empty(ad_region_intersect(task_region(s, op, a), task_region(s, op, b))))
-                return true;
-    return false;
-}
-
 /* How many ops more than one device computes a part of. */
 static int overlapping(const struct problem *p, const struct ad_search_result *r)
 {
     int all = 0;
     for (int i = 0; i < p->graph->nops; i++)
-        all += overlaps(&r->schedule, i);
+        all += ad_fixture_overlaps(&r->schedule, i);
     return all;
 }
 
@@ -286,13 +267,13 @@ START_TEST(aofl_chooses_how_many)
     check_star(&r.schedule, 0);
     ck_assert_int_eq(r.schedule.programs[3].ntasks, 0);
     for (int d = 0; d < 3; d++) { /* with its overlap */
-        struct ad_region first = task_region(&r.schedule, 0, d);
+        struct ad_region first = ad_fixture_task_region(&r.schedule, 0, d);
         ck_assert(first.h0 <= cut[d] && first.h1 >= cut[d + 1]);
         ck_assert_int_le(first.h1 - first.h0, cut[d + 1] - cut[d] + 8);
     }
     for (int i = 5; i < p.graph->nops; i++) /* reshape, dense, softmax */
         for (int d = 1; d < 4; d++)
-            ck_assert(ad_region_empty(task_region(&r.schedule, i, d)));
+            ck_assert(ad_region_empty(ad_fixture_task_region(&r.schedule, i, d)));
     ad_search_result_fini(&r);
     ad_fixture_fini(&p);
 }
@@ -311,7 +292,7 @@ START_TEST(dpfp_exchanges_directly)
     ck_assert_int_eq(r.visited, 1);
     ck_assert_int_eq(r.assignment.hub, -1);
     for (int d = 0; d < 3; d++) { /* the last map, which the dense layer reads */
-        struct ad_region last = task_region(&r.schedule, 4, d);
+        struct ad_region last = ad_fixture_task_region(&r.schedule, 4, d);
         ck_assert_int_eq(last.h0, cut[d]);
         ck_assert_int_eq(last.h1, cut[d + 1]);
     }
@@ -357,7 +338,7 @@ START_TEST(flexpie_divides_in_four_ways)
     struct ad_search_result r;
     even_layers(&p, ways[_i].h, ways[_i].w);
     ad_fixture_run(&p, "flexpie", &r);
-    struct ad_region last = task_region(&r.schedule, 1, 3);
+    struct ad_region last = ad_fixture_task_region(&r.schedule, 1, 3);
     ck_assert_msg(ad_region_equal(last, ways[_i].last), "rows %d:%d, columns %d:%d, channels %d:%d",
                   last.h0, last.h1, last.w0, last.w1, last.c0, last.c1);
     ck_assert_int_eq(r.assignment.hub, -1);

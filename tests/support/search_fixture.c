@@ -101,6 +101,40 @@ void ad_fixture_run(const struct problem *p, const char *name, struct ad_search_
                   "%s: %s", name, err.message);
 }
 
+void ad_fixture_without_memory(const struct problem *p, const char *name)
+{
+    struct ad_search_result r;
+    enum adaps_status status = ADAPS_EINTERNAL;
+    for (long n = 1; status != ADAPS_OK; n += n < 400 ? 1 : 97) {
+        struct adaps_error err = {0};
+        ad_mem_fail_after(n);
+        status = ad_search_run(ad_strategy_find(name), &p->problem, &r, &err);
+        ad_mem_fail_after(0);
+        ck_assert_msg(status == ADAPS_OK || status == ADAPS_EINTERNAL, "%s", err.message);
+    }
+    ad_search_result_fini(&r);
+}
+
+struct ad_region ad_fixture_task_region(const struct ad_schedule *s, int op, int device)
+{
+    const struct ad_program *p = &s->programs[device];
+    struct ad_region r = ad_region_none();
+    for (int t = 0; t < p->ntasks; t++)
+        if (p->tasks[t].op == op)
+            r = ad_region_hull(r, p->tasks[t].region);
+    return r;
+}
+
+bool ad_fixture_overlaps(const struct ad_schedule *s, int op)
+{
+    for (int a = 0; a < s->ndevices; a++)
+        for (int b = 0; b < a; b++)
+            if (!ad_region_empty(ad_region_intersect(ad_fixture_task_region(s, op, a),
+                                                     ad_fixture_task_region(s, op, b))))
+                return true;
+    return false;
+}
+
 void ad_fixture_chain(struct problem *p, int n, int k, int ndevices, const int32_t *cut,
                       struct ad_assignment *a)
 {

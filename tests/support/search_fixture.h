@@ -39,4 +39,14 @@ void ad_fixture_chain(struct problem *p, int n, int k, int ndevices, const int32
 /* Runs a strategy, which must find a valid plan. */
 void ad_fixture_run(const struct problem *p, const char *name, struct ad_search_result *r);
 
+/* Runs a strategy until it has a plan, while each of its first allocations fails in turn, and of
+ * the later ones some: there is an error whichever fails, and under a sanitizer nothing is lost. */
+void ad_fixture_without_memory(const struct problem *p, const char *name);
+
+/* What a device computes of an op: the hull of its tasks. */
+struct ad_region ad_fixture_task_region(const struct ad_schedule *s, int op, int device);
+
+/* Whether two devices compute some of an op both. */
+bool ad_fixture_overlaps(const struct ad_schedule *s, int op);
+
 #endif

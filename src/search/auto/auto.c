@@ -386,6 +386,28 @@ static bool is_plan(const struct ad_search_result *result)
     return result->schedule.ndevices > 0;
 }
 
+/* *out becomes what a search found, if that is better. status: of the search, whose error is *why;
+ * that it has no plan is none. */
+static enum adaps_status offer(struct ad_search_result *out, struct ad_search_result *found,
+                               enum adaps_status status, const struct adaps_error *why,
+                               struct adaps_error *err)
+{
+    keep_better(out, found,
+                status == ADAPS_OK &&
+                    (!is_plan(out) || ad_score_better(&found->score, &out->score)));
+    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
+                                                    : ad_error_set(err, status, "%s", why->message);
+}
+
+/* The problem with a quarter of the time that is left, if that is limited. */
+static struct ad_search_problem quarter_of(const struct ad_search_problem *problem)
+{
+    struct ad_search_problem quarter = *problem;
+    if (problem->deadline_ns > 0)
+        quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
+    return quarter;
+}
+
 /* The plan that needs least memory, as if there were no limits: when devices have as much, it is
  * the result, else the error says how much that is. So what the error tells is enough. */
 static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
@@ -424,11 +446,7 @@ static enum adaps_status try_channels(const struct ad_search_problem *problem, c
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
     struct adaps_error why = {0};
     enum adaps_status status = ad_channels_plan(problem, "auto", weight, ahead, &found, &why);
-    bool better =
-        status == ADAPS_OK && (!is_plan(out) || ad_score_better(&found.score, &out->score));
-    keep_better(out, &found, better);
-    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
-                                                    : ad_error_set(err, status, "%s", why.message);
+    return offer(out, &found, status, &why, err);
 }
 
 /* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy
@@ -469,18 +487,12 @@ static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_
                                   struct ad_search_result *out, struct adaps_error *err)
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
-    struct ad_search_problem quarter = *problem;
+    const struct ad_search_problem quarter = quarter_of(problem);
     struct adaps_error why = {0};
     if (problem->cluster->ndevices < 2)
         return ADAPS_OK;
-    if (problem->deadline_ns > 0)
-        quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
     enum adaps_status status = plan(&quarter, &found, &why);
-    bool better =
-        status == ADAPS_OK && (!is_plan(out) || ad_score_better(&found.score, &out->score));
-    keep_better(out, &found, better);
-    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
-                                                    : ad_error_set(err, status, "%s", why.message);
+    return offer(out, &found, status, &why, err);
 }
 
 /* The best plan that is no layout of this graph: sums in blocks, and the zones of halp, which lie
@@ -522,12 +534,10 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_result paper = {.bound = NAN, .gap = NAN}, others = paper;
-    struct ad_search_problem quarter = *problem;
+    const struct ad_search_problem quarter = quarter_of(problem);
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
     bool competes = ad_search_by_latency(problem) || by_energy_alone(problem);
-    if (problem->deadline_ns > 0)
-        quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
     if (competes)
         status = plan_paper(&quarter, &paper, &why);
     if (status != ADAPS_OK)

@@ -37,13 +37,18 @@ static int64_t bytes_of(const struct ad_value *value, struct ad_region r)
     return value->box.n * ad_region_elements(r) * (int64_t)sizeof(float);
 }
 
+/* Band k of `count` along a dimension. */
+static struct ad_region band_of(const struct ad_value *value, enum ad_dim dim, int k, int count)
+{
+    int64_t extent = ad_dim_extent(value, dim);
+    return ad_dim_slab(value, dim, (int32_t)(extent * k / count),
+                       (int32_t)(extent * (k + 1) / count));
+}
+
 static struct ad_region piece(const struct maker *m, int value, int k)
 {
     const struct pieces *p = &m->pieces[value];
-    const struct ad_value *v = &m->ir->values[value];
-    int64_t extent = ad_dim_extent(v, p->dim);
-    return ad_dim_slab(v, p->dim, (int32_t)(extent * k / p->count),
-                       (int32_t)(extent * (k + 1) / p->count));
+    return band_of(&m->ir->values[value], p->dim, k, p->count);
 }
 
 /* --- which vertices there are --- */
@@ -311,10 +316,7 @@ static struct ad_region band(const struct ad_work_ops *ops, int v)
 {
     const struct ad_graph *ir = ops->context->problem->graph;
     int op = ops->op[v], k = v - ops->first[op], count = ops->first[op + 1] - ops->first[op];
-    const struct ad_value *value = &ir->values[ir->ops[op].output];
-    int64_t extent = ad_dim_extent(value, ops->dim[op]);
-    return ad_dim_slab(value, ops->dim[op], (int32_t)(extent * k / count),
-                       (int32_t)(extent * (k + 1) / count));
+    return band_of(&ir->values[ir->ops[op].output], ops->dim[op], k, count);
 }
 
 void ad_work_ops_of(const struct ad_work_ops *ops, const struct ad_assignment *assignment,

@@ -165,21 +165,6 @@ int64_t ad_work_state_freed(const struct ad_work_state *s, int v)
     return g->memory[v] + (last ? g->shared[group] : 0);
 }
 
-static int64_t beyond(const struct ad_work_state *s, int d, int64_t used)
-{
-    return used > s->graph->limit[d] ? used - s->graph->limit[d] : 0;
-}
-
-int64_t ad_work_state_excess_change(const struct ad_work_state *s, int v, int device)
-{
-    int from = s->part[v];
-    if (from == device)
-        return 0;
-    int64_t here = s->used[from], there = s->used[device];
-    return beyond(s, from, here - ad_work_state_freed(s, v)) - beyond(s, from, here) +
-           beyond(s, device, there + ad_work_state_need(s, v, device)) - beyond(s, device, there);
-}
-
 /* --- moves --- */
 
 void ad_work_state_leave(const struct ad_work_state *s, int v, struct ad_work_leaving *out)

@@ -48,9 +48,6 @@ double ad_work_state_longest(const struct ad_work_state *state);
 int64_t ad_work_state_need(const struct ad_work_state *state, int v, int device);
 int64_t ad_work_state_freed(const struct ad_work_state *state, int v);
 
-/* By how much the excess over the devices' memory changes with a move. */
-int64_t ad_work_state_excess_change(const struct ad_work_state *state, int v, int device);
-
 /* A vertex that may leave its device: what the links of that one lose by it. */
 struct ad_work_leaving {
     int v, from;
