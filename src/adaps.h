@@ -34,6 +34,17 @@ struct adaps_error {
     char message[1024];
 };
 
+/* Types of a tensor's elements, numbered as in ONNX' TensorProto.DataType. A bool is one byte, 0 or
+ * 1. */
+enum adaps_type {
+    ADAPS_FLOAT32 = 1,
+    ADAPS_UINT8 = 2,
+    ADAPS_INT8 = 3,
+    ADAPS_INT32 = 6,
+    ADAPS_INT64 = 7,
+    ADAPS_BOOL = 9,
+};
+
 /* The version as "MAJOR.MINOR.PATCH". Static storage. */
 const char *adaps_version(void);
 

@@ -6,6 +6,29 @@
 #include <stdio.h>
 #include <string.h>
 
+static const struct {
+    const char *name;
+    size_t bytes;
+} types[] = {
+    [ADAPS_FLOAT32] = {"float32", 4}, [ADAPS_UINT8] = {"uint8", 1}, [ADAPS_INT8] = {"int8", 1},
+    [ADAPS_INT32] = {"int32", 4},     [ADAPS_INT64] = {"int64", 8}, [ADAPS_BOOL] = {"bool", 1},
+};
+
+static bool is_type(enum adaps_type type)
+{
+    return (unsigned)type < sizeof types / sizeof *types && types[type].name;
+}
+
+size_t ad_type_bytes(enum adaps_type type)
+{
+    return is_type(type) ? types[type].bytes : 0;
+}
+
+const char *ad_type_name(enum adaps_type type)
+{
+    return is_type(type) ? types[type].name : "?";
+}
+
 enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank, const int64_t *dims,
                                  struct adaps_error *err)
 {

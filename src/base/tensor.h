@@ -6,6 +6,10 @@
 
 #define AD_MAX_RANK 8
 
+/* Bytes of an element; 0 for numbers that are no type. "float32", "int64", ...; "?" likewise. */
+size_t ad_type_bytes(enum adaps_type type);
+const char *ad_type_name(enum adaps_type type);
+
 struct ad_tensor {
     int rank;                  /* 0..AD_MAX_RANK; rank 0 is a scalar (one element) */
     int64_t dims[AD_MAX_RANK]; /* each >= 0 */
