@@ -20,8 +20,8 @@
 enum ad_whole_kind {
     /* elementwise, numpy's broadcasting */
     AD_WHOLE_CAST,  /* x any -> `to`. Floats to integers: towards 0, out of range and NaN as
-                       ONNX Runtime does on x86-64 (the lowest number of 64 bits, then cut); to
-                       bool: x != 0 */
+                       ONNX Runtime does on x86-64 (the lowest int64; else the lowest int32, then
+                       cut); to bool: x != 0 */
     AD_WHOLE_ADD,   /* a, b: float32, int32, int64, uint8, int8; integers wrap around */
     AD_WHOLE_SUB,   /* likewise */
     AD_WHOLE_MUL,   /* likewise */
@@ -150,6 +150,9 @@ const char *ad_whole_name(enum ad_whole_kind kind);
 AD_MUST_CHECK enum adaps_status ad_whole_infer(const struct ad_whole *op,
                                                const struct ad_array *inputs, int ninputs,
                                                struct ad_array *out, struct adaps_error *err);
+
+/* SLICE along axis ints[i] of `dim` elements: the first index and how many are taken. */
+void ad_whole_slice(const struct ad_whole *op, int i, int64_t dim, int64_t *from, int64_t *count);
 
 /* About how many operations it takes to compute it: for the cost model. Inputs as for infer. */
 double ad_whole_work(const struct ad_whole *op, const struct ad_array *inputs, int ninputs,
