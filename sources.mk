@@ -15,7 +15,8 @@ onnx_sources = \
 	src/onnx/unpack.c
 
 ir_sources = \
-	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/graph.c \
+	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/ends.c \
+	src/ir/ends.h src/ir/graph.c \
 	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
 	src/ir/partial.c src/ir/partial.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/whole.c src/ir/whole.h \
 	src/ir/whole_axis.c src/ir/whole_elementwise.c src/ir/whole_gather.c src/ir/whole_movement.c \
@@ -29,7 +30,7 @@ import_sources = \
 	src/import/lower_pieces.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
 	src/import/operators.c src/import/operators.h src/import/pool.c src/import/reduce.c \
 	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
-	src/import/value.c src/import/window.c src/import/window.h
+	src/import/value.c src/import/whole.c src/import/window.c src/import/window.h
 
 blocks_sources = \
 	src/blocks/blocks.c src/blocks/blocks.h
@@ -176,7 +177,8 @@ exec_engine_sources = \
 	src/exec/engine/concat.c src/exec/engine/engine.c src/exec/engine/engine.h \
 	src/exec/engine/internal.h src/exec/engine/local_run.c src/exec/engine/local_run.h \
 	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/operands.c \
-	src/exec/engine/operators.c src/exec/engine/residual.c src/exec/engine/task.c \
+	src/exec/engine/operators.c src/exec/engine/residual.c src/exec/engine/task.c src/exec/engine/whole.c \
+	src/exec/engine/whole.h \
 	src/exec/engine/task_conv.c src/exec/engine/task_xnn.c src/exec/engine/throttle.c \
 	src/exec/engine/throttle.h src/exec/engine/timestamps.c src/exec/engine/timestamps.h
 

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct adaps_error err = {0};
     struct ad_tensor tensor;
-    enum adaps_status status = ad_npy_parse(data, size, "fuzz.npy", &tensor, &err);
+    enum adaps_status status = ad_npy_parse(data, size, "fuzz.npy", ADAPS_FLOAT32, &tensor, &err);
     fuzz_check_answer(status, ADAPS_EINPUT, &err);
     if (status != ADAPS_OK)
         return 0;

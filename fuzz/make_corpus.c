@@ -119,6 +119,47 @@ static void branches(struct mb *mb)
     mb_output(mb, "p");
 }
 
+/* A detector's end: boxes of their own number, classes, integers that come in. */
+static void detector(struct mb *mb)
+{
+    mb_init(mb, 17);
+    mb_input(mb, "x", MB_DIMS(1, 3, 6, 6));
+    mb_input(mb, "i", MB_DIMS(1, 4))->type->tensor_type->elem_type = 7;
+    mb_weights(mb, "w", MB_DIMS(6, 3, 3, 3), NULL);
+    mb_node(mb, "Conv", "x,w", "c");
+    mb_shape(mb, "rows", MB_DIMS(1, 6, 16));
+    mb_node(mb, "Reshape", "c,rows", "p");
+    mb_ints(mb, mb_node(mb, "Transpose", "p", "t"), "perm", MB_DIMS(0, 2, 1));
+    mb_shape(mb, "first", MB_DIMS(0));
+    mb_shape(mb, "four", MB_DIMS(4));
+    mb_shape(mb, "six", MB_DIMS(6));
+    mb_shape(mb, "one", MB_DIMS(1));
+    mb_shape(mb, "two", MB_DIMS(2));
+    mb_node(mb, "Slice", "t,first,four,two", "boxes");
+    mb_node(mb, "Slice", "p,four,six,one", "scores");
+    mb_weights(mb, "overlap", MB_DIMS(1), (const float[]){0.5f});
+    mb_weights(mb, "least", MB_DIMS(1), (const float[]){0.1f});
+    mb_node(mb, "NonMaxSuppression", "boxes,scores,four,overlap,least", "selected");
+    mb_int(mb, mb_node(mb, "Gather", "selected,two", "which"), "axis", 1);
+    mb_node(mb, "Squeeze", "boxes,first", "all");
+    mb_node(mb, "Gather", "all,which", "kept");
+    mb_node(mb, "Sigmoid", "kept", "y");
+    mb_node(mb, "TopK", "scores,four", "best,index");
+    mb_int(mb, mb_node(mb, "Cast", "index", "number"), "to", 6);
+    mb_node(mb, "ArgMax", "c", "class");
+    mb_node(mb, "Add", "i,i", "twice");
+    mb_node(mb, "Greater", "twice,i", "more");
+    mb_node(mb, "Where", "more,i,twice", "less");
+    mb_weights(mb, "scale", MB_SCALAR, (const float[]){0.02f});
+    mb_node(mb, "QuantizeLinear", "best,scale", "small");
+    mb_output(mb, "y");
+    mb_output(mb, "number");
+    mb_output(mb, "class");
+    mb_output(mb, "less");
+    mb_output(mb, "more");
+    mb_output(mb, "small");
+}
+
 /* The arithmetic with shapes that exporters leave behind. */
 static void shapes(struct mb *mb)
 {
@@ -516,7 +557,7 @@ static void make_networks(void)
         {"opset-six", opset_six, false},    {"opset-24", opset_24, false},
         {"activations", activations, true}, {"stored", stored, false},
         {"pieces", pieces, true},           {"volumes", volumes, true},
-        {"branch", branch, false},
+        {"branch", branch, false},          {"detector", detector, true},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;
@@ -606,7 +647,8 @@ static void make_array(const char *name, int version, const char *dictionary, si
         file[start + length + i] = (unsigned char)(37 * i);
     struct adaps_error err = {0};
     struct ad_tensor tensor;
-    insist(ad_npy_parse(file, start + length + data, name, &tensor, &err), &err, name);
+    insist(ad_npy_parse(file, start + length + data, name, ADAPS_FLOAT32, &tensor, &err), &err,
+           name);
     ad_tensor_fini(&tensor);
     save("npy", name, file, start + length + data);
 }

@@ -70,9 +70,10 @@ static enum adaps_status keep(struct ad_failover *f, int64_t number, const struc
         return ad_error_memory(err, "inputs", (size_t)n * sizeof **copy);
     enum adaps_status status = ADAPS_OK;
     for (int k = 0; k < n && status == ADAPS_OK; k++) {
-        status = ad_tensor_init(&(*copy)[k], inputs[k].rank, inputs[k].dims, err);
+        const struct ad_tensor *input = &inputs[k];
+        status = ad_tensor_init_typed(&(*copy)[k], input->type, input->rank, input->dims, err);
         if (status == ADAPS_OK)
-            memcpy((*copy)[k].data, inputs[k].data, inputs[k].count * sizeof(float));
+            memcpy((*copy)[k].data, input->data, input->count * ad_type_bytes(input->type));
     }
     if (status != ADAPS_OK)
         drop_kept(f, (int)(number % AD_FLIGHTS_MOST));

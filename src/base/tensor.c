@@ -29,10 +29,12 @@ const char *ad_type_name(enum adaps_type type)
     return is_type(type) ? types[type].name : "?";
 }
 
-enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank, const int64_t *dims,
-                                 struct adaps_error *err)
+enum adaps_status ad_tensor_init_typed(struct ad_tensor *tensor, enum adaps_type type, int rank,
+                                       const int64_t *dims, struct adaps_error *err)
 {
     memset(tensor, 0, sizeof *tensor);
+    if (!is_type(type))
+        return ad_error_set(err, ADAPS_EINPUT, "tensor of type %d", (int)type);
     if (rank < 0 || rank > AD_MAX_RANK)
         return ad_error_set(err, ADAPS_EINPUT, "tensor of rank %d: at most %d is supported", rank,
                             AD_MAX_RANK);
@@ -43,21 +45,70 @@ enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank, const int64
                                 "tensor dimension %d is %" PRId64 ": out of range", i, dims[i]);
         tensor->dims[i] = dims[i];
     }
-    if (!ad_size_mul(count, sizeof(float), &bytes) || bytes > PTRDIFF_MAX)
+    if (!ad_size_mul(count, ad_type_bytes(type), &bytes) || bytes > PTRDIFF_MAX)
         return ad_error_set(err, ADAPS_EINPUT, "tensor of %zu elements is too large", count);
     tensor->data = ad_alloc_aligned(bytes);
     if (!tensor->data)
         return ad_error_memory(err, "tensor", bytes);
     memset(tensor->data, 0, bytes);
+    tensor->type = type;
     tensor->rank = rank;
     tensor->count = count;
     return ADAPS_OK;
+}
+
+enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank, const int64_t *dims,
+                                 struct adaps_error *err)
+{
+    return ad_tensor_init_typed(tensor, ADAPS_FLOAT32, rank, dims, err);
 }
 
 void ad_tensor_fini(struct ad_tensor *tensor)
 {
     ad_free(tensor->data);
     memset(tensor, 0, sizeof *tensor);
+}
+
+double ad_tensor_number(const struct ad_tensor *tensor, size_t i)
+{
+    const void *data = tensor->data;
+    switch (tensor->type) {
+    case ADAPS_FLOAT32:
+        return (double)tensor->data[i];
+    case ADAPS_UINT8:
+    case ADAPS_BOOL:
+        return ((const uint8_t *)data)[i];
+    case ADAPS_INT8:
+        return ((const int8_t *)data)[i];
+    case ADAPS_INT32:
+        return ((const int32_t *)data)[i];
+    case ADAPS_INT64:
+        return (double)((const int64_t *)data)[i];
+    }
+    return 0;
+}
+
+void ad_tensor_set(struct ad_tensor *tensor, size_t i, double number)
+{
+    void *data = tensor->data;
+    switch (tensor->type) {
+    case ADAPS_FLOAT32:
+        tensor->data[i] = (float)number;
+        break;
+    case ADAPS_UINT8:
+    case ADAPS_BOOL:
+        ((uint8_t *)data)[i] = (uint8_t)number;
+        break;
+    case ADAPS_INT8:
+        ((int8_t *)data)[i] = (int8_t)number;
+        break;
+    case ADAPS_INT32:
+        ((int32_t *)data)[i] = (int32_t)number;
+        break;
+    case ADAPS_INT64:
+        ((int64_t *)data)[i] = (int64_t)number;
+        break;
+    }
 }
 
 char *ad_dims_format(int rank, const int64_t *dims, char *buf, size_t size)
@@ -87,6 +138,47 @@ struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n)
             d.max_abs_diff = delta;
     }
     return d;
+}
+
+static bool same_shape(const struct ad_tensor *a, const struct ad_tensor *b)
+{
+    return a->type == b->type && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, (size_t)a->rank * sizeof *a->dims) == 0;
+}
+
+struct ad_difference ad_tensor_difference(const struct ad_tensor *a, const struct ad_tensor *b)
+{
+    size_t size = ad_type_bytes(a->type);
+    struct ad_difference d = {.elements = a->count > 0 ? a->count : 1};
+    if (!same_shape(a, b)) {
+        d.differ = d.elements;
+        d.max_abs_diff = INFINITY;
+        return d;
+    }
+    if (a->type == ADAPS_FLOAT32)
+        return ad_tensor_compare(a->data, b->data, a->count);
+    d.elements = a->count;
+    for (size_t i = 0; i < a->count; i++) {
+        if (memcmp((const uint8_t *)a->data + i * size, (const uint8_t *)b->data + i * size,
+                   size) == 0)
+            continue;
+        if (d.differ++ == 0)
+            d.first = i;
+        d.max_abs_diff =
+            fmax(d.max_abs_diff, fabs(ad_tensor_number(a, i) - ad_tensor_number(b, i)));
+    }
+    return d;
+}
+
+double ad_tensor_span(const struct ad_tensor *tensor)
+{
+    double least = INFINITY, most = -INFINITY;
+    for (size_t i = 0; i < tensor->count; i++) {
+        double number = ad_tensor_number(tensor, i);
+        least = fmin(least, number);
+        most = fmax(most, number);
+    }
+    return most > least ? most - least : 0;
 }
 
 double ad_tensor_range(const float *data, size_t n)

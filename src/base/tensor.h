@@ -1,4 +1,4 @@
-/* A dense float32 tensor in host memory, ONNX (row-major, e.g. NCHW) order. */
+/* A dense tensor in host memory, ONNX (row-major, e.g. NCHW) order. */
 #ifndef AD_BASE_TENSOR_H
 #define AD_BASE_TENSOR_H
 
@@ -11,17 +11,26 @@ size_t ad_type_bytes(enum adaps_type type);
 const char *ad_type_name(enum adaps_type type);
 
 struct ad_tensor {
+    enum adaps_type type;
     int rank;                  /* 0..AD_MAX_RANK; rank 0 is a scalar (one element) */
     int64_t dims[AD_MAX_RANK]; /* each >= 0 */
     size_t count;              /* product of dims */
-    float *data;               /* owned; 64-byte aligned */
+    float *data;               /* owned; 64-byte aligned; of other types by ad_tensor_number() */
 };
 
-/* Checks rank and dims (each 0..INT32_MAX, product * 4 within SIZE_MAX) and allocates data, zeroed.
- * ADAPS_EINPUT when a dim is out of range. */
+/* Checks rank and dims (each 0..INT32_MAX, product * 4 within SIZE_MAX) and allocates data, zeroed:
+ * of float32, or of any type. ADAPS_EINPUT when a dim is out of range. */
 AD_MUST_CHECK enum adaps_status ad_tensor_init(struct ad_tensor *tensor, int rank,
                                                const int64_t *dims, struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_tensor_init_typed(struct ad_tensor *tensor, enum adaps_type type,
+                                                     int rank, const int64_t *dims,
+                                                     struct adaps_error *err);
 void ad_tensor_fini(struct ad_tensor *tensor);
+
+/* Element i as a number, of any type: of int64 the nearest double. And the other way round: the
+ * number must be one of the type's. */
+double ad_tensor_number(const struct ad_tensor *tensor, size_t i);
+void ad_tensor_set(struct ad_tensor *tensor, size_t i, double number);
 
 /* "1x3x224x224" ("scalar" for rank 0) into buf; returns buf. */
 char *ad_dims_format(int rank, const int64_t *dims, char *buf, size_t size);
@@ -36,8 +45,13 @@ struct ad_difference {
 };
 struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n);
 
+/* The same of two tensors of any type. Where types or dims differ, all elements do, one at least.
+ */
+struct ad_difference ad_tensor_difference(const struct ad_tensor *a, const struct ad_tensor *b);
+
 /* The largest element minus the smallest, without NaNs; 0 for no elements. */
 double ad_tensor_range(const float *data, size_t n);
+double ad_tensor_span(const struct ad_tensor *tensor); /* of any type */
 
 /* The largest difference as a fraction of the range: 0 for no difference, INFINITY for one in a
  * range of 0. */

@@ -11,13 +11,13 @@
 
 #define TOP 5
 
-/* More than one element, all along one dimension. */
+/* More than one float, all along one dimension. */
 static bool is_vector(const struct ad_tensor *tensor)
 {
     int longer = 0;
     for (int i = 0; i < tensor->rank; i++)
         longer += tensor->dims[i] != 1;
-    return longer == 1 && tensor->count > 1;
+    return longer == 1 && tensor->count > 1 && tensor->type == ADAPS_FLOAT32;
 }
 
 /* The indices of the greatest elements, greatest first; NaN last; ties to the lower index. */
@@ -65,7 +65,7 @@ static struct summary summarise(const struct ad_tensor *tensor)
 {
     struct summary s = {INFINITY, -INFINITY, 0};
     for (size_t i = 0; i < tensor->count; i++) {
-        double v = (double)tensor->data[i];
+        double v = ad_tensor_number(tensor, i);
         s.min = fmin(s.min, v);
         s.max = fmax(s.max, v);
         s.mean += v;
@@ -82,7 +82,12 @@ void ad_answer_print(const struct ad_graph *graph, int output, const struct ad_t
     ad_dims_format(tensor->rank, tensor->dims, shape, sizeof shape);
     if (!is_vector(tensor)) {
         struct summary s = summarise(tensor);
-        fprintf(out, "%s: %s, min %.6g, max %.6g, mean %.6g\n", name, shape, s.min, s.max, s.mean);
+        const char *type = tensor->type == ADAPS_FLOAT32 ? "" : ad_type_name(tensor->type);
+        if (tensor->count == 0)
+            fprintf(out, "%s: %s%s%s, no elements\n", name, type, *type ? " " : "", shape);
+        else
+            fprintf(out, "%s: %s%s%s, min %.6g, max %.6g, mean %.6g\n", name, type,
+                    *type ? " " : "", shape, s.min, s.max, s.mean);
         return;
     }
     size_t top[TOP];
@@ -115,16 +120,23 @@ static json_t *top_json(const struct ad_graph *graph, const struct ad_tensor *te
     return array;
 }
 
+/* A figure of a tensor; there is none without elements. */
+static json_t *figure(const struct ad_tensor *tensor, double value)
+{
+    return tensor->count > 0 ? ad_report_json_real(value) : json_null();
+}
+
 json_t *ad_answer_json(const struct ad_graph *graph, int output, const struct ad_tensor *tensor)
 {
     struct summary s = summarise(tensor);
     json_t *shape = json_array();
     for (int i = 0; i < tensor->rank; i++)
         shape = ad_report_json_append(shape, json_integer((json_int_t)tensor->dims[i]));
-    json_t *root = json_pack("{s:o, s:o, s:o, s:o, s:o}", "name",
-                             ad_report_json_text(graph->values[graph->outputs[output]].name),
-                             "shape", shape, "min", ad_report_json_real(s.min), "max",
-                             ad_report_json_real(s.max), "mean", ad_report_json_real(s.mean));
+    json_t *root =
+        json_pack("{s:o, s:s, s:o, s:o, s:o, s:o}", "name",
+                  ad_report_json_text(graph->values[graph->outputs[output]].name), "type",
+                  ad_type_name(tensor->type), "shape", shape, "min", figure(tensor, s.min), "max",
+                  figure(tensor, s.max), "mean", figure(tensor, s.mean));
     if (root && is_vector(tensor) &&
         json_object_set_new(root, "top", top_json(graph, tensor)) != 0) {
         json_decref(root);

@@ -184,12 +184,13 @@ static void compare(struct ad_bench *bench, struct ad_bench_entry *entry,
 {
     for (int i = 0; i < bench->noutputs; i++) {
         const struct ad_tensor *want = &entry->expected[set * bench->noutputs + i];
-        struct ad_difference d = ad_tensor_compare(want->data, outputs[i].data, want->count);
+        struct ad_difference d = ad_tensor_difference(want, &outputs[i]);
         if (d.differ && !bench->first_difference[0])
             snprintf(bench->first_difference, sizeof bench->first_difference,
                      "strategy %s, round %zu, output %d, element %zu: %.9g, not %.9g",
                      entry->choice->name, bench->rounds, i, d.first,
-                     (double)outputs[i].data[d.first], (double)want->data[d.first]);
+                     d.first < outputs[i].count ? ad_tensor_number(&outputs[i], d.first) : NAN,
+                     d.first < want->count ? ad_tensor_number(want, d.first) : NAN);
         entry->elements += d.elements;
         entry->differ += d.differ;
     }

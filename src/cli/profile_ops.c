@@ -137,6 +137,8 @@ static enum adaps_status time_band(struct ad_probe *probe, const struct ad_graph
         struct ad_region region = band(graph, &graph->ops[i], share, layer_limit(device));
         if (device->winograd && graph->ops[i].winograd == 0)
             continue;
+        if (ad_kind_has(graph->ops[i].kind, AD_FIELD_WHOLE))
+            continue; /* what it takes depends on the numbers */
         if (!ad_region_empty(region))
             tasks[n++] = (struct ad_task){i, region};
     }

@@ -84,7 +84,8 @@ struct maker {
 static int add_value(struct maker *m, int64_t n, int64_t h, int64_t w, int64_t c, bool plain)
 {
     struct ad_value *v = &m->graph->values[m->values];
-    *v = (struct ad_value){.name = "x", .producer = -1, .constant = -1, .box = {n, h, w, c}};
+    *v = (struct ad_value){
+        .name = "x", .type = ADAPS_FLOAT32, .producer = -1, .constant = -1, .box = {n, h, w, c}};
     v->format = plain ? AD_PLAIN : AD_NHWC;
     v->rank = plain ? 2 : 4;
     int64_t nhwc[4] = {n, c, h, w}, flat[2] = {n, c};

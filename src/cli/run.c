@@ -297,8 +297,8 @@ static enum adaps_status find_error(struct ad_runner *r, struct adaps_error *err
         status = ad_local_run_infer(r->local, r->inputs, r->outputs, err);
     for (int i = 0; status == ADAPS_OK && i < r->graph->noutputs; i++) {
         const struct ad_tensor *exact = &r->outputs[i];
-        struct ad_difference d = ad_tensor_compare(exact->data, r->first[i].data, exact->count);
-        double error = ad_tensor_error(d.max_abs_diff, ad_tensor_range(exact->data, exact->count));
+        struct ad_difference d = ad_tensor_difference(exact, &r->first[i]);
+        double error = ad_tensor_error(d.max_abs_diff, ad_tensor_span(exact));
         r->error = fmax(r->error, error); /* NAN at first */
     }
     clear_tensors(r);

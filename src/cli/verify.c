@@ -123,16 +123,16 @@ static void compare(struct verifier *v, int64_t run, int output)
 {
     const struct ad_tensor *want = &v->expected[run * v->graph->noutputs + output];
     const struct ad_tensor *have = &v->outputs[output];
-    struct ad_difference d = ad_tensor_compare(want->data, have->data, want->count);
+    struct ad_difference d = ad_tensor_difference(want, have);
     if (d.differ && !v->total.differ)
         snprintf(v->first, sizeof v->first, "run %jd, output '%.64s', element %zu: %.9g, not %.9g",
                  (intmax_t)run, v->graph->values[v->graph->outputs[output]].name, d.first,
-                 (double)have->data[d.first], (double)want->data[d.first]);
+                 d.first < have->count ? ad_tensor_number(have, d.first) : NAN,
+                 d.first < want->count ? ad_tensor_number(want, d.first) : NAN);
     v->total.elements += d.elements;
     v->total.differ += d.differ;
     v->total.max_abs_diff = fmax(v->total.max_abs_diff, d.max_abs_diff);
-    v->error =
-        fmax(v->error, ad_tensor_error(d.max_abs_diff, ad_tensor_range(want->data, want->count)));
+    v->error = fmax(v->error, ad_tensor_error(d.max_abs_diff, ad_tensor_span(want)));
 }
 
 /* With as many in flight as the plan has. */

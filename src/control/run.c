@@ -1,6 +1,7 @@
 /* Inferences on the agents, one or several at a time, watched by pings. */
 #include "base/clock.h"
 #include "control/session_internal.h"
+#include "ir/ends.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,19 +12,10 @@ static enum adaps_status check_inputs(const struct ad_session *session,
                                       const struct ad_tensor *inputs, struct adaps_error *err)
 {
     const struct ad_graph *graph = session->plan->graph;
-    for (int i = 0; i < graph->ninputs; i++) {
-        const struct ad_value *value = &graph->values[graph->inputs[i]];
-        const struct ad_tensor *tensor = &inputs[i];
-        if (tensor->rank == value->rank &&
-            memcmp(tensor->dims, value->dims, (size_t)value->rank * sizeof *value->dims) == 0)
-            continue;
-        char got[128], wanted[128];
-        return ad_error_set(err, ADAPS_EINPUT, "input '%s' has shape %s, the network takes %s",
-                            value->name,
-                            ad_dims_format(tensor->rank, tensor->dims, got, sizeof got),
-                            ad_dims_format(value->rank, value->dims, wanted, sizeof wanted));
-    }
-    return ADAPS_OK;
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
+        status = ad_end_check(&graph->values[graph->inputs[i]], &inputs[i], err);
+    return status;
 }
 
 /* Pictures as bytes. False: an input is none. */
@@ -55,10 +47,12 @@ static enum adaps_status put_inputs(const struct ad_session *session,
     }
     if (zmq_msg_init_size(raw, session->input_bytes) != 0)
         return ad_error_memory(err, "inputs", session->input_bytes);
-    uint8_t *to = zmq_msg_data(raw);
-    for (int i = 0; i < session->plan->graph->ninputs; i++) {
-        memcpy(to, inputs[i].data, inputs[i].count * sizeof(float));
-        to += inputs[i].count * sizeof(float);
+    const struct ad_graph *graph = session->plan->graph;
+    float *to = zmq_msg_data(raw);
+    for (int i = 0; i < graph->ninputs; i++) {
+        const struct ad_value *value = &graph->values[graph->inputs[i]];
+        ad_end_put(value, &inputs[i], to);
+        to += ad_end_words(value);
     }
     return ADAPS_OK;
 }
@@ -103,14 +97,15 @@ static enum adaps_status take_outputs(struct ad_session *session, struct ad_wire
     if (zmq_msg_size(&message->raw) != session->output_bytes)
         return ad_error_set(err, ADAPS_EAGENT, "its outputs have %zu bytes instead of %zu",
                             zmq_msg_size(&message->raw), session->output_bytes);
-    const uint8_t *from = zmq_msg_data(&message->raw);
+    const float *from = zmq_msg_data(&message->raw);
     for (int i = 0; i < graph->noutputs; i++) {
         const struct ad_value *value = &graph->values[graph->outputs[i]];
-        enum adaps_status status = ad_tensor_init(&outputs[i], value->rank, value->dims, err);
-        if (status != ADAPS_OK)
-            return status;
-        memcpy(outputs[i].data, from, outputs[i].count * sizeof(float));
-        from += outputs[i].count * sizeof(float);
+        struct adaps_error why;
+        enum adaps_status status = ad_end_take(value, from, &outputs[i], &why);
+        if (status != ADAPS_OK) /* dims that are none are the agent's fault */
+            return ad_error_set(err, status == ADAPS_EINPUT ? ADAPS_EAGENT : status, "%s",
+                                why.message);
+        from += ad_end_words(value);
     }
     return ADAPS_OK;
 }

@@ -63,6 +63,9 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
     case AD_PER_FUNCTION:
         work.units *= row->units * ad_function_units(op->function);
         break;
+    case AD_PER_WHOLE:
+        work.units = row->units * ad_op_work(graph, op);
+        break;
     }
     if (ad_function_follows(op->kind, op->function))
         work.after = (double)out_elements * ad_function_units(op->function);

@@ -46,6 +46,11 @@ static bool repeats(const struct ad_graph *graph, const struct ad_op *op)
 static int32_t detail_of(const struct ad_graph *graph, const struct ad_op *op)
 {
     const struct ad_operator *row = ad_operator_of(op->kind);
+    if (row->fields & AD_FIELD_WHOLE) { /* operations for each word of the output */
+        double each =
+            ad_op_work(graph, op) / (double)ad_box_elements(graph->values[op->output].box);
+        return each < INT32_MAX ? (int32_t)ceil(each) : INT32_MAX;
+    }
     if (row->elementwise)
         return repeats(graph, op);
     if (row->measure == AD_PER_PRODUCT)
@@ -143,6 +148,8 @@ double ad_shape_units(const struct ad_shape *s)
         return out * row->units * s->detail;
     case AD_PER_FUNCTION:
         return out * row->units * ad_function_units((enum ad_function)s->function);
+    case AD_PER_WHOLE:
+        return out * row->units * s->detail;
     }
     return 0;
 }

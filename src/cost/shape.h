@@ -21,7 +21,7 @@ struct ad_shape {
     int32_t groups;                 /* convolutions; 0 elsewhere */
     int32_t detail; /* CONCAT: operands; LRN: size; MATMUL: depth; SPACE_TO_DEPTH, DEPTH_TO_SPACE:
                        block; RESAMPLE: taps; elementwise with two operands: 1 when one is repeated;
-                       0 elsewhere */
+                       WHOLE: operations for each word of the output; 0 elsewhere */
     int32_t n, ih, iw, ic, oh, ow,
         oc; /* of the first operand, or the larger of two, and of the output */
 };

@@ -242,7 +242,7 @@ enum adaps_status ad_draft_turn_inputs(struct ad_draft *d, struct adaps_error *e
     bool any = transposes(d->proto);
     for (int i = 0; i < d->ninputs && any && status == ADAPS_OK; i++) {
         const struct ad_draft_value in = d->values[d->inputs[i]];
-        if (in.rank != 4 || in.dims[3] > 4 || in.dims[1] <= 4)
+        if (in.rank != 4 || in.type != ADAPS_FLOAT32 || in.dims[3] > 4 || in.dims[1] <= 4)
             continue;
         char *output = ad_arena_alloc(&d->arena, strlen(in.name) + sizeof ":last", 1);
         if (!output)

@@ -207,6 +207,8 @@ enum adaps_status ad_import_gather(struct ad_node *node, struct adaps_error *err
     int64_t axis;
     int at;
     enum adaps_status status = ad_node_arity(node, 2, 2, err);
+    if (status == ADAPS_OK && !ad_node_constant(node, 1))
+        return ad_import_whole(node, err);
     if (status == ADAPS_OK)
         status = ad_node_ints(node, 1, "indices", &indices, err);
     if (status == ADAPS_OK)
@@ -244,6 +246,18 @@ enum adaps_status ad_import_gather(struct ad_node *node, struct adaps_error *err
     return ad_node_fold(node, &t, err);
 }
 
+/* Integer types that constants may become: numbers from lowest to below limit. */
+static bool integer_range(int64_t type, double *lowest, double *limit)
+{
+    *limit = type == ONNX__TENSOR_PROTO__DATA_TYPE__INT64   ? 0x1p63
+             : type == ONNX__TENSOR_PROTO__DATA_TYPE__INT32 ? 0x1p31
+             : type == ONNX__TENSOR_PROTO__DATA_TYPE__INT8  ? 0x1p7
+             : type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 ? 0x1p8
+                                                            : 0;
+    *lowest = type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT8 ? 0 : -*limit;
+    return *limit > 0;
+}
+
 enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
 {
     int64_t to;
@@ -256,9 +270,9 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
     const char *name =
         ad_onnx_type_name(to > INT32_MAX || to < 0 ? -1 : (int32_t)to, buf, sizeof buf);
     bool is_float = to > 0 && to <= INT32_MAX && ad_onnx_type_is_float((int32_t)to);
-    if (!ad_node_constant(node, 0)) { /* everything at run time is float32 */
-        if (!is_float)
-            return ad_node_fail(node, err, "to %s at run time is not supported", name);
+    if (!ad_node_constant(node, 0)) { /* all floats are float32 at run time */
+        if (!is_float || ad_node_is_typed(node))
+            return ad_import_whole(node, err);
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
@@ -270,8 +284,8 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
         ad_node_set(node, node->inputs[0]);
         return ADAPS_OK;
     }
-    if (!is_float && !is_bool && to != ONNX__TENSOR_PROTO__DATA_TYPE__INT64 &&
-        to != ONNX__TENSOR_PROTO__DATA_TYPE__INT32)
+    double lowest = 0, limit = 0;
+    if (!is_float && !is_bool && !integer_range(to, &lowest, &limit))
         return ad_node_fail(node, err, "to %s is not supported", name);
     const struct ad_onnx_tensor *in;
     struct ad_onnx_tensor t;
@@ -281,11 +295,10 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
         status = ad_fold_tensor(node, value.rank, value.dims, is_float, &t, err);
     if (status != ADAPS_OK)
         return status;
-    double limit = to == ONNX__TENSOR_PROTO__DATA_TYPE__INT32 ? 0x1p31 : 0x1p63;
     for (size_t k = 0; k < t.count; k++) {
         double v = in->is_float ? (double)in->f[k] : (double)in->i[k];
         bool exact = !in->is_float && to == ONNX__TENSOR_PROTO__DATA_TYPE__INT64;
-        if (!is_float && !is_bool && !exact && !(v >= -limit && v < limit)) {
+        if (!is_float && !is_bool && !exact && !(v >= lowest && v < limit)) {
             ad_onnx_tensor_fini(&t);
             return ad_node_fail(node, err, "%g does not fit %s", v, name);
         }

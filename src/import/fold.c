@@ -1,8 +1,7 @@
-/* The operators that exporters write to compute shapes, on constants. Comparisons and Where also
- * work on values computed at run time, where a truth value is 1 or 0. */
+/* The operators that exporters write to compute shapes, on constants. On what is computed at run
+ * time they run whole on one device (whole.c). */
 #include "import/internal.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -64,34 +63,6 @@ static bool holds(const char *type, int order, bool a, bool b)
     return strcmp(type, "And") == 0 ? a && b : strcmp(type, "Or") == 0 ? a || b : a != b;
 }
 
-/* a against b at run time: clamp(slope * (a - b) + zero, 0, 1), so steep that nothing but equal
- * operands is in between. */
-static enum adaps_status compare_computed(struct ad_node *node, struct adaps_error *err)
-{
-    bool less = strncmp(node->type, "Less", 4) == 0, equal = strcmp(node->type, "Equal") == 0;
-    bool or_equal = equal || strstr(node->type, "OrEqual");
-    struct ad_draft_op *op;
-    int value;
-    enum adaps_status status = ad_draft_binary(node, AD_D_SUB, node->inputs[less ? 1 : 0],
-                                               node->inputs[less ? 0 : 1], &value, err);
-    if (status == ADAPS_OK && equal) {
-        status = ad_draft_unary(node, value, &op, err);
-        if (status == ADAPS_OK) {
-            op->function = AD_FN_ABS;
-            value = op->output;
-        }
-    }
-    if (status == ADAPS_OK)
-        status = ad_draft_unary(node, value, &op, err);
-    if (status != ADAPS_OK)
-        return status;
-    op->function = AD_FN_HARD_SIGMOID;
-    op->alpha = equal ? -FLT_MAX : FLT_MAX;
-    op->beta = or_equal ? 1 : 0;
-    ad_node_set(node, op->output);
-    return ADAPS_OK;
-}
-
 /* Whether at least one of the first `count` inputs is computed at run time. */
 static bool is_computed(const struct ad_node *node, int count)
 {
@@ -103,15 +74,8 @@ static bool is_computed(const struct ad_node *node, int count)
 
 enum adaps_status ad_import_comparison(struct ad_node *node, struct adaps_error *err)
 {
-    bool logical = strcmp(node->type, "And") == 0 || strcmp(node->type, "Or") == 0 ||
-                   strcmp(node->type, "Xor") == 0;
-    if (!logical && is_computed(node, 2)) {
-        enum adaps_status status = ad_node_arity(node, 2, 2, err);
-        for (int k = 0; k < 2 && status == ADAPS_OK; k++)
-            if (ad_node_constant(node, k))
-                status = ad_node_float_weight(node, k, "operand", err);
-        return status == ADAPS_OK ? compare_computed(node, err) : status;
-    }
+    if (is_computed(node, 2))
+        return ad_import_whole(node, err);
     struct ad_onnx_tensor in[2], t = {0};
     enum adaps_status status = operands(node, 2, in, err);
     if (status == ADAPS_OK && in[0].is_float != in[1].is_float)
@@ -127,6 +91,8 @@ enum adaps_status ad_import_comparison(struct ad_node *node, struct adaps_error 
 
 enum adaps_status ad_import_not(struct ad_node *node, struct adaps_error *err)
 {
+    if (is_computed(node, 1))
+        return ad_import_whole(node, err);
     struct ad_onnx_tensor t;
     enum adaps_status status = operands(node, 1, &t, err);
     if (status == ADAPS_OK && t.is_float)
@@ -192,55 +158,12 @@ enum adaps_status ad_import_constant_unary(struct ad_node *node, struct adaps_er
     return status;
 }
 
-/* The condition as 1 and 0. */
-static enum adaps_status float_condition(struct ad_node *node, int *out, struct adaps_error *err)
-{
-    const struct ad_draft_value in = *ad_node_input(node, 0);
-    const struct ad_onnx_tensor *holds;
-    struct ad_onnx_tensor t;
-    *out = node->inputs[0];
-    if (!in.constant)
-        return ADAPS_OK;
-    enum adaps_status status = ad_node_ints(node, 0, "condition", &holds, err);
-    if (status == ADAPS_OK)
-        status = ad_fold_tensor(node, in.rank, in.dims, true, &t, err);
-    if (status != ADAPS_OK)
-        return status;
-    for (size_t i = 0; i < t.count; i++)
-        t.f[i] = holds->i[i] ? 1 : 0;
-    return ad_draft_constant(node, &t, out, err);
-}
-
-/* max(min(x, mask), min(y, -mask)) with an infinite mask: the operand that is not chosen becomes
- * minus infinity, unless it is NaN. */
-static enum adaps_status select_computed(struct ad_node *node, struct adaps_error *err)
-{
-    int c, mask, half, signs[2], chosen[2];
-    enum adaps_status status = float_condition(node, &c, err);
-    if (status == ADAPS_OK)
-        status = ad_draft_number(node, 0.5f, &half, err);
-    if (status == ADAPS_OK)
-        status = ad_node_combine(node, AD_D_SUB, c, half, &mask, err);
-    for (int k = 0; k < 2 && status == ADAPS_OK; k++) {
-        status = ad_draft_number(node, k == 0 ? INFINITY : -INFINITY, &signs[k], err);
-        if (status == ADAPS_OK)
-            status = ad_node_combine(node, AD_D_MUL, mask, signs[k], &signs[k], err);
-        if (status == ADAPS_OK)
-            status =
-                ad_node_combine(node, AD_D_MIN, node->inputs[k + 1], signs[k], &chosen[k], err);
-    }
-    return status == ADAPS_OK ? ad_node_combine(node, AD_D_MAX, chosen[0], chosen[1], NULL, err)
-                              : status;
-}
-
 enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
 {
     struct ad_onnx_tensor in[3] = {0}, t = {0};
-    enum adaps_status status = ad_node_arity(node, 3, 3, err);
-    if (status == ADAPS_OK && is_computed(node, 3))
-        return select_computed(node, err);
-    if (status == ADAPS_OK)
-        status = operands(node, 3, in, err);
+    if (is_computed(node, 3))
+        return ad_import_whole(node, err);
+    enum adaps_status status = operands(node, 3, in, err);
     if (status == ADAPS_OK && (in[0].is_float || in[1].is_float != in[2].is_float))
         status =
             ad_node_fail(node, err, "the condition is no boolean, or the others differ in type");
@@ -260,6 +183,8 @@ enum adaps_status ad_import_where(struct ad_node *node, struct adaps_error *err)
 /* Of constant integers; the sign of the result is that of the divisor. */
 enum adaps_status ad_import_mod(struct ad_node *node, struct adaps_error *err)
 {
+    if (is_computed(node, 2))
+        return ad_import_whole(node, err);
     struct ad_onnx_tensor in[2];
     int64_t fmod;
     enum adaps_status status = operands(node, 2, in, err);
@@ -313,6 +238,8 @@ enum adaps_status ad_import_range(struct ad_node *node, struct adaps_error *err)
  */
 enum adaps_status ad_import_nonzero(struct ad_node *node, struct adaps_error *err)
 {
+    if (is_computed(node, 1))
+        return ad_import_whole(node, err);
     struct ad_onnx_tensor in, t = {0};
     int64_t dims[2] = {0};
     enum adaps_status status = operands(node, 1, &in, err);
@@ -344,5 +271,49 @@ enum adaps_status ad_import_size(struct ad_node *node, struct adaps_error *err)
     if (status != ADAPS_OK)
         return status;
     t.i[0] = ad_node_input(node, 0)->elements;
+    return ad_node_fold(node, &t, err);
+}
+
+/* (x - zero) * scale, each along its axis: constants, as the weights of quantised models are. */
+enum adaps_status ad_import_dequantize(struct ad_node *node, struct adaps_error *err)
+{
+    const struct ad_onnx_tensor *x, *scale, *zero = NULL;
+    struct ad_onnx_tensor t;
+    int64_t axis, block;
+    int at = 0;
+    if (is_computed(node, 3))
+        return ad_import_whole(node, err);
+    enum adaps_status status = ad_node_arity(node, 2, 3, err);
+    if (status == ADAPS_OK)
+        status = ad_node_ints(node, 0, "x", &x, err);
+    if (status == ADAPS_OK)
+        status = ad_node_floats(node, 1, "x_scale", &scale, err);
+    if (status == ADAPS_OK && ad_node_has(node, 2))
+        status = ad_node_ints(node, 2, "x_zero_point", &zero, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "axis", 1, &axis, err);
+    if (status == ADAPS_OK)
+        status = ad_node_int(node, "block_size", 0, &block, err);
+    if (status != ADAPS_OK)
+        return status;
+    const struct ad_draft_value in = *ad_node_input(node, 0);
+    bool one = scale->count == 1;
+    if (!one)
+        status = ad_node_axis(node, axis, in.rank, &at, err);
+    if (status == ADAPS_OK && (block != 0 || (!one && scale->count != (size_t)in.dims[at]) ||
+                               (zero && zero->count != scale->count)))
+        status = ad_node_fail(node, err, "%zu scales, %zu zero points, blocks of %" PRId64,
+                              scale->count, zero ? zero->count : 0, block);
+    if (status == ADAPS_OK)
+        status = ad_fold_tensor(node, in.rank, in.dims, true, &t, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t inner = 1;
+    for (int i = at + 1; i < in.rank; i++)
+        inner *= (size_t)in.dims[i];
+    for (size_t i = 0; i < t.count; i++) {
+        size_t k = one ? 0 : i / inner % scale->count;
+        t.f[i] = (float)(x->i[i] - (zero ? zero->i[k] : 0)) * scale->f[k];
+    }
     return ad_node_fold(node, &t, err);
 }

@@ -8,35 +8,6 @@
 
 #define FOLD_ELEMENTS (1 << 22) /* constant folding of a model without weights */
 
-/* Operators of quantised models, in either way of writing them. */
-static bool is_quantised(const char *type)
-{
-    static const char *const types[] = {
-        "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear", "QLinearConv",
-        "QLinearMatMul",  "ConvInteger",      "MatMulInteger"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(type, types[i]) == 0)
-            return true;
-    return false;
-}
-
-/* Cast converts integers; Shape and Size do not look at the elements. */
-static bool reads_integers(const char *type)
-{
-    return strcmp(type, "Cast") == 0 || strcmp(type, "Shape") == 0 || strcmp(type, "Size") == 0;
-}
-
-static enum adaps_status refuse_integers(struct ad_node *node, const struct ad_name *name,
-                                         struct adaps_error *err)
-{
-    char buf[24];
-    return ad_node_fail(
-        node, err,
-        "its input '%s' is of type %s: only floats are supported, and integers that "
-        "a Cast makes floats of",
-        name->key, ad_onnx_type_name(name->integer, buf, sizeof buf));
-}
-
 /* Every attribute is one that some version of the operator has. */
 static enum adaps_status check_attributes(const struct ad_node *node,
                                           const struct ad_onnx_operator *row,
@@ -72,16 +43,37 @@ static enum adaps_status check_types(const struct ad_node *node, const struct ad
     return ADAPS_OK;
 }
 
+/* Whether the node's operator has a form of its own for what it reads. */
+static bool takes(const struct ad_onnx_operator *row, const struct ad_node *node)
+{
+    bool typed = ad_node_is_typed(node), open = ad_node_is_open(node);
+    switch (row->takes) {
+    case AD_TAKES_FLOATS:
+        return !typed && !open;
+    case AD_TAKES_OPEN:
+        return !typed;
+    case AD_TAKES_KNOWN:
+        return !open;
+    case AD_TAKES_ANY:
+        break;
+    }
+    return true;
+}
+
 /* Gives the node's outputs their type, but for those that have one. */
 static void set_types(const struct ad_node *node, const struct ad_onnx_operator *row,
                       const int32_t *types)
 {
     int32_t type = ad_onnx_operator_result(row, node->proto, types, node->ninputs);
+    const struct ad_draft *d = node->draft;
     for (size_t k = 0; k < node->proto->n_output; k++) {
         const char *key = node->proto->output[k];
         struct ad_name *name = *key ? ad_names_find(&node->draft->names, key) : NULL;
         if (name && !name->type)
             name->type = type;
+        bool computed = name && name->value >= 0 && !d->values[name->value].constant;
+        if (computed && d->values[name->value].type != ADAPS_FLOAT32)
+            name->type = (int32_t)d->values[name->value].type;
     }
 }
 
@@ -97,8 +89,6 @@ static enum adaps_status resolve_inputs(struct ad_node *node, int32_t *types,
         const struct ad_name *name = *key ? ad_names_find(&d->names, key) : NULL;
         node->inputs[k] = name ? name->value : -1;
         types[k] = name ? name->type : 0;
-        if (name && name->integer && !reads_integers(node->type))
-            return refuse_integers(node, name, err);
         if (!name || name->value >= 0)
             continue;
         const Onnx__NodeProto *maker = d->proto->node[name->node];
@@ -129,11 +119,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     }
     const struct ad_onnx_operator *row = ad_onnx_operator_of(proto->op_type);
     if (!row)
-        return is_quantised(proto->op_type)
-                   ? ad_node_fail(&node, err,
-                                  "int8 models are not supported: that would take integer kernels "
-                                  "with scales and zero points; the float32 model runs")
-                   : ad_node_fail(&node, err, "this operator is not supported");
+        return ad_node_fail(&node, err, "this operator is not supported");
     if (node.opset < row->since)
         return ad_node_fail(&node, err, "its form of opset %d is not supported: %d or later is",
                             (int)node.opset, row->since);
@@ -143,6 +129,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     int32_t *types = ad_arena_alloc(&d->arena, proto->n_input + 1, sizeof *types);
     if (!node.inputs || !types)
         return ad_error_memory(err, "inputs", proto->n_input * sizeof *node.inputs);
+    node.types = types;
     enum adaps_status status = check_attributes(&node, row, err);
     if (status == ADAPS_OK)
         status = resolve_inputs(&node, types, err);
@@ -150,7 +137,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
         status = check_types(&node, row, types, err);
     size_t first = d->nops;
     if (status == ADAPS_OK)
-        status = row->import(&node, err);
+        status = takes(row, &node) ? row->import(&node, err) : ad_import_whole(&node, err);
     ad_node_drop(&node);
     if (status == ADAPS_OK)
         set_types(&node, row, types);
@@ -171,11 +158,6 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
                                                              : "",
                             d->proto->node[name->node]->op_type);
     int v = name->value;
-    if (name->integer)
-        return ad_error_set(
-            err, ADAPS_EINPUT,
-            "%s: the output '%s' is an input of integers: only floats are supported",
-            d->model->path, key);
     if (d->values[v].constant)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: the output '%s' is a constant: it does not "
@@ -194,11 +176,13 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
         int64_t dims[AD_MAX_RANK];
         memcpy(dims, d->values[v].dims, sizeof dims);
         d->node = name->node;
+        bool plain = d->values[v].type == ADAPS_FLOAT32 && !d->values[v].open;
         enum adaps_status status =
-            ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err);
+            plain ? ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err)
+                  : ad_draft_copy(&node, v, &v, err);
         if (status != ADAPS_OK)
             return status;
-        v = op->output;
+        v = plain ? op->output : v;
     }
     d->values[v].name = key;
     d->outputs[d->noutputs++] = v;

@@ -27,6 +27,9 @@ struct ad_draft_value {
     int rank;
     int64_t dims[AD_MAX_RANK];
     int64_t elements;
+    enum adaps_type type; /* at run time; of constants when WHOLE reads them */
+    int32_t file_type;    /* of a constant made on import: TensorProto.DataType; 0: as decoded */
+    bool open;            /* dims are the most that they may be */
     struct ad_draft_op *producer; /* NULL for inputs and constants */
     struct ad_const *constant;
 };
@@ -61,6 +64,7 @@ enum ad_draft_kind {
     AD_D_MATMUL,   /* two computed operands: of their last two dims; inner: that both have */
     AD_D_RESAMPLE, /* positions along each dim, method, edge, fill, cubic, exclude_outside */
     AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
+    AD_D_WHOLE,    /* op->whole, any types */
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
 };
 
@@ -111,6 +115,7 @@ struct ad_draft_op {
     bool weight_transposed;
     int64_t rows;
     double *scale, *bias;
+    struct ad_whole whole; /* WHOLE; its arrays are the draft's */
 };
 
 /* Along one dim of a RESAMPLE: elements as they stand. */
@@ -123,8 +128,6 @@ struct ad_name {
     int node, output; /* which node makes it, -1 for inputs, initializers and within branches */
     bool inner;       /* a name within the branch of an If: another branch may use it again */
     int32_t type;     /* TensorProto.DataType in the file; 0: not known */
-    int32_t integer;  /* a network input of this type, to be read by Casts only: everything is
-                       * float32 at run time; 0: not such a one */
 };
 
 struct ad_names {
@@ -162,8 +165,9 @@ struct ad_node {
     const char *name, *type;
     int64_t opset;
     int ninputs;
-    int *inputs; /* value indices, -1 for omitted ones */
-    int spatial; /* dims of windows: 2, 3, or 1 where columns are not the file's */
+    int *inputs;    /* value indices, -1 for omitted ones */
+    int32_t *types; /* of the inputs in the file: TensorProto.DataType, 0 where it is not known */
+    int spatial;    /* dims of windows: 2, 3, or 1 where columns are not the file's */
 };
 
 typedef enum adaps_status ad_import_fn(struct ad_node *node, struct adaps_error *err);
@@ -353,9 +357,10 @@ ad_import_fn ad_import_constant, ad_import_constant_of_shape, ad_import_shape, a
     ad_import_cast, ad_import_slice; /* constant.c */
 
 ad_import_fn ad_import_comparison, ad_import_not, ad_import_constant_unary, ad_import_where,
-    ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero; /* fold.c */
-ad_import_fn ad_import_split, ad_import_expand;                        /* resample.c */
-ad_import_fn ad_import_resize;                                         /* resize.c */
+    ad_import_range, ad_import_size, ad_import_mod, ad_import_nonzero,
+    ad_import_dequantize;                       /* fold.c */
+ad_import_fn ad_import_split, ad_import_expand; /* resample.c */
+ad_import_fn ad_import_resize;                  /* resize.c */
 
 ad_import_fn ad_import_reduce, ad_import_log_sum_exp, ad_import_log_softmax,
     ad_import_lp_norm; /* reduce.c */
@@ -364,6 +369,19 @@ ad_import_fn ad_import_instance_norm, ad_import_layer_norm, ad_import_rms_norm,
 
 /* Orders of the dims of a map: ONNX dim i of the result is dim [i] of what is transposed. */
 extern const int32_t ad_channels_last[AD_MAX_RANK], ad_channels_first[AD_MAX_RANK];
+
+/* --- whole.c --- */
+
+/* Whether the node reads a value, computed at run time, that is not float32; that is open. */
+bool ad_node_is_typed(const struct ad_node *node);
+bool ad_node_is_open(const struct ad_node *node);
+
+/* The node as an operator that runs whole on one device. */
+ad_import_fn ad_import_whole;
+
+/* A new value, the same as this one, of any type. */
+AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,
+                                              struct adaps_error *err);
 
 /* --- channels_last.c --- */
 

@@ -15,18 +15,6 @@ static int no_memory(struct ad_draft_lowering *l, const char *what)
 
 /* --- values --- */
 
-static struct ad_box box_of(int rank, const int64_t *dims, enum ad_format format)
-{
-    if (format == AD_NHWC)
-        return (struct ad_box){dims[0], dims[2], dims[3], dims[1]};
-    if (rank == 2)
-        return (struct ad_box){dims[0], 1, 1, dims[1]};
-    struct ad_box box = {1, 1, 1, 1};
-    for (int i = 0; i < rank; i++)
-        box.c *= dims[i];
-    return box;
-}
-
 int *ad_lower_indices(struct ad_draft_lowering *l, int64_t count)
 {
     int *indices = ad_arena_alloc(&l->draft->arena, (size_t)count, sizeof *indices);
@@ -40,7 +28,8 @@ int ad_lower_value(struct ad_draft_lowering *l, const char *name, const char *su
 {
     size_t size = strlen(name) + strlen(suffix) + 1;
     char *full = ad_arena_alloc(&l->graph->arena, size, 1);
-    struct ad_value value = {.rank = rank, .format = format, .producer = -1, .constant = -1};
+    struct ad_value value = {
+        .rank = rank, .format = format, .type = ADAPS_FLOAT32, .producer = -1, .constant = -1};
     if (rank > 0) /* before growing: dims may be those of another value */
         memcpy(value.dims, dims, (size_t)rank * sizeof *dims);
     if (rank == 5 && format == AD_NHWC) {
@@ -49,13 +38,22 @@ int ad_lower_value(struct ad_draft_lowering *l, const char *name, const char *su
         value.dims[4] = 0;
         value.rank = 4;
     }
-    value.box = box_of(value.rank, value.dims, format);
+    value.box = ad_box_of(ADAPS_FLOAT32, false, format, value.rank, value.dims);
     if (!full || !ad_grow(&l->values, l->nvalues, &l->values_capacity, sizeof *l->values))
         return no_memory(l, "values");
     snprintf(full, size, "%s%s", name, suffix);
     value.name = full;
     l->values[l->nvalues] = value;
     return (int)l->nvalues++;
+}
+
+/* Gives value `to` the type of the draft's. */
+static void take_type(struct ad_draft_lowering *l, int to, const struct ad_draft_value *from)
+{
+    struct ad_value *v = &l->values[to];
+    v->type = from->type;
+    v->open = from->open;
+    v->box = ad_box_of(v->type, v->open, v->format, v->rank, v->dims);
 }
 
 /* A value for what the draft calls `v`, remembered as its form in this format. The draft's name is
@@ -73,6 +71,8 @@ int ad_lower_result(struct ad_draft_lowering *l, int v, enum ad_format format)
     else if (d->rank == 5 && format == AD_NHWC)
         snprintf(suffix, sizeof suffix, ":dc");
     int out = ad_lower_value(l, d->name, suffix, d->rank, d->dims, format);
+    if (out >= 0)
+        take_type(l, out, d);
     l->lowered[v].in[format] = out;
     return out;
 }
@@ -166,8 +166,10 @@ static int add_constant_value(struct ad_draft_lowering *l, int v, int rank, enum
         dims[i] = i < rank - d->rank ? 1 : d->dims[i - (rank - d->rank)];
     int weight = ad_lower_constant(l, v, rank, format);
     int out = weight < 0 ? -1 : ad_lower_value(l, d->name, "", rank, dims, format);
-    if (out >= 0)
+    if (out >= 0) {
+        take_type(l, out, d);
         l->values[out].constant = weight;
+    }
     return out;
 }
 
@@ -301,6 +303,44 @@ static bool lower_matmul(struct ad_draft_lowering *l, const struct ad_draft_op *
     made->outer =
         result->elements / (result->dims[result->rank - 2] * result->dims[result->rank - 1]);
     return true;
+}
+
+/* An op that runs whole, on values in the file's order. */
+static bool add_whole(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                      const struct ad_whole *whole)
+{
+    struct ad_arena *arena = &l->graph->arena;
+    int *inputs = ad_lower_indices(l, op->ninputs);
+    int64_t *ints = ad_arena_alloc(arena, (size_t)whole->nints + 1, sizeof *ints);
+    float *floats = ad_arena_alloc(arena, (size_t)whole->nfloats + 1, sizeof *floats);
+    if (!inputs || !ints || !floats)
+        return no_memory(l, "operators") >= 0;
+    for (int k = 0; k < op->ninputs; k++)
+        if ((inputs[k] = ad_lower_get(l, op->inputs[k], AD_PLAIN)) < 0)
+            return false;
+    int out = ad_lower_result(l, op->output, AD_PLAIN);
+    struct ad_op *made =
+        out < 0 ? NULL
+                : ad_lower_op(l, NULL, AD_OP_WHOLE, op->name, op->type, op->ninputs, inputs, out);
+    if (!made)
+        return false;
+    memcpy(ints, whole->ints, (size_t)whole->nints * sizeof *ints);
+    memcpy(floats, whole->floats, (size_t)whole->nfloats * sizeof *floats);
+    made->whole = *whole;
+    made->whole.ints = ints;
+    made->whole.floats = floats;
+    return true;
+}
+
+static bool lower_unary(struct ad_draft_lowering *l, const struct ad_draft_op *op)
+{
+    const float floats[] = {op->alpha, op->beta, op->clamp_min, op->clamp_max};
+    const int64_t function = (int64_t)op->function;
+    const struct ad_whole whole = {
+        .kind = AD_WHOLE_FUNCTION, .ints = &function, .nints = 1, .floats = floats, .nfloats = 4};
+    if (l->draft->values[op->inputs[0]].open)
+        return add_whole(l, op, &whole);
+    return ad_lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
 }
 
 /* Numbers by channel for every depth. NULL without memory. */
@@ -563,7 +603,9 @@ static bool lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *op)
     case AD_D_PRELU:
         return lower_elementwise(l, op);
     case AD_D_UNARY:
-        return ad_lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
+        return lower_unary(l, op);
+    case AD_D_WHOLE:
+        return add_whole(l, op, &op->whole);
     case AD_D_CONCAT:
         return lower_concat(l, op);
     case AD_D_SOFTMAX:
@@ -610,7 +652,8 @@ static bool lower_inputs(struct ad_draft_lowering *l)
     }
     for (int i = 0; i < d->ninputs; i++) {
         int v = d->inputs[i];
-        bool map = d->values[v].rank == 4 && (others[v] || !first[v]);
+        bool map = d->values[v].rank == 4 && d->values[v].type == ADAPS_FLOAT32 &&
+                   (others[v] || !first[v]);
         if (ad_lower_result(l, v, map ? AD_NHWC : AD_PLAIN) < 0)
             return false;
     }

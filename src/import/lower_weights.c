@@ -180,9 +180,34 @@ int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suf
     return w;
 }
 
+/* Integers and booleans as their type has them, up to a whole word. */
+static int lower_integers(struct ad_draft_lowering *l, const struct ad_draft_value *v,
+                          const int64_t *from)
+{
+    struct ad_box box = ad_box_of(v->type, false, AD_PLAIN, v->rank, v->dims);
+    float *to;
+    int w = ad_lower_weight(l, v->name, 1, ad_box_elements(box), &to);
+    if (w < 0)
+        return -1;
+    struct ad_tensor t = {.type = v->type, .data = to};
+    memset(to, 0, (size_t)ad_box_elements(box) * sizeof *to);
+    for (int64_t i = 0; i < v->elements; i++) {
+        if (v->type == ADAPS_INT64)
+            ((int64_t *)(void *)to)[i] = from[i];
+        else
+            ad_tensor_set(&t, (size_t)i, (double)from[i]);
+    }
+    return w;
+}
+
 int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_format format)
 {
     const struct ad_draft_value *v = &l->draft->values[value];
+    const struct ad_onnx_tensor *tensor;
+    if (v->type != ADAPS_FLOAT32)
+        return ad_draft_tensor(l->draft, value, &tensor, l->err) == ADAPS_OK
+                   ? lower_integers(l, v, tensor->i)
+                   : -1;
     const float *from = floats_of(l, value);
     int64_t d[4] = {1, 1, 1, 1};
     float *to;

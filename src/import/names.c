@@ -179,9 +179,11 @@ static enum adaps_status input_dims(struct ad_draft *d, const Onnx__ValueInfoPro
         return ad_error_set(err, ADAPS_EINPUT, "%s: input '%s' is not a tensor", path, info->name);
     const Onnx__TypeProto__Tensor *tensor = type->tensor_type;
     char buf[24];
-    if (!ad_onnx_type_is_float(tensor->elem_type) && !is_integer(tensor->elem_type))
+    if (!ad_onnx_type_is_float(tensor->elem_type) && !is_integer(tensor->elem_type) &&
+        tensor->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__BOOL)
         return ad_error_set(err, ADAPS_EINPUT,
-                            "%s: input '%s' is of type %s: only floats and integers are supported",
+                            "%s: input '%s' is of type %s: only floats, integers and booleans are "
+                            "supported",
                             path, info->name,
                             ad_onnx_type_name(tensor->elem_type, buf, sizeof buf));
     if (!tensor->shape)
@@ -244,6 +246,51 @@ static enum adaps_status check_default(const struct ad_draft *d, const Onnx__Val
     return ADAPS_OK;
 }
 
+/* Whether a graph's nodes, or the branches of its Ifs, do more with a value than making floats of
+ * it and asking for its shape. */
+static bool needs_integers(const Onnx__GraphProto *g, const char *key, int depth)
+{
+    for (size_t i = 0; i < g->n_output; i++)
+        if (strcmp(g->output[i]->name, key) == 0)
+            return true;
+    for (size_t i = 0; i < g->n_node; i++) {
+        const Onnx__NodeProto *node = g->node[i];
+        int64_t to = 0;
+        bool casts = strcmp(node->op_type, "Cast") == 0 &&
+                     ad_onnx_attr_int(node, "to", 0, &to, NULL) == ADAPS_OK && to > 0 &&
+                     to <= INT32_MAX && ad_onnx_type_is_float((int32_t)to);
+        bool asks = strcmp(node->op_type, "Shape") == 0 || strcmp(node->op_type, "Size") == 0;
+        for (size_t k = 0; k < node->n_input && !casts && !asks; k++)
+            if (strcmp(node->input[k], key) == 0)
+                return true;
+        for (int taken = 0; taken < 2 && depth > 0; taken++) {
+            const Onnx__GraphProto *branch = ad_if_branch(node, taken);
+            if (branch && needs_integers(branch, key, depth - 1))
+                return true;
+        }
+    }
+    return false;
+}
+
+/* A network input of integers or booleans. Where they only become floats they are floats from the
+ * beginning: such an input, a picture nearly always, can be split. */
+static enum adaps_status type_input(struct ad_draft *d, const struct ad_name *name,
+                                    struct adaps_error *err)
+{
+    char buf[24];
+    if (name->type != ONNX__TENSOR_PROTO__DATA_TYPE__BOOL &&
+        !needs_integers(d->proto, name->key, AD_MAX_BRANCHES))
+        return ADAPS_OK;
+    if (ad_type_bytes((enum adaps_type)name->type) == 0)
+        return ad_error_set(
+            err, ADAPS_EINPUT,
+            "%s: input '%s' is of type %s, which is only supported where Casts make "
+            "floats of it",
+            d->model->path, name->key, ad_onnx_type_name(name->type, buf, sizeof buf));
+    d->values[name->value].type = (enum adaps_type)name->type;
+    return ADAPS_OK;
+}
+
 static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProto *info,
                                    const struct ad_import_options *options, struct adaps_error *err)
 {
@@ -263,10 +310,10 @@ static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProt
     enum adaps_status status = input_dims(d, info, options, &rank, dims, err);
     if (status == ADAPS_OK)
         name.type = info->type->tensor_type->elem_type;
-    if (status == ADAPS_OK && !ad_onnx_type_is_float(name.type))
-        name.integer = name.type;
     if (status == ADAPS_OK)
         status = ad_draft_leaf(&nowhere, info->name, rank, dims, NULL, &name.value, err);
+    if (status == ADAPS_OK && !ad_onnx_type_is_float(name.type))
+        status = type_input(d, &name, err);
     if (status == ADAPS_OK)
         status = add_name(d, name, err);
     if (status == ADAPS_OK)

@@ -9,9 +9,20 @@
 enum ad_result {
     AD_RESULT_FIRST,
     AD_RESULT_SECOND,
+    AD_RESULT_THIRD,
+    AD_RESULT_INT32,
     AD_RESULT_BOOL,
     AD_RESULT_INT64,
     AD_RESULT_STATED
+};
+
+/* What `import` reads of values computed at run time; of others the node becomes an operator that
+ * runs whole (whole.c). */
+enum ad_takes {
+    AD_TAKES_FLOATS, /* float32 of known dims */
+    AD_TAKES_OPEN,   /* float32 */
+    AD_TAKES_KNOWN,  /* any type, of known dims */
+    AD_TAKES_ANY
 };
 
 struct ad_onnx_operator {
@@ -21,6 +32,7 @@ struct ad_onnx_operator {
     const char *attributes; /* of all its versions, with spaces between them */
     unsigned same;          /* a bit per input: these are of one element type */
     enum ad_result result;
+    enum ad_takes takes;
 };
 
 /* NULL: not supported. */

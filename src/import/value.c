@@ -62,7 +62,8 @@ static enum adaps_status add_value(struct ad_node *node, const char *name, int r
                 name, i, dims[i]);
         elements *= dims[i];
     }
-    struct ad_draft_value value = {.name = name, .rank = rank, .elements = elements};
+    struct ad_draft_value value = {
+        .name = name, .rank = rank, .elements = elements, .type = ADAPS_FLOAT32};
     if (rank > 0) /* before growing: dims may be those of another value */
         memcpy(value.dims, dims, (size_t)rank * sizeof *dims);
     if (d->nvalues >= INT32_MAX ||
@@ -89,16 +90,33 @@ enum adaps_status ad_draft_leaf(struct ad_node *node, const char *name, int rank
     return status;
 }
 
+/* What all ops but WHOLE read: floats, and of known dims, but for functions of single elements. */
+static enum adaps_status need_floats(const struct ad_node *node, int value, bool open,
+                                     struct adaps_error *err)
+{
+    const struct ad_draft_value *v = &node->draft->values[value];
+    if (v->constant || (v->type == ADAPS_FLOAT32 && (open || !v->open)))
+        return ADAPS_OK;
+    return ad_node_fail(node, err, "its input '%s', %s%s, is not supported here", v->name,
+                        ad_type_name(v->type),
+                        v->open ? " of a length that only the run knows" : "");
+}
+
 enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_kind kind, int ninputs,
                               const int *inputs, int rank, const int64_t *dims,
                               struct ad_draft_op **out, struct adaps_error *err)
 {
     struct ad_draft *d = node->draft;
     int output;
-    enum adaps_status status =
-        ad_draft_value(node, node->proto->output[0], rank, dims, &output, err);
+    enum adaps_status status = ADAPS_OK;
+    bool open = kind == AD_D_UNARY && d->values[inputs[0]].open;
+    for (int k = 0; k < ninputs && kind != AD_D_WHOLE && status == ADAPS_OK; k++)
+        status = need_floats(node, inputs[k], open, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_value(node, node->proto->output[0], rank, dims, &output, err);
     if (status != ADAPS_OK)
         return status;
+    d->values[output].open = open;
     struct ad_draft_op *op = ad_arena_alloc(&d->arena, 1, sizeof *op);
     int *copy = ad_arena_alloc(&d->arena, (size_t)ninputs, sizeof *copy);
     if (!op || !copy || !ad_grow(&d->ops, d->nops, &d->ops_capacity, sizeof(struct ad_draft_op *)))

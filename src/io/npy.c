@@ -220,23 +220,70 @@ static int64_t integer_of(const unsigned char *p, size_t width)
     return (int64_t)((bits ^ sign) - sign);
 }
 
-static void convert(const struct header *h, const unsigned char *p, struct ad_tensor *out)
+/* Whether an integer type has the number. */
+static bool holds(enum adaps_type type, int64_t number)
+{
+    switch (type) {
+    case ADAPS_UINT8:
+        return number >= 0 && number <= UINT8_MAX;
+    case ADAPS_INT8:
+        return number >= INT8_MIN && number <= INT8_MAX;
+    case ADAPS_INT32:
+        return number >= INT32_MIN && number <= INT32_MAX;
+    case ADAPS_BOOL:
+        return number == 0 || number == 1;
+    default:
+        return true;
+    }
+}
+
+static float to_float(const struct header *h, const unsigned char *p)
+{
+    switch (h->kind) {
+    case 'f':
+        return float_of(p, h->width);
+    case 'i':
+        return (float)integer_of(p, h->width);
+    case 'u':
+        return (float)read_le(p, h->width);
+    default:
+        return *p ? 1.0f : 0.0f;
+    }
+}
+
+/* False: it is no integer of 64 bits. */
+static bool to_integer(const struct header *h, const unsigned char *p, int64_t *out)
+{
+    uint64_t bits = read_le(p, h->width);
+    double number = h->kind == 'f' ? (double)float_of(p, h->width) : 0;
+    *out = h->kind == 'i' ? integer_of(p, h->width) : h->kind == 'b' ? bits != 0 : (int64_t)bits;
+    if (h->kind == 'f' && number >= -0x1p63 && number < 0x1p63)
+        *out = (int64_t)number;
+    return h->kind == 'f' ? number == (double)*out : h->kind != 'u' || *out >= 0;
+}
+
+static void put_integer(struct ad_tensor *tensor, size_t i, int64_t number)
+{
+    if (tensor->type == ADAPS_INT64)
+        ((int64_t *)(void *)tensor->data)[i] = number;
+    else
+        ad_tensor_set(tensor, i, (double)number);
+}
+
+static enum adaps_status convert(const struct header *h, const unsigned char *p, const char *path,
+                                 struct ad_tensor *out, struct adaps_error *err)
 {
     for (size_t i = 0; i < out->count; i++, p += h->width) {
-        switch (h->kind) {
-        case 'f':
-            out->data[i] = float_of(p, h->width);
-            break;
-        case 'i':
-            out->data[i] = (float)integer_of(p, h->width);
-            break;
-        case 'u':
-            out->data[i] = (float)read_le(p, h->width);
-            break;
-        default:
-            out->data[i] = *p ? 1.0f : 0.0f;
-        }
+        int64_t number;
+        if (out->type == ADAPS_FLOAT32)
+            out->data[i] = to_float(h, p);
+        else if (to_integer(h, p, &number) && holds(out->type, number))
+            put_integer(out, i, number);
+        else
+            return ad_error_set(err, ADAPS_EINPUT, "%s: element %zu, %.9g, is no %s", path, i,
+                                (double)to_float(h, p), ad_type_name(out->type));
     }
+    return ADAPS_OK;
 }
 
 /* Where the dictionary and the data are; the data starts after the dictionary. */
@@ -261,7 +308,7 @@ static enum adaps_status find_header(const unsigned char *bytes, size_t size, co
 }
 
 enum adaps_status ad_npy_parse(const void *data, size_t size, const char *path,
-                               struct ad_tensor *out, struct adaps_error *err)
+                               enum adaps_type type, struct ad_tensor *out, struct adaps_error *err)
 {
     const unsigned char *bytes = data;
     struct header h = {0};
@@ -287,15 +334,18 @@ enum adaps_status ad_npy_parse(const void *data, size_t size, const char *path,
                             path, present, ad_dims_format(h.rank, h.dims, shape, sizeof shape),
                             h.width);
     }
-    status = ad_tensor_init(out, h.rank, h.dims, err);
+    status = ad_tensor_init_typed(out, type, h.rank, h.dims, err);
     if (status == ADAPS_EINPUT)
         ad_error_prefix(err, "%s: ", path);
     if (status == ADAPS_OK)
-        convert(&h, bytes + start + length, out);
+        status = convert(&h, bytes + start + length, path, out, err);
+    if (status != ADAPS_OK)
+        ad_tensor_fini(out);
     return status;
 }
 
-enum adaps_status ad_npy_load(const char *path, struct ad_tensor *out, struct adaps_error *err)
+enum adaps_status ad_npy_load(const char *path, enum adaps_type type, struct ad_tensor *out,
+                              struct adaps_error *err)
 {
     void *data;
     size_t size;
@@ -303,9 +353,29 @@ enum adaps_status ad_npy_load(const char *path, struct ad_tensor *out, struct ad
     enum adaps_status status = ad_file_read(path, MAX_FILE, &data, &size, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_npy_parse(data, size, path, out, err);
+    status = ad_npy_parse(data, size, path, type, out, err);
     ad_free(data);
     return status;
+}
+
+/* As numpy calls a type. */
+static const char *descr_of(enum adaps_type type)
+{
+    switch (type) {
+    case ADAPS_UINT8:
+        return "|u1";
+    case ADAPS_INT8:
+        return "|i1";
+    case ADAPS_INT32:
+        return "<i4";
+    case ADAPS_INT64:
+        return "<i8";
+    case ADAPS_BOOL:
+        return "|b1";
+    case ADAPS_FLOAT32:
+        break;
+    }
+    return "<f4";
 }
 
 /* The dictionary for a shape, padded with spaces and closed by a newline so that the data starts at
@@ -318,8 +388,8 @@ static size_t make_header(const struct ad_tensor *tensor, char *buf, size_t size
         used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%" PRId64, i ? ", " : "",
                                  tensor->dims[i]);
     int n =
-        snprintf(buf + 10, size - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%s%s), }",
-                 shape, tensor->rank == 1 ? "," : "");
+        snprintf(buf + 10, size - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s%s), }",
+                 descr_of(tensor->type), shape, tensor->rank == 1 ? "," : "");
     size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64;
     memset(buf + 10 + n, ' ', total - 10 - (size_t)n);
     buf[total - 1] = '\n';
@@ -331,13 +401,16 @@ static size_t make_header(const struct ad_tensor *tensor, char *buf, size_t size
     return total;
 }
 
-static void put_le(unsigned char *p, const float *data, size_t count)
+static void put_le(unsigned char *p, const void *data, size_t count, size_t width)
 {
-    for (size_t i = 0; i < count; i++, p += 4) {
-        uint32_t word;
-        memcpy(&word, &data[i], sizeof word);
-        for (int k = 0; k < 4; k++)
-            p[k] = (unsigned char)(word >> (8 * k));
+    const unsigned char *from = data;
+    for (size_t i = 0; i < count; i++, p += width, from += width) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+        memcpy(p, from, width);
+#else
+        for (size_t k = 0; k < width; k++)
+            p[k] = from[width - 1 - k];
+#endif
     }
 }
 
@@ -346,13 +419,14 @@ enum adaps_status ad_npy_save(const char *path, const struct ad_tensor *tensor,
 {
     char header[512];
     size_t head = make_header(tensor, header, sizeof header), total;
-    if (!ad_size_mul(tensor->count, 4, &total) || !ad_size_add(total, head, &total))
+    size_t width = ad_type_bytes(tensor->type);
+    if (!ad_size_mul(tensor->count, width, &total) || !ad_size_add(total, head, &total))
         return ad_error_memory(err, path, SIZE_MAX);
     unsigned char *bytes = ad_realloc(NULL, total, 1);
     if (!bytes)
         return ad_error_memory(err, path, total);
     memcpy(bytes, header, head);
-    put_le(bytes + head, tensor->data, tensor->count);
+    put_le(bytes + head, tensor->data, tensor->count, width);
     enum adaps_status status = ad_file_replace(path, bytes, total, err);
     ad_free(bytes);
     return status;

@@ -70,18 +70,29 @@ static enum adaps_status load_image(const struct ad_graph *graph, const struct a
     return status;
 }
 
-static enum adaps_status load_pb(const char *path, struct ad_tensor *out, struct adaps_error *err)
+static enum adaps_status load_pb(const char *path, enum adaps_type type, struct ad_tensor *out,
+                                 struct adaps_error *err)
 {
     struct ad_onnx_tensor proto;
     enum adaps_status status = ad_onnx_tensor_load(path, &proto, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_tensor_init(out, proto.rank, proto.dims, err);
+    status = ad_tensor_init_typed(out, type, proto.rank, proto.dims, err);
     if (status == ADAPS_OK && out->count != proto.count)
         status = ad_error_set(err, ADAPS_EINTERNAL, "%s: %zu elements decoded of %zu", path,
                               proto.count, out->count);
-    for (size_t i = 0; status == ADAPS_OK && i < proto.count; i++)
-        out->data[i] = proto.is_float ? proto.f[i] : (float)proto.i[i];
+    if (status == ADAPS_OK && proto.is_float && type != ADAPS_FLOAT32)
+        status = ad_error_set(err, ADAPS_EINPUT, "%s: floats, but the network takes %s", path,
+                              ad_type_name(type));
+    for (size_t i = 0; status == ADAPS_OK && i < proto.count; i++) {
+        if (type == ADAPS_INT64)
+            ((int64_t *)(void *)out->data)[i] = proto.i[i];
+        else
+            ad_tensor_set(out, i, proto.is_float ? (double)proto.f[i] : (double)proto.i[i]);
+        if (type != ADAPS_FLOAT32 && ad_tensor_number(out, i) != (double)proto.i[i])
+            status = ad_error_set(err, ADAPS_EINPUT, "%s: element %zu, %jd, is no %s", path, i,
+                                  (intmax_t)proto.i[i], ad_type_name(type));
+    }
     ad_onnx_tensor_fini(&proto);
     return status;
 }
@@ -117,7 +128,8 @@ enum adaps_status ad_tensor_io_load(const struct ad_graph *graph, int input, con
         return status;
     if (kind == KIND_IMAGE)
         return load_image(graph, value, path, resize, out, err);
-    status = kind == KIND_NPY ? ad_npy_load(path, out, err) : load_pb(path, out, err);
+    status = kind == KIND_NPY ? ad_npy_load(path, value->type, out, err)
+                              : load_pb(path, value->type, out, err);
     if (status == ADAPS_OK)
         status = fit_shape(value, path, out, err);
     if (status != ADAPS_OK)
@@ -158,7 +170,8 @@ static enum adaps_status save_image(const char *path, const char *name,
         return ad_error_memory(err, path, tensor->count);
     for (size_t c = 0; c < channels; c++)
         for (size_t i = 0; i < pixels; i++)
-            image.pixels[i * channels + c] = level_of(tensor->data[c * pixels + i]);
+            image.pixels[i * channels + c] =
+                level_of((float)ad_tensor_number(tensor, c * pixels + i));
     status = ad_image_save(path, &image, err);
     ad_image_fini(&image);
     return status;
@@ -194,11 +207,27 @@ enum adaps_status ad_tensor_io_save(const struct ad_graph *graph, int output, co
     return ad_error_set(err, ADAPS_EINTERNAL, "%s: unknown kind of file", path);
 }
 
+/* From a byte: any of the 8 bits, else small ones, as indices are. */
+static double random_integer(enum adaps_type type, uint64_t byte)
+{
+    switch (type) {
+    case ADAPS_UINT8:
+        return (double)byte;
+    case ADAPS_INT8:
+        return (double)byte - 128;
+    case ADAPS_BOOL:
+        return (double)(byte & 1);
+    default:
+        return (double)(byte % 10);
+    }
+}
+
 enum adaps_status ad_tensor_io_random(const struct ad_graph *graph, int input, uint64_t seed,
                                       struct ad_tensor *out, struct adaps_error *err)
 {
     const struct ad_value *value = &graph->values[graph->inputs[input]];
-    enum adaps_status status = ad_tensor_init(out, value->rank, value->dims, err);
+    enum adaps_status status =
+        ad_tensor_init_typed(out, value->type, value->rank, value->dims, err);
     if (status != ADAPS_OK)
         return status;
     struct ad_rng rng = {seed};
@@ -210,8 +239,11 @@ enum adaps_status ad_tensor_io_random(const struct ad_graph *graph, int input, u
     size_t plane = (size_t)(value->box.h * value->box.w);
     for (size_t i = 0; i < out->count; i++) {
         uint64_t r = ad_rng_next(&rng);
-        out->data[i] = picture ? levels.level[i / plane % (size_t)channels][r >> 56]
-                               : (float)(r >> 40) * 0x1p-24f;
+        if (out->type != ADAPS_FLOAT32)
+            ad_tensor_set(out, i, random_integer(out->type, r >> 56));
+        else
+            out->data[i] = picture ? levels.level[i / plane % (size_t)channels][r >> 56]
+                                   : (float)(r >> 40) * 0x1p-24f;
     }
     return ADAPS_OK;
 }

@@ -26,7 +26,7 @@ AD_MUST_CHECK enum adaps_status ad_tensor_io_check_save(const struct ad_graph *g
                                                         const char *path, struct adaps_error *err);
 
 /* A seeded input for when none is given (adaps verify): a picture of random bytes where the input
- * may be one, numbers in [0,1) elsewhere. */
+ * may be one, numbers in [0,1) elsewhere; any bytes and booleans, integers of 0 to 9. */
 AD_MUST_CHECK enum adaps_status ad_tensor_io_random(const struct ad_graph *graph, int input,
                                                     uint64_t seed, struct ad_tensor *out,
                                                     struct adaps_error *err);

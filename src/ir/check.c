@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define MAX_WINDOW (1 << 20) /* kernel, stride, dilation, each pad, channels of an LRN */
 #define MAX_BROADCAST_RANK 6
@@ -423,4 +424,39 @@ enum adaps_status ad_check_reshape(const struct ad_check *c)
 {
     int64_t in = elements(input_of(c, 0)), out = elements(output_of(c));
     return in == out ? ADAPS_OK : ad_check_fail(c, "%" PRId64 " elements become %" PRId64, in, out);
+}
+
+/* The result is of the type and the dims that the operator's rule gives. */
+enum adaps_status ad_check_whole(const struct ad_check *c)
+{
+    const struct ad_op *op = c->op;
+    const struct ad_value *out = output_of(c);
+    if (op->ninputs > AD_WHOLE_MOST_INPUTS || out->format != AD_PLAIN || !ad_op_is_bare(op))
+        return ad_check_fail(c, "%d inputs, an output of format %d, or an activation", op->ninputs,
+                             (int)out->format);
+    struct ad_array *inputs = ad_calloc((size_t)op->ninputs, sizeof *inputs), result;
+    if (!inputs)
+        return ad_error_memory(c->err, "operands", (size_t)op->ninputs * sizeof *inputs);
+    enum adaps_status status = ADAPS_OK;
+    for (int k = 0; k < op->ninputs && status == ADAPS_OK; k++) {
+        inputs[k] = ad_value_array(input_of(c, k));
+        if (input_of(c, k)->format != AD_PLAIN)
+            status = ad_check_fail(c, "input %d is a map", k);
+    }
+    struct adaps_error why;
+    if (status == ADAPS_OK && ad_whole_infer(&op->whole, inputs, op->ninputs, &result, &why) != 0)
+        status = ad_check_fail(c, "%s: %s", ad_whole_name(op->whole.kind), why.message);
+    ad_free(inputs);
+    if (status != ADAPS_OK)
+        return status;
+    bool same = result.type == out->type && result.rank == out->rank && result.open == out->open &&
+                (out->rank == 0 || memcmp(result.dims, out->dims, (size_t)out->rank * 8) == 0);
+    char want[128], have[128];
+    return same ? ADAPS_OK
+                : ad_check_fail(c, "%s: its output is %s %s%s, the operator makes %s %s%s",
+                                ad_whole_name(op->whole.kind), ad_type_name(out->type),
+                                ad_dims_format(out->rank, out->dims, have, sizeof have),
+                                out->open ? ", open" : "", ad_type_name(result.type),
+                                ad_dims_format(result.rank, result.dims, want, sizeof want),
+                                result.open ? ", open" : "");
 }

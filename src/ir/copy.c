@@ -20,7 +20,12 @@ static bool copy_ops(struct ad_arena *arena, struct ad_op *ops, int n)
         ops[i].nodes = NULL;
         ops[i].nnodes = 0;
         ops[i].inputs = copy_bytes(arena, ops[i].inputs, (size_t)ops[i].ninputs, sizeof(int));
-        if (!ops[i].name || !ops[i].type || !ops[i].inputs)
+        ops[i].whole.ints = copy_bytes(arena, ops[i].whole.ints, (size_t)ops[i].whole.nints,
+                                       sizeof *ops[i].whole.ints);
+        ops[i].whole.floats = copy_bytes(arena, ops[i].whole.floats, (size_t)ops[i].whole.nfloats,
+                                         sizeof *ops[i].whole.floats);
+        if (!ops[i].name || !ops[i].type || !ops[i].inputs || !ops[i].whole.ints ||
+            !ops[i].whole.floats)
             return false;
     }
     return true;

@@ -49,3 +49,52 @@ const char *ad_graph_metadata(const struct ad_graph *graph, const char *key)
             return pair[1];
     return NULL;
 }
+
+/* Words of so many elements of a type. */
+static int64_t words_of(enum adaps_type type, int64_t elements)
+{
+    return (elements * (int64_t)ad_type_bytes(type) + 3) / 4;
+}
+
+static int64_t even(int64_t words)
+{
+    return words + words % 2;
+}
+
+struct ad_box ad_box_of(enum adaps_type type, bool open, enum ad_format format, int rank,
+                        const int64_t *dims)
+{
+    if (format == AD_NHWC)
+        return (struct ad_box){dims[0], dims[2], dims[3], dims[1]};
+    if (rank == 2 && type == ADAPS_FLOAT32 && !open)
+        return (struct ad_box){dims[0], 1, 1, dims[1]};
+    int64_t elements = 1;
+    for (int i = 0; i < rank; i++)
+        elements *= dims[i];
+    int64_t words = words_of(type, elements);
+    return (struct ad_box){1, 1, 1, open ? even(words) + 2 * rank : words};
+}
+
+int64_t ad_value_dims_word(const struct ad_value *value)
+{
+    return value->box.c - 2 * value->rank;
+}
+
+struct ad_array ad_value_array(const struct ad_value *value)
+{
+    struct ad_array array = {.type = value->type, .rank = value->rank, .open = value->open};
+    memcpy(array.dims, value->dims, sizeof array.dims);
+    return array;
+}
+
+#define WORK_INPUTS 8 /* the work of operators with more inputs depends on the first ones alone */
+
+double ad_op_work(const struct ad_graph *graph, const struct ad_op *op)
+{
+    struct ad_array inputs[WORK_INPUTS];
+    struct ad_array out = ad_value_array(&graph->values[op->output]);
+    int n = op->ninputs < WORK_INPUTS ? op->ninputs : WORK_INPUTS;
+    for (int k = 0; k < n; k++)
+        inputs[k] = ad_value_array(&graph->values[op->inputs[k]]);
+    return ad_whole_work(&op->whole, inputs, n, &out);
+}

@@ -11,13 +11,19 @@
  *   AD_PLAIN  any rank; memory is ONNX row-major; the box is n=1,h=1,w=1,c=elements, except rank
  *             2, where n = dims[0], c = dims[1] (so N x C features may be split over c).
  *
- * In both cases n*h*w*c is the number of elements. */
+ * In both cases n*h*w*c is the number of elements.
+ *
+ * Values of other types than float32, and those that are open (ir/whole.h), are AD_PLAIN, never
+ * split, and read and made by WHOLE ops only. They lie in words of 4 bytes, as many as their box
+ * (n=1,h=1,w=1,c) says: the elements one after the other, zeros up to a whole word; of an open
+ * value the true dims follow, int64 each, from the next even word after the room for the most
+ * elements. So buffers, messages and weights count words of 4 bytes, whatever is in them. */
 #ifndef AD_IR_GRAPH_H
 #define AD_IR_GRAPH_H
 
 #include "base/digest.h"
 #include "base/mem.h"
-#include "base/tensor.h"
+#include "ir/whole.h"
 
 #include <math.h>
 
@@ -49,8 +55,9 @@ enum ad_op_kind {
     AD_OP_MATMUL, /* PLAIN, two inputs: products of `outer` pairs of matrices, rows x inner by inner
                      x columns, the last two dims of the result; an input may be one matrix, for all
                    */
-    AD_OP_FOLD, /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
-                   is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
+    AD_OP_FOLD,  /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
+                    is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
+    AD_OP_WHOLE, /* any number of PLAIN values of any type -> a PLAIN one: `whole` says what */
     AD_OP_COUNT
 };
 
@@ -140,6 +147,8 @@ struct ad_value {
     int rank;
     int64_t dims[AD_MAX_RANK]; /* ONNX order */
     enum ad_format format;
+    enum adaps_type type;
+    bool open; /* dims are the most that they may be; only a run knows the true ones */
     struct ad_box box;
     int producer; /* op index; -1 for graph inputs and constants */
     int constant; /* index of the weight that holds it in memory order; -1 when computed or fed */
@@ -196,6 +205,7 @@ struct ad_op {
     int32_t block; /* SPACE_TO_DEPTH: 1..AD_MAX_BLOCK, divides height and width */
     bool channel_major;
     struct ad_resampling resampling;
+    struct ad_whole whole; /* WHOLE; its arrays belong to the graph's arena */
 };
 
 /* SPACE_TO_DEPTH: output h, w, channel k is input h * block + i, w * block + j, c, where k counts
@@ -236,12 +246,28 @@ AD_MUST_CHECK enum adaps_status ad_graph_copy(const struct ad_graph *graph, stru
 /* Frees only the weights' numbers, and lets go of the model's file. */
 void ad_graph_drop_weights(struct ad_graph *graph);
 
+/* Whether it is what all kinds of ops read and make: float32 of known dims. */
+static inline bool ad_value_is_float(const struct ad_value *value)
+{
+    return value->type == ADAPS_FLOAT32 && !value->open;
+}
+
+/* The box of a value of this type and these dims, each >= 1. Rank 4 in AD_NHWC. */
+struct ad_box ad_box_of(enum adaps_type type, bool open, enum ad_format format, int rank,
+                        const int64_t *dims);
+
+/* The word at which the true dims of an open value begin. */
+int64_t ad_value_dims_word(const struct ad_value *value);
+
+/* A value's type and dims, without data. */
+struct ad_array ad_value_array(const struct ad_value *value);
+
 static inline int64_t ad_box_elements(struct ad_box box)
 {
     return box.n * box.h * box.w * box.c;
 }
 
-/* The elements of n values together, such as all inputs. */
+/* The words of n values together, such as all inputs. */
 static inline int64_t ad_values_elements(const struct ad_graph *graph, const int *values, int n)
 {
     int64_t elements = 0;
@@ -266,6 +292,9 @@ static inline bool ad_op_is_bare(const struct ad_op *op)
 {
     return op->function == AD_FN_NONE && op->clamp_min == -INFINITY && op->clamp_max == INFINITY;
 }
+
+/* About how many operations a WHOLE op takes (ad_whole_work()). */
+double ad_op_work(const struct ad_graph *graph, const struct ad_op *op);
 
 /* "LeakyRelu", "HardSwish", ...; "" for AD_FN_NONE. */
 const char *ad_function_name(enum ad_function function);

@@ -215,6 +215,19 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                       .measure = AD_PER_PRODUCT,
                       .units = 1,
                       .check = ad_check_matmul},
+    /* Not in Table 2: what stands at a detector's end. */
+    [AD_OP_WHOLE] = {.name = "Whole",
+                     .short_name = "whole",
+                     .type = 3,
+                     .inputs = AD_VARIADIC,
+                     .fields = AD_FIELD_WHOLE,
+                     .h = AD_REACH_WHOLE,
+                     .w = AD_REACH_WHOLE,
+                     .c = AD_REACH_WHOLE,
+                     .class = AD_COST_ELEMENTWISE,
+                     .measure = AD_PER_WHOLE,
+                     .units = 1,
+                     .check = ad_check_whole},
 };
 
 const char *ad_op_kind_name(enum ad_op_kind kind)

@@ -22,6 +22,7 @@ enum ad_fields {
     AD_FIELD_CHANNEL_MAJOR = 1 << 10,
     AD_FIELD_RESAMPLING = 1 << 11,
     AD_FIELD_CHANNELS = 1 << 12, /* inner: channels of a block */
+    AD_FIELD_WHOLE = 1 << 13,    /* whole; such kinds read and make values of any type */
 };
 
 /* What of its input a part of the output reads along one axis. The exact rule is fusion/'s. */
@@ -55,6 +56,7 @@ enum ad_measure {
     AD_PER_LRN,      /* elements of the output, for each `units` plus the size of the window */
     AD_PER_PRODUCT,  /* products of numbers: elements of the output, each of `inner` */
     AD_PER_FUNCTION, /* elements of the output, each as dear as the op's function */
+    AD_PER_WHOLE,    /* what ad_whole_work() says */
 };
 
 struct ad_check; /* ir/check.h */

@@ -74,6 +74,7 @@ static int add_value(struct growing *g, const char *name, struct ad_box box)
                            .rank = 4,
                            .dims = {box.n, box.c, box.h, box.w},
                            .format = AD_NHWC,
+                           .type = ADAPS_FLOAT32,
                            .box = box,
                            .constant = -1};
     return g->graph->nvalues++;

@@ -50,14 +50,19 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
         return ad_check_fail(c, "value '%s': dims %s are not 1..2^31-1 elements", v->name,
                              ad_dims_format(v->rank, v->dims, dims, sizeof dims));
     }
-    struct ad_box box = {1, 1, 1, count};
-    if (v->format == AD_NHWC && v->rank == 4)
-        box = (struct ad_box){v->dims[0], v->dims[2], v->dims[3], v->dims[1]};
-    else if (v->format != AD_PLAIN)
-        return ad_check_fail(c, "value '%s': format %d with rank %d", v->name, (int)v->format,
-                             v->rank);
-    else if (v->rank == 2)
-        box = (struct ad_box){v->dims[0], 1, 1, v->dims[1]};
+    if (ad_type_bytes(v->type) == 0)
+        return ad_check_fail(c, "value '%s': type %d", v->name, (int)v->type);
+    bool map = v->format == AD_NHWC && v->rank == 4 && ad_value_is_float(v);
+    if (!map && v->format != AD_PLAIN)
+        return ad_check_fail(c, "value '%s': format %d with rank %d and type %s%s", v->name,
+                             (int)v->format, v->rank, ad_type_name(v->type),
+                             v->open ? ", open" : "");
+    if (count > AD_CHECK_MAX_ELEMENTS / (int64_t)ad_type_bytes(v->type))
+        return ad_check_fail(c, "value '%s': %" PRId64 " elements of type %s", v->name, count,
+                             ad_type_name(v->type));
+    if (v->open && v->producer < 0)
+        return ad_check_fail(c, "value '%s' is open, but no op computes it", v->name);
+    struct ad_box box = ad_box_of(v->type, v->open, v->format, v->rank, v->dims);
     if (memcmp(&box, &v->box, sizeof box) != 0)
         return ad_check_fail(c, "value '%s': its box does not follow from its dims", v->name);
     if (v->producer < -1 || v->producer >= g->nops || v->constant < -1 ||
@@ -68,10 +73,11 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
         return ad_check_fail(c, "value '%s' is not the output of its producer", v->name);
     if (v->constant >= 0) {
         const struct ad_weight *w = &g->weights[v->constant];
-        if (w->rows != 1 || w->row_elements != count)
+        int64_t words = ad_box_elements(v->box);
+        if (w->rows != 1 || w->row_elements != words)
             return ad_check_fail(
                 c, "value '%s': constant of %" PRId64 "x%" PRId64 " elements, not 1x%" PRId64,
-                v->name, w->rows, w->row_elements, count);
+                v->name, w->rows, w->row_elements, words);
     }
     return ADAPS_OK;
 }
@@ -152,11 +158,16 @@ static enum adaps_status check_op(struct ad_check *c, int index)
         if (g->values[v].constant >= 0 && row->inputs == 1)
             return ad_check_fail(c, "reads the constant '%s'", g->values[v].name);
         computed += g->values[v].constant < 0;
+        if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_float(&g->values[v]))
+            return ad_check_fail(c, "reads '%s', which is not float32 of known dims",
+                                 g->values[v].name);
     }
     if (computed == 0)
         return ad_check_fail(c, "reads only constants");
     if (op->output < 0 || op->output >= g->nvalues || g->values[op->output].producer != index)
         return ad_check_fail(c, "its output, value %d, has another producer", op->output);
+    if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_float(&g->values[op->output]))
+        return ad_check_fail(c, "its output is not float32 of known dims");
     bool weighted = row->fields & AD_FIELD_WEIGHT;
     if (op->weight < -1 || op->weight >= g->nweights || op->bias < -1 || op->bias >= g->nweights ||
         (!weighted && (op->weight != -1 || op->bias != -1)))

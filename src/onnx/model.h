@@ -104,7 +104,7 @@ size_t ad_onnx_type_bytes(int32_t type);
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_load(const char *path, struct ad_onnx_tensor *out,
                                                     struct adaps_error *err);
 
-/* Writes a float32 TensorProto file named `name` inside. */
+/* Writes a TensorProto file named `name` inside. */
 AD_MUST_CHECK enum adaps_status ad_onnx_tensor_save(const char *path, const char *name,
                                                     const struct ad_tensor *tensor,
                                                     struct adaps_error *err);

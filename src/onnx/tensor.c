@@ -425,13 +425,16 @@ enum adaps_status ad_onnx_tensor_save(const char *path, const char *name,
     proto.n_dims = (size_t)tensor->rank;
     proto.dims = dims;
     proto.has_data_type = 1;
-    proto.data_type = ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+    proto.data_type = (int32_t)tensor->type;
     proto.name = ad_protobuf_borrow(name);
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     proto.has_raw_data = 1;
-    proto.raw_data.len = tensor->count * sizeof *tensor->data;
+    proto.raw_data.len = tensor->count * ad_type_bytes(tensor->type);
     proto.raw_data.data = (uint8_t *)tensor->data;
 #else
+    if (tensor->type != ADAPS_FLOAT32)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: %s is not written on this machine", path,
+                            ad_type_name(tensor->type));
     proto.n_float_data = tensor->count;
     proto.float_data = tensor->data;
 #endif

@@ -35,12 +35,14 @@ static struct ad_graph *mean_graph(int32_t rows)
     g->values[0] = (struct ad_value){.name = "x",
                                      .rank = 4,
                                      .dims = {1, SIDE, rows, SIDE},
+                                     .type = ADAPS_FLOAT32,
                                      .box = {1, rows, SIDE, SIDE},
                                      .producer = -1,
                                      .constant = -1};
     g->values[1] = (struct ad_value){.name = "mean",
                                      .rank = 4,
                                      .dims = {1, SIDE, 1, 1},
+                                     .type = ADAPS_FLOAT32,
                                      .box = {1, 1, 1, SIDE},
                                      .producer = 0,
                                      .constant = -1};

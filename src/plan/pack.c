@@ -98,6 +98,22 @@ static bool pack_resampling(struct ad_arena *arena, const struct ad_resampling *
     return true;
 }
 
+static bool pack_whole(struct ad_arena *arena, const struct ad_whole *whole,
+                       Adaps__Plan__Whole **out)
+{
+    Adaps__Plan__Whole *m = new_message(arena, &adaps__plan__whole__descriptor);
+    if (!m)
+        return false;
+    m->kind = (uint32_t)whole->kind;
+    m->to = (uint32_t)whole->to;
+    m->n_ints = (size_t)whole->nints;
+    m->ints = ad_protobuf_borrow(whole->ints);
+    m->n_floats = (size_t)whole->nfloats;
+    m->floats = ad_protobuf_borrow(whole->floats);
+    *out = m;
+    return true;
+}
+
 /* The fields that only some kinds have; what is not set is not in the file. */
 static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__Plan__Op *m)
 {
@@ -132,6 +148,8 @@ static bool pack_fields(struct ad_arena *arena, const struct ad_op *op, Adaps__P
     if (fields & AD_FIELD_CHANNEL_MAJOR)
         m->channel_major = op->channel_major;
     if (fields & AD_FIELD_RESAMPLING && !pack_resampling(arena, &op->resampling, &m->resampling))
+        return false;
+    if (fields & AD_FIELD_WHOLE && !pack_whole(arena, &op->whole, &m->whole))
         return false;
     return !(fields & (AD_FIELD_WINDOW | AD_FIELD_BLOCKS)) ||
            pack_window(arena, &op->window, &m->window);
@@ -171,6 +189,8 @@ static bool pack_value(struct ad_arena *arena, const struct ad_value *value, Ada
     m->format = (uint32_t)value->format;
     m->n_box = 4;
     m->box = box;
+    m->type = value->type == ADAPS_FLOAT32 ? 0 : (uint32_t)value->type;
+    m->open = value->open;
     m->producer = value->producer;
     m->constant = value->constant;
     return true;

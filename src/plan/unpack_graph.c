@@ -59,6 +59,34 @@ static struct ad_resampling resampling_of(const Adaps__Plan__Resampling *m)
     return r;
 }
 
+/* An op without it has one of no kind, which is refused when the graph is verified. */
+static enum adaps_status unpack_whole(struct ad_arena *arena, const Adaps__Plan__Whole *m,
+                                      const char *name, struct ad_whole *out,
+                                      struct adaps_error *err)
+{
+    out->kind = AD_WHOLE_COUNT;
+    if (!m)
+        return ADAPS_OK;
+    if (m->n_ints > AD_WHOLE_MOST_INTS || m->n_floats > AD_WHOLE_MOST_FLOATS)
+        return ad_error_set(err, ADAPS_EINPUT, "op '%s' has %zu integers and %zu floats", name,
+                            m->n_ints, m->n_floats);
+    int64_t *ints = ad_arena_alloc(arena, m->n_ints + 1, sizeof *ints);
+    float *floats = ad_arena_alloc(arena, m->n_floats + 1, sizeof *floats);
+    if (!ints || !floats)
+        return ad_error_memory(err, "plan", m->n_ints * sizeof *ints);
+    for (size_t i = 0; i < m->n_ints; i++)
+        ints[i] = m->ints[i];
+    for (size_t i = 0; i < m->n_floats; i++)
+        floats[i] = m->floats[i];
+    *out = (struct ad_whole){.kind = (enum ad_whole_kind)m->kind,
+                             .to = (enum adaps_type)m->to,
+                             .ints = ints,
+                             .nints = (int)m->n_ints,
+                             .floats = floats,
+                             .nfloats = (int)m->n_floats};
+    return ADAPS_OK;
+}
+
 /* The fields that ops of the kind have; what else is in the file means nothing. */
 static void unpack_fields(const Adaps__Plan__Op *m, struct ad_op *op)
 {
@@ -128,6 +156,8 @@ static enum adaps_status unpack_op(struct ad_arena *arena, const Adaps__Plan__Op
     if (!op->name || !op->type || !op->inputs)
         return ad_error_memory(err, "plan", strlen(m->name));
     unpack_fields(m, op);
+    if ((unsigned)op->kind < AD_OP_COUNT && ad_kind_has(op->kind, AD_FIELD_WHOLE))
+        return unpack_whole(arena, m->whole, m->name, &op->whole, err);
     return ADAPS_OK;
 }
 
@@ -142,6 +172,8 @@ static enum adaps_status unpack_value(struct ad_arena *arena, const Adaps__Plan_
         .name = ad_arena_strdup(arena, m->name),
         .rank = (int)m->n_dims,
         .format = (enum ad_format)m->format,
+        .type = m->type == 0 ? ADAPS_FLOAT32 : (enum adaps_type)m->type,
+        .open = m->open,
         .box = {m->box[0], m->box[1], m->box[2], m->box[3]},
         .producer = m->producer,
         .constant = m->constant,

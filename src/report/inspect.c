@@ -45,8 +45,11 @@ static void print_values(const struct ad_graph *graph, const char *what, const i
     char name[256], dims[128];
     for (int i = 0; i < n; i++) {
         const struct ad_value *value = &graph->values[values[i]];
-        fprintf(out, "  %-8s %s  %s\n", what, ad_text_clean(value->name, name, sizeof name),
-                ad_dims_format(value->rank, value->dims, dims, sizeof dims));
+        fprintf(out, "  %-8s %s  %s%s%s%s\n", what, ad_text_clean(value->name, name, sizeof name),
+                ad_dims_format(value->rank, value->dims, dims, sizeof dims),
+                value->type == ADAPS_FLOAT32 ? "" : " ",
+                value->type == ADAPS_FLOAT32 ? "" : ad_type_name(value->type),
+                value->open ? " at most" : "");
     }
 }
 
@@ -100,8 +103,9 @@ static json_t *values_json(const struct ad_graph *graph, const int *values, int 
     for (int i = 0; i < n; i++) {
         const struct ad_value *value = &graph->values[values[i]];
         list = ad_report_json_append(
-            list, json_pack("{so so}", "name", ad_report_json_text(value->name), "dims",
-                            ad_report_json_dims(value->rank, value->dims)));
+            list, json_pack("{so so ss sb}", "name", ad_report_json_text(value->name), "dims",
+                            ad_report_json_dims(value->rank, value->dims), "type",
+                            ad_type_name(value->type), "open", (int)value->open));
     }
     return list;
 }

@@ -1,5 +1,6 @@
 /* Trusts nothing in the programs: every field is checked before it is used as an index or a size.
  */
+#include "fusion/rules.h"
 #include "schedule/internal.h"
 
 #include <stdio.h>
@@ -110,13 +111,13 @@ static enum adaps_status check_message(struct check *c, int device, int step)
                       s->value, c->graph->nvalues - 1);
     const struct ad_value *value = &c->graph->values[s->value];
     struct ad_region whole = ad_region_whole(value);
-    bool splits = value->format == AD_NHWC || value->rank == 2;
     if (ad_region_empty(s->region) || !ad_region_contains(whole, s->region) ||
-        (!splits && !ad_region_equal(whole, s->region)))
+        (!ad_value_splits(value) && !ad_region_equal(whole, s->region)))
         return refuse(c, device, step, "%s of %s is not a part of it that can be sent",
                       ad_region_format(s->region, whole, text, sizeof text), value->name);
     if ((unsigned)s->encoding >= AD_ENCODINGS ||
-        (s->encoding == AD_ENCODING_U8 && !(c->u8 && ad_picture_fit(c->graph, s->value))))
+        (s->encoding == AD_ENCODING_U8 && !(c->u8 && ad_picture_fit(c->graph, s->value))) ||
+        (ad_encoding_lossy(s->encoding) && !ad_value_is_float(value)))
         return refuse(c, device, step, "%s cannot travel in encoding %u", value->name,
                       (unsigned)s->encoding);
     if (s->tag < 1 || s->tag > c->nmessages)

@@ -150,7 +150,7 @@ START_TEST(test_types)
         [AD_OP_POW] = 2,      [AD_OP_PRELU] = 2,
         [AD_OP_RESAMPLE] = 3, [AD_OP_DEPTH_TO_SPACE] = 3,
         [AD_OP_REDUCE] = 3,   [AD_OP_MATMUL] = 3,
-        [AD_OP_FOLD] = 2,
+        [AD_OP_FOLD] = 2,     [AD_OP_WHOLE] = 3,
     };
     for (int kind = 0; kind < AD_OP_COUNT; kind++)
         ck_assert_int_eq(ad_op_type(&(struct ad_op){.kind = (enum ad_op_kind)kind}), types[kind]);

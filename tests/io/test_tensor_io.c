@@ -40,6 +40,7 @@ static struct ad_graph graph_of(int rank, const int64_t *dims)
 {
     memset(&the_value, 0, sizeof the_value);
     the_value.name = "x";
+    the_value.type = ADAPS_FLOAT32;
     the_value.rank = rank;
     memcpy(the_value.dims, dims, sizeof *dims * (size_t)rank);
     return (struct ad_graph){.name = "g",
@@ -79,7 +80,7 @@ static void assert_refused(const void *data, size_t size, const char *why)
 {
     struct ad_tensor t;
     struct adaps_error err = {0};
-    ck_assert_int_eq(ad_npy_parse(data, size, "bad.npy", &t, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(ad_npy_parse(data, size, "bad.npy", ADAPS_FLOAT32, &t, &err), ADAPS_EINPUT);
     ck_assert_msg(strstr(err.message, why) && strstr(err.message, "bad.npy"), "'%s' lacks '%s'",
                   err.message, why);
 }
@@ -105,7 +106,7 @@ START_TEST(npy_round_trip)
     for (int rank = 0; rank <= AD_MAX_RANK; rank++) {
         struct ad_tensor t = counting(rank, dims), back;
         ck_assert_int_eq(ad_npy_save(in_folder("t.npy"), &t, NULL), ADAPS_OK);
-        ck_assert_int_eq(ad_npy_load(in_folder("t.npy"), &back, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_npy_load(in_folder("t.npy"), ADAPS_FLOAT32, &back, NULL), ADAPS_OK);
         assert_same(&t, &back);
         ad_tensor_fini(&t);
         ad_tensor_fini(&back);
@@ -145,8 +146,8 @@ START_TEST(npy_types)
             snprintf(dictionary, sizeof dictionary,
                      "{'shape': (2,), \"fortran_order\": False, 'descr': '%s'}\n", cases[k].descr);
             size_t size = make_npy(buf, version, dictionary, cases[k].bytes, cases[k].size);
-            ck_assert_msg(ad_npy_parse(buf, size, "t.npy", &t, &err) == ADAPS_OK, "%s: %s",
-                          cases[k].descr, err.message);
+            ck_assert_msg(ad_npy_parse(buf, size, "t.npy", ADAPS_FLOAT32, &t, &err) == ADAPS_OK,
+                          "%s: %s", cases[k].descr, err.message);
             ck_assert_int_eq(t.rank, 1);
             ck_assert_msg(t.data[0] == cases[k].expected[0] && t.data[1] == cases[k].expected[1],
                           "%s: %g %g", cases[k].descr, (double)t.data[0], (double)t.data[1]);

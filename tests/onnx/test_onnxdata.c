@@ -133,8 +133,7 @@ static enum adaps_status engine_run(const struct ad_graph *graph, const struct a
     for (int n = 2; n <= 3 && status == ADAPS_OK; n++) {
         status = run_planned(graph, n, "edgeflow", inputs, split, err);
         for (int i = 0; i < graph->noutputs && status == ADAPS_OK; i++) {
-            struct ad_difference d =
-                ad_tensor_compare(outputs[i].data, split[i].data, outputs[i].count);
+            struct ad_difference d = ad_tensor_difference(&outputs[i], &split[i]);
             if (d.differ > 0)
                 status = ad_error_set(err, ADAPS_EINTERNAL,
                                       "%d devices: %zu of %zu elements differ, by up to %g", n,

@@ -118,6 +118,7 @@ static bool has_parts(const struct ad_graph *graph, const struct ad_op *op)
     case AD_OP_FOLD:
         return true;
     case AD_OP_MATMUL:
+    case AD_OP_WHOLE:
     case AD_OP_COUNT:
         break;
     }
@@ -273,6 +274,7 @@ void ad_naive_reads(const struct ad_graph *graph, const struct ad_op *op, int h,
         break;
     case AD_OP_FC:
     case AD_OP_MATMUL:
+    case AD_OP_WHOLE:
     case AD_OP_COUNT:
         read_everything(&r);
     }

@@ -32,8 +32,8 @@ int main(int argc, char **argv)
     struct ad_tensor a, b;
     struct adaps_error err = {0};
     double tolerance = argc > 3 ? atof(argv[3]) : 0;
-    if (argc < 3 || ad_npy_load(argv[1], &a, &err) != ADAPS_OK ||
-        ad_npy_load(argv[2], &b, &err) != ADAPS_OK) {
+    if (argc < 3 || ad_npy_load(argv[1], ADAPS_FLOAT32, &a, &err) != ADAPS_OK ||
+        ad_npy_load(argv[2], ADAPS_FLOAT32, &b, &err) != ADAPS_OK) {
         fprintf(stderr, "npydiff: %s\n", argc < 3 ? "two files expected" : err.message);
         return 2;
     }

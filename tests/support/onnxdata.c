@@ -40,6 +40,11 @@ static bool is_initializer(const Onnx__GraphProto *graph, const char *name)
     return false;
 }
 
+static bool is_known(int type)
+{
+    return ad_type_bytes((enum adaps_type)type) > 0;
+}
+
 static bool is_ours(const Onnx__GraphProto *graph)
 {
     if (!graph || graph->n_node == 0 || graph->n_output == 0)
@@ -48,12 +53,12 @@ static bool is_ours(const Onnx__GraphProto *graph)
         if (!graph->node[i]->op_type || !ad_onnx_operator_of(graph->node[i]->op_type))
             return false;
     for (size_t i = 0; i < graph->n_input; i++)
-        if (!is_initializer(graph, graph->input[i]->name)) {
-            if (elem_type(graph->input[i]) != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT)
-                return false;
-            break;
-        }
-    return elem_type(graph->output[0]) == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT;
+        if (!is_initializer(graph, graph->input[i]->name) && !is_known(elem_type(graph->input[i])))
+            return false;
+    for (size_t i = 0; i < graph->n_output; i++)
+        if (!is_known(elem_type(graph->output[i])))
+            return false;
+    return true;
 }
 
 /* Adds GROUP/ENTRY, if not all then only when its model is ours. */
@@ -145,16 +150,83 @@ static bool reads(const Onnx__NodeProto *node, const char *name)
     return false;
 }
 
-/* Whether an input stays a run-time input though it is not the first: an operand of arithmetic. */
+/* Operators that run whole, and, a bit each, which of their inputs have to be constants. */
+static const struct whole_operator {
+    const char *type;
+    unsigned constants;
+} whole_operators[] = {
+    {"ArgMax", 0},
+    {"ArgMin", 0},
+    {"BitwiseAnd", 0},
+    {"BitwiseOr", 0},
+    {"BitwiseXor", 0},
+    {"Cast", 0},
+    {"Compress", 0},
+    {"ConvInteger", 0},
+    {"CumSum", 0x2},
+    {"DequantizeLinear", 0},
+    {"Equal", 0},
+    {"DynamicQuantizeLinear", 0},
+    {"GatherElements", 0},
+    {"GatherND", 0},
+    {"Greater", 0},
+    {"GreaterOrEqual", 0},
+    {"Identity", 0},
+    {"IsInf", 0},
+    {"IsNaN", 0},
+    {"Less", 0},
+    {"LessOrEqual", 0},
+    {"MatMulInteger", 0},
+    {"Mod", 0},
+    {"NonMaxSuppression", 0x1c},
+    {"NonZero", 0},
+    {"Not", 0},
+    {"And", 0},
+    {"Or", 0},
+    {"Xor", 0},
+    {"OneHot", 0x2},
+    {"QuantizeLinear", 0},
+    {"ReverseSequence", 0},
+    {"Round", 0},
+    {"ScatterElements", 0},
+    {"ScatterND", 0},
+    {"Sign", 0},
+    {"TopK", 0x2},
+    {"Trilu", 0x2},
+    {"Unique", 0},
+    {"Where", 0},
+};
+
+/* Whether an input stays a run-time input though it is not the first, or not of floats: an operand
+ * of arithmetic, or of an operator that runs whole. */
 static bool is_operand(const Onnx__GraphProto *graph, const char *name)
 {
     static const char *const types[] = {"Add", "Sub", "Mul", "Div", "Concat",
                                         "Min", "Max", "Sum", "Pow"};
-    for (size_t i = 0; i < graph->n_node; i++)
+    for (size_t i = 0; i < graph->n_node; i++) {
+        const Onnx__NodeProto *node = graph->node[i];
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            if (strcmp(graph->node[i]->op_type, types[t]) == 0 && reads(graph->node[i], name))
+            if (strcmp(node->op_type, types[t]) == 0 && reads(node, name))
                 return true;
+        for (size_t t = 0; t < sizeof whole_operators / sizeof *whole_operators; t++)
+            for (size_t k = 0;
+                 strcmp(node->op_type, whole_operators[t].type) == 0 && k < node->n_input; k++)
+                if (strcmp(node->input[k], name) == 0 && !(whole_operators[t].constants >> k & 1))
+                    return true;
+    }
     return false;
+}
+
+/* The first input of integers or booleans is data, unless it is a shape or a list that the operator
+ * wants as a constant: these come first in operators that only make constants. */
+static bool is_first_data(const Onnx__GraphProto *graph, size_t input)
+{
+    static const char *const makers[] = {"ConstantOfShape", "Range"};
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t t = 0; t < sizeof makers / sizeof *makers; t++)
+            if (strcmp(graph->node[i]->op_type, makers[t]) == 0)
+                return false;
+    return input == 0;
 }
 
 static enum adaps_status load_tensor(const char *folder, const char *kind, size_t k,
@@ -183,7 +255,8 @@ static enum adaps_status load_set(const Onnx__GraphProto *graph, const char *fol
         status = load_tensor(folder, "input", k, &set->inputs[k], err);
         set->names[k] = name;
         bool is_float = ad_onnx_type_is_float(elem_type(graph->input[i]));
-        set->bound[k] = !is_float || (seen_float && !is_operand(graph, name));
+        bool data = is_operand(graph, name) || is_first_data(graph, k);
+        set->bound[k] = !data && (!is_float || seen_float);
         seen_float = seen_float || is_float;
         set->ninputs += status == ADAPS_OK;
     }
@@ -194,51 +267,79 @@ static enum adaps_status load_set(const Onnx__GraphProto *graph, const char *fol
     return status;
 }
 
+static double wanted(const struct ad_onnx_tensor *want, size_t i)
+{
+    return want->is_float ? (double)want->f[i] : (double)want->i[i];
+}
+
 static enum adaps_status compare(const struct ad_onnx_tensor *want, const struct ad_tensor *got,
                                  size_t k, struct adaps_error *err)
 {
     char a[128], b[128];
-    if (!want->is_float || want->rank != got->rank ||
+    if (want->is_float != (got->type == ADAPS_FLOAT32) || want->rank != got->rank ||
         memcmp(want->dims, got->dims, (size_t)want->rank * sizeof *want->dims) != 0)
-        return ad_error_set(err, ADAPS_NO, "output %zu is %s, expected %s", k,
+        return ad_error_set(err, ADAPS_NO, "output %zu is %s %s, expected %s", k,
+                            ad_type_name(got->type),
                             ad_dims_format(got->rank, got->dims, a, sizeof a),
                             ad_dims_format(want->rank, want->dims, b, sizeof b));
     double lo = INFINITY, hi = -INFINITY;
     for (size_t i = 0; i < want->count; i++) {
-        lo = fmin(lo, (double)want->f[i]);
-        hi = fmax(hi, (double)want->f[i]);
+        lo = fmin(lo, wanted(want, i));
+        hi = fmax(hi, wanted(want, i));
     }
     double tolerance = hi > lo ? 1e-4 * (hi - lo) : 1e-6 * fmax(1, fabs(hi));
+    if (!want->is_float)
+        tolerance = 0;
     for (size_t i = 0; i < want->count; i++) {
-        double difference = fabs((double)want->f[i] - (double)got->data[i]);
-        bool both_nan = isnan(want->f[i]) && isnan(got->data[i]);
-        if (!both_nan && !(difference <= tolerance))
+        double is = ad_tensor_number(got, i), should = wanted(want, i);
+        bool same = is == should || (isnan(is) && isnan(should));
+        if (!same && !(fabs(is - should) <= tolerance))
             return ad_error_set(err, ADAPS_NO,
-                                "output %zu, element %zu is %g, expected %g "
-                                "(tolerance %g)",
-                                k, i, (double)got->data[i], (double)want->f[i], tolerance);
+                                "output %zu, element %zu is %g, expected %g (tolerance %g)", k, i,
+                                is, should, tolerance);
     }
     return ADAPS_OK;
+}
+
+/* An input as the network takes it. */
+static enum adaps_status input_of(const struct ad_onnx_tensor *from, enum adaps_type type,
+                                  struct ad_tensor *out, struct adaps_error *err)
+{
+    enum adaps_status status = ad_tensor_init_typed(out, type, from->rank, from->dims, err);
+    for (size_t i = 0; i < from->count && status == ADAPS_OK; i++) {
+        if (type == ADAPS_INT64)
+            ((int64_t *)(void *)out->data)[i] = from->i[i];
+        else if (type == ADAPS_FLOAT32 && from->is_float)
+            out->data[i] = from->f[i];
+        else
+            ad_tensor_set(out, i, wanted(from, i));
+    }
+    return status;
 }
 
 static enum adaps_status evaluate_set(const struct ad_graph *graph, const struct data_set *set,
                                       ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err)
 {
-    struct ad_tensor inputs[MAX_TENSORS], outputs[MAX_TENSORS];
+    struct ad_tensor inputs[MAX_TENSORS] = {{0}}, outputs[MAX_TENSORS];
     size_t n = 0;
-    for (size_t k = 0; k < set->ninputs; k++) {
-        const struct ad_onnx_tensor *t = &set->inputs[k];
-        if (set->bound[k])
-            continue;
-        inputs[n] = (struct ad_tensor){.rank = t->rank, .count = t->count, .data = t->f};
-        memcpy(inputs[n++].dims, t->dims, sizeof t->dims);
-    }
+    enum adaps_status status = ADAPS_OK;
+    for (size_t k = 0; k < set->ninputs; k++)
+        n += !set->bound[k];
     if (n != (size_t)graph->ninputs || set->noutputs != (size_t)graph->noutputs)
         return ad_error_set(err, ADAPS_NO,
                             "the graph has %d inputs and %d outputs, the test %zu "
                             "and %zu",
                             graph->ninputs, graph->noutputs, n, set->noutputs);
-    enum adaps_status status = evaluate(graph, inputs, outputs, err);
+    n = 0;
+    for (size_t k = 0; k < set->ninputs && status == ADAPS_OK; k++)
+        if (!set->bound[k]) {
+            enum adaps_type type = graph->values[graph->inputs[n]].type;
+            status = input_of(&set->inputs[k], type, &inputs[n++], err);
+        }
+    if (status == ADAPS_OK)
+        status = evaluate(graph, inputs, outputs, err);
+    for (size_t k = 0; k < n; k++)
+        ad_tensor_fini(&inputs[k]);
     if (status != ADAPS_OK)
         return status;
     for (size_t k = 0; k < set->noutputs; k++) {

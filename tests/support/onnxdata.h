@@ -9,7 +9,7 @@
 const char *ad_onnxdata_root(void);
 
 /* Names ("node/test_relu") of tests, sorted: of all, or of those whose operators are all known to
- * the importer and whose first input and first output are float32. */
+ * the importer and whose inputs and outputs are of types that it knows. */
 struct ad_onnxdata_list {
     char **names;
     size_t count, capacity;
@@ -30,8 +30,9 @@ enum ad_onnxdata_result {
     AD_ONNXDATA_FAILED,  /* anything else: unreadable data, wrong dims or numbers; err tells */
 };
 
-/* Runs one test with all its data sets. Run-time inputs but the first float one are bound as
- * constants, except float operands of Add, Sub, Mul, Div and Concat. Outputs may differ from the
+/* Runs one test with all its data sets. Run-time inputs but the first one are bound as
+ * constants, except operands of arithmetic and of operators that run whole. Integers must be equal;
+ * floats may differ from the
  * expected ones by 1e-4 of their range, or by 1e-6 where that is 0. */
 enum ad_onnxdata_result ad_onnxdata_run(const char *root, const char *name,
                                         ad_onnxdata_evaluate_fn *evaluate, struct adaps_error *err);

@@ -75,8 +75,12 @@ static int add_value(struct ad_builder *b, const char *what, enum ad_format form
     if (b->failed)
         return -1;
     struct ad_value *v = &g->values[g->nvalues];
-    *v = (struct ad_value){
-        .name = name, .rank = rank, .format = format, .producer = -1, .constant = -1};
+    *v = (struct ad_value){.name = name,
+                           .rank = rank,
+                           .format = format,
+                           .type = ADAPS_FLOAT32,
+                           .producer = -1,
+                           .constant = -1};
     int64_t count = 1;
     for (int i = 0; i < rank; i++)
         count *= v->dims[i] = dims[i];
@@ -517,6 +521,21 @@ int ad_build_matmul(struct ad_builder *b, int left, int right)
     return out;
 }
 
+int ad_build_whole_transpose(struct ad_builder *b, int in)
+{
+    if (b->failed)
+        return -1;
+    const int64_t *from = b->graph->values[in].dims;
+    int out = add_value(b, "value", AD_PLAIN, 3, (int64_t[]){from[2], from[0], from[1]});
+    struct ad_op *op = add_op(b, AD_OP_WHOLE, &in, 1, out);
+    int64_t *perm = ad_arena_alloc(&b->graph->arena, 3, sizeof *perm);
+    if (!op || !perm)
+        return -1;
+    memcpy(perm, (int64_t[]){2, 0, 1}, 3 * sizeof *perm);
+    op->whole = (struct ad_whole){.kind = AD_WHOLE_TRANSPOSE, .ints = perm, .nints = 3};
+    return out;
+}
+
 int ad_build_permute(struct ad_builder *b, int in)
 {
     struct ad_box box = box_of(b, in);
@@ -879,8 +898,9 @@ static int random_tail(struct ad_builder *b, int in, const struct ad_random_grap
         if (o->chain || below(&b->rng, 2))
             return in;
         v = ad_build_permute(b, in);
-        return ad_build_matmul(
+        v = ad_build_matmul(
             b, v, ad_build_reshape(b, in, 3, (int64_t[]){box.n, box.h * box.w, box.c}, true));
+        return box.c % 2 ? ad_build_whole_transpose(b, v) : v;
     }
 }
 

@@ -64,6 +64,8 @@ int ad_build_pool(struct ad_builder *b, enum ad_op_kind kind, int in, struct ad_
 int ad_build_gap(struct ad_builder *b, int in);
 /* Of PLAIN values whose last two dims are matrices: as many in both, or one in b. */
 int ad_build_matmul(struct ad_builder *b, int left, int right);
+/* Of a value of rank 3: its last dim first. */
+int ad_build_whole_transpose(struct ad_builder *b, int in);
 int ad_build_fc(struct ad_builder *b, int in, int64_t features);
 int ad_build_binary(struct ad_builder *b, enum ad_op_kind kind, int x, int y); /* ADD ... DIV */
 int ad_build_concat(struct ad_builder *b, const int *inputs, int n); /* NHWC, or rows of rank 2 */

@@ -201,6 +201,9 @@ static struct ad_graph *random_of_kind(uint64_t seed, enum ad_op_kind kind)
         v = 1 + below(&b.rng, 3);
         v = ad_build_fold(&b, random_input(&b, 2 * v * (1 + below(&b.rng, 3))), v);
         break;
+    case AD_OP_WHOLE:
+        v = ad_build_whole_transpose(&b, ad_build_permute(&b, random_input(&b, 6)));
+        break;
     case AD_OP_COUNT:
         break;
     }

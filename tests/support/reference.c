@@ -1,7 +1,11 @@
 #include "support/reference.h"
+#include "exec/engine/whole.h"
+#include "ir/ends.h"
 #include "ir/weight.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct run {
@@ -457,6 +461,27 @@ static void run_reshape(const struct run *r, const struct ad_op *op, float *y)
            (size_t)elements(&r->graph->values[op->output]) * sizeof *y);
 }
 
+/* By the same kernels as the engine: ONNX' own test data and the kernels' tests are what they are
+ * held against. */
+static void run_whole(const struct run *r, const struct ad_op *op, float *y)
+{
+    struct ad_whole_call call;
+    struct adaps_error err;
+    enum adaps_status status = ad_whole_call_init(&call, op, &err);
+    if (status == ADAPS_OK) {
+        for (int k = 0; k < op->ninputs; k++)
+            call.inputs[k] = (struct ad_whole_operand){
+                &r->graph->values[op->inputs[k]], (float *)(uintptr_t)data_of(r, op->inputs[k])};
+        call.output = (struct ad_whole_operand){&r->graph->values[op->output], y};
+        status = ad_whole_call_run(&call, &err);
+        ad_whole_call_fini(&call);
+    }
+    if (status != ADAPS_OK) {
+        fprintf(stderr, "reference: %s\n", err.message);
+        abort();
+    }
+}
+
 static const struct interpreter interpreters[AD_OP_COUNT] = {
     [AD_OP_CONV] = {.at = conv_at},
     [AD_OP_MAXPOOL] = {.at = pool_at},
@@ -483,6 +508,7 @@ static const struct interpreter interpreters[AD_OP_COUNT] = {
     [AD_OP_RESAMPLE] = {.whole = run_resample},
     [AD_OP_REDUCE] = {.whole = run_reduce},
     [AD_OP_MATMUL] = {.whole = run_matmul},
+    [AD_OP_WHOLE] = {.whole = run_whole},
 };
 
 static const struct interpreter *interpreter_of(enum ad_op_kind kind)
@@ -535,7 +561,7 @@ static enum adaps_status take_inputs(struct run *r, const struct ad_tensor *inpu
 {
     for (int i = 0; i < r->graph->ninputs; i++) {
         const struct ad_value *v = &r->graph->values[r->graph->inputs[i]];
-        bool fits = inputs[i].rank == v->rank;
+        bool fits = inputs[i].rank == v->rank && inputs[i].type == v->type;
         for (int k = 0; fits && k < v->rank; k++)
             fits = inputs[i].dims[k] == v->dims[k];
         if (!fits)
@@ -543,7 +569,10 @@ static enum adaps_status take_inputs(struct run *r, const struct ad_tensor *inpu
         enum adaps_status status = allocate(r, r->graph->inputs[i], err);
         if (status != ADAPS_OK)
             return status;
-        reorder(v, inputs[i].data, r->data[r->graph->inputs[i]], true);
+        if (v->format == AD_PLAIN)
+            ad_end_put(v, &inputs[i], r->data[r->graph->inputs[i]]);
+        else
+            reorder(v, inputs[i].data, r->data[r->graph->inputs[i]], true);
     }
     return ADAPS_OK;
 }
@@ -584,8 +613,11 @@ enum adaps_status ad_reference_run(const struct ad_graph *graph, const struct ad
     }
     while (done < graph->noutputs && status == ADAPS_OK) {
         const struct ad_value *v = &graph->values[graph->outputs[done]];
-        status = ad_tensor_init(&outputs[done], v->rank, v->dims, err);
-        if (status == ADAPS_OK)
+        if (v->format == AD_PLAIN)
+            status = ad_end_take(v, r.data[graph->outputs[done]], &outputs[done], err);
+        else
+            status = ad_tensor_init(&outputs[done], v->rank, v->dims, err);
+        if (status == ADAPS_OK && v->format != AD_PLAIN)
             reorder(v, r.data[graph->outputs[done]], outputs[done].data, false);
         done += status == ADAPS_OK;
     }

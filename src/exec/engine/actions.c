@@ -98,6 +98,8 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_SOFTMAX:
         ad_softmax_run(&action->softmax, pool);
         break;
+    case AD_ACTION_WHOLE:
+        return ad_whole_call_run(&action->whole, err);
     }
     return ADAPS_OK;
 }
@@ -112,6 +114,8 @@ void ad_action_free(struct ad_action *action)
         ad_packed_free((void *)(uintptr_t)action->winograd.packed);
     else if (action->kind == AD_ACTION_RESAMPLE)
         ad_resample_fini(&action->resample);
+    else if (action->kind == AD_ACTION_WHOLE)
+        ad_whole_call_fini(&action->whole);
     else if (action->kind == AD_ACTION_DEPTHWISE)
         ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
 }

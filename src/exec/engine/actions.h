@@ -2,6 +2,7 @@
 #ifndef AD_EXEC_ENGINE_ACTIONS_H
 #define AD_EXEC_ENGINE_ACTIONS_H
 
+#include "exec/engine/whole.h"
 #include "exec/kernels/conv.h"
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/kernels.h"
@@ -23,7 +24,8 @@ enum ad_action_kind {
     AD_ACTION_PRODUCT,
     AD_ACTION_RESAMPLE,
     AD_ACTION_REDUCE,
-    AD_ACTION_SOFTMAX
+    AD_ACTION_SOFTMAX,
+    AD_ACTION_WHOLE
 };
 
 struct ad_action {
@@ -40,6 +42,7 @@ struct ad_action {
         struct ad_resample resample;
         struct ad_reduce reduce;
         struct ad_softmax softmax;
+        struct ad_whole_call whole; /* owns its lists */
     };
 };
 

@@ -1,5 +1,6 @@
 #include "exec/engine/local_run.h"
 #include "base/clock.h"
+#include "ir/ends.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -232,27 +233,70 @@ static enum adaps_status check_inputs(const struct ad_graph *graph, const struct
 {
     for (int i = 0; i < graph->ninputs; i++) {
         const struct ad_value *value = &graph->values[graph->inputs[i]];
-        size_t count = (size_t)ad_box_elements(value->box);
-        if (inputs[i].count != count)
-            return ad_error_set(err, ADAPS_EINPUT, "input '%s' has %zu elements, expected %zu",
-                                value->name, inputs[i].count, count);
+        struct ad_array shape = ad_value_array(value);
+        size_t count = (size_t)ad_array_elements(&shape);
+        if (inputs[i].count != count || inputs[i].type != value->type)
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "input '%s' has %zu elements of type %s, expected %zu of %s",
+                                value->name, inputs[i].count, ad_type_name(inputs[i].type), count,
+                                ad_type_name(value->type));
     }
     return ADAPS_OK;
+}
+
+/* Of other types than float32 through words. */
+static enum adaps_status feed(struct ad_local_run *run, int i, const struct ad_tensor *input,
+                              struct adaps_error *err)
+{
+    const struct ad_graph *graph = run->plan->graph;
+    const struct ad_value *value = &graph->values[graph->inputs[i]];
+    struct ad_engine *engine = run->engines[run->plan->cluster.source];
+    if (ad_value_is_float(value)) {
+        ad_engine_feed(engine, i, input->data);
+        return ADAPS_OK;
+    }
+    size_t bytes = ad_end_words(value) * sizeof(float);
+    float *words = ad_alloc_aligned(bytes);
+    if (!words)
+        return ad_error_memory(err, value->name, bytes);
+    ad_end_put(value, input, words);
+    ad_engine_feed(engine, i, words);
+    ad_free(words);
+    return ADAPS_OK;
+}
+
+static enum adaps_status fetch(struct ad_local_run *run, int i, struct ad_tensor *output,
+                               struct adaps_error *err)
+{
+    const struct ad_graph *graph = run->plan->graph;
+    const struct ad_value *value = &graph->values[graph->outputs[i]];
+    struct ad_engine *engine = run->engines[run->plan->cluster.source];
+    if (ad_value_is_float(value)) {
+        enum adaps_status status = ad_tensor_init(output, value->rank, value->dims, err);
+        if (status == ADAPS_OK)
+            ad_engine_fetch(engine, i, output->data);
+        return status;
+    }
+    size_t bytes = ad_end_words(value) * sizeof(float);
+    float *words = ad_alloc_aligned(bytes);
+    if (!words)
+        return ad_error_memory(err, value->name, bytes);
+    ad_engine_fetch(engine, i, words);
+    enum adaps_status status = ad_end_take(value, words, output, err);
+    ad_free(words);
+    return status;
 }
 
 static enum adaps_status fetch_outputs(struct ad_local_run *run, struct ad_tensor *outputs,
                                        struct adaps_error *err)
 {
-    const struct ad_graph *graph = run->plan->graph;
-    for (int i = 0; i < graph->noutputs; i++) {
-        const struct ad_value *value = &graph->values[graph->outputs[i]];
-        enum adaps_status status = ad_tensor_init(&outputs[i], value->rank, value->dims, err);
+    for (int i = 0; i < run->plan->graph->noutputs; i++) {
+        enum adaps_status status = fetch(run, i, &outputs[i], err);
         if (status != ADAPS_OK) {
             while (i-- > 0)
                 ad_tensor_fini(&outputs[i]);
             return status;
         }
-        ad_engine_fetch(run->engines[run->plan->cluster.source], i, outputs[i].data);
     }
     return ADAPS_OK;
 }
@@ -267,9 +311,10 @@ enum adaps_status ad_local_run_infer(struct ad_local_run *run, const struct ad_t
         return status;
     memset(run->next, 0, sizeof *run->next * (size_t)run->plan->cluster.ndevices);
     run->start_ns = ad_clock_ns();
-    for (int i = 0; i < graph->ninputs; i++)
-        ad_engine_feed(run->engines[run->plan->cluster.source], i, inputs[i].data);
-    status = run_all(run, err);
+    for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
+        status = feed(run, i, &inputs[i], err);
+    if (status == ADAPS_OK)
+        status = run_all(run, err);
     if (status == ADAPS_OK)
         status = fetch_outputs(run, outputs, err);
     run->end_ns = ad_clock_ns();

@@ -435,6 +435,26 @@ static enum adaps_status build_depth_to_space(const struct ad_build *build,
     return status;
 }
 
+static enum adaps_status build_whole(const struct ad_build *build, const struct ad_task *task,
+                                     struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    const struct ad_op *op = &graph->ops[task->op];
+    struct ad_action action = {.kind = AD_ACTION_WHOLE};
+    enum adaps_status status = ad_whole_call_init(&action.whole, op, err);
+    if (status != ADAPS_OK)
+        return status;
+    for (int k = 0; k < op->ninputs; k++)
+        action.whole.inputs[k] = (struct ad_whole_operand){&graph->values[op->inputs[k]],
+                                                           build->buffers[op->inputs[k]].data};
+    action.whole.output =
+        (struct ad_whole_operand){&graph->values[op->output], build->buffers[op->output].data};
+    status = ad_actions_add(build->actions, action, err);
+    if (status != ADAPS_OK)
+        ad_whole_call_fini(&action.whole);
+    return status;
+}
+
 /* --- the table --- */
 
 #define BINARY(kind_)                                                                              \
@@ -466,6 +486,7 @@ static const struct ad_kernel kernels[AD_OP_COUNT] = {
     [AD_OP_DEPTH_TO_SPACE] = {.build = build_depth_to_space, .work = AD_WORK_COPY},
     [AD_OP_RESAMPLE] = {.build = build_resample, .work = AD_WORK_RESAMPLE},
     [AD_OP_REDUCE] = {.build = build_reduce, .work = AD_WORK_REDUCE},
+    [AD_OP_WHOLE] = {.build = build_whole, .work = AD_WORK_ARITHMETIC},
     [AD_OP_MATMUL] = {.build = build_matmul, .work = AD_WORK_PRODUCT},
     [AD_OP_FOLD] = {.build = build_fold, .work = AD_WORK_ARITHMETIC, .clamps = true},
 };
