@@ -166,7 +166,12 @@ exec_kernels_sources = \
 	src/exec/kernels/softmax.c src/exec/kernels/softmax.h src/exec/kernels/softmax_avx2.c \
 	src/exec/kernels/softmax_avx512.c src/exec/kernels/softmax_tile.h \
 	src/exec/kernels/span.c src/exec/kernels/span.h \
-	src/exec/kernels/vec.h src/exec/kernels/wide.c src/exec/kernels/wide.h \
+	src/exec/kernels/vec.h src/exec/kernels/whole.c src/exec/kernels/whole.h \
+	src/exec/kernels/whole_axis.c src/exec/kernels/whole_elementwise.c src/exec/kernels/whole_gather.c \
+	src/exec/kernels/whole_internal.h src/exec/kernels/whole_movement.c src/exec/kernels/whole_nms.c \
+	src/exec/kernels/whole_open.c src/exec/kernels/whole_product.c src/exec/kernels/whole_quantised.c \
+	src/exec/kernels/whole_reduce.c src/exec/kernels/whole_unary.c \
+	src/exec/kernels/wide.c src/exec/kernels/wide.h \
 	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \
 	src/exec/kernels/winograd.c src/exec/kernels/winograd.h src/exec/kernels/winograd_kernel.h \
 	src/exec/kernels/winograd_tile.h src/exec/kernels/xnn.c src/exec/kernels/xnn.h

@@ -25,22 +25,9 @@ enum adaps_status ad_actions_copy(struct ad_actions *actions, const struct ad_vi
                                   ad_elementwise_views(AD_ELEMENTWISE_COPY, to, from, NULL), err);
 }
 
-static enum ad_elementwise_kind function_kind(enum ad_function function)
-{
-    static const enum ad_elementwise_kind kinds[] = {
-        [AD_FN_NONE] = AD_ELEMENTWISE_CLAMP,
-        [AD_FN_LEAKY_RELU] = AD_ELEMENTWISE_LEAKY_RELU,
-        [AD_FN_SIGMOID] = AD_ELEMENTWISE_SIGMOID,
-        [AD_FN_SILU] = AD_ELEMENTWISE_SILU,
-        [AD_FN_HARD_SIGMOID] = AD_ELEMENTWISE_HARD_SIGMOID,
-        [AD_FN_HARD_SWISH] = AD_ELEMENTWISE_HARD_SWISH,
-    };
-    return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
-}
-
 struct ad_activation ad_activation_of(const struct ad_op *op)
 {
-    return (struct ad_activation){.kind = function_kind(op->function),
+    return (struct ad_activation){.kind = ad_elementwise_kind_of(op->function),
                                   .function = op->function,
                                   .alpha = op->alpha,
                                   .beta = op->beta,

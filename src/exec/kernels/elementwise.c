@@ -17,6 +17,19 @@ static void row_copy(const struct ad_row *r, int64_t n)
         r->out[i * r->so] = r->a[i * r->sa];
 }
 
+enum ad_elementwise_kind ad_elementwise_kind_of(enum ad_function function)
+{
+    static const enum ad_elementwise_kind kinds[] = {
+        [AD_FN_NONE] = AD_ELEMENTWISE_CLAMP,
+        [AD_FN_LEAKY_RELU] = AD_ELEMENTWISE_LEAKY_RELU,
+        [AD_FN_SIGMOID] = AD_ELEMENTWISE_SIGMOID,
+        [AD_FN_SILU] = AD_ELEMENTWISE_SILU,
+        [AD_FN_HARD_SIGMOID] = AD_ELEMENTWISE_HARD_SIGMOID,
+        [AD_FN_HARD_SWISH] = AD_ELEMENTWISE_HARD_SWISH,
+    };
+    return function < sizeof kinds / sizeof *kinds ? kinds[function] : AD_ELEMENTWISE_FUNCTION;
+}
+
 /* How the nest is cut into units of work: short rows in groups, long ones in pieces. */
 struct cut {
     const struct ad_elementwise *e;

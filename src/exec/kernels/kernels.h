@@ -51,6 +51,9 @@ static inline bool ad_elementwise_is_binary(enum ad_elementwise_kind kind)
     return kind >= AD_ELEMENTWISE_ADD && kind <= AD_ELEMENTWISE_PRELU;
 }
 
+/* The unary kind that computes a function and the clamp after it. */
+enum ad_elementwise_kind ad_elementwise_kind_of(enum ad_function function);
+
 /* What becomes of what an operator has computed: clamp(function(x)), a unary kind. COPY: nothing.
  */
 struct ad_activation {

@@ -1,0 +1,133 @@
+/* Operators that run whole: whose results have a length that the data say. */
+#include "exec/kernels/whole_internal.h"
+
+/* Whether element i differs from 0; NaN does. */
+static bool is_set(const struct ad_array *x, int64_t i)
+{
+    switch (x->type) {
+    case ADAPS_FLOAT32:
+        return ((const float *)x->data)[i] != 0;
+    case ADAPS_INT32:
+        return ((const int32_t *)x->data)[i] != 0;
+    case ADAPS_INT64:
+        return ((const int64_t *)x->data)[i] != 0;
+    case ADAPS_UINT8:
+    case ADAPS_INT8:
+    case ADAPS_BOOL:
+        break;
+    }
+    return ((const uint8_t *)x->data)[i] != 0;
+}
+
+static int64_t count_set(const struct ad_array *x, int64_t n)
+{
+    int64_t count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += is_set(x, i);
+    return count;
+}
+
+enum adaps_status ad_whole_run_non_zero(const struct ad_whole_call *call)
+{
+    const struct ad_array *x = &call->in[0];
+    int64_t n = ad_array_elements(x), count = count_set(x, n), found = 0;
+    int64_t index[AD_MAX_RANK] = {0}, *out = call->out->data;
+    enum adaps_status status = ad_whole_set_length(call, 1, count);
+    if (status != ADAPS_OK)
+        return status;
+    for (int64_t i = 0; i < n && found < count; i++) {
+        if (is_set(x, i)) {
+            for (int d = 0; d < x->rank; d++)
+                out[d * count + found] = index[d];
+            found++;
+        }
+        for (int d = x->rank - 1; d >= 0 && ++index[d] == x->dims[d]; d--)
+            index[d] = 0;
+    }
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_whole_run_compress(const struct ad_whole_call *call)
+{
+    const struct ad_array *x = &call->in[0], *condition = &call->in[1];
+    int axis = (int)call->op->ints[0];
+    struct ad_around a = {1, ad_array_elements(x), 1};
+    if (axis >= 0)
+        a = ad_around_axis(x, axis);
+    int64_t n = condition->dims[0] < a.n ? condition->dims[0] : a.n;
+    int64_t run = a.inner * (int64_t)ad_type_bytes(x->type);
+    enum adaps_status status =
+        ad_whole_set_length(call, axis < 0 ? 0 : axis, count_set(condition, n));
+    if (status != ADAPS_OK || ad_array_elements(call->out) == 0)
+        return status;
+    char *to = call->out->data;
+    for (int64_t o = 0; o < a.outer; o++)
+        for (int64_t k = 0; k < n; k++)
+            if (is_set(condition, k)) {
+                memcpy(to, (const char *)x->data + (o * a.n + k) * run, (size_t)run);
+                to += run;
+            }
+    return ADAPS_OK;
+}
+
+/* --- unique --- */
+
+enum { VALUES, FIRST_INDICES, INVERSE, COUNTS };
+
+/* Elements in groups of equal ones. */
+struct groups {
+    struct ad_ranked *order; /* all elements: sorted, equal ones by index */
+    struct ad_ranked *group; /* of each group: what it is sorted by, and where it begins in order */
+    int64_t n, count;
+};
+
+static void find_groups(struct groups *g, const struct ad_array *x, bool sorted)
+{
+    for (int64_t i = 0; i < g->n; i++)
+        g->order[i] = (struct ad_ranked){ad_rank_key(x, i), i};
+    ad_heap_make(g->order, g->n, false);
+    ad_heap_sort(g->order, g->n);
+    for (int64_t i = 0; i < g->n; i++)
+        if (i == 0 || g->order[i].key != g->order[i - 1].key)
+            g->group[g->count++] = (struct ad_ranked){0, i};
+    for (int64_t k = 0; k < g->count; k++) /* by value, or as they come */
+        g->group[k].key = (uint64_t)(sorted ? k : g->order[g->group[k].index].index);
+    ad_heap_make(g->group, g->count, false);
+    ad_heap_sort(g->group, g->count);
+}
+
+static void write_groups(const struct groups *g, int64_t what, const struct ad_array *x, void *out)
+{
+    size_t bytes = ad_type_bytes(x->type);
+    int64_t *numbers = out;
+    for (int64_t k = 0; k < g->count; k++) {
+        int64_t begin = g->group[k].index, end = begin + 1, first = g->order[begin].index;
+        while (end < g->n && g->order[end].key == g->order[begin].key)
+            end++;
+        for (int64_t i = begin; i < end && what == INVERSE; i++)
+            numbers[g->order[i].index] = k;
+        if (what == VALUES)
+            memcpy((char *)out + (size_t)k * bytes, (const char *)x->data + (size_t)first * bytes,
+                   bytes);
+        else if (what != INVERSE)
+            numbers[k] = what == FIRST_INDICES ? first : end - begin;
+    }
+}
+
+enum adaps_status ad_whole_run_unique(const struct ad_whole_call *call)
+{
+    const struct ad_array *x = &call->in[0];
+    int64_t what = call->op->ints[0];
+    struct groups g = {.n = ad_array_elements(x)};
+    struct ad_ranked *room = ad_calloc(2 * (size_t)g.n, sizeof *room);
+    if (!room)
+        return ad_error_memory(call->err, "unique elements", 2 * (size_t)g.n * sizeof *room);
+    g.order = room;
+    g.group = room + g.n;
+    find_groups(&g, x, call->op->ints[1]);
+    enum adaps_status status = ad_whole_set_length(call, 0, what == INVERSE ? g.n : g.count);
+    if (status == ADAPS_OK)
+        write_groups(&g, what, x, call->out->data);
+    ad_free(room);
+    return status;
+}
