@@ -291,6 +291,14 @@ static enum adaps_status type_input(struct ad_draft *d, const struct ad_name *na
     return ADAPS_OK;
 }
 
+/* What the file says of an input; 0: nothing. */
+static int32_t elem_type(const Onnx__ValueInfoProto *info)
+{
+    const Onnx__TypeProto *type = info->type;
+    bool tensor = type && type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+    return tensor && type->tensor_type ? type->tensor_type->elem_type : 0;
+}
+
 static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProto *info,
                                    const struct ad_import_options *options, struct adaps_error *err)
 {
@@ -301,7 +309,7 @@ static enum adaps_status add_input(struct ad_draft *d, const Onnx__ValueInfoProt
     if (known && d->values[known->value].constant && d->values[known->value].constant->proto)
         return check_default(d, info, d->values[known->value].constant->proto, err);
     if (bound)
-        return add_constant(d, info->name, bound->rank, bound->dims, 0,
+        return add_constant(d, info->name, bound->rank, bound->dims, elem_type(info),
                             (struct ad_const){.given = bound}, err);
     int rank = 0;
     int64_t dims[AD_MAX_RANK] = {0};

@@ -197,24 +197,36 @@ static const struct whole_operator {
     {"Where", 0},
 };
 
+/* Whether an operator that runs whole reads an input, as a constant or as data. */
+static bool whole_reads(const Onnx__GraphProto *graph, const char *name, bool constant)
+{
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t t = 0; t < sizeof whole_operators / sizeof *whole_operators; t++) {
+            const struct whole_operator *row = &whole_operators[t];
+            const Onnx__NodeProto *node = graph->node[i];
+            for (size_t k = 0; strcmp(node->op_type, row->type) == 0 && k < node->n_input; k++)
+                if (strcmp(node->input[k], name) == 0 && (row->constants >> k & 1) == constant)
+                    return true;
+        }
+    return false;
+}
+
+static bool is_parameter(const Onnx__GraphProto *graph, const char *name)
+{
+    return whole_reads(graph, name, true);
+}
+
 /* Whether an input stays a run-time input though it is not the first, or not of floats: an operand
  * of arithmetic, or of an operator that runs whole. */
 static bool is_operand(const Onnx__GraphProto *graph, const char *name)
 {
     static const char *const types[] = {"Add", "Sub", "Mul", "Div", "Concat",
                                         "Min", "Max", "Sum", "Pow"};
-    for (size_t i = 0; i < graph->n_node; i++) {
-        const Onnx__NodeProto *node = graph->node[i];
+    for (size_t i = 0; i < graph->n_node; i++)
         for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-            if (strcmp(node->op_type, types[t]) == 0 && reads(node, name))
+            if (strcmp(graph->node[i]->op_type, types[t]) == 0 && reads(graph->node[i], name))
                 return true;
-        for (size_t t = 0; t < sizeof whole_operators / sizeof *whole_operators; t++)
-            for (size_t k = 0;
-                 strcmp(node->op_type, whole_operators[t].type) == 0 && k < node->n_input; k++)
-                if (strcmp(node->input[k], name) == 0 && !(whole_operators[t].constants >> k & 1))
-                    return true;
-    }
-    return false;
+    return whole_reads(graph, name, false);
 }
 
 /* The first input of integers or booleans is data, unless it is a shape or a list that the operator
@@ -255,8 +267,8 @@ static enum adaps_status load_set(const Onnx__GraphProto *graph, const char *fol
         status = load_tensor(folder, "input", k, &set->inputs[k], err);
         set->names[k] = name;
         bool is_float = ad_onnx_type_is_float(elem_type(graph->input[i]));
-        bool data = is_operand(graph, name) || is_first_data(graph, k);
-        set->bound[k] = !data && (!is_float || seen_float);
+        bool data = is_operand(graph, name) || is_first_data(graph, k) || (is_float && !seen_float);
+        set->bound[k] = is_parameter(graph, name) || !data;
         seen_float = seen_float || is_float;
         set->ninputs += status == ADAPS_OK;
     }
