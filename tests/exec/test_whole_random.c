@@ -146,52 +146,126 @@ static bool has_bad_index(const struct ad_random_whole *w)
     return ad_array_elements(&w->in[0]) == 0 && ad_array_elements(&w->in[1]) > 0;
 }
 
+static void check_case(struct ad_random_whole *w, struct ad_array *out, int *done)
+{
+    struct ad_array got = *out, want = *out;
+    struct adaps_error err = {0};
+    want.data = room_for(&want);
+    bool known = !has_bad_index(w) && ad_naive_whole(&w->op, w->in, w->n, &want);
+    enum adaps_status status =
+        ad_whole_run(&w->op, w->in, w->n, ad_array_elements(&got), &got, &err);
+    bool same = has_bad_index(w) || status == ADAPS_OK;
+    *done += status == ADAPS_OK;
+    if (known)
+        same = status == ADAPS_OK && !got.open && got.rank == want.rank &&
+               memcmp(got.dims, want.dims, sizeof got.dims) == 0 &&
+               memcmp(got.data, want.data, bytes_of(&want)) == 0;
+    if (!same) {
+        print_case(w);
+        for (int i = 0; i < w->n; i++)
+            print_elements("input", &w->in[i]);
+        print_elements("got", &got);
+        print_elements("want", &want);
+        fflush(stdout);
+        ck_abort_msg("%s: %s", ad_whole_name(w->op.kind), err.message);
+    }
+    free(want.data);
+}
+
 START_TEST(as_defined)
 {
     struct ad_rng rng = {(uint64_t)_i + 100};
     int rounds = sampled(500), done = 0;
     for (int round = 0; round < rounds; round++) {
         struct ad_random_whole w;
-        struct ad_array got, want;
-        struct adaps_error err = {0};
-        if (!make(&w, _i, &got, &rng))
+        struct ad_array out;
+        if (!make(&w, _i, &out, &rng))
             continue;
-        want = got;
-        want.data = room_for(&want);
-        bool known = !has_bad_index(&w) && ad_naive_whole(&w.op, w.in, w.n, &want);
-        enum adaps_status status =
-            ad_whole_run(&w.op, w.in, w.n, ad_array_elements(&got), &got, &err);
-        done += status == ADAPS_OK;
-        bool same = has_bad_index(&w) || status == ADAPS_OK;
-        if (known)
-            same = status == ADAPS_OK && !got.open && got.rank == want.rank &&
-                   memcmp(got.dims, want.dims, sizeof got.dims) == 0 &&
-                   memcmp(got.data, want.data, bytes_of(&want)) == 0;
-        if (!same) {
-            print_case(&w);
-            for (int i = 0; i < w.n; i++)
-                print_elements("input", &w.in[i]);
-            print_elements("got", &got);
-            print_elements("want", &want);
-            ck_abort_msg("round %d: %s", round, err.message);
-        }
-        free(got.data);
-        free(want.data);
+        check_case(&w, &out, &done);
+        free(out.data);
         free_inputs(&w);
     }
     ck_assert_int_gt(done, rounds / 3);
 }
 END_TEST
 
-/* With one element too few there is an error, and nothing is written beyond the room. */
-START_TEST(too_little_room)
+/* Beyond the tiles and vectors that kernels work in. */
+static const struct larger {
+    enum ad_whole_kind kind;
+    enum adaps_type type, to;
+    int nints;
+    int64_t ints[9];
+    int rank[2]; /* of two inputs, or of one where the second is -1 */
+    int64_t dims[2][4];
+} larger[] = {
+    {AD_WHOLE_TRANSPOSE, ADAPS_UINT8, 0, 3, {0, 2, 1}, {3, -1}, {{3, 70, 45}}},
+    {AD_WHOLE_TRANSPOSE, ADAPS_FLOAT32, 0, 3, {2, 1, 0}, {3, -1}, {{33, 7, 65}}},
+    {AD_WHOLE_TRANSPOSE, ADAPS_INT64, 0, 4, {3, 1, 0, 2}, {4, -1}, {{5, 4, 40, 34}}},
+    {AD_WHOLE_TRANSPOSE, ADAPS_INT32, 0, 4, {1, 0, 2, 3}, {4, -1}, {{9, 8, 7, 6}}},
+    {AD_WHOLE_SLICE, ADAPS_FLOAT32, 0, 8, {0, 1, -1, 3, INT64_MIN, 90, -2, 3}, {2, -1}, {{40, 99}}},
+    {AD_WHOLE_TILE, ADAPS_INT8, 0, 3, {2, 3, 5}, {3, -1}, {{4, 33, 9}}},
+    {AD_WHOLE_ADD, ADAPS_FLOAT32, 0, 0, {0}, {3, 2}, {{7, 1, 67}, {35, 1}}},
+    {AD_WHOLE_LESS, ADAPS_INT32, 0, 0, {0}, {2, 1}, {{40, 67}, {67}}},
+    {AD_WHOLE_DIV, ADAPS_INT8, 0, 0, {0}, {1, 1}, {{300}, {300}}},
+    {AD_WHOLE_CAST, ADAPS_FLOAT32, ADAPS_UINT8, 0, {0}, {1, -1}, {{333}}},
+    {AD_WHOLE_REDUCE, ADAPS_FLOAT32, 0, 3, {AD_REDUCE_SUM, 0, 0}, {3, -1}, {{20, 13, 50}}},
+    {AD_WHOLE_REDUCE, ADAPS_FLOAT32, 0, 3, {AD_REDUCE_MEAN, 1, 1}, {3, -1}, {{9, 33, 50}}},
+    {AD_WHOLE_REDUCE, ADAPS_INT8, 0, 4, {AD_REDUCE_MAX, 0, 0, 2}, {3, -1}, {{9, 13, 70}}},
+    {AD_WHOLE_REDUCE, ADAPS_UINT8, 0, 3, {AD_REDUCE_MEAN, 0, 2}, {3, -1}, {{9, 3, 70}}},
+    {AD_WHOLE_ARG_MAX, ADAPS_FLOAT32, 0, 3, {1, 0, 0}, {3, -1}, {{3, 80, 67}}},
+    {AD_WHOLE_ARG_MIN, ADAPS_INT8, 0, 3, {2, 0, 1}, {3, -1}, {{3, 4, 300}}},
+    {AD_WHOLE_TOPK_INDICES, ADAPS_FLOAT32, 0, 3, {1, 100, 1}, {2, -1}, {{2, 700}}},
+    {AD_WHOLE_TOPK_INDICES, ADAPS_INT8, 0, 3, {0, 700, 0}, {2, -1}, {{700, 2}}},
+    {AD_WHOLE_CUM_SUM, ADAPS_FLOAT32, 0, 3, {1, 0, 0}, {3, -1}, {{3, 20, 67}}},
+    {AD_WHOLE_MATMUL, ADAPS_FLOAT32, 0, 0, {0}, {4, 3}, {{2, 1, 5, 9}, {3, 9, 67}}},
+    {AD_WHOLE_MATMUL, ADAPS_INT32, 0, 0, {0}, {2, 2}, {{7, 35}, {35, 67}}},
+    {AD_WHOLE_MATMUL_INTEGER, ADAPS_INT8, 0, 0, {0}, {2, 2}, {{7, 35}, {35, 67}}},
+    {AD_WHOLE_CONV_INTEGER,
+     ADAPS_UINT8,
+     0,
+     9,
+     {2, 2, 1, 1, 2, 1, 3, 0, 2},
+     {4, 4},
+     {{2, 4, 17, 67}, {6, 2, 3, 3}}},
+    {AD_WHOLE_QUANTIZE, ADAPS_FLOAT32, ADAPS_INT8, 2, {1, 0}, {2, 1}, {{7, 67}, {67}}},
+    {AD_WHOLE_QUANTIZE, ADAPS_FLOAT32, ADAPS_UINT8, 2, {0, 3}, {2, 2}, {{7, 67}, {3, 67}}},
+    {AD_WHOLE_UNIQUE, ADAPS_INT8, 0, 2, {0, 1}, {1, -1}, {{60}}},
+};
+
+START_TEST(larger_ones)
 {
-    struct ad_rng rng = {(uint64_t)_i + 7};
+    const struct larger *l = &larger[_i];
+    struct ad_rng rng = {(uint64_t)_i};
+    struct ad_random_whole w = {.op = {.kind = l->kind, .to = l->to, .nints = l->nints}};
+    struct ad_array out = {0};
+    int done = 0;
+    w.op.ints = l->ints;
+    memcpy(w.ints, l->ints, sizeof l->ints);
+    for (int i = 0; i < 2 && l->rank[i] >= 0; i++) {
+        bool scale = i == 1 && l->kind == AD_WHOLE_QUANTIZE;
+        w.in[i] = (struct ad_array){.type = scale ? ADAPS_FLOAT32 : l->type, .rank = l->rank[i]};
+        memcpy(w.in[i].dims, l->dims[i], sizeof l->dims[i]);
+        fill(&w.in[i], &rng);
+        w.n++;
+    }
+    ck_assert_int_eq(ad_whole_infer(&w.op, w.in, w.n, &out, NULL), ADAPS_OK);
+    out.data = room_for(&out);
+    check_case(&w, &out, &done);
+    free(out.data);
+    free_inputs(&w);
+    ck_assert_int_eq(done, 1);
+}
+END_TEST
+
+/* With one element too few there is an error, and nothing is written beyond the room. */
+static void check_too_little_room(enum ad_whole_kind kind)
+{
+    struct ad_rng rng = {(uint64_t)kind + 7};
     for (int round = 0; round < sampled(100); round++) {
         struct ad_random_whole w;
         struct ad_array out, small;
         struct adaps_error err = {0};
-        if (!make(&w, _i, &out, &rng))
+        if (!make(&w, kind, &out, &rng))
             continue;
         if (ad_whole_run(&w.op, w.in, w.n, ad_array_elements(&out), &out, &err) == ADAPS_OK &&
             ad_array_elements(&out) > 0) {
@@ -210,16 +284,22 @@ START_TEST(too_little_room)
         free_inputs(&w);
     }
 }
+
+START_TEST(too_little_room)
+{
+    for (int kind = 0; kind < AD_WHOLE_COUNT; kind++)
+        check_too_little_room(kind);
+}
 END_TEST
 
 /* Each allocation fails in turn: an error, and all that was taken is given back. */
-START_TEST(no_memory)
+static void check_no_memory(enum ad_whole_kind kind)
 {
-    struct ad_rng rng = {(uint64_t)_i + 55};
+    struct ad_rng rng = {(uint64_t)kind + 55};
     for (int round = 0; round < sampled(40); round++) {
         struct ad_random_whole w;
         struct ad_array out;
-        if (!make(&w, _i, &out, &rng))
+        if (!make(&w, kind, &out, &rng))
             continue;
         enum adaps_status status = ADAPS_EINTERNAL;
         for (long n = 1; status == ADAPS_EINTERNAL && !has_bad_index(&w); n++) {
@@ -240,18 +320,24 @@ START_TEST(no_memory)
         free_inputs(&w);
     }
 }
+
+START_TEST(no_memory)
+{
+    for (int kind = 0; kind < AD_WHOLE_COUNT; kind++)
+        check_no_memory(kind);
+}
 END_TEST
 
 /* Random bytes as attributes: whatever is accepted is computed within its room. */
-START_TEST(strange_attributes)
+static void check_strange_attributes(enum ad_whole_kind kind)
 {
     static const int64_t odd[] = {INT64_MIN, INT64_MAX, INT32_MAX, INT32_MIN, -1, 0,
                                   1,         2,         3,         8,         31};
-    struct ad_rng rng = {(uint64_t)_i + 900};
+    struct ad_rng rng = {(uint64_t)kind + 900};
     for (int round = 0; round < sampled(500); round++) {
         struct ad_random_whole w;
         struct ad_array out;
-        if (!make(&w, _i, &out, &rng))
+        if (!make(&w, kind, &out, &rng))
             continue;
         free(out.data);
         int changed = w.op.nints > 0 ? (int)ad_rng_below(&rng, (uint32_t)w.op.nints) : 0;
@@ -267,6 +353,12 @@ START_TEST(strange_attributes)
         }
         free_inputs(&w);
     }
+}
+
+START_TEST(strange_attributes)
+{
+    for (int kind = 0; kind < AD_WHOLE_COUNT; kind++)
+        check_strange_attributes(kind);
 }
 END_TEST
 
@@ -342,9 +434,10 @@ int main(void)
     TCase *tc = tcase_create("whole, random");
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, as_defined, 0, AD_WHOLE_COUNT);
-    tcase_add_loop_test(tc, too_little_room, 0, AD_WHOLE_COUNT);
-    tcase_add_loop_test(tc, no_memory, 0, AD_WHOLE_COUNT);
-    tcase_add_loop_test(tc, strange_attributes, 0, AD_WHOLE_COUNT);
+    tcase_add_loop_test(tc, larger_ones, 0, sizeof larger / sizeof *larger);
+    tcase_add_test(tc, too_little_room);
+    tcase_add_test(tc, no_memory);
+    tcase_add_test(tc, strange_attributes);
     tcase_add_test(tc, softmax_along_axes);
     tcase_add_test(tc, functions_as_in_the_engine);
     suite_add_tcase(suite, tc);
