@@ -119,7 +119,11 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     }
     const struct ad_onnx_operator *row = ad_onnx_operator_of(proto->op_type);
     if (!row)
-        return ad_node_fail(&node, err, "this operator is not supported");
+        return ad_node_fail(&node, err, "this operator is not supported%s",
+                            strncmp(proto->op_type, "QLinear", 7) == 0
+                                ? ": int8 models are, where QuantizeLinear and DequantizeLinear "
+                                  "stand around operators on floats"
+                                : "");
     if (node.opset < row->since)
         return ad_node_fail(&node, err, "its form of opset %d is not supported: %d or later is",
                             (int)node.opset, row->since);

@@ -251,7 +251,7 @@ static enum adaps_status check_default(const struct ad_draft *d, const Onnx__Val
 static bool needs_integers(const Onnx__GraphProto *g, const char *key, int depth)
 {
     for (size_t i = 0; i < g->n_output; i++)
-        if (strcmp(g->output[i]->name, key) == 0)
+        if (g->output[i]->name && strcmp(g->output[i]->name, key) == 0)
             return true;
     for (size_t i = 0; i < g->n_node; i++) {
         const Onnx__NodeProto *node = g->node[i];

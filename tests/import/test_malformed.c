@@ -235,8 +235,8 @@ static const struct {
     {"bias too long", bias_long, "16 bytes of data for 5 elements"},
     {"node without operator", no_operator, "has no operator type"},
     {"unknown operator", unknown_operator, "(Convolution): this operator is not supported"},
-    {"quantised convolution", quantised, "(QLinearConv): int8"},
-    {"dequantisation", dequantised, "(DequantizeLinear): int8"},
+    {"quantised convolution", quantised, "(QLinearConv): this operator is not supported: int8 models are, where"},
+    {"dequantisation", dequantised, "(DequantizeLinear): input 1 is missing"},
     {"recurrent network", recurrent, "(LSTM): this operator is not supported"},
     {"loop", looping, "(Loop): this operator is not supported"},
     {"operator of another domain", strange_domain, "the domain 'com.microsoft'"},
@@ -378,7 +378,7 @@ static const struct {
     {"Add", "x,nan4", NULL, "do not fit"},
     {"Clip", "x,nan", NULL, "not a number"},
     {"BatchNormalization", "x,nan,nan,nan,nan", NULL, "expected 3"},
-    {"Cast", "x", "to=7", "at run time is not supported"},
+    {"Cast", "x", "to=8", "at run time is not supported"},
 };
 
 static void set_attribute(struct mb *mb, Onnx__NodeProto *node, const char *text)

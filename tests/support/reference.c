@@ -465,16 +465,16 @@ static void run_reshape(const struct run *r, const struct ad_op *op, float *y)
  * held against. */
 static void run_whole(const struct run *r, const struct ad_op *op, float *y)
 {
-    struct ad_whole_call call;
+    struct ad_whole_job call;
     struct adaps_error err;
-    enum adaps_status status = ad_whole_call_init(&call, op, &err);
+    enum adaps_status status = ad_whole_job_init(&call, op, &err);
     if (status == ADAPS_OK) {
         for (int k = 0; k < op->ninputs; k++)
             call.inputs[k] = (struct ad_whole_operand){
                 &r->graph->values[op->inputs[k]], (float *)(uintptr_t)data_of(r, op->inputs[k])};
         call.output = (struct ad_whole_operand){&r->graph->values[op->output], y};
-        status = ad_whole_call_run(&call, &err);
-        ad_whole_call_fini(&call);
+        status = ad_whole_job_run(&call, &err);
+        ad_whole_job_fini(&call);
     }
     if (status != ADAPS_OK) {
         fprintf(stderr, "reference: %s\n", err.message);

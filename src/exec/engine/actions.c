@@ -86,7 +86,7 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
         ad_softmax_run(&action->softmax, pool);
         break;
     case AD_ACTION_WHOLE:
-        return ad_whole_call_run(&action->whole, err);
+        return ad_whole_job_run(&action->whole, err);
     }
     return ADAPS_OK;
 }
@@ -102,7 +102,7 @@ void ad_action_free(struct ad_action *action)
     else if (action->kind == AD_ACTION_RESAMPLE)
         ad_resample_fini(&action->resample);
     else if (action->kind == AD_ACTION_WHOLE)
-        ad_whole_call_fini(&action->whole);
+        ad_whole_job_fini(&action->whole);
     else if (action->kind == AD_ACTION_DEPTHWISE)
         ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
 }

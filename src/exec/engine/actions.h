@@ -42,7 +42,7 @@ struct ad_action {
         struct ad_resample resample;
         struct ad_reduce reduce;
         struct ad_softmax softmax;
-        struct ad_whole_call whole; /* owns its lists */
+        struct ad_whole_job whole; /* owns its lists */
     };
 };
 

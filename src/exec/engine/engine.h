@@ -3,7 +3,8 @@
  *
  * Buffers: per value that the program touches, one buffer for the hull of all regions that it
  * computes, receives, sends or reads there: [n][h][w][c] dense over that hull. Buffers, scratch and
- * values share one arena, planned by liveness over the steps. */
+ * values share one arena, planned by liveness over the steps. Only WHOLE ops may take more memory
+ * on the way (exec/kernels/whole.h). */
 #ifndef AD_EXEC_ENGINE_ENGINE_H
 #define AD_EXEC_ENGINE_ENGINE_H
 

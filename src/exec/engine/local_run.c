@@ -235,11 +235,13 @@ static enum adaps_status check_inputs(const struct ad_graph *graph, const struct
         const struct ad_value *value = &graph->values[graph->inputs[i]];
         struct ad_array shape = ad_value_array(value);
         size_t count = (size_t)ad_array_elements(&shape);
-        if (inputs[i].count != count || inputs[i].type != value->type)
-            return ad_error_set(err, ADAPS_EINPUT,
-                                "input '%s' has %zu elements of type %s, expected %zu of %s",
-                                value->name, inputs[i].count, ad_type_name(inputs[i].type), count,
+        if (inputs[i].type != value->type)
+            return ad_error_set(err, ADAPS_EINPUT, "input '%s' is of type %s, expected %s",
+                                value->name, ad_type_name(inputs[i].type),
                                 ad_type_name(value->type));
+        if (inputs[i].count != count)
+            return ad_error_set(err, ADAPS_EINPUT, "input '%s' has %zu elements, expected %zu",
+                                value->name, inputs[i].count, count);
     }
     return ADAPS_OK;
 }

@@ -441,7 +441,7 @@ static enum adaps_status build_whole(const struct ad_build *build, const struct 
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
     struct ad_action action = {.kind = AD_ACTION_WHOLE};
-    enum adaps_status status = ad_whole_call_init(&action.whole, op, err);
+    enum adaps_status status = ad_whole_job_init(&action.whole, op, err);
     if (status != ADAPS_OK)
         return status;
     for (int k = 0; k < op->ninputs; k++)
@@ -451,7 +451,7 @@ static enum adaps_status build_whole(const struct ad_build *build, const struct 
         (struct ad_whole_operand){&graph->values[op->output], build->buffers[op->output].data};
     status = ad_actions_add(build->actions, action, err);
     if (status != ADAPS_OK)
-        ad_whole_call_fini(&action.whole);
+        ad_whole_job_fini(&action.whole);
     return status;
 }
 

@@ -3,20 +3,20 @@
 
 #include <string.h>
 
-enum adaps_status ad_whole_call_init(struct ad_whole_call *call, const struct ad_op *op,
-                                     struct adaps_error *err)
+enum adaps_status ad_whole_job_init(struct ad_whole_job *call, const struct ad_op *op,
+                                    struct adaps_error *err)
 {
     size_t n = (size_t)op->ninputs;
-    *call = (struct ad_whole_call){.op = op,
-                                   .inputs = ad_calloc(n, sizeof *call->inputs),
-                                   .arrays = ad_calloc(n, sizeof *call->arrays)};
+    *call = (struct ad_whole_job){.op = op,
+                                  .inputs = ad_calloc(n, sizeof *call->inputs),
+                                  .arrays = ad_calloc(n, sizeof *call->arrays)};
     if (call->inputs && call->arrays)
         return ADAPS_OK;
-    ad_whole_call_fini(call);
+    ad_whole_job_fini(call);
     return ad_error_memory(err, "operands", n * sizeof *call->arrays);
 }
 
-void ad_whole_call_fini(struct ad_whole_call *call)
+void ad_whole_job_fini(struct ad_whole_job *call)
 {
     ad_free(call->inputs);
     ad_free(call->arrays);
@@ -52,7 +52,7 @@ static enum adaps_status finish(const struct ad_whole_operand *to, const struct 
     return ADAPS_OK;
 }
 
-static enum adaps_status run(const struct ad_whole_call *call, struct adaps_error *err)
+static enum adaps_status run(const struct ad_whole_job *call, struct adaps_error *err)
 {
     const struct ad_op *op = call->op;
     enum adaps_status status = ADAPS_OK;
@@ -66,7 +66,7 @@ static enum adaps_status run(const struct ad_whole_call *call, struct adaps_erro
     return status == ADAPS_OK ? finish(&call->output, &out, err) : status;
 }
 
-enum adaps_status ad_whole_call_run(const struct ad_whole_call *call, struct adaps_error *err)
+enum adaps_status ad_whole_job_run(const struct ad_whole_job *call, struct adaps_error *err)
 {
     enum adaps_status status = run(call, err);
     return status == ADAPS_OK

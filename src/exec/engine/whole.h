@@ -12,20 +12,20 @@ struct ad_whole_operand {
 };
 
 /* One op; the lists have room for all inputs and belong to it. */
-struct ad_whole_call {
+struct ad_whole_job {
     const struct ad_op *op;
     struct ad_whole_operand *inputs, output;
     struct ad_array *arrays;
 };
 
 /* Room for the inputs of an op, to be filled by the caller. */
-AD_MUST_CHECK enum adaps_status ad_whole_call_init(struct ad_whole_call *call,
-                                                   const struct ad_op *op, struct adaps_error *err);
-void ad_whole_call_fini(struct ad_whole_call *call);
+AD_MUST_CHECK enum adaps_status ad_whole_job_init(struct ad_whole_job *call, const struct ad_op *op,
+                                                  struct adaps_error *err);
+void ad_whole_job_fini(struct ad_whole_job *call);
 
 /* Computes the output. ADAPS_EINPUT: the numbers of an input do not fit the op, or true dims that
  * are none came from another device; named. */
-AD_MUST_CHECK enum adaps_status ad_whole_call_run(const struct ad_whole_call *call,
-                                                  struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_whole_job_run(const struct ad_whole_job *call,
+                                                 struct adaps_error *err);
 
 #endif

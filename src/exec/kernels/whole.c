@@ -81,28 +81,13 @@ static enum adaps_status check_room(const struct ad_whole_call *call)
                         elements, call->room);
 }
 
-/* The inputs' dims are the true ones, whatever a caller's arrays say. */
-static enum adaps_status infer(const struct ad_whole *op, const struct ad_array *inputs, int n,
-                               struct ad_array **closed, struct ad_array *out,
-                               struct adaps_error *err)
-{
-    *closed = ad_calloc((size_t)(n > 0 ? n : 1), sizeof **closed);
-    if (!*closed)
-        return ad_error_memory(err, "inputs", (size_t)n * sizeof **closed);
-    for (int i = 0; i < n; i++) {
-        (*closed)[i] = inputs[i];
-        (*closed)[i].open = false;
-    }
-    return ad_whole_infer(op, *closed, n, out, err);
-}
-
 enum adaps_status ad_whole_run(const struct ad_whole *op, const struct ad_array *inputs,
                                int ninputs, int64_t room, struct ad_array *out,
                                struct adaps_error *err)
 {
-    struct ad_array result = *out, *closed;
-    enum adaps_status status = infer(op, inputs, ninputs, &closed, &result, err);
-    struct ad_whole_call call = {op, closed, ninputs, room, &result, err};
+    struct ad_array result = *out;
+    enum adaps_status status = ad_whole_infer(op, inputs, ninputs, &result, err);
+    struct ad_whole_call call = {op, inputs, ninputs, room, &result, err};
     if (status == ADAPS_OK && result.type != out->type)
         status = ad_error_set(err, ADAPS_EINTERNAL, "a result of %s, not %s",
                               ad_type_name(result.type), ad_type_name(out->type));
@@ -110,7 +95,6 @@ enum adaps_status ad_whole_run(const struct ad_whole *op, const struct ad_array 
         status = check_room(&call);
     if (status == ADAPS_OK && (result.open || ad_array_elements(&result) > 0))
         status = kernels[op->kind](&call);
-    ad_free(closed);
     result.open = false;
     if (status == ADAPS_OK)
         *out = result;

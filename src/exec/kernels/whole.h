@@ -5,11 +5,11 @@
 
 #include "ir/whole.h"
 
-/* Computes `out` from inputs whose dims are the true ones. out->data has room for `room` elements
- * of its type and is not one of the inputs; out's type is known, its dims are set here. Memory that
- * it needs on the way it takes and gives back. ADAPS_EINPUT: an index outside of its dimension, or
- * dims that do not fit each other, named with their values; ADAPS_EINTERNAL: no memory, or more
- * elements than there is room for. */
+/* Computes `out` from inputs whose dims are the true ones (open is false). out->data has room for
+ * `room` elements of its type and is not one of the inputs; out's type is known, its dims are set
+ * here. Memory that it needs on the way it takes and gives back. ADAPS_EINPUT: an index outside of
+ * its dimension, or dims that do not fit each other, named with their values; ADAPS_EINTERNAL: no
+ * memory, or more elements than there is room for. */
 AD_MUST_CHECK enum adaps_status ad_whole_run(const struct ad_whole *op,
                                              const struct ad_array *inputs, int ninputs,
                                              int64_t room, struct ad_array *out,
