@@ -83,7 +83,8 @@ enum ad_whole_kind {
     AD_WHOLE_CUM_SUM,      /* float32, int32, int64; ints: axis, exclusive, reverse */
     AD_WHOLE_REDUCE,       /* number types (bool: max, min); ints: enum ad_reduction (ir/graph.h),
                               keepdims, then axes >= 0, ascending (none: all). Means of integers
-                              towards 0. Of no elements: the neutral element */
+                              towards 0. Of no elements: the neutral element; their mean is NaN, of
+                              integers 0 */
     AD_WHOLE_SOFTMAX,      /* float32; ints: axis, as exec/kernels/softmax.h computes it */
     AD_WHOLE_ONE_HOT,      /* indices of any number type, values (2 elements: off, on) -> values'
                               type; ints: axis of the result >= 0, depth. Indices outside of
@@ -94,16 +95,21 @@ enum ad_whole_kind {
     /* a length of their own: open */
     AD_WHOLE_NON_ZERO, /* any -> int64, rank x count */
     AD_WHOLE_NMS,      /* boxes float32 n x m x 4, scores n x classes x m -> int64, count x 3, in
-                          ONNX' order; ints: center_point_box, most boxes per class (0: none);
-                          floats: iou threshold, score threshold (-INFINITY: none) */
+                          ONNX' order; ints: center_point_box, most boxes per class (0: there
+                          are no boxes); floats: iou threshold, score threshold (-INFINITY:
+                          there is none). Of equal scores the lower index first; a box whose
+                          score is NaN is never taken */
     AD_WHOLE_COMPRESS, /* x, condition bool; ints: axis, or -1 for the flattened input */
     AD_WHOLE_UNIQUE, /* number types, flattened -> the sorted values; ints: which output (0 values,
-                        1 first indices, 2 inverse (closed), 3 counts; 1 to 3 int64), sorted */
+                        1 first indices, 2 inverse (closed), 3 counts; 1 to 3 int64), sorted. NaN
+                        equals NaN and is the greatest */
     /* quantised */
     AD_WHOLE_QUANTIZE,   /* x float32 (or int32), scale, zero?; ints: axis, -1 where scale is one
-                            number, block size (0: none) -> `to`. Half to even, saturated */
+                            number, block size (0: none) -> `to` (int8, uint8). Half to even,
+                            saturated; NaN is the least */
     AD_WHOLE_DEQUANTIZE, /* x int8, uint8, int32, scale, zero?; ints: axis, block size -> float32 */
-    AD_WHOLE_DYNAMIC_SCALE,  /* float32 -> float32 scalar: DynamicQuantizeLinear's second output */
+    AD_WHOLE_DYNAMIC_SCALE,  /* float32 -> float32 scalar: DynamicQuantizeLinear's second output; 1
+                                where all elements are 0, as in ONNX Runtime */
     AD_WHOLE_DYNAMIC_ZERO,   /* float32 -> uint8 scalar: its third; QUANTIZE makes the first */
     AD_WHOLE_MATMUL,         /* float32 or integers of one type; numpy's matmul, ranks 1 and more */
     AD_WHOLE_MATMUL_INTEGER, /* a, b int8 or uint8, a's zero?, b's zero? (scalars, or by row of a

@@ -1,5 +1,7 @@
 /* Computes the operators that run whole on one device (ir/whole.h). Plain and exact: the same bits
- * on every processor, whatever its vectors are; one thread. */
+ * on every processor, whatever its vectors are, and one kind of NaN where something is computed;
+ * one thread. To be called outside of ad_pool_run() (exec/kernels/xnn.h): denormals count, but in
+ * FUNCTION, SOFTMAX, and POW and MATMUL of floats, which are the engine's kernels. */
 #ifndef AD_EXEC_KERNELS_WHOLE_H
 #define AD_EXEC_KERNELS_WHOLE_H
 

@@ -271,12 +271,27 @@ enum adaps_status ad_whole_run_extremes(const struct ad_whole_call *call)
         const uint8_t *which = row->in[0];                                                         \
         const T *a = row->in[1], *b = row->in[2];                                                  \
         int64_t sw = row->stride[0], sa = row->stride[1], sb = row->stride[2];                     \
-        if (sw && sa && sb)                                                                        \
+        if (!sw) {                                                                                 \
             for (int64_t i = 0; i < n; i++)                                                        \
-                to[i] = which[i] ? a[i] : b[i];                                                    \
-        else                                                                                       \
-            for (int64_t i = 0; i < n; i++)                                                        \
-                to[i] = which[i * sw] ? a[i * sa] : b[i * sb];                                     \
+                to[i] = *which ? a[i * sa] : b[i * sb];                                            \
+        } else if (sa && sb) {                                                                     \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T x = a[i], y = b[i];                                                              \
+                to[i] = which[i] ? x : y;                                                          \
+            }                                                                                      \
+        } else if (sa) {                                                                           \
+            const T y = *b;                                                                        \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T x = a[i];                                                                        \
+                to[i] = which[i] ? x : y;                                                          \
+            }                                                                                      \
+        } else {                                                                                   \
+            const T x = *a;                                                                        \
+            for (int64_t i = 0; i < n; i++) {                                                      \
+                T y = b[i * sb];                                                                   \
+                to[i] = which[i] ? x : y;                                                          \
+            }                                                                                      \
+        }                                                                                          \
     }
 CHOICE(uint8_t)
 CHOICE(uint32_t)

@@ -35,13 +35,15 @@ enum adaps_status ad_whole_run_non_zero(const struct ad_whole_call *call)
     enum adaps_status status = ad_whole_set_length(call, 1, count);
     if (status != ADAPS_OK)
         return status;
-    for (int64_t i = 0; i < n && found < count; i++) {
-        if (is_set(x, i)) {
-            for (int d = 0; d < x->rank; d++)
-                out[d * count + found] = index[d];
-            found++;
-        }
-        for (int d = x->rank - 1; d >= 0 && ++index[d] == x->dims[d]; d--)
+    int64_t row = x->rank > 0 ? x->dims[x->rank - 1] : 1;
+    for (int64_t first = 0; first < n && found < count; first += row) {
+        for (int64_t i = 0; i < row; i++)
+            if (is_set(x, first + i)) {
+                for (int d = 0; d < x->rank; d++)
+                    out[d * count + found] = d == x->rank - 1 ? i : index[d];
+                found++;
+            }
+        for (int d = x->rank - 2; d >= 0 && ++index[d] == x->dims[d]; d--)
             index[d] = 0;
     }
     return ADAPS_OK;
