@@ -26,6 +26,7 @@ struct ad_head {
     bool rows;            /* YOLOV8: anchors are rows, not columns */
     bool background;      /* SSD: class 0 is none, and the others count from 0 */
     bool by_class;        /* SSD, SELECTED: scores are classes x anchors */
+    bool channels_last;   /* MAP: h x w x classes */
     enum ad_box_order order;
     int nstrides, strides[AD_HEAD_STRIDES]; /* YOLOX, NANODET */
     int bins;                               /* NANODET: of a distribution */
@@ -33,7 +34,11 @@ struct ad_head {
     int main, prototypes, boxes, scores, class_numbers, selected, how_many;
 };
 
+/* What the answer is wanted for. */
+enum ad_task { AD_TASK_DETECT, AD_TASK_CLASSIFY, AD_TASK_SEGMENT };
+
 struct ad_head_options {
+    enum ad_task task;
     const struct ad_preset *preset; /* NULL: by metadata and shapes */
     int nlabels;                    /* names that are known, 0: none: tells kinds apart */
     const enum ad_box_order *order; /* NULL: as the kind has it */
@@ -46,9 +51,6 @@ AD_MUST_CHECK enum adaps_status ad_head_find(struct ad_head *out, const struct a
                                              const struct ad_head_options *options,
                                              struct adaps_error *err);
 
-/* Whether the kind is one of a detector: ad_head_decode() takes it. */
-bool ad_head_detects(const struct ad_head *head);
-
 struct ad_decoding {
     double confidence;   /* least score: .25 */
     double iou;          /* boxes of a class that overlap more are one: .45 */
@@ -57,9 +59,10 @@ struct ad_decoding {
     int nclasses;
 };
 
-/* The detections of an answer, best first, in pixels of the picture and clipped to it, into `out`,
- * which is empty. outputs: all of the network's, with their true dims. Suppresses overlapping boxes
- * by class unless the network has done so. ADAPS_EINPUT: a shape that the head does not have. */
+/* The detections of an answer of a detector's head, best first, in pixels of the picture and
+ * clipped to it, into `out`, which is empty. outputs: all of the network's, with their true dims.
+ * Suppresses overlapping boxes by class unless the network has done so. ADAPS_EINPUT: a shape that
+ * the head does not have. */
 AD_MUST_CHECK enum adaps_status ad_head_decode(const struct ad_head *head,
                                                const struct ad_tensor *outputs,
                                                const struct ad_placement *placement,

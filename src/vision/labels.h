@@ -8,6 +8,7 @@
 struct ad_labels {
     const char **names; /* NULL where a class has none */
     int count;
+    size_t capacity; /* of names */
     struct ad_arena arena;
 };
 

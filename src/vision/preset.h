@@ -11,7 +11,7 @@ enum ad_head_kind {
     AD_HEAD_YOLOV8,   /* columns of x, y, w, h, classes, mask coefficients or keypoints */
     AD_HEAD_ROWS,     /* rows of x0, y0, x1, y1, score, class, ...: nothing is left to be done */
     AD_HEAD_YOLOX,    /* as YOLOV5, but of a grid's cells: offsets, logarithms of sizes */
-    AD_HEAD_NANODET,  /* rows of classes and four distributions of distances to the sides */
+    AD_HEAD_NANODET,  /* rows of classes, then four distributions of distances to the sides */
     AD_HEAD_SSD,      /* outputs of boxes and of scores by class */
     AD_HEAD_SELECTED, /* the same, and the indices that NonMaxSuppression selected */
     AD_HEAD_LISTS,    /* outputs of boxes, scores and classes, and perhaps of how many there are */
@@ -24,13 +24,14 @@ struct ad_preset {
     enum ad_head_kind head; /* UNKNOWN: by the outputs' shapes */
     enum ad_fit fit;
     bool bgr;
+    int nkeypoints; /* of three numbers, where the model's metadata do not say; 0: none */
     struct ad_normalisation normalisation;
 };
 
 /* NULL: there is none of this name. */
 const struct ad_preset *ad_preset_find(const char *name);
 
-/* For a network that says nothing of itself. */
+/* What is assumed of a network that nothing is known of but its outputs. */
 const struct ad_preset *ad_preset_default(enum ad_head_kind head);
 
 /* "yolov5, yolov7, ..." into buf; returns buf. */
