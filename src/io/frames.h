@@ -1,12 +1,12 @@
-/* Sources of frames: picture files, a watched folder, raw frames from a pipe, a camera. All give RGB
- * pictures, one after the other. */
+/* Sources of frames: picture files, a watched folder, raw frames from a pipe, a camera. All give
+ * RGB pictures, one after the other. */
 #ifndef AD_IO_FRAMES_H
 #define AD_IO_FRAMES_H
 
 #include "io/image.h"
 #include "io/raw.h"
 
-struct ad_frame {
+struct ad_source_frame {
     struct ad_image image; /* 3 channels: R, G, B; owned */
     char *name;            /* owned: the file's path, "standard input", "/dev/video0" */
     uint64_t sequence;     /* from 0, as the source counts; dropped and lost frames leave gaps */
@@ -19,6 +19,7 @@ struct ad_frames_options {
     const char *raw; /* the input is raw frames of this size and format: "640x480:rgb24" (raw.h) */
     bool drop;       /* latest wins: a thread reads ahead and keeps only the newest frame */
     double idle_s;   /* a watched folder ends after so long without a new frame; 0: never */
+    int width, height; /* what a camera is asked for, which may give another size; 0: its own */
 
     /* Gets what does not end the source, a line each, without a line end: files that are skipped, a
      * frame that is cut short. NULL: nobody is told. With `drop` another thread calls it. */
@@ -50,9 +51,10 @@ AD_MUST_CHECK enum adaps_status ad_frames_open_fd(int fd, const char *name,
  * filled, whose memory is used again. *got false with ADAPS_OK: the source has ended or was
  * cancelled, and *frame is empty. After an error *frame is empty, too: a list of files goes on
  * behind the file that the error names; the other sources give the same error again. */
-AD_MUST_CHECK enum adaps_status ad_frames_next(struct ad_frames *frames, struct ad_frame *frame,
-                                               bool *got, struct adaps_error *err);
-void ad_frame_fini(struct ad_frame *frame);
+AD_MUST_CHECK enum adaps_status ad_frames_next(struct ad_frames *frames,
+                                               struct ad_source_frame *frame, bool *got,
+                                               struct adaps_error *err);
+void ad_source_frame_fini(struct ad_source_frame *frame);
 
 /* Ends the source: a blocked ad_frames_next() and all later ones return without a frame. May be
  * called from other threads and from signal handlers. */

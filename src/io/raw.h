@@ -29,12 +29,12 @@ AD_MUST_CHECK enum adaps_status ad_raw_parse(const char *text, struct ad_raw *ou
                                              struct adaps_error *err);
 const char *ad_raw_format_name(enum ad_raw_format format);
 
-/* Bytes of a frame; the size is within the limits. */
+/* Bytes of a row, of formats of one plane, and of a frame. The size is within the limits. */
+size_t ad_raw_row_bytes(const struct ad_raw *raw);
 size_t ad_raw_bytes(const struct ad_raw *raw);
 
-/* Fills width * height * 3 bytes: R, G, B. `stride` is what a row of the first plane has, in bytes,
- * 0 for no padding; the planes of U and V have half of it (yuv420p) or the same (nv12), and follow
- * without a gap. */
+/* Fills width * height * 3 bytes: R, G, B. U and V count for all pixels that share them. `stride`
+ * is what a row has in bytes, for formats of one plane; 0: no padding. */
 void ad_raw_to_rgb(const struct ad_raw *raw, const uint8_t *data, size_t stride, uint8_t *rgb);
 
 #endif
