@@ -356,10 +356,10 @@ static void clear(struct finder *f, const struct ad_letterbox *input)
 static enum adaps_status refuse(const struct finder *f, struct adaps_error *err)
 {
     static const char *const wanted[] = {
-        [AD_TASK_DETECT] = "a detector",
-        [AD_TASK_CLASSIFY] = "a classifier (one output of scores by class)",
-        [AD_TASK_SEGMENT] = "a segmenter (1 x classes x h x w, class numbers 1 x h x w, or a "
-                            "detector with prototypes of masks)",
+        [AD_VISION_DETECT] = "a detector",
+        [AD_VISION_CLASSIFY] = "a classifier (one output of scores by class)",
+        [AD_VISION_SEGMENT] = "a segmenter (1 x classes x h x w, class numbers 1 x h x w, or a "
+                              "detector with prototypes of masks)",
     };
     char list[512] = "", shape[128];
     size_t used = 0;
@@ -374,7 +374,7 @@ static enum adaps_status refuse(const struct finder *f, struct adaps_error *err)
         err, ADAPS_EINPUT, "the outputs are not those of %s%s%s for an input of %d x %d: %s%s",
         wanted[f->options->task], preset ? ", preset " : "", preset ? preset : "", f->head->width,
         f->head->height, list,
-        preset || f->options->task != AD_TASK_DETECT ? "" : "; --preset may tell what they are");
+        preset || f->options->task != AD_VISION_DETECT ? "" : "; --preset may tell what they are");
 }
 
 enum adaps_status ad_head_find(struct ad_head *out, const struct ad_graph *graph,
@@ -395,17 +395,17 @@ enum adaps_status ad_head_find(struct ad_head *out, const struct ad_graph *graph
     enum adaps_status status = f.ultralytics ? check_task(&f, err) : ADAPS_OK;
     if (status != ADAPS_OK)
         return status;
-    if (options->task == AD_TASK_CLASSIFY) {
+    if (options->task == AD_VISION_CLASSIFY) {
         found = find_classes(&f);
     } else {
         status = find_keypoints(&f, err);
         if (status != ADAPS_OK)
             return status;
         found = find_yolo(&f);
-        if (!found && options->task == AD_TASK_DETECT) {
+        if (!found && options->task == AD_VISION_DETECT) {
             clear(&f, input);
             found = find_boxes(&f);
-        } else if (options->task == AD_TASK_SEGMENT && !(found && out->prototypes >= 0)) {
+        } else if (options->task == AD_VISION_SEGMENT && !(found && out->prototypes >= 0)) {
             clear(&f, input);
             found = find_map(&f);
         }

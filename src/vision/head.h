@@ -35,10 +35,10 @@ struct ad_head {
 };
 
 /* What the answer is wanted for. */
-enum ad_task { AD_TASK_DETECT, AD_TASK_CLASSIFY, AD_TASK_SEGMENT };
+enum ad_vision_task { AD_VISION_DETECT, AD_VISION_CLASSIFY, AD_VISION_SEGMENT };
 
 struct ad_head_options {
-    enum ad_task task;
+    enum ad_vision_task task;
     const struct ad_preset *preset; /* NULL: by metadata and shapes */
     int nlabels;                    /* names that are known, 0: none: tells kinds apart */
     const enum ad_box_order *order; /* NULL: as the kind has it */

@@ -5,11 +5,11 @@
 #define COCO_CLASSES 80
 
 /* Names of metadata or a file; of COCO, when a detector of as many classes has none. */
-static enum adaps_status find_names(struct ad_vision *vision, enum ad_task task,
+static enum adaps_status find_names(struct ad_vision *vision, enum ad_vision_task task,
                                     struct adaps_error *err)
 {
     if (vision->labels.count > 0 || vision->head.classes != COCO_CLASSES ||
-        task == AD_TASK_CLASSIFY || vision->head.kind == AD_HEAD_MAP)
+        task == AD_VISION_CLASSIFY || vision->head.kind == AD_HEAD_MAP)
         return ADAPS_OK;
     ad_labels_fini(&vision->labels);
     return ad_labels_coco(&vision->labels, err);

@@ -14,7 +14,7 @@ struct ad_vision {
 /* What is not said comes from the model's metadata, else from the preset, else from what the kind
  * of head usually wants. */
 struct ad_vision_options {
-    enum ad_task task;
+    enum ad_vision_task task;
     const struct ad_preset *preset;               /* NULL: by metadata and shapes */
     const char *labels;                           /* a file of names, or NULL */
     const struct ad_normalisation *normalisation; /* or NULL */
