@@ -210,6 +210,15 @@ io_sources = \
 	src/io/image_formats.c src/io/image_internal.h src/io/mjpeg.c src/io/npy.c src/io/npy.h \
 	src/io/raw.c src/io/raw.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
 
+vision_sources = \
+	src/vision/decode.c src/vision/decode.h src/vision/decode_boxes.c src/vision/decode_grid.c \
+	src/vision/decode_yolo.c src/vision/detection.c src/vision/detection.h src/vision/draw.c \
+	src/vision/draw.h src/vision/element.h src/vision/font.c src/vision/font.h src/vision/head.c \
+	src/vision/head.h src/vision/labels.c src/vision/labels.h src/vision/letterbox.c \
+	src/vision/letterbox.h src/vision/mask.c src/vision/mask.h src/vision/preset.c src/vision/preset.h \
+	src/vision/semantic.c src/vision/semantic.h src/vision/suppress.c src/vision/suppress.h \
+	src/vision/top.c src/vision/top.h src/vision/vision.c src/vision/vision.h
+
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
