@@ -250,6 +250,23 @@ enum adaps_status ad_frames_next(struct ad_frames *f, struct ad_source_frame *fr
     return status;
 }
 
+bool ad_frames_ready(struct ad_frames *f, int ms)
+{
+    struct newest *n = &f->newest;
+    bool there, ready;
+    int fd;
+    if (n->started) {
+        pthread_mutex_lock(&n->lock);
+        there = n->has_frame || n->has_error || n->ended;
+        fd = n->event_fd;
+        pthread_mutex_unlock(&n->lock);
+    } else {
+        fd = f->ended ? -1 : f->kind->descriptor(f->source);
+        there = fd < 0;
+    }
+    return there || !ad_frames_wait(&f->shared, fd, ms, &ready) || ready;
+}
+
 void ad_frames_cancel(struct ad_frames *f)
 {
     int kept = errno;

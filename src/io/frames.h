@@ -54,6 +54,10 @@ AD_MUST_CHECK enum adaps_status ad_frames_open_fd(int fd, const char *name,
 AD_MUST_CHECK enum adaps_status ad_frames_next(struct ad_frames *frames,
                                                struct ad_source_frame *frame, bool *got,
                                                struct adaps_error *err);
+
+/* Whether it is worth calling ad_frames_next() now: something has come, or comes within `ms`
+ * milliseconds, or the source has ended. What has come may still be no whole frame. */
+bool ad_frames_ready(struct ad_frames *frames, int ms);
 void ad_source_frame_fini(struct ad_source_frame *frame);
 
 /* Ends the source: a blocked ad_frames_next() and all later ones return without a frame. May be
