@@ -229,7 +229,9 @@ cli_sources = \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
-	src/cli/status.c src/cli/verify.c
+	src/cli/status.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
+	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h \
+	src/cli/vision_run.c src/cli/vision_run.h
 
 # The daemon, a program of its own.
 agent_sources = \

@@ -294,14 +294,7 @@ static enum adaps_status next(void *source, struct ad_source_frame *frame, bool 
     return status;
 }
 
-static int descriptor(const void *source)
-{
-    const struct camera *c = source;
-    return c->fd;
-}
-
-const struct ad_frames_kind ad_frames_camera = {
-    .next = next, .descriptor = descriptor, .free = free_camera};
+const struct ad_frames_kind ad_frames_camera = {.next = next, .free = free_camera};
 
 static int real_open(void *context, const char *path)
 {

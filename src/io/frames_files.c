@@ -48,11 +48,4 @@ static enum adaps_status next(void *source, struct ad_source_frame *frame, bool 
     return status;
 }
 
-static int descriptor(const void *source)
-{
-    (void)source;
-    return -1;
-}
-
-const struct ad_frames_kind ad_frames_files = {
-    .next = next, .descriptor = descriptor, .free = free_list, .goes_on = true};
+const struct ad_frames_kind ad_frames_files = {.next = next, .free = free_list, .goes_on = true};

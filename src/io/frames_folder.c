@@ -211,11 +211,4 @@ static enum adaps_status next(void *source, struct ad_source_frame *frame, bool 
     return status;
 }
 
-static int descriptor(const void *source)
-{
-    const struct watched_folder *w = source;
-    return w->first < w->count ? -1 : w->fd;
-}
-
-const struct ad_frames_kind ad_frames_folder = {
-    .next = next, .descriptor = descriptor, .free = free_folder};
+const struct ad_frames_kind ad_frames_folder = {.next = next, .free = free_folder};

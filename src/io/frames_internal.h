@@ -20,8 +20,6 @@ struct ad_frames_kind {
      * may replace by a larger one, and with the time of the call. */
     enum adaps_status (*next)(void *source, struct ad_source_frame *frame, bool *got,
                               struct adaps_error *err);
-    /* What can be read when something has come; -1: it need not be waited for. */
-    int (*descriptor)(const void *source);
     void (*free)(void *source);
     bool goes_on; /* after an error there may be more frames */
 };

@@ -89,11 +89,4 @@ static enum adaps_status next(void *source, struct ad_source_frame *frame, bool 
     return ADAPS_OK;
 }
 
-static int descriptor(const void *source)
-{
-    const struct frame_pipe *pipe = source;
-    return pipe->fd;
-}
-
-const struct ad_frames_kind ad_frames_pipe = {
-    .next = next, .descriptor = descriptor, .free = free_pipe};
+const struct ad_frames_kind ad_frames_pipe = {.next = next, .free = free_pipe};

@@ -539,46 +539,6 @@ START_TEST(test_latest_wins_pipe)
 }
 END_TEST
 
-/* Whether there is something to take, of each kind. */
-START_TEST(test_ready)
-{
-    struct ad_source_frame frame = {0};
-    int fd[2];
-    ck_assert_int_eq(pipe(fd), 0);
-    struct ad_frames *frames = open_pipe(fd[0], false);
-    ck_assert(!ad_frames_ready(frames, 0));
-    ck_assert(!ad_frames_ready(frames, 1));
-    ck_assert_int_eq(write(fd[1], "aaaaaaaaaaaa", 12), 12);
-    ck_assert(ad_frames_ready(frames, 60000));
-    expect(frames, &frame, "the pipe", 0, 2, 2, 'a');
-    ck_assert(!ad_frames_ready(frames, 0));
-    close(fd[1]);
-    ck_assert(ad_frames_ready(frames, 60000)); /* for the end */
-    expect_end(frames, &frame);
-    ck_assert(ad_frames_ready(frames, 0));
-    ad_frames_close(frames);
-
-    ck_assert_int_eq(mkdir("in", 0700), 0);
-    picture("in/a.png", 1, 1, 1);
-    frames = OPEN(plain, "in");
-    ck_assert(ad_frames_ready(frames, 0));
-    expect(frames, &frame, "in/a.png", 0, 1, 1, 1);
-    ck_assert(!ad_frames_ready(frames, 0));
-    picture("in/b.png", 1, 1, 2);
-    ck_assert(ad_frames_ready(frames, 60000));
-    expect(frames, &frame, "in/b.png", 1, 1, 1, 2);
-    ad_frames_cancel(frames);
-    ck_assert(ad_frames_ready(frames, 60000));
-    ad_frames_close(frames);
-
-    frames = OPEN(plain, "in/a.png");
-    ck_assert(ad_frames_ready(frames, 0));
-    ad_frames_close(frames);
-    ad_source_frame_fini(&frame);
-    close(fd[0]);
-}
-END_TEST
-
 /* Closed while the thread waits for what never comes. */
 START_TEST(test_close_while_reading)
 {
@@ -654,7 +614,6 @@ int main(void)
     tcase_add_test(tc, test_folder_gone);
     tcase_add_test(tc, test_cancel);
     tcase_add_loop_test(tc, test_latest_wins_pipe, 0, ways);
-    tcase_add_test(tc, test_ready);
     tcase_add_test(tc, test_close_while_reading);
     tcase_add_test(tc, test_allocation_failures);
     suite_add_tcase(suite, tc);

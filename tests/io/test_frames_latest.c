@@ -1,5 +1,5 @@
-/* The mode in which the latest frame wins, step by step: a slow consumer, errors, and what is
- * there. */
+/* The thread that reads ahead, step by step: the mode in which the latest frame wins, with a slow
+ * consumer; errors; what is there. */
 #include "base/clock.h"
 #include "io/frames_internal.h"
 #include "support/run_suite.h"
@@ -47,14 +47,7 @@ static void stepped_free(void *source)
     (void)source;
 }
 
-static int stepped_descriptor(const void *source)
-{
-    (void)source;
-    ck_abort_msg("the thread reads, nobody else");
-}
-
-static const struct ad_frames_kind stepped_kind = {stepped_next, stepped_descriptor, stepped_free,
-                                                   true};
+static const struct ad_frames_kind stepped_kind = {stepped_next, stepped_free, true};
 
 static enum adaps_status stepped_open(const struct ad_frames_shared *shared, void *context,
                                       void **out, struct adaps_error *err)
@@ -68,10 +61,10 @@ static enum adaps_status stepped_open(const struct ad_frames_shared *shared, voi
     return ADAPS_OK;
 }
 
-static struct ad_frames *open_stepped(struct stepped *s, const char *script)
+static struct ad_frames *open_stepped(struct stepped *s, const char *script, bool drop)
 {
     struct ad_frames *frames;
-    const struct ad_frames_options options = {.drop = true};
+    const struct ad_frames_options options = {.drop = drop, .ahead = !drop};
     *s = (struct stepped){.script = script};
     ck_assert_int_eq(ad_frames_open_kind(&stepped_kind, stepped_open, s, &options, &frames, NULL),
                      ADAPS_OK);
@@ -137,7 +130,7 @@ START_TEST(test_latest_wins)
 {
     struct stepped s;
     struct ad_source_frame frame = {0};
-    struct ad_frames *frames = open_stepped(&s, "ffffff");
+    struct ad_frames *frames = open_stepped(&s, "ffffff", true);
     for (int i = 0; i < 3; i++)
         let(&s);
     wait_asked(&s); /* so the third frame is kept */
@@ -162,7 +155,7 @@ START_TEST(test_latest_wins_errors)
 {
     struct stepped s;
     struct ad_source_frame frame = {0};
-    struct ad_frames *frames = open_stepped(&s, "feff");
+    struct ad_frames *frames = open_stepped(&s, "feff", true);
     let(&s);
     wait_asked(&s); /* the frame is kept */
     allow(&s);
@@ -176,7 +169,37 @@ START_TEST(test_latest_wins_errors)
     ad_source_frame_fini(&frame);
     close_stepped(&s, frames);
 
-    frames = open_stepped(&s, "ee"); /* closed with an error that nobody takes */
+    frames = open_stepped(&s, "ee", true); /* closed with an error that nobody takes */
+    let(&s);
+    close_stepped(&s, frames);
+}
+END_TEST
+
+/* One frame is read ahead, and waits to be taken. */
+START_TEST(test_ahead)
+{
+    struct stepped s;
+    struct ad_source_frame frame = {0};
+    struct ad_frames *frames = open_stepped(&s, "fffef", false);
+    let(&s);
+    let(&s); /* the second waits until the first is taken */
+    take_step(frames, &frame, 0, 0);
+    take_step(frames, &frame, 1, 1);
+    let(&s);
+    let(&s);
+    take_step(frames, &frame, 2, 2);
+    take_error(frames, &frame, "step 3");
+    let(&s);
+    let(&s);
+    take_step(frames, &frame, 3, 4);
+    ck_assert(ad_frames_ready(frames, 60000)); /* for the end */
+    take_end(frames, &frame);
+    take_end(frames, &frame);
+    ck_assert_uint_eq(ad_frames_dropped(frames), 0);
+    close_stepped(&s, frames);
+
+    frames = open_stepped(&s, "ff", false); /* closed while the second waits */
+    let(&s);
     let(&s);
     close_stepped(&s, frames);
 }
@@ -186,7 +209,7 @@ START_TEST(test_ready)
 {
     struct stepped s;
     struct ad_source_frame frame = {0};
-    struct ad_frames *frames = open_stepped(&s, "fe");
+    struct ad_frames *frames = open_stepped(&s, "fe", true);
     wait_asked(&s);
     ck_assert(!ad_frames_ready(frames, 0));
     allow(&s);
@@ -207,6 +230,7 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_latest_wins);
     tcase_add_test(tc, test_latest_wins_errors);
+    tcase_add_test(tc, test_ahead);
     tcase_add_test(tc, test_ready);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
