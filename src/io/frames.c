@@ -1,5 +1,5 @@
 /* What all sources of frames have in common: opening by what the inputs are, cancelling, and the
- * thread that reads ahead and keeps only the newest frame. */
+ * thread that reads ahead and keeps the next frame, or only the newest. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "io/frames_internal.h"
@@ -20,7 +20,7 @@ struct newest {
     pthread_t thread;
     bool started;
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t taken; /* the error was taken, or nobody wants more */
+    pthread_cond_t taken; /* the frame or the error was, or nobody wants more */
     int event_fd;         /* an eventfd; readable: there is something to take */
     struct ad_source_frame frame;
     bool has_frame, has_error, ended, closing;
@@ -158,12 +158,15 @@ static void swap(struct ad_source_frame *a, struct ad_source_frame *b)
     *b = kept;
 }
 
-/* Keeps what was read until somebody takes it, or newer comes. False when no more is wanted. */
+/* Keeps what was read until somebody takes it or, when frames may be dropped, newer comes. False
+ * when no more is wanted. */
 static bool keep(struct ad_frames *f, struct ad_source_frame *frame, bool got,
                  const struct adaps_error *error)
 {
     struct newest *n = &f->newest;
     pthread_mutex_lock(&n->lock);
+    while (n->has_frame && !f->shared.options.drop && !n->closing)
+        pthread_cond_wait(&n->taken, &n->lock);
     if (got) {
         if (n->has_frame)
             atomic_fetch_add(&f->dropped, 1);
@@ -211,6 +214,7 @@ static bool take(struct ad_frames *f, struct ad_source_frame *frame, bool *got,
         swap(frame, &n->frame);
         n->has_frame = false;
         *got = true;
+        pthread_cond_signal(&n->taken);
     } else if (n->has_error) {
         *error = n->error;
         n->has_error = n->ended; /* the last one is told again */
@@ -248,6 +252,25 @@ enum adaps_status ad_frames_next(struct ad_frames *f, struct ad_source_frame *fr
     if (!*got)
         ad_source_frame_fini(frame);
     return status;
+}
+
+static bool something_kept(struct newest *n)
+{
+    pthread_mutex_lock(&n->lock);
+    bool there = n->has_frame || n->has_error || n->ended;
+    pthread_mutex_unlock(&n->lock);
+    return there;
+}
+
+bool ad_frames_ready(struct ad_frames *f, int ms)
+{
+    struct newest *n = &f->newest;
+    bool ready;
+    if (!n->started || atomic_load(&f->cancelled) || something_kept(n))
+        return true;
+    if (!ad_frames_wait(&f->shared, n->event_fd, ms, &ready))
+        return true; /* it was cancelled meanwhile */
+    return something_kept(n);
 }
 
 void ad_frames_cancel(struct ad_frames *f)
@@ -325,7 +348,7 @@ enum adaps_status ad_frames_open_kind(const struct ad_frames_kind *kind, ad_fram
     f->shared.options.raw = NULL; /* it is the caller's */
     if (status == ADAPS_OK)
         status = open(&f->shared, context, &f->source, err);
-    if (status == ADAPS_OK && options->drop)
+    if (status == ADAPS_OK && (options->drop || options->ahead))
         status = start_reading(f, err);
     if (status == ADAPS_OK)
         *out = f;

@@ -18,6 +18,7 @@ struct ad_source_frame {
 struct ad_frames_options {
     const char *raw; /* the input is raw frames of this size and format: "640x480:rgb24" (raw.h) */
     bool drop;       /* latest wins: a thread reads ahead and keeps only the newest frame */
+    bool ahead;      /* a thread reads one frame ahead, for ad_frames_ready(); drop does, too */
     double idle_s;   /* a watched folder ends after so long without a new frame; 0: never */
     int width, height; /* what a camera is asked for, which may give another size; 0: its own */
 
@@ -54,6 +55,10 @@ AD_MUST_CHECK enum adaps_status ad_frames_open_fd(int fd, const char *name,
 AD_MUST_CHECK enum adaps_status ad_frames_next(struct ad_frames *frames,
                                                struct ad_source_frame *frame, bool *got,
                                                struct adaps_error *err);
+
+/* Whether there is something to take, so that ad_frames_next() returns at once: waits for it up to
+ * `ms`. Of sources that have no thread: always. */
+bool ad_frames_ready(struct ad_frames *frames, int ms);
 void ad_source_frame_fini(struct ad_source_frame *frame);
 
 /* Ends the source: a blocked ad_frames_next() and all later ones return without a frame. May be

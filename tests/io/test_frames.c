@@ -1,8 +1,8 @@
-/* Sources of frames: files, watched folders, pipes; cancelling; the mode in which the latest wins.
- * Other threads and files appear in an order that is enforced, or that does not matter. */
+/* Sources of frames: files, watched folders, pipes; cancelling. Other threads and files appear in
+ * an order that is enforced, or that does not matter. */
 #include "base/clock.h"
 #include "base/mem.h"
-#include "io/frames_internal.h"
+#include "io/frames.h"
 #include "support/run_suite.h"
 
 #include <check.h>
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -511,153 +510,6 @@ START_TEST(test_cancel)
 }
 END_TEST
 
-/* A source whose every step the test allows, and which tells when it is asked for the next frame:
- * then what it gave before is kept. */
-struct stepped {
-    const struct ad_frames_shared *shared;
-    int allowed, asked; /* eventfds that count */
-    const char *script; /* f: a frame, e: an error, then the end */
-    int step;
-};
-
-static enum adaps_status stepped_next(void *source, struct ad_source_frame *frame, bool *got,
-                                      struct adaps_error *err)
-{
-    struct stepped *s = source;
-    uint64_t one = 1;
-    bool ready = false;
-    ck_assert_int_eq(write(s->asked, &one, sizeof one), sizeof one);
-    while (!ready)
-        if (!ad_frames_wait(s->shared, s->allowed, -1, &ready))
-            return ADAPS_OK;
-    ck_assert_int_eq(read(s->allowed, &one, sizeof one), sizeof one);
-    char what = s->script[s->step];
-    s->step += what != '\0';
-    if (what == 'e')
-        return ad_error_set(err, ADAPS_EINPUT, "step %d", s->step - 1);
-    if (what == '\0')
-        return ADAPS_OK;
-    *got = true;
-    enum adaps_status status = ad_source_frame_shape(frame, 1, 1, err);
-    memset(frame->image.pixels, s->step - 1, 3);
-    frame->captured_ns = ad_clock_ns();
-    return status == ADAPS_OK ? ad_source_frame_set_name(frame, "step", err) : status;
-}
-
-static void stepped_free(void *source)
-{
-    (void)source;
-}
-
-static const struct ad_frames_kind stepped_kind = {stepped_next, stepped_free, true};
-
-static enum adaps_status stepped_open(const struct ad_frames_shared *shared, void *context,
-                                      void **out, struct adaps_error *err)
-{
-    struct stepped *s = context;
-    (void)err;
-    s->shared = shared;
-    s->allowed = eventfd(0, EFD_SEMAPHORE);
-    s->asked = eventfd(0, EFD_SEMAPHORE);
-    *out = s;
-    return ADAPS_OK;
-}
-
-static struct ad_frames *open_stepped(struct stepped *s, const char *script)
-{
-    struct ad_frames *frames;
-    const struct ad_frames_options options = {.drop = true};
-    *s = (struct stepped){.script = script};
-    ck_assert_int_eq(ad_frames_open_kind(&stepped_kind, stepped_open, s, &options, &frames, NULL),
-                     ADAPS_OK);
-    return frames;
-}
-
-static void close_stepped(struct stepped *s, struct ad_frames *frames)
-{
-    ad_frames_close(frames);
-    close(s->allowed);
-    close(s->asked);
-}
-
-static void allow(struct stepped *s)
-{
-    uint64_t one = 1;
-    ck_assert_int_eq(write(s->allowed, &one, sizeof one), sizeof one);
-}
-
-/* Until the source is asked for the next frame. */
-static void wait_asked(struct stepped *s)
-{
-    uint64_t one;
-    ck_assert_int_eq(read(s->asked, &one, sizeof one), sizeof one);
-}
-
-static void let(struct stepped *s)
-{
-    wait_asked(s);
-    allow(s);
-}
-
-static void take_step(struct ad_frames *frames, struct ad_source_frame *frame, int sequence,
-                      int step)
-{
-    bool got;
-    ck_assert_int_eq(ad_frames_next(frames, frame, &got, NULL), ADAPS_OK);
-    ck_assert(got);
-    ck_assert_uint_eq(frame->sequence, (uint64_t)sequence);
-    ck_assert_int_eq(frame->image.pixels[0], step);
-}
-
-START_TEST(test_latest_wins)
-{
-    struct stepped s;
-    struct ad_source_frame frame = {0};
-    struct ad_frames *frames = open_stepped(&s, "ffffff");
-    for (int i = 0; i < 3; i++)
-        let(&s);
-    wait_asked(&s); /* so the third frame is kept */
-    ck_assert_uint_eq(ad_frames_dropped(frames), 2);
-    take_step(frames, &frame, 2, 2);
-    allow(&s); /* the fourth, while somebody waits for it */
-    take_step(frames, &frame, 3, 3);
-    let(&s);
-    wait_asked(&s);
-    ck_assert_uint_eq(ad_frames_dropped(frames), 2);
-    allow(&s);
-    let(&s); /* after the sixth, the end */
-    take_step(frames, &frame, 5, 5);
-    ck_assert_uint_eq(ad_frames_dropped(frames), 3);
-    expect_end(frames, &frame);
-    close_stepped(&s, frames);
-}
-END_TEST
-
-/* An error waits until it is taken; a frame that came before it comes before it. */
-START_TEST(test_latest_wins_errors)
-{
-    struct stepped s;
-    struct ad_source_frame frame = {0};
-    struct ad_frames *frames = open_stepped(&s, "feff");
-    let(&s);
-    wait_asked(&s); /* the frame is kept */
-    allow(&s);
-    take_step(frames, &frame, 0, 0);
-    expect_error(frames, &frame, "step 1");
-    let(&s);
-    let(&s);
-    wait_asked(&s);
-    ck_assert_uint_eq(ad_frames_dropped(frames), 1);
-    take_step(frames, &frame, 2, 3);
-    ad_source_frame_fini(&frame);
-    close_stepped(&s, frames);
-
-    frames = open_stepped(&s, "ee"); /* closed with an error that nobody takes */
-    let(&s);
-    close_stepped(&s, frames);
-}
-END_TEST
-
 /* Whatever the speed: the last frame comes, in order, and all are counted. */
 START_TEST(test_latest_wins_pipe)
 {
@@ -761,8 +613,6 @@ int main(void)
     tcase_add_test(tc, test_folder_whole_files);
     tcase_add_test(tc, test_folder_gone);
     tcase_add_test(tc, test_cancel);
-    tcase_add_test(tc, test_latest_wins);
-    tcase_add_test(tc, test_latest_wins_errors);
     tcase_add_loop_test(tc, test_latest_wins_pipe, 0, ways);
     tcase_add_test(tc, test_close_while_reading);
     tcase_add_test(tc, test_allocation_failures);
