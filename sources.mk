@@ -214,8 +214,19 @@ report_sources = \
 	src/report/text.c src/report/text.h src/report/trace.c
 
 io_sources = \
-	src/io/image.c src/io/image.h src/io/image_formats.c src/io/image_internal.h src/io/npy.c \
-	src/io/npy.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
+	src/io/camera.h src/io/frames.c src/io/frames.h src/io/frames_camera.c src/io/frames_files.c \
+	src/io/frames_folder.c src/io/frames_internal.h src/io/frames_pipe.c src/io/image.c src/io/image.h \
+	src/io/image_formats.c src/io/image_internal.h src/io/mjpeg.c src/io/npy.c src/io/npy.h \
+	src/io/raw.c src/io/raw.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
+
+vision_sources = \
+	src/vision/decode.c src/vision/decode.h src/vision/decode_boxes.c src/vision/decode_grid.c \
+	src/vision/decode_yolo.c src/vision/detection.c src/vision/detection.h src/vision/draw.c \
+	src/vision/draw.h src/vision/element.h src/vision/font.c src/vision/font.h src/vision/head.c \
+	src/vision/head.h src/vision/labels.c src/vision/labels.h src/vision/letterbox.c \
+	src/vision/letterbox.h src/vision/mask.c src/vision/mask.h src/vision/preset.c src/vision/preset.h \
+	src/vision/semantic.c src/vision/semantic.h src/vision/suppress.c src/vision/suppress.h \
+	src/vision/top.c src/vision/top.h src/vision/vision.c src/vision/vision.h
 
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
@@ -227,7 +238,9 @@ cli_sources = \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
-	src/cli/status.c src/cli/verify.c
+	src/cli/status.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
+	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h \
+	src/cli/vision_run.c src/cli/vision_run.h
 
 # The daemon, a program of its own.
 agent_sources = \

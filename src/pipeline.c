@@ -13,6 +13,7 @@
  * (spare_plan.c).
  */
 #include "pipeline.h"
+#include "base/machine.h"
 #include "from_plan.h"
 #include "ir/partial.h"
 #include "search/given/layout_file.h"
@@ -196,14 +197,25 @@ struct parts {
     struct ad_digest digest;
 };
 
+/* The devices of the file, or one for this machine: of the board whose table is built in. */
+static enum adaps_status find_cluster(const char *devices, struct ad_cluster *out,
+                                      struct adaps_error *err)
+{
+    if (devices)
+        return ad_cluster_load(devices, out, err);
+    enum adaps_status status = ad_cluster_add(out, "", "here", "x86", err);
+    if (status == ADAPS_OK)
+        status = ad_cluster_use_threads(out, 0, ad_machine_cores(), err);
+    return status;
+}
+
 static enum adaps_status prepare(const struct ad_pipeline_options *options, struct parts *out,
                                  struct adaps_error *err)
 {
     const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     enum adaps_status status = ad_pipeline_front(options->model, &import, &out->mapped.graph,
                                                  &out->blocks, &out->digest, err);
-    return status == ADAPS_OK ? ad_cluster_load(options->devices, &out->mapped.cluster, err)
-                              : status;
+    return status == ADAPS_OK ? find_cluster(options->devices, &out->mapped.cluster, err) : status;
 }
 
 /* Adds input channels in the blocks that the layout says. */

@@ -13,7 +13,7 @@ struct ad_pipeline_options {
     const char *model;           /* ONNX file */
     struct ad_dim_bindings dims; /* sizes of its symbolic dimensions */
     char *assumed;               /* of those without, as in ad_import_options; or NULL */
-    const char *devices;         /* devices file */
+    const char *devices;         /* devices file; NULL: one device, this machine */
     const char *strategy;        /* NULL = the default */
     const char *from;            /* a plan file: where strategy dn2pciot starts; or NULL */
     const char *layout;          /* a file of a layout to follow instead; or NULL */

@@ -32,6 +32,7 @@ split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies search/pareto plan control
 io                  ir onnx
+vision              ir
 '
 bad=0
 checked=0

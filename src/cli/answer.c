@@ -216,3 +216,20 @@ char *ad_answer_name(const struct ad_answer_names *names, const struct ad_graph 
     ad_free(name);
     return numbered;
 }
+
+char *ad_answer_picture_name(const struct ad_answer_names *names, uint64_t number,
+                             const char *input)
+{
+    const char *slash = strrchr(input, '/'), *base = slash ? slash + 1 : input;
+    size_t length = strlen(names->pattern);
+    bool slashed = length > 0 && names->pattern[length - 1] == '/';
+    if (names->percent)
+        return ad_asprintf("%.*s%0*llu%s", (int)(names->percent - names->pattern), names->pattern,
+                           names->digits, (unsigned long long)number, names->rest);
+    if (!names->folder)
+        return ad_strdup(names->pattern);
+    if (ad_image_is_name(base))
+        return ad_asprintf("%s%s%s", names->pattern, slashed ? "" : "/", base);
+    return ad_asprintf("%s%s%06llu.jpg", names->pattern, slashed ? "" : "/",
+                       (unsigned long long)number);
+}

@@ -39,4 +39,9 @@ AD_MUST_CHECK enum adaps_status ad_answer_names_init(struct ad_answer_names *nam
 char *ad_answer_name(const struct ad_answer_names *names, const struct ad_graph *graph,
                      int inference, const char *input, int output);
 
+/* The same of the picture that was drawn, a file of the input's own name in a folder; .jpg when
+ * that is no picture's. */
+char *ad_answer_picture_name(const struct ad_answer_names *names, uint64_t number,
+                             const char *input);
+
 #endif

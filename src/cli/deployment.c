@@ -2,8 +2,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/units.h"
+#include "cli/plan_options.h"
+#include "cli/progress.h"
 #include "model_weights.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,17 +42,10 @@ static void show_progress(void *self, const char *what, uint64_t done, uint64_t 
     deployment->progress_shown = true;
 }
 
-enum adaps_status ad_deployment_init(struct ad_deployment *deployment, const char *plan_path,
-                                     const struct ad_run_options *options, struct adaps_error *err)
+/* Makes the rest for deployment->plan; drops that on failure. */
+static enum adaps_status complete(struct ad_deployment *deployment,
+                                  const struct ad_run_options *options, struct adaps_error *err)
 {
-    memset(deployment, 0, sizeof *deployment);
-    enum adaps_status status = adaps_plan_load(plan_path, &deployment->plan, err);
-    if (status == ADAPS_OK && options->devices)
-        status = replace_addresses(&deployment->plan, options->devices, err);
-    if (status != ADAPS_OK) {
-        ad_deployment_fini(deployment);
-        return status;
-    }
     size_t ndevices = (size_t)deployment->plan->cluster.ndevices;
     deployment->reports = ad_calloc(ndevices, sizeof *deployment->reports);
     if (!deployment->reports) {
@@ -61,6 +57,54 @@ enum adaps_status ad_deployment_init(struct ad_deployment *deployment, const cha
     deployment->session.progress = show_progress;
     deployment->session.progress_self = deployment;
     return ADAPS_OK;
+}
+
+enum adaps_status ad_deployment_init(struct ad_deployment *deployment, const char *plan_path,
+                                     const struct ad_run_options *options, struct adaps_error *err)
+{
+    memset(deployment, 0, sizeof *deployment);
+    enum adaps_status status = adaps_plan_load(plan_path, &deployment->plan, err);
+    if (status == ADAPS_OK && options->devices)
+        status = replace_addresses(&deployment->plan, options->devices, err);
+    if (status != ADAPS_OK) {
+        ad_deployment_fini(deployment);
+        return status;
+    }
+    return complete(deployment, options, err);
+}
+
+/* Whether the file begins as a plan does. A file that cannot be read is none: whoever reads it
+ * next says why. */
+static bool is_plan(const char *path)
+{
+    char head[sizeof AD_PLAN_MAGIC - 1];
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(head, 1, sizeof head, file) == sizeof head &&
+              memcmp(head, AD_PLAN_MAGIC, sizeof head) == 0;
+    if (file)
+        fclose(file);
+    return is;
+}
+
+enum adaps_status ad_deployment_init_any(struct ad_deployment *deployment, const char *path,
+                                         const struct ad_run_options *options,
+                                         const struct ad_dim_bindings *dims, char *assumed,
+                                         struct adaps_error *err)
+{
+    if (is_plan(path))
+        return ad_deployment_init(deployment, path, options, err);
+    struct ad_pipeline_options passes = ad_plan_defaults();
+    struct ad_progress progress;
+    memset(deployment, 0, sizeof *deployment);
+    passes.model = path;
+    passes.dims = *dims;
+    passes.assumed = assumed;
+    passes.devices = options->devices;
+    passes.strategy = options->devices ? NULL : "single";
+    ad_progress_start(&progress, "planning");
+    enum adaps_status status = ad_pipeline_compile(&passes, &deployment->plan, err);
+    ad_progress_stop(&progress);
+    return status == ADAPS_OK ? complete(deployment, options, err) : status;
 }
 
 enum adaps_status ad_deployment_push(struct ad_deployment *deployment, struct adaps_error *err)

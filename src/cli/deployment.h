@@ -3,6 +3,7 @@
 #define AD_CLI_DEPLOYMENT_H
 
 #include "cli/run_options.h"
+#include "import/import.h"
 
 struct ad_deployment {
     struct adaps_plan *plan;
@@ -20,6 +21,15 @@ AD_MUST_CHECK enum adaps_status ad_deployment_init(struct ad_deployment *deploym
                                                    const char *plan_path,
                                                    const struct ad_run_options *options,
                                                    struct adaps_error *err);
+
+/* The same of a plan or of a model, by the file's first bytes. A model is planned for
+ * options->devices, or for this machine alone when there are none. `assumed`, of AD_ASSUMED bytes,
+ * gets the symbolic dimensions that became 1 (ad_import_options). */
+AD_MUST_CHECK enum adaps_status ad_deployment_init_any(struct ad_deployment *deployment,
+                                                       const char *path,
+                                                       const struct ad_run_options *options,
+                                                       const struct ad_dim_bindings *dims,
+                                                       char *assumed, struct adaps_error *err);
 
 /* Sends the agents what they lack; the model is read only when weights are missing. */
 AD_MUST_CHECK enum adaps_status ad_deployment_push(struct ad_deployment *deployment,

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #define MAX_FILE ((size_t)256 << 20)
-#define MAX_PIXELS ((int64_t)64 << 20)
 #define JPEG_QUALITY 95
 
 static bool ends_with(const char *path, const char *ending)
@@ -57,17 +56,17 @@ static enum adaps_status check_size(const char *path, int width, int height,
                             height);
     if (width == wanted->width && height == wanted->height)
         return ADAPS_OK;
-    if (!wanted->resize)
+    if (!wanted->resize && wanted->width > 0)
         return ad_error_set(
             err, ADAPS_EINPUT,
             "%s: the picture has %d x %d pixels (width x height), the network takes "
             "%d x %d; --resize scales it",
             path, width, height, wanted->width, wanted->height);
     if (width > AD_IMAGE_MAX_SIDE || height > AD_IMAGE_MAX_SIDE ||
-        (int64_t)width * height > MAX_PIXELS)
+        (int64_t)width * height > AD_IMAGE_MAX_PIXELS)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: %d x %d pixels are over the limit (%d a side, %" PRId64 " in all)",
-                            path, width, height, AD_IMAGE_MAX_SIDE, MAX_PIXELS);
+                            path, width, height, AD_IMAGE_MAX_SIDE, AD_IMAGE_MAX_PIXELS);
     return ADAPS_OK;
 }
 
@@ -78,8 +77,11 @@ static enum adaps_status parse_stb(const uint8_t *data, size_t size, const char 
 {
     int channels;
     const char *defect = size > INT_MAX ? "too large" : ad_image_defect(data, size);
+    ad_stb_starved(); /* forget what was before */
     if (!defect && !stbi_info_from_memory(data, (int)size, &out->width, &out->height, &channels))
         defect = stbi_failure_reason();
+    if (ad_stb_starved())
+        return ad_error_memory(err, path, size);
     if (defect)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: not a picture that adaps reads (PNG, JPEG, BMP, binary PPM or "
@@ -90,7 +92,7 @@ static enum adaps_status parse_stb(const uint8_t *data, size_t size, const char 
         return status;
     out->pixels = stbi_load_from_memory(data, (int)size, &out->width, &out->height, &channels,
                                         wanted->channels);
-    if (!out->pixels && strcmp(stbi_failure_reason(), "outofmem") == 0)
+    if (!out->pixels && ad_stb_starved())
         return ad_error_memory(err, path, (size_t)out->width * (size_t)out->height);
     if (!out->pixels)
         return ad_error_set(err, ADAPS_EINPUT, "%s: a damaged picture: %s", path,
@@ -131,7 +133,8 @@ enum adaps_status ad_image_parse(const void *data, size_t size, const char *path
                                    ? parse_pnm(data, size, path, wanted, out, err)
                                    : parse_stb(data, size, path, wanted, out, err);
     out->channels = wanted->channels;
-    if (status == ADAPS_OK && (out->width != wanted->width || out->height != wanted->height))
+    if (status == ADAPS_OK && wanted->width > 0 &&
+        (out->width != wanted->width || out->height != wanted->height))
         status = scale(out, wanted, path, err);
     if (status != ADAPS_OK)
         ad_image_fini(out);
@@ -217,11 +220,11 @@ static enum adaps_status encode(const char *path, const struct ad_image *image, 
 {
     int w = image->width, h = image->height, c = image->channels, done;
     if (w < 1 || h < 1 || w > AD_IMAGE_MAX_SIDE || h > AD_IMAGE_MAX_SIDE ||
-        (int64_t)w * h > MAX_PIXELS)
+        (int64_t)w * h > AD_IMAGE_MAX_PIXELS)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: a picture of %d x %d pixels is outside of what adaps writes (1 to "
                             "%d a side, %" PRId64 " in all)",
-                            path, w, h, AD_IMAGE_MAX_SIDE, MAX_PIXELS);
+                            path, w, h, AD_IMAGE_MAX_SIDE, AD_IMAGE_MAX_PIXELS);
     if (ends_with(path, ".pgm") && c != 1)
         return ad_error_set(err, ADAPS_EINPUT, "%s: a .pgm picture has one channel, not %d", path,
                             c);

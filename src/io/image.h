@@ -10,15 +10,19 @@ struct ad_image {
     uint8_t *pixels; /* owned */
 };
 
+/* Limits of pictures whose size is not known before. */
+#define AD_IMAGE_MAX_SIDE 32768
+#define AD_IMAGE_MAX_PIXELS ((int64_t)64 << 20)
+
 /* What a picture must be, or is converted to. */
 struct ad_image_shape {
-    int width, height, channels; /* channels: 1 or 3 */
+    int width, height, channels; /* width and height 0: as it is; channels: 1 or 3 */
     bool resize;                 /* scale to width x height instead of refusing other sizes */
 };
 
 /* Decodes a picture from memory and converts it to wanted->channels (grey from colour by luminance,
  * colour from grey by copying; alpha is dropped, 16 bits become 8). Its size is checked before it
- * is decoded: equal to the wanted one or, with resize, at most 32768 a side and 64 Mpixel. `path`
+ * is decoded: equal to the wanted one or, if that is any or with resize, within the limits. `path`
  * is what messages call the bytes. ADAPS_EINPUT says what the picture is and what was wanted. */
 AD_MUST_CHECK enum adaps_status ad_image_parse(const void *data, size_t size, const char *path,
                                                const struct ad_image_shape *wanted,

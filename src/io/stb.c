@@ -1,6 +1,7 @@
 /* The one place where stb's codecs are compiled, without warnings: the code is not part of adaps.
  */
 #include "base/mem.h"
+#include "io/image.h"
 
 #include <assert.h>
 #include <limits.h>
@@ -35,12 +36,22 @@ static void *writer_alloc(const void *old, size_t old_size, size_t size)
     return p;
 }
 
+/* Whether the decoders have been refused memory: not all of them say so. */
+static _Thread_local bool starved;
+
+static void *decoder_realloc(void *old, size_t size)
+{
+    void *p = ad_realloc(old, size, 1);
+    starved = starved || !p;
+    return p;
+}
+
 #define STBIW_MALLOC(size) writer_alloc(NULL, 0, (size))
 #define STBIW_REALLOC_SIZED(p, old_size, size) writer_alloc((p), (old_size), (size))
 #define STBIW_REALLOC(p, size) error_every_caller_knows_the_old_size
 #define STBIW_FREE(p) ((void)(p))
-#define STBI_MALLOC(size) ad_realloc(NULL, (size), 1)
-#define STBI_REALLOC(p, size) ad_realloc((p), (size), 1)
+#define STBI_MALLOC(size) decoder_realloc(NULL, (size))
+#define STBI_REALLOC(p, size) decoder_realloc((p), (size))
 #define STBI_FREE(p) ad_free(p)
 #define STBIR_MALLOC(size, context) ((void)(context), ad_realloc(NULL, (size), 1))
 #define STBIR_FREE(p, context) ((void)(context), ad_free(p))
@@ -86,6 +97,13 @@ static void *writer_alloc(const void *old, size_t old_size, size_t size)
 #endif
 
 #pragma GCC diagnostic pop
+
+bool ad_stb_starved(void)
+{
+    bool was = starved;
+    starved = false;
+    return was;
+}
 
 bool ad_stb_write_png(stbi_write_func *sink, void *context, int width, int height, int channels,
                       const void *pixels)

@@ -4,8 +4,7 @@
 #define AD_IO_STB_H
 
 #include "base/mem.h"
-
-#define AD_IMAGE_MAX_SIDE 32768
+#include "io/image.h"
 
 #define STBI_ONLY_PNG
 #define STBI_ONLY_JPEG
@@ -19,6 +18,10 @@
 #include <stb/stb_image.h>
 #include <stb/stb_image_resize.h>
 #include <stb/stb_image_write.h>
+
+/* Whether a decoder got no memory in this thread since the last call: its own reason may be another
+ * one. */
+bool ad_stb_starved(void);
 
 /* stbi_write_png_to_func() that returns false when there is no memory, instead of aborting. */
 bool ad_stb_write_png(stbi_write_func *sink, void *context, int width, int height, int channels,

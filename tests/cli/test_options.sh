@@ -53,6 +53,11 @@ refused agent cache-limit big "a size such as 4GiB"
 refused agent idle-timeout 0s "a time above 0, such as 60s,"
 refused agent idle-timeout soon "a time above 0, such as 60s,"
 refused agent ready-fd -1 "a number from 0 to 1048576"
+refused detect conf 1.1 "a number from 0 to 1"
+refused detect max-det 0 "a number from 1 to 100000"
+refused segment iou -1 "a number from 0 to 1"
+refused segment idle 0s "a time above 0, such as 10s,"
+refused classify top 1001 "a number from 1 to 1000"
 refused bench rounds 1001 "a number from 1 to 1000"
 refused bench seconds 0 "a time above 0, such as 60s,"
 refused bench threads 0 "a number from 1 to 64"
@@ -102,7 +107,7 @@ refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-check "14 commands" test "$(echo "$commands" | wc -w)" = 14
+check "17 commands" test "$(echo "$commands" | wc -w)" = 17
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"
