@@ -77,15 +77,27 @@ static enum adaps_status open_agents(struct ad_vision_network *network, struct a
     return status;
 }
 
+enum adaps_status ad_vision_network_open(struct ad_vision_network *network, struct adaps_error *err)
+{
+    return network->local ? open_here(network, err) : open_agents(network, err);
+}
+
+void ad_vision_network_close(struct ad_vision_network *network)
+{
+    ad_failover_close(network->agents);
+    network->agents = NULL;
+    network->told = 0;
+}
+
 enum adaps_status ad_vision_network_begin(struct ad_vision_network *network,
                                           struct ad_tensor *input, struct adaps_error *err)
 {
     ad_tensor_fini(&network->input);
     network->input = *input;
     *input = (struct ad_tensor){0};
+    enum adaps_status status = ad_vision_network_open(network, err);
     if (network->local)
-        return open_here(network, err);
-    enum adaps_status status = open_agents(network, err);
+        return status;
     if (status == ADAPS_OK)
         status = ad_failover_begin(network->agents, &network->input, err);
     ad_tensor_fini(&network->input);

@@ -33,6 +33,13 @@ AD_MUST_CHECK enum adaps_status ad_vision_network_init(struct ad_vision_network 
                                                        struct adaps_error *err);
 void ad_vision_network_fini(struct ad_vision_network *network);
 
+/* Pushes the plan and opens the session, unless that is done. */
+AD_MUST_CHECK enum adaps_status ad_vision_network_open(struct ad_vision_network *network,
+                                                       struct adaps_error *err);
+
+/* Ends the session of the agents, after a failure; it can be opened again. */
+void ad_vision_network_close(struct ad_vision_network *network);
+
 /* How many inferences may be in flight; with `fresh` no more than the agents work on. */
 int ad_vision_network_flights(const struct ad_vision_network *network, bool fresh);
 
