@@ -56,30 +56,19 @@ int ad_vision_network_flights(const struct ad_vision_network *network, bool fres
     return fresh ? frames : frames + SPARE_IN_FLIGHT;
 }
 
-static enum adaps_status open_here(struct ad_vision_network *network, struct adaps_error *err)
+enum adaps_status ad_vision_network_open(struct ad_vision_network *network, struct adaps_error *err)
 {
-    if (network->local_run)
-        return ADAPS_OK;
-    return ad_model_local_run(network->deployment.plan, network->place->shared.model,
-                              network->place->threads, &network->local_run, err);
-}
-
-static enum adaps_status open_agents(struct ad_vision_network *network, struct adaps_error *err)
-{
-    const struct ad_failover_options options = {.enabled = network->place->failover,
-                                                .model = network->place->shared.model,
+    const struct ad_vision_place *place = network->place;
+    const struct ad_failover_options options = {.enabled = place->failover,
+                                                .model = place->shared.model,
                                                 .session = &network->deployment.session};
-    if (network->agents)
-        return ADAPS_OK;
+    if (network->local)
+        return ad_model_local_run(network->deployment.plan, place->shared.model, place->threads,
+                                  &network->local_run, err);
     enum adaps_status status = ad_deployment_push(&network->deployment, err);
     if (status == ADAPS_OK)
         status = ad_failover_open(network->deployment.plan, &options, &network->agents, err);
     return status;
-}
-
-enum adaps_status ad_vision_network_open(struct ad_vision_network *network, struct adaps_error *err)
-{
-    return network->local ? open_here(network, err) : open_agents(network, err);
 }
 
 void ad_vision_network_close(struct ad_vision_network *network)
@@ -92,14 +81,13 @@ void ad_vision_network_close(struct ad_vision_network *network)
 enum adaps_status ad_vision_network_begin(struct ad_vision_network *network,
                                           struct ad_tensor *input, struct adaps_error *err)
 {
+    enum adaps_status status = ADAPS_OK;
     ad_tensor_fini(&network->input);
     network->input = *input;
     *input = (struct ad_tensor){0};
-    enum adaps_status status = ad_vision_network_open(network, err);
     if (network->local)
-        return status;
-    if (status == ADAPS_OK)
-        status = ad_failover_begin(network->agents, &network->input, err);
+        return ADAPS_OK;
+    status = ad_failover_begin(network->agents, &network->input, err);
     ad_tensor_fini(&network->input);
     return status;
 }

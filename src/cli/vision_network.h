@@ -25,7 +25,7 @@ struct ad_vision_network {
     int told;                  /* recoveries that were printed */
 };
 
-/* A model without devices file runs here. Does not touch the agents yet. */
+/* A model without devices file runs here. Does not touch the agents. */
 AD_MUST_CHECK enum adaps_status ad_vision_network_init(struct ad_vision_network *network,
                                                        const struct ad_command *command,
                                                        const char *path,
@@ -33,18 +33,18 @@ AD_MUST_CHECK enum adaps_status ad_vision_network_init(struct ad_vision_network 
                                                        struct adaps_error *err);
 void ad_vision_network_fini(struct ad_vision_network *network);
 
-/* Pushes the plan and opens the session, unless that is done. */
+/* How many inferences may be in flight; with `fresh` no more than the agents work on. */
+int ad_vision_network_flights(const struct ad_vision_network *network, bool fresh);
+
+/* Pushes the plan to the agents and opens a session, or makes the engine. */
 AD_MUST_CHECK enum adaps_status ad_vision_network_open(struct ad_vision_network *network,
                                                        struct adaps_error *err);
 
 /* Ends the session of the agents, after a failure; it can be opened again. */
 void ad_vision_network_close(struct ad_vision_network *network);
 
-/* How many inferences may be in flight; with `fresh` no more than the agents work on. */
-int ad_vision_network_flights(const struct ad_vision_network *network, bool fresh);
-
 /* As ad_session_begin() and ad_session_finish(). input is taken over, also on failure. Answers are
- * in network->outputs. The first call pushes the plan and opens the session. */
+ * in network->outputs. */
 AD_MUST_CHECK enum adaps_status ad_vision_network_begin(struct ad_vision_network *network,
                                                         struct ad_tensor *input,
                                                         struct adaps_error *err);

@@ -36,19 +36,26 @@ static enum adaps_status open_names(struct ad_vision_run *run, struct adaps_erro
                               o->output);
 }
 
+static enum adaps_status open_source(struct ad_vision_run *run, struct adaps_error *err)
+{
+    const struct ad_vision_command *o = run->options;
+    const struct ad_letterbox *input = &run->vision.input;
+    const struct ad_frames_options source = {.raw = o->raw,
+                                             .ahead = true,
+                                             .drop = o->drop,
+                                             .idle_s = o->idle_s,
+                                             .width = input->width,
+                                             .height = input->height,
+                                             .tell = tell,
+                                             .tell_context = (void *)run->command};
+    return ad_frames_open(o->inputs, o->ninputs, &source, &run->frames, err);
+}
+
 static enum adaps_status init(struct ad_vision_run *run, enum ad_vision_task task,
                               struct adaps_error *err)
 {
     const struct ad_vision_command *o = run->options;
     const struct ad_vision_options options = ad_vision_options_of(o, task);
-    const struct ad_frames_options source = {.raw = o->raw,
-                                             .ahead = true,
-                                             .drop = o->drop,
-                                             .idle_s = o->idle_s,
-                                             .width = run->vision.input.width,
-                                             .height = run->vision.input.height,
-                                             .tell = tell,
-                                             .tell_context = (void *)run->command};
     enum adaps_status status =
         ad_vision_network_init(&run->network, run->command, o->network, &o->place, err);
     if (status == ADAPS_OK)
@@ -58,8 +65,8 @@ static enum adaps_status init(struct ad_vision_run *run, enum ad_vision_task tas
     if (status == ADAPS_OK)
         status = open_names(run, err);
     if (status == ADAPS_OK)
-        status = ad_frames_open(o->inputs, o->ninputs, &source, &run->frames, err);
-    return status;
+        status = ad_vision_network_open(&run->network, err);
+    return status == ADAPS_OK ? open_source(run, err) : status; /* last: a camera does not wait */
 }
 
 static void fini(struct ad_vision_run *run)
@@ -130,14 +137,15 @@ static void show_progress(struct ad_vision_run *run)
 
 static void print_times(struct ad_vision_run *run)
 {
+    if (run->done == 0)
+        return;
     if (run->shown_ns)
         fputs("\r\033[K", stderr);
     fprintf(stderr, "adaps %s: %llu picture%s in %.2f s, %.1f a second", run->command->name,
             (unsigned long long)run->done, run->done == 1 ? "" : "s",
             (double)(run->end_ns - run->begin_ns) / 1e9, rate(run));
-    if (run->done > 0)
-        fprintf(stderr, "; latency %.1f ms median, %.1f ms at 95 %%", latency_quantile(run, 0.5),
-                latency_quantile(run, 0.95));
+    fprintf(stderr, "; latency %.1f ms median, %.1f ms at 95 %%", latency_quantile(run, 0.5),
+            latency_quantile(run, 0.95));
     if (run->options->drop)
         fprintf(stderr, "; %llu dropped", (unsigned long long)ad_frames_dropped(run->frames));
     fputc('\n', stderr);

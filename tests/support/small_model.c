@@ -6,11 +6,21 @@
  *   shared   the negative of such a row, which threads share
  *   finder   a detector in the form of YOLOv8, of 2 classes, for pictures of 64 x 32 (width x
  * height): each cell of 8 x 8 pixels is a candidate, and says itself what it is. Of its first
- * pixel, R, G and B are the middle's x and y and the width, of the second one the height and the
- *            scores of the classes; 255 is the whole picture, or a score of 1 */
+ *            pixel, R, G and B are the middle's x and y and the width, of the second one the height
+ *            and the scores of the classes; 255 is the whole picture, or a score of 1
+ *
+ * and, of pictures of 64 x 64 pixels, whose answers can be told beforehand:
+ *
+ *   detector    as YOLOv8's exporter writes it. Classes 'red' and 'blue sky'; a cell of 8, 16 or 32
+ *               pixels is a box of its size whose score is how much more red than green, or blue
+ *               than green, it has in the mean: half of that for 8 pixels
+ *   masks       the same with masks: the pixels, in groups of 4 x 4, that are more red or more blue
+ *   classifier  the means of red, green and blue, times 8; names are in its metadata
+ *   segmenter   red, green and blue of each pixel as scores of three classes */
 #include "support/model_builder.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void make_several(struct mb *mb)
@@ -58,6 +68,112 @@ static void make_finder(struct mb *mb)
     mb_output(mb, "output0");
 }
 
+#define SIDE 64
+
+static void add_metadata(struct mb *mb, char *key, char *value)
+{
+    Onnx__ModelProto *model = mb->proto;
+    size_t n = model->n_metadata_props++;
+    Onnx__StringStringEntryProto **list = ad_arena_alloc(&mb->arena, n + 1, sizeof *list);
+    Onnx__StringStringEntryProto *entry = ad_arena_alloc(&mb->arena, 1, sizeof *entry);
+    if (!list || !entry)
+        abort();
+    for (size_t i = 0; i < n; i++)
+        list[i] = model->metadata_props[i];
+    onnx__string_string_entry_proto__init(entry);
+    entry->key = key;
+    entry->value = value;
+    list[n] = entry;
+    model->metadata_props = list;
+}
+
+/* Scores of the cells of one stride, 1 x 2 x cells, called `out`. */
+static void add_scores(struct mb *mb, int stride, float share, const char *out)
+{
+    char pooled[16], scored[16], clipped[16], weights[16], inputs[64];
+    const float rows[6] = {share, -share, 0, 0, -share, share};
+    snprintf(pooled, sizeof pooled, "pooled%d", stride);
+    snprintf(scored, sizeof scored, "scored%d", stride);
+    snprintf(clipped, sizeof clipped, "clipped%d", stride);
+    snprintf(weights, sizeof weights, "weights%d", stride);
+    Onnx__NodeProto *pool = mb_node(mb, "AveragePool", "images", pooled);
+    mb_ints(mb, pool, "kernel_shape", MB_DIMS(stride, stride));
+    mb_ints(mb, pool, "strides", MB_DIMS(stride, stride));
+    mb_weights(mb, weights, MB_DIMS(2, 3, 1, 1), rows);
+    snprintf(inputs, sizeof inputs, "%s,%s", pooled, weights);
+    mb_node(mb, "Conv", inputs, scored);
+    mb_node(mb, "Relu", scored, clipped);
+    snprintf(weights, sizeof weights, "shape%d", stride);
+    mb_shape(mb, weights, MB_DIMS(1, 2, (SIDE / stride) * (SIDE / stride)));
+    snprintf(inputs, sizeof inputs, "%s,%s", clipped, weights);
+    mb_node(mb, "Reshape", inputs, out);
+}
+
+#define CELLS 84 /* of all three strides */
+
+/* Boxes of the cells: their middles and their size. */
+static void add_boxes(struct mb *mb)
+{
+    float boxes[4][CELLS];
+    int at = 0;
+    for (int stride = 8; stride <= 32; stride *= 2)
+        for (int y = 0; y < SIDE / stride; y++)
+            for (int x = 0; x < SIDE / stride; x++, at++) {
+                boxes[0][at] = ((float)x + 0.5f) * (float)stride;
+                boxes[1][at] = ((float)y + 0.5f) * (float)stride;
+                boxes[2][at] = boxes[3][at] = (float)stride;
+            }
+    mb_weights(mb, "boxes", MB_DIMS(1, 4, CELLS), boxes[0]);
+}
+
+static void make_detector(struct mb *mb, bool masks)
+{
+    mb_input(mb, "images", MB_DIMS(1, 3, SIDE, SIDE));
+    add_scores(mb, 8, 0.5f, "scores8");
+    add_scores(mb, 16, 1, "scores16");
+    add_scores(mb, 32, 1, "scores32");
+    Onnx__NodeProto *all = mb_node(mb, "Concat", "scores8,scores16,scores32", "scores");
+    mb_int(mb, all, "axis", 2);
+    add_boxes(mb);
+    if (masks) { /* one prototype, how much a pixel is not green; its coefficient is 1 */
+        float ones[CELLS];
+        for (int i = 0; i < CELLS; i++)
+            ones[i] = 1;
+        mb_weights(mb, "coefficients", MB_DIMS(1, 1, CELLS), ones);
+        mb_weights(mb, "colours", MB_DIMS(1, 3, 1, 1), (const float[]){1, -1, 1});
+        mb_weights(mb, "bias", MB_DIMS(1), (const float[]){-0.5f});
+        Onnx__NodeProto *pool = mb_node(mb, "AveragePool", "images", "groups");
+        mb_ints(mb, pool, "kernel_shape", MB_DIMS(4, 4));
+        mb_ints(mb, pool, "strides", MB_DIMS(4, 4));
+        mb_node(mb, "Conv", "groups,colours,bias", "output1");
+    }
+    all = mb_node(mb, "Concat", masks ? "boxes,scores,coefficients" : "boxes,scores", "output0");
+    mb_int(mb, all, "axis", 1);
+    mb_output(mb, "output0");
+    if (masks)
+        mb_output(mb, "output1");
+    add_metadata(mb, "task", masks ? "segment" : "detect");
+    add_metadata(mb, "names", "{0: 'red', 1: 'blue sky'}");
+}
+
+static void make_classifier(struct mb *mb)
+{
+    mb_input(mb, "images", MB_DIMS(1, 3, SIDE, SIDE));
+    mb_weights(mb, "eight", MB_DIMS(3, 3, 1, 1), (const float[]){8, 0, 0, 0, 8, 0, 0, 0, 8});
+    mb_node(mb, "GlobalAveragePool", "images", "means");
+    mb_node(mb, "Conv", "means,eight", "scaled");
+    mb_node(mb, "Flatten", "scaled", "logits");
+    mb_output(mb, "logits");
+    add_metadata(mb, "adaps.labels", "red,green,blue");
+}
+
+static void make_segmenter(struct mb *mb)
+{
+    mb_input(mb, "images", MB_DIMS(1, 3, SIDE, SIDE));
+    mb_node(mb, "Relu", "images", "scores");
+    mb_output(mb, "scores");
+}
+
 int main(int argc, char **argv)
 {
     struct mb mb;
@@ -72,8 +188,16 @@ int main(int argc, char **argv)
         make_shared(&mb);
     } else if (strcmp(kind, "finder") == 0) {
         make_finder(&mb);
+    } else if (strcmp(kind, "detector") == 0 || strcmp(kind, "masks") == 0) {
+        make_detector(&mb, strcmp(kind, "masks") == 0);
+    } else if (strcmp(kind, "classifier") == 0) {
+        make_classifier(&mb);
+    } else if (strcmp(kind, "segmenter") == 0) {
+        make_segmenter(&mb);
     } else {
-        fputs("usage: small_model several|alone|shared|finder FILE.onnx\n", stderr);
+        fputs("usage: small_model several|alone|shared|finder|detector|masks|classifier|segmenter "
+              "FILE.onnx\n",
+              stderr);
         mb_fini(&mb);
         return 2;
     }

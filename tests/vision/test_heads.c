@@ -295,9 +295,9 @@ END_TEST
 START_TEST(yolox)
 {
     begin_graph();
-    float *rows = OUTPUT("output", 1, CELLS, 6);
+    float *rows = OUTPUT("output", 1, CELLS, 7);
     /* row 64 + 5: stride 16, x 1, y 1 */
-    PUT(rows, 6 * 69, 1, 0.5f, 0.25f, 0.1f, -0.2f, 0.8f, 0.9f);
+    PUT(rows, 7 * 69, 1, 0.5f, 0.25f, 0.1f, -0.2f, 0.8f, 0.9f, 0.3f);
     refuse(AD_VISION_DETECT, "ssd", "not those of a detector, preset ssd");
     struct ad_vision vision = open_as(AD_VISION_DETECT, "yolox");
     ck_assert_int_eq(vision.head.kind, AD_HEAD_YOLOX);
