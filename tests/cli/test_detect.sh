@@ -62,7 +62,7 @@ has out '"detections":[{"category_id":0,"category":"red","bbox":[16.0,32.0,16.0,
     printf "$(awk 'BEGIN {
         for (y = 0; y < 64; y++)
             for (x = 0; x < 128; x++)
-                printf "\\%s\\000\\000", x >= 48 && x < 64 && y >= 32 && y < 48 ? "377" : "000"
+                printf "\\%s\\000\\000", (int(x / 16) == 3 && int(y / 16) == 2 ? "377" : "000")
     }')"
 } >wide.ppm
 status 0 "a wide picture" adaps detect --conf 0.45 detector.onnx wide.ppm
