@@ -228,6 +228,9 @@ vision_sources = \
 	src/vision/semantic.c src/vision/semantic.h src/vision/suppress.c src/vision/suppress.h \
 	src/vision/top.c src/vision/top.h src/vision/vision.c src/vision/vision.h
 
+serve_sources = \
+	src/serve/frigate.c src/serve/frigate.h src/serve/server.c src/serve/server.h
+
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
@@ -237,7 +240,7 @@ cli_sources = \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
-	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
+	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/serve.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
 	src/cli/status.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
 	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h \
 	src/cli/vision_run.c src/cli/vision_run.h

@@ -33,6 +33,7 @@ control             ir plan wire exec/kernels exec/engine
 report              ir search search/strategies search/pareto plan control
 io                  ir onnx
 vision              ir
+serve               wire vision
 '
 bad=0
 checked=0

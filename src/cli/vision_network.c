@@ -71,6 +71,13 @@ enum adaps_status ad_vision_network_open(struct ad_vision_network *network, stru
     return status;
 }
 
+void ad_vision_network_close(struct ad_vision_network *network)
+{
+    ad_failover_close(network->agents);
+    network->agents = NULL;
+    network->told = 0;
+}
+
 enum adaps_status ad_vision_network_begin(struct ad_vision_network *network,
                                           struct ad_tensor *input, struct adaps_error *err)
 {

@@ -40,6 +40,9 @@ int ad_vision_network_flights(const struct ad_vision_network *network, bool fres
 AD_MUST_CHECK enum adaps_status ad_vision_network_open(struct ad_vision_network *network,
                                                        struct adaps_error *err);
 
+/* Ends the session of the agents, after a failure; it can be opened again. */
+void ad_vision_network_close(struct ad_vision_network *network);
+
 /* As ad_session_begin() and ad_session_finish(). input is taken over, also on failure. Answers are
  * in network->outputs. */
 AD_MUST_CHECK enum adaps_status ad_vision_network_begin(struct ad_vision_network *network,

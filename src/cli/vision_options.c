@@ -91,10 +91,7 @@ static int take_boxes(const struct ad_command *command, const char *text, void *
     return ad_cli_usage(command, "--boxes %s: xyxy, yxyx or centre", text);
 }
 
-const struct ad_option ad_vision_option_rows[] = {
-    AD_OPT_TEXT('o', "output", "FILE|DIR", VISION, output,
-                "write the picture with what was found; for several inputs a folder, or\n"
-                "a name with %d in it"),
+const struct ad_option ad_vision_network_rows[] = {
     AD_OPT_CALL("preset", "NAME", VISION, preset, take_preset,
                 "the family of the network, where its file does not say: yolov8,\n"
                 "yolox, nanodet, ssd, imagenet, ..."),
@@ -102,6 +99,21 @@ const struct ad_option ad_vision_option_rows[] = {
     AD_OPT_CALL_STRUCT("mean", "M[,M,M]", take_mean,
                        "the input is (byte / 255 - mean) / std, by channel"),
     AD_OPT_CALL_STRUCT("std", "S[,S,S]", take_std, "as --mean"),
+    AD_OPT_FLAG(0, "local", VISION, place.local,
+                "run in this process, on one device, without agents"),
+    AD_OPT_INT("threads", "N", VISION, place.threads, 1, 64,
+               "compute threads in this process (default: the cores)"),
+    AD_OPT_FLAG(0, "failover", VISION, place.failover,
+                "when an agent is lost, go on with the others"),
+    AD_OPT_DIM(VISION, place.dims),
+    AD_OPT_END,
+};
+
+const struct ad_option ad_vision_option_rows[] = {
+    AD_OPT_TEXT('o', "output", "FILE|DIR", VISION, output,
+                "write the picture with what was found; for several inputs a folder, or\n"
+                "a name with %d in it"),
+    AD_OPT_GROUP(ad_vision_network_rows, VISION, place),
     AD_OPT_CALL_STRUCT("fit", "WAY", take_fit,
                        "how a picture fits into the input: letterbox, corner, stretch,\n"
                        "crop or centre"),
@@ -112,15 +124,8 @@ const struct ad_option ad_vision_option_rows[] = {
                 "busy"),
     AD_OPT_SECONDS("idle", "TIME", VISION, idle_s, 0, AD_MOST_SECONDS, "10s",
                    "end when a folder gets no new picture for so long (default: never)"),
-    AD_OPT_FLAG(0, "local", VISION, place.local,
-                "run in this process, on one device, without agents"),
-    AD_OPT_INT("threads", "N", VISION, place.threads, 1, 64,
-               "compute threads in this process (default: the cores)"),
     AD_OPT_INT("in-flight", "N", VISION, place.in_flight, 1, AD_FLIGHTS_MOST,
                "pictures on the agents at a time, 1 to 32"),
-    AD_OPT_FLAG(0, "failover", VISION, place.failover,
-                "when an agent is lost, go on with the others"),
-    AD_OPT_DIM(VISION, place.dims),
     AD_OPT_GROUP(ad_run_option_rows, VISION, place.shared),
     AD_OPT_END,
 };
@@ -171,4 +176,49 @@ struct ad_vision_options ad_vision_options_of(const struct ad_vision_command *op
         .fit = options->has_fit ? &options->fit : NULL,
         .order = options->has_order ? &options->order : NULL,
     };
+}
+
+/* --classes: names or numbers. */
+static enum adaps_status find_classes(const char *list, const struct ad_vision *vision,
+                                      struct ad_decoding *decoding, bool **classes,
+                                      struct adaps_error *err)
+{
+    const struct ad_labels *labels = &vision->labels;
+    int n = vision->head.classes > labels->count ? vision->head.classes : labels->count;
+    if (!list)
+        return ADAPS_OK;
+    n = n > 0 ? n : 65536; /* the outputs do not say how many there are */
+    *classes = ad_calloc((size_t)n, sizeof **classes);
+    if (!*classes)
+        return ad_error_memory(err, "classes", (size_t)n);
+    for (const char *p = list; p;) {
+        size_t length = strcspn(p, ",");
+        char *name = ad_strndup(p, length);
+        if (!name)
+            return ad_error_memory(err, "classes", length);
+        int class = ad_labels_find(labels, name);
+        enum adaps_status status = ADAPS_OK;
+        if (class < 0 || class >= n)
+            status = ad_error_set(err, ADAPS_EUSAGE, "--classes %s: the network has no class '%s'",
+                                  list, name);
+        else
+            (*classes)[class] = true;
+        ad_free(name);
+        if (status != ADAPS_OK)
+            return status;
+        p = p[length] ? p + length + 1 : NULL;
+    }
+    decoding->classes = *classes;
+    decoding->nclasses = n;
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_vision_decoding_of(const struct ad_vision_command *options,
+                                        const struct ad_vision *vision, struct ad_decoding *out,
+                                        bool **classes, struct adaps_error *err)
+{
+    *classes = NULL;
+    *out = (struct ad_decoding){
+        .confidence = options->confidence, .iou = options->iou, .most = options->most};
+    return find_classes(options->classes, vision, out, classes, err);
 }

@@ -29,9 +29,10 @@ struct ad_vision_command {
 /* The defaults. */
 struct ad_vision_command ad_vision_defaults(void);
 
-/* For a struct ad_vision_command: where and how the network runs and what it gets, of all three;
- * and what is found, of detect and segment. */
-extern const struct ad_option ad_vision_option_rows[], ad_vision_found_rows[];
+/* For a struct ad_vision_command: where and how the network runs and what it gets, of all three,
+ * and of that what serve has, too; and what is found, of detect, segment and serve. */
+extern const struct ad_option ad_vision_option_rows[], ad_vision_network_rows[],
+    ad_vision_found_rows[];
 
 /* Parses a command line. ADAPS_OK, or an exit code after a message. */
 int ad_vision_options_parse(const struct ad_command *command, int argc, char **argv,
@@ -40,5 +41,12 @@ int ad_vision_options_parse(const struct ad_command *command, int argc, char **a
 /* What ad_vision_init() is told. `out` refers to `options`. */
 struct ad_vision_options ad_vision_options_of(const struct ad_vision_command *options,
                                               enum ad_vision_task task);
+
+/* Which detections count. *classes, to which `out` refers, is the caller's (ad_free), also after a
+ * failure. ADAPS_EUSAGE: a class that the network does not have. */
+AD_MUST_CHECK enum adaps_status ad_vision_decoding_of(const struct ad_vision_command *options,
+                                                      const struct ad_vision *vision,
+                                                      struct ad_decoding *out, bool **classes,
+                                                      struct adaps_error *err);
 
 #endif

@@ -11,40 +11,6 @@
 
 /* --- opening --- */
 
-/* --classes: names or numbers. */
-static enum adaps_status find_classes(struct ad_vision_run *run, struct adaps_error *err)
-{
-    const char *list = run->options->classes;
-    const struct ad_labels *labels = &run->vision.labels;
-    int n = run->vision.head.classes > labels->count ? run->vision.head.classes : labels->count;
-    if (!list)
-        return ADAPS_OK;
-    n = n > 0 ? n : 65536; /* the outputs do not say how many there are */
-    run->classes = ad_calloc((size_t)n, sizeof *run->classes);
-    if (!run->classes)
-        return ad_error_memory(err, "classes", (size_t)n);
-    for (const char *p = list; p;) {
-        size_t length = strcspn(p, ",");
-        char *name = ad_strndup(p, length);
-        if (!name)
-            return ad_error_memory(err, "classes", length);
-        int class = ad_labels_find(labels, name);
-        enum adaps_status status = ADAPS_OK;
-        if (class < 0 || class >= n)
-            status = ad_error_set(err, ADAPS_EUSAGE, "--classes %s: the network has no class '%s'",
-                                  list, name);
-        else
-            run->classes[class] = true;
-        ad_free(name);
-        if (status != ADAPS_OK)
-            return status;
-        p = p[length] ? p + length + 1 : NULL;
-    }
-    run->decoding.classes = run->classes;
-    run->decoding.nclasses = n;
-    return ADAPS_OK;
-}
-
 static void tell(void *context, const char *message)
 {
     const struct ad_command *command = context;
@@ -90,14 +56,12 @@ static enum adaps_status init(struct ad_vision_run *run, enum ad_vision_task tas
 {
     const struct ad_vision_command *o = run->options;
     const struct ad_vision_options options = ad_vision_options_of(o, task);
-    run->decoding =
-        (struct ad_decoding){.confidence = o->confidence, .iou = o->iou, .most = o->most};
     enum adaps_status status =
         ad_vision_network_init(&run->network, run->command, o->network, &o->place, err);
     if (status == ADAPS_OK)
         status = ad_vision_init(&run->vision, run->network.graph, &options, err);
     if (status == ADAPS_OK)
-        status = find_classes(run, err);
+        status = ad_vision_decoding_of(o, &run->vision, &run->decoding, &run->classes, err);
     if (status == ADAPS_OK)
         status = open_names(run, err);
     if (status == ADAPS_OK)

@@ -53,6 +53,10 @@ refused agent cache-limit big "a size such as 4GiB"
 refused agent idle-timeout 0s "a time above 0, such as 60s,"
 refused agent idle-timeout soon "a time above 0, such as 60s,"
 refused agent ready-fd -1 "a number from 0 to 1048576"
+refused serve conf 1.1 "a number from 0 to 1"
+refused serve deadline 0s "a time above 0, such as 10s,"
+refused serve ready-fd -1 "a number from 0 to 1048576"
+refused serve threads 65 "a number from 1 to 64"
 refused detect conf 1.1 "a number from 0 to 1"
 refused detect max-det 0 "a number from 1 to 100000"
 refused segment iou -1 "a number from 0 to 1"
@@ -107,7 +111,7 @@ refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-check "17 commands" test "$(echo "$commands" | wc -w)" = 17
+check "18 commands" test "$(echo "$commands" | wc -w)" = 18
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"

@@ -4,6 +4,10 @@
  *            scalar; the outputs are these inputs, in the same order
  *   alone    of a row of 2^20 numbers the softmax and the sum, which one thread computes each
  *   shared   the negative of such a row, which threads share
+ *   finder   a detector in the form of YOLOv8, of 2 classes, for pictures of 64 x 32 (width x
+ * height): each cell of 8 x 8 pixels is a candidate, and says itself what it is. Of its first
+ *            pixel, R, G and B are the middle's x and y and the width, of the second one the height
+ *            and the scores of the classes; 255 is the whole picture, or a score of 1
  *
  * and, of pictures of 64 x 64 pixels, whose answers can be told beforehand:
  *
@@ -48,6 +52,20 @@ static void make_shared(struct mb *mb)
     mb_input(mb, "row", MB_DIMS(0, 1 << 20));
     mb_node(mb, "Neg", "row", "negative");
     mb_output(mb, "negative");
+}
+
+static void make_finder(struct mb *mb)
+{
+    static const float whole[] = {64, 32, 64, 32, 1, 1};
+    float weights[6 * 3 * 8 * 8] = {0};
+    for (int field = 0; field < 6; field++) /* channel field % 3 of pixel field / 3 */
+        weights[(field * 3 + field % 3) * 64 + field / 3] = whole[field];
+    mb_input(mb, "images", MB_DIMS(0, 3, 32, 64));
+    mb_weights(mb, "weights", MB_DIMS(6, 3, 8, 8), weights);
+    mb_ints(mb, mb_node(mb, "Conv", "images,weights", "cells"), "strides", MB_DIMS(8, 8));
+    mb_shape(mb, "shape", MB_DIMS(1, 6, 32));
+    mb_node(mb, "Reshape", "cells,shape", "output0");
+    mb_output(mb, "output0");
 }
 
 #define SIDE 64
@@ -168,6 +186,8 @@ int main(int argc, char **argv)
         make_alone(&mb);
     } else if (strcmp(kind, "shared") == 0) {
         make_shared(&mb);
+    } else if (strcmp(kind, "finder") == 0) {
+        make_finder(&mb);
     } else if (strcmp(kind, "detector") == 0 || strcmp(kind, "masks") == 0) {
         make_detector(&mb, strcmp(kind, "masks") == 0);
     } else if (strcmp(kind, "classifier") == 0) {
@@ -175,7 +195,7 @@ int main(int argc, char **argv)
     } else if (strcmp(kind, "segmenter") == 0) {
         make_segmenter(&mb);
     } else {
-        fputs("usage: small_model several|alone|shared|detector|masks|classifier|segmenter "
+        fputs("usage: small_model several|alone|shared|finder|detector|masks|classifier|segmenter "
               "FILE.onnx\n",
               stderr);
         mb_fini(&mb);
