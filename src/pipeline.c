@@ -22,6 +22,9 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#define MOST_THREADS 64 /* of a device */
 
 enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
                                     struct ad_graph **graph, struct ad_blocks *blocks,
@@ -196,14 +199,27 @@ struct parts {
     struct ad_digest digest;
 };
 
+/* One device with the rates of a usual board: there is nothing to share out, and what they say of
+ * the algorithms of convolutions is right for most. */
+static enum adaps_status this_machine(struct ad_cluster *out, struct adaps_error *err)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    enum adaps_status status = ad_cluster_add(out, "", "here", "x86", err);
+    return status == ADAPS_OK ? ad_cluster_use_threads(
+                                    out, 0, cores > MOST_THREADS ? MOST_THREADS : (int)cores, err)
+                              : status;
+}
+
 static enum adaps_status prepare(const struct ad_pipeline_options *options, struct parts *out,
                                  struct adaps_error *err)
 {
     const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
     enum adaps_status status = ad_pipeline_front(options->model, &import, &out->mapped.graph,
                                                  &out->blocks, &out->digest, err);
-    return status == ADAPS_OK ? ad_cluster_load(options->devices, &out->mapped.cluster, err)
-                              : status;
+    if (status != ADAPS_OK)
+        return status;
+    return options->devices ? ad_cluster_load(options->devices, &out->mapped.cluster, err)
+                            : this_machine(&out->mapped.cluster, err);
 }
 
 /* Adds input channels in the blocks that the layout says. */
@@ -300,6 +316,13 @@ static enum adaps_status choose(const struct ad_pipeline_options *options,
     return status;
 }
 
+/* So many passes are done. */
+static void tell(const struct ad_pipeline_options *options, uint64_t done)
+{
+    if (options->progress)
+        options->progress(options->progress_self, "plan", done, options->spares ? 4 : 3);
+}
+
 enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                       struct adaps_plan **out, struct adaps_error *err)
 {
@@ -318,11 +341,13 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         status = settle(options, *graph, cluster, err);
     if (status != ADAPS_OK)
         goto out;
+    tell(options, 1);
 
     const struct ad_search_problem problem = problem_of(options, *graph, &parts.blocks, cluster);
     status = choose(options, &parts, &problem, &strategy, &result, err);
     if (status != ADAPS_OK)
         goto out;
+    tell(options, 2);
 
     if (result.graph) {
         status = ad_partial_replace(graph, result.graph, err);
@@ -338,6 +363,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         *graph = NULL; /* the plan's now */
         status = keep_assignment(plan, &result, err);
     }
+    if (status == ADAPS_OK)
+        tell(options, 3);
     if (status == ADAPS_OK && options->spares)
         status = ad_spare_plans(plan,
                                 &(struct ad_spare_effort){.seed = options->seed,
@@ -345,6 +372,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                                           .effort = options->effort,
                                                           .time_limit_ns = options->time_limit_ns},
                                 err);
+    if (status == ADAPS_OK && options->spares)
+        tell(options, 4);
 out:
     if (status == ADAPS_OK)
         *out = plan;

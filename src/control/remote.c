@@ -348,8 +348,16 @@ enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *e
 
 void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline)
 {
-    zmq_pollitem_t items[3 * AD_MAX_DEVICES];
+    ad_remotes_sleep_or(remotes, n, deadline, -1);
+}
+
+void ad_remotes_sleep_or(struct ad_remote *remotes, int n, const struct ad_deadline *deadline,
+                         int fd)
+{
+    zmq_pollitem_t items[3 * AD_MAX_DEVICES + 1];
     int count = 0;
+    if (fd >= 0)
+        items[count++] = (zmq_pollitem_t){.fd = fd, .events = ZMQ_POLLIN};
     for (int i = 0; i < n; i++) {
         if (remotes[i].lost || !remotes[i].socket)
             continue;

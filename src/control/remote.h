@@ -110,6 +110,10 @@ AD_MUST_CHECK enum adaps_status ad_remote_recv(struct ad_remote *remote, struct 
  * deadline. */
 void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline);
 
+/* The same, or until the descriptor fd becomes readable; -1: none. */
+void ad_remotes_sleep_or(struct ad_remote *remotes, int n, const struct ad_deadline *deadline,
+                         int fd);
+
 enum ad_remote_wait {
     AD_WAIT_ANSWER, /* the deadline is for the answer */
     AD_WAIT_MOVING  /* it begins anew when some of what was sent has arrived there */

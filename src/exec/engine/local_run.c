@@ -18,6 +18,7 @@ struct ad_local_run {
     struct adaps_plan *single;  /* owned: the plan, of ad_local_run_single() */
     struct ad_engine **engines; /* by device */
     int *next;                  /* the step a device is at */
+    atomic_int cancel;          /* non-zero: engines stop between two tasks */
     int64_t start_ns, end_ns;   /* of the latest inference */
     struct message *messages;   /* by tag, ascending */
     size_t nmessages;
@@ -108,6 +109,7 @@ static enum adaps_status start(struct ad_local_run *run, int threads,
     for (int d = 0; d < (int)ndevices && status == ADAPS_OK; d++) {
         struct ad_engine_options options = {
             .device = d,
+            .cancel = &run->cancel,
             .threads = threads ? threads : default_threads(&run->plan->cluster.devices[d])};
         status = ad_engine_new(run->plan, &options, weights, &run->engines[d], err);
     }
@@ -270,11 +272,18 @@ enum adaps_status ad_local_run_infer(struct ad_local_run *run, const struct ad_t
     for (int i = 0; i < graph->ninputs; i++)
         ad_engine_feed(run->engines[run->plan->cluster.source], i, inputs[i].data);
     status = run_all(run, err);
+    if (status != ADAPS_OK && run->cancel)
+        status = ad_error_set(err, ADAPS_ECANCELLED, "the inference was cancelled");
     if (status == ADAPS_OK)
         status = fetch_outputs(run, outputs, err);
     run->end_ns = ad_clock_ns();
     drop_messages(run); /* what an inference that failed left */
     return status;
+}
+
+void ad_local_run_cancel(struct ad_local_run *run, bool cancel)
+{
+    run->cancel = cancel;
 }
 
 /* --- what it is and was --- */
