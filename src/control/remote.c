@@ -204,6 +204,12 @@ void ad_remote_listen(struct ad_remote *remote)
         be_patient(remote, AD_PATIENCE_NS);
 }
 
+void ad_remote_excuse(struct ad_remote *remote)
+{
+    remote->last_ping_ns = ad_clock_ns();
+    be_patient(remote, AD_PATIENCE_NS);
+}
+
 static void send_ping(struct ad_remote *remote, int64_t now)
 {
     struct ad_frame frame = {

@@ -332,8 +332,8 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     int64_t now = ad_clock_ns();
     for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        if (!session->link_watch)       /* which wants to know the clocks */
-            remote->last_ping_ns = now; /* what is done by then needs no ping */
+        if (!session->link_watch)     /* which wants to know the clocks */
+            ad_remote_excuse(remote); /* what is done by then needs no ping */
         remote->step = 0;
     }
     flight->number = ++session->inference;
