@@ -394,6 +394,36 @@ START_TEST(results)
 }
 END_TEST
 
+/* Each allocation of an inference fails in turn; then there is no result, and the next one is good. */
+START_TEST(no_memory)
+{
+    struct adaps_session *session = open_here(several);
+    struct adaps_tensor inputs[3];
+    struct adaps_error err;
+    uint8_t yes = 1;
+    int failures = 0;
+    make_inputs(inputs);
+    inputs[2].type = ADAPS_BOOL; /* is converted */
+    inputs[2].data = &yes;
+    inputs[2].bytes = 1;
+    for (;; failures++) {
+        struct adaps_result *result = NULL;
+        ad_mem_fail_after(failures + 1);
+        enum adaps_status status = adaps_session_infer(session, inputs, 3, &result, &err);
+        ad_mem_fail_after(0);
+        if (status == ADAPS_OK) {
+            adaps_result_free(result);
+            break;
+        }
+        ck_assert_int_eq(status, ADAPS_EINTERNAL);
+        ck_assert_msg(strstr(err.message, "out of memory"), "%s", err.message);
+        ck_assert_ptr_null(result);
+    }
+    ck_assert_int_gt(failures, 5);
+    adaps_session_close(session);
+}
+END_TEST
+
 /* --- files, and what callers are told --- */
 
 struct told {
@@ -714,6 +744,7 @@ int main(void)
     tcase_add_test(tc, other_types);
     tcase_add_test(tc, wrong_tensors);
     tcase_add_test(tc, results);
+    tcase_add_test(tc, no_memory);
     tcase_add_test(tc, files);
     tcase_add_test(tc, stream_in_order);
     tcase_add_test(tc, callbacks);
