@@ -1,8 +1,8 @@
 # The sources of the library and of the command, a list per folder, in the order of the house.
 
 base_sources = \
-	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h \
-	src/base/error.c src/base/error.h \
+	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/convert.c src/base/convert.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h \
+	src/base/error.c src/base/error.h src/base/interrupt.c src/base/interrupt.h \
 	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/round.h src/base/signals.c src/base/signals.h src/base/stats.c \

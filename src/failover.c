@@ -17,6 +17,7 @@ struct ad_failover {
     const struct adaps_plan *first; /* borrowed */
     struct ad_session_options options;
     bool enabled;
+    bool cancelled;                          /* the session was closed for that */
     struct ad_adapt *adapt;                  /* NULL: the plan is not adapted */
     int64_t horizon, stream;                 /* as in the options */
     double *links;                           /* of an answer, when adapted */
@@ -353,6 +354,8 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
     if (!r)
         return ADAPS_EINTERNAL;
     while (status == ADAPS_EAGENT) {
+        if (f->options.interrupt && ad_interrupt_cancelled(f->options.interrupt))
+            return ad_error_set(err, ADAPS_ECANCELLED, "the recovery was cancelled");
         if (f->attempts > f->first->cluster.ndevices + 1)
             return give_up("nothing is left to try", &failure, err);
         take_stock(f, r);
@@ -371,6 +374,35 @@ static enum adaps_status recover(struct ad_failover *f, int64_t since_ns, struct
     }
     if (status != ADAPS_OK)
         *err = failure;
+    return status;
+}
+
+/* --- cancelling --- */
+
+/* Gives up all that is in flight, and the session with it. */
+static void drop_flights(struct ad_failover *f)
+{
+    if (f->repeating > 0)
+        conclude(f);
+    ad_session_close(f->session);
+    f->session = NULL;
+    for (int i = 0; i < AD_FLIGHTS_MOST; i++)
+        drop_kept(f, i);
+    f->flying = f->held = 0;
+    f->cancelled = true;
+}
+
+/* A new session in place of one that was cancelled, once the agents have left that. */
+static enum adaps_status begin_anew(struct ad_failover *f, struct adaps_error *err)
+{
+    int64_t until = ad_clock_ns() + LEAVE_NS;
+    for (int d = 0; d < f->plan->cluster.ndevices; d++) {
+        bool busy = ad_plan_works(f->plan, d);
+        while (busy && answers(f, f->device_of[d], ALIVE_S, &busy) && busy && ad_clock_ns() < until)
+            nanosleep(&(struct timespec){.tv_nsec = AGAIN_NS}, NULL);
+    }
+    enum adaps_status status = open_session(f, f->plan, err);
+    f->cancelled = status != ADAPS_OK;
     return status;
 }
 
@@ -530,6 +562,11 @@ enum adaps_status ad_failover_begin(struct ad_failover *f, const struct ad_tenso
                                     struct adaps_error *err)
 {
     struct adaps_error why = {0};
+    if (f->cancelled) {
+        enum adaps_status status = begin_anew(f, err);
+        if (status != ADAPS_OK)
+            return status;
+    }
     if (!f->session)
         return ad_error_set(err, ADAPS_EUSAGE, "an inference has failed: close the session");
     if (!keeping(f))
@@ -552,6 +589,8 @@ enum adaps_status ad_failover_begin(struct ad_failover *f, const struct ad_tenso
         drop_kept(f, (int)(number % AD_FLIGHTS_MOST));
     if (status == ADAPS_EAGENT && f->enabled)
         status = recover(f, start, &why);
+    if (status == ADAPS_ECANCELLED)
+        drop_flights(f);
     if (status != ADAPS_OK && err)
         *err = why;
     return status;
@@ -596,6 +635,8 @@ enum adaps_status ad_failover_finish(struct ad_failover *f, struct ad_tensor *ou
             break;
         status = ad_session_finish(f->session, outputs, &own, &why);
     }
+    if (status == ADAPS_ECANCELLED)
+        drop_flights(f);
     if (status != ADAPS_OK) {
         if (err)
             *err = why;

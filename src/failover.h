@@ -65,8 +65,9 @@ AD_MUST_CHECK enum adaps_status ad_failover_enable(struct ad_failover *failover,
                                                    struct adaps_error *err);
 
 /* As ad_session_begin() and ad_session_finish(), but when an agent is lost they return after all
- * has been mended. ADAPS_EAGENT: that was not possible; says why. stats are by device of the first
- * plan, zero for those that have nothing to do. */
+ * has been mended. ADAPS_EAGENT: that was not possible; says why. After ADAPS_ECANCELLED (the
+ * session's interrupt) nothing is in flight, and the next inference begins in a new session. stats
+ * are by device of the first plan, zero for those that have nothing to do. */
 AD_MUST_CHECK enum adaps_status ad_failover_begin(struct ad_failover *failover,
                                                   const struct ad_tensor *inputs,
                                                   struct adaps_error *err);

@@ -23,6 +23,7 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
                                     struct ad_graph **graph, struct ad_blocks *blocks,
@@ -312,6 +313,13 @@ static enum adaps_status choose(const struct ad_pipeline_options *options,
     return status;
 }
 
+/* So many passes are done. */
+static void tell(const struct ad_pipeline_options *options, uint64_t done)
+{
+    if (options->progress)
+        options->progress(options->progress_self, "plan", done, options->spares ? 4 : 3);
+}
+
 enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                       struct adaps_plan **out, struct adaps_error *err)
 {
@@ -330,11 +338,13 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         status = settle(options, *graph, cluster, err);
     if (status != ADAPS_OK)
         goto out;
+    tell(options, 1);
 
     const struct ad_search_problem problem = problem_of(options, *graph, &parts.blocks, cluster);
     status = choose(options, &parts, &problem, &strategy, &result, err);
     if (status != ADAPS_OK)
         goto out;
+    tell(options, 2);
 
     if (result.graph) {
         status = ad_partial_replace(graph, result.graph, err);
@@ -350,6 +360,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
         *graph = NULL; /* the plan's now */
         status = keep_assignment(plan, &result, err);
     }
+    if (status == ADAPS_OK)
+        tell(options, 3);
     if (status == ADAPS_OK && options->spares)
         status = ad_spare_plans(plan,
                                 &(struct ad_spare_effort){.seed = options->seed,
@@ -357,6 +369,8 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                                           .effort = options->effort,
                                                           .time_limit_ns = options->time_limit_ns},
                                 err);
+    if (status == ADAPS_OK && options->spares)
+        tell(options, 4);
 out:
     if (status == ADAPS_OK)
         *out = plan;

@@ -35,6 +35,9 @@ struct ad_pipeline_options {
     uint64_t seed;           /* what the search may take, as in struct ad_search_problem */
     int64_t evaluations, effort, time_limit_ns; /* 0 = no limit of one's own */
     bool spares; /* with plans for the loss of single devices: spare_plan.h */
+    /* Of compiling: after each pass ("plan", done, of); NULL: nobody wants to know. */
+    void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);
+    void *progress_self;
 };
 
 /* Model and devices in, plan out. Its graph has its weights attached: it keeps the model

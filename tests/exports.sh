@@ -8,7 +8,7 @@ trap 'rm -rf "$list"' EXIT
 
 command -v nm >/dev/null || { echo "1..0 # SKIP nm is not installed (Debian: binutils)"; exit 77; }
 # Declarations begin in the first column; a comment's lines do not.
-sed -n 's|^[a-z].*[ *]\(adaps_[a-z_]*\)(.*|\1|p' "$src/adaps.h" | sort >"$list/declared"
+sed -n '/^typedef/d; s|^[a-z].*[ *]\(adaps_[a-z_]*\)(.*|\1|p' "$src/adaps.h" | sort >"$list/declared"
 nm -D --defined-only "$library" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort >"$list/exported"
 nm -D --defined-only "$library" | awk '$2 != "T" && $2 != "A"' | grep -v "sanitizer\|asan\|ubsan\|tsan" >"$list/other" || true
 diff "$list/declared" "$list/exported"

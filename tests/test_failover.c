@@ -9,9 +9,11 @@
 #include "support/agents_fixture.h"
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
+#include "support/run_floats.h"
 #include "support/run_suite.h"
 
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -347,35 +349,55 @@ END_TEST
 
 /* --- the public interface --- */
 
+struct said {
+    int warnings;
+    char latest[512];
+};
+
+static void note(void *user, enum adaps_log_level level, const char *message)
+{
+    struct said *said = user;
+    said->warnings += level == ADAPS_LOG_WARNING;
+    snprintf(said->latest, sizeof said->latest, "%s", message);
+}
+
 START_TEST(public_sessions)
 {
+    struct said said = {0};
     struct adaps_plan *plan = special_plan(3);
     struct adaps_session *agents, *local;
     struct adaps_error err = {0};
     ad_testbed_address(&testbed, &plan);
-    size_t in = adaps_plan_input_elements(plan), out = adaps_plan_output_elements(plan);
+    size_t in = input_elements(plan), out = output_elements(plan);
     struct ad_tensor *inputs = ad_testbed_inputs(plan, 3);
     float *a = ad_calloc(out, sizeof *a), *b = ad_calloc(out, sizeof *b);
-    ck_assert_int_eq(adaps_session_open(plan, NULL, false, 60, &agents, &err), ADAPS_OK);
-    ck_assert_int_eq(adaps_session_open(plan, NULL, true, 0, &local, &err), ADAPS_OK);
-    ck_assert_int_eq(adaps_session_failover(NULL, NULL, &err), ADAPS_EUSAGE);
-    ck_assert_int_eq(adaps_session_failover(local, NULL, &err), ADAPS_OK);
-    ck_assert_msg(adaps_session_failover(agents, NULL, &err) == ADAPS_OK, "%s", err.message);
+    const struct adaps_session_options on_agents = {.struct_size = sizeof on_agents,
+                                                    .failover = true,
+                                                    .deadline = 60,
+                                                    .log = note,
+                                                    .log_user = &said};
+    const struct adaps_session_options here = {
+        .struct_size = sizeof here, .failover = true, .local = true};
+    ck_assert_msg(adaps_session_open(plan, &on_agents, &agents, &err) == ADAPS_OK, "%s",
+                  err.message);
+    ck_assert_int_eq(adaps_session_open(plan, &here, &local, &err), ADAPS_OK);
     for (int i = 0; i < 4; i++) {
         if (i == 2)
             ad_testbed_kill(&testbed, 1);
         inputs[0].data[i] += 0.5f;
-        ck_assert_msg(adaps_session_run(agents, inputs[0].data, in, a, out, &err) == ADAPS_OK, "%s",
+        ck_assert_msg(run_floats(agents, inputs[0].data, in, a, out, &err) == ADAPS_OK, "%s",
                       err.message);
-        ck_assert_int_eq(adaps_session_run(local, inputs[0].data, in, b, out, &err), ADAPS_OK);
+        ck_assert_int_eq(run_floats(local, inputs[0].data, in, b, out, &err), ADAPS_OK);
         ck_assert_mem_eq(a, b, out * sizeof *a);
         ck_assert_int_eq(adaps_session_recoveries(agents), i >= 2);
     }
     ck_assert_int_eq(adaps_session_recoveries(local), 0);
+    ck_assert_int_eq(said.warnings, 1);
+    ck_assert_msg(strstr(said.latest, "lost: dev1; went on with another plan"), "%s", said.latest);
     ad_testbed_kill(&testbed, 0);
-    ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, in, a, out, &err), ADAPS_EAGENT);
+    ck_assert_int_eq(run_floats(agents, inputs[0].data, in, a, out, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "is lost and cannot be replaced"), "%s", err.message);
-    ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, in, a, out, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(run_floats(agents, inputs[0].data, in, a, out, &err), ADAPS_EUSAGE);
     adaps_session_close(agents);
     adaps_session_close(local);
     ad_testbed_tensors_free(inputs, 1);
@@ -389,15 +411,16 @@ END_TEST
 START_TEST(not_asked_for)
 {
     struct adaps_plan *plan = special_plan(3);
+    const struct adaps_session_options there = {.struct_size = sizeof there, .deadline = 60};
     struct adaps_session *agents;
     struct adaps_error err = {0};
     ad_testbed_address(&testbed, &plan);
-    size_t in = adaps_plan_input_elements(plan), out = adaps_plan_output_elements(plan);
+    size_t in = input_elements(plan), out = output_elements(plan);
     struct ad_tensor *inputs = ad_testbed_inputs(plan, 3);
     float *a = ad_calloc(out, sizeof *a);
-    ck_assert_int_eq(adaps_session_open(plan, NULL, false, 60, &agents, &err), ADAPS_OK);
+    ck_assert_int_eq(adaps_session_open(plan, &there, &agents, &err), ADAPS_OK);
     ad_testbed_kill(&testbed, 1);
-    ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, in, a, out, &err), ADAPS_EAGENT);
+    ck_assert_int_eq(run_floats(agents, inputs[0].data, in, a, out, &err), ADAPS_EAGENT);
     ck_assert_msg(strstr(err.message, "was lost in inference 1"), "%s", err.message);
     adaps_session_close(agents);
     ad_testbed_tensors_free(inputs, 1);

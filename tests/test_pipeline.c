@@ -4,6 +4,7 @@
 #include "support/model_builder.h"
 #include "model_weights.h"
 #include "pipeline.h"
+#include "support/run_floats.h"
 #include "support/run_suite.h"
 
 #include <check.h>
@@ -42,7 +43,8 @@ static void clean_up(void)
 
 static struct adaps_plan *compile(void)
 {
-    struct adaps_plan_options options = {.model = model, .devices = devices};
+    struct adaps_plan_options options = {
+        .struct_size = sizeof options, .model = model, .devices = devices};
     struct adaps_plan *plan = NULL;
     struct adaps_error err = {0};
     ck_assert_msg(adaps_plan_compile(&options, &plan, &err) == ADAPS_OK, "%s", err.message);
@@ -61,8 +63,8 @@ static void copy_model(const char *to)
 START_TEST(compiles)
 {
     struct adaps_plan *plan = compile(), *loaded;
-    ck_assert_uint_gt(adaps_plan_input_elements(plan), 0);
-    ck_assert_uint_eq(adaps_plan_output_elements(plan), 10);
+    ck_assert_uint_gt(input_elements(plan), 0);
+    ck_assert_uint_eq(output_elements(plan), 10);
     ck_assert_int_gt(adaps_plan_predicted_ns(plan), 0);
     ck_assert_int_le(adaps_plan_predicted_ns(plan), plan->single_ns);
     ck_assert_str_eq(plan->strategy, ad_strategies[0].name);
@@ -73,7 +75,7 @@ START_TEST(compiles)
     ck_assert_int_eq(adaps_plan_load("net.plan", &loaded, NULL), ADAPS_OK);
     ck_assert(ad_digest_equal(&plan->digest, &loaded->digest));
     ck_assert_int_eq(adaps_plan_predicted_ns(loaded), adaps_plan_predicted_ns(plan));
-    ck_assert_uint_eq(adaps_plan_input_elements(loaded), adaps_plan_input_elements(plan));
+    ck_assert_uint_eq(input_elements(loaded), input_elements(plan));
     ck_assert_str_eq(loaded->plan_path, "net.plan");
     adaps_plan_free(loaded);
     adaps_plan_free(plan);
@@ -82,7 +84,8 @@ END_TEST
 
 START_TEST(links_are_overridden)
 {
-    struct adaps_plan_options options = {.model = model,
+    struct adaps_plan_options options = {.struct_size = sizeof options,
+                                         .model = model,
                                          .devices = devices,
                                          .strategy = "edgeflow",
                                          .bandwidth = 5e6,
@@ -108,7 +111,7 @@ END_TEST
 START_TEST(spares)
 {
     struct adaps_plan_options options = {
-        .model = model, .devices = devices, .strategy = "edgeflow"};
+        .struct_size = sizeof options, .model = model, .devices = devices, .strategy = "edgeflow"};
     struct adaps_plan *plan, *loaded, *without;
     int others = 0;
     ck_assert_int_eq(adaps_plan_compile(&options, &without, NULL), ADAPS_OK);
@@ -131,7 +134,8 @@ END_TEST
 
 START_TEST(a_threshold_of_zero_is_a_value)
 {
-    struct adaps_plan_options options = {.model = model, .devices = devices, .has_threshold = true};
+    struct adaps_plan_options options = {
+        .struct_size = sizeof options, .model = model, .devices = devices, .has_threshold = true};
     struct adaps_plan *plan;
     ck_assert_int_eq(adaps_plan_compile(&options, &plan, NULL), ADAPS_OK);
     ck_assert_double_eq(plan->threshold, 0);
@@ -143,13 +147,13 @@ START_TEST(wrong_calls)
 {
     struct adaps_plan *plan = NULL;
     struct adaps_error err;
+    static const struct adaps_plan_options no_size = {.model = "none.onnx"};
     const struct {
         struct adaps_plan_options options;
         enum adaps_status status;
         const char *word;
     } cases[] = {
         {{.devices = devices}, ADAPS_EUSAGE, "required"},
-        {{.model = model}, ADAPS_EUSAGE, "required"},
         {{.model = model, .devices = devices, .bandwidth = -1}, ADAPS_EUSAGE, "bandwidth"},
         {{.model = model, .devices = devices, .bandwidth = NAN}, ADAPS_EUSAGE, "bandwidth"},
         {{.model = model, .devices = devices, .has_latency = true, .latency = -1},
@@ -165,12 +169,16 @@ START_TEST(wrong_calls)
         {{.model = devices, .devices = devices}, ADAPS_EINPUT, "pi5-pi4.conf"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct adaps_plan_options options = cases[i].options;
+        options.struct_size = sizeof options;
         memset(&err, 0, sizeof err);
-        ck_assert_int_eq(adaps_plan_compile(&cases[i].options, &plan, &err), cases[i].status);
+        ck_assert_int_eq(adaps_plan_compile(&options, &plan, &err), cases[i].status);
         ck_assert_msg(strstr(err.message, cases[i].word) != NULL, "%zu: %s", i, err.message);
         ck_assert_ptr_null(plan);
     }
     ck_assert_int_eq(adaps_plan_compile(NULL, &plan, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(adaps_plan_compile(&no_size, &plan, &err), ADAPS_EUSAGE);
+    ck_assert_msg(strstr(err.message, "struct_size") != NULL, "%s", err.message);
     ck_assert_int_eq(adaps_plan_load("none.plan", &plan, &err), ADAPS_EINPUT);
     ck_assert_int_eq(adaps_plan_load(NULL, &plan, NULL), ADAPS_EUSAGE);
     ck_assert_int_eq(adaps_plan_load(model, &plan, &err), ADAPS_EINPUT);
@@ -272,7 +280,7 @@ START_TEST(symbolic_dimensions)
                                           .split_h = true,
                                           .dims = {{{"height", 6, 12}}, 1}};
     ck_assert_msg(ad_pipeline_compile(&options, &plan, &err) == ADAPS_OK, "%s", err.message);
-    ck_assert_uint_eq(adaps_plan_input_elements(plan), 2 * 12 * 8);
+    ck_assert_uint_eq(input_elements(plan), 2 * 12 * 8);
     ck_assert_int_eq(adaps_plan_save(plan, "net.plan", NULL), ADAPS_OK);
     adaps_plan_free(plan);
     ck_assert_int_eq(adaps_plan_load("net.plan", &plan, NULL), ADAPS_OK);

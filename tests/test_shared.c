@@ -1,5 +1,5 @@
 /* The shared library, as a program of somebody else uses it: adaps.h and nothing else of adaps. */
-#include <adaps.h>
+#include "support/run_floats.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -26,7 +26,8 @@ END_TEST
 /* Compiled, saved, loaded and run: the answers of both plans are the same. */
 START_TEST(test_plan_and_run)
 {
-    struct adaps_plan_options options = {.strategy = "edgeflow"};
+    const struct adaps_session_options here = {.struct_size = sizeof here, .local = true};
+    struct adaps_plan_options options = {.struct_size = sizeof options, .strategy = "edgeflow"};
     struct adaps_error err = {0};
     struct adaps_plan *plans[2];
     float *input, *output[2];
@@ -41,8 +42,8 @@ START_TEST(test_plan_and_run)
     ck_assert_msg(adaps_plan_save(plans[0], file, &err) == ADAPS_OK, "%s", err.message);
     ck_assert_msg(adaps_plan_load(file, &plans[1], &err) == ADAPS_OK, "%s", err.message);
     unlink(file);
-    size_t n = adaps_plan_input_elements(plans[0]), m = adaps_plan_output_elements(plans[0]);
-    ck_assert_uint_eq(adaps_plan_input_elements(plans[1]), n);
+    size_t n = input_elements(plans[0]), m = output_elements(plans[0]);
+    ck_assert_uint_eq(input_elements(plans[1]), n);
     ck_assert_uint_eq(m, 10);
     input = calloc(n, sizeof *input);
     for (size_t i = 0; i < n; i++)
@@ -50,13 +51,11 @@ START_TEST(test_plan_and_run)
     for (int i = 0; i < 2; i++) {
         struct adaps_session *session;
         output[i] = calloc(m, sizeof **output);
-        ck_assert_msg(adaps_session_open(plans[i], options.model, true, 0, &session, &err) ==
-                          ADAPS_OK,
-                      "%s", err.message);
-        ck_assert_msg(adaps_session_run(session, input, n, output[i], m, &err) == ADAPS_OK, "%s",
+        ck_assert_msg(adaps_session_open(plans[i], &here, &session, &err) == ADAPS_OK, "%s",
                       err.message);
-        ck_assert_int_eq(adaps_session_run(session, input, n - 1, output[i], m, &err),
-                         ADAPS_EINPUT);
+        ck_assert_msg(run_floats(session, input, n, output[i], m, &err) == ADAPS_OK, "%s",
+                      err.message);
+        ck_assert_int_eq(run_floats(session, input, n - 1, output[i], m, &err), ADAPS_EINPUT);
         adaps_session_close(session);
         adaps_plan_free(plans[i]);
     }
@@ -65,6 +64,34 @@ START_TEST(test_plan_and_run)
     free(input);
     free(output[0]);
     free(output[1]);
+}
+END_TEST
+
+/* A stream, from a model's file. */
+START_TEST(test_stream)
+{
+    struct adaps_session *session;
+    struct adaps_stream *stream;
+    struct adaps_result *result;
+    struct adaps_error err = {0};
+    ck_assert_msg(adaps_session_open_file(in_source("models/digits.onnx"), NULL, &session, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    size_t n = input_elements(adaps_session_plan(session));
+    float *data = calloc(n, sizeof *data);
+    struct adaps_tensor input = input_floats(adaps_session_plan(session), data, n);
+    ck_assert_int_eq(adaps_stream_open(session, NULL, &stream, &err), ADAPS_OK);
+    for (uint64_t i = 0; i < 5; i++)
+        ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, i, &err), ADAPS_OK);
+    for (uint64_t i = 0; i < 5; i++) {
+        ck_assert_int_eq(adaps_stream_wait(stream, -1, &result, &err), ADAPS_OK);
+        ck_assert_uint_eq(adaps_result_tag(result), i);
+        ck_assert_int_eq(adaps_result_status(result, &err), ADAPS_OK);
+        adaps_result_free(result);
+    }
+    adaps_stream_close(stream);
+    adaps_session_close(session);
+    free(data);
 }
 END_TEST
 
@@ -85,6 +112,7 @@ int main(void)
     tcase_set_timeout(tc, 300);
     tcase_add_test(tc, test_version);
     tcase_add_test(tc, test_plan_and_run);
+    tcase_add_test(tc, test_stream);
     tcase_add_test(tc, test_error);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);

@@ -204,6 +204,12 @@ void ad_remote_listen(struct ad_remote *remote)
         be_patient(remote, AD_PATIENCE_NS);
 }
 
+void ad_remote_excuse(struct ad_remote *remote)
+{
+    remote->last_ping_ns = ad_clock_ns();
+    be_patient(remote, AD_PATIENCE_NS);
+}
+
 static void send_ping(struct ad_remote *remote, int64_t now)
 {
     struct ad_frame frame = {
@@ -348,8 +354,16 @@ enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *e
 
 void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline)
 {
-    zmq_pollitem_t items[3 * AD_MAX_DEVICES];
+    ad_remotes_sleep_or(remotes, n, deadline, -1);
+}
+
+void ad_remotes_sleep_or(struct ad_remote *remotes, int n, const struct ad_deadline *deadline,
+                         int fd)
+{
+    zmq_pollitem_t items[3 * AD_MAX_DEVICES + 1];
     int count = 0;
+    if (fd >= 0)
+        items[count++] = (zmq_pollitem_t){.fd = fd, .events = ZMQ_POLLIN};
     for (int i = 0; i < n; i++) {
         if (remotes[i].lost || !remotes[i].socket)
             continue;

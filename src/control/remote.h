@@ -96,6 +96,10 @@ AD_MUST_CHECK enum adaps_status ad_remote_send(struct ad_remote *remote, int typ
 /* A wait begins: what was not heard while nobody listened does not count. */
 void ad_remote_listen(struct ad_remote *remote);
 
+/* It has nothing to answer now, and gets something to do: a ping is due only after AD_PING_NS, and
+ * its silence counts from here. */
+void ad_remote_excuse(struct ad_remote *remote);
+
 /* Sends a ping when one is due, and notices that too many went unanswered (then remote->lost).
  * Called after everything received was handled, at least every AD_LOOK_NS. */
 void ad_remote_ping(struct ad_remote *remote);
@@ -109,6 +113,10 @@ AD_MUST_CHECK enum adaps_status ad_remote_recv(struct ad_remote *remote, struct 
 /* Sleeps until something comes in from any of n agents, for AD_LOOK_NS or what is left of the
  * deadline. */
 void ad_remotes_sleep(struct ad_remote *remotes, int n, const struct ad_deadline *deadline);
+
+/* The same, or until the descriptor fd becomes readable; -1: none. */
+void ad_remotes_sleep_or(struct ad_remote *remotes, int n, const struct ad_deadline *deadline,
+                         int fd);
 
 enum ad_remote_wait {
     AD_WAIT_ANSWER, /* the deadline is for the answer */

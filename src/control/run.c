@@ -211,7 +211,23 @@ static void take_answers(struct ad_session *session, int index)
     flight->outcomes[index] = (struct ad_outcome){AD_REPLY_FAILED, remote->step, err};
 }
 
-/* Waits for all of the oldest inference. ADAPS_EAGENT: something is wrong with *culprit. */
+/* Sleeps until something comes. ADAPS_NO: somebody wants this side back; ADAPS_ECANCELLED. */
+static enum adaps_status sleep_awhile(struct ad_session *session)
+{
+    struct ad_interrupt *interrupt = session->interrupt;
+    ad_remotes_sleep_or(session->remotes, session->nremotes, &session->deadline,
+                        interrupt ? interrupt->fd : -1);
+    if (!interrupt)
+        return ADAPS_OK;
+    bool woken = ad_interrupt_woken(interrupt);
+    if (ad_interrupt_cancelled(interrupt))
+        return ADAPS_ECANCELLED;
+    return woken ? ADAPS_NO : ADAPS_OK;
+}
+
+/* Waits for all of the oldest inference. ADAPS_EAGENT: something is wrong with *culprit; ADAPS_NO
+ * and ADAPS_ECANCELLED: interrupted. The inference's time begins anew after ADAPS_NO: whoever wakes
+ * it begins another one, of which there are AD_FLIGHTS_MOST at most. */
 static enum adaps_status gather(struct ad_session *session, const struct ad_flight **culprit)
 {
     const struct ad_flight *first = oldest(session);
@@ -241,7 +257,9 @@ static enum adaps_status gather(struct ad_session *session, const struct ad_flig
         }
         if (wrong || ad_deadline_left(deadline, NULL) == 0)
             return ADAPS_EAGENT;
-        ad_remotes_sleep(session->remotes, session->nremotes, deadline);
+        enum adaps_status status = sleep_awhile(session);
+        if (status != ADAPS_OK)
+            return status;
     }
 }
 
@@ -309,8 +327,8 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     int64_t now = ad_clock_ns();
     for (int i = 0; i < session->nremotes && session->flying == 0; i++) {
         struct ad_remote *remote = &session->remotes[i];
-        if (!session->link_watch)       /* which wants to know the clocks */
-            remote->last_ping_ns = now; /* what is done by then needs no ping */
+        if (!session->link_watch)     /* which wants to know the clocks */
+            ad_remote_excuse(remote); /* what is done by then needs no ping */
         remote->step = 0;
     }
     flight->number = ++session->inference;
@@ -356,8 +374,15 @@ enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor
         return ad_error_set(err, ADAPS_EUSAGE,
                             session->broken ? "an inference of this session has failed"
                                             : "no inference is in flight");
-    if (gather(session, &culprit) != ADAPS_OK)
+    enum adaps_status status = gather(session, &culprit);
+    if (status == ADAPS_EAGENT)
         return ad_session_post_mortem(session, culprit, err);
+    if (status == ADAPS_ECANCELLED) {
+        session->broken = session->cancelled = true;
+        return ad_error_set(err, status, "the inference was cancelled");
+    }
+    if (status == ADAPS_NO)
+        return ad_error_set(err, status, "woken before the answer was there");
     struct ad_flight *flight = oldest(session);
     session->flying--;
     memcpy(outputs, flight->outputs, noutputs * sizeof *outputs);

@@ -240,6 +240,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     session->pictures = ad_picture_all(plan->graph);
     ad_picture_of_inputs(plan->graph, session->input_pictures);
     session->deadline_ns = ad_deadline_ns(options->deadline_s);
+    session->interrupt = options->interrupt;
     ad_deadline_set(&deadline, session->deadline_ns);
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status == ADAPS_OK && sodium_init() < 0)
@@ -276,7 +277,8 @@ void ad_session_close(struct ad_session *session)
     if (!session)
         return;
     struct ad_deadline deadline;
-    ad_deadline_set(&deadline, session->broken || !session->ready ? BROKEN_NS : CLOSE_NS);
+    bool failed = !session->ready || (session->broken && !session->cancelled);
+    ad_deadline_set(&deadline, failed ? BROKEN_NS : CLOSE_NS);
     for (int i = 0; i < session->nremotes; i++) {
         struct ad_remote *remote = &session->remotes[i];
         if (remote->lost || !remote->session)

@@ -3,6 +3,7 @@
 #ifndef AD_CONTROL_SESSION_H
 #define AD_CONTROL_SESSION_H
 
+#include "base/interrupt.h"
 #include "wire/frame.h"
 #include "control/trace.h"
 #include "exec/kernels/choice.h"
@@ -19,6 +20,8 @@ struct ad_session_options {
     /* Agents say with each answer when messages were handed over and there, for the links of struct
      * ad_run_stats. */
     bool message_times;
+    /* Ends ad_session_finish() from another thread; NULL: nobody does. */
+    struct ad_interrupt *interrupt;
 };
 
 /* What a push moved, per device. */
@@ -78,7 +81,9 @@ AD_MUST_CHECK enum adaps_status ad_session_run(struct ad_session *session,
 /* The same in two parts, so that several inferences are in flight: agents that have done their part
  * of one begin the next, and inputs travel meanwhile. Answers come in the order of the inputs. At
  * most AD_FLIGHTS_MOST; inputs are copied. ADAPS_EUSAGE: too many, or none to finish. A failure is
- * that of all in flight. stats->trace is not used; wall_ns counts from the beginning. */
+ * that of all in flight. stats->trace is not used; wall_ns counts from the beginning. With an
+ * interrupt, finishing may return ADAPS_NO, woken before the answer was there: then it is called
+ * again; or ADAPS_ECANCELLED: then the session can only be closed. */
 AD_MUST_CHECK enum adaps_status ad_session_begin(struct ad_session *session,
                                                  const struct ad_tensor *inputs,
                                                  struct adaps_error *err);

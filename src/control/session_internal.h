@@ -44,6 +44,8 @@ struct ad_session {
     struct ad_flight flights[AD_FLIGHTS_MOST]; /* by number modulo their number */
     bool ready;                                /* open on all agents */
     bool broken;                               /* can only be closed */
+    bool cancelled;                            /* that is why; nobody has failed */
+    struct ad_interrupt *interrupt;            /* nullable, borrowed */
     int culprit;                               /* the device that is to blame for it, or -1 */
     struct ad_link_watch *link_watch;          /* NULL: not asked for, or not known */
     size_t input_bytes, output_bytes;

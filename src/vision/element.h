@@ -6,7 +6,7 @@
 
 static inline double ad_element(const struct ad_tensor *tensor, size_t i)
 {
-    return (double)tensor->data[i];
+    return ad_tensor_number(tensor, i);
 }
 
 #endif

@@ -2,6 +2,7 @@
  * lost; and what an agent answers is bounded. */
 #include "base/clock.h"
 #include "base/mem.h"
+#include "control/remote.h"
 #include "support/agents_fixture.h"
 #include "support/plan_fixture.h"
 #include "support/run_suite.h"
@@ -383,6 +384,31 @@ START_TEST(stopped_controller)
 }
 END_TEST
 
+/* One inference after the other, each so short that no ping is due: their answers are signs of
+ * life. */
+START_TEST(short_inferences)
+{
+    struct adaps_plan *plan = ad_fixture_banded(2);
+    struct ad_session_options options = {.deadline_s = 60};
+    struct ad_session *session;
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 2, NULL);
+    ad_testbed_address(&testbed, &plan);
+    ad_testbed_push(plan);
+    struct ad_tensor *inputs = ad_testbed_inputs(plan, 1), output;
+    ck_assert_msg(ad_session_open(plan, &options, &session, &err) == ADAPS_OK, "%s", err.message);
+    for (int64_t until = ad_clock_ns() + AD_PATIENCE_NS * 3 / 2; ad_clock_ns() < until;) {
+        ck_assert_msg(ad_session_run(session, inputs, &output, NULL, &err) == ADAPS_OK, "%s",
+                      err.message);
+        ad_tensor_fini(&output);
+    }
+    ad_session_close(session);
+    ad_testbed_tensors_free(inputs, 1);
+    adaps_plan_free(plan);
+    ad_testbed_fini(&testbed);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("liveness");
@@ -393,6 +419,7 @@ int main(void)
     tcase_add_loop_test(tcase, large_welcome, 0, 2);
     tcase_add_test(tcase, far_agents);
     tcase_add_test(tcase, large_answers);
+    tcase_add_test(tcase, short_inferences);
     tcase_add_test(tcase, stopped_on_slow_links);
     tcase_add_loop_test(tcase, stopped_controller, 0, 2);
     suite_add_tcase(suite, tcase);

@@ -8,6 +8,7 @@
 #include "control/session_internal.h"
 #include "support/plan_fixture.h"
 #include "support/random_graph.h"
+#include "support/run_floats.h"
 #include "support/run_suite.h"
 
 #include <check.h>
@@ -589,22 +590,25 @@ START_TEST(public_sessions)
     struct ad_tensor *inputs = ad_testbed_inputs(plan, 4);
     float a[10], b[10];
     ad_testbed_address(&testbed, &plan);
-    enum adaps_status status = adaps_session_open(plan, NULL, false, 60, &agents, &err);
+    const struct adaps_session_options there = {.struct_size = sizeof there, .deadline = 60};
+    const struct adaps_session_options here = {.struct_size = sizeof here, .local = true};
+    const struct adaps_session_options late = {.struct_size = sizeof late, .deadline = -1};
+    enum adaps_status status = adaps_session_open(plan, &there, &agents, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
-    status = adaps_session_open(plan, NULL, true, 0, &local, &err);
+    status = adaps_session_open(plan, &here, &local, &err);
     ck_assert_msg(status == ADAPS_OK, "%s", err.message);
     for (int i = 0; i < 3; i++) {
         inputs[0].data[i] += 0.5f;
-        status = adaps_session_run(agents, inputs[0].data, 784, a, 10, &err);
+        status = run_floats(agents, inputs[0].data, 784, a, 10, &err);
         ck_assert_msg(status == ADAPS_OK, "%s", err.message);
-        status = adaps_session_run(local, inputs[0].data, 784, b, 10, &err);
+        status = run_floats(local, inputs[0].data, 784, b, 10, &err);
         ck_assert_msg(status == ADAPS_OK, "%s", err.message);
         ck_assert_mem_eq(a, b, sizeof a);
     }
-    ck_assert_int_eq(adaps_session_run(agents, inputs[0].data, 783, a, 10, &err), ADAPS_EINPUT);
-    ck_assert_int_eq(adaps_session_run(local, inputs[0].data, 784, a, 11, &err), ADAPS_EINPUT);
-    ck_assert_int_eq(adaps_session_run(NULL, inputs[0].data, 784, a, 10, &err), ADAPS_EUSAGE);
-    ck_assert_int_eq(adaps_session_open(plan, NULL, true, -1, &local, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(run_floats(agents, inputs[0].data, 783, a, 10, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(run_floats(local, inputs[0].data, 784, a, 9, &err), ADAPS_EINPUT);
+    ck_assert_int_eq(adaps_session_run(NULL, NULL, 0, NULL, 0, &err), ADAPS_EUSAGE);
+    ck_assert_int_eq(adaps_session_open(plan, &late, &local, &err), ADAPS_EUSAGE);
     adaps_session_close(agents);
     adaps_session_close(local);
     adaps_session_close(NULL);

@@ -19,6 +19,7 @@ struct ad_local_run {
     struct adaps_plan *single;  /* owned: the plan, of ad_local_run_single() */
     struct ad_engine **engines; /* by device */
     int *next;                  /* the step a device is at */
+    atomic_int cancel;          /* non-zero: engines stop between two tasks */
     int64_t start_ns, end_ns;   /* of the latest inference */
     struct message *messages;   /* by tag, ascending */
     size_t nmessages;
@@ -109,6 +110,7 @@ static enum adaps_status start(struct ad_local_run *run, int threads,
     for (int d = 0; d < (int)ndevices && status == ADAPS_OK; d++) {
         struct ad_engine_options options = {
             .device = d,
+            .cancel = &run->cancel,
             .threads = threads ? threads : default_threads(&run->plan->cluster.devices[d])};
         status = ad_engine_new(run->plan, &options, weights, &run->engines[d], err);
     }
@@ -317,11 +319,18 @@ enum adaps_status ad_local_run_infer(struct ad_local_run *run, const struct ad_t
         status = feed(run, i, &inputs[i], err);
     if (status == ADAPS_OK)
         status = run_all(run, err);
+    if (status != ADAPS_OK && run->cancel)
+        status = ad_error_set(err, ADAPS_ECANCELLED, "the inference was cancelled");
     if (status == ADAPS_OK)
         status = fetch_outputs(run, outputs, err);
     run->end_ns = ad_clock_ns();
     drop_messages(run); /* what an inference that failed left */
     return status;
+}
+
+void ad_local_run_cancel(struct ad_local_run *run, bool cancel)
+{
+    run->cancel = cancel;
 }
 
 /* --- what it is and was --- */

@@ -31,6 +31,10 @@ AD_MUST_CHECK enum adaps_status ad_local_run_infer(struct ad_local_run *run,
                                                    struct ad_tensor *outputs,
                                                    struct adaps_error *err);
 
+/* From any thread: the inference that is running ends soon with ADAPS_ECANCELLED, and so do others,
+ * until this is taken back with false. */
+void ad_local_run_cancel(struct ad_local_run *run, bool cancel);
+
 /* The plan that it runs. */
 const struct adaps_plan *ad_local_run_plan(const struct ad_local_run *run);
 
