@@ -23,7 +23,6 @@
 
 #include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
                                     struct ad_graph **graph, struct ad_blocks *blocks,
