@@ -264,33 +264,30 @@ enum adaps_status ad_whole_run_extremes(const struct ad_whole_call *call)
 
 /* --- a choice of two --- */
 
+/* x or y, without a branch. */
+#define CHOOSE(T, set, x, y) ((T)(((x) & (T) - (T)(set)) | ((y) & (T) ~(T) - (T)(set))))
+
 #define CHOICE(T)                                                                                  \
     static void choice_##T(const struct row *row, int64_t n)                                       \
     {                                                                                              \
         T *to = row->out;                                                                          \
         const uint8_t *which = row->in[0];                                                         \
         const T *a = row->in[1], *b = row->in[2];                                                  \
-        int64_t sw = row->stride[0], sa = row->stride[1], sb = row->stride[2];                     \
-        if (!sw) {                                                                                 \
+        int64_t sa = row->stride[1], sb = row->stride[2];                                          \
+        if (row->stride[0] == 0) {                                                                 \
             for (int64_t i = 0; i < n; i++)                                                        \
                 to[i] = *which ? a[i * sa] : b[i * sb];                                            \
         } else if (sa && sb) {                                                                     \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T x = a[i], y = b[i];                                                              \
-                to[i] = which[i] ? x : y;                                                          \
-            }                                                                                      \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                to[i] = CHOOSE(T, which[i] != 0, a[i], b[i]);                                      \
         } else if (sa) {                                                                           \
             const T y = *b;                                                                        \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T x = a[i];                                                                        \
-                to[i] = which[i] ? x : y;                                                          \
-            }                                                                                      \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                to[i] = CHOOSE(T, which[i] != 0, a[i], y);                                         \
         } else {                                                                                   \
             const T x = *a;                                                                        \
-            for (int64_t i = 0; i < n; i++) {                                                      \
-                T y = b[i * sb];                                                                   \
-                to[i] = which[i] ? x : y;                                                          \
-            }                                                                                      \
+            for (int64_t i = 0; i < n; i++)                                                        \
+                to[i] = CHOOSE(T, which[i] != 0, x, b[i * sb]);                                    \
         }                                                                                          \
     }
 CHOICE(uint8_t)
