@@ -35,6 +35,12 @@
 #define LLVMFuzzerTestOneInput fuzz_profile
 #include "fuzz/fuzz_profile.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_frigate
+#include "fuzz/fuzz_frigate.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_mjpeg
+#include "fuzz/fuzz_mjpeg.c"
+#undef LLVMFuzzerTestOneInput
 
 #include "base/file.h"
 #include "support/sanitized.h"
@@ -68,6 +74,8 @@ static const struct {
     {"traced", "traced", fuzz_traced, &adaps__wire__trace__descriptor, 500, 3000},
     {"profiled", "profiled", fuzz_profiled, &adaps__wire__profiled__descriptor, 1000, 3000},
     {"profile", "profile", fuzz_profile, &adaps__plan__graph__descriptor, 100, 500},
+    {"frigate", "frigate", fuzz_frigate, NULL, 3000, 0},
+    {"mjpeg", "mjpeg", fuzz_mjpeg, NULL, 1000, 0},
 };
 #define TARGET_DEVICES 4 /* above */
 #define TARGETS (int)(sizeof targets / sizeof *targets)

@@ -75,7 +75,7 @@ static size_t elements(const struct ad_letterbox *input)
 size_t ad_frigate_most_bytes(const struct ad_letterbox *input)
 {
     size_t bytes = elements(input) * sizeof(float);
-    return bytes > AD_FRIGATE_HEADER_BYTES ? bytes : AD_FRIGATE_HEADER_BYTES;
+    return bytes > AD_FRIGATE_WRONG_BYTES ? bytes : AD_FRIGATE_WRONG_BYTES;
 }
 
 /* Whether a shape is the network's, with channels first or last. */

@@ -10,6 +10,9 @@
 #define AD_FRIGATE_FIELDS 6          /* class, score, y0, x0, y1, x1; the last four from 0 to 1 */
 #define AD_FRIGATE_HEADER_BYTES 4096 /* more than a header ever has */
 
+/* Pictures of a wrong size are received up to here, so that their sender is told. */
+#define AD_FRIGATE_WRONG_BYTES ((size_t)32 << 20)
+
 enum ad_frigate_kind {
     AD_FRIGATE_TENSOR,        /* what is in this picture? */
     AD_FRIGATE_MODEL_REQUEST, /* is this model there, and loaded? */
@@ -29,7 +32,7 @@ AD_MUST_CHECK enum adaps_status ad_frigate_parse(const void *header, size_t size
                                                  struct ad_frigate_request *out,
                                                  struct adaps_error *err);
 
-/* The largest part of a request for this network. */
+/* The largest part of a request that is received. */
 size_t ad_frigate_most_bytes(const struct ad_letterbox *input);
 
 /* Fills the network's input, which is initialised when it is empty, with a request's tensor: with

@@ -89,6 +89,7 @@ refused 'numbers of type (none)' asks ask "{$shape}" 6144
 refused 'numbers of type float64' asks ask "{$shape, \"dtype\": \"float64\"}" 6144
 refused "the picture is 1x32x32x3, the network takes 1x32x64x3 or 1x3x32x64" \
     asks ask '{"shape": [1, 32, 32, 3], "dtype": "uint8"}' 3072
+refused "the picture is 1x1280x1280x3" asks ask '{"shape": [1, 1280, 1280, 3], "dtype": "float32"}' 19660800
 refused "the picture is 2147483647x2147483647x2147483647x2147483647" \
     asks ask '{"shape": [2147483647, 2147483647, 2147483647, 2147483647], "dtype": "float32"}' 0
 refused "the picture has 6143 bytes where 6144 are needed" asks ask "{$shape, \"dtype\": \"uint8\"}" 6143

@@ -158,7 +158,9 @@ START_TEST(test_wrong_tensors)
     ad_mem_fail_after(1);
     ck_assert_int_eq(ad_frigate_fill(&r, data, 18, &box, &tensor, NULL), ADAPS_EINTERNAL);
     ad_mem_fail_after(0);
-    ck_assert_uint_ge(ad_frigate_most_bytes(&box), 4096);
+    ck_assert_uint_eq(ad_frigate_most_bytes(&box), (size_t)32 << 20);
+    const struct ad_letterbox large = {.width = 4096, .height = 4096, .levels.channels = 3};
+    ck_assert_uint_eq(ad_frigate_most_bytes(&large), (size_t)4096 * 4096 * 3 * 4);
 }
 END_TEST
 
