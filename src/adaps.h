@@ -111,7 +111,10 @@ struct adaps_plan;
 /* How to compile. */
 struct adaps_plan_options {
     size_t struct_size;
-    const char *model;    /* ONNX file (required) */
+    const char *model;      /* ONNX file (required), or what messages call: */
+    const void *model_data; /* a model in memory, which is copied; then `model` is nullable. Who
+                               loads the plan from a file says where the model is */
+    size_t model_size;
     const char *devices;  /* devices file; NULL: this machine alone, without agents */
     const char *strategy; /* "auto" (default), "single", "edgeflow", ... */
     double bandwidth;     /* bytes per second on every link, instead of the devices file's */

@@ -13,7 +13,7 @@
 static enum adaps_status check_options(const struct adaps_plan_options *options,
                                        struct adaps_error *err)
 {
-    if (!options->model)
+    if (!options->model && !options->model_data)
         return ad_error_set(err, ADAPS_EUSAGE, "a model is required");
     if (!isfinite(options->bandwidth) || options->bandwidth < 0)
         return ad_error_set(err, ADAPS_EUSAGE, "bandwidth %g: bytes per second above 0 are wanted",
@@ -50,8 +50,12 @@ enum adaps_status adaps_plan_compile(const struct adaps_plan_options *given,
         status = check_options(&options, err);
     if (status != ADAPS_OK)
         return status;
+    if (!options.model)
+        options.model = "model";
     const struct ad_pipeline_options passes = {
         .model = options.model,
+        .model_data = options.model_data,
+        .model_size = options.model_size,
         .devices = options.devices,
         .strategy = options.strategy,
         .bandwidth = options.bandwidth > 0 ? options.bandwidth : -1,

@@ -24,16 +24,14 @@
 #include <limits.h>
 #include <stdlib.h>
 
-enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
-                                    struct ad_graph **graph, struct ad_blocks *blocks,
-                                    struct ad_digest *model_digest, struct adaps_error *err)
+/* The front for a model that was parsed, which is not needed any more then. */
+static enum adaps_status front_of(struct ad_onnx_model *file,
+                                  const struct ad_import_options *import, struct ad_graph **graph,
+                                  struct ad_blocks *blocks, struct ad_digest *model_digest,
+                                  struct adaps_error *err)
 {
-    struct ad_onnx_model *file = NULL;
     struct ad_graph *imported = NULL;
-
-    enum adaps_status status = ad_onnx_load(model, &file, err);
-    if (status == ADAPS_OK)
-        status = ad_ir_import(file, import, &imported, err);
+    enum adaps_status status = ad_ir_import(file, import, &imported, err);
     if (status == ADAPS_OK)
         status = ad_blocks_find(imported, blocks, err);
     if (status == ADAPS_OK) {
@@ -44,6 +42,15 @@ enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_op
     }
     ad_onnx_free(file);
     return status;
+}
+
+enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_options *import,
+                                    struct ad_graph **graph, struct ad_blocks *blocks,
+                                    struct ad_digest *model_digest, struct adaps_error *err)
+{
+    struct ad_onnx_model *file;
+    enum adaps_status status = ad_onnx_load(model, &file, err);
+    return status == ADAPS_OK ? front_of(file, import, graph, blocks, model_digest, err) : status;
 }
 
 static struct ad_search_problem problem_of(const struct ad_pipeline_options *options,
@@ -213,8 +220,13 @@ static enum adaps_status prepare(const struct ad_pipeline_options *options, stru
                                  struct adaps_error *err)
 {
     const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
-    enum adaps_status status = ad_pipeline_front(options->model, &import, &out->mapped.graph,
-                                                 &out->blocks, &out->digest, err);
+    struct ad_onnx_model *file;
+    enum adaps_status status =
+        options->model_data
+            ? ad_onnx_parse(options->model_data, options->model_size, options->model, &file, err)
+            : ad_onnx_load(options->model, &file, err);
+    if (status == ADAPS_OK)
+        status = front_of(file, &import, &out->mapped.graph, &out->blocks, &out->digest, err);
     return status == ADAPS_OK ? find_cluster(options->devices, &out->mapped.cluster, err) : status;
 }
 

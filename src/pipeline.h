@@ -10,7 +10,9 @@
 #include "search/strategies/compare.h"
 
 struct ad_pipeline_options {
-    const char *model;           /* ONNX file */
+    const char *model;      /* ONNX file, or what messages call: */
+    const void *model_data; /* its bytes in memory (compiling only); NULL: the file's */
+    size_t model_size;
     struct ad_dim_bindings dims; /* sizes of its symbolic dimensions */
     char *assumed;               /* of those without, as in ad_import_options; or NULL */
     const char *devices;         /* devices file; NULL: one device, this machine */

@@ -143,6 +143,33 @@ START_TEST(a_threshold_of_zero_is_a_value)
 }
 END_TEST
 
+/* From memory: the same plan, but for where its model is; and it can be run at once. */
+START_TEST(from_memory)
+{
+    struct adaps_plan *plan = compile(), *same = NULL;
+    struct adaps_plan_options options = {.struct_size = sizeof options, .devices = devices};
+    const struct adaps_session_options here = {.struct_size = sizeof here, .local = true};
+    struct adaps_session *session;
+    struct adaps_error err = {0};
+    void *data;
+    ck_assert_int_eq(ad_file_read(model, (size_t)1 << 24, &data, &options.model_size, NULL),
+                     ADAPS_OK);
+    options.model_data = data;
+    ck_assert_msg(adaps_plan_compile(&options, &same, &err) == ADAPS_OK, "%s", err.message);
+    memset(data, 0, options.model_size); /* it was copied */
+    ck_assert(ad_digest_equal(&plan->digest, &same->digest));
+    ck_assert_str_eq(same->model_path, "model");
+    ck_assert_msg(adaps_session_open(same, &here, &session, &err) == ADAPS_OK, "%s", err.message);
+    adaps_session_close(session);
+    adaps_plan_free(same);
+    adaps_plan_free(plan);
+    options.model = "bytes.onnx";
+    ck_assert_int_eq(adaps_plan_compile(&options, &same, &err), ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "bytes.onnx") != NULL, "%s", err.message);
+    ad_free(data);
+}
+END_TEST
+
 START_TEST(wrong_calls)
 {
     struct adaps_plan *plan = NULL;
@@ -330,6 +357,7 @@ int main(void)
     tcase_add_test(c, spares);
     tcase_add_test(c, links_are_overridden);
     tcase_add_test(c, a_threshold_of_zero_is_a_value);
+    tcase_add_test(c, from_memory);
     tcase_add_test(c, wrong_calls);
     tcase_add_test(c, finds_the_model);
     tcase_add_test(c, symbolic_dimensions);

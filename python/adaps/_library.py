@@ -72,8 +72,8 @@ _CALLBACKS = [("progress", ProgressFn), ("progress_user", c_void_p), ("log", Log
 
 
 class PlanOptions(_Sized):
-    _fields_ = [("struct_size", c_size_t), ("model", c_char_p), ("devices", c_char_p), ("strategy", c_char_p),
-                ("bandwidth", c_double), ("latency", c_double), ("has_latency", c_bool), ("threshold", c_double),
+    _fields_ = [("struct_size", c_size_t), ("model", c_char_p), ("model_data", c_char_p), ("model_size", c_size_t),
+                ("devices", c_char_p), ("strategy", c_char_p), ("bandwidth", c_double), ("latency", c_double), ("has_latency", c_bool), ("threshold", c_double),
                 ("has_threshold", c_bool), ("gather_type3", c_bool), ("conv_direct", c_bool), ("spares", c_bool),
                 *_CALLBACKS]
 

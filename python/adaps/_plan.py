@@ -60,11 +60,12 @@ class Plan:
             free(self.handle)
 
 
-def plan(model: str | os.PathLike, devices: str | os.PathLike | None = None, *, strategy: str | None = None,
+def plan(model: str | os.PathLike | bytes, devices: str | os.PathLike | None = None, *, strategy: str | None = None,
          bandwidth: float | None = None, latency: float | None = None, threshold: float | None = None,
          gather_type3: bool = False, conv_direct: bool = False, spares: bool = False,
          progress: Optional[Progress] = None) -> Plan:
-    """Compiles an ONNX model for the devices of a devices file or, without one, for this machine alone.
+    """Compiles an ONNX model, a file or the bytes of one, for the devices of a devices file or, without one, for this
+    machine alone.
 
     strategy: "auto" (the default), "single", "edgeflow", ... (adaps-plan(1)). bandwidth (bytes per second) and latency
     (seconds) are those of every link, instead of the devices file's. threshold: the search window, 0 to 1.
@@ -73,7 +74,9 @@ def plan(model: str | os.PathLike, devices: str | os.PathLike | None = None, *, 
 
     Raises Infeasible, UsageError or InputError."""
     report = progress_callback(progress)
-    options = PlanOptions(model=path_bytes(model), devices=path_bytes(devices),
+    data = model if isinstance(model, bytes) else None
+    options = PlanOptions(model=None if data else path_bytes(model), model_data=data,
+                          model_size=len(data or b""), devices=path_bytes(devices),
                           strategy=None if strategy is None else strategy.encode(), bandwidth=bandwidth or 0,
                           latency=latency or 0, has_latency=latency is not None, threshold=threshold or 0,
                           has_threshold=threshold is not None, gather_type3=gather_type3, conv_direct=conv_direct,

@@ -141,7 +141,9 @@ class Plans(unittest.TestCase):
         loaded = adaps.Plan.load("digits.plan")
         self.assertEqual(loaded.predicted, plan.predicted)
         answers = []
-        for source in (plan, loaded, "digits.plan", DIGITS):
+        with open(DIGITS, "rb") as file:
+            in_memory = adaps.plan(file.read())
+        for source in (plan, loaded, "digits.plan", in_memory, DIGITS):
             with adaps.Session(source, model=DIGITS) as session:
                 answers.append(session.run(digit(5)))
         for answer in answers[1:]:
