@@ -287,7 +287,8 @@ END_TEST
 START_TEST(class_map)
 {
     float scores[3 * 4] = {0, 1, 0, 0, /* class 0 */ 1, 0, 0, 0.5f, /* 1 */ 0, 0, 0.25f, 0.5f};
-    struct ad_tensor tensor = {.rank = 4, .dims = {1, 3, 2, 2}, .count = 12, .data = scores};
+    struct ad_tensor tensor = {
+        .type = ADAPS_FLOAT32, .rank = 4, .dims = {1, 3, 2, 2}, .count = 12, .data = scores};
     struct ad_head head = {.kind = AD_HEAD_MAP, .width = 8, .height = 8, .classes = 3};
     struct ad_letterbox box = box_of(3, 8, 8, AD_FIT_LETTERBOX);
     struct ad_placement place = ad_letterbox_place(&box, 8, 8);
@@ -303,7 +304,8 @@ START_TEST(class_map)
     ad_class_map_fini(&map);
 
     float numbers[4] = {0, 7, 3.4f, 255};
-    struct ad_tensor classes = {.rank = 3, .dims = {1, 2, 2}, .count = 4, .data = numbers};
+    struct ad_tensor classes = {
+        .type = ADAPS_FLOAT32, .rank = 3, .dims = {1, 2, 2}, .count = 4, .data = numbers};
     head.classes = 1;
     ck_assert_int_eq(ad_class_map_decode(&head, &classes, &place, &map, NULL), ADAPS_OK);
     ck_assert_int_eq(map.classes, 256);
@@ -322,7 +324,8 @@ END_TEST
 START_TEST(top_classes)
 {
     float logits[4] = {1, 3, NAN, 3}, sure[4] = {0.25f, 0.5f, 0.25f, 0};
-    struct ad_tensor tensor = {.rank = 2, .dims = {1, 4}, .count = 4, .data = logits};
+    struct ad_tensor tensor = {
+        .type = ADAPS_FLOAT32, .rank = 2, .dims = {1, 4}, .count = 4, .data = logits};
     struct ad_head head = {.kind = AD_HEAD_CLASSES, .classes = 4};
     struct ad_class_score top[4];
     int count;
