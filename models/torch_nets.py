@@ -1,4 +1,5 @@
-"""The two networks that the project trains itself, as PyTorch modules, and their ONNX files.
+"""The two networks that the project trains itself, as PyTorch modules, and their ONNX files; and
+detectors with random weights, for tests.
 
 Shared by train_denoise.py, train_digits.py and tests/interop/make_golden.py. Tensors are NCHW
 float32. The files keep the names of the modules' parameters, so load_onnx() can put the weights of
@@ -109,3 +110,207 @@ def load_onnx(module, path):
     if unexpected or any(not n.endswith("num_batches_tracked") for n in missing):
         raise RuntimeError(f"{path}: weights {missing} {unexpected} do not fit")
     return module.eval()
+
+
+# Detectors as their authors' exporters write them, with few channels and random weights, for the
+# test of adaps detect (tests/interop/detect_check.py). CLASSES classes; answers of batch 1.
+
+CLASSES = 5
+STRIDES = (8, 16, 32)
+
+
+def conv_silu(inputs, outputs, stride=1):
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False),
+                         nn.BatchNorm2d(outputs), nn.SiLU())
+
+
+def grid_of(map_):
+    """x and y of a map's cells, 1 x 1 x h x w each."""
+    h, w = map_.shape[-2:]
+    y, x = torch.meshgrid(torch.arange(h).float(), torch.arange(w).float(), indexing="ij")
+    return x[None, None], y[None, None]
+
+
+class Detector(nn.Module):
+    """A backbone with maps of three strides, and a 1x1 convolution of each for every part of the
+    answer. parts: output channels of each."""
+
+    shape = (1, 3, 128, 160)
+    metadata = {}
+    outputs = ("output0",)
+    opset = 13
+
+    def __init__(self, *parts, width=16):
+        super().__init__()
+        self.stem = nn.Sequential(conv_silu(3, width, 2), conv_silu(width, width, 2))
+        self.stages = nn.ModuleList(conv_silu(width, width, 2) for _ in STRIDES)
+        self.heads = nn.ModuleList(nn.ModuleList(nn.Conv2d(width, n, 1) for n in parts)
+                                   for _ in STRIDES)
+
+    def maps(self, x):
+        """For each stride the stride and the parts."""
+        self.shallow = x = self.stem(x)
+        for stride, stage, heads in zip(STRIDES, self.stages, self.heads):
+            x = stage(x)
+            yield stride, [head(4 * x) for head in heads]
+
+
+class YoloV5(Detector):
+    def __init__(self):
+        super().__init__(3 * (5 + CLASSES))
+
+    def forward(self, x):
+        rows = []
+        for stride, (y,) in self.maps(x):
+            h, w = y.shape[-2:]
+            y = torch.sigmoid(y.view(1, 3, 5 + CLASSES, h, w)).permute(0, 1, 3, 4, 2)
+            gx, gy = grid_of(y[..., 0])
+            grid = torch.stack((gx, gy), -1)
+            sizes = (torch.tensor([[1., 2], [2, 1], [3, 3]]) * stride).view(1, 3, 1, 1, 2)
+            xy = (y[..., :2] * 2 - 0.5 + grid) * stride
+            wh = (y[..., 2:4] * 2) ** 2 * sizes
+            rows.append(torch.cat((xy, wh, y[..., 4:]), -1).view(1, 3 * h * w, 5 + CLASSES))
+        return torch.cat(rows, 1)
+
+
+class YoloV8(Detector):
+    """Boxes as distributions of distances; extra: numbers behind the classes."""
+
+    metadata = {"task": "detect"}
+
+    def __init__(self, extra=0):
+        super().__init__(4 * 16, CLASSES, *([extra] if extra else []))
+
+    def extras(self, stride, y):
+        return y.flatten(2)
+
+    def forward(self, x):
+        columns = []
+        for stride, parts in self.maps(x):
+            gx, gy = grid_of(parts[0])
+            bins = torch.arange(16).float().view(1, 1, 16, 1)
+            sides = parts[0].flatten(2).view(1, 4, 16, -1).softmax(2)
+            left, up, right, down = ((sides * bins).sum(2) * 1.0).split(1, 1)
+            cx, cy = gx.flatten(2) + 0.5, gy.flatten(2) + 0.5
+            box = torch.cat((cx + (right - left) / 2, cy + (down - up) / 2, left + right,
+                             up + down), 1) * stride
+            columns.append(torch.cat([box, torch.sigmoid(parts[1].flatten(2))] +
+                                     [self.extras(stride, p) for p in parts[2:]], 1))
+        return torch.cat(columns, 2)
+
+
+class YoloV8Masks(YoloV8):
+    metadata = {"task": "segment"}
+    outputs = ("output0", "output1")
+
+    def __init__(self):
+        super().__init__(8)
+        self.prototypes = nn.Conv2d(16, 8, 3, padding=1)
+
+    def forward(self, x):
+        answer = super().forward(x)
+        return answer, 4 * self.prototypes(self.shallow)
+
+
+class YoloV8Pose(YoloV8):
+    metadata = {"task": "pose", "kpt_shape": "[17, 3]"}
+
+    def __init__(self):
+        super().__init__(17 * 3)
+
+    def extras(self, stride, y):
+        gx, gy = grid_of(y)
+        n = y.shape[-2] * y.shape[-1]
+        y = y.flatten(2).view(1, 17, 3, n)
+        xy = (y[:, :, :2] * 2 + torch.stack((gx.flatten(2), gy.flatten(2)), 2)) * stride
+        return torch.cat((xy, torch.sigmoid(y[:, :, 2:])), 2).view(1, 51, n)
+
+
+class YoloV10(YoloV8):
+    """The best 50 of one-to-one answers: rows of corners, score, class."""
+
+    def forward(self, x):
+        y = super().forward(x).transpose(1, 2)
+        scores, classes = y[..., 4:].max(-1)
+        scores, rows = scores.topk(50, -1)
+        box = y[..., :4].gather(1, rows[..., None].expand(1, 50, 4))
+        corners = torch.cat((box[..., :2] - box[..., 2:] / 2, box[..., :2] + box[..., 2:] / 2), -1)
+        classes = classes.gather(1, rows)
+        return torch.cat((corners, scores[..., None], classes[..., None].float()), -1)
+
+
+class YoloX(Detector):
+    metadata = {"preset": "yolox"}
+
+    def __init__(self):
+        super().__init__(4, 1, CLASSES)
+
+    def forward(self, x):
+        rows = [torch.cat((box, torch.sigmoid(thing + 2), torch.sigmoid(classes)), 1).flatten(2)
+                for _, (box, thing, classes) in self.maps(x / 255)]
+        return torch.cat(rows, 2).transpose(1, 2)
+
+
+class NanoDet(Detector):
+    metadata = {"preset": "nanodet"}
+
+    def __init__(self):
+        super().__init__(CLASSES, 4 * 8)
+
+    def forward(self, x):
+        rows = [torch.cat((torch.sigmoid(classes), sides), 1).flatten(2)
+                for _, (classes, sides) in self.maps(x)]
+        return torch.cat(rows, 2).transpose(1, 2)
+
+
+class BoxesAndScores(YoloV8):
+    """Corners as fractions of the picture, and a softmax over the background and the classes."""
+
+    metadata = {"preset": "ssd", "names": str({i: f"thing {i}" for i in range(CLASSES - 1)})}
+    outputs = ("boxes", "scores")
+
+    def forward(self, x):
+        y = super().forward(x).transpose(1, 2)
+        size = torch.tensor([self.shape[3], self.shape[2]]).float()
+        middle, half = y[..., :2] / size, y[..., 2:4] / size / 2
+        return torch.cat((middle - half, middle + half), -1).clamp(0, 1), (8 * y[..., 4:]).softmax(-1)
+
+
+class Suppressed(YoloV8):
+    """Ends in ONNX' NonMaxSuppression: boxes, scores, and what was selected."""
+
+    metadata = {}
+    outputs = ("boxes", "scores", "selected")
+
+    def forward(self, x):
+        from torchvision.ops import nms  # exported as NonMaxSuppression
+        y = super().forward(x)
+        box = y[:, :4].transpose(1, 2)
+        corners = torch.cat((box[..., :2] - box[..., 2:] / 2, box[..., :2] + box[..., 2:] / 2), -1)
+        scores, classes = y[:, 4:].max(1)
+        kept = nms(corners[0] + classes[0, :, None] * 1e4, scores[0], 0.45)
+        selected = torch.stack((torch.zeros_like(kept), classes[0, kept], kept), 1)
+        return corners, y[:, 4:], selected
+
+
+DETECTORS = {"yolov5": YoloV5, "yolov8": YoloV8, "yolov8-masks": YoloV8Masks,
+             "yolov8-pose": YoloV8Pose, "yolov10": YoloV10, "yolox": YoloX, "nanodet": NanoDet,
+             "ssd": BoxesAndScores, "nms": Suppressed}
+
+
+def make_detector(name):
+    """A detector in eval mode with the weights of a fixed seed."""
+    torch.manual_seed(1)
+    return DETECTORS[name]().eval()
+
+
+def save_detector(module, path):
+    """Writes it with metadata as Ultralytics' exporter does."""
+    torch.onnx.export(module, torch.zeros(module.shape), path, opset_version=module.opset,
+                      input_names=["images"], output_names=list(module.outputs))
+    model = onnx.load(path)
+    names = {"names": str({i: f"thing {i}" for i in range(CLASSES)})}
+    for key, value in {**names, **module.metadata}.items():
+        if key != "preset":
+            model.metadata_props.add(key=key, value=value)
+    onnx.save(model, path)

@@ -380,7 +380,7 @@ static enum adaps_status prepare_several(const struct ad_pipeline_options *optio
     enum adaps_status status =
         ad_pipeline_front(options->model, &import, graph, blocks, model, err);
     if (status == ADAPS_OK)
-        status = ad_cluster_load(options->devices, cluster, err);
+        status = find_cluster(options->devices, cluster, err);
     return status == ADAPS_OK ? settle(options, *graph, cluster, err) : status;
 }
 

@@ -108,7 +108,7 @@ has out '"classes":[{"category_id":0,"category":"red","score":0.45' "the likelie
 # --- raw frames ---
 
 cat red.rgb blue.rgb >two.rgb
-for i in $(seq 100); do
+for _ in $(seq 100); do
     cat two.rgb
 done >stream.rgb
 awk 'BEGIN {
@@ -171,6 +171,24 @@ check "the same lines from a model" cmp out wanted
 status 0 "frames of a pipe on agents" adaps detect --conf 0.6 --raw 64x64:rgb24 net.plan stream.rgb
 check "all of them" test "$(wc -l <out)" = 200
 check "each its frame's" sh -c 'test "$(grep -c " [0-9]*[02468]: red" out)" = 100 && test "$(grep -c " [0-9]*[13579]: blue" out)" = 100'
+
+# An agent is lost between two frames: the other one goes on.
+status 0 "a plan that needs both" adaps plan -d local.conf --strategy edgeflow -o both.plan detector.onnx
+adaps detect --failover --conf 0.6 --raw 64x64:rgb24 both.plan - <pipe >lines 2>err &
+detect=$!
+exec 3>pipe 4<lines
+cat red.rgb >&3
+read -r line <&4
+check "both answer" test "$line" = 'standard input 0: red 1.000 16.0 32.0 32.0 48.0'
+kill -KILL "$(agent_pid local1)"
+cat blue.rgb >&3
+read -r line <&4
+check "one of them goes on" test "$line" = 'standard input 1: blue sky 1.000 48.0 0.0 64.0 16.0'
+exec 3>&-
+wait $detect
+check "to the end" test $? = 0
+exec 4<&-
+says err '^lost: local1; went on after ' "and says whom it lost"
 stop_agents
 
 # Slower than the source: the newest frame counts, and the last one is answered.

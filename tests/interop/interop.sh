@@ -7,7 +7,7 @@
 #   tests/interop/interop.sh BUILD_DIR [--quick | --every | CASE...]
 #
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
-# digit-3, digit-7, zoo-NAME for each NAME of zoo --list, and split-NAME (the files that adaps split makes of
+# digit-3, digit-7, zoo-NAME for each NAME of zoo --list, detect-NAME for each NAME of detect_check.py --list, and split-NAME (the files that adaps split makes of
 # it); --quick: small networks, in less than five minutes; --every: the rest of torchvision's classification
 # and segmentation networks, for half an hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some
 # failed, 2 usage, 77 a Python module that is needed is not installed.
@@ -100,6 +100,15 @@ numpy.save(sys.argv[2], x.astype(numpy.float32))' "$work/m.onnx" "$work/in.npy" 
     done
 }
 
+# detect NAME DETECTOR: the boxes of adaps detect against those of a decoder in numpy.
+detect() {
+    step "$1" "$python" "$here/detect_check.py" make "$2" "$work" &&
+        step "$1" "$adaps" plan -d "$here/../../devices/local2.conf" --strategy single -o "$work/m.plan" "$work/m.onnx" &&
+        step "$1" "$adaps" run --local "$work/m.plan" "$work/in.npy" -o "$work/out.npy" &&
+        step "$1" sh -euc 'cd "$2"; "$1" detect --json $(cat options) m.onnx picture.png >found.json' sh "$adaps" "$work" || return 1
+    "$python" "$here/detect_check.py" compare "$2" "$work"
+}
+
 run_case() {
     case $1 in
     denoise)
@@ -110,6 +119,8 @@ run_case() {
         step "$1" "$zoo" "${1#zoo-}" -o "$work/m.onnx" &&
             step "$1" "$python" "$here/zoo_check.py" "${1#zoo-}" "$work/m.onnx" "$work" &&
             check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" ;;
+    detect-*)
+        detect "$1" "${1#detect-}" ;;
     split-*)
         divide "$1" "${1#split-}" ;;
     *)
@@ -119,10 +130,11 @@ run_case() {
     esac
 }
 
+detectors=$("$python" "$here/detect_check.py" --list | sed 's/^/detect-/') || exit 2
 if [ "${1-}" = --quick ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --quick) || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 zoo-hardcorenas split-lenet5 split-squeezenet $exports
+    set -- denoise digit-3 digit-7 zoo-hardcorenas split-lenet5 split-squeezenet $detectors $exports
 elif [ "${1-}" = --every ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --every) || exit 2
     # shellcheck disable=SC2086
@@ -131,7 +143,7 @@ elif [ $# -eq 0 ]; then
     exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
     nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 $nets split-lenet5 split-squeezenet split-hardcorenas $exports
+    set -- denoise digit-3 digit-7 $nets split-lenet5 split-squeezenet split-hardcorenas $detectors $exports
 fi
 passed=0 failed=0
 for name in "$@"; do
