@@ -108,7 +108,7 @@ has out '"classes":[{"category_id":0,"category":"red","score":0.45' "the likelie
 # --- raw frames ---
 
 cat red.rgb blue.rgb >two.rgb
-for i in $(seq 100); do
+for _ in $(seq 100); do
     cat two.rgb
 done >stream.rgb
 awk 'BEGIN {

@@ -1,9 +1,10 @@
 #!/bin/sh
 # adaps serve --frigate: answers, whoever asks and whatever; who may reach it; lost agents; its end.
+# shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
+# shellcheck source=tests/support/agent.sh
 . "$src/tests/support/agent.sh"
 client=$build/tests/support/frigate_client
-ulimit -c 0
 server=
 trap '[ -z "$server" ] || kill "$server"; [ -z "$agent" ] || kill "$agent"; wait; cd /; rm -rf "$work"' EXIT
 
@@ -141,6 +142,7 @@ check "SIGINT ends it with 0" test "$code" = 0
 # on an agent, which is lost and comes back
 agent_log=$work/agent.log
 start "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache
+# shellcheck disable=SC2119
 devices
 port=${endpoint##*:}
 adaps plan -d one.conf -o one.plan finder.onnx >out 2>err || not_ok "a plan for the agent"

@@ -21,12 +21,12 @@ long() {
 
 status 0 "what it takes and gives" adaps inspect "$net"
 says out 'input *i *1x4 int64' "an input of integers"
-says out 'output *y *8x4 at most' "an output of unknown length"
+says out 'output *y *8x1x4 at most' "an output of unknown length"
 says out 'output *more *1x4 bool' "an output of booleans"
 status 0 "the same as JSON" adaps inspect --json "$net"
 tr -d ' \n' <out >inspect.json
 has inspect.json '"name":"i","dims":[1,4],"type":"int64","open":false' "the input"
-has inspect.json '"name":"y","dims":[8,4],"type":"float32","open":true' "the output"
+has inspect.json '"name":"y","dims":[8,1,4],"type":"float32","open":true' "the output"
 
 npy '<i8' '(1, 4)' "$(long 3)$(long 0)$(long 200)$(long 7)" >i.npy
 npy '|u1' '(1, 4)' '\003\000\310\007' >bytes.npy
