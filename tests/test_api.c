@@ -5,6 +5,7 @@
 #include "support/model_builder.h"
 #include "support/run_floats.h"
 #include "support/run_suite.h"
+#include "support/sanitized.h"
 
 #include <check.h>
 #include <poll.h>
@@ -31,13 +32,17 @@ static void make_several(struct mb *mb)
     mb_output(mb, "scalar_out");
 }
 
+#define SLOW_SIZE (SANITIZED ? 32 : 96)
+#define SLOW_LAYERS (SANITIZED ? 16 : 60)
+#define SLOW_ELEMENTS (32 * SLOW_SIZE * SLOW_SIZE)
+
 /* Many layers, of which each takes a little: what is cancelled ends after one of them. */
 static void make_slow(struct mb *mb)
 {
     char from[16] = "x", to[16], inputs[40];
-    mb_input(mb, "x", MB_DIMS(0, 32, 96, 96));
+    mb_input(mb, "x", MB_DIMS(0, 32, SLOW_SIZE, SLOW_SIZE));
     mb_weights(mb, "w", MB_DIMS(32, 32, 3, 3), NULL);
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < SLOW_LAYERS; i++) {
         snprintf(to, sizeof to, "y%d", i);
         snprintf(inputs, sizeof inputs, "%s,w", from);
         mb_ints(mb, mb_node(mb, "Conv", inputs, to), "pads", MB_DIMS(1, 1, 1, 1));
@@ -394,7 +399,8 @@ START_TEST(results)
 }
 END_TEST
 
-/* Each allocation of an inference fails in turn; then there is no result, and the next one is good. */
+/* Each allocation of an inference fails in turn; then there is no result, and the next one is good.
+ */
 START_TEST(no_memory)
 {
     struct adaps_session *session = open_here(several);
@@ -619,7 +625,6 @@ END_TEST
 /* --- cancelling --- */
 
 static float *slow_picture;
-#define SLOW_ELEMENTS (32 * 96 * 96)
 
 static struct adaps_tensor slow_input(void)
 {
@@ -628,7 +633,7 @@ static struct adaps_tensor slow_input(void)
     return (struct adaps_tensor){.struct_size = sizeof(struct adaps_tensor),
                                  .type = ADAPS_FLOAT32,
                                  .rank = 4,
-                                 .dims = {1, 32, 96, 96},
+                                 .dims = {1, 32, SLOW_SIZE, SLOW_SIZE},
                                  .data = slow_picture,
                                  .bytes = SLOW_ELEMENTS * sizeof *slow_picture};
 }
@@ -679,31 +684,45 @@ START_TEST(refuse_and_cancel_a_stream)
     struct adaps_tensor input = slow_input();
     struct adaps_result *result;
     struct adaps_error err;
-    for (uint64_t i = 0; i < 4; i++)
-        ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, i, &err), ADAPS_OK);
-    ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, 4, &err), ADAPS_NO);
-    ck_assert_msg(strstr(err.message, "4 inferences are in flight"), "%s", err.message);
-    adaps_session_cancel(session);
-    for (uint64_t i = 0; i < 4; i++) {
-        ck_assert_int_eq(adaps_stream_wait(stream, -1, &result, &err), ADAPS_OK);
-        ck_assert_uint_eq(adaps_result_tag(result), i);
-        ck_assert_int_eq(adaps_result_status(result, &err), ADAPS_ECANCELLED);
-        ck_assert_int_eq(adaps_result_outputs(result), 0);
-        adaps_result_free(result);
+    enum adaps_status status = ADAPS_OK;
+    /* On a busy machine some are answered before the others are submitted, or before cancelling. */
+    for (uint64_t first = 0, next = 0; status != ADAPS_ECANCELLED; first = next) {
+        while ((status = adaps_stream_submit(stream, &input, 1, next, &err)) == ADAPS_OK)
+            next++;
+        ck_assert_int_eq(status, ADAPS_NO);
+        ck_assert_uint_ge(next - first, 4);
+        ck_assert_msg(strstr(err.message, "4 inferences are in flight"), "%s", err.message);
+        adaps_session_cancel(session);
+        status = ADAPS_OK;
+        for (uint64_t i = first; i < next; i++) {
+            enum adaps_status before = status;
+            ck_assert_int_eq(adaps_stream_wait(stream, -1, &result, &err), ADAPS_OK);
+            ck_assert_uint_eq(adaps_result_tag(result), i);
+            status = adaps_result_status(result, &err);
+            ck_assert(status == ADAPS_ECANCELLED || (status == ADAPS_OK && before == ADAPS_OK));
+            ck_assert_int_eq(adaps_result_outputs(result), status == ADAPS_OK);
+            adaps_result_free(result);
+        }
     }
-    ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, 5, &err), ADAPS_OK);
+    ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, 500, &err), ADAPS_OK);
     ck_assert_int_eq(adaps_stream_wait(stream, -1, &result, &err), ADAPS_OK);
     ck_assert_int_eq(adaps_result_status(result, &err), ADAPS_OK);
-    ck_assert_uint_eq(adaps_result_tag(result), 5);
+    ck_assert_uint_eq(adaps_result_tag(result), 500);
     adaps_result_free(result);
     adaps_stream_close(stream);
     adaps_session_close(session);
 }
 END_TEST
 
-static void count_cancelled(void *user, struct adaps_result *result)
+struct ends {
+    int all, cancelled;
+};
+
+static void count_ends(void *user, struct adaps_result *result)
 {
-    *(int *)user += adaps_result_status(result, NULL) == ADAPS_ECANCELLED;
+    struct ends *ends = user;
+    ends->all++;
+    ends->cancelled += adaps_result_status(result, NULL) == ADAPS_ECANCELLED;
     adaps_result_free(result);
 }
 
@@ -711,18 +730,19 @@ static void count_cancelled(void *user, struct adaps_result *result)
 START_TEST(close_a_stream)
 {
     struct adaps_session *session = open_here(slow);
-    int cancelled = 0;
+    struct ends ends = {0};
     const struct adaps_stream_options options = {.struct_size = sizeof options,
                                                  .in_flight = ADAPS_MOST_IN_FLIGHT,
-                                                 .callback = count_cancelled,
-                                                 .callback_user = &cancelled};
+                                                 .callback = count_ends,
+                                                 .callback_user = &ends};
     struct adaps_tensor input = slow_input();
     struct adaps_stream *stream;
     ck_assert_int_eq(adaps_stream_open(session, &options, &stream, NULL), ADAPS_OK);
     for (uint64_t i = 0; i < ADAPS_MOST_IN_FLIGHT; i++)
         ck_assert_int_eq(adaps_stream_submit(stream, &input, 1, i, NULL), ADAPS_OK);
     adaps_stream_close(stream);
-    ck_assert_int_ge(cancelled, ADAPS_MOST_IN_FLIGHT - 1); /* the first may be done by then */
+    ck_assert_int_eq(ends.all, ADAPS_MOST_IN_FLIGHT);
+    ck_assert_int_ge(ends.cancelled, 1); /* others may be done by then */
     adaps_stream_close(NULL);
     struct adaps_result *result;
     ck_assert_int_eq(adaps_session_infer(session, &input, 1, &result, NULL), ADAPS_OK);

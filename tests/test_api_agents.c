@@ -226,13 +226,19 @@ START_TEST(cancel_a_stream)
 {
     struct adaps_session *session = open_session(false);
     struct adaps_stream *stream = open_stream(session);
-    for (uint64_t i = 0; i < 3; i++)
-        submit(stream, i);
-    adaps_session_cancel(session);
-    for (uint64_t i = 0; i < 3; i++) {
-        struct adaps_result *result = next_result(stream, i);
-        ck_assert_int_eq(adaps_result_status(result, NULL), ADAPS_ECANCELLED);
-        adaps_result_free(result);
+    enum adaps_status status = ADAPS_OK;
+    while (status != ADAPS_ECANCELLED) { /* on a busy machine they may be done before that */
+        for (uint64_t i = 0; i < 3; i++)
+            submit(stream, i);
+        adaps_session_cancel(session);
+        status = ADAPS_OK;
+        for (uint64_t i = 0; i < 3; i++) {
+            struct adaps_result *result = next_result(stream, i);
+            enum adaps_status before = status;
+            status = adaps_result_status(result, NULL);
+            ck_assert(status == ADAPS_ECANCELLED || (status == ADAPS_OK && before == ADAPS_OK));
+            adaps_result_free(result);
+        }
     }
     for (uint64_t i = 3; i < 6; i++)
         submit(stream, i);

@@ -13,7 +13,7 @@ soak=$src/bench/python-soak
 
 status 2 "no time" "$python" "$soak" --minutes 0
 status 0 "some rounds on agents" "$python" "$soak" --minutes 0.01 --rounds-of 20
-says out "^12 rounds in [0-9.]* min: 180 answers, 0 wrong, 9 cancelled, 0 times agents lost, 0 grown$" "the sum"
+says out "^12 rounds in [0-9.]* min: 180 answers, 0 wrong, [0-9]* cancelled, [0-9]* times agents lost, 0 grown$" "the sum"
 says out "^agent 1: memory [0-9.]* -> [0-9.]* MB, descriptors [0-9]* -> [0-9]*$" "what an agent has"
 status 0 "and in this process" "$python" "$soak" --minutes 0.01 --rounds-of 20 --local
 check "which has no agents" test "$(grep -c memory out)" = 1
