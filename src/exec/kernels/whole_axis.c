@@ -2,8 +2,6 @@
 #include "exec/kernels/softmax.h"
 #include "exec/kernels/whole_internal.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 /* --- the greatest and the least --- */
 
 /* Whether x comes before the best one so far. Of equal ones the last, if that is wanted. */

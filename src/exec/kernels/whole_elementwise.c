@@ -2,8 +2,6 @@
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/whole_internal.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 #define MOST_OPERANDS 3
 
 /* Loops over the result, innermost last; strides in elements, 0 where an operand is repeated. The

@@ -211,7 +211,7 @@ enum adaps_status ad_whole_run_gather_nd(const struct ad_whole_call *call)
 {
     const struct ad_array *x = &call->in[0];
     struct tuples t = tuples_of(x, &call->in[1], (int)call->op->ints[0]);
-    int64_t bytes = (int64_t)ad_type_bytes(x->type), first = 0, at;
+    int64_t bytes = (int64_t)ad_type_bytes(x->type), first = 0, at = 0;
     char *to = call->out->data;
     for (int64_t b = 0; b < t.batches; b++)
         for (int64_t k = 0; k < t.count; k++, first += t.size, to += t.run * bytes) {
@@ -229,7 +229,7 @@ enum adaps_status ad_whole_run_scatter_nd(const struct ad_whole_call *call)
     struct tuples t = tuples_of(&call->in[0], &call->in[1], 0);
     begin_with_input(call);
     for (int64_t k = 0; k < t.count; k++) {
-        int64_t at;
+        int64_t at = 0;
         enum adaps_status status = tuple_at(call, &t, k * t.size, &at);
         if (status != ADAPS_OK)
             return status;

@@ -8,6 +8,11 @@
 #include <math.h>
 #include <string.h>
 
+/* Loops in vectors, also where their length is not known. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
 /* One run. Type and dims of the result have been inferred and checked, and there is room for it;
  * but of kinds with a length of their own the dims are the most, and the kernel checks the room. */
 struct ad_whole_call {

@@ -3,8 +3,6 @@
 #include "exec/kernels/product.h"
 #include "exec/kernels/whole_internal.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 /* --- matrices --- */
 
 /* Two arrays as matrices, and the pairs of them that are multiplied. */

@@ -1,8 +1,6 @@
 /* Operators that run whole: between floats and the bytes that stand for them. */
 #include "exec/kernels/whole_internal.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 /* A row of elements and its scales and zeros: `step` apart, which is 0 where one is for all. */
 struct row {
     const void *in;

@@ -3,8 +3,6 @@
 #include "exec/kernels/whole_internal.h"
 #include "ir/graph.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 /* Loops over the input, innermost last; `to` is 0 along dimensions that are reduced. */
 struct reduction {
     enum ad_reduction how;

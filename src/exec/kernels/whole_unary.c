@@ -2,8 +2,6 @@
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/whole_internal.h"
 
-#pragma GCC optimize("O3") /* loops in vectors */
-
 /* to[i] = EXPR of x */
 #define EACH(OUT, IN, EXPR)                                                                        \
     do {                                                                                           \
