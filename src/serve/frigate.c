@@ -100,6 +100,8 @@ static enum adaps_status check_size(const struct ad_frigate_request *request, si
                             "the picture is %s, the network takes 1x%dx%dx%d or 1x%dx%dx%d; adaps "
                             "does not resize it",
                             ad_dims_format(4, request->dims, dims, sizeof dims), h, w, c, c, h, w);
+    if (input->type == ADAPS_UINT8 && !request->bytes)
+        return ad_error_set(err, ADAPS_EINPUT, "the picture is of floats, the network takes uint8");
     if (size != wanted)
         return ad_error_set(err, ADAPS_EINPUT, "the picture has %zu bytes where %zu are needed",
                             size, wanted);
@@ -108,7 +110,7 @@ static enum adaps_status check_size(const struct ad_frigate_request *request, si
 
 /* A plane of the network's input from that of the request. */
 static void fill_plane(const struct ad_frigate_request *request, const void *data, bool last,
-                       const struct ad_letterbox *input, int channel, float *to)
+                       const struct ad_letterbox *input, int channel, struct ad_tensor *out)
 {
     size_t plane = (size_t)input->width * (size_t)input->height;
     size_t channels = (size_t)input->levels.channels, c = (size_t)channel;
@@ -117,12 +119,14 @@ static void fill_plane(const struct ad_frigate_request *request, const void *dat
     size_t from = last ? source : source * plane;
     const float *level = input->levels.level[c];
     const uint8_t *bytes = data;
-    to += input->channels_last ? c : c * plane;
+    size_t to = input->channels_last ? c : c * plane;
     for (size_t i = 0; i < plane; i++, from += from_step, to += to_step)
-        if (request->bytes)
-            *to = level[bytes[from]];
-        else
-            memcpy(to, bytes + from * sizeof(float), sizeof(float)); /* it may lie anywhere */
+        if (input->type == ADAPS_UINT8)
+            ((uint8_t *)out->data)[to] = bytes[from];
+        else if (request->bytes)
+            out->data[to] = level[bytes[from]];
+        else /* it may lie anywhere */
+            memcpy(&out->data[to], bytes + from * sizeof(float), sizeof(float));
 }
 
 enum adaps_status ad_frigate_fill(const struct ad_frigate_request *request, const void *data,
@@ -132,9 +136,9 @@ enum adaps_status ad_frigate_fill(const struct ad_frigate_request *request, cons
     bool last;
     enum adaps_status status = check_size(request, size, input, &last, err);
     if (status == ADAPS_OK && !out->data)
-        status = ad_tensor_init(out, input->rank, input->dims, err);
+        status = ad_tensor_init_typed(out, input->type, input->rank, input->dims, err);
     for (int c = 0; status == ADAPS_OK && c < input->levels.channels; c++)
-        fill_plane(request, data, last, input, c, out->data);
+        fill_plane(request, data, last, input, c, out);
     return status;
 }
 

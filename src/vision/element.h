@@ -6,7 +6,7 @@
 
 static inline double ad_element(const struct ad_tensor *tensor, size_t i)
 {
-    return ad_tensor_number(tensor, i);
+    return tensor->type == ADAPS_FLOAT32 ? (double)tensor->data[i] : ad_tensor_number(tensor, i);
 }
 
 #endif

@@ -52,6 +52,11 @@ enum adaps_status ad_letterbox_init(struct ad_letterbox *out, const struct ad_gr
                             "1xHxWx3 does)",
                             value->name, ad_dims_format(value->rank, dims, shape, sizeof shape));
     }
+    if (value->type != ADAPS_FLOAT32 && value->type != ADAPS_UINT8)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "input '%s' is of type %s; pictures are float32 or uint8", value->name,
+                            ad_type_name(value->type));
+    out->type = value->type;
     out->rank = value->rank;
     memcpy(out->dims, dims, sizeof out->dims);
     out->channels_last = !first;
@@ -140,8 +145,8 @@ static void blend_row(const struct ad_letterbox *box, const uint8_t *rgb, int wi
     }
 }
 
-/* The bytes of a row as levels, in the input's order. */
-static void write_row(const struct ad_letterbox *box, uint8_t *row, int y, float *out)
+/* The bytes of a row as levels, or as they are, in the input's order. */
+static void write_row(const struct ad_letterbox *box, uint8_t *row, int y, struct ad_tensor *out)
 {
     int channels = box->levels.channels;
     if (channels == 1)
@@ -155,8 +160,14 @@ static void write_row(const struct ad_letterbox *box, uint8_t *row, int y, float
         const float *level = box->levels.level[c];
         const uint8_t *from = row + (box->bgr && channels == 3 ? 2 - c : c);
         size_t step = box->channels_last ? (size_t)channels : 1;
-        float *to =
-            box->channels_last ? out + first * step + (size_t)c : out + (size_t)c * plane + first;
+        size_t at = box->channels_last ? first * step + (size_t)c : (size_t)c * plane + first;
+        if (box->type == ADAPS_UINT8) {
+            uint8_t *to = (uint8_t *)out->data + at;
+            for (int x = 0; x < box->width; x++)
+                to[(size_t)x * step] = from[(size_t)x * (size_t)channels];
+            continue;
+        }
+        float *to = out->data + at;
         for (int x = 0; x < box->width; x++)
             to[(size_t)x * step] = level[from[(size_t)x * (size_t)channels]];
     }
@@ -173,14 +184,14 @@ enum adaps_status ad_letterbox_fill(const struct ad_letterbox *box, const uint8_
     if (!columns || !row)
         status = ad_error_memory(err, "scaling a picture", ntaps * sizeof *columns);
     if (status == ADAPS_OK && !out->data)
-        status = ad_tensor_init(out, box->rank, box->dims, err);
+        status = ad_tensor_init_typed(out, box->type, box->rank, box->dims, err);
     if (status == ADAPS_OK) {
         struct tap *rows = columns + box->width;
         find_taps(columns, box->width, width, place.scale_x, place.left);
         find_taps(rows, box->height, height, place.scale_y, place.top);
         for (int y = 0; y < box->height; y++) {
             blend_row(box, rgb, width, columns, &rows[y], row);
-            write_row(box, row, y, out->data);
+            write_row(box, row, y, out);
         }
     }
     ad_free(columns);

@@ -29,6 +29,7 @@ struct ad_letterbox {
     enum ad_fit fit;
     uint8_t pad;              /* level of what is left over: 114 */
     struct ad_picture levels; /* channels (1 or 3) and what a byte becomes */
+    enum adaps_type type;     /* float32; uint8 takes the bytes as they are */
     int rank;
     int64_t dims[AD_MAX_RANK]; /* of the input */
 };

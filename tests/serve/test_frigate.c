@@ -82,6 +82,7 @@ static struct ad_letterbox network(int channels, bool last, bool bgr)
                                .height = 2,
                                .channels_last = last,
                                .bgr = bgr,
+                               .type = ADAPS_FLOAT32,
                                .rank = 4,
                                .dims = {1, channels, 2, 3},
                                .levels = {.channels = channels}};

@@ -91,13 +91,17 @@ static void connect_client(struct test_server *t)
 static void start(struct test_server *t)
 {
     memset(t, 0, sizeof *t);
-    struct ad_server_options options = {
-        .endpoint = "tcp://127.0.0.1:*",
-        .input = {.width = 3, .height = 2, .rank = 4, .dims = {1, 1, 2, 3}, .levels.channels = 1},
-        .model = "it.onnx",
-        .place = {place_open, place_detect, place_close, t},
-        .tell = tell,
-        .tell_context = t};
+    struct ad_server_options options = {.endpoint = "tcp://127.0.0.1:*",
+                                        .input = {.width = 3,
+                                                  .height = 2,
+                                                  .type = ADAPS_FLOAT32,
+                                                  .rank = 4,
+                                                  .dims = {1, 1, 2, 3},
+                                                  .levels.channels = 1},
+                                        .model = "it.onnx",
+                                        .place = {place_open, place_detect, place_close, t},
+                                        .tell = tell,
+                                        .tell_context = t};
     for (int byte = 0; byte < 256; byte++)
         options.input.levels.level[0][byte] = (float)byte;
     sem_init(&t->opening, 0, 0);

@@ -22,7 +22,7 @@ static struct ad_tensor answers[MOST_OUT];
 
 static void set_value(int i, const char *name, int rank, const int64_t *dims)
 {
-    values[i] = (struct ad_value){.name = name, .rank = rank};
+    values[i] = (struct ad_value){.name = name, .type = ADAPS_FLOAT32, .rank = rank};
     memcpy(values[i].dims, dims, (size_t)rank * sizeof *dims);
 }
 

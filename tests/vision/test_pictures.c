@@ -18,7 +18,8 @@ static const char *metadata[5];
 
 static struct ad_graph graph_of(int64_t a, int64_t b, int64_t c)
 {
-    the_value = (struct ad_value){.name = "x", .rank = 4, .dims = {1, a, b, c}};
+    the_value =
+        (struct ad_value){.name = "x", .type = ADAPS_FLOAT32, .rank = 4, .dims = {1, a, b, c}};
     memset(metadata, 0, sizeof metadata);
     return (struct ad_graph){.values = &the_value,
                              .inputs = &the_index,
@@ -128,6 +129,12 @@ START_TEST(letterbox_orders)
     ck_assert_int_eq(ad_letterbox_fill(&box, rgb, 4, 2, &tensor, NULL), ADAPS_OK);
     for (int i = 0; i < 24; i++)
         ck_assert(tensor.data[i] == (float)rgb[i / 3 * 3 + 2 - i % 3] / 255.0f);
+    ad_tensor_fini(&tensor);
+    box.bgr = false;
+    box.type = ADAPS_UINT8;
+    ck_assert_int_eq(ad_letterbox_fill(&box, rgb, 4, 2, &tensor, NULL), ADAPS_OK);
+    ck_assert_int_eq(tensor.type, ADAPS_UINT8);
+    ck_assert_mem_eq(tensor.data, rgb, sizeof rgb);
     ad_tensor_fini(&tensor);
     box = box_of(1, 2, 4, AD_FIT_LETTERBOX);
     const struct ad_normalisation how = {.bytes = true, .mean = {100}, .std = {2}};
