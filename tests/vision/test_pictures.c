@@ -291,11 +291,19 @@ START_TEST(mask_runs)
 }
 END_TEST
 
+/* A tensor of these numbers, to be freed. */
+static struct ad_tensor tensor_of(int rank, const int64_t *dims, const float *numbers)
+{
+    struct ad_tensor tensor;
+    ck_assert_int_eq(ad_tensor_init(&tensor, rank, dims, NULL), ADAPS_OK);
+    memcpy(tensor.data, numbers, tensor.count * sizeof *numbers);
+    return tensor;
+}
+
 START_TEST(class_map)
 {
     float scores[3 * 4] = {0, 1, 0, 0, /* class 0 */ 1, 0, 0, 0.5f, /* 1 */ 0, 0, 0.25f, 0.5f};
-    struct ad_tensor tensor = {
-        .type = ADAPS_FLOAT32, .rank = 4, .dims = {1, 3, 2, 2}, .count = 12, .data = scores};
+    struct ad_tensor tensor = tensor_of(4, (int64_t[]){1, 3, 2, 2}, scores);
     struct ad_head head = {.kind = AD_HEAD_MAP, .width = 8, .height = 8, .classes = 3};
     struct ad_letterbox box = box_of(3, 8, 8, AD_FIT_LETTERBOX);
     struct ad_placement place = ad_letterbox_place(&box, 8, 8);
@@ -311,8 +319,7 @@ START_TEST(class_map)
     ad_class_map_fini(&map);
 
     float numbers[4] = {0, 7, 3.4f, 255};
-    struct ad_tensor classes = {
-        .type = ADAPS_FLOAT32, .rank = 3, .dims = {1, 2, 2}, .count = 4, .data = numbers};
+    struct ad_tensor classes = tensor_of(3, (int64_t[]){1, 2, 2}, numbers);
     head.classes = 1;
     ck_assert_int_eq(ad_class_map_decode(&head, &classes, &place, &map, NULL), ADAPS_OK);
     ck_assert_int_eq(map.classes, 256);
@@ -321,18 +328,19 @@ START_TEST(class_map)
     ck_assert_int_eq(map.class_of[4 * 8], 3);
     ck_assert_int_eq(map.class_of[63], 255);
     ad_class_map_fini(&map);
-    numbers[3] = 65536;
+    classes.data[3] = 65536;
     ck_assert_int_eq(ad_class_map_decode(&head, &classes, &place, &map, NULL), ADAPS_EINPUT);
     head.classes = 5;
     ck_assert_int_eq(ad_class_map_decode(&head, &tensor, &place, &map, NULL), ADAPS_EINPUT);
+    ad_tensor_fini(&tensor);
+    ad_tensor_fini(&classes);
 }
 END_TEST
 
 START_TEST(top_classes)
 {
     float logits[4] = {1, 3, NAN, 3}, sure[4] = {0.25f, 0.5f, 0.25f, 0};
-    struct ad_tensor tensor = {
-        .type = ADAPS_FLOAT32, .rank = 2, .dims = {1, 4}, .count = 4, .data = logits};
+    struct ad_tensor tensor = tensor_of(2, (int64_t[]){1, 4}, logits);
     struct ad_head head = {.kind = AD_HEAD_CLASSES, .classes = 4};
     struct ad_class_score top[4];
     int count;
@@ -341,15 +349,16 @@ START_TEST(top_classes)
     ck_assert_int_eq(top[0].class, 1);
     ck_assert_int_eq(top[1].class, 3);
     ck_assert_int_eq(top[2].class, 0);
-    logits[2] = 1;
+    tensor.data[2] = 1;
     ck_assert_int_eq(ad_top(&head, &tensor, 4, top, &count, NULL), ADAPS_OK);
     ck_assert_double_eq_tol((double)top[0].score, exp(2.0) / (2 * exp(2.0) + 2), 1e-6);
-    tensor.data = sure; /* probabilities stay what they are */
+    memcpy(tensor.data, sure, sizeof sure); /* probabilities stay what they are */
     ck_assert_int_eq(ad_top(&head, &tensor, 1, top, &count, NULL), ADAPS_OK);
     ck_assert_int_eq(count, 1);
     ck_assert(top[0].class == 1 && top[0].score == 0.5f);
     head.classes = 5;
     ck_assert_int_eq(ad_top(&head, &tensor, 1, top, &count, NULL), ADAPS_EINPUT);
+    ad_tensor_fini(&tensor);
 }
 END_TEST
 
