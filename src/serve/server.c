@@ -166,6 +166,8 @@ static enum adaps_status init_socket(struct ad_server *s, struct adaps_error *er
     if (status == ADAPS_OK)
         status = ad_socket_answers(s->socket, err);
     if (status == ADAPS_OK)
+        status = ad_socket_refuse_old(s->socket, err);
+    if (status == ADAPS_OK)
         status = ad_socket_queue(s->socket, REQUESTS_WAITING, err);
     return status == ADAPS_OK ? bind_it(s, err) : status;
 }

@@ -86,6 +86,15 @@ enum adaps_status ad_socket_answers(void *socket, struct adaps_error *err)
                : failed(err, "options of a socket that answers");
 }
 
+enum adaps_status ad_socket_refuse_old(void *socket, struct adaps_error *err)
+{
+    static const char domain[] = "any"; /* there is one: libzmq lets old protocols in where there is
+                                           none */
+    return zmq_setsockopt(socket, ZMQ_ZAP_DOMAIN, domain, sizeof domain - 1) == 0
+               ? ADAPS_OK
+               : failed(err, "refusing old protocols");
+}
+
 enum adaps_status ad_socket_serve(void *socket, const struct ad_keys *keys, const char *domain,
                                   struct adaps_error *err)
 {

@@ -29,6 +29,11 @@ AD_MUST_CHECK enum adaps_status ad_socket_give_up(void *socket, int ms, struct a
 AD_MUST_CHECK enum adaps_status ad_socket_keep_alive(void *socket, int interval_s,
                                                      struct adaps_error *err);
 
+/* A socket without keys, in a context without a ZAP handler, refuses peers of ZMTP 1 and 2, as
+ * those with keys do: what such a peer says first can end the process within libzmq. Before it is
+ * bound. */
+AD_MUST_CHECK enum adaps_status ad_socket_refuse_old(void *socket, struct adaps_error *err);
+
 /* How many messages that have come may wait to be read; then the sender must wait. */
 AD_MUST_CHECK enum adaps_status ad_socket_queue(void *socket, int messages,
                                                 struct adaps_error *err);

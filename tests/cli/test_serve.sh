@@ -135,7 +135,8 @@ serve --frigate 'tcp://127.0.0.1:*' --conf 1 finder.onnx
 says log 'listening on tcp://127.0.0.1:[1-9]' "any port"
 status 0 "a picture with one thing of score 1" asks ask "{$shape, \"dtype\": \"uint8\"}" 6144
 status 1 "others do not count" asks check nhwc uint8 1
-status 0 "noise by TCP" asks noise 50
+status 0 "noise by TCP, also of old protocols" asks noise 400
+status 0 "it answers after it" asks ask "{$shape, \"dtype\": \"uint8\"}" 6144
 end_server INT
 check "SIGINT ends it with 0" test "$code" = 0
 
