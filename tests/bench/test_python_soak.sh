@@ -13,7 +13,7 @@ soak=$src/bench/python-soak
 
 status 2 "no time" "$python" "$soak" --minutes 0
 status 0 "some rounds on agents" "$python" "$soak" --minutes 0.01 --rounds-of 20
-says out "^12 rounds in [0-9.]* min: 180 answers, 0 wrong, [0-9]* cancelled, [0-9]* times agents lost, 0 grown$" "the sum"
+says out "^[1-9][0-9]* rounds in [0-9.]* min: [1-9][0-9]*0 answers, 0 wrong, [0-9]* cancelled, [0-9]* times agents lost, 0 grown$" "the sum"
 says out "^agent 1: memory [0-9.]* -> [0-9.]* MB, descriptors [0-9]* -> [0-9]*$" "what an agent has"
 status 0 "and in this process" "$python" "$soak" --minutes 0.01 --rounds-of 20 --local
 check "which has no agents" test "$(grep -c memory out)" = 1
@@ -29,5 +29,5 @@ says out " 0 wrong, [0-9]* cancelled, 0 times agents lost, 1 grown$" "is told"
 sed -i 's/^        pass$/        free(self.result)/' fake/python/adaps/_tensors.py
 sed -i 's/^            self.expected = .*/&\n            self.expected[3] = self.expected[2]/' fake/bench/python-soak
 status 1 "wrong answers" "$python" fake/bench/python-soak --minutes 0.01 --rounds-of 20 --local --model shared.onnx
-says out "answers, 36 wrong, " "are counted"
+says out "answers, [1-9][0-9]* wrong, " "are counted"
 finish

@@ -11,6 +11,12 @@ emulator=$*
 [ "$architecture" != arm64 ] || [ ! -f cpuinfo ] || mount --bind cpuinfo /proc/cpuinfo
 # dpkg tells the packages of another processor apart by it.
 packages="adaps:$architecture adaps-agent:$architecture libadaps0:$architecture libadaps-dev:$architecture"
+# The Python package is of no processor: it wants the library of this machine's.
+if [ "$architecture" = "$(dpkg --print-architecture)" ]; then
+    packages="$packages python3-adaps"
+else
+    rm -f python3-adaps_*.deb
+fi
 
 fail() {
     echo "FAIL $*" >&2
@@ -80,13 +86,29 @@ answer() {
     quietly adaps run /tmp/net.plan "$models/samples/$picture" -o "/tmp/$result"
     test -s "/tmp/$result" || fail "no $result"
     quietly adaps verify /tmp/net.plan
+    [ -n "$emulator" ] || answer_in_python
     same=$(grep '^0 of ' /tmp/log) || fail "another answer than one device's: $(cat /tmp/log)"
     echo "$net${emulator:+ by $emulator}: $same"
 }
 
+# The same by Python, as it stands after installation, in this process.
+answer_in_python() {
+    python3 - /tmp/net.plan >/tmp/said.python 2>&1 <<'E2' || fail "python: $(cat /tmp/said.python)"
+import sys
+import numpy as np
+import adaps
+with adaps.Session(sys.argv[1]) as session, adaps.Session(sys.argv[1], local=True) as here:
+    x = np.zeros(session.inputs[0].shape, np.float32)
+    assert np.array_equal(session.run(x), here.run(x))
+    print("python", adaps.__version__, session.outputs[0].shape)
+E2
+    cat /tmp/said.python
+}
+
 # What installation does: the user, the folders, and a service that is started with the machine.
 look() {
-    [ "$(dpkg-query -W -f '${Package}\n' '*adaps*' | wc -l)" = 4 ] || fail "there should be 4 packages"
+    # shellcheck disable=SC2086
+    [ "$(dpkg-query -W -f '${Package}\n' '*adaps*' | wc -l)" = "$(echo $packages | wc -w)" ] || fail "not all packages are there"
     [ "$(stat -c %U:%G:%a /etc/adaps)" = root:adaps:775 ] || fail "/etc/adaps: $(stat -c %U:%G:%a /etc/adaps)"
     [ "$(stat -c %U:%G:%a /var/cache/adaps)" = adaps:adaps:700 ] ||
         fail "/var/cache/adaps: $(stat -c %U:%G:%a /var/cache/adaps)"

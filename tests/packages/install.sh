@@ -48,13 +48,17 @@ compare_contents() {
     [ -d "$model" ] || fail "there is no $model to compare $folder with (make deb)"
     for package in "$model"/*.deb; do
         name=$(basename "$package" "_$machine.deb")
-        other=$folder/${name}_$architecture.deb
+        of=$architecture
+        case $name in
+            *-dbgsym_*) continue ;;
+            *_all.deb) name=${name%_all.deb} of=all ;;
+        esac
+        other=$folder/${name}_$of.deb
         [ -f "$other" ] || fail "no package $other"
-        case $name in *-dbgsym_*) continue ;; esac
         paths "$package" "$machine" >"$root_folder/model"
         paths "$other" "$architecture" >"$root_folder/paths"
         diff "$root_folder/model" "$root_folder/paths" || fail "$other has other contents"
-        [ "$(dpkg-deb -f "$other" Architecture)" = "$architecture" ] || fail "$other is not for $architecture"
+        [ "$(dpkg-deb -f "$other" Architecture)" = "$of" ] || fail "$other is not for $of"
         for field in Version Section Multi-Arch Recommends Suggests Description; do
             [ "$(dpkg-deb -f "$other" $field)" = "$(dpkg-deb -f "$package" $field)" ] || fail "$other: another $field"
         done
