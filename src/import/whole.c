@@ -1,308 +1,38 @@
 /* Operators that run whole on one device (ir/whole.h): what has no other form, and every operator
  * on integers, booleans, and values whose length only the run knows. */
-#include "import/internal.h"
+#include "import/whole_form.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#define MOST_INTS AD_WHOLE_MOST_INTS
 #define LONGEST INT32_MAX /* what ONNX means by "as many as there are" */
-
-/* The operator being put together from a node. */
-struct form {
-    struct ad_node *node;
-    enum ad_whole_kind kind;
-    enum adaps_type to;
-    int64_t ints[MOST_INTS];
-    int nints;
-    float floats[AD_WHOLE_MOST_FLOATS];
-    int nfloats;
-    const int *inputs; /* draft values */
-    int ninputs;
-    struct adaps_error *err;
-};
-
-/* --- types --- */
-
-/* What a TensorProto.DataType is at run time; 0: it has none. */
-static enum adaps_type run_time_type(int32_t type)
-{
-    if (ad_onnx_type_is_float(type))
-        return ADAPS_FLOAT32;
-    return ad_type_bytes((enum adaps_type)type) > 0 ? (enum adaps_type)type : (enum adaps_type)0;
-}
-
-/* A constant has the type that the file says, or the one that its numbers are decoded to. */
-static enum adaps_status type_constant(const struct form *f, int k)
-{
-    struct ad_node *node = f->node;
-    struct ad_draft_value *v = &node->draft->values[f->inputs[k]];
-    int32_t type = v->file_type;
-    bool is_float;
-    enum adaps_status status = ad_draft_check(node->draft, f->inputs[k], &is_float, f->err);
-    if (status != ADAPS_OK)
-        return status;
-    for (int i = 0; i < node->ninputs && type == 0; i++)
-        if (node->inputs[i] == f->inputs[k])
-            type = node->types[i];
-    char buf[24];
-    v->type = type == 0 ? (is_float ? ADAPS_FLOAT32 : ADAPS_INT64) : run_time_type(type);
-    if (v->type == 0)
-        return ad_node_fail(node, f->err, "its input '%s' is of type %s, which is not supported",
-                            v->name, ad_onnx_type_name(type, buf, sizeof buf));
-    return ADAPS_OK;
-}
-
-bool ad_node_is_typed(const struct ad_node *node)
-{
-    for (int k = 0; k < node->ninputs; k++)
-        if (ad_node_has(node, k) && !ad_node_constant(node, k) &&
-            ad_node_input(node, k)->type != ADAPS_FLOAT32)
-            return true;
-    return false;
-}
-
-bool ad_node_is_open(const struct ad_node *node)
-{
-    for (int k = 0; k < node->ninputs; k++)
-        if (ad_node_has(node, k) && ad_node_input(node, k)->open)
-            return true;
-    return false;
-}
-
-/* --- putting it into the draft --- */
-
-static void push(struct form *f, int64_t number)
-{
-    if (f->nints < MOST_INTS)
-        f->ints[f->nints] = number;
-    f->nints++;
-}
-
-static void push_float(struct form *f, float number)
-{
-    f->floats[f->nfloats++] = number;
-}
-
-static enum adaps_status infer(const struct form *f, struct ad_array *out)
-{
-    const struct ad_draft *d = f->node->draft;
-    const struct ad_whole op = {f->kind, f->to, f->ints, f->nints, f->floats, f->nfloats};
-    struct ad_array *arrays = ad_calloc((size_t)f->ninputs + 1, sizeof *arrays);
-    struct adaps_error why;
-    if (!arrays)
-        return ad_error_memory(f->err, "operands", (size_t)f->ninputs * sizeof *arrays);
-    enum adaps_status status = ADAPS_OK;
-    for (int k = 0; k < f->ninputs && status == ADAPS_OK; k++) {
-        if (d->values[f->inputs[k]].constant)
-            status = type_constant(f, k);
-        const struct ad_draft_value *v = &d->values[f->inputs[k]];
-        arrays[k] = (struct ad_array){.type = v->type, .rank = v->rank, .open = v->open};
-        memcpy(arrays[k].dims, v->dims, sizeof v->dims);
-    }
-    if (status == ADAPS_OK && ad_whole_infer(&op, arrays, f->ninputs, out, &why) != ADAPS_OK)
-        status = ad_node_fail(f->node, f->err, "%s", why.message);
-    ad_free(arrays);
-    return status;
-}
-
-/* The new value of what the form computes. */
-static enum adaps_status emit(const struct form *f, int *value)
-{
-    struct ad_draft *d = f->node->draft;
-    struct ad_array result;
-    struct ad_draft_op *op;
-    bool computed = false;
-    for (int k = 0; k < f->ninputs; k++)
-        computed = computed || !d->values[f->inputs[k]].constant;
-    if (f->nints > MOST_INTS || f->ninputs > AD_WHOLE_MOST_INPUTS)
-        return ad_node_fail(f->node, f->err, "%d attributes and %d inputs are too many", f->nints,
-                            f->ninputs);
-    if (!computed)
-        return ad_node_fail(f->node, f->err,
-                            "all its inputs are constants: this operator is not computed on "
-                            "import");
-    enum adaps_status status = infer(f, &result);
-    if (status == ADAPS_OK)
-        status = ad_draft_op(f->node, AD_D_WHOLE, f->ninputs, f->inputs, result.rank, result.dims,
-                             &op, f->err);
-    if (status != ADAPS_OK)
-        return status;
-    int64_t *ints = ad_arena_alloc(&d->arena, (size_t)f->nints + 1, sizeof *ints);
-    float *floats = ad_arena_alloc(&d->arena, (size_t)f->nfloats + 1, sizeof *floats);
-    if (!ints || !floats)
-        return ad_error_memory(f->err, "attributes", (size_t)f->nints * sizeof *ints);
-    memcpy(ints, f->ints, (size_t)f->nints * sizeof *ints);
-    memcpy(floats, f->floats, (size_t)f->nfloats * sizeof *floats);
-    op->whole = (struct ad_whole){f->kind, f->to, ints, f->nints, floats, f->nfloats};
-    d->values[op->output].type = result.type;
-    d->values[op->output].open = result.open;
-    *value = op->output;
-    return ADAPS_OK;
-}
-
-/* That, as an output of the node. */
-static enum adaps_status finish(const struct form *f, size_t output)
-{
-    int value;
-    enum adaps_status status = emit(f, &value);
-    if (status == ADAPS_OK && f->node->proto->n_output > output && *f->node->proto->output[output])
-        ad_node_set_output(f->node, output, value);
-    return status;
-}
-
-/* --- attributes --- */
-
-static const struct ad_draft_value *input_of(const struct form *f, int k)
-{
-    return ad_node_input(f->node, k);
-}
-
-static enum adaps_status push_attribute(struct form *f, const char *name, int64_t fallback)
-{
-    int64_t number = fallback;
-    enum adaps_status status = ad_node_int(f->node, name, fallback, &number, f->err);
-    push(f, number);
-    return status;
-}
-
-/* Attribute `axis`, or another name, of a value of this rank, made non-negative. */
-static enum adaps_status push_axis(struct form *f, const char *name, int64_t fallback, int rank)
-{
-    int64_t axis = fallback;
-    int at = 0;
-    enum adaps_status status = ad_node_int(f->node, name, fallback, &axis, f->err);
-    if (status == ADAPS_OK)
-        status = ad_node_axis(f->node, axis, rank, &at, f->err);
-    push(f, at);
-    return status;
-}
-
-/* A list: input k if there is one, else the attribute. *items NULL: neither. */
-static enum adaps_status list_of(struct form *f, int k, const char *name, const int64_t **items,
-                                 size_t *count)
-{
-    const struct ad_onnx_tensor *t;
-    static const int64_t none;
-    *items = NULL;
-    *count = 0;
-    if (k > 0 && ad_node_has(f->node, k)) {
-        enum adaps_status status = ad_node_ints(f->node, k, name, &t, f->err);
-        if (status == ADAPS_OK) {
-            *items = t->count > 0 ? t->i : &none;
-            *count = t->count;
-        }
-        return status;
-    }
-    if (!ad_onnx_attribute(f->node->proto, name))
-        return ADAPS_OK;
-    enum adaps_status status = ad_node_prefix(
-        f->node, ad_onnx_attr_ints(f->node->proto, name, items, count, f->err), f->err);
-    if (*count == 0)
-        *items = &none;
-    return status;
-}
-
-static enum adaps_status push_list(struct form *f, int k, const char *name)
-{
-    const int64_t *items;
-    size_t count;
-    enum adaps_status status = list_of(f, k, name, &items, &count);
-    if (status == ADAPS_OK && !items)
-        return ad_node_fail(f->node, f->err, "it has no %s", name);
-    for (size_t i = 0; i < count && status == ADAPS_OK; i++)
-        push(f, items[i]);
-    return status;
-}
-
-/* Axes of a value of this rank: non-negative and ascending. *given: whether there are any. */
-static enum adaps_status push_axes(struct form *f, int k, int rank, bool *given)
-{
-    const int64_t *items;
-    size_t count;
-    bool chosen[2 * AD_MAX_RANK] = {false};
-    enum adaps_status status = list_of(f, k, "axes", &items, &count);
-    *given = count > 0;
-    for (size_t i = 0; i < count && status == ADAPS_OK; i++) {
-        int at = 0;
-        status = ad_node_axis(f->node, items[i], rank, &at, f->err);
-        chosen[at] = status == ADAPS_OK;
-    }
-    for (int i = 0; i < rank && i < 2 * AD_MAX_RANK; i++)
-        if (chosen[i])
-            push(f, i);
-    return status;
-}
-
-/* A number: input k. */
-static enum adaps_status number_of(struct form *f, int k, const char *what, int64_t *out)
-{
-    const struct ad_onnx_tensor *t;
-    enum adaps_status status = ad_node_ints(f->node, k, what, &t, f->err);
-    if (status == ADAPS_OK && t->count != 1)
-        return ad_node_fail(f->node, f->err, "input %d (%s) has %zu elements", k, what, t->count);
-    if (status == ADAPS_OK)
-        *out = t->i[0];
-    return status;
-}
-
-static enum adaps_status float_of(struct form *f, int k, const char *what, float *out)
-{
-    const struct ad_onnx_tensor *t;
-    if (!ad_node_has(f->node, k))
-        return ADAPS_OK;
-    enum adaps_status status = ad_node_floats(f->node, k, what, &t, f->err);
-    if (status == ADAPS_OK && t->count != 1)
-        return ad_node_fail(f->node, f->err, "input %d (%s) has %zu elements", k, what, t->count);
-    if (status == ADAPS_OK)
-        *out = t->f[0];
-    return status;
-}
-
-/* A word of a list, by its place in it. */
-static enum adaps_status push_word(struct form *f, const char *name, const char *fallback,
-                                   const char *const *words)
-{
-    char word[32];
-    enum adaps_status status = ad_node_prefix(
-        f->node, ad_onnx_attr_string(f->node->proto, name, fallback, word, sizeof word, f->err),
-        f->err);
-    for (int i = 0; status == ADAPS_OK && words[i]; i++)
-        if (strcmp(word, words[i]) == 0) {
-            push(f, i);
-            return ADAPS_OK;
-        }
-    return status == ADAPS_OK
-               ? ad_node_fail(f->node, f->err, "its %s '%s' is not supported", name, word)
-               : status;
-}
 
 /* --- one function per shape of attributes; f->inputs are those of the node --- */
 
-typedef enum adaps_status fill_fn(struct form *f);
+typedef enum adaps_status fill_fn(struct ad_form *f);
 
-static enum adaps_status fill_plain(struct form *f)
+static enum adaps_status fill_plain(struct ad_form *f)
 {
-    return finish(f, 0);
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_cast(struct form *f)
+static enum adaps_status fill_cast(struct ad_form *f)
 {
     int64_t to;
     char buf[24];
     enum adaps_status status = ad_node_int(f->node, "to", 0, &to, f->err);
     if (status != ADAPS_OK)
         return status;
-    f->to = to > 0 && to <= INT32_MAX ? run_time_type((int32_t)to) : 0;
+    f->to = to > 0 && to <= INT32_MAX ? ad_run_time_type((int32_t)to) : 0;
     if (f->to == 0)
         return ad_node_fail(
             f->node, f->err, "to %s at run time is not supported",
             ad_onnx_type_name(to > INT32_MAX || to < 0 ? -1 : (int32_t)to, buf, sizeof buf));
-    return finish(f, 0);
+    return ad_form_finish(f, 0);
 }
 
 /* Sum: one addition after the other. */
-static enum adaps_status fill_sum(struct form *f)
+static enum adaps_status fill_sum(struct ad_form *f)
 {
     int pair[2] = {f->inputs[0], -1};
     const int *inputs = f->inputs;
@@ -316,37 +46,37 @@ static enum adaps_status fill_sum(struct form *f)
         pair[1] = inputs[k];
         f->inputs = pair;
         f->ninputs = 2;
-        status = emit(f, &pair[0]);
+        status = ad_form_emit(f, &pair[0]);
     }
     if (status == ADAPS_OK)
         ad_node_set(f->node, pair[0]);
     return status;
 }
 
-static enum adaps_status fill_mod(struct form *f)
+static enum adaps_status fill_mod(struct ad_form *f)
 {
-    enum adaps_status status = push_attribute(f, "fmod", 0);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    enum adaps_status status = ad_form_attribute(f, "fmod", 0);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_bitwise(struct form *f)
+static enum adaps_status fill_bitwise(struct ad_form *f)
 {
-    push(f, f->node->type[7] == 'A'   ? 0
-            : f->node->type[7] == 'O' ? 1
-                                      : 2); /* BitwiseAnd, Or, Xor */
-    return finish(f, 0);
+    ad_form_push(f, f->node->type[7] == 'A'   ? 0
+                    : f->node->type[7] == 'O' ? 1
+                                              : 2); /* BitwiseAnd, Or, Xor */
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_is_inf(struct form *f)
+static enum adaps_status fill_is_inf(struct ad_form *f)
 {
-    enum adaps_status status = push_attribute(f, "detect_negative", 1);
+    enum adaps_status status = ad_form_attribute(f, "detect_negative", 1);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "detect_positive", 1);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        status = ad_form_attribute(f, "detect_positive", 1);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* One limit alone is the larger, or the smaller, of two numbers. */
-static enum adaps_status fill_clip(struct form *f)
+static enum adaps_status fill_clip(struct ad_form *f)
 {
     const struct ad_node *node = f->node;
     int inputs[3] = {node->inputs[0]}, n = 1;
@@ -359,69 +89,69 @@ static enum adaps_status fill_clip(struct form *f)
         f->kind = low ? AD_WHOLE_MAX : AD_WHOLE_MIN;
     f->inputs = inputs;
     f->ninputs = n;
-    return finish(f, 0);
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_reshape(struct form *f)
+static enum adaps_status fill_reshape(struct ad_form *f)
 {
     int64_t allow_zero;
     enum adaps_status status = ad_node_int(f->node, "allowzero", 0, &allow_zero, f->err);
     if (status == ADAPS_OK)
-        status = push_list(f, 1, "shape");
+        status = ad_form_push_list(f, 1, "shape");
     for (int i = 0; i < f->nints && status == ADAPS_OK && allow_zero; i++)
         if (f->ints[i] == 0)
             return ad_node_fail(f->node, f->err, "a dimension of 0 is not supported");
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_squeeze(struct form *f)
+static enum adaps_status fill_squeeze(struct ad_form *f)
 {
     bool unsqueeze = f->kind == AD_WHOLE_UNSQUEEZE, given;
     const int64_t *items;
     size_t count;
-    enum adaps_status status = list_of(f, 1, "axes", &items, &count);
-    int rank = input_of(f, 0)->rank + (unsqueeze ? (int)(count > AD_MAX_RANK ? 0 : count) : 0);
+    enum adaps_status status = ad_form_list(f, 1, "axes", &items, &count);
+    int rank = ad_form_input(f, 0)->rank + (unsqueeze ? (int)(count > AD_MAX_RANK ? 0 : count) : 0);
     if (status == ADAPS_OK)
-        status = push_axes(f, 1, rank, &given);
+        status = ad_form_axes(f, 1, rank, &given);
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_flatten(struct form *f)
+static enum adaps_status fill_flatten(struct ad_form *f)
 {
     int64_t axis;
-    int rank = input_of(f, 0)->rank;
+    int rank = ad_form_input(f, 0)->rank;
     enum adaps_status status = ad_node_int(f->node, "axis", 1, &axis, f->err);
     if (status == ADAPS_OK && (axis < -rank || axis > rank))
         return ad_node_fail(f->node, f->err, "axis %" PRId64 " of a value of rank %d", axis, rank);
-    push(f, axis < 0 ? axis + rank : axis);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    ad_form_push(f, axis < 0 ? axis + rank : axis);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_transpose(struct form *f)
+static enum adaps_status fill_transpose(struct ad_form *f)
 {
     const int64_t *items;
     size_t count;
-    int rank = input_of(f, 0)->rank;
-    enum adaps_status status = list_of(f, 0, "perm", &items, &count);
+    int rank = ad_form_input(f, 0)->rank;
+    enum adaps_status status = ad_form_list(f, 0, "perm", &items, &count);
     for (int i = 0; i < rank && status == ADAPS_OK && !items; i++)
-        push(f, rank - 1 - i);
+        ad_form_push(f, rank - 1 - i);
     for (size_t i = 0; i < count && status == ADAPS_OK; i++)
-        push(f, items[i]);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        ad_form_push(f, items[i]);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* An axis of the first input. */
-static enum adaps_status fill_axis(struct form *f)
+static enum adaps_status fill_axis(struct ad_form *f)
 {
     enum adaps_status status =
-        push_axis(f, "axis", f->kind == AD_WHOLE_SOFTMAX ? -1 : 0, input_of(f, 0)->rank);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        ad_form_axis(f, "axis", f->kind == AD_WHOLE_SOFTMAX ? -1 : 0, ad_form_input(f, 0)->rank);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* n axes, n starts, n ends, n steps; a limit beyond any dim stays beyond it. */
-static enum adaps_status fill_slice(struct form *f)
+static enum adaps_status fill_slice(struct ad_form *f)
 {
     static const char *const names[] = {"axes", "starts", "ends", "steps"};
     static const int from[] = {3, 1, 2, 4};
@@ -429,7 +159,8 @@ static enum adaps_status fill_slice(struct form *f)
     size_t counts[4], n;
     enum adaps_status status = ADAPS_OK;
     for (int i = 0; i < 4 && status == ADAPS_OK; i++)
-        status = list_of(f, f->node->opset < 10 ? 0 : from[i], names[i], &items[i], &counts[i]);
+        status =
+            ad_form_list(f, f->node->opset < 10 ? 0 : from[i], names[i], &items[i], &counts[i]);
     if (status != ADAPS_OK)
         return status;
     n = counts[1];
@@ -439,31 +170,31 @@ static enum adaps_status fill_slice(struct form *f)
                             counts[2], counts[0], counts[3]);
     for (size_t i = 0; i < n && status == ADAPS_OK; i++) {
         int axis = 0;
-        status = ad_node_axis(f->node, items[0] ? items[0][i] : (int64_t)i, input_of(f, 0)->rank,
-                              &axis, f->err);
-        push(f, axis);
+        status = ad_node_axis(f->node, items[0] ? items[0][i] : (int64_t)i,
+                              ad_form_input(f, 0)->rank, &axis, f->err);
+        ad_form_push(f, axis);
     }
     for (int i = 1; i < 4; i++)
         for (size_t k = 0; k < n; k++)
-            push(f, items[i] ? items[i][k] : 1);
+            ad_form_push(f, items[i] ? items[i][k] : 1);
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* A slice for each output. */
-static enum adaps_status fill_split(struct form *f)
+static enum adaps_status fill_split(struct ad_form *f)
 {
     const int64_t *sizes;
     size_t count, n = f->node->proto->n_output;
     int64_t start = 0;
-    enum adaps_status status = list_of(f, 1, "split", &sizes, &count);
+    enum adaps_status status = ad_form_list(f, 1, "split", &sizes, &count);
     if (status == ADAPS_OK)
-        status = push_axis(f, "axis", 0, input_of(f, 0)->rank);
+        status = ad_form_axis(f, "axis", 0, ad_form_input(f, 0)->rank);
     if (status != ADAPS_OK)
         return status;
     int axis = (int)f->ints[0];
-    int64_t length = input_of(f, 0)->dims[axis], part = (length + (int64_t)n - 1) / (int64_t)n;
-    if (input_of(f, 0)->open)
+    int64_t length = ad_form_input(f, 0)->dims[axis], part = (length + (int64_t)n - 1) / (int64_t)n;
+    if (ad_form_input(f, 0)->open)
         return ad_node_fail(f->node, f->err, "its input has a length that only the run knows");
     if (sizes && count != n)
         return ad_node_fail(f->node, f->err, "%zu sizes for %zu outputs", count, n);
@@ -472,53 +203,54 @@ static enum adaps_status fill_split(struct form *f)
     for (size_t i = 0; i < n && status == ADAPS_OK; i++) {
         int64_t size = sizes ? sizes[i] : part;
         f->nints = 0;
-        push(f, axis);
-        push(f, start);
-        push(f, start + size);
-        push(f, 1);
+        ad_form_push(f, axis);
+        ad_form_push(f, start);
+        ad_form_push(f, start + size);
+        ad_form_push(f, 1);
         start += size;
-        status = finish(f, i);
+        status = ad_form_finish(f, i);
     }
     return status;
 }
 
-static enum adaps_status fill_gather_nd(struct form *f)
+static enum adaps_status fill_gather_nd(struct ad_form *f)
 {
-    enum adaps_status status = push_attribute(f, "batch_dims", 0);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    enum adaps_status status = ad_form_attribute(f, "batch_dims", 0);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_scatter(struct form *f)
+static enum adaps_status fill_scatter(struct ad_form *f)
 {
     static const char *const words[] = {"none", "add", "mul", "max", "min", NULL};
     enum adaps_status status = ADAPS_OK;
     if (f->kind == AD_WHOLE_SCATTER_ELEMENTS)
-        status = push_axis(f, "axis", 0, input_of(f, 0)->rank);
+        status = ad_form_axis(f, "axis", 0, ad_form_input(f, 0)->rank);
     if (status == ADAPS_OK)
-        status = push_word(f, "reduction", "none", words);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        status = ad_form_word(f, "reduction", "none", words);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* A list as input 1: Tile, Expand. */
-static enum adaps_status fill_input_list(struct form *f)
+static enum adaps_status fill_input_list(struct ad_form *f)
 {
-    enum adaps_status status = push_list(f, 1, f->kind == AD_WHOLE_TILE ? "repeats" : "shape");
+    enum adaps_status status =
+        ad_form_push_list(f, 1, f->kind == AD_WHOLE_TILE ? "repeats" : "shape");
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_pad(struct form *f)
+static enum adaps_status fill_pad(struct ad_form *f)
 {
     static const char *const words[] = {"constant", "reflect", "edge", "wrap", NULL};
     const int64_t *pads, *axes = NULL;
     size_t count, naxes = 0;
-    int rank = input_of(f, 0)->rank;
+    int rank = ad_form_input(f, 0)->rank;
     int64_t around[2 * AD_MAX_RANK] = {0};
-    enum adaps_status status = push_word(f, "mode", "constant", words);
+    enum adaps_status status = ad_form_word(f, "mode", "constant", words);
     if (status == ADAPS_OK)
-        status = list_of(f, f->node->opset < 11 ? 0 : 1, "pads", &pads, &count);
+        status = ad_form_list(f, f->node->opset < 11 ? 0 : 1, "pads", &pads, &count);
     if (status == ADAPS_OK && ad_node_has(f->node, 3))
-        status = list_of(f, 3, "axes", &axes, &naxes);
+        status = ad_form_list(f, 3, "axes", &axes, &naxes);
     if (status != ADAPS_OK)
         return status;
     naxes = axes ? naxes : (size_t)rank;
@@ -531,66 +263,66 @@ static enum adaps_status fill_pad(struct form *f)
         around[rank + at] = pads[naxes + i];
     }
     for (int i = 0; i < 2 * rank; i++)
-        push(f, around[i]);
+        ad_form_push(f, around[i]);
     const int inputs[] = {f->node->inputs[0], ad_node_has(f->node, 2) ? f->node->inputs[2] : -1};
     f->inputs = inputs;
     f->ninputs = inputs[1] >= 0 ? 2 : 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_trilu(struct form *f)
+static enum adaps_status fill_trilu(struct ad_form *f)
 {
     int64_t k = 0;
-    enum adaps_status status = push_attribute(f, "upper", 1);
+    enum adaps_status status = ad_form_attribute(f, "upper", 1);
     if (status == ADAPS_OK && ad_node_has(f->node, 1))
-        status = number_of(f, 1, "k", &k);
-    push(f, k);
+        status = ad_form_number(f, 1, "k", &k);
+    ad_form_push(f, k);
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_reverse_sequence(struct form *f)
+static enum adaps_status fill_reverse_sequence(struct ad_form *f)
 {
-    enum adaps_status status = push_attribute(f, "batch_axis", 1);
+    enum adaps_status status = ad_form_attribute(f, "batch_axis", 1);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "time_axis", 0);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        status = ad_form_attribute(f, "time_axis", 0);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_arg(struct form *f)
+static enum adaps_status fill_arg(struct ad_form *f)
 {
-    enum adaps_status status = push_axis(f, "axis", 0, input_of(f, 0)->rank);
+    enum adaps_status status = ad_form_axis(f, "axis", 0, ad_form_input(f, 0)->rank);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "keepdims", 1);
+        status = ad_form_attribute(f, "keepdims", 1);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "select_last_index", 0);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+        status = ad_form_attribute(f, "select_last_index", 0);
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* The indices, and what stands there. */
-static enum adaps_status fill_topk(struct form *f)
+static enum adaps_status fill_topk(struct ad_form *f)
 {
     struct ad_node *node = f->node;
     int64_t k = 0, largest, sorted;
     int pair[2];
-    enum adaps_status status = push_axis(f, "axis", -1, input_of(f, 0)->rank);
+    enum adaps_status status = ad_form_axis(f, "axis", -1, ad_form_input(f, 0)->rank);
     if (status == ADAPS_OK)
-        status =
-            node->opset < 10 ? ad_node_int(node, "k", 0, &k, f->err) : number_of(f, 1, "K", &k);
+        status = node->opset < 10 ? ad_node_int(node, "k", 0, &k, f->err)
+                                  : ad_form_number(f, 1, "K", &k);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "largest", 1, &largest, f->err);
     if (status == ADAPS_OK)
         status = ad_node_int(node, "sorted", 1, &sorted, f->err); /* any order will do then */
     if (status != ADAPS_OK)
         return status;
-    if (!input_of(f, 0)->open && k > input_of(f, 0)->dims[f->ints[0]])
+    if (!ad_form_input(f, 0)->open && k > ad_form_input(f, 0)->dims[f->ints[0]])
         return ad_node_fail(node, f->err, "%" PRId64 " of %" PRId64 " elements", k,
-                            input_of(f, 0)->dims[f->ints[0]]);
-    push(f, k);
-    push(f, largest);
+                            ad_form_input(f, 0)->dims[f->ints[0]]);
+    ad_form_push(f, k);
+    ad_form_push(f, largest);
     f->ninputs = 1;
     pair[0] = node->inputs[0];
-    status = emit(f, &pair[1]);
+    status = ad_form_emit(f, &pair[1]);
     if (status != ADAPS_OK)
         return status;
     if (node->proto->n_output > 1 && *node->proto->output[1])
@@ -601,27 +333,27 @@ static enum adaps_status fill_topk(struct form *f)
     f->nints = 1;
     f->inputs = pair;
     f->ninputs = 2;
-    return finish(f, 0);
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_cum_sum(struct form *f)
+static enum adaps_status fill_cum_sum(struct ad_form *f)
 {
     int64_t axis = 0;
     int at = 0;
-    enum adaps_status status = number_of(f, 1, "axis", &axis);
+    enum adaps_status status = ad_form_number(f, 1, "axis", &axis);
     if (status == ADAPS_OK)
-        status = ad_node_axis(f->node, axis, input_of(f, 0)->rank, &at, f->err);
-    push(f, at);
+        status = ad_node_axis(f->node, axis, ad_form_input(f, 0)->rank, &at, f->err);
+    ad_form_push(f, at);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "exclusive", 0);
+        status = ad_form_attribute(f, "exclusive", 0);
     if (status == ADAPS_OK)
-        status = push_attribute(f, "reverse", 0);
+        status = ad_form_attribute(f, "reverse", 0);
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd. */
-static enum adaps_status fill_reduce(struct form *f)
+static enum adaps_status fill_reduce(struct ad_form *f)
 {
     static const struct {
         const char *type;
@@ -635,10 +367,10 @@ static enum adaps_status fill_reduce(struct form *f)
     bool given;
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(f->node->type, kinds[i].type) == 0)
-            push(f, (int64_t)kinds[i].how);
-    enum adaps_status status = push_attribute(f, "keepdims", 1);
+            ad_form_push(f, (int64_t)kinds[i].how);
+    enum adaps_status status = ad_form_attribute(f, "keepdims", 1);
     if (status == ADAPS_OK)
-        status = push_axes(f, 1, input_of(f, 0)->rank, &given);
+        status = ad_form_axes(f, 1, ad_form_input(f, 0)->rank, &given);
     if (status == ADAPS_OK)
         status = ad_node_int(f->node, "noop_with_empty_axes", 0, &nothing, f->err);
     if (status == ADAPS_OK && nothing && !given) {
@@ -646,14 +378,14 @@ static enum adaps_status fill_reduce(struct form *f)
         return ADAPS_OK;
     }
     f->ninputs = 1;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_one_hot(struct form *f)
+static enum adaps_status fill_one_hot(struct ad_form *f)
 {
     int64_t depth = 0;
     const int inputs[] = {f->node->inputs[0], f->node->inputs[2]};
-    enum adaps_status status = push_axis(f, "axis", -1, input_of(f, 0)->rank + 1);
+    enum adaps_status status = ad_form_axis(f, "axis", -1, ad_form_input(f, 0)->rank + 1);
     if (status == ADAPS_OK) {
         const struct ad_onnx_tensor *t;
         bool is_float = false;
@@ -663,18 +395,18 @@ static enum adaps_status fill_one_hot(struct form *f)
             status = ad_node_floats(f->node, 1, "depth", &t, f->err);
             depth = status == ADAPS_OK && t->count == 1 ? (int64_t)t->f[0] : 0;
         } else if (status == ADAPS_OK) {
-            status = number_of(f, 1, "depth", &depth);
+            status = ad_form_number(f, 1, "depth", &depth);
         }
     }
-    push(f, depth);
+    ad_form_push(f, depth);
     f->inputs = inputs;
     f->ninputs = 2;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_shape(struct form *f)
+static enum adaps_status fill_shape(struct ad_form *f)
 {
-    int64_t start, end, rank = input_of(f, 0)->rank;
+    int64_t start, end, rank = ad_form_input(f, 0)->rank;
     enum adaps_status status = ad_node_int(f->node, "start", 0, &start, f->err);
     if (status == ADAPS_OK)
         status = ad_node_int(f->node, "end", rank, &end, f->err);
@@ -682,41 +414,41 @@ static enum adaps_status fill_shape(struct form *f)
         return status;
     start = start < -rank ? 0 : start < 0 ? start + rank : start > rank ? rank : start;
     end = end < -rank ? 0 : end < 0 ? end + rank : end > rank ? rank : end;
-    push(f, start);
-    push(f, end < start ? start : end);
-    return finish(f, 0);
+    ad_form_push(f, start);
+    ad_form_push(f, end < start ? start : end);
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_nms(struct form *f)
+static enum adaps_status fill_nms(struct ad_form *f)
 {
     int64_t most = 0;
     float overlap = 0, score = -INFINITY;
-    enum adaps_status status = push_attribute(f, "center_point_box", 0);
+    enum adaps_status status = ad_form_attribute(f, "center_point_box", 0);
     if (status == ADAPS_OK && ad_node_has(f->node, 2))
-        status = number_of(f, 2, "max_output_boxes_per_class", &most);
+        status = ad_form_number(f, 2, "max_output_boxes_per_class", &most);
     if (status == ADAPS_OK)
-        status = float_of(f, 3, "iou_threshold", &overlap);
+        status = ad_form_float(f, 3, "iou_threshold", &overlap);
     if (status == ADAPS_OK)
-        status = float_of(f, 4, "score_threshold", &score);
+        status = ad_form_float(f, 4, "score_threshold", &score);
     if (status != ADAPS_OK)
         return status;
-    push(f, most < 0 ? 0 : most < LONGEST ? most : LONGEST);
-    push_float(f, overlap);
-    push_float(f, score);
+    ad_form_push(f, most < 0 ? 0 : most < LONGEST ? most : LONGEST);
+    ad_form_push_float(f, overlap);
+    ad_form_push_float(f, score);
     f->ninputs = 2;
-    return finish(f, 0);
+    return ad_form_finish(f, 0);
 }
 
-static enum adaps_status fill_compress(struct form *f)
+static enum adaps_status fill_compress(struct ad_form *f)
 {
     if (!ad_onnx_attribute(f->node->proto, "axis")) {
-        push(f, -1);
-        return finish(f, 0);
+        ad_form_push(f, -1);
+        return ad_form_finish(f, 0);
     }
     return fill_axis(f);
 }
 
-static enum adaps_status fill_unique(struct form *f)
+static enum adaps_status fill_unique(struct ad_form *f)
 {
     int64_t sorted;
     enum adaps_status status = ad_node_int(f->node, "sorted", 1, &sorted, f->err);
@@ -726,31 +458,31 @@ static enum adaps_status fill_unique(struct form *f)
         if (!*f->node->proto->output[k])
             continue;
         f->nints = 0;
-        push(f, (int64_t)k);
-        push(f, sorted);
-        status = finish(f, k);
+        ad_form_push(f, (int64_t)k);
+        ad_form_push(f, sorted);
+        status = ad_form_finish(f, k);
     }
     return status;
 }
 
 /* One scale for all, or one along an axis. */
-static enum adaps_status push_scales(struct form *f)
+static enum adaps_status push_scales(struct ad_form *f)
 {
-    const struct ad_draft_value *scale = input_of(f, 1);
+    const struct ad_draft_value *scale = ad_form_input(f, 1);
     int64_t block = 0;
     enum adaps_status status = ad_node_int(f->node, "block_size", 0, &block, f->err);
     if (status == ADAPS_OK && scale->elements == 1 && scale->rank <= 1) {
-        push(f, -1);
-        push(f, 0);
+        ad_form_push(f, -1);
+        ad_form_push(f, 0);
         return ADAPS_OK;
     }
     if (status == ADAPS_OK)
-        status = push_axis(f, "axis", 1, input_of(f, 0)->rank);
-    push(f, block);
+        status = ad_form_axis(f, "axis", 1, ad_form_input(f, 0)->rank);
+    ad_form_push(f, block);
     return status;
 }
 
-static enum adaps_status fill_quantize(struct form *f)
+static enum adaps_status fill_quantize(struct ad_form *f)
 {
     int64_t to = 0;
     enum adaps_status status = push_scales(f);
@@ -760,46 +492,46 @@ static enum adaps_status fill_quantize(struct form *f)
         return status;
     f->to = ADAPS_UINT8;
     if (ad_node_has(f->node, 2)) {
-        status = ad_node_constant(f->node, 2) ? type_constant(f, 2) : ADAPS_OK;
-        f->to = input_of(f, 2)->type;
+        status = ad_node_constant(f->node, 2) ? ad_form_type_constant(f, 2) : ADAPS_OK;
+        f->to = ad_form_input(f, 2)->type;
     } else if (to != 0) {
         f->to = to == ADAPS_INT8 || to == ADAPS_UINT8 ? (enum adaps_type)to : 0;
     }
     if (status == ADAPS_OK && f->to != ADAPS_UINT8 && f->to != ADAPS_INT8)
         return ad_node_fail(f->node, f->err, "only int8 and uint8 are supported");
     f->ninputs = ad_node_has(f->node, 2) ? 3 : 2;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_dequantize(struct form *f)
+static enum adaps_status fill_dequantize(struct ad_form *f)
 {
     enum adaps_status status = push_scales(f);
     f->ninputs = ad_node_has(f->node, 2) ? 3 : 2;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-static enum adaps_status fill_dynamic_quantize(struct form *f)
+static enum adaps_status fill_dynamic_quantize(struct ad_form *f)
 {
     int all[3] = {f->node->inputs[0], -1, -1};
     f->ninputs = 1;
-    enum adaps_status status = emit(f, &all[1]);
+    enum adaps_status status = ad_form_emit(f, &all[1]);
     f->kind = AD_WHOLE_DYNAMIC_ZERO;
     if (status == ADAPS_OK)
-        status = emit(f, &all[2]);
+        status = ad_form_emit(f, &all[2]);
     for (size_t k = 1; k < 3 && k < f->node->proto->n_output && status == ADAPS_OK; k++)
         if (*f->node->proto->output[k])
             ad_node_set_output(f->node, k, all[k]);
     f->kind = AD_WHOLE_QUANTIZE;
     f->to = ADAPS_UINT8;
-    push(f, -1);
-    push(f, 0);
+    ad_form_push(f, -1);
+    ad_form_push(f, 0);
     f->inputs = all;
     f->ninputs = 3;
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* The zero points that there are; one that is left out before one that is there is 0. */
-static enum adaps_status with_zeros(struct form *f, int inputs[4])
+static enum adaps_status with_zeros(struct ad_form *f, int inputs[4])
 {
     struct ad_node *node = f->node;
     inputs[0] = node->inputs[0];
@@ -816,44 +548,44 @@ static enum adaps_status with_zeros(struct form *f, int inputs[4])
             status = ad_draft_constant(node, &t, &inputs[k], f->err);
         if (status != ADAPS_OK)
             return status;
-        node->draft->values[inputs[k]].file_type = (int32_t)input_of(f, k - 2)->type;
+        node->draft->values[inputs[k]].file_type = (int32_t)ad_form_input(f, k - 2)->type;
     }
     f->inputs = inputs;
     return ADAPS_OK;
 }
 
-static enum adaps_status fill_matmul_integer(struct form *f)
+static enum adaps_status fill_matmul_integer(struct ad_form *f)
 {
     int inputs[4];
     enum adaps_status status = with_zeros(f, inputs);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* The window of spatial dims as groups of equal length: strides, dilations, begins, ends. */
-static enum adaps_status fill_conv_integer(struct form *f)
+static enum adaps_status fill_conv_integer(struct ad_form *f)
 {
     static const char *const words[] = {"NOTSET", "VALID", NULL};
-    const struct ad_draft_value *w = input_of(f, 1);
+    const struct ad_draft_value *w = ad_form_input(f, 1);
     int spatial = w->rank - 2, inputs[4];
     const int64_t *items;
     size_t count;
-    enum adaps_status status = push_word(f, "auto_pad", "NOTSET", words);
+    enum adaps_status status = ad_form_word(f, "auto_pad", "NOTSET", words);
     f->nints = 0;
     if (status == ADAPS_OK)
-        status = push_attribute(f, "group", 1);
+        status = ad_form_attribute(f, "group", 1);
     for (int part = 0; part < 3 && status == ADAPS_OK; part++) {
         static const char *const names[] = {"strides", "dilations", "pads"};
         size_t wanted = (size_t)(spatial > 0 ? spatial : 0) * (part == 2 ? 2 : 1);
-        status = list_of(f, 0, names[part], &items, &count);
+        status = ad_form_list(f, 0, names[part], &items, &count);
         if (status == ADAPS_OK && items && count != wanted)
             return ad_node_fail(f->node, f->err, "%zu %s for %d spatial dims", count, names[part],
                                 spatial);
         for (size_t i = 0; i < wanted; i++)
-            push(f, items ? items[i] : part == 2 ? 0 : 1);
+            ad_form_push(f, items ? items[i] : part == 2 ? 0 : 1);
     }
     if (status == ADAPS_OK)
         status = with_zeros(f, inputs);
-    return status == ADAPS_OK ? finish(f, 0) : status;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
 /* --- the table, by ONNX operator --- */
@@ -970,11 +702,11 @@ enum adaps_status ad_import_whole(struct ad_node *node, struct adaps_error *err)
     const struct row *row = row_of(node->type);
     if (!row)
         return refuse(node, err);
-    struct form form = {.node = node,
-                        .kind = row->kind,
-                        .inputs = node->inputs,
-                        .ninputs = node->ninputs,
-                        .err = err};
+    struct ad_form form = {.node = node,
+                           .kind = row->kind,
+                           .inputs = node->inputs,
+                           .ninputs = node->ninputs,
+                           .err = err};
     enum adaps_status status = ad_node_arity(node, row->least, row->most, err);
     while (form.ninputs > 0 && !ad_node_has(node, form.ninputs - 1))
         form.ninputs--;
@@ -983,11 +715,11 @@ enum adaps_status ad_import_whole(struct ad_node *node, struct adaps_error *err)
 
 enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out, struct adaps_error *err)
 {
-    struct form form = {.node = node,
-                        .kind = AD_WHOLE_CAST,
-                        .to = node->draft->values[value].type,
-                        .inputs = &value,
-                        .ninputs = 1,
-                        .err = err};
-    return emit(&form, out);
+    struct ad_form form = {.node = node,
+                           .kind = AD_WHOLE_CAST,
+                           .to = node->draft->values[value].type,
+                           .inputs = &value,
+                           .ninputs = 1,
+                           .err = err};
+    return ad_form_emit(&form, out);
 }

@@ -1,3 +1,5 @@
+/* One definition after the other, of every kind of operator that runs whole: hence the length of
+ * the file. */
 #include "support/naive_whole.h"
 #include "ir/graph.h"
 
