@@ -282,13 +282,17 @@ class Suppressed(YoloV8):
     metadata = {}
     outputs = ("boxes", "scores", "selected")
 
+    def __init__(self):
+        import torchvision.ops  # here, since it cannot be imported while its operator is exported
+        super().__init__()
+        self.nms = torchvision.ops.nms  # exported as NonMaxSuppression
+
     def forward(self, x):
-        from torchvision.ops import nms  # exported as NonMaxSuppression
         y = super().forward(x)
         box = y[:, :4].transpose(1, 2)
         corners = torch.cat((box[..., :2] - box[..., 2:] / 2, box[..., :2] + box[..., 2:] / 2), -1)
         scores, classes = y[:, 4:].max(1)
-        kept = nms(corners[0] + classes[0, :, None] * 1e4, scores[0], 0.45)
+        kept = self.nms(corners[0] + classes[0, :, None] * 1e4, scores[0], 0.45)
         selected = torch.stack((torch.zeros_like(kept), classes[0, kept], kept), 1)
         return corners, y[:, 4:], selected
 

@@ -230,11 +230,61 @@ static enum adaps_status fill_scatter(struct ad_form *f)
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-/* A list as input 1: Tile, Expand. */
+/* What exporters write for "as large as": a value stretched to the shape of another one, which the
+ * run finds. Whether the elements of that one equal themselves chooses between twice the same. */
+static enum adaps_status fill_like(struct ad_form *f, int value, int shape)
+{
+    const struct ad_draft *d = f->node->draft;
+    const struct ad_draft_op *maker = d->values[shape].producer;
+    const struct ad_draft_value *of = maker ? &d->values[maker->inputs[0]] : NULL;
+    if (!maker || maker->kind != AD_D_WHOLE || maker->whole.kind != AD_WHOLE_SHAPE ||
+        d->values[shape].dims[0] != of->rank)
+        return ad_node_fail(f->node, f->err,
+                            "its shape, '%s', is computed at run time: only the shape of a value "
+                            "is supported",
+                            d->values[shape].name);
+    const int like[] = {maker->inputs[0], maker->inputs[0]};
+    int chosen[] = {-1, value, value};
+    f->kind = AD_WHOLE_EQUAL;
+    f->inputs = like;
+    f->ninputs = 2;
+    enum adaps_status status = ad_form_emit(f, &chosen[0]);
+    f->kind = AD_WHOLE_WHERE;
+    f->inputs = chosen;
+    f->ninputs = 3;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
+}
+
+/* A number, float32 0 unless the node has another one. */
+static enum adaps_status fill_constant_of_shape(struct ad_form *f)
+{
+    const Onnx__AttributeProto *attribute = ad_onnx_attribute(f->node->proto, "value");
+    int value;
+    enum adaps_status status = attribute && attribute->t
+                                   ? ad_draft_stored(f->node, attribute->t, &value, f->err)
+                                   : ad_draft_number(f->node, 0, &value, f->err);
+    if (status != ADAPS_OK)
+        return status;
+    if (attribute && attribute->t)
+        f->node->draft->values[value].file_type = attribute->t->data_type;
+    return f->node->draft->values[value].elements == 1
+               ? fill_like(f, value, f->node->inputs[0])
+               : ad_node_fail(f->node, f->err, "attribute 'value' is not one number");
+}
+
+static enum adaps_status fill_expand(struct ad_form *f)
+{
+    if (!ad_node_constant(f->node, 1))
+        return fill_like(f, f->node->inputs[0], f->node->inputs[1]);
+    enum adaps_status status = ad_form_push_list(f, 1, "shape");
+    f->ninputs = 1;
+    return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
+}
+
+/* A list as input 1: Tile. */
 static enum adaps_status fill_input_list(struct ad_form *f)
 {
-    enum adaps_status status =
-        ad_form_push_list(f, 1, f->kind == AD_WHOLE_TILE ? "repeats" : "shape");
+    enum adaps_status status = ad_form_push_list(f, 1, "repeats");
     f->ninputs = 1;
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
@@ -608,13 +658,14 @@ static const struct row {
     {"Clip", AD_WHOLE_CLIP, fill_clip, 1, 3},
     {"Compress", AD_WHOLE_COMPRESS, fill_compress, 2, 2},
     {"Concat", AD_WHOLE_CONCAT, fill_axis, 1, INT32_MAX},
+    {"ConstantOfShape", AD_WHOLE_WHERE, fill_constant_of_shape, 1, 1},
     {"ConvInteger", AD_WHOLE_CONV_INTEGER, fill_conv_integer, 2, 4},
     {"CumSum", AD_WHOLE_CUM_SUM, fill_cum_sum, 2, 2},
     {"DequantizeLinear", AD_WHOLE_DEQUANTIZE, fill_dequantize, 2, 3},
     {"Div", AD_WHOLE_DIV, fill_plain, 2, 2},
     {"DynamicQuantizeLinear", AD_WHOLE_DYNAMIC_SCALE, fill_dynamic_quantize, 1, 1},
     {"Equal", AD_WHOLE_EQUAL, fill_plain, 2, 2},
-    {"Expand", AD_WHOLE_EXPAND, fill_input_list, 2, 2},
+    {"Expand", AD_WHOLE_EXPAND, fill_expand, 2, 2},
     {"Flatten", AD_WHOLE_FLATTEN, fill_flatten, 1, 1},
     {"Gather", AD_WHOLE_GATHER, fill_axis, 2, 2},
     {"GatherElements", AD_WHOLE_GATHER_ELEMENTS, fill_axis, 2, 2},

@@ -259,7 +259,9 @@ static bool find_ssd(struct finder *f, int64_t n)
         const struct ad_value *value = output(f, i);
         if (i == head->boxes)
             continue;
-        if (value->rank == 2 && value->dims[1] == 3 && head->selected < 0 && value->dims[0] != n)
+        bool integers = value->type != ADAPS_FLOAT32;
+        if (value->rank == 2 && value->dims[1] == 3 && head->selected < 0 &&
+            (integers || value->dims[0] != n))
             head->selected = i;
         else if (head->scores < 0 && are_scores(f, value, n))
             head->scores = i;

@@ -180,6 +180,39 @@ START_TEST(true_lengths)
 }
 END_TEST
 
+/* zeros_like() and expand_as() of PyTorch: the shape is that of a value which the run makes. */
+START_TEST(as_large_as)
+{
+    static const int64_t five[] = {5};
+    struct mb mb;
+    mb_init(&mb, 17);
+    mb_input(&mb, "x", MB_DIMS(4, 6));
+    mb_input(&mb, "row", MB_DIMS(1, 1));
+    mb_node(&mb, "NonZero", "x", "found");
+    mb_node(&mb, "Shape", "found", "size");
+    mb_node(&mb, "ConstantOfShape", "size", "zeros");
+    mb_attr_tensor(&mb, mb_node(&mb, "ConstantOfShape", "size", "fives"), "value",
+                   mb_integers(&mb, "five", MB_DIMS(1), five));
+    mb_node(&mb, "Expand", "row,size", "rows");
+    mb_node(&mb, "Add", "found,fives", "moved");
+    mb_output(&mb, "zeros");
+    mb_output(&mb, "moved");
+    mb_output(&mb, "rows");
+    struct answer a = answer_of(&mb);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(a.outputs[i].dims[0], 2);
+        ck_assert_int_eq(a.outputs[i].dims[1], 24);
+    }
+    for (size_t k = 0; k < 48; k++) {
+        size_t at = k % 24;
+        ck_assert(a.outputs[0].data[k] == 0);
+        ck_assert_int_eq(integers(&a.outputs[1])[k], 5 + (int64_t)(k < 24 ? at / 6 : at % 6));
+        ck_assert(a.outputs[2].data[k] == a.inputs[1].data[0]);
+    }
+    finish(&mb, &a);
+}
+END_TEST
+
 /* Inputs of every type, used as what they are. */
 START_TEST(inputs_of_other_types)
 {
@@ -281,6 +314,11 @@ START_TEST(refusals)
         import_refused(&mb, "input 1 (K), 'n', must be a constant");
         break;
     case 2:
+        mb_node(&mb, "Expand", "x,i", "unused");
+        mb_output(&mb, "unused");
+        import_refused(&mb, "its shape, 'i', is computed at run time: only the shape of a value");
+        break;
+    case 5:
         mb_node(&mb, "NonZero", "x", "z");
         mb_node(&mb, "Resize", "z,,,n", "y");
         mb_output(&mb, "y");
@@ -337,10 +375,11 @@ int main(void)
     tcase_add_test(tc, classes_of_pixels);
     tcase_add_test(tc, best_boxes);
     tcase_add_test(tc, true_lengths);
+    tcase_add_test(tc, as_large_as);
     tcase_add_test(tc, inputs_of_other_types);
     tcase_add_test(tc, not_a_number);
     tcase_add_test(tc, dequantised_weights);
-    tcase_add_loop_test(tc, refusals, 0, 5);
+    tcase_add_loop_test(tc, refusals, 0, 6);
     tcase_add_test(tc, index_outside);
     suite_add_tcase(suite, tc);
     return run_suite(suite);
