@@ -7,8 +7,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct ad_letterbox network = {
-        .width = 3, .height = 2, .rank = 4, .dims = {1, 3, 2, 3}, .levels.channels = 3};
+    struct ad_letterbox network = {.width = 3,
+                                   .height = 2,
+                                   .type = ADAPS_FLOAT32,
+                                   .rank = 4,
+                                   .dims = {1, 3, 2, 3},
+                                   .levels.channels = 3};
     struct adaps_error err = {0};
     struct ad_frigate_request request;
     struct ad_tensor tensor = {0};
