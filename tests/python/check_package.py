@@ -244,7 +244,7 @@ class Ends(unittest.TestCase):
             thread = threading.Thread(target=cancel)
             thread.start()
             with self.assertRaises(adaps.Cancelled):
-                while True:
+                for _ in range(1000):
                     session.run(x)
             ended.set()
             thread.join()
@@ -262,19 +262,21 @@ class Ends(unittest.TestCase):
                 self.assertEqual(tags, numbers[-len(tags):])
 
     def test_keyboard(self):
-        """Ctrl-C while the library computes."""
+        """Ctrl-C while the library computes; programs in the background of a shell ignore it at first."""
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         with adaps.Session(DENOISE, threads=1) as session:
             x = np.zeros(session.inputs[0].shape, np.float32)
             timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
             with self.assertRaises(KeyboardInterrupt):
-                while True:
+                for _ in range(1000):
                     session.run(x)
             session.run(x)
             timer = threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
             with self.assertRaises(KeyboardInterrupt):
-                for _ in session.stream(x for _ in iter(int, 1)):
+                for _ in session.stream(x for _ in range(1000)):
                     pass
             session.run(x)
 
