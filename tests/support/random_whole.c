@@ -275,7 +275,7 @@ static void concat(struct ad_random_whole *w, struct ad_rng *rng)
 static void by_index(struct ad_random_whole *w, struct ad_rng *rng)
 {
     struct ad_array *x = &w->in[0], *indices = &w->in[1], *updates = &w->in[2];
-    int64_t axis, tuple, batch = 0;
+    int64_t axis, tuple = 0, batch = 0;
     random_shape(x, 1, 4, rng);
     x->type = ad_random_type(rng, true);
     axis = up_to(rng, 0, x->rank - 1);
