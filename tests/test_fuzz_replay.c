@@ -231,7 +231,7 @@ int main(void)
     for (int i = 0; i < TARGETS; i++) {
         Suite *suite = suite_create(targets[i].name);
         TCase *tcase = tcase_create("replay");
-        tcase_set_timeout(tcase, 60);
+        tcase_set_timeout(tcase, 180);
         tcase_add_loop_test(tcase, replay, i, i + 1);
         if (i == TARGET_DEVICES)
             tcase_add_test(tcase, long_files);
