@@ -7,16 +7,19 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 static sigset_t signals;
+static atomic_bool stopped; /* cancelling does nothing while nothing is in flight */
 
 static void *cancel_on_signal(void *session)
 {
     int got;
     sigwait(&signals, &got);
+    stopped = true;
     adaps_session_cancel(session);
     return NULL;
 }
@@ -70,7 +73,7 @@ static enum adaps_status run(struct adaps_session *session, long count, struct a
         status = adaps_stream_open(session, NULL, &stream, err);
     double begin = now();
     long submitted = 0, taken = 0;
-    while (status == ADAPS_OK && taken < count) {
+    while (status == ADAPS_OK && taken < count && !stopped) {
         if (submitted < count && submitted - taken < 3)
             status = adaps_stream_submit(stream, &input, 1, (uint64_t)submitted++, err);
         else if ((status = take(stream, err)) == ADAPS_OK)
@@ -79,6 +82,10 @@ static enum adaps_status run(struct adaps_session *session, long count, struct a
     printf("%ld answers, %.1f a second\n", taken, (double)taken / (now() - begin));
     adaps_stream_close(stream);
     free(input.data);
+    if (status == ADAPS_OK && stopped) {
+        snprintf(err->message, sizeof err->message, "the inference was cancelled");
+        status = ADAPS_ECANCELLED;
+    }
     return status;
 }
 
