@@ -17,16 +17,16 @@ says out "^20 answers, [0-9.]* a second$" "all are answered"
 says err "^stream: pushed [1-9][0-9]* bytes of weights" "what it had to push"
 
 # Ctrl-C: a shell's background processes do not get SIGINT, so it is sent.
-"$build/examples/stream" "$src/models/denoise.onnx" local.conf 100000000 >out 2>err &
+"$build/examples/stream" "$src/models/denoise.onnx" local.conf 100000000 >streaming.out 2>streaming.err &
 streaming=$!
-for _ in $(seq 600); do
-    ! grep -q pushed err || break
+for _ in $(seq 600); do # a file of its own: what was said before does not count
+    ! grep -qs pushed streaming.err || break
     sleep 0.1
 done
 kill -INT $streaming
 wait $streaming
 check "SIGINT ends a stream with the status of cancelling" test $? = 6
-says err "^stream: the inference was cancelled$" "which is told"
+says streaming.err "^stream: the inference was cancelled$" "which is told"
 check "the agents end well" stop_agents
 status 4 "stream without agents" "$build/examples/stream" "$src/models/digits.onnx" local.conf 1
 finish
