@@ -181,16 +181,6 @@ double ad_tensor_span(const struct ad_tensor *tensor)
     return most > least ? most - least : 0;
 }
 
-double ad_tensor_range(const float *data, size_t n)
-{
-    double least = INFINITY, most = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        least = fmin(least, (double)data[i]);
-        most = fmax(most, (double)data[i]);
-    }
-    return most > least ? most - least : 0;
-}
-
 double ad_tensor_error(double max_abs_diff, double range)
 {
     if (max_abs_diff == 0)

@@ -49,9 +49,8 @@ struct ad_difference ad_tensor_compare(const float *a, const float *b, size_t n)
  */
 struct ad_difference ad_tensor_difference(const struct ad_tensor *a, const struct ad_tensor *b);
 
-/* The largest element minus the smallest, without NaNs; 0 for no elements. */
-double ad_tensor_range(const float *data, size_t n);
-double ad_tensor_span(const struct ad_tensor *tensor); /* of any type */
+/* The largest element minus the smallest, of any type, without NaNs; 0 for no elements. */
+double ad_tensor_span(const struct ad_tensor *tensor);
 
 /* The largest difference as a fraction of the range: 0 for no difference, INFINITY for one in a
  * range of 0. */
