@@ -1,4 +1,5 @@
 /* Parameters in the order in which the graph's operators read them. */
+#include "base/convert.h"
 #include "import/lower_internal.h"
 
 #include <string.h>
@@ -189,15 +190,13 @@ static int lower_integers(struct ad_draft_lowering *l, const struct ad_draft_val
     int w = ad_lower_weight(l, v->name, 1, ad_box_elements(box), &to);
     if (w < 0)
         return -1;
-    struct ad_tensor t = {.type = v->type, .data = to};
     memset(to, 0, (size_t)ad_box_elements(box) * sizeof *to);
-    for (int64_t i = 0; i < v->elements; i++) {
-        if (v->type == ADAPS_INT64)
-            ((int64_t *)(void *)to)[i] = from[i];
-        else
-            ad_tensor_set(&t, (size_t)i, (double)from[i]);
-    }
-    return w;
+    size_t good = ad_convert(ADAPS_INT64, from, v->type, to, (size_t)v->elements);
+    if (good == (size_t)v->elements)
+        return w;
+    ad_error_set(l->err, ADAPS_EINPUT, "%s: constant '%s': element %zu, %jd, is no %s",
+                 l->draft->model->path, v->name, good, (intmax_t)from[good], ad_type_name(v->type));
+    return -1;
 }
 
 int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_format format)

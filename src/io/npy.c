@@ -1,4 +1,5 @@
 #include "io/npy.h"
+#include "base/convert.h"
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -220,23 +221,6 @@ static int64_t integer_of(const unsigned char *p, size_t width)
     return (int64_t)((bits ^ sign) - sign);
 }
 
-/* Whether an integer type has the number. */
-static bool holds(enum adaps_type type, int64_t number)
-{
-    switch (type) {
-    case ADAPS_UINT8:
-        return number >= 0 && number <= UINT8_MAX;
-    case ADAPS_INT8:
-        return number >= INT8_MIN && number <= INT8_MAX;
-    case ADAPS_INT32:
-        return number >= INT32_MIN && number <= INT32_MAX;
-    case ADAPS_BOOL:
-        return number == 0 || number == 1;
-    default:
-        return true;
-    }
-}
-
 static float to_float(const struct header *h, const unsigned char *p)
 {
     switch (h->kind) {
@@ -251,35 +235,34 @@ static float to_float(const struct header *h, const unsigned char *p)
     }
 }
 
-/* False: it is no integer of 64 bits. */
+/* False: integers of 64 bits do not have it. */
 static bool to_integer(const struct header *h, const unsigned char *p, int64_t *out)
 {
     uint64_t bits = read_le(p, h->width);
-    double number = h->kind == 'f' ? (double)float_of(p, h->width) : 0;
     *out = h->kind == 'i' ? integer_of(p, h->width) : h->kind == 'b' ? bits != 0 : (int64_t)bits;
-    if (h->kind == 'f' && number >= -0x1p63 && number < 0x1p63)
-        *out = (int64_t)number;
-    return h->kind == 'f' ? number == (double)*out : h->kind != 'u' || *out >= 0;
+    return h->kind != 'u' || *out >= 0;
 }
 
-static void put_integer(struct ad_tensor *tensor, size_t i, int64_t number)
+/* One element, of any type but float32. False: the type does not have it. */
+static bool to_type(const struct header *h, const unsigned char *p, enum adaps_type type, void *to)
 {
-    if (tensor->type == ADAPS_INT64)
-        ((int64_t *)(void *)tensor->data)[i] = number;
-    else
-        ad_tensor_set(tensor, i, (double)number);
+    float real;
+    int64_t integer;
+    if (h->kind == 'f') {
+        real = float_of(p, h->width);
+        return ad_convert(ADAPS_FLOAT32, &real, type, to, 1) == 1;
+    }
+    return to_integer(h, p, &integer) && ad_convert(ADAPS_INT64, &integer, type, to, 1) == 1;
 }
 
 static enum adaps_status convert(const struct header *h, const unsigned char *p, const char *path,
                                  struct ad_tensor *out, struct adaps_error *err)
 {
+    size_t bytes = ad_type_bytes(out->type);
     for (size_t i = 0; i < out->count; i++, p += h->width) {
-        int64_t number;
         if (out->type == ADAPS_FLOAT32)
             out->data[i] = to_float(h, p);
-        else if (to_integer(h, p, &number) && holds(out->type, number))
-            put_integer(out, i, number);
-        else
+        else if (!to_type(h, p, out->type, (uint8_t *)out->data + i * bytes))
             return ad_error_set(err, ADAPS_EINPUT, "%s: element %zu, %.9g, is no %s", path, i,
                                 (double)to_float(h, p), ad_type_name(out->type));
     }

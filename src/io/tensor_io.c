@@ -1,4 +1,5 @@
 #include "io/tensor_io.h"
+#include "base/convert.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"
@@ -70,6 +71,25 @@ static enum adaps_status load_image(const struct ad_graph *graph, const struct a
     return status;
 }
 
+/* Into a tensor of as many elements. */
+static enum adaps_status take_pb(const struct ad_onnx_tensor *proto, const char *path,
+                                 struct ad_tensor *out, struct adaps_error *err)
+{
+    if (out->type == ADAPS_FLOAT32) {
+        for (size_t i = 0; i < proto->count; i++)
+            out->data[i] = proto->is_float ? proto->f[i] : (float)proto->i[i];
+        return ADAPS_OK;
+    }
+    if (proto->is_float)
+        return ad_error_set(err, ADAPS_EINPUT, "%s: floats, but the network takes %s", path,
+                            ad_type_name(out->type));
+    size_t good = ad_convert(ADAPS_INT64, proto->i, out->type, out->data, out->count);
+    if (good == out->count)
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_EINPUT, "%s: element %zu, %jd, is no %s", path, good,
+                        (intmax_t)proto->i[good], ad_type_name(out->type));
+}
+
 static enum adaps_status load_pb(const char *path, enum adaps_type type, struct ad_tensor *out,
                                  struct adaps_error *err)
 {
@@ -81,18 +101,8 @@ static enum adaps_status load_pb(const char *path, enum adaps_type type, struct 
     if (status == ADAPS_OK && out->count != proto.count)
         status = ad_error_set(err, ADAPS_EINTERNAL, "%s: %zu elements decoded of %zu", path,
                               proto.count, out->count);
-    if (status == ADAPS_OK && proto.is_float && type != ADAPS_FLOAT32)
-        status = ad_error_set(err, ADAPS_EINPUT, "%s: floats, but the network takes %s", path,
-                              ad_type_name(type));
-    for (size_t i = 0; status == ADAPS_OK && i < proto.count; i++) {
-        if (type == ADAPS_INT64)
-            ((int64_t *)(void *)out->data)[i] = proto.i[i];
-        else
-            ad_tensor_set(out, i, proto.is_float ? (double)proto.f[i] : (double)proto.i[i]);
-        if (type != ADAPS_FLOAT32 && ad_tensor_number(out, i) != (double)proto.i[i])
-            status = ad_error_set(err, ADAPS_EINPUT, "%s: element %zu, %jd, is no %s", path, i,
-                                  (intmax_t)proto.i[i], ad_type_name(type));
-    }
+    if (status == ADAPS_OK)
+        status = take_pb(&proto, path, out, err);
     ad_onnx_tensor_fini(&proto);
     return status;
 }

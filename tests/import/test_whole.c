@@ -329,6 +329,19 @@ START_TEST(refusals)
         mb_output(&mb, "z");
         import_refused(&mb, "node 'Compress_0' (Compress): ");
         break;
+    case 6: {
+        int32_t number = 300;
+        Onnx__TensorProto *t = mb_shape(&mb, "c", MB_DIMS(300));
+        t->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__UINT8;
+        t->n_int64_data = 0;
+        t->int32_data = &number;
+        t->n_int32_data = 1;
+        set_type(mb_input(&mb, "u", MB_DIMS(1, 4)), ONNX__TENSOR_PROTO__DATA_TYPE__UINT8);
+        mb_node(&mb, "Add", "u,c", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "constant 'c': element 0, 300, is no uint8");
+        break;
+    }
     default:
         mb_node(&mb, "GatherElements", "x,x", "z");
         mb_output(&mb, "z");
@@ -379,7 +392,7 @@ int main(void)
     tcase_add_test(tc, inputs_of_other_types);
     tcase_add_test(tc, not_a_number);
     tcase_add_test(tc, dequantised_weights);
-    tcase_add_loop_test(tc, refusals, 0, 6);
+    tcase_add_loop_test(tc, refusals, 0, 7);
     tcase_add_test(tc, index_outside);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -1,4 +1,5 @@
 #include "support/onnxdata.h"
+#include "base/convert.h"
 #include "base/protobuf.h"
 #include "base/file.h"
 #include "import/operators.h"
@@ -318,14 +319,13 @@ static enum adaps_status input_of(const struct ad_onnx_tensor *from, enum adaps_
                                   struct ad_tensor *out, struct adaps_error *err)
 {
     enum adaps_status status = ad_tensor_init_typed(out, type, from->rank, from->dims, err);
-    for (size_t i = 0; i < from->count && status == ADAPS_OK; i++) {
-        if (type == ADAPS_INT64)
-            ((int64_t *)(void *)out->data)[i] = from->i[i];
-        else if (type == ADAPS_FLOAT32 && from->is_float)
-            out->data[i] = from->f[i];
-        else
-            ad_tensor_set(out, i, wanted(from, i));
-    }
+    if (status != ADAPS_OK)
+        return status;
+    size_t good = from->is_float ? ad_convert(ADAPS_FLOAT32, from->f, type, out->data, from->count)
+                                 : ad_convert(ADAPS_INT64, from->i, type, out->data, from->count);
+    if (good < from->count)
+        status = ad_error_set(err, ADAPS_NO, "element %zu of an input, %g, is no %s", good,
+                              wanted(from, good), ad_type_name(type));
     return status;
 }
 
