@@ -1,5 +1,6 @@
 #include "api_structs.h"
 #include "base/convert.h"
+#include "ir/ends.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -107,26 +108,24 @@ static enum adaps_status find(const struct ad_graph *graph, const int *values, i
 /* --- inputs --- */
 
 /* A missing first dimension of 1 is none. */
-static bool is_shape(const struct ad_value *value, const struct adaps_tensor *tensor)
+static bool lacks_batch(const struct ad_value *value, const struct adaps_tensor *tensor)
 {
-    int more = value->rank - tensor->rank;
-    return (more == 0 || (more == 1 && value->dims[0] == 1)) &&
-           memcmp(value->dims + more, tensor->dims, (size_t)tensor->rank * sizeof *tensor->dims) ==
-               0;
+    return value->rank == tensor->rank + 1 && value->dims[0] == 1 &&
+           memcmp(value->dims + 1, tensor->dims, (size_t)tensor->rank * sizeof *tensor->dims) == 0;
 }
 
 static enum adaps_status check_input(const struct ad_value *value,
                                      const struct adaps_tensor *tensor, struct adaps_error *err)
 {
-    char got[128], wanted[128];
+    char wanted[128];
     if (tensor->rank < 0 || tensor->rank > ADAPS_MAX_RANK)
         return ad_error_set(err, ADAPS_EINPUT, "input '%s' has rank %d: 0 to %d are possible",
                             value->name, tensor->rank, ADAPS_MAX_RANK);
-    if (!is_shape(value, tensor))
-        return ad_error_set(err, ADAPS_EINPUT, "input '%s' has shape %s, the network takes %s",
-                            value->name,
-                            ad_dims_format(tensor->rank, tensor->dims, got, sizeof got),
-                            ad_dims_format(value->rank, value->dims, wanted, sizeof wanted));
+    enum adaps_status status = lacks_batch(value, tensor)
+                                   ? ADAPS_OK
+                                   : ad_end_check_dims(value, tensor->rank, tensor->dims, err);
+    if (status != ADAPS_OK)
+        return status;
     size_t each = ad_type_bytes(tensor->type);
     if (each == 0)
         return ad_error_set(err, ADAPS_EINPUT, "input '%s': %d is no type of elements", value->name,

@@ -8,16 +8,6 @@
 
 #define AGENTS_MORE_MS 60000
 
-static enum adaps_status check_inputs(const struct ad_session *session,
-                                      const struct ad_tensor *inputs, struct adaps_error *err)
-{
-    const struct ad_graph *graph = session->plan->graph;
-    enum adaps_status status = ADAPS_OK;
-    for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++)
-        status = ad_end_check(&graph->values[graph->inputs[i]], &inputs[i], err);
-    return status;
-}
-
 /* Pictures as bytes. False: an input is none. */
 static bool put_bytes(const struct ad_session *session, const struct ad_tensor *inputs, uint8_t *to)
 {
@@ -315,7 +305,7 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
     if (session->flying == AD_FLIGHTS_MOST)
         return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish one",
                             AD_FLIGHTS_MOST);
-    enum adaps_status status = check_inputs(session, inputs, err);
+    enum adaps_status status = ad_ends_check_inputs(session->plan->graph, inputs, err);
     if (status != ADAPS_OK)
         return status;
     while (trace && ad_stream_deal(&session->plan->stream, session->inference) != 0)
@@ -409,7 +399,7 @@ enum adaps_status ad_session_run(struct ad_session *session, const struct ad_ten
         return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish them first",
                             session->flying);
     if (trace && !session->broken) {
-        status = check_inputs(session, inputs, err);
+        status = ad_ends_check_inputs(session->plan->graph, inputs, err);
         if (status == ADAPS_OK) {
             status = ad_session_clocks(session, trace, false, err);
             session->broken = status != ADAPS_OK;

@@ -19,20 +19,31 @@ enum adaps_status ad_end_dims(const struct ad_value *value, const float *words, 
     return ADAPS_OK;
 }
 
-enum adaps_status ad_end_check(const struct ad_value *value, const struct ad_tensor *tensor,
-                               struct adaps_error *err)
+enum adaps_status ad_end_check_dims(const struct ad_value *value, int rank, const int64_t *dims,
+                                    struct adaps_error *err)
 {
     char got[128], wanted[128];
-    size_t bytes = (size_t)value->rank * sizeof *value->dims;
-    if (tensor->type != value->type)
-        return ad_error_set(err, ADAPS_EINPUT, "input '%s' is of type %s, the network takes %s",
-                            value->name, ad_type_name(tensor->type), ad_type_name(value->type));
-    if (tensor->rank == value->rank &&
-        (bytes == 0 || memcmp(tensor->dims, value->dims, bytes) == 0))
+    if (rank == value->rank &&
+        (rank == 0 || memcmp(dims, value->dims, (size_t)rank * sizeof *dims) == 0))
         return ADAPS_OK;
     return ad_error_set(err, ADAPS_EINPUT, "input '%s' has shape %s, the network takes %s",
-                        value->name, ad_dims_format(tensor->rank, tensor->dims, got, sizeof got),
+                        value->name, ad_dims_format(rank, dims, got, sizeof got),
                         ad_dims_format(value->rank, value->dims, wanted, sizeof wanted));
+}
+
+enum adaps_status ad_ends_check_inputs(const struct ad_graph *graph, const struct ad_tensor *inputs,
+                                       struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < graph->ninputs && status == ADAPS_OK; i++) {
+        const struct ad_value *value = &graph->values[graph->inputs[i]];
+        if (inputs[i].type != value->type)
+            return ad_error_set(err, ADAPS_EINPUT, "input '%s' is of type %s, the network takes %s",
+                                value->name, ad_type_name(inputs[i].type),
+                                ad_type_name(value->type));
+        status = ad_end_check_dims(value, inputs[i].rank, inputs[i].dims, err);
+    }
+    return status;
 }
 
 void ad_end_put(const struct ad_value *value, const struct ad_tensor *tensor, float *words)

@@ -11,9 +11,14 @@
 AD_MUST_CHECK enum adaps_status ad_end_dims(const struct ad_value *value, const float *words,
                                             int64_t *dims, struct adaps_error *err);
 
-/* Whether a tensor is of the value's type and dims. ADAPS_EINPUT says what it is and should be. */
-AD_MUST_CHECK enum adaps_status
-ad_end_check(const struct ad_value *value, const struct ad_tensor *tensor, struct adaps_error *err);
+/* Whether dims are an input's. ADAPS_EINPUT says what they are and should be. */
+AD_MUST_CHECK enum adaps_status ad_end_check_dims(const struct ad_value *value, int rank,
+                                                  const int64_t *dims, struct adaps_error *err);
+
+/* Whether a network's inputs are of its types and dims. ADAPS_EINPUT likewise. */
+AD_MUST_CHECK enum adaps_status ad_ends_check_inputs(const struct ad_graph *graph,
+                                                     const struct ad_tensor *inputs,
+                                                     struct adaps_error *err);
 
 /* Words of a value, as many as its box has. */
 static inline size_t ad_end_words(const struct ad_value *value)

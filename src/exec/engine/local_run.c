@@ -230,39 +230,28 @@ static enum adaps_status run_all(struct ad_local_run *run, struct adaps_error *e
     return ADAPS_OK;
 }
 
-static enum adaps_status check_inputs(const struct ad_graph *graph, const struct ad_tensor *inputs,
-                                      struct adaps_error *err)
+/* The words of a value, in which any but float32 travels; the caller's. NULL: no memory. */
+static float *words_of(const struct ad_value *value, struct adaps_error *err)
 {
-    for (int i = 0; i < graph->ninputs; i++) {
-        const struct ad_value *value = &graph->values[graph->inputs[i]];
-        struct ad_array shape = ad_value_array(value);
-        size_t count = (size_t)ad_array_elements(&shape);
-        if (inputs[i].type != value->type)
-            return ad_error_set(err, ADAPS_EINPUT, "input '%s' is of type %s, expected %s",
-                                value->name, ad_type_name(inputs[i].type),
-                                ad_type_name(value->type));
-        if (inputs[i].count != count)
-            return ad_error_set(err, ADAPS_EINPUT, "input '%s' has %zu elements, expected %zu",
-                                value->name, inputs[i].count, count);
-    }
-    return ADAPS_OK;
+    size_t bytes = ad_end_words(value) * sizeof(float);
+    float *words = ad_alloc_aligned(bytes);
+    if (!words)
+        (void)ad_error_memory(err, value->name, bytes);
+    return words;
 }
 
-/* Of other types than float32 through words. */
 static enum adaps_status feed(struct ad_local_run *run, int i, const struct ad_tensor *input,
                               struct adaps_error *err)
 {
-    const struct ad_graph *graph = run->plan->graph;
-    const struct ad_value *value = &graph->values[graph->inputs[i]];
+    const struct ad_value *value = &run->plan->graph->values[run->plan->graph->inputs[i]];
     struct ad_engine *engine = run->engines[run->plan->cluster.source];
     if (ad_value_is_float(value)) {
         ad_engine_feed(engine, i, input->data);
         return ADAPS_OK;
     }
-    size_t bytes = ad_end_words(value) * sizeof(float);
-    float *words = ad_alloc_aligned(bytes);
+    float *words = words_of(value, err);
     if (!words)
-        return ad_error_memory(err, value->name, bytes);
+        return ADAPS_EINTERNAL;
     ad_end_put(value, input, words);
     ad_engine_feed(engine, i, words);
     ad_free(words);
@@ -272,21 +261,20 @@ static enum adaps_status feed(struct ad_local_run *run, int i, const struct ad_t
 static enum adaps_status fetch(struct ad_local_run *run, int i, struct ad_tensor *output,
                                struct adaps_error *err)
 {
-    const struct ad_graph *graph = run->plan->graph;
-    const struct ad_value *value = &graph->values[graph->outputs[i]];
+    const struct ad_value *value = &run->plan->graph->values[run->plan->graph->outputs[i]];
     struct ad_engine *engine = run->engines[run->plan->cluster.source];
+    enum adaps_status status;
     if (ad_value_is_float(value)) {
-        enum adaps_status status = ad_tensor_init(output, value->rank, value->dims, err);
+        status = ad_tensor_init(output, value->rank, value->dims, err);
         if (status == ADAPS_OK)
             ad_engine_fetch(engine, i, output->data);
         return status;
     }
-    size_t bytes = ad_end_words(value) * sizeof(float);
-    float *words = ad_alloc_aligned(bytes);
+    float *words = words_of(value, err);
     if (!words)
-        return ad_error_memory(err, value->name, bytes);
+        return ADAPS_EINTERNAL;
     ad_engine_fetch(engine, i, words);
-    enum adaps_status status = ad_end_take(value, words, output, err);
+    status = ad_end_take(value, words, output, err);
     ad_free(words);
     return status;
 }
@@ -310,7 +298,7 @@ enum adaps_status ad_local_run_infer(struct ad_local_run *run, const struct ad_t
 {
     const struct ad_graph *graph = run->plan->graph;
     memset(outputs, 0, sizeof *outputs * (size_t)graph->noutputs);
-    enum adaps_status status = check_inputs(graph, inputs, err);
+    enum adaps_status status = ad_ends_check_inputs(graph, inputs, err);
     if (status != ADAPS_OK)
         return status;
     memset(run->next, 0, sizeof *run->next * (size_t)run->plan->cluster.ndevices);
