@@ -5,7 +5,10 @@ import ctypes
 import os
 from ctypes import (CFUNCTYPE, POINTER, Structure, byref, c_bool, c_char, c_char_p, c_double, c_int, c_int64, c_size_t,
                     c_uint64, c_void_p)
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import Self
 
 LIBRARY = "libadaps.so.0"
 
@@ -168,3 +171,33 @@ def make(function: str, *arguments: Any) -> c_void_p:
 
 def path_bytes(path: str | os.PathLike | None) -> bytes | None:
     return None if path is None else os.fsencode(path)
+
+
+class Closing:
+    """What the library has opened, and closes: also at the end of a `with`, or when nothing refers to it any more."""
+
+    _kind: str  # adaps_KIND_close()
+    _handle: c_void_p | None = None
+
+    @property
+    def handle(self) -> c_void_p:
+        """Of libadaps."""
+        if self._handle is None:
+            raise UsageError(f"the {self._kind} is closed")
+        return self._handle
+
+    def close(self) -> None:
+        """Ends what is in flight. No other thread may use it any more."""
+        if self._handle is not None:
+            getattr(lib, f"adaps_{self._kind}_close")(self._handle)
+            self._handle = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: Any) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if self._handle is not None:
+            self.close()

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterable, Callable, Iterable
 from typing import TYPE_CHECKING, Any, Optional
 
-from ._library import SessionOptions, UsageError, lib, make, path_bytes
+from ._library import Closing, SessionOptions, lib, make, path_bytes
 from ._plan import LOG, Plan, Progress, progress_callback
 from ._stream import Answers, Stream
 from ._tensors import Info, give, infos, take
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ._tensors import Inputs, Outputs
 
 
-class Session:
+class Session(Closing):
     """A place where a plan runs: the agents of its devices, or this process.
 
     source: a Plan, the file of one (adaps-plan(5)), or an ONNX model, which is compiled: for the devices file
@@ -33,11 +33,13 @@ class Session:
     Any thread may use it; one inference is done at a time, others wait. What adaps has to tell goes to the logger
     "adaps" of Python's logging. Raises Infeasible, UsageError, InputError or AgentError."""
 
+    _kind = "session"
+
     def __init__(self, source: Plan | str | os.PathLike, *, devices: str | os.PathLike | None = None,
                  strategy: str | None = None, model: str | os.PathLike | None = None, local: bool = False,
                  failover: bool = False, threads: int = 0, deadline: float = 30,
                  key_file: str | os.PathLike | None = None, progress: Optional[Progress] = None) -> None:
-        self._handle: ctypes.c_void_p | None = None
+        self._helper: concurrent.futures.ThreadPoolExecutor | None = None
         self._progress = progress_callback(progress)
         options = SessionOptions(model=path_bytes(model), local=local, failover=failover, threads=threads,
                                  deadline=deadline, key_file=path_bytes(key_file), devices=path_bytes(devices),
@@ -55,14 +57,6 @@ class Session:
         """What the network answers, in its order."""
         self.predicted: float = lib.adaps_plan_predicted_ns(of) * 1e-9
         """Predicted latency of one inference in seconds."""
-        self._helper: concurrent.futures.ThreadPoolExecutor | None = None
-
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        """Of libadaps."""
-        if self._handle is None:
-            raise UsageError("the session is closed")
-        return self._handle
 
     def run(self, *inputs: Inputs) -> Outputs:
         """One inference. run(x), run(a, b) by place, or run({"a": a, "b": b}) by name.
@@ -105,19 +99,7 @@ class Session:
         if self._helper is not None:
             self._helper.shutdown()
             self._helper = None
-        if self._handle is not None:
-            lib.adaps_session_close(self._handle)
-            self._handle = None
-
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
+        super().close()
 
     def _interruptibly(self, call: Callable[[], ctypes.c_void_p]) -> ctypes.c_void_p:
         """Signals reach Python in the main thread only, and not while it is in the library: so another thread calls."""

@@ -7,7 +7,7 @@ import select
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ._library import Error, StreamOptions, UsageError, check, lib, make
+from ._library import Closing, Error, StreamOptions, UsageError, check, lib, make
 from ._tensors import give, take
 
 if TYPE_CHECKING:
@@ -15,22 +15,16 @@ if TYPE_CHECKING:
     from ._tensors import Inputs, Outputs
 
 
-class Stream:
+class Stream(Closing):
     """A session's only stream. One thread may submit while another one takes results."""
 
+    _kind = "stream"
+
     def __init__(self, session: Session, in_flight: int = 3) -> None:
-        self._handle: ctypes.c_void_p | None = None
         self._session = session  # must outlive the stream
         self._submitted = self._taken = 0
         options = StreamOptions(in_flight=in_flight)
         self._handle = make("adaps_stream_open", session.handle, ctypes.byref(options))
-
-    @property
-    def handle(self) -> ctypes.c_void_p:
-        """Of libadaps."""
-        if self._handle is None:
-            raise UsageError("the stream is closed")
-        return self._handle
 
     @property
     def pending(self) -> int:
@@ -73,22 +67,6 @@ class Stream:
     def fileno(self) -> int:
         """A descriptor that is readable while a result waits."""
         return lib.adaps_stream_fd(self.handle)
-
-    def close(self) -> None:
-        """Ends what is in flight. No other thread may use the stream any more."""
-        if self._handle is not None:
-            lib.adaps_stream_close(self._handle)
-            self._handle = None
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        self.close()
-
-    def __del__(self) -> None:
-        if getattr(self, "_handle", None) is not None:
-            self.close()
 
 
 async def _ready(iterable: Iterable[Any]) -> AsyncIterator[Any]:

@@ -281,8 +281,7 @@ static enum adaps_status fill_expand(struct ad_form *f)
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-/* A list as input 1: Tile. */
-static enum adaps_status fill_input_list(struct ad_form *f)
+static enum adaps_status fill_tile(struct ad_form *f)
 {
     enum adaps_status status = ad_form_push_list(f, 1, "repeats");
     f->ninputs = 1;
@@ -710,7 +709,7 @@ static const struct row {
     {"Squeeze", AD_WHOLE_SQUEEZE, fill_squeeze, 1, 2},
     {"Sub", AD_WHOLE_SUB, fill_plain, 2, 2},
     {"Sum", AD_WHOLE_ADD, fill_sum, 1, INT32_MAX},
-    {"Tile", AD_WHOLE_TILE, fill_input_list, 2, 2},
+    {"Tile", AD_WHOLE_TILE, fill_tile, 2, 2},
     {"TopK", AD_WHOLE_TOPK_INDICES, fill_topk, 1, 2},
     {"Transpose", AD_WHOLE_TRANSPOSE, fill_transpose, 1, 1},
     {"Trilu", AD_WHOLE_TRILU, fill_trilu, 1, 2},

@@ -4,7 +4,6 @@
 
 /* --- types --- */
 
-/* What a TensorProto.DataType is at run time; 0: it has none. */
 enum adaps_type ad_run_time_type(int32_t type)
 {
     if (ad_onnx_type_is_float(type))
@@ -12,7 +11,6 @@ enum adaps_type ad_run_time_type(int32_t type)
     return ad_type_bytes((enum adaps_type)type) > 0 ? (enum adaps_type)type : (enum adaps_type)0;
 }
 
-/* A constant has the type that the file says, or the one that its numbers are decoded to. */
 enum adaps_status ad_form_type_constant(const struct ad_form *f, int k)
 {
     struct ad_node *node = f->node;
@@ -86,7 +84,6 @@ static enum adaps_status infer(const struct ad_form *f, struct ad_array *out)
     return status;
 }
 
-/* The new value of what the form computes. */
 enum adaps_status ad_form_emit(const struct ad_form *f, int *value)
 {
     struct ad_draft *d = f->node->draft;
@@ -121,7 +118,6 @@ enum adaps_status ad_form_emit(const struct ad_form *f, int *value)
     return ADAPS_OK;
 }
 
-/* That, as an output of the node. */
 enum adaps_status ad_form_finish(const struct ad_form *f, size_t output)
 {
     int value;
@@ -146,7 +142,6 @@ enum adaps_status ad_form_attribute(struct ad_form *f, const char *name, int64_t
     return status;
 }
 
-/* Attribute `axis`, or another name, of a value of this rank, made non-negative. */
 enum adaps_status ad_form_axis(struct ad_form *f, const char *name, int64_t fallback, int rank)
 {
     int64_t axis = fallback;
@@ -158,7 +153,6 @@ enum adaps_status ad_form_axis(struct ad_form *f, const char *name, int64_t fall
     return status;
 }
 
-/* A list: input k if there is one, else the attribute. *items NULL: neither. */
 enum adaps_status ad_form_list(struct ad_form *f, int k, const char *name, const int64_t **items,
                                size_t *count)
 {
@@ -195,7 +189,6 @@ enum adaps_status ad_form_push_list(struct ad_form *f, int k, const char *name)
     return status;
 }
 
-/* Axes of a value of this rank: non-negative and ascending. *given: whether there are any. */
 enum adaps_status ad_form_axes(struct ad_form *f, int k, int rank, bool *given)
 {
     const int64_t *items;
@@ -214,7 +207,6 @@ enum adaps_status ad_form_axes(struct ad_form *f, int k, int rank, bool *given)
     return status;
 }
 
-/* A number: input k. */
 enum adaps_status ad_form_number(struct ad_form *f, int k, const char *what, int64_t *out)
 {
     const struct ad_onnx_tensor *t;
@@ -239,7 +231,6 @@ enum adaps_status ad_form_float(struct ad_form *f, int k, const char *what, floa
     return status;
 }
 
-/* A word of a list, by its place in it. */
 enum adaps_status ad_form_word(struct ad_form *f, const char *name, const char *fallback,
                                const char *const *words)
 {
