@@ -1,11 +1,13 @@
 /* adaps inspect: what a model is, as adaps understands it. */
 #include "cli/dim_option.h"
+#include "cli/inspect_operators.h"
 #include "pipeline.h"
 #include "report/report.h"
 
 struct inspect_options {
     struct ad_dim_bindings dims;
     bool json, dot; /* else a table */
+    bool operators; /* no model: what is supported */
 };
 
 static int print_graph(const char *model, const struct inspect_options *options)
@@ -41,6 +43,10 @@ static int run(int argc, char **argv)
         return code;
     if (options.json && options.dot)
         return ad_cli_usage(&ad_command_inspect, "--json or --dot, not both");
+    if (options.operators && (options.dot || options.dims.count || operands.count))
+        return ad_cli_usage(&ad_command_inspect, "--operators goes with --json only");
+    if (options.operators)
+        return ad_cli_inspect_operators(&ad_command_inspect, options.json);
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_inspect, "one MODEL expected, not %d", operands.count);
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
@@ -56,12 +62,14 @@ static const struct ad_option options_table[] = {
     AD_OPT_DIM(struct inspect_options, dims),
     AD_OPT_FLAG(0, "json", struct inspect_options, json, "print JSON"),
     AD_OPT_FLAG(0, "dot", struct inspect_options, dot, "print a Graphviz graph"),
+    AD_OPT_FLAG(0, "operators", struct inspect_options, operators,
+                "print which ONNX operators are supported, and how"),
     AD_OPT_END,
 };
 
 const struct ad_command ad_command_inspect = {
     .name = "inspect",
-    .arguments = "[--json | --dot] [--dim NAME=N] [MODEL.onnx]",
+    .arguments = "[--json | --dot] [--dim NAME=N] [MODEL.onnx] | --operators [--json]",
     .summary = "Show a model's operators, types, shapes, MACs, weights and sub-blocks.",
     .options = options_table,
     .run = run,

@@ -378,6 +378,8 @@ bool ad_node_is_open(const struct ad_node *node);
 
 /* The node as an operator that runs whole on one device. */
 ad_import_fn ad_import_whole;
+/* What an ONNX operator of this type then is, or mostly; AD_WHOLE_COUNT: it has no such form. */
+enum ad_whole_kind ad_import_whole_kind(const char *type);
 
 /* A new value, the same as this one, of any type. */
 AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,

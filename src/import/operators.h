@@ -3,6 +3,7 @@
 #define AD_IMPORT_OPERATORS_H
 
 #include "import/internal.h"
+#include "ir/operators.h"
 
 /* The element type of an operator's outputs: that of an input, a fixed one, or one that the node
  * states itself (an attribute, or the branch of an If). */
@@ -25,6 +26,16 @@ enum ad_takes {
     AD_TAKES_ANY
 };
 
+/* How an operator is executed. */
+enum ad_runs {
+    AD_RUNS_SPLIT, /* devices share it */
+    AD_RUNS_WHOLE, /* on one device */
+    AD_RUNS_NOT    /* it is a constant, which the importer computes */
+};
+
+/* What importing needs, then what people want to know (docs/operators.md): these facts hold of the
+ * newest version, on a map N x C x H x W of float32 where `form` says no more. Tests compare them
+ * with what is imported (tests/import/test_onnx_operators.c). */
 struct ad_onnx_operator {
     const char *type;
     ad_import_fn *import;
@@ -33,13 +44,27 @@ struct ad_onnx_operator {
     unsigned same;          /* a bit per input: these are of one element type */
     enum ad_result result;
     enum ad_takes takes;
+    const char *versions; /* the opsets that changed it, also those before `since` */
+    enum ad_runs runs;
+    enum ad_reach h, w, c; /* AD_RUNS_SPLIT: what a part of the result reads along each axis */
+    bool sums;             /* devices may share its input channels, as partial sums */
+    bool products;         /* sums of products: the bits are those of one kind of processor */
+    bool numbers;          /* not of booleans, though others that run whole as it does are */
+    const char *form;      /* the form that is meant; NULL: there is just one */
+    const char *refuses;   /* forms that are refused, with "; " between them; NULL: none */
 };
+
+/* Rows in alphabetical order; NULL after the last one. */
+const struct ad_onnx_operator *ad_onnx_operator_at(size_t index);
 
 /* NULL: not supported. */
 const struct ad_onnx_operator *ad_onnx_operator_of(const char *type);
 
 /* Whether any version of the operator has an attribute of this name. */
 bool ad_onnx_operator_has(const struct ad_onnx_operator *row, const char *attribute);
+
+/* The types (AD_TYPE_BIT()) that its data may have when it is computed at run time. */
+unsigned ad_onnx_operator_types(const struct ad_onnx_operator *row);
 
 /* The element type (TensorProto.DataType) of a node's outputs, 0 when it is not known. inputs: the
  * types of its inputs, 0 likewise. */

@@ -727,6 +727,12 @@ static const struct row *row_of(const char *type)
     return NULL;
 }
 
+enum ad_whole_kind ad_import_whole_kind(const char *type)
+{
+    const struct row *row = row_of(type);
+    return row ? row->kind : AD_WHOLE_COUNT;
+}
+
 /* An operator that has only its form on floats of known dims. */
 static enum adaps_status refuse(const struct ad_node *node, struct adaps_error *err)
 {

@@ -125,6 +125,11 @@ const char *ad_whole_name(enum ad_whole_kind kind)
     return (unsigned)kind < AD_WHOLE_COUNT ? rows[kind].name : "?";
 }
 
+unsigned ad_whole_types(enum ad_whole_kind kind, int input)
+{
+    return rows[kind].types[input < 3 ? input : 2];
+}
+
 int64_t ad_array_elements(const struct ad_array *array)
 {
     int64_t elements = 1;
@@ -162,7 +167,7 @@ static enum adaps_status check_input(const struct ad_whole_rule *rule, int i)
 {
     const struct ad_array *in = &rule->in[i];
     int of_row = i < 3 ? i : 2;
-    unsigned types = rows[rule->op->kind].types[of_row];
+    unsigned types = ad_whole_types(rule->op->kind, i);
     if (in->rank < 0 || in->rank > AD_MAX_RANK)
         return AD_WHOLE_FAIL(rule, "input %d of rank %d: at most %d is supported", i, in->rank,
                              AD_MAX_RANK);

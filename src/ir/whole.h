@@ -148,6 +148,19 @@ int64_t ad_array_elements(const struct ad_array *array);
 /* "NonMaxSuppression", ...; "?" for numbers that are no kind. */
 const char *ad_whole_name(enum ad_whole_kind kind);
 
+/* Sets of types. */
+#define AD_TYPE_BIT(type) (1u << (type))
+#define AD_TYPES_FLOAT AD_TYPE_BIT(ADAPS_FLOAT32)
+#define AD_TYPES_BYTES (AD_TYPE_BIT(ADAPS_UINT8) | AD_TYPE_BIT(ADAPS_INT8))
+#define AD_TYPES_INDICES (AD_TYPE_BIT(ADAPS_INT32) | AD_TYPE_BIT(ADAPS_INT64))
+#define AD_TYPES_INTEGERS (AD_TYPES_BYTES | AD_TYPES_INDICES)
+#define AD_TYPES_NUMBERS (AD_TYPES_FLOAT | AD_TYPES_INTEGERS)
+#define AD_TYPES_BOOL AD_TYPE_BIT(ADAPS_BOOL)
+#define AD_TYPES_ANY (AD_TYPES_NUMBERS | AD_TYPES_BOOL)
+
+/* The types that input `input` of the kind may have. */
+unsigned ad_whole_types(enum ad_whole_kind kind, int input);
+
 /* The type and dims of the result, from the inputs' types and dims alone: nothing reads data.
  * out->data is left as it is. Checks all of the operator that does not depend on numbers: kind,
  * number of inputs, types, ranks, attributes; nothing is trusted, a plan may come from a stranger.

@@ -18,16 +18,6 @@ struct ad_whole_rule {
 /* ADAPS_EINPUT with the rule that is broken. */
 #define AD_WHOLE_FAIL(rule, ...) ad_error_set((rule)->err, ADAPS_EINPUT, __VA_ARGS__)
 
-/* Bits of types. */
-#define AD_TYPE_BIT(type) (1u << (type))
-#define AD_TYPES_FLOAT AD_TYPE_BIT(ADAPS_FLOAT32)
-#define AD_TYPES_BYTES (AD_TYPE_BIT(ADAPS_UINT8) | AD_TYPE_BIT(ADAPS_INT8))
-#define AD_TYPES_INDICES (AD_TYPE_BIT(ADAPS_INT32) | AD_TYPE_BIT(ADAPS_INT64))
-#define AD_TYPES_INTEGERS (AD_TYPES_BYTES | AD_TYPES_INDICES)
-#define AD_TYPES_NUMBERS (AD_TYPES_FLOAT | AD_TYPES_INTEGERS)
-#define AD_TYPES_BOOL AD_TYPE_BIT(ADAPS_BOOL)
-#define AD_TYPES_ANY (AD_TYPES_NUMBERS | AD_TYPES_BOOL)
-
 /* Whether the array has dims that a run may find to be less. */
 static inline bool ad_array_is_open(const struct ad_array *array)
 {

@@ -9,8 +9,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define MIN_OPSET 1
-#define MAX_OPSET 24
 #define MIN_IR 3
 #define MAX_IR 12
 
@@ -44,10 +42,10 @@ static enum adaps_status check_versions(struct ad_onnx_model *model, struct adap
     }
     if (!found)
         return ad_error_set(err, ADAPS_EINPUT, "%s: imports no opset of the default domain", path);
-    if (model->opset < MIN_OPSET || model->opset > MAX_OPSET)
+    if (model->opset < AD_ONNX_MIN_OPSET || model->opset > AD_ONNX_MAX_OPSET)
         return ad_error_set(err, ADAPS_EINPUT,
                             "%s: opset %" PRId64 ": opsets %d to %d are supported", path,
-                            model->opset, MIN_OPSET, MAX_OPSET);
+                            model->opset, AD_ONNX_MIN_OPSET, AD_ONNX_MAX_OPSET);
     return ADAPS_OK;
 }
 

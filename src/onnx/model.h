@@ -14,6 +14,10 @@ struct ad_onnx_external {
     struct ad_onnx_file *file;
 };
 
+/* The opsets of the default domain that are read. */
+#define AD_ONNX_MIN_OPSET 1
+#define AD_ONNX_MAX_OPSET 24
+
 /* A parsed file. Owns everything it hands out. Tensors of more than a few kilobytes of raw_data are
  * not in memory: proto has their place in the file (TensorProto.stored), which stays open. */
 struct ad_onnx_model {
