@@ -38,7 +38,7 @@ blocks_sources = \
 cost_sources = \
 	src/cost/algorithm.c src/cost/algorithm.h src/cost/board.c src/cost/board.h src/cost/cluster.c src/cost/cluster.h \
 	src/cost/cluster_file.c src/cost/cluster_grow.c src/cost/cost.c src/cost/cost.h src/cost/encoding.c \
-	src/cost/encoding.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
+	src/cost/encoding.h src/cost/ini_edit.c src/cost/ini_edit.h src/cost/ini_file.c src/cost/ini_file.h src/cost/shape.c src/cost/shape.h \
 	src/cost/shapes.c
 
 fusion_sources = \
@@ -143,6 +143,7 @@ plan_sources = \
 	src/plan/weight_source.h
 
 wire_sources = \
+	src/wire/allow_edit.c src/wire/allow_edit.h \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/guard.c src/wire/guard.h \
 	src/wire/keys.c src/wire/keys.h src/wire/path.c src/wire/path.h src/wire/resolve.c src/wire/resolve.h \
 	src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
@@ -247,5 +248,5 @@ cli_sources = \
 
 # The daemon, a program of its own.
 agent_sources = \
-	src/cli/agent_config.c src/cli/agent_config.h src/cli/agent_main.c src/cli/agent_options.c \
+	src/cli/agent_config.c src/cli/agent_config.h src/cli/agent_keys.c src/cli/agent_keys.h src/cli/agent_main.c src/cli/agent_options.c \
 	src/cli/agent_options.h src/cli/cli.h src/cli/cpu_info.c src/cli/cpu_info.h src/cli/messages.c src/cli/options.c src/cli/options.h

@@ -1,6 +1,7 @@
 /* adaps-agent: the daemon. Linked without the compiler and the controller. */
 #include "base/mem.h"
 #include "cli/agent_config.h"
+#include "cli/agent_keys.h"
 #include "cli/agent_options.h"
 #include "cli/cli.h"
 #include "cli/cpu_info.h"
@@ -73,6 +74,7 @@ static enum adaps_status keep_to_loopback(struct ad_agent_options *options, char
     return ADAPS_OK;
 }
 
+/* Serves controllers, or tells of its keys. */
 static enum adaps_status serve(struct ad_agent_invocation *given, struct adaps_error *err)
 {
     struct ad_agent_config config = {0};
@@ -83,10 +85,14 @@ static enum adaps_status serve(struct ad_agent_invocation *given, struct adaps_e
     if (status != ADAPS_OK)
         return status;
     settle(&given->agent, &config.options);
-    if (given->config)
-        status = keep_to_loopback(&given->agent, &address, &note, err);
-    if (status == ADAPS_OK)
-        status = ad_agent_run(&given->agent, err);
+    if (ad_agent_keys_wanted(given)) {
+        status = ad_agent_keys_tell(given, err);
+    } else {
+        if (given->config)
+            status = keep_to_loopback(&given->agent, &address, &note, err);
+        if (status == ADAPS_OK)
+            status = ad_agent_run(&given->agent, err);
+    }
     ad_free(address);
     ad_free(note);
     ad_agent_config_fini(&config);
@@ -120,5 +126,5 @@ int main(int argc, char **argv)
     }
     if (serve(&given, &err) != ADAPS_OK)
         return ad_cli_fail(&self, &err);
-    return ADAPS_OK;
+    return ad_agent_keys_wanted(&given) ? ad_cli_close_stdout(&self) : ADAPS_OK;
 }

@@ -1,4 +1,20 @@
 #include "cli/agent_options.h"
+#include "cli/cli.h"
+#include "wire/allow_edit.h"
+
+static int take_line(const struct ad_command *command, const char *value, void *variable)
+{
+    struct ad_agent_lines *lines = variable;
+    if (lines->count == AD_AGENT_LINES)
+        return ad_cli_usage(command, "more than %d keys", AD_AGENT_LINES);
+    if (!ad_allow_line_valid(value))
+        return ad_cli_usage(command,
+                            "'%.60s': a public key is wanted, 40 characters of Z85, and a comment "
+                            "after a blank",
+                            value);
+    lines->items[lines->count++] = value;
+    return ADAPS_OK;
+}
 
 #define AGENT struct ad_agent_options
 const struct ad_option ad_agent_settings[] = {
@@ -38,5 +54,11 @@ const struct ad_option ad_agent_option_table[] = {
                "write the address that it listens on to this descriptor"),
     AD_OPT_FLAG(0, "cpu-info", INVOCATION, cpu_info,
                 "print which kernels this processor gets, and why; listen to nobody"),
+    AD_OPT_FLAG(0, "public-key", INVOCATION, public_key,
+                "print the public key of --key, made if there is none; listen to\nnobody"),
+    AD_OPT_CALL("admit", "KEY", INVOCATION, admit, take_line,
+                "add a public key, and a comment, to the file of --allow; then\nlike --public-key"),
+    AD_OPT_CALL("expel", "KEY", INVOCATION, expel, take_line,
+                "remove it from there; then like --public-key"),
     AD_OPT_END,
 };

@@ -29,6 +29,12 @@
 #define LINK_MOST_S 2     /* nor a pair of links, */
 #define MESSAGES_MOST_S 8 /* nor what messages take of the processors */
 
+/* --quick: all devices at the same time, then links. Together that is 20 s at most, but where
+ * devices are so slow that timing every sample once takes longer. */
+#define QUICK_BUDGET_S 6
+#define QUICK_LINKS_S 6
+#define QUICK_MESSAGES_S 2
+
 struct profile {
     const char *devices_file;
     const char *output; /* NULL: stdout */
@@ -40,10 +46,12 @@ struct profile {
     double budget_s;
     bool ops, links; /* what is measured */
     bool at_once;    /* all devices at the same time */
+    bool quick;
+    bool linked[AD_MAX_DEVICES * AD_MAX_DEVICES]; /* [a * ndevices + b]: that link was measured */
     struct ad_cluster cluster;
     struct ad_graph *graphs[MAX_MODELS];
     struct ad_profile_device devices[AD_MAX_DEVICES];
-    int64_t started_ns;
+    int64_t started_ns, links_ns; /* when measuring began, and that of links */
 };
 
 static void AD_PRINTF(2, 3) progress(const struct profile *p, const char *fmt, ...)
@@ -216,6 +224,41 @@ static enum adaps_status measure_at_once(struct profile *p, struct adaps_error *
     return status;
 }
 
+/* How long the pairs of devices may take of which `left` are not measured yet; 0: no time is left
+ * for them. */
+static double link_budget(const struct profile *p, int left)
+{
+    int n = p->cluster.ndevices;
+    if (!p->quick)
+        return fmin(LINK_MOST_S, p->budget_s / (4 * n));
+    double left_s = QUICK_LINKS_S - (double)(ad_clock_ns() - p->links_ns) * 1e-9;
+    return left_s > 0 ? fmin(LINK_MOST_S, left_s / (2 * left)) : 0;
+}
+
+static enum adaps_status measure_pairs(struct profile *p, struct adaps_error *err)
+{
+    const struct ad_device *devices = p->cluster.devices;
+    int n = p->cluster.ndevices, left = n * (n - 1) / 2;
+    enum adaps_status status = ADAPS_OK;
+    for (int a = 0; a < n; a++)
+        for (int b = a + 1; b < n && status == ADAPS_OK; b++, left--) {
+            struct ad_link_times times;
+            double budget_s = link_budget(p, left);
+            if (budget_s <= 0) /* these links stay as the devices file has them */
+                return ADAPS_OK;
+            progress(p, "messages between %s and %s", devices[a].name, devices[b].name);
+            status = ad_probe_links(&devices[a], &devices[b], &p->session, budget_s, &times, err);
+            if (status != ADAPS_OK)
+                break;
+            p->linked[a * n + b] = p->linked[b * n + a] = true;
+            p->cluster.links[a * n + b] = times.there;
+            p->cluster.links[b * n + a] = times.back;
+            p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy[0]);
+            p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy[1]);
+        }
+    return status;
+}
+
 /* Measures each pair of devices in turn, then all of them exchanging messages at once. A device
  * copies messages at the best rate that any of its pairs showed. */
 static enum adaps_status measure_links(struct profile *p, struct adaps_error *err)
@@ -223,26 +266,14 @@ static enum adaps_status measure_links(struct profile *p, struct adaps_error *er
     struct ad_message_times messages[AD_MAX_DEVICES];
     const struct ad_device *devices = p->cluster.devices;
     int n = p->cluster.ndevices;
-    double budget_s = fmin(LINK_MOST_S, p->budget_s / (4 * n));
-    enum adaps_status status = ADAPS_OK;
+    double messages_s = p->quick ? QUICK_MESSAGES_S : fmin(MESSAGES_MOST_S, p->budget_s / 2);
     if (n < 2)
         return ADAPS_OK;
-    for (int a = 0; a < n; a++)
-        for (int b = a + 1; b < n && status == ADAPS_OK; b++) {
-            struct ad_link_times times;
-            progress(p, "messages between %s and %s", devices[a].name, devices[b].name);
-            status = ad_probe_links(&devices[a], &devices[b], &p->session, budget_s, &times, err);
-            if (status != ADAPS_OK)
-                break;
-            p->cluster.links[a * n + b] = times.there;
-            p->cluster.links[b * n + a] = times.back;
-            p->devices[a].copy_bw = fmax(p->devices[a].copy_bw, times.copy[0]);
-            p->devices[b].copy_bw = fmax(p->devices[b].copy_bw, times.copy[1]);
-        }
+    p->links_ns = ad_clock_ns();
+    enum adaps_status status = measure_pairs(p, err);
     progress(p, "what messages take of the processors");
     if (status == ADAPS_OK)
-        status = ad_probe_messages(&p->cluster, &p->session, fmin(MESSAGES_MOST_S, p->budget_s / 2),
-                                   messages, err);
+        status = ad_probe_messages(&p->cluster, &p->session, messages_s, messages, err);
     for (int d = 0; d < n && status == ADAPS_OK; d++) {
         struct ad_profile_device *m = &p->devices[d];
         if (m->copy_bw > 0)
@@ -275,7 +306,7 @@ static enum adaps_status measure(struct profile *p, struct adaps_error *err)
 static enum adaps_status print_file(const void *self, FILE *out, struct adaps_error *err)
 {
     const struct profile *p = self;
-    return ad_profile_write(&p->cluster, p->devices, p->links, out, err);
+    return ad_profile_write(&p->cluster, p->devices, p->linked, out, err);
 }
 
 static int finish(struct profile *p, struct adaps_error *err)
@@ -284,7 +315,7 @@ static int finish(struct profile *p, struct adaps_error *err)
     if (p->output || !p->json)
         status = ad_cli_write_file(p->output ? p->output : "-", print_file, p, err);
     if (status == ADAPS_OK && p->json)
-        return ad_profile_print_json(&p->cluster, p->devices, p->links);
+        return ad_profile_print_json(&p->cluster, p->devices, p->linked);
     if (status == ADAPS_OK && p->output)
         status = ad_profile_print(&p->cluster, p->devices, err);
     if (status != ADAPS_OK)
@@ -301,6 +332,21 @@ static int take_model(const struct ad_command *command, const char *file, void *
     return ADAPS_OK;
 }
 
+static void be_quick(struct profile *p)
+{
+    p->quick = p->at_once = p->ops = p->links = true;
+    p->budget_s = QUICK_BUDGET_S;
+}
+
+static void profile_fini(struct profile *p)
+{
+    for (int d = 0; d < p->cluster.ndevices; d++)
+        ad_profile_device_fini(&p->devices[d]);
+    for (int i = 0; i < p->nmodels; i++)
+        ad_graph_free(p->graphs[i]);
+    ad_cluster_fini(&p->cluster);
+}
+
 static int profile_cluster(struct profile *p)
 {
     struct adaps_error err = {0};
@@ -309,12 +355,29 @@ static int profile_cluster(struct profile *p)
     p->started_ns = ad_clock_ns();
     int code =
         measure(p, &err) == ADAPS_OK ? finish(p, &err) : ad_cli_fail(&ad_command_profile, &err);
-    for (int d = 0; d < p->cluster.ndevices; d++)
-        ad_profile_device_fini(&p->devices[d]);
-    for (int i = 0; i < p->nmodels; i++)
-        ad_graph_free(p->graphs[i]);
-    ad_cluster_fini(&p->cluster);
+    profile_fini(p);
     return code;
+}
+
+enum adaps_status ad_profile_quick(const char *devices_file,
+                                   const struct ad_session_options *session, FILE *out,
+                                   struct adaps_error *err)
+{
+    struct profile *p = ad_calloc(1, sizeof *p);
+    if (!p)
+        return ad_error_memory(err, "profile", sizeof *p);
+    be_quick(p);
+    p->session = *session;
+    enum adaps_status status = ad_cluster_load(devices_file, &p->cluster, err);
+    if (status == ADAPS_OK) {
+        p->started_ns = ad_clock_ns();
+        status = measure(p, err);
+        if (status == ADAPS_OK)
+            status = print_file(p, out, err);
+        profile_fini(p);
+    }
+    ad_free(p);
+    return status;
 }
 
 static int run_profile(int argc, char **argv)
@@ -327,7 +390,6 @@ static int run_profile(int argc, char **argv)
         ad_error_memory(&err, "profile", sizeof *p);
         return ad_cli_fail(&ad_command_profile, &err);
     }
-    p->budget_s = DEFAULT_BUDGET_S;
     p->ops = p->links = true;
     int code = ad_options_parse(&ad_command_profile, argc, argv, p, &operands);
     if (p->output && strcmp(p->output, "-") == 0)
@@ -337,6 +399,13 @@ static int run_profile(int argc, char **argv)
     if (code == ADAPS_OK && !p->ops && (!p->links || p->nmodels > 0))
         code = ad_cli_usage(&ad_command_profile, "--links-only and %s: choose one",
                             p->links ? "--model" : "--no-links");
+    if (code == ADAPS_OK && p->quick && (p->budget_s > 0 || p->nmodels > 0 || !p->ops || !p->links))
+        code = ad_cli_usage(&ad_command_profile, "--quick goes without --budget, --model, "
+                                                 "--no-links and --links-only");
+    if (p->quick)
+        be_quick(p);
+    else if (p->budget_s <= 0)
+        p->budget_s = DEFAULT_BUDGET_S;
     if (code == ADAPS_OK && !p->devices_file) {
         if (ad_cli_config_load(&config, &err) != ADAPS_OK)
             code = ad_cli_fail(&ad_command_profile, &err);
@@ -366,6 +435,8 @@ static const struct ad_option options_table[] = {
     AD_OPT_UNSET(0, "no-links", PROFILE, links, "leave the links as the devices file has them"),
     AD_OPT_UNSET(0, "links-only", PROFILE, ops, "leave everything else as the devices file has it"),
     AD_OPT_FLAG(0, "at-once", PROFILE, at_once, "measure all devices at the same time"),
+    AD_OPT_FLAG(0, "quick", PROFILE, quick,
+                "measure less: all devices at the same time, in 20 s at most"),
     AD_OPT_GROUP(ad_session_option_rows, PROFILE, session),
     AD_OPT_FLAG(0, "json", PROFILE, json, "print what was measured as JSON"),
     AD_OPT_END,

@@ -94,19 +94,26 @@ AD_MUST_CHECK enum adaps_status ad_profile_table(struct ad_profile_device *devic
                                                  struct adaps_error *err);
 
 /* The devices file: what the input file says of addresses, keys and memory, with the measured
- * tables and links. */
+ * tables and links. linked: [a * ndevices + b], which links were measured. */
 AD_MUST_CHECK enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
                                                  const struct ad_profile_device *devices,
-                                                 bool links, FILE *out, struct adaps_error *err);
+                                                 const bool *linked, FILE *out,
+                                                 struct adaps_error *err);
+
+/* What adaps profile --quick does with a devices file; the one with what was measured goes to out.
+ * Shows what it is at on a terminal. Errors as of the probes: ADAPS_EAGENT names the agent. */
+AD_MUST_CHECK enum adaps_status ad_profile_quick(const char *devices_file,
+                                                 const struct ad_session_options *session,
+                                                 FILE *out, struct adaps_error *err);
 
 /* Tables of devices and links on stdout. */
 AD_MUST_CHECK enum adaps_status ad_profile_print(const struct ad_cluster *cluster,
                                                  const struct ad_profile_device *devices,
                                                  struct adaps_error *err);
 
-/* The same as JSON; links: whether they were measured. Returns the exit code, having finished
- * stdout. */
+/* The same as JSON; linked as of ad_profile_write(). Returns the exit code, having finished stdout.
+ */
 int ad_profile_print_json(const struct ad_cluster *cluster, const struct ad_profile_device *devices,
-                          bool links_measured);
+                          const bool *linked);
 
 #endif

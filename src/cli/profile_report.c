@@ -135,7 +135,7 @@ enum adaps_status ad_profile_print(const struct ad_cluster *cluster,
 }
 
 int ad_profile_print_json(const struct ad_cluster *cluster, const struct ad_profile_device *devices,
-                          bool links_measured)
+                          const bool *linked)
 {
     json_t *list = json_array(), *links = json_array();
     int n = cluster->ndevices;
@@ -148,7 +148,7 @@ int ad_profile_print_json(const struct ad_cluster *cluster, const struct ad_prof
                                  ad_report_json_text(cluster->devices[i / n].name), "to",
                                  ad_report_json_text(cluster->devices[i % n].name),
                                  "bandwidth_mbit", cluster->links[i].bandwidth * 8e-6, "latency_ms",
-                                 cluster->links[i].latency * 1e3, "measured", links_measured));
+                                 cluster->links[i].latency * 1e3, "measured", (int)linked[i]));
     return ad_cli_print_json(&ad_command_profile,
                              json_pack("{s:o, s:o}", "devices", list, "links", links));
 }

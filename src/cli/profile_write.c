@@ -106,6 +106,8 @@ static void write_device(const struct ad_device *device, const struct ad_profile
         fprintf(out, "address = %s\n", device->address);
     if (device->key[0])
         fprintf(out, "key     = %s\n", device->key);
+    if (device->ssh[0])
+        fprintf(out, "ssh     = %s\n", device->ssh);
     if (device->memory)
         fprintf(out, "memory  = %llu\n", (unsigned long long)device->memory);
     fprintf(out, "threads = %d\n", p->threads);
@@ -149,15 +151,15 @@ static bool same_link(const struct ad_link *a, const struct ad_link *b)
     return a->bandwidth == b->bandwidth && a->latency == b->latency;
 }
 
-static void write_links(const struct ad_cluster *c, bool measured, FILE *out)
+static void write_links(const struct ad_cluster *c, const bool *linked, FILE *out)
 {
-    const char *origin = measured ? "measured" : "as told, not measured";
     if (c->shared_medium)
         fprintf(out, "\n[link]\nmedium = shared\n");
     for (int a = 0; a < c->ndevices; a++)
         for (int b = a + 1; b < c->ndevices; b++) {
             const struct ad_link *there = &c->links[a * c->ndevices + b];
             const struct ad_link *back = &c->links[b * c->ndevices + a];
+            const char *origin = linked[a * c->ndevices + b] ? "measured" : "as told, not measured";
             char title[160];
             snprintf(title, sizeof title, "[link %s %s]", c->devices[a].name, c->devices[b].name);
             write_link(title, there, same_link(there, back) ? NULL : back, origin, out);
@@ -165,12 +167,12 @@ static void write_links(const struct ad_cluster *c, bool measured, FILE *out)
 }
 
 enum adaps_status ad_profile_write(const struct ad_cluster *cluster,
-                                   const struct ad_profile_device *devices, bool links, FILE *out,
-                                   struct adaps_error *err)
+                                   const struct ad_profile_device *devices, const bool *linked,
+                                   FILE *out, struct adaps_error *err)
 {
     fprintf(out, "; Written by adaps profile %s, %s. See adaps-devices(5).\n", adaps_version(),
             devices[0].when);
-    write_links(cluster, links, out);
+    write_links(cluster, linked, out);
     for (int d = 0; d < cluster->ndevices; d++)
         write_device(&cluster->devices[d], &devices[d], out);
     for (int d = 0; d < cluster->ndevices; d++)

@@ -49,6 +49,7 @@ struct ad_device {
     char board[64];
     char address[128]; /* ZeroMQ endpoint, "" when the file has none */
     char key[41];      /* CURVE public key in Z85, "" when none */
+    char ssh[128];     /* [USER@]HOST[:PORT] by which it was paired, "" when none */
     double speed;      /* factor on every rate of the table, (0, 1000] */
     uint64_t memory;   /* bytes usable for weights and activations; 0 = unlimited */
     int threads;       /* compute threads, 1..64 */
@@ -78,7 +79,7 @@ struct ad_cluster {
 };
 
 /* Reads a devices file. Sections: [link], [link A B] (both directions), [NAME] with keys board,
- * address, key, memory, threads, speed, source; [shapes NAME]. Board tables are BOARD.conf in
+ * address, key, ssh, memory, threads, speed, source; [shapes NAME]. Board tables are BOARD.conf in
  * folders beside the devices file, beside the program, or installed (cost/board.h); cost keys in
  * the device's section override single numbers. No board means x86, whose table is also built in.
  * Links that are not given are 100mbit and 0.3ms. When no device says `source = yes` the first is

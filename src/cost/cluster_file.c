@@ -89,6 +89,16 @@ static enum adaps_status set_address(struct file *file, const struct ad_ini_entr
     return set_text(&file->ini, entry, device->address, sizeof device->address, err);
 }
 
+/* How ssh reaches the device, which only pairing asks (pair/target.h). */
+static enum adaps_status set_ssh(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                 struct ad_device *device, struct adaps_error *err)
+{
+    const char *value = entry->value;
+    if (!value[0] || value[0] == '-' || strspn(value, NAME_LETTERS "@:[]%") != strlen(value))
+        return ad_ini_refuse(ini, entry, err, "[USER@]HOST[:PORT] is wanted");
+    return set_text(ini, entry, device->ssh, sizeof device->ssh, err);
+}
+
 static enum adaps_status set_source(struct file *file, const struct ad_ini_entry *entry,
                                     struct ad_device *device, bool *chosen, struct adaps_error *err)
 {
@@ -119,6 +129,8 @@ static enum adaps_status set_device(struct file *file, const struct ad_ini_entry
         return ADAPS_OK; /* load_boards() */
     if (strcmp(key, "address") == 0)
         return set_address(file, entry, device, err);
+    if (strcmp(key, "ssh") == 0)
+        return set_ssh(ini, entry, device, err);
     if (strcmp(key, "source") == 0)
         return set_source(file, entry, device, chosen, err);
     if (strcmp(key, "key") == 0) {

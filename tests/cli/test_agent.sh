@@ -19,13 +19,21 @@ devices
 status 0 "it answers" adaps status -d one.conf
 stop
 
-status 0 "keys for the agent" adaps keygen -o etc/key
+status 0 "keys for the agent" "$daemon" --config etc/agent.conf --public-key
 agent_key=$(cat out)
+check "nobody else can read them" test "$(stat -c %a etc/key)" = 600
+status 0 "it tells them again" "$daemon" --config etc/agent.conf --public-key
+check "the same" test "$(cat out)" = "$agent_key"
+check "without an allow list" test ! -e etc/allow
 start "$daemon" --config etc/agent.conf
 says err "tcp://127.0.0.1:[0-9]*: for this machine only, since $work/etc/allow is missing" "a key alone is not enough"
 stop
 status 0 "keys for the controller" adaps keygen
-cp out etc/allow
+controller=$(cat out)
+status 0 "they are admitted" "$daemon" --config etc/agent.conf --admit "$controller desk" --admit "$agent_key"
+check "which tells the agent's key" test "$(cat out)" = "$agent_key"
+status 0 "and others expelled" "$daemon" --config etc/agent.conf --expel "$agent_key"
+check "the list has what is left" test "$(cat etc/allow)" = "$controller desk"
 start "$daemon" --config etc/agent.conf
 says err "listening on tcp://0.0.0.0:[0-9]*$" "with a key and an allow list it listens to all"
 devices "$agent_key"
@@ -34,6 +42,8 @@ status 0 "another controller" adaps keygen -f
 status 4 "others do not" adaps status --deadline 1s -d one.conf
 stop
 echo public >etc/key
+status 2 "a bad key to admit" "$daemon" --config etc/agent.conf --admit desk
+status 3 "a bad key file" "$daemon" --config etc/agent.conf --public-key
 status 3 "a bad key file" "$daemon" --config etc/agent.conf
 says err "^adaps-agent: $work/etc/key: no key pair" "is named"
 

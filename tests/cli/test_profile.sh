@@ -13,6 +13,10 @@ status 2 "an unexpected argument" adaps profile -d x.conf more
 status 2 "no devices file" adaps profile
 status 2 "no time to measure" adaps profile -d x.conf --budget 0.1s
 status 2 "too long a time" adaps profile -d x.conf --budget 11000s
+for other in --budget=3s --model=x.onnx --no-links --links-only; do
+    status 2 "--quick with $other" adaps profile -d x.conf --quick "$other"
+    says err "quick goes without" "is refused"
+done
 status 3 "a devices file that is not there" adaps profile -d x.conf
 printf '[a]\naddress = tcp://127.0.0.1:9\n' >nobody.conf
 status 4 "an agent that is not there" adaps profile -d nobody.conf --deadline 1s -o nothing.conf
@@ -42,6 +46,12 @@ check "what messages take of the processors" grep -q '^message  *= .*us ; measur
 status 2 "links only, and no links" adaps profile -d found.conf --links-only --no-links
 sed 's/^memory_bandwidth/idle_watts = 2.75\ncore_watts = 1.5\nnetwork_watts = 0.25\n&/' found.conf >watts.conf
 mv watts.conf found.conf
+cp found.conf paired.conf
+sed -i '/^\[local1\]/a ssh = pi@board-b.local' paired.conf
+status 0 "quickly" adaps profile -d paired.conf --quick -o quick.conf --json
+says out '"measured": *true' "links are measured, too"
+check "so are operators" grep -q '^conv .*measured, .* within' quick.conf
+check "how ssh reaches a device is kept" test "$(grep -c '^ssh *= pi@board-b.local$' quick.conf)" = 1
 status 0 "the links once more" adaps profile -d found.conf --links-only --budget 1s -o again.conf
 check "operators as they were" sh -c \
     'for f in found again; do sed -n "s/^\(conv 3x3.*\) =.*/\1/p" $f.conf >$f; done; test -s found && cmp found again'

@@ -67,7 +67,8 @@ START_TEST(everything_given)
                           "idle_watts = 2.7\ncore_watts = 0.93\nnetwork_watts = 1e4\n"
                           "f16_encode = 3GB/s\nf16_decode = 4GB/s\n"
                           "[b-2.x]\n"
-                          "source = yes\nkey = " GOOD_KEY "\naddress: ipc:///tmp/s\n"
+                          "source = yes\nssh = pi@[fe80::1%eth0]:22\nkey = " GOOD_KEY
+                          "\naddress: ipc:///tmp/s\n"
                           "[c]\n" /* nothing said about it */
                           "[link  b-2.x \t a]\n"
                           "bandwidth = 1gbit\n",
@@ -100,6 +101,8 @@ START_TEST(everything_given)
     ck_assert_double_eq(c.devices[0].table.encoding.decode[AD_ENCODING_F16], 4e9);
     ck_assert(c.devices[2].table.encoding.encode[AD_ENCODING_F16] == 0);
     ck_assert_str_eq(c.devices[1].key, GOOD_KEY);
+    ck_assert_str_eq(c.devices[1].ssh, "pi@[fe80::1%eth0]:22");
+    ck_assert_str_eq(c.devices[0].ssh, "");
     ck_assert_str_eq(c.devices[2].name, "c");
     ck_assert_str_eq(c.devices[2].board, "x86");
     ck_assert_double_eq(c.devices[2].speed, 1);
@@ -161,6 +164,9 @@ static const struct {
     {"[a]\naddress = tcp://h:99999\n", "tcp://HOST:PORT"},
     {"[a]\naddress = tcp://h:1\n[b]\naddress = tcp://h:1\n", ":4: [b] address = tcp://h:1: also"},
     {"[a]\naddress = ipc://" SIXTY SIXTY TEN "\n", "longer than 127 bytes"},
+    {"[a]\nssh = -oProxyCommand=x\n", "[a] ssh = -oProxyCommand=x: [USER@]HOST[:PORT]"},
+    {"[a]\nssh = pi@a b\n", "[USER@]HOST[:PORT] is wanted"},
+    {"[a]\nssh =\n", "[USER@]HOST[:PORT] is wanted"},
     {"[a]\nkey = short\n", "[a] key = short: a CURVE public key"},
     {"[a]\nkey = " KEY "\n", "a CURVE public key"},
     {"[a]\nboard = ../x\n", "[a] board = ../x: a name is wanted"},
