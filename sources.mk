@@ -143,6 +143,7 @@ plan_sources = \
 	src/plan/weight_source.h
 
 wire_sources = \
+	src/wire/avahi.c src/wire/avahi.h \
 	src/wire/allow_edit.c src/wire/allow_edit.h \
 	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/guard.c src/wire/guard.h \
 	src/wire/keys.c src/wire/keys.h src/wire/path.c src/wire/path.h src/wire/resolve.c src/wire/resolve.h \
@@ -189,7 +190,7 @@ exec_engine_sources = \
 	src/exec/engine/throttle.h src/exec/engine/timestamps.c src/exec/engine/timestamps.h
 
 exec_agent_sources = \
-	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/answer.c src/exec/agent/answer.h \
+	src/exec/agent/agent.c src/exec/agent/agent.h src/exec/agent/announce.c src/exec/agent/announce.h src/exec/agent/answer.c src/exec/agent/answer.h \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
 	src/exec/agent/cache_internal.h src/exec/agent/cache_room.c src/exec/agent/cache_upload.c \
 	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
@@ -200,6 +201,7 @@ exec_agent_sources = \
 	src/exec/agent/worker.h
 
 control_sources = \
+	src/control/discover.c src/control/discover.h \
 	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
 	src/control/push.c src/control/query.c src/control/recovery.c src/control/recovery.h \
 	src/control/remote.c src/control/remote.h \
@@ -235,7 +237,7 @@ serve_sources = \
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
-	src/cli/deployment.c src/cli/deployment.h src/cli/dim_option.c src/cli/dim_option.h \
+	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \

@@ -106,6 +106,42 @@ void ad_machine_cpu(struct ad_cpu *out)
         snprintf(out->name, sizeof out->name, "ARM part 0x%x", out->cores[0].part);
 }
 
+const char *ad_machine_board_named(const char *model, const char *cpu, const char *architecture)
+{
+    static const struct {
+        const char *begin, *board; /* the longer beginnings first */
+    } boards[] = {
+        {"Raspberry Pi Compute Module 5", "pi-cm5"},
+        {"Raspberry Pi Compute Module 4", "pi4"},
+        {"Raspberry Pi Compute Module 3", "pi3"},
+        {"Raspberry Pi Zero 2", "pi-zero-2"},
+        {"Raspberry Pi 5", "pi5"},
+        {"Raspberry Pi 4", "pi4"},
+        {"Raspberry Pi 3", "pi3"},
+    };
+    for (size_t i = 0; i < sizeof boards / sizeof *boards; i++)
+        if (strncmp(model, boards[i].begin, strlen(boards[i].begin)) == 0)
+            return boards[i].board;
+    if (strcmp(architecture, "x86_64") != 0)
+        return "";
+    return strstr(cpu, "N100") ? "n100" : "x86";
+}
+
+void ad_machine_board(char *out, size_t size)
+{
+    char model[128] = "";
+    struct ad_cpu cpu;
+    struct utsname name;
+    FILE *file = fopen("/proc/device-tree/model", "re");
+    if (file && !fgets(model, sizeof model, file))
+        model[0] = '\0';
+    if (file)
+        fclose(file);
+    ad_machine_cpu(&cpu);
+    snprintf(out, size, "%s",
+             ad_machine_board_named(model, cpu.name, uname(&name) == 0 ? name.machine : ""));
+}
+
 static void look_cpu(struct ad_machine *out)
 {
     struct ad_cpu cpu;

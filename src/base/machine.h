@@ -35,6 +35,13 @@ struct ad_machine {
 };
 void ad_machine_look(struct ad_machine *out);
 
+/* Which board this machine is (devices/boards/), "" when it is none that is known. */
+void ad_machine_board(char *out, size_t size);
+
+/* The same by what a device tree calls the machine ("Raspberry Pi 5 Model B Rev 1.0", "" without
+ * one), the processor's name, and the machine's architecture ("x86_64"). */
+const char *ad_machine_board_named(const char *model, const char *cpu, const char *architecture);
+
 /* The cores that this process may use, at least 1. */
 int ad_machine_cores(void);
 

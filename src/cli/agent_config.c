@@ -61,6 +61,9 @@ static enum adaps_status take_entry(struct ad_agent_config *config, struct ad_in
         status = find_file(ini, entry, err);
     else if (strcmp(setting->value, "ENDPOINT") == 0)
         status = check_endpoint(ini, entry, err);
+    else if (strcmp(setting->value, "yes|no") == 0 && strcmp(entry->value, "yes") != 0 &&
+             strcmp(entry->value, "no") != 0)
+        status = ad_ini_refuse(ini, entry, err, "yes or no is wanted");
     if (status != ADAPS_OK)
         return status;
     if (!ad_option_take_text(setting, entry->value, &config->options, wanted, sizeof wanted))

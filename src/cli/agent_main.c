@@ -30,6 +30,8 @@ static void settle(struct ad_agent_options *options, const struct ad_agent_optio
         options->speed = file->speed ? file->speed : 1;
     if (!options->threads)
         options->threads = file->threads;
+    if (!options->announce)
+        options->announce = file->announce;
     if (!options->key_file)
         options->key_file = file->key_file;
     if (!options->allow_file)

@@ -33,6 +33,9 @@ const struct ad_option ad_agent_settings[] = {
     AD_OPT_SECONDS("idle-timeout", "TIME", AGENT, idle_timeout_s, 0, 1e9, "60s",
                    "a session that does nothing for so long ends when another\n"
                    "is asked for; default 60s"),
+    AD_OPT_TEXT(0, "announce", "yes|no", AGENT, announce,
+                "tell the local network that it is here, for adaps discover;\n"
+                "default yes, where others can connect"),
     AD_OPT_TEXT(0, "key", "FILE", AGENT, key_file,
                 "this device's keys (adaps keygen); with --allow"),
     AD_OPT_TEXT(0, "allow", "FILE", AGENT, allow_file,

@@ -135,7 +135,7 @@ refused "cache-limit = big" "[agent] cache-limit = big: a size such as 4GiB is w
 refused "idle-timeout = 0s" "[agent] idle-timeout = 0s: a time above 0, such as 60s,"
 refused "listen = here" "[agent] listen = here: 'here' is not an address"
 refused "key =" "[agent] key = : it has no value"
-refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, idle-timeout, key, allow"
+refused "insecure = yes" "[agent] insecure = yes: unknown key; there are listen, name, speed, threads, cache, cache-limit, idle-timeout, announce, key, allow"
 refused "[server]" "[server]: unknown section; there is [agent]"
 refused "nonsense" "neither [section] nor key = value"
 printf '[agent]\nname = a\nname = b\n' >bad.conf

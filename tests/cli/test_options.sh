@@ -111,7 +111,7 @@ refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-check "18 commands" test "$(echo "$commands" | wc -w)" = 18
+check "19 commands" test "$(echo "$commands" | wc -w)" = 19
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"

@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 #define CACHE_LIMIT ((uint64_t)8 << 30)
-#define THREADS 5 /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's */
+#define THREADS                                                                                    \
+    6 /* beside the first: two of ZeroMQ's, one for keys, the worker, the disk's, Avahi's */
 #define FILES_WANTED 16384 /* a weight slice in use keeps its file open */
 
 /* --- the loop --- */
@@ -137,6 +138,10 @@ static enum adaps_status check_options(const struct ad_agent_options *options,
                             options->speed);
     if (options->threads < 0 || options->threads > 64)
         return ad_error_set(err, ADAPS_EUSAGE, "%d threads: it must be 1 to 64", options->threads);
+    if (options->announce && strcmp(options->announce, "yes") != 0 &&
+        strcmp(options->announce, "no") != 0)
+        return ad_error_set(err, ADAPS_EUSAGE, "--announce %s: it must be yes or no",
+                            options->announce);
     if (!options->key_file != !options->allow_file)
         return ad_error_set(err, ADAPS_EUSAGE,
                             "--key and --allow go together: this side's keys, and those of the "
@@ -202,6 +207,17 @@ static enum adaps_status start_errands(struct ad_agent *agent, struct adaps_erro
     return status;
 }
 
+/* Where others can connect, the local network is told. */
+static void start_announcement(struct ad_agent *agent)
+{
+    const char *wanted = agent->options->announce;
+    struct ad_endpoint bound;
+    struct adaps_error err;
+    if ((!wanted || strcmp(wanted, "yes") == 0) &&
+        ad_endpoint_parse(agent->endpoint, &bound, &err) == ADAPS_OK)
+        agent->announcement = ad_announce_start(agent->name, &bound, agent->keys.public);
+}
+
 /* What people read in `systemctl status`: the address, who may connect, the note. */
 static void say_state(const struct ad_agent *agent)
 {
@@ -259,6 +275,8 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
     if (status == ADAPS_OK)
         status = start_errands(agent, err);
     if (status == ADAPS_OK)
+        start_announcement(agent);
+    if (status == ADAPS_OK)
         status = say_ready(agent, err);
     if (status == ADAPS_OK)
         status = loop(agent, signal_fd, err);
@@ -268,6 +286,7 @@ static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *
 
 static void fini(struct ad_agent *agent)
 {
+    ad_announce_stop(agent->announcement);
     ad_agent_end_session(agent, "this agent ends");
     if (agent->working)
         ad_worker_stop(&agent->worker);

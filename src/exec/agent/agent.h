@@ -18,6 +18,7 @@ struct ad_agent_options {
     const char *allow_file;  /* public keys that may connect, one Z85 key a line; with key_file */
     bool insecure;           /* no keys on other addresses than loopback, either (test beds) */
     int ready_fd;            /* >= 0: the bound endpoint and a newline are written there once */
+    const char *announce;    /* "yes" or NULL: in the local network (announce.h); "no" */
     const char *note; /* said with the address, on stderr and to the service manager, or NULL */
 };
 

@@ -146,6 +146,7 @@ static void use_next_keys(struct ad_agent *agent)
         snprintf(agent->endpoint, sizeof agent->endpoint, "%s", endpoint);
         return;
     }
+    ad_announce_key(agent->announcement, agent->keys.public);
     fprintf(stderr, "%s: %s was read again: the public key is now %s\n", agent->name,
             agent->options->key_file, agent->keys.public);
 }

@@ -5,6 +5,7 @@
 #define AD_EXEC_AGENT_INTERNAL_H
 
 #include "exec/agent/agent.h"
+#include "exec/agent/announce.h"
 #include "exec/agent/answer.h"
 #include "exec/agent/errands.h"
 #include "exec/agent/notify.h"
@@ -50,6 +51,7 @@ struct ad_agent {
     char endpoint[300]; /* bound */
     void *context, *router, *monitor;
     struct ad_notify notify;
+    struct ad_announcement *announcement; /* or NULL */
     struct ad_priority priority;    /* of the thread that runs it, before */
     struct ad_keys keys, next_keys; /* the latter are used as soon as there is no session */
     bool door_shut; /* the endpoint could not be bound with these keys: that is tried again */
