@@ -3,7 +3,7 @@
 base_sources = \
 	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/convert.c src/base/convert.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h \
 	src/base/error.c src/base/error.h src/base/interrupt.c src/base/interrupt.h \
-	src/base/file.c src/base/file.h src/base/machine.c src/base/machine.h src/base/mem.c \
+	src/base/file.c src/base/file.h src/base/health.c src/base/health.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/round.h src/base/signals.c src/base/signals.h src/base/stats.c \
 	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h \

@@ -11,10 +11,12 @@
 /* Names of version 1 and 2. */
 struct names {
     const char *limit, *used, *inactive, *active; /* the last two in memory.stat: cached files */
+    const char *cpu;                              /* NULL: two files */
 };
 static const struct names one = {"memory.limit_in_bytes", "memory.usage_in_bytes",
-                                 "total_inactive_file", "total_active_file"};
-static const struct names two = {"memory.max", "memory.current", "inactive_file", "active_file"};
+                                 "total_inactive_file", "total_active_file", NULL};
+static const struct names two = {"memory.max", "memory.current", "inactive_file", "active_file",
+                                 "cpu.max"};
 
 static FILE *open_in(const char *folder, const char *name)
 {
@@ -46,8 +48,9 @@ static uint64_t cached_bytes(const char *folder, const struct names *names)
     return sum;
 }
 
-static void look_at(const char *folder, const struct names *names, struct ad_cgroup_memory *out)
+static void look_memory(const char *folder, const struct names *names, void *self)
 {
+    struct ad_cgroup_memory *out = self;
     uint64_t limit, used;
     if (!read_number(folder, names->limit, &limit) || limit >= UNLIMITED ||
         !read_number(folder, names->used, &used))
@@ -59,9 +62,33 @@ static void look_at(const char *folder, const struct names *names, struct ad_cgr
     out->left = left < out->left ? left : out->left;
 }
 
+/* "QUOTA PERIOD" or "max PERIOD" in one file, or two files. */
+static void look_cores(const char *folder, const struct names *names, void *self)
+{
+    double *out = self;
+    uint64_t quota = 0, period = 0;
+    if (names->cpu) {
+        FILE *file = open_in(folder, names->cpu);
+        if (file && fscanf(file, "%" SCNu64 " %" SCNu64, &quota, &period) != 2)
+            quota = 0;
+        if (file)
+            fclose(file);
+    } else if (!read_number(folder, "cpu.cfs_quota_us", &quota) || quota >= UNLIMITED || /* -1 */
+               !read_number(folder, "cpu.cfs_period_us", &period)) {
+        return;
+    }
+    if (quota == 0 || period == 0)
+        return;
+    double cores = (double)quota / (double)period;
+    *out = *out > 0 && *out < cores ? *out : cores;
+}
+
+/* What is looked at in each group. */
+typedef void look_fn(const char *folder, const struct names *names, void *self);
+
 /* The group and all above it. */
 static void look_up(const char *root, const char *hierarchy, const char *group,
-                    const struct names *names, struct ad_cgroup_memory *out)
+                    const struct names *names, look_fn *look, void *self)
 {
     char folder[PATH_MAX];
     size_t top = (size_t)snprintf(folder, sizeof folder, "%s%s", root, hierarchy);
@@ -69,7 +96,7 @@ static void look_up(const char *root, const char *hierarchy, const char *group,
         (size_t)snprintf(folder + top, sizeof folder - top, "%s", group) >= sizeof folder - top)
         return;
     for (;;) {
-        look_at(folder, names, out);
+        look(folder, names, self);
         char *slash = strrchr(folder + top, '/');
         if (!slash)
             return;
@@ -77,20 +104,21 @@ static void look_up(const char *root, const char *hierarchy, const char *group,
     }
 }
 
-/* Whether a list such as "cpu,memory" has memory in it. */
-static bool has_memory(const char *controllers)
+/* Whether a list such as "cpu,memory" has this controller in it. */
+static bool has_controller(const char *controllers, const char *wanted)
 {
     char list[256], *save;
     snprintf(list, sizeof list, "%s", controllers);
     for (char *one_of = strtok_r(list, ",", &save); one_of; one_of = strtok_r(NULL, ",", &save))
-        if (strcmp(one_of, "memory") == 0)
+        if (strcmp(one_of, wanted) == 0)
             return true;
     return false;
 }
 
-struct ad_cgroup_memory ad_cgroup_memory(const char *groups, const char *root)
+/* All groups that the process is in. controller, hierarchy: of version 1. */
+static void look_at_groups(const char *groups, const char *root, const char *controller,
+                           const char *hierarchy, look_fn *look, void *self)
 {
-    struct ad_cgroup_memory out = {UINT64_MAX, UINT64_MAX};
     FILE *file = fopen(groups, "re");
     char line[PATH_MAX + 256];
     while (file && fgets(line, sizeof line, file)) { /* NUMBER:CONTROLLERS:GROUP */
@@ -102,13 +130,26 @@ struct ad_cgroup_memory ad_cgroup_memory(const char *groups, const char *root)
         controllers++;
         group[strcspn(group, "\n")] = '\0';
         if (*controllers == '\0') {
-            look_up(root, "", group, &two, &out);
-            look_up(root, "/unified", group, &two, &out);
-        } else if (has_memory(controllers)) {
-            look_up(root, "/memory", group, &one, &out);
+            look_up(root, "", group, &two, look, self);
+            look_up(root, "/unified", group, &two, look, self);
+        } else if (has_controller(controllers, controller)) {
+            look_up(root, hierarchy, group, &one, look, self);
         }
     }
     if (file)
         fclose(file);
+}
+
+struct ad_cgroup_memory ad_cgroup_memory(const char *groups, const char *root)
+{
+    struct ad_cgroup_memory out = {UINT64_MAX, UINT64_MAX};
+    look_at_groups(groups, root, "memory", "/memory", look_memory, &out);
+    return out;
+}
+
+double ad_cgroup_cores(const char *groups, const char *root)
+{
+    double out = 0;
+    look_at_groups(groups, root, "cpu", "/cpu", look_cores, &out);
     return out;
 }

@@ -1,4 +1,4 @@
-/* The memory that control groups leave a process (both versions). */
+/* The memory and the processors that control groups leave a process (both versions). */
 #ifndef AD_BASE_CGROUP_H
 #define AD_BASE_CGROUP_H
 
@@ -12,5 +12,8 @@ struct ad_cgroup_memory {
 /* groups: a file as /proc/self/cgroup; root: where the hierarchies are, as /sys/fs/cgroup. Groups
  * that cannot be seen from here count as without limit. */
 struct ad_cgroup_memory ad_cgroup_memory(const char *groups, const char *root);
+
+/* The processors whose time it may take, of the tightest group; 0: no limit. */
+double ad_cgroup_cores(const char *groups, const char *root);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,11 +15,31 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-static void look_memory(struct ad_machine *out)
+/* Opens a file for reading, below the root. */
+static FILE *open_below(const char *root, const char *name)
 {
-    struct ad_cgroup_memory group = ad_cgroup_memory("/proc/self/cgroup", "/sys/fs/cgroup");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s%s", root, name);
+    return fopen(path, "re");
+}
+
+static void look_load(const char *root, struct ad_machine *out)
+{
+    FILE *file = open_below(root, "/proc/loadavg");
+    if (!file || fscanf(file, "%lf", &out->load1) != 1)
+        out->load1 = 0;
+    if (file)
+        fclose(file);
+}
+
+static void look_memory(const char *root, struct ad_machine *out)
+{
+    char groups[PATH_MAX], hierarchies[PATH_MAX];
+    snprintf(groups, sizeof groups, "%s/proc/self/cgroup", root);
+    snprintf(hierarchies, sizeof hierarchies, "%s/sys/fs/cgroup", root);
+    struct ad_cgroup_memory group = ad_cgroup_memory(groups, hierarchies);
     uint64_t swap = 0;
-    FILE *file = fopen("/proc/meminfo", "re");
+    FILE *file = open_below(root, "/proc/meminfo");
     char line[256];
     while (file && fgets(line, sizeof line, file)) {
         uint64_t kib;
@@ -37,11 +58,14 @@ static void look_memory(struct ad_machine *out)
     out->memory_available = group.left < out->memory_available ? group.left : out->memory_available;
 }
 
-static void look_temperature(struct ad_machine *out)
+static void look_temperature(const char *root, struct ad_machine *out)
 {
     glob_t zones;
+    char pattern[PATH_MAX];
     out->temperature_c = NAN;
-    if (glob("/sys/class/thermal/thermal_zone*/temp", 0, NULL, &zones) != 0)
+    if ((size_t)snprintf(pattern, sizeof pattern, "%s/sys/class/thermal/thermal_zone*/temp",
+                         root) >= sizeof pattern ||
+        glob(pattern, 0, NULL, &zones) != 0)
         return;
     for (size_t i = 0; i < zones.gl_pathc; i++) {
         FILE *file = fopen(zones.gl_pathv[i], "re");
@@ -142,14 +166,14 @@ void ad_machine_board(char *out, size_t size)
              ad_machine_board_named(model, cpu.name, uname(&name) == 0 ? name.machine : ""));
 }
 
-static void look_cpu(struct ad_machine *out)
+static void look_cpu(const char *root, struct ad_machine *out)
 {
     struct ad_cpu cpu;
     ad_machine_cpu(&cpu);
     memcpy(out->cpu, cpu.name, sizeof out->cpu);
     out->frequency_hz = NAN;
     double khz;
-    FILE *file = fopen("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "re");
+    FILE *file = open_below(root, "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq");
     if (file && fscanf(file, "%lf", &khz) == 1 && khz > 0 && khz < 1e8)
         out->frequency_hz = khz * 1e3;
     if (file)
@@ -194,15 +218,19 @@ int ad_machine_cores(void)
 
 void ad_machine_look(struct ad_machine *out)
 {
+    ad_machine_look_below("", out);
+}
+
+void ad_machine_look_below(const char *root, struct ad_machine *out)
+{
     struct utsname name;
     memset(out, 0, sizeof *out);
     if (uname(&name) == 0)
         snprintf(out->kind, sizeof out->kind, "%.20s %.16s %.20s", name.machine, name.sysname,
                  name.release);
     out->cores = ad_machine_cores();
-    if (getloadavg(&out->load1, 1) != 1)
-        out->load1 = 0;
-    look_memory(out);
-    look_cpu(out);
-    look_temperature(out);
+    look_load(root, out);
+    look_memory(root, out);
+    look_cpu(root, out);
+    look_temperature(root, out);
 }

@@ -41,6 +41,9 @@ void ad_machine_board(char *out, size_t size);
 /* The same by what a device tree calls the machine ("Raspberry Pi 5 Model B Rev 1.0", "" without
  * one), the processor's name, and the machine's architecture ("x86_64"). */
 const char *ad_machine_board_named(const char *model, const char *cpu, const char *architecture);
+/* The same, with load, memory, frequency and temperature as the files below the folder `root` say
+ * (base/health.h). */
+void ad_machine_look_below(const char *root, struct ad_machine *out);
 
 /* The cores that this process may use, at least 1. */
 int ad_machine_cores(void);

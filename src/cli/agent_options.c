@@ -55,6 +55,9 @@ const struct ad_option ad_agent_option_table[] = {
                 "listen without keys where other machines can connect"),
     AD_OPT_INT("ready-fd", "N", INVOCATION, agent.ready_fd, 0, 1 << 20,
                "write the address that it listens on to this descriptor"),
+    AD_OPT_TEXT(0, "sysroot", "DIR", INVOCATION, agent.sysroot,
+                "say of this machine what the files below this folder say,\n"
+                "instead of /sys and /proc, for tests"),
     AD_OPT_FLAG(0, "cpu-info", INVOCATION, cpu_info,
                 "print which kernels this processor gets, and why; listen to nobody"),
     AD_OPT_FLAG(0, "public-key", INVOCATION, public_key,

@@ -2,6 +2,7 @@
 #include "control/remote.h"
 #include "control/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,39 +59,127 @@ void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_statu
     copy_kernels(welcome->kernels, &out->kernels);
 }
 
-enum adaps_status ad_agent_query(const struct ad_device *device,
-                                 const struct ad_session_options *options,
-                                 struct ad_agent_status *out, struct adaps_error *err)
+/* What an agent says of its health, as far as it can be true. */
+static void copy_health(const Adaps__Wire__Health *from, int64_t ahead_ns,
+                        struct ad_agent_health *to)
+{
+    memset(to, 0, sizeof *to);
+    if (!from)
+        return;
+    to->known = true;
+    to->ahead_ns = ahead_ns;
+    to->machine.power_known = from->throttled_known;
+    to->machine.throttled = from->throttled & AD_THROTTLE_BITS;
+    copy_text(to->machine.governor, sizeof to->machine.governor, from->governor);
+    copy_text(to->machine.driver, sizeof to->machine.driver, from->driver);
+    copy_text(to->machine.model, sizeof to->machine.model, from->model);
+    if (from->quota_cores > 0 && from->quota_cores < 1e6)
+        to->machine.quota_cores = from->quota_cores;
+    to->machine.swap_known = from->swap_known;
+    to->machine.swap_total = from->swap_total;
+    to->machine.swap_used = from->swap_used;
+    to->machine.swapped = from->swapped;
+    to->machine.segments_known = from->segments_known;
+    to->machine.segments = from->segments;
+    to->machine.repeated = from->repeated_segments;
+    copy_text(to->interface.name, sizeof to->interface.name, from->interface);
+    to->interface.wireless = from->wireless;
+    to->interface.mbit = from->interface_mbit < INT32_MAX ? (int)from->interface_mbit : 0;
+    to->interface.half_duplex = from->half_duplex;
+    to->interface.mtu = from->mtu < INT32_MAX ? (int)from->mtu : 0;
+    to->cache_limit = from->cache_limit;
+    to->cache_free_known = from->cache_free_known;
+    to->cache_free = from->cache_free;
+    copy_text(to->cache_dir, sizeof to->cache_dir, from->cache_dir);
+    copy_text(to->cache_trouble, sizeof to->cache_trouble, from->cache_trouble);
+}
+
+/* How far its clock of the day is ahead: it read it about half a round trip before this side got
+ * it. */
+static int64_t clock_ahead(const Adaps__Wire__Health *health, int64_t welcomed_ns, int64_t rtt_ns)
+{
+    int64_t ahead = 0;
+    if (health && (__builtin_sub_overflow(health->wall_ns, welcomed_ns, &ahead) ||
+                   __builtin_add_overflow(ahead, rtt_ns / 2, &ahead)))
+        ahead = INT64_MAX;
+    return ahead;
+}
+
+/* Connects to the agent and asks it; *remote and *welcome are the caller's, also after a failure.
+ */
+static enum adaps_status ask(const struct ad_device *device,
+                             const struct ad_session_options *options,
+                             const struct ad_remote_options *wanted, struct ad_remote *remote,
+                             Adaps__Wire__Welcome **welcome, int64_t *rtt_ns,
+                             struct adaps_error *err)
+{
+    struct ad_deadline deadline;
+    ad_deadline_set(&deadline, ad_deadline_ns(options->deadline_s));
+    enum adaps_status status = ad_remote_init(remote, 0, device, wanted, &deadline, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_hello(remote, &deadline, welcome, err);
+    if (status == ADAPS_OK)
+        status = ad_remote_time(remote, &deadline, rtt_ns, err);
+    return status;
+}
+
+static enum ad_agent_trouble trouble_of(const struct ad_remote *remote)
+{
+    if (remote->trouble != AD_TROUBLE_NONE)
+        return remote->trouble;
+    if (remote->protocol != 0 && remote->protocol != AD_FRAME_VERSION)
+        return AD_TROUBLE_PROTOCOL;
+    return remote->refused && !remote->up ? AD_TROUBLE_CLOSES : AD_TROUBLE_NONE;
+}
+
+enum adaps_status ad_agent_examine(const struct ad_device *device,
+                                   const struct ad_session_options *options,
+                                   struct ad_agent_status *out, struct ad_agent_health *health,
+                                   enum ad_agent_trouble *trouble, int *protocol,
+                                   struct adaps_error *err)
 {
     struct ad_keys keys;
     struct ad_remote remote;
     Adaps__Wire__Welcome *welcome = NULL;
-    struct ad_deadline deadline;
-    ad_deadline_set(&deadline, ad_deadline_ns(options->deadline_s));
+    void *context = NULL;
     memset(out, 0, sizeof *out);
+    if (health)
+        memset(health, 0, sizeof *health);
+    *trouble = AD_TROUBLE_NONE;
+    *protocol = AD_FRAME_VERSION;
     enum adaps_status status = ad_keys_find(options->key_file, &keys, err);
     if (status != ADAPS_OK)
         return status;
-    void *context = NULL;
     status = ad_remote_context(&context, err);
     if (status != ADAPS_OK) {
         ad_keys_forget(&keys);
         return status;
     }
-    const struct ad_remote_options wanted = {.context = context, .keys = &keys};
-    status = ad_remote_init(&remote, 0, device, &wanted, &deadline, err);
-    ad_keys_forget(&keys); /* the sockets have them */
-    if (status == ADAPS_OK)
-        status = ad_remote_hello(&remote, &deadline, &welcome, err);
-    if (status == ADAPS_OK)
-        status = ad_remote_time(&remote, &deadline, &out->rtt_ns, err);
-    if (status != ADAPS_OK)
-        goto out;
-    ad_remote_status(welcome, out);
-out:
+    const struct ad_remote_options wanted = {.context = context, .keys = &keys, .health = health};
+    status = ask(device, options, &wanted, &remote, &welcome, &out->rtt_ns, err);
+    ad_keys_forget(&keys);
+    if (status == ADAPS_OK) {
+        ad_remote_status(welcome, out);
+        if (health)
+            copy_health(welcome->health,
+                        clock_ahead(welcome->health, remote.welcomed_ns, out->rtt_ns), health);
+    } else {
+        *trouble = trouble_of(&remote);
+        if (*trouble == AD_TROUBLE_PROTOCOL)
+            *protocol = remote.protocol;
+    }
     if (welcome)
         ad_protobuf_free(&welcome->base);
     ad_remote_fini(&remote);
     zmq_ctx_term(context);
     return status;
+}
+
+enum adaps_status ad_agent_query(const struct ad_device *device,
+                                 const struct ad_session_options *options,
+                                 struct ad_agent_status *out, struct adaps_error *err)
+{
+    enum ad_agent_trouble trouble;
+    int protocol;
+    return ad_agent_examine(device, options, out, NULL, &trouble, &protocol, err);
 }

@@ -26,8 +26,9 @@ static double push_seconds(const struct adaps_plan *plan, const uint64_t *bytes)
  * so often: of an x86 with ResNet-50. */
 #define COPIES 50
 
-#define OPEN_WAYS 8 /* to an agent or back: HELLO, OPEN, CONNECT and what answers them, and peers  \
-                     */
+#define OPEN_WAYS                                                                                  \
+    8 /* to an agent or back: HELLO, OPEN, CONNECT and what answers them, and peers                \
+       */
 
 int64_t ad_recovery_open_ns(const struct adaps_plan *plan)
 {

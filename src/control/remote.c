@@ -83,6 +83,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
     remote->device = index;
     remote->fd = -1;
     remote->most = options->most ? options->most : AD_ANSWER_BYTES;
+    remote->health = options->health;
     remote->done = 256;
     snprintf(remote->name, sizeof remote->name, "%s", device->name);
     snprintf(remote->address, sizeof remote->address, "%s", device->address);
@@ -150,9 +151,11 @@ static void watch(struct ad_remote *remote)
                 lose(remote, "connection closed");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+            remote->trouble = AD_TROUBLE_NOT_ALLOWED;
             lose(remote, "it does not admit this side's key (its --allow file)");
             break;
         case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+            remote->trouble = *remote->key ? AD_TROUBLE_KEY : AD_TROUBLE_NO_KEY;
             lose(remote, keys_refused(remote));
             break;
         default: /* closed during the handshake, perhaps because our keys are refused, before
@@ -338,8 +341,10 @@ enum adaps_status ad_remote_recv(struct ad_remote *remote, struct adaps_error *e
             break;
         if (status == ADAPS_OK)
             status = check_size(remote, err);
-        if (status != ADAPS_OK)
+        if (status != ADAPS_OK) {
+            remote->protocol = remote->message.frame.version;
             return status;
+        }
         remote->up = true;
         remote->fd = remote->message.fd;
         const struct ad_frame *frame = &remote->message.frame;
@@ -567,11 +572,15 @@ enum adaps_status ad_remote_hello(struct ad_remote *remote, struct ad_deadline *
     struct ad_deadline soon;
     int64_t left = ad_deadline_left(deadline, NULL);
     ad_deadline_set(&soon, left < CONNECT_NS ? left : CONNECT_NS);
-    enum adaps_status status = ad_remote_send(remote, AD_FRAME_HELLO, 0, NULL, NULL, 0, err);
+    Adaps__Wire__Hello hello = ADAPS__WIRE__HELLO__INIT;
+    hello.health = true;
+    enum adaps_status status = ad_remote_send(remote, AD_FRAME_HELLO, 0,
+                                              remote->health ? &hello.base : NULL, NULL, 0, err);
     if (status == ADAPS_OK)
         status = ad_remote_await(remote, AD_FRAME_WELCOME, &soon, AD_WAIT_ANSWER, err);
     if (status != ADAPS_OK)
         return status;
+    remote->welcomed_ns = ad_clock_read_ns(CLOCK_REALTIME);
     status = ad_wire_message_body(&remote->message, &adaps__wire__welcome__descriptor, &body, err);
     if (status != ADAPS_OK)
         return ad_remote_blame(remote, err);

@@ -32,11 +32,15 @@ struct ad_remote {
     size_t most;  /* the largest part of an answer, bytes */
     size_t done;  /* and the largest body of DONE */
     int fd;       /* of the connection that answers come by; -1 before the first */
+    bool health;  /* is asked for in HELLO */
     bool up;      /* the handshake has succeeded */
     bool refused; /* a connection was closed before that */
     bool lost;    /* for good; why: */
     char cause[200];
-    uint32_t requests; /* number of the latest request: tag of its answer */
+    enum ad_agent_trouble trouble; /* what that is, of connections that never stood */
+    uint16_t protocol;             /* of a message that could not be read; 0: none, or no head */
+    int64_t welcomed_ns;           /* CLOCK_REALTIME: when WELCOME came */
+    uint32_t requests;             /* number of the latest request: tag of its answer */
     uint64_t answered; /* bit (tag modulo 64): of the latest requests, those that were answered */
     uint64_t session;
     bool heard;                  /* it has answered a ping; from then on it must: */
@@ -59,6 +63,7 @@ struct ad_remote_options {
     void *context;
     const struct ad_keys *keys;
     size_t most; /* of a part of an answer, bytes; 0: AD_ANSWER_BYTES */
+    bool health; /* HELLO asks for the health of the agent's machine */
 };
 
 /* Enough for every answer but outputs and traces. */

@@ -3,6 +3,7 @@
 #ifndef AD_CONTROL_SESSION_H
 #define AD_CONTROL_SESSION_H
 
+#include "base/health.h"
 #include "base/interrupt.h"
 #include "wire/frame.h"
 #include "control/trace.h"
@@ -97,6 +98,27 @@ AD_MUST_CHECK enum adaps_status ad_session_finish(struct ad_session *session,
 bool ad_session_lost(const struct ad_session *session, bool *lost);
 void ad_session_close(struct ad_session *session);
 
+/* Why an agent could not be asked, as far as it is known for sure. */
+enum ad_agent_trouble {
+    AD_TROUBLE_NONE,        /* none, or another one */
+    AD_TROUBLE_KEY,         /* it does not take the key that the devices file has for it */
+    AD_TROUBLE_NO_KEY,      /* it wants keys, and the devices file has none for it */
+    AD_TROUBLE_NOT_ALLOWED, /* this side's key is not on its list */
+    AD_TROUBLE_CLOSES,      /* it closes every connection before the handshake is over */
+    AD_TROUBLE_PROTOCOL     /* it speaks another version of the protocol: */
+};
+
+/* What may make an agent's machine slow, or let it fail. */
+struct ad_agent_health {
+    bool known; /* false: an older agent, or one that was busy with its disk */
+    struct ad_health machine;
+    struct ad_interface interface; /* by which it talks to this side */
+    int64_t ahead_ns; /* its clock of the day against this side's, exact to the round trip */
+    uint64_t cache_limit, cache_free;
+    bool cache_free_known;
+    char cache_dir[200], cache_trouble[200]; /* the latter "": it can be written */
+};
+
 /* An agent's own account of itself. */
 struct ad_agent_status {
     char name[64], version[32], machine[64]; /* name the agent was given, "x86_64 Linux 6.1" */
@@ -117,5 +139,14 @@ AD_MUST_CHECK enum adaps_status ad_agent_query(const struct ad_device *device,
                                                const struct ad_session_options *options,
                                                struct ad_agent_status *out,
                                                struct adaps_error *err);
+
+/* The same, and the health of its machine (nullable), which takes the agent up to a second longer.
+ * *trouble: when it fails, why; *protocol: the version that the other side speaks, with
+ * AD_TROUBLE_PROTOCOL.
+ */
+AD_MUST_CHECK enum adaps_status
+ad_agent_examine(const struct ad_device *device, const struct ad_session_options *options,
+                 struct ad_agent_status *out, struct ad_agent_health *health,
+                 enum ad_agent_trouble *trouble, int *protocol, struct adaps_error *err);
 
 #endif

@@ -44,6 +44,7 @@ enum adaps_status ad_frame_decode(const void *bytes, size_t size, struct ad_fram
     if (memcmp(in, magic, sizeof magic) != 0)
         return ad_error_set(err, ADAPS_EAGENT, "a frame without the magic bytes of adaps");
     uint64_t version = get(in + 4, 2);
+    out->version = (uint16_t)version;
     if (version != AD_FRAME_VERSION)
         return ad_error_set(err, ADAPS_EAGENT,
                             "the other side speaks protocol version %" PRIu64 ", this one %d",

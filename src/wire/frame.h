@@ -52,6 +52,7 @@ enum ad_frame_type {
 };
 
 struct ad_frame {
+    uint16_t version; /* of the sender; set by decoding alone, also when that fails for it */
     uint16_t type;
     uint64_t session; /* random; 0 outside of sessions */
     uint32_t inference, step;

@@ -19,6 +19,7 @@ struct ad_agent_options {
     bool insecure;           /* no keys on other addresses than loopback, either (test beds) */
     int ready_fd;            /* >= 0: the bound endpoint and a newline are written there once */
     const char *announce;    /* "yes" or NULL: in the local network (announce.h); "no" */
+    const char *sysroot;     /* where sysfs and procfs are, for tests; NULL: where they belong */
     const char *note; /* said with the address, on stderr and to the service manager, or NULL */
 };
 

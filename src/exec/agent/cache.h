@@ -95,4 +95,10 @@ struct ad_cache_stats {
 };
 struct ad_cache_stats ad_cache_count(const struct ad_cache *cache);
 
+/* Whether it can be written: makes a small file and removes it. ADAPS_EAGENT: why not. */
+AD_MUST_CHECK enum adaps_status ad_cache_try(const struct ad_cache *cache, struct adaps_error *err);
+
+/* What an unprivileged user may still write on its disk; false when that is not known. */
+bool ad_cache_free(const struct ad_cache *cache, uint64_t *bytes);
+
 #endif

@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/mem.h"
 #include "exec/agent/cache_internal.h"
 
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define FILE_COST 4096
@@ -130,4 +132,27 @@ struct ad_cache_stats ad_cache_count(const struct ad_cache *cache)
     ad_cache_visit(cache, "plans", count_file, &plans);
     return (struct ad_cache_stats){
         .bytes = blobs.bytes + plans.bytes, .blobs = blobs.files, .plans = plans.files};
+}
+
+enum adaps_status ad_cache_try(const struct ad_cache *cache, struct adaps_error *err)
+{
+    static const char block[FILE_COST];
+    char *path = NULL;
+    int fd;
+    enum adaps_status status = ad_cache_new_file(cache, &path, &fd, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (!ad_file_write_all(fd, block, sizeof block))
+        status = ad_cache_cannot_write(path, err);
+    close(fd);
+    unlink(path);
+    ad_free(path);
+    return status;
+}
+
+bool ad_cache_free(const struct ad_cache *cache, uint64_t *bytes)
+{
+    struct statvfs disk;
+    return statvfs(cache->dir, &disk) == 0 &&
+           !__builtin_mul_overflow((uint64_t)disk.f_bavail, (uint64_t)disk.f_frsize, bytes);
 }

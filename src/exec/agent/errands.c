@@ -100,6 +100,7 @@ void ad_errand_free(struct ad_errand *errand)
 {
     ad_wire_message_fini(&errand->message);
     ad_free(errand->indices);
+    ad_free(errand->health);
     ad_free(errand);
 }
 

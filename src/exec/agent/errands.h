@@ -3,10 +3,20 @@
 #ifndef AD_EXEC_AGENT_ERRANDS_H
 #define AD_EXEC_AGENT_ERRANDS_H
 
+#include "base/health.h"
 #include "exec/agent/cache.h"
 #include "wire/wire.h"
 
 #include <pthread.h>
+
+/* What an agent says of its machine's health when it is asked. */
+struct ad_errand_health {
+    struct ad_health machine;
+    struct ad_interface interface;
+    uint64_t cache_free;
+    bool cache_free_known;
+    struct adaps_error cache; /* why it cannot be written; an empty message: it can */
+};
 
 /* Belongs to the thread from when it is posted until it is taken. */
 struct ad_errand {
@@ -17,9 +27,10 @@ struct ad_errand {
     struct adaps_error err;
     uint32_t *indices; /* HAVE: of the blobs that are missing */
     size_t nindices;
-    struct ad_cache_stats stats; /* HELLO */
-    bool tight;                  /* nothing was done: the cache is full of what is in use */
-    bool last_try;               /* does what it can when it is tight */
+    struct ad_cache_stats stats;    /* HELLO */
+    struct ad_errand_health *health; /* HELLO that asks for it, or NULL */
+    bool tight;                     /* nothing was done: the cache is full of what is in use */
+    bool last_try;                  /* does what it can when it is tight */
 };
 
 struct ad_errands {

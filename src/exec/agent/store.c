@@ -154,6 +154,34 @@ static enum adaps_status keep_plan(struct ad_cache *cache, struct ad_errand *err
     return status;
 }
 
+/* Whether a HELLO asks for the machine's health. */
+static bool wants_health(struct ad_wire_message *message)
+{
+    ProtobufCMessage *body;
+    if (zmq_msg_size(&message->body) == 0 ||
+        ad_wire_message_body(message, &adaps__wire__hello__descriptor, &body, NULL) != ADAPS_OK)
+        return false;
+    bool health = ((const Adaps__Wire__Hello *)body)->health;
+    ad_protobuf_free(body);
+    return health;
+}
+
+/* Without memory it is not known. */
+static struct ad_errand_health *look_at_health(const struct ad_agent *agent,
+                                              const struct ad_wire_message *message)
+{
+    const char *root = agent->options->sysroot ? agent->options->sysroot : "";
+    struct ad_errand_health *health = ad_calloc(1, sizeof *health);
+    if (!health)
+        return NULL;
+    ad_health_look(root, &health->machine);
+    ad_interface_look(root, message->fd, &health->interface);
+    health->cache_free_known = ad_cache_free(&agent->cache, &health->cache_free);
+    if (ad_cache_try(&agent->cache, &health->cache) == ADAPS_OK)
+        health->cache.message[0] = '\0';
+    return health;
+}
+
 void ad_agent_run_errand(void *self, struct ad_errand *errand)
 {
     struct ad_agent *agent = self;
@@ -169,6 +197,8 @@ void ad_agent_run_errand(void *self, struct ad_errand *errand)
         break;
     default: /* HELLO */
         errand->stats = ad_cache_count(&agent->cache);
+        if (wants_health(&errand->message))
+            errand->health = look_at_health(agent, &errand->message);
         errand->status = ADAPS_OK;
         break;
     }
@@ -176,14 +206,48 @@ void ad_agent_run_errand(void *self, struct ad_errand *errand)
 
 /* --- in the control thread --- */
 
-static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message)
+static void describe_health(const struct ad_agent *agent, struct ad_errand_health *from,
+                            Adaps__Wire__Health *out)
+{
+    struct ad_health *machine = &from->machine;
+    adaps__wire__health__init(out);
+    out->wall_ns = ad_clock_read_ns(CLOCK_REALTIME);
+    out->throttled_known = machine->power_known;
+    out->throttled = machine->throttled;
+    out->governor = machine->governor;
+    out->driver = machine->driver;
+    out->model = machine->model;
+    out->quota_cores = machine->quota_cores;
+    out->swap_known = machine->swap_known;
+    out->swap_total = machine->swap_total;
+    out->swap_used = machine->swap_used;
+    out->swapped = machine->swapped;
+    out->segments_known = machine->segments_known;
+    out->segments = machine->segments;
+    out->repeated_segments = machine->repeated;
+    out->interface = from->interface.name;
+    out->wireless = from->interface.wireless;
+    out->interface_mbit = (uint32_t)from->interface.mbit;
+    out->half_duplex = from->interface.half_duplex;
+    out->mtu = (uint32_t)from->interface.mtu;
+    out->cache_limit = agent->cache.limit;
+    out->cache_free_known = from->cache_free_known;
+    out->cache_free = from->cache_free;
+    out->cache_dir = agent->cache.dir;
+    out->cache_trouble = from->cache.message;
+}
+
+/* health: nullable. */
+static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message,
+                         struct ad_errand_health *health)
 {
     struct ad_machine machine;
     struct ad_kernel_facts facts;
     struct kernels_message kernels;
+    Adaps__Wire__Health health_message;
     Adaps__Wire__Welcome welcome = ADAPS__WIRE__WELCOME__INIT;
     const struct ad_cache_stats *stats = &agent->cached;
-    ad_machine_look(&machine);
+    ad_machine_look_below(agent->options->sysroot ? agent->options->sysroot : "", &machine);
     welcome.name = agent->name;
     welcome.version = ad_protobuf_borrow(adaps_version());
     welcome.machine = machine.kind;
@@ -205,6 +269,10 @@ static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message
     ad_kernel_facts_find(ad_processor(), &facts);
     describe_kernels(&facts, &kernels);
     welcome.kernels = &kernels.all;
+    if (health) {
+        describe_health(agent, health, &health_message);
+        welcome.health = &health_message;
+    }
     ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
               NULL, 0);
 }
@@ -232,7 +300,7 @@ static void answer_errand(struct ad_agent *agent, struct ad_errand *errand)
         break;
     default: /* HELLO */
         agent->cached = errand->stats;
-        answer_hello(agent, message);
+        answer_hello(agent, message, errand->health);
         break;
     }
 }
@@ -261,7 +329,7 @@ enum adaps_status ad_agent_store(struct ad_agent *agent, struct ad_wire_message 
     case AD_FRAME_HELLO:
         ad_agent_call_controller(agent);
         if (agent->errands.pending > 0) { /* with what was counted before */
-            answer_hello(agent, message);
+            answer_hello(agent, message, NULL);
             return ADAPS_OK;
         }
         break;
