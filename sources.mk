@@ -1,7 +1,7 @@
 # The sources of the library and of the command, a list per folder, in the order of the house.
 
 base_sources = \
-	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/convert.c src/base/convert.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h \
+	src/base/cgroup.c src/base/cgroup.h src/base/clock.h src/base/convert.c src/base/convert.h src/base/deadline.c src/base/deadline.h src/base/digest.c src/base/digest.h src/base/durations.c src/base/durations.h \
 	src/base/error.c src/base/error.h src/base/interrupt.c src/base/interrupt.h \
 	src/base/file.c src/base/file.h src/base/health.c src/base/health.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
@@ -145,7 +145,7 @@ plan_sources = \
 wire_sources = \
 	src/wire/avahi.c src/wire/avahi.h \
 	src/wire/allow_edit.c src/wire/allow_edit.h \
-	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/guard.c src/wire/guard.h \
+	src/wire/endpoint.c src/wire/endpoint.h src/wire/frame.c src/wire/frame.h src/wire/guard.c src/wire/guard.h src/wire/live.c src/wire/live.h \
 	src/wire/keys.c src/wire/keys.h src/wire/path.c src/wire/path.h src/wire/resolve.c src/wire/resolve.h \
 	src/wire/socket.c src/wire/socket.h src/wire/wire.c src/wire/wire.h \
 	src/wire/visitors.c src/wire/visitors.h src/wire/zap.c src/wire/zap.h
@@ -194,7 +194,7 @@ exec_agent_sources = \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
 	src/exec/agent/cache_internal.h src/exec/agent/cache_room.c src/exec/agent/cache_upload.c \
 	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
-	src/exec/agent/internal.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/internal.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/worker.c \
@@ -238,7 +238,7 @@ cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/discover.c \
-	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
+	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \

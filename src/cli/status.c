@@ -1,5 +1,6 @@
 /* adaps status: the agents of a devices file, asked all at once. */
 #include "base/units.h"
+#include "cli/live_json.h"
 #include "cli/run_options.h"
 #include "report/json.h"
 #include "report/text.h"
@@ -157,7 +158,7 @@ static json_t *answer_json(const struct question *q)
     return json_pack(
         "{s:o, s:o, s:s, s:o, s:o, s:o, s:i, s:i, s:f, s:f, s:o, s:I, s:I, s:I, s:i, s:i, s:I, "
         "s:f, "
-        "s:f, s:o}",
+        "s:f, s:o, s:o}",
         "name", ad_report_json_text(q->device->name), "address",
         ad_report_json_text(q->device->address), "state", a->busy ? "busy" : "idle", "agent",
         ad_report_json_text(a->name), "version", ad_report_json_text(a->version), "machine",
@@ -167,7 +168,7 @@ static json_t *answer_json(const struct question *q)
         (json_int_t)a->memory_available, "cache_bytes", (json_int_t)a->cache_bytes, "cached_blobs",
         a->cached_blobs, "cached_plans", a->cached_plans, "inferences", (json_int_t)a->inferences,
         "uptime_s", (double)a->uptime_ns / 1e9, "rtt_ms", (double)a->rtt_ns / 1e6, "kernels",
-        kernels_json(&a->kernels));
+        kernels_json(&a->kernels), "live", ad_cli_live_json(a));
 }
 
 static int print_json(const struct question *questions, int count)

@@ -57,6 +57,9 @@ void ad_remote_status(const Adaps__Wire__Welcome *welcome, struct ad_agent_statu
     out->inferences = welcome->inferences;
     out->uptime_ns = welcome->uptime_ns;
     copy_kernels(welcome->kernels, &out->kernels);
+    out->tells = welcome->live != NULL;
+    if (welcome->live)
+        ad_live_read(welcome->live, &out->live);
 }
 
 /* What an agent says of its health, as far as it can be true. */

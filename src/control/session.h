@@ -9,6 +9,7 @@
 #include "control/trace.h"
 #include "exec/kernels/choice.h"
 #include "plan/weight_source.h"
+#include "wire/live.h"
 
 struct ad_session_options {
     /* For opening a session as a whole, then for each inference; a push may have nothing move for
@@ -134,6 +135,8 @@ struct ad_agent_status {
     uint64_t inferences;            /* since its start */
     int64_t uptime_ns, rtt_ns;      /* rtt of this question */
     struct ad_kernel_facts kernels; /* no rows when the agent does not say */
+    bool tells;                     /* what it does: older agents do not */
+    struct ad_live_seen live;
 };
 AD_MUST_CHECK enum adaps_status ad_agent_query(const struct ad_device *device,
                                                const struct ad_session_options *options,

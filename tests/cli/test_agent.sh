@@ -107,6 +107,8 @@ check "as much" test "$(wc -l <rows.told)" -gt 10
 check "the same of every kind of work" cmp rows.told rows.json
 has out "\"kernels\":{\"processor\":\"$(sed -n 's/^Processor: *//p' told | sed 's/^not known$//')\"" "and of the processor"
 has out "\"instructions\":\"$(sed -n 's/^Instructions: *//p' told | sed 's/^none that.*//')\",\"xnnpack\":\"20" "and of its instructions"
+has out '"live":{"begun":0,"done":0,"failed":0,"errors":{"input":0,' "it tells what it has done"
+has out '"doing":"idle","step":0,"steps":0,"layer":null,"plan":null,' "and that it does nothing"
 status 0 "people hear of convolutions" adaps status -d one.conf
 has out "convolutions by $(sed -n 's/^convolution|[^|]*|\([^|]*\)|.*/\1/p' rows.told): a" "by which instructions they are"
 stop

@@ -29,7 +29,7 @@ static void take_message(struct ad_agent *agent, struct ad_wire_message *message
     struct adaps_error err;
     enum adaps_status status = ad_agent_admit(agent, message, &err);
     if (status != ADAPS_OK) {
-        ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
+        ad_answer_error(&agent->router, &message->route, &message->frame, &err, -1);
         return;
     }
     switch (message->frame.type) {
@@ -49,7 +49,7 @@ static void take_message(struct ad_agent *agent, struct ad_wire_message *message
         break;
     }
     if (status != ADAPS_OK)
-        ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
+        ad_answer_error(&agent->router, &message->route, &message->frame, &err, -1);
 }
 
 /* Handles what has come in, at most a few messages, so that the worker gets its turn. */
@@ -57,18 +57,20 @@ static void take_messages(struct ad_agent *agent, struct ad_wire_message *messag
 {
     for (int i = 0; i < 16; i++) {
         struct adaps_error err;
-        enum adaps_status status = ad_wire_message_recv(agent->router, true, message, &err);
+        enum adaps_status status = ad_wire_message_recv(agent->router.socket, true, message, &err);
         if (status == ADAPS_NO)
             return;
         /* The end of an earlier connection was reported before what a later one sent; taken after
          * it, it would end the session of a new controller whose connection got the same
          * descriptor. */
         ad_agent_take_events(agent);
+        ad_live_received(&agent->live.controller,
+                         zmq_msg_size(&message->body) + zmq_msg_size(&message->raw));
         if (status == ADAPS_OK)
             take_message(agent, message);
         else if (zmq_msg_size(&message->route) > 0) /* strangers learn what is wrong with it, and
                                                        whoever waits for an answer gets this one */
-            ad_answer_error(agent->router, &message->route, &message->frame, &err, -1);
+            ad_answer_error(&agent->router, &message->route, &message->frame, &err, -1);
     }
 }
 
@@ -90,7 +92,7 @@ static enum adaps_status loop(struct ad_agent *agent, int signal_fd, struct adap
 {
     struct ad_wire_message message;
     enum adaps_status status = ADAPS_OK;
-    zmq_pollitem_t items[5] = {{.socket = agent->router, .events = ZMQ_POLLIN},
+    zmq_pollitem_t items[5] = {{.socket = agent->router.socket, .events = ZMQ_POLLIN},
                                {.socket = agent->monitor, .events = ZMQ_POLLIN},
                                {.fd = agent->worker.done_fd, .events = ZMQ_POLLIN},
                                {.fd = signal_fd, .events = ZMQ_POLLIN},
@@ -181,6 +183,7 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
     struct ad_worker *worker = &agent->worker;
     struct ad_endpoint bound; /* an address, also where a name was given */
     worker->cache = &agent->cache;
+    worker->live = &agent->live;
     worker->keys = &agent->keys;
     worker->guard = agent->guard;
     worker->context = agent->context;
@@ -200,6 +203,7 @@ static enum adaps_status start_worker(struct ad_agent *agent, struct adaps_error
 static enum adaps_status start_errands(struct ad_agent *agent, struct adaps_error *err)
 {
     agent->cached = ad_cache_count(&agent->cache);
+    atomic_store(&agent->live.cache_bytes, agent->cached.bytes);
     agent->errands.perform = ad_agent_run_errand;
     agent->errands.self = agent;
     enum adaps_status status = ad_errands_start(&agent->errands, err);
@@ -301,6 +305,7 @@ static void fini(struct ad_agent *agent)
     ad_priority_set(&agent->priority);
     ad_cache_fini(&agent->cache);
     ad_notify_fini(&agent->notify);
+    ad_live_fini(&agent->live);
 }
 
 enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct adaps_error *err)
@@ -319,7 +324,9 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     agent->options = options;
     agent->worker.speeds = speeds;
     agent->notify.fd = agent->spare_fd = -1;
-    agent->start_ns = ad_clock_ns();
+    ad_live_init(&agent->live);
+    agent->router.live = &agent->live.controller;
+    agent->start_ns = agent->live.start_ns;
     ad_wire_message_init(&agent->next);
     if (options->name)
         snprintf(agent->name, sizeof agent->name, "%s", options->name);

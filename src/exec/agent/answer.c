@@ -25,18 +25,21 @@ void ad_pending_move(struct ad_pending *from, struct ad_pending *to)
     ad_pending_clear(from);
 }
 
-bool ad_answer(void *router, zmq_msg_t *route, const struct ad_frame *request, int type,
-               const ProtobufCMessage *body, const void *raw, size_t raw_size)
+bool ad_answer(const struct ad_answer_way *router, zmq_msg_t *route, const struct ad_frame *request,
+               int type, const ProtobufCMessage *body, const void *raw, size_t raw_size)
 {
     struct ad_frame frame = {.type = (uint16_t)type,
                              .session = request->session,
                              .inference = request->inference,
                              .tag = request->tag};
-    return ad_wire_message_send(router, route, &frame, body, raw, raw_size, NULL) == ADAPS_OK;
+    if (ad_wire_message_send(router->socket, route, &frame, body, raw, raw_size, NULL) != ADAPS_OK)
+        return false;
+    ad_live_sent(router->live, (body ? protobuf_c_message_get_packed_size(body) : 0) + raw_size);
+    return true;
 }
 
-bool ad_answer_error(void *router, zmq_msg_t *route, const struct ad_frame *request,
-                     const struct adaps_error *err, int step)
+bool ad_answer_error(const struct ad_answer_way *router, zmq_msg_t *route,
+                     const struct ad_frame *request, const struct adaps_error *err, int step)
 {
     Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
     error.status = err->status;

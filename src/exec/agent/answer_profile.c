@@ -73,7 +73,7 @@ bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to)
     m.n_encode = m.n_decode = AD_ENCODINGS;
     m.encode = times->encoding.encode;
     m.decode = times->encoding.decode;
-    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
+    return ad_answer(&agent->router, &to->route, &to->frame, AD_FRAME_PROFILED, &m.base, NULL, 0);
 }
 
 void ad_agent_drop_profile(struct ad_agent *agent)

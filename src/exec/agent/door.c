@@ -35,9 +35,10 @@ static void keep_spare(struct ad_agent *agent)
 static enum adaps_status bind_door(struct ad_agent *agent, const char *endpoint,
                                    struct adaps_error *err)
 {
-    enum adaps_status status = ad_socket_serve(agent->router, &agent->keys, AD_ZAP_CONTROL, err);
+    enum adaps_status status =
+        ad_socket_serve(agent->router.socket, &agent->keys, AD_ZAP_CONTROL, err);
     if (status == ADAPS_OK)
-        status = ad_socket_bind(agent->router, endpoint, agent->endpoint, err);
+        status = ad_socket_bind(agent->router.socket, endpoint, agent->endpoint, err);
     return status;
 }
 
@@ -66,14 +67,14 @@ enum adaps_status ad_agent_open_door(struct ad_agent *agent, const struct ad_end
     ad_visitors_init(&agent->visitors, agent->guard);
     keep_spare(agent);
     if (status == ADAPS_OK)
-        status =
-            ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_PART_BYTES, &agent->router, err);
+        status = ad_socket_new(agent->context, ZMQ_ROUTER, AD_CONTROL_PART_BYTES,
+                               &agent->router.socket, err);
     if (status == ADAPS_OK)
-        status = ad_socket_answers(agent->router, err);
+        status = ad_socket_answers(agent->router.socket, err);
     if (status == ADAPS_OK)
-        status = ad_socket_keep_alive(agent->router, KEEP_ALIVE_S, err);
+        status = ad_socket_keep_alive(agent->router.socket, KEEP_ALIVE_S, err);
     if (status == ADAPS_OK)
-        status = ad_socket_monitor(agent->context, agent->router, &agent->monitor, err);
+        status = ad_socket_monitor(agent->context, agent->router.socket, &agent->monitor, err);
     if (status == ADAPS_OK)
         status = bind_door(agent, ad_endpoint_format(listen->host, listen->port, text), err);
     return status;
@@ -81,7 +82,7 @@ enum adaps_status ad_agent_open_door(struct ad_agent *agent, const struct ad_end
 
 void ad_agent_close_door(struct ad_agent *agent)
 {
-    ad_socket_close_monitored(agent->router, agent->monitor, 100);
+    ad_socket_close_monitored(agent->router.socket, agent->monitor, 100);
     ad_zap_stop(agent->zap);
     ad_guard_free(agent->guard);
     ad_keys_forget(&agent->keys);
@@ -139,7 +140,7 @@ static void use_next_keys(struct ad_agent *agent)
     snprintf(endpoint, sizeof endpoint, "%s", agent->endpoint);
     ad_visitors_drop_all(&agent->visitors);
     if (!agent->door_shut)
-        zmq_unbind(agent->router, endpoint);
+        zmq_unbind(agent->router.socket, endpoint);
     agent->door_shut = bind_door(agent, endpoint, &err) != ADAPS_OK;
     if (agent->door_shut) {
         fprintf(stderr, "%s: with new keys: %s; this is tried again\n", agent->name, err.message);

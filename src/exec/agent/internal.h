@@ -49,7 +49,9 @@ struct ad_agent {
     const struct ad_agent_options *options;
     char name[64];
     char endpoint[300]; /* bound */
-    void *context, *router, *monitor;
+    struct ad_live live;
+    void *context, *monitor;
+    struct ad_answer_way router;
     struct ad_notify notify;
     struct ad_announcement *announcement; /* or NULL */
     struct ad_priority priority;    /* of the thread that runs it, before */

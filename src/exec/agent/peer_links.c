@@ -101,6 +101,7 @@ enum adaps_status ad_peer_links_open(struct ad_peer_links *links, const char *ho
         link->peer = *peer;
         link->listens = links->device < d;
         link->fd = -1;
+        link->live = links->live ? ad_live_link(links->live, peer->name) : NULL;
         link->connection = needed.sent_to[d] ? links->nconnections++ : -1;
         enum adaps_status status = open_link(links, link, host, keys, err);
         if (status != ADAPS_OK)
@@ -399,6 +400,7 @@ static enum adaps_status links_send(void *self, const struct ad_step *step,
             ? !ad_send_scheduler_send(links->scheduler, link->connection, head, &payload)
             : !ad_send_scheduler_hand_over(link->socket, head, &payload))
         return fail(link, err, "the connection to it was lost");
+    ad_live_sent(link->live, size);
     links->bytes_sent += size;
     links->messages_sent++;
     return ADAPS_OK;
@@ -437,6 +439,8 @@ static enum adaps_status recv_payload(struct ad_peer_link *link, const struct ad
     if (list->shorter)
         *list->shorter = length;
     enum adaps_status status = ad_frame_check(frame, length, checksum, err);
+    if (status == ADAPS_OK)
+        ad_live_received(link->live, length);
     return status == ADAPS_OK ? status : ad_error_prefix(err, "'%s': ", link->peer.name);
 }
 
@@ -491,10 +495,12 @@ static enum adaps_status take_early(struct ad_peer_link *link, struct ad_early_m
     size_t length = zmq_msg_size(&message->payload);
     enum adaps_status status =
         ad_frame_check(&message->frame, length, ad_frame_checksum(0, data, length), err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK) {
+        ad_live_received(link->live, length);
         ad_spans_take(list, data, length);
-    else
+    } else {
         ad_error_prefix(err, "'%s': ", link->peer.name);
+    }
     return status;
 }
 

@@ -8,6 +8,7 @@
 
 #include "exec/engine/engine.h"
 #include "exec/engine/timestamps.h"
+#include "exec/agent/live.h"
 #include "exec/agent/send_scheduler.h"
 #include "wire/frame.h"
 #include "wire/visitors.h"
@@ -37,6 +38,7 @@ struct ad_peer_link {
     bool lost;                      /* joined and then disconnected */
     int fd;                         /* of its TCP connection, since it joined */
     int zmq_fd;                     /* readable when the socket is to be looked at */
+    struct ad_live_link *live;      /* NULL: not counted */
     int connection;                 /* of the scheduler, if messages are sent to it; else -1 */
     struct ad_early_message *early; /* in the order in which they came */
     size_t nearly, early_room, early_most;
@@ -44,6 +46,7 @@ struct ad_peer_link {
 
 struct ad_peer_links {
     void *context;
+    struct ad_live *live;   /* nullable: counts what is moved */
     struct ad_guard *guard; /* told of strangers who are dropped */
     const struct adaps_plan *plan;
     int device;

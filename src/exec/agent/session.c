@@ -64,6 +64,7 @@ void ad_agent_free_session(struct ad_agent *agent)
     ad_pending_clear(&agent->session.close);
     ad_pending_clear(&agent->session.home);
     memset(&agent->session, 0, sizeof agent->session);
+    ad_live_set_session(&agent->live, false);
 }
 
 /* Hands the session's sockets back; the end is in ad_agent_worker_done(). */
@@ -136,7 +137,7 @@ void ad_agent_call_controller(struct ad_agent *agent)
         return;
     session->called_ns = now;
     struct ad_frame nobody_asked = {.session = session->id};
-    if (!ad_answer(agent->router, &session->home.route, &nobody_asked, AD_FRAME_PONG, NULL, NULL,
+    if (!ad_answer(&agent->router, &session->home.route, &nobody_asked, AD_FRAME_PONG, NULL, NULL,
                    0))
         ad_agent_end_session(agent, "its controller is gone");
 }
@@ -213,6 +214,7 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
                           enum ad_job_kind kind)
 {
     agent->session.open = true;
+    ad_live_set_session(&agent->live, true);
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
     snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
@@ -388,7 +390,7 @@ static enum adaps_status answer_trace(struct ad_agent *agent, struct ad_wire_mes
         trace.mark[i] -= begin;
         trace.left[i] = trace.left[i] ? trace.left[i] - begin : -1;
     }
-    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL,
+    ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_TRACED, &trace.base, NULL,
               0);
     ad_free(times);
     return ADAPS_OK;
@@ -398,7 +400,7 @@ static void answer_clock(struct ad_agent *agent, struct ad_wire_message *message
 {
     Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
     time.clock_ns = ad_clock_ns();
-    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
+    ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_TIME, &time.base, NULL, 0);
 }
 
 /* The step of the oldest inference under way; 0 without any. */
@@ -419,7 +421,7 @@ static bool answer_where(struct ad_agent *agent, zmq_msg_t *route, const struct 
     where.step = step;
     where.finished = finished;
     where.clock_ns = ad_clock_ns();
-    return ad_answer(agent->router, route, request, type, &where.base, NULL, 0);
+    return ad_answer(&agent->router, route, request, type, &where.base, NULL, 0);
 }
 
 enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message *message,
@@ -450,7 +452,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
         return status == ADAPS_NO ? ADAPS_OK : status;
     }
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
-        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
+        ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
         return ADAPS_OK;
     }
     if (!ours)
@@ -494,7 +496,8 @@ static bool answer_opened(struct ad_agent *agent, struct ad_pending *to)
         list[n] = &ports[n];
     }
     opened.ports = list;
-    return ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL, 0);
+    return ad_answer(&agent->router, &to->route, &to->frame, AD_FRAME_OPENED, &opened.base, NULL,
+                     0);
 }
 
 /* By message, as DONE has them, the caller's; *n: how many. NULL without memory: then they are not
@@ -525,7 +528,7 @@ static bool answer_done(struct ad_agent *agent, struct ad_pending *to,
         done.moved = times_of(run, &done.n_moved);
     }
     agent->inferences++;
-    bool heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
+    bool heard = ad_answer(&agent->router, &to->route, &to->frame, AD_FRAME_DONE, &done.base,
                            run->outputs.data, run->outputs.bytes);
     ad_free(done.moved);
     return heard;
@@ -541,13 +544,13 @@ static void answer_job(struct ad_agent *agent, enum ad_job_kind kind)
         heard = answer_where(agent, &session->abort.route, &session->abort.frame, AD_FRAME_ABORTED,
                              0, good);
     else if (!good)
-        heard = ad_answer_error(agent->router, &to->route, &to->frame, &result->err, 0);
+        heard = ad_answer_error(&agent->router, &to->route, &to->frame, &result->err, 0);
     else if (kind == AD_JOB_LOAD)
         heard = answer_opened(agent, to);
     else if (kind == AD_JOB_PROFILE)
         heard = ad_agent_answer_profile(agent, to);
     else
-        heard = ad_answer(agent->router, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
+        heard = ad_answer(&agent->router, &to->route, &to->frame, AD_FRAME_READY, NULL, NULL, 0);
     session->ready = kind == AD_JOB_JOIN && good;
     ad_pending_clear(&session->abort);
     ad_pending_clear(&session->job);
@@ -563,7 +566,7 @@ static void job_done(struct ad_agent *agent)
     enum ad_job_kind kind = agent->worker.job.kind;
     if (kind == AD_JOB_CLOSE) {
         if (session->close.set)
-            ad_answer(agent->router, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
+            ad_answer(&agent->router, &session->close.route, &session->close.frame, AD_FRAME_CLOSED,
                       NULL, NULL, 0);
         ad_agent_free_session(agent);
     } else if (session->ending) {
@@ -615,7 +618,7 @@ static void answer_run(struct ad_agent *agent, struct ad_worker_run *run)
     else if (good)
         heard = answer_done(agent, to, run);
     else if (run->result.status != ADAPS_NO) /* the one that ended the others */
-        heard = ad_answer_error(agent->router, &to->route, &to->frame, &run->result.err, step);
+        heard = ad_answer_error(&agent->router, &to->route, &to->frame, &run->result.err, step);
     ad_pending_clear(to);
     session->used_ns = ad_clock_ns();
     look_for_oldest(session);
@@ -656,7 +659,7 @@ static void serve_next(struct ad_agent *agent)
         return;
     agent->has_next = false;
     if (ad_agent_serve(agent, &agent->next, &err) != ADAPS_OK)
-        ad_answer_error(agent->router, &agent->next.route, &agent->next.frame, &err, -1);
+        ad_answer_error(&agent->router, &agent->next.route, &agent->next.frame, &err, -1);
 }
 
 void ad_agent_worker_done(struct ad_agent *agent)

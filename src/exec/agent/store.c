@@ -5,6 +5,7 @@
 #include "exec/agent/internal.h"
 #include "exec/kernels/choice.h"
 #include "base/machine.h"
+#include "wire/live.h"
 
 #include <string.h>
 
@@ -194,6 +195,7 @@ void ad_agent_run_errand(void *self, struct ad_errand *errand)
         break;
     case AD_FRAME_PLAN:
         errand->status = keep_plan(&agent->cache, errand);
+        errand->stats = ad_cache_count(&agent->cache);
         break;
     default: /* HELLO */
         errand->stats = ad_cache_count(&agent->cache);
@@ -245,6 +247,8 @@ static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message
     struct ad_kernel_facts facts;
     struct kernels_message kernels;
     Adaps__Wire__Health health_message;
+    struct ad_live_seen seen;
+    struct ad_live_message live;
     Adaps__Wire__Welcome welcome = ADAPS__WIRE__WELCOME__INIT;
     const struct ad_cache_stats *stats = &agent->cached;
     ad_machine_look_below(agent->options->sysroot ? agent->options->sysroot : "", &machine);
@@ -273,8 +277,17 @@ static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message
         describe_health(agent, health, &health_message);
         welcome.health = &health_message;
     }
-    ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
+    ad_live_look(&agent->live, &seen);
+    ad_live_describe(&seen, &live);
+    welcome.live = &live.all;
+    ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
               NULL, 0);
+}
+
+static void take_count(struct ad_agent *agent, const struct ad_errand *errand)
+{
+    agent->cached = errand->stats;
+    atomic_store(&agent->live.cache_bytes, errand->stats.bytes);
 }
 
 static void answer_errand(struct ad_agent *agent, struct ad_errand *errand)
@@ -282,24 +295,26 @@ static void answer_errand(struct ad_agent *agent, struct ad_errand *errand)
     struct ad_wire_message *message = &errand->message;
     Adaps__Wire__Missing missing = ADAPS__WIRE__MISSING__INIT;
     if (errand->status != ADAPS_OK) {
-        ad_answer_error(agent->router, &message->route, &message->frame, &errand->err, -1);
+        ad_answer_error(&agent->router, &message->route, &message->frame, &errand->err, -1);
         return;
     }
     switch (message->frame.type) {
     case AD_FRAME_HAVE:
         missing.indices = errand->indices;
         missing.n_indices = errand->nindices;
-        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_MISSING, &missing.base,
+        ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_MISSING, &missing.base,
                   NULL, 0);
         break;
     case AD_FRAME_BLOB:
-        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_STORED, NULL, NULL, 0);
+        ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_STORED, NULL, NULL, 0);
         break;
     case AD_FRAME_PLAN:
-        ad_answer(agent->router, &message->route, &message->frame, AD_FRAME_PLANNED, NULL, NULL, 0);
+        take_count(agent, errand);
+        ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_PLANNED, NULL, NULL,
+                  0);
         break;
     default: /* HELLO */
-        agent->cached = errand->stats;
+        take_count(agent, errand);
         answer_hello(agent, message, errand->health);
         break;
     }

@@ -49,6 +49,7 @@ static void free_engines(struct ad_worker *worker)
 
 void ad_worker_unload(struct ad_worker *worker)
 {
+    ad_live_set_plan(worker->live, NULL);
     free_engines(worker);
     free_runs(worker);
     for (int i = 0; i < worker->nweights; i++)
@@ -163,6 +164,7 @@ static enum adaps_status make_engines(struct ad_worker *worker, struct adaps_err
     struct ad_engine_options options = {.device = device,
                                         .threads = compute_threads(worker, plan, device),
                                         .cancel = &worker->cancel,
+                                        .op = &worker->live->op,
                                         .speed = ad_speeds_at(&worker->speeds, worker->begun)};
     size_t room = 2 * (size_t)plan->stream.nturns * (size_t)plan->stream.frames;
     enum adaps_status status = ADAPS_OK;
@@ -243,10 +245,12 @@ static enum adaps_status load(struct ad_worker *worker, struct adaps_error *err)
             return status;
         }
         worker->loaded = job->plan;
+        ad_live_set_plan(worker->live, worker->plan);
     }
     ad_peer_links_close(&worker->links);
     worker->links = (struct ad_peer_links){.context = worker->context,
                                            .guard = worker->guard,
+                                           .live = worker->live,
                                            .plan = worker->plan,
                                            .device = worker->device,
                                            .session = job->session,
@@ -349,6 +353,7 @@ static void activate(struct ad_worker *worker, struct ad_worker_run *run)
         run->result.status = ad_error_memory(&run->result.err, "trace",
                                              (size_t)run->program->nsteps * sizeof(int64_t));
     run->number = worker->begun++;
+    ad_live_begin(worker->live);
 }
 
 /* What the control thread has posted becomes active. */
@@ -377,6 +382,26 @@ static struct ad_worker_run *next_run(struct ad_worker *worker, const struct ad_
     return next;
 }
 
+static enum ad_live_error error_kind(const struct ad_worker *worker, enum adaps_status status)
+{
+    if (status == ADAPS_NO)
+        return AD_LIVE_GIVEN_UP;
+    if (worker->cancel)
+        return AD_LIVE_CANCELLED;
+    if (status == ADAPS_EINPUT || status == ADAPS_EUSAGE)
+        return AD_LIVE_INPUT;
+    return status == ADAPS_EINTERNAL ? AD_LIVE_INTERNAL : AD_LIVE_AGENT;
+}
+
+static void count_end(struct ad_worker *worker, const struct ad_worker_run *run)
+{
+    bool source = worker->device == worker->plan->cluster.source;
+    if (run->result.status == ADAPS_OK)
+        ad_live_done(worker->live, source ? run->result.latency_ns : -1);
+    else
+        ad_live_failed(worker->live, error_kind(worker, run->result.status));
+}
+
 static void end_run(struct ad_worker *worker, struct ad_worker_run *run)
 {
     run->active = false;
@@ -386,13 +411,14 @@ static void end_run(struct ad_worker *worker, struct ad_worker_run *run)
         run->tail->busy = false;
     run->result.latency_ns = ad_clock_ns() - run->result.begin_ns;
     run->result.total_ns = run->last_ns - run->first_ns;
+    count_end(worker, run);
     pthread_mutex_lock(&worker->mutex);
     run->done = true;
     pthread_mutex_unlock(&worker->mutex);
     eventfd_write(worker->done_fd, 1);
 }
 
-static void count_step(struct ad_worker_run *run, int step)
+static void count_step(struct ad_worker *worker, struct ad_worker_run *run, int step)
 {
     int64_t start_ns, end_ns;
     int number;
@@ -400,10 +426,12 @@ static void count_step(struct ad_worker_run *run, int step)
     ad_engine_times(engine, number, &start_ns, &end_ns);
     run->first_ns = step == 0 ? start_ns : run->first_ns;
     run->last_ns = end_ns;
-    if (run->program->steps[step].kind == AD_STEP_COMPUTE)
+    if (run->program->steps[step].kind == AD_STEP_COMPUTE) {
         run->result.compute_ns += end_ns - start_ns;
-    else if (run->program->steps[step].kind == AD_STEP_RECV)
+        ad_live_computed(worker->live, start_ns, end_ns);
+    } else if (run->program->steps[step].kind == AD_STEP_RECV) {
         run->result.wait_ns += end_ns - start_ns;
+    }
 }
 
 /* Executes the next step. ADAPS_NO: its message is not there. */
@@ -426,6 +454,10 @@ static enum adaps_status advance(struct ad_worker *worker, struct ad_worker_run 
     }
     links->inference = run->inference;
     links->step = (uint32_t)step;
+    ad_live_step(worker->live,
+                 run->program->steps[step].kind == AD_STEP_COMPUTE ? AD_LIVE_COMPUTING
+                                                                   : AD_LIVE_MOVING,
+                 step, run->program->nsteps);
     links->deadline_ns = run->deadline_ns;
     links->timestamps = run->timestamps;
     links->waited = run->waiting;
@@ -436,7 +468,7 @@ static enum adaps_status advance(struct ad_worker *worker, struct ad_worker_run 
         return status;
     run->result.bytes_sent += links->bytes_sent - bytes;
     run->result.messages_sent += links->messages_sent - messages;
-    count_step(run, step);
+    count_step(worker, run, step);
     run->next++;
     atomic_store_explicit(&run->step, run->next, memory_order_relaxed);
     return ADAPS_OK;
@@ -467,7 +499,10 @@ static void wait_for_messages(struct ad_worker *worker)
         if (run->deadline_ns < links->deadline_ns)
             links->deadline_ns = run->deadline_ns;
     }
+    int64_t start_ns = ad_clock_ns();
+    ad_live_wait(worker->live);
     ad_peer_links_wait(links, wanted);
+    ad_live_waited(worker->live, ad_clock_ns() - start_ns);
 }
 
 /* Until all inferences are done: always the next step of the oldest that can go on. */
@@ -476,8 +511,10 @@ static void run_all(struct ad_worker *worker)
     for (;;) {
         take_posted(worker);
         struct ad_worker_run *run = next_run(worker, NULL);
-        if (!run)
+        if (!run) {
+            ad_live_rest(worker->live);
             return;
+        }
         worker->links.oldest = run->inference;
         enum adaps_status status = ADAPS_NO;
         while (run && status == ADAPS_NO) {

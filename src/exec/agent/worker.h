@@ -9,6 +9,7 @@
 
 #include "base/priority.h"
 #include "exec/agent/cache.h"
+#include "exec/agent/live.h"
 #include "exec/agent/peer_links.h"
 #include "exec/agent/profile.h"
 #include "exec/agent/speeds.h"
@@ -101,6 +102,7 @@ struct ad_worker_engine {
 struct ad_worker {
     /* set by the owner before start */
     const struct ad_cache *cache;
+    struct ad_live *live;
     const struct ad_keys *keys;
     struct ad_guard *guard;
     void *context;

@@ -23,6 +23,7 @@ struct ad_engine {
     struct ad_shared_weights *shared;
     size_t slice_bytes;
     const atomic_int *cancel;
+    atomic_int *op; /* nullable: what is being computed, for others to see */
     struct ad_throttle throttle,
         *pace;                  /* pace: of the thread that computes; &throttle, or beside's */
     struct ad_buffer *buffers;  /* by value */
@@ -270,6 +271,7 @@ enum adaps_status ad_engine_new(const struct adaps_plan *plan,
     e->beside = options->beside;
     e->waiting = -1;
     e->cancel = options->cancel;
+    e->op = options->op;
     enum adaps_status status = ad_xnn_init(err);
     if (status == ADAPS_OK)
         status = take_common(e, options, err);
@@ -398,6 +400,12 @@ static enum adaps_status cancelled(const struct ad_engine *e, struct adaps_error
     return ad_error_set(err, ADAPS_EAGENT, "cancelled");
 }
 
+static void say_op(const struct ad_engine *e, int op)
+{
+    if (e->op)
+        atomic_store_explicit(e->op, op, memory_order_relaxed);
+}
+
 static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error *err)
 {
     const struct ad_step *step = &e->program->steps[i];
@@ -405,6 +413,7 @@ static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error 
     ad_throttle_begin(e->pace);
     for (int t = step->first_task; t < step->first_task + step->ntasks; t++) {
         status = cancelled(e, err);
+        say_op(e, e->program->tasks[t].op);
         for (size_t a = e->jobs[t].first; a < e->jobs[t].end && status == ADAPS_OK; a++)
             status = ad_action_run(&e->actions.items[a], e->pool, err);
         if (status != ADAPS_OK)
@@ -412,6 +421,7 @@ static enum adaps_status compute(struct ad_engine *e, int i, struct adaps_error 
         ad_throttle_pause(e->pace);
     }
     ad_throttle_end(e->pace);
+    say_op(e, -1);
     return cancelled(e, err);
 }
 

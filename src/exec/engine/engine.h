@@ -43,6 +43,7 @@ struct ad_engine_options {
     struct ad_engine *beside;
     int threads;              /* compute threads; 0 = the plan's; 1 = no pool */
     const atomic_int *cancel; /* when it becomes non-zero the engine stops between tasks */
+    atomic_int *op;           /* nullable: the op that is being computed; -1: none */
     size_t slice_bytes; /* packed weights of a convolution that are used at all pixels before the
                            next are: 0 = half of what a thread has of the
                            L2 cache, measured. Changes no bit */
