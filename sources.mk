@@ -30,7 +30,8 @@ import_sources = \
 	src/import/lower_pieces.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
 	src/import/operators.c src/import/operators.h src/import/pool.c src/import/reduce.c \
 	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
-	src/import/value.c src/import/whole.c src/import/whole_form.c src/import/whole_form.h src/import/window.c src/import/window.h
+	src/import/value.c src/import/whole.c src/import/whole_bounds.c src/import/whole_computed.c \
+	src/import/whole_form.c src/import/whole_form.h src/import/window.c src/import/window.h
 
 blocks_sources = \
 	src/blocks/blocks.c src/blocks/blocks.h
@@ -196,7 +197,7 @@ exec_agent_sources = \
 	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
 	src/exec/agent/internal.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
-	src/exec/agent/profile.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
+	src/exec/agent/profile.h src/exec/agent/profile_request.c src/exec/agent/profile_request.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/worker.c \
 	src/exec/agent/worker.h
 

@@ -3,7 +3,8 @@
  * timed, whole and in part, when that does not take too much memory (as no seed does). */
 #include "body.h"
 #include "wire_mutate.h"
-#include "exec/agent/internal.h"
+#include "exec/agent/profile.h"
+#include "exec/agent/profile_request.h"
 #include "fusion/region.h"
 #include "plan/plan.pb-c.h"
 
@@ -72,12 +73,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FUZZ_CHECK(packed, "no memory for %zu bytes", bytes);
     adaps__wire__profile__pack(&request, packed);
     struct ad_wire_message message;
-    struct ad_job job = {.kind = AD_JOB_PROFILE};
+    struct ad_profile_request read = {0};
     body_message(AD_FRAME_PROFILE, packed, bytes, &message);
-    status = ad_agent_take_profile(&message, &job, &err);
+    status = ad_profile_request_read(&message, &read, &err);
     FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
-    fuzz_accepted += profile_run(job.tasks);
-    adaps_plan_free(job.tasks);
+    fuzz_accepted += profile_run(read.tasks);
+    adaps_plan_free(read.tasks);
     ad_wire_message_fini(&message);
     ad_free(packed);
     return 0;

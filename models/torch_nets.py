@@ -297,9 +297,35 @@ class Suppressed(YoloV8):
         return corners, y[:, 4:], selected
 
 
+class Exported(YoloV8):
+    """As Ultralytics exports with nms=True: rows of each picture's best boxes, then zeros."""
+
+    max_det = 50
+
+    def __init__(self):
+        import torchvision.ops  # as above
+        super().__init__()
+        self.nms = torchvision.ops.nms
+
+    def forward(self, x):
+        y = super().forward(x).transpose(-1, -2)
+        boxes, scores = y.split([4, CLASSES], 2)
+        scores, classes = scores.max(-1)
+        out = torch.zeros(y.shape[0], self.max_det, 6)
+        for i in range(y.shape[0]):
+            mask = scores[i] > scores.mean()  # Ultralytics has a constant here, which random weights do not know
+            box, score, kind = boxes[i][mask], scores[i][mask], classes[i][mask]
+            corners = torch.cat((box[:, :2] - box[:, 2:] / 2, box[:, :2] + box[:, 2:] / 2), -1)
+            apart = corners / torch.tensor(x.shape[2:]).max() + kind.reshape(-1, 1).expand(box.shape[0], 4)
+            keep = self.nms(apart, score, 0.45)[:self.max_det]
+            rows = torch.cat((corners[keep], score[keep].view(-1, 1), kind[keep].view(-1, 1).to(out.dtype)), -1)
+            out[i] = F.pad(rows, (0, 0, 0, self.max_det - rows.shape[0]))
+        return out
+
+
 DETECTORS = {"yolov5": YoloV5, "yolov8": YoloV8, "yolov8-masks": YoloV8Masks,
              "yolov8-pose": YoloV8Pose, "yolov10": YoloV10, "yolox": YoloX, "nanodet": NanoDet,
-             "ssd": BoxesAndScores, "nms": Suppressed}
+             "ssd": BoxesAndScores, "nms": Suppressed, "nms-rows": Exported}
 
 
 def make_detector(name):

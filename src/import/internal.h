@@ -22,6 +22,11 @@ struct ad_const {
     struct ad_const *next;
 };
 
+/* What an integer can be that a run computes. */
+struct ad_bound {
+    int64_t least, most;
+};
+
 struct ad_draft_value {
     const char *name;
     int rank;
@@ -30,7 +35,8 @@ struct ad_draft_value {
     enum adaps_type type; /* at run time; of constants when WHOLE reads them */
     int32_t file_type;    /* of a constant made on import: TensorProto.DataType; 0: as decoded */
     bool open;            /* dims are the most that they may be */
-    struct ad_draft_op *producer; /* NULL for inputs and constants */
+    const struct ad_bound *bounds; /* of short lists of integers: of each element, or NULL */
+    struct ad_draft_op *producer;  /* NULL for inputs and constants */
     struct ad_const *constant;
 };
 
@@ -384,6 +390,15 @@ enum ad_whole_kind ad_import_whole_kind(const char *type);
 /* A new value, the same as this one, of any type. */
 AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,
                                               struct adaps_error *err);
+
+/* --- whole_bounds.c --- */
+
+/* What each element of a short list of integers can be, constant or computed; NULL: not known. */
+const struct ad_bound *ad_draft_bounds(struct ad_draft *draft, int value);
+
+/* Finds those of what a WHOLE op makes, from those of its inputs. */
+AD_MUST_CHECK enum adaps_status
+ad_draft_find_bounds(struct ad_draft *draft, const struct ad_draft_op *op, struct adaps_error *err);
 
 /* --- channels_last.c --- */
 

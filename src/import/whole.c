@@ -96,6 +96,8 @@ static enum adaps_status fill_reshape(struct ad_form *f)
 {
     int64_t allow_zero;
     enum adaps_status status = ad_node_int(f->node, "allowzero", 0, &allow_zero, f->err);
+    if (status == ADAPS_OK && ad_form_computed(f, 1))
+        return ad_form_reshape_to(f, 1);
     if (status == ADAPS_OK)
         status = ad_form_push_list(f, 1, "shape");
     for (int i = 0; i < f->nints && status == ADAPS_OK && allow_zero; i++)
@@ -150,6 +152,20 @@ static enum adaps_status fill_axis(struct ad_form *f)
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
+/* Without constants that have no elements. */
+static enum adaps_status fill_concat(struct ad_form *f)
+{
+    int n = 0, *inputs = ad_arena_alloc(&f->node->draft->arena, (size_t)f->ninputs, sizeof *inputs);
+    if (!inputs)
+        return ad_error_memory(f->err, "inputs", (size_t)f->ninputs * sizeof *inputs);
+    for (int k = 0; k < f->ninputs; k++)
+        if (!ad_node_constant(f->node, k) || ad_form_input(f, k)->elements > 0)
+            inputs[n++] = f->inputs[k];
+    f->inputs = inputs;
+    f->ninputs = n;
+    return fill_axis(f);
+}
+
 /* n axes, n starts, n ends, n steps; a limit beyond any dim stays beyond it. */
 static enum adaps_status fill_slice(struct ad_form *f)
 {
@@ -158,6 +174,8 @@ static enum adaps_status fill_slice(struct ad_form *f)
     const int64_t *items[4];
     size_t counts[4], n;
     enum adaps_status status = ADAPS_OK;
+    if (ad_form_computed(f, 1) || ad_form_computed(f, 2))
+        return ad_form_slice_by(f);
     for (int i = 0; i < 4 && status == ADAPS_OK; i++)
         status =
             ad_form_list(f, f->node->opset < 10 ? 0 : from[i], names[i], &items[i], &counts[i]);
@@ -230,19 +248,18 @@ static enum adaps_status fill_scatter(struct ad_form *f)
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
 }
 
-/* What exporters write for "as large as": a value stretched to the shape of another one, which the
- * run finds. Whether the elements of that one equal themselves chooses between twice the same. */
-static enum adaps_status fill_like(struct ad_form *f, int value, int shape)
+/* A value stretched to the shape that is input k. What exporters write for "as large as" is the
+ * shape of another value: whether the elements of that one equal themselves chooses between twice
+ * the same. */
+static enum adaps_status fill_like(struct ad_form *f, int value, int k)
 {
     const struct ad_draft *d = f->node->draft;
+    int shape = f->node->inputs[k];
     const struct ad_draft_op *maker = d->values[shape].producer;
     const struct ad_draft_value *of = maker ? &d->values[maker->inputs[0]] : NULL;
     if (!maker || maker->kind != AD_D_WHOLE || maker->whole.kind != AD_WHOLE_SHAPE ||
         d->values[shape].dims[0] != of->rank)
-        return ad_node_fail(f->node, f->err,
-                            "its shape, '%s', is computed at run time: only the shape of a value "
-                            "is supported",
-                            d->values[shape].name);
+        return ad_form_expand_to(f, value, k);
     const int like[] = {maker->inputs[0], maker->inputs[0]};
     int chosen[] = {-1, value, value};
     f->kind = AD_WHOLE_EQUAL;
@@ -268,14 +285,14 @@ static enum adaps_status fill_constant_of_shape(struct ad_form *f)
     if (attribute && attribute->t)
         f->node->draft->values[value].file_type = attribute->t->data_type;
     return f->node->draft->values[value].elements == 1
-               ? fill_like(f, value, f->node->inputs[0])
+               ? fill_like(f, value, 0)
                : ad_node_fail(f->node, f->err, "attribute 'value' is not one number");
 }
 
 static enum adaps_status fill_expand(struct ad_form *f)
 {
     if (!ad_node_constant(f->node, 1))
-        return fill_like(f, f->node->inputs[0], f->node->inputs[1]);
+        return fill_like(f, f->node->inputs[0], 1);
     enum adaps_status status = ad_form_push_list(f, 1, "shape");
     f->ninputs = 1;
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
@@ -283,6 +300,8 @@ static enum adaps_status fill_expand(struct ad_form *f)
 
 static enum adaps_status fill_tile(struct ad_form *f)
 {
+    if (ad_form_computed(f, 1))
+        return ad_form_tile_by(f, 1);
     enum adaps_status status = ad_form_push_list(f, 1, "repeats");
     f->ninputs = 1;
     return status == ADAPS_OK ? ad_form_finish(f, 0) : status;
@@ -296,6 +315,8 @@ static enum adaps_status fill_pad(struct ad_form *f)
     int rank = ad_form_input(f, 0)->rank;
     int64_t around[2 * AD_MAX_RANK] = {0};
     enum adaps_status status = ad_form_word(f, "mode", "constant", words);
+    if (status == ADAPS_OK && ad_form_computed(f, 1))
+        return ad_form_pad_by(f, 1);
     if (status == ADAPS_OK)
         status = ad_form_list(f, f->node->opset < 11 ? 0 : 1, "pads", &pads, &count);
     if (status == ADAPS_OK && ad_node_has(f->node, 3))
@@ -353,9 +374,10 @@ static enum adaps_status fill_topk(struct ad_form *f)
 {
     struct ad_node *node = f->node;
     int64_t k = 0, largest, sorted;
-    int pair[2];
+    bool computed = node->opset >= 10 && ad_form_computed(f, 1);
+    int pair[2], by[2] = {node->inputs[0], -1};
     enum adaps_status status = ad_form_axis(f, "axis", -1, ad_form_input(f, 0)->rank);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && !computed)
         status = node->opset < 10 ? ad_node_int(node, "k", 0, &k, f->err)
                                   : ad_form_number(f, 1, "K", &k);
     if (status == ADAPS_OK)
@@ -367,11 +389,16 @@ static enum adaps_status fill_topk(struct ad_form *f)
     if (!ad_form_input(f, 0)->open && k > ad_form_input(f, 0)->dims[f->ints[0]])
         return ad_node_fail(node, f->err, "%" PRId64 " of %" PRId64 " elements", k,
                             ad_form_input(f, 0)->dims[f->ints[0]]);
-    ad_form_push(f, k);
+    if (computed)
+        status = ad_form_most(f, 1, "K", &by[1]);
+    else
+        ad_form_push(f, k);
     ad_form_push(f, largest);
-    f->ninputs = 1;
+    f->inputs = by;
+    f->ninputs = computed ? 2 : 1;
     pair[0] = node->inputs[0];
-    status = ad_form_emit(f, &pair[1]);
+    if (status == ADAPS_OK)
+        status = ad_form_emit(f, &pair[1]);
     if (status != ADAPS_OK)
         return status;
     if (node->proto->n_output > 1 && *node->proto->output[1])
@@ -591,13 +618,9 @@ static enum adaps_status with_zeros(struct ad_form *f, int inputs[4])
             inputs[k] = node->inputs[k];
             continue;
         }
-        struct ad_onnx_tensor t;
-        enum adaps_status status = ad_fold_tensor(node, 0, NULL, false, &t, f->err);
-        if (status == ADAPS_OK)
-            status = ad_draft_constant(node, &t, &inputs[k], f->err);
+        enum adaps_status status = ad_form_zero(f, ad_form_input(f, k - 2)->type, &inputs[k]);
         if (status != ADAPS_OK)
             return status;
-        node->draft->values[inputs[k]].file_type = (int32_t)ad_form_input(f, k - 2)->type;
     }
     f->inputs = inputs;
     return ADAPS_OK;
@@ -656,7 +679,7 @@ static const struct row {
     {"Cast", AD_WHOLE_CAST, fill_cast, 1, 1},
     {"Clip", AD_WHOLE_CLIP, fill_clip, 1, 3},
     {"Compress", AD_WHOLE_COMPRESS, fill_compress, 2, 2},
-    {"Concat", AD_WHOLE_CONCAT, fill_axis, 1, INT32_MAX},
+    {"Concat", AD_WHOLE_CONCAT, fill_concat, 1, INT32_MAX},
     {"ConstantOfShape", AD_WHOLE_WHERE, fill_constant_of_shape, 1, 1},
     {"ConvInteger", AD_WHOLE_CONV_INTEGER, fill_conv_integer, 2, 4},
     {"CumSum", AD_WHOLE_CUM_SUM, fill_cum_sum, 2, 2},
@@ -695,6 +718,7 @@ static const struct row {
     {"ReduceMin", AD_WHOLE_REDUCE, fill_reduce, 1, 2},
     {"ReduceProd", AD_WHOLE_REDUCE, fill_reduce, 1, 2},
     {"ReduceSum", AD_WHOLE_REDUCE, fill_reduce, 1, 2},
+    {"Range", AD_WHOLE_RANGE, ad_form_range, 3, 3},
     {"Reshape", AD_WHOLE_RESHAPE, fill_reshape, 2, 2},
     {"ReverseSequence", AD_WHOLE_REVERSE_SEQUENCE, fill_reverse_sequence, 2, 2},
     {"Round", AD_WHOLE_ROUND, fill_plain, 1, 1},

@@ -90,8 +90,11 @@ enum adaps_status ad_form_emit(const struct ad_form *f, int *value)
     struct ad_array result;
     struct ad_draft_op *op;
     bool computed = false;
-    for (int k = 0; k < f->ninputs; k++)
+    for (int k = 0; k < f->ninputs; k++) {
+        if (f->inputs[k] < 0)
+            return ad_node_fail(f->node, f->err, "input %d is missing", k);
         computed = computed || !d->values[f->inputs[k]].constant;
+    }
     if (f->nints > AD_FORM_MOST_INTS || f->ninputs > AD_WHOLE_MOST_INPUTS)
         return ad_node_fail(f->node, f->err, "%d attributes and %d inputs are too many", f->nints,
                             f->ninputs);
@@ -115,7 +118,7 @@ enum adaps_status ad_form_emit(const struct ad_form *f, int *value)
     d->values[op->output].type = result.type;
     d->values[op->output].open = result.open;
     *value = op->output;
-    return ADAPS_OK;
+    return ad_draft_find_bounds(d, op, f->err);
 }
 
 enum adaps_status ad_form_finish(const struct ad_form *f, size_t output)
@@ -124,6 +127,23 @@ enum adaps_status ad_form_finish(const struct ad_form *f, size_t output)
     enum adaps_status status = ad_form_emit(f, &value);
     if (status == ADAPS_OK && f->node->proto->n_output > output && *f->node->proto->output[output])
         ad_node_set_output(f->node, output, value);
+    return status;
+}
+
+enum adaps_status ad_form_zero(const struct ad_form *f, enum adaps_type type, int *value)
+{
+    struct ad_onnx_tensor t;
+    bool is_float = type == ADAPS_FLOAT32;
+    enum adaps_status status = ad_fold_tensor(f->node, 0, NULL, is_float, &t, f->err);
+    if (status != ADAPS_OK)
+        return status;
+    if (is_float)
+        t.f[0] = 0;
+    else
+        t.i[0] = 0;
+    status = ad_draft_constant(f->node, &t, value, f->err);
+    if (status == ADAPS_OK)
+        f->node->draft->values[*value].file_type = (int32_t)type;
     return status;
 }
 

@@ -62,8 +62,30 @@ AD_MUST_CHECK enum adaps_status ad_form_number(struct ad_form *form, int k, cons
 AD_MUST_CHECK enum adaps_status ad_form_float(struct ad_form *form, int k, const char *what,
                                               float *out);
 
+/* A new constant value: 0 of this type. */
+AD_MUST_CHECK enum adaps_status ad_form_zero(const struct ad_form *form, enum adaps_type type,
+                                             int *value);
+
 /* Appends the place in a list, which ends with NULL, of the word that an attribute is. */
 AD_MUST_CHECK enum adaps_status ad_form_word(struct ad_form *form, const char *name,
                                              const char *fallback, const char *const *words);
+
+/* --- whole_computed.c: where the run computes a shape, pads, repeats or limits --- */
+
+/* Whether input k of the node is there and computed. */
+bool ad_form_computed(const struct ad_form *form, int k);
+
+/* The whole form, by input k: `value` expanded; input 0 tiled, reshaped, padded, sliced; a range.
+ */
+AD_MUST_CHECK enum adaps_status ad_form_expand_to(struct ad_form *form, int value, int k);
+AD_MUST_CHECK enum adaps_status ad_form_tile_by(struct ad_form *form, int k);
+AD_MUST_CHECK enum adaps_status ad_form_reshape_to(struct ad_form *form, int k);
+AD_MUST_CHECK enum adaps_status ad_form_pad_by(struct ad_form *form, int k);
+AD_MUST_CHECK enum adaps_status ad_form_slice_by(struct ad_form *form);
+AD_MUST_CHECK enum adaps_status ad_form_range(struct ad_form *form);
+
+/* Appends the most that a list of one number, input k, can be; *operand: it, as an input. */
+AD_MUST_CHECK enum adaps_status ad_form_most(struct ad_form *form, int k, const char *what,
+                                             int *operand);
 
 #endif

@@ -56,14 +56,14 @@ static const struct {
     [AD_WHOLE_ROUND] = {"Round", 1, 1, 0, 0, 0, ad_whole_rule_same, {F32}, 0},
     [AD_WHOLE_CLIP] = {"Clip", 1, 3, 0, 0, 0, ad_whole_rule_clip, {NUM, NUM, NUM}, ONE_TYPE},
     [AD_WHOLE_FUNCTION] = {"Function", 1, 1, 1, 1, 4, ad_whole_rule_function, {F32}, 0},
-    [AD_WHOLE_RESHAPE] = {"Reshape", 1, 1, 0, 8, 0, ad_whole_rule_reshape, {ANY}, 0},
+    [AD_WHOLE_RESHAPE] = {"Reshape", 1, 2, 0, 8, 0, ad_whole_rule_reshape, {ANY, I64}, 0},
     [AD_WHOLE_UNSQUEEZE] = {"Unsqueeze", 1, 1, 0, 8, 0, ad_whole_rule_unsqueeze, {ANY}, 0},
     [AD_WHOLE_SQUEEZE] = {"Squeeze", 1, 1, 0, 8, 0, ad_whole_rule_squeeze, {ANY}, 0},
     [AD_WHOLE_FLATTEN] = {"Flatten", 1, 1, 1, 1, 0, ad_whole_rule_flatten, {ANY}, 0},
     [AD_WHOLE_TRANSPOSE] = {"Transpose", 1, 1, 0, 8, 0, ad_whole_rule_transpose, {ANY}, 0},
     [AD_WHOLE_CONCAT] =
         {"Concat", 1, MANY, 1, 1, 0, ad_whole_rule_concat, {ANY, ANY, ANY}, ONE_TYPE},
-    [AD_WHOLE_SLICE] = {"Slice", 1, 1, 0, 32, 0, ad_whole_rule_slice, {ANY}, 0},
+    [AD_WHOLE_SLICE] = {"Slice", 1, 3, 0, 32, 0, ad_whole_rule_slice, {ANY, I64, I64}, 0},
     [AD_WHOLE_GATHER] = {"Gather", 2, 2, 1, 1, 0, ad_whole_rule_gather, {ANY, IDX}, 0},
     [AD_WHOLE_GATHER_ELEMENTS] =
         {"GatherElements", 2, 2, 1, 1, 0, ad_whole_rule_gather_elements, {ANY, IDX}, 0},
@@ -72,15 +72,15 @@ static const struct {
         {"ScatterND", 3, 3, 1, 1, 0, ad_whole_rule_scatter_nd, {ANY, I64, ANY}, 1 << 2},
     [AD_WHOLE_SCATTER_ELEMENTS] =
         {"ScatterElements", 3, 3, 2, 2, 0, ad_whole_rule_scatter_elements, {ANY, IDX, ANY}, 1 << 2},
-    [AD_WHOLE_TILE] = {"Tile", 1, 1, 0, 8, 0, ad_whole_rule_tile, {ANY}, 0},
-    [AD_WHOLE_EXPAND] = {"Expand", 1, 1, 0, 8, 0, ad_whole_rule_expand, {ANY}, 0},
-    [AD_WHOLE_PAD] = {"Pad", 1, 2, 1, 17, 0, ad_whole_rule_pad, {ANY, ANY}, ONE_TYPE},
+    [AD_WHOLE_TILE] = {"Tile", 1, 2, 0, 8, 0, ad_whole_rule_tile, {ANY, I64}, 0},
+    [AD_WHOLE_EXPAND] = {"Expand", 1, 2, 0, 8, 0, ad_whole_rule_expand, {ANY, I64}, 0},
+    [AD_WHOLE_PAD] = {"Pad", 1, 3, 1, 17, 0, ad_whole_rule_pad, {ANY, ANY, I64}, 1 << 1},
     [AD_WHOLE_TRILU] = {"Trilu", 1, 1, 2, 2, 0, ad_whole_rule_trilu, {ANY}, 0},
     [AD_WHOLE_REVERSE_SEQUENCE] =
         {"ReverseSequence", 2, 2, 2, 2, 0, ad_whole_rule_reverse_sequence, {ANY, I64}, 0},
     [AD_WHOLE_ARG_MAX] = {"ArgMax", 1, 1, 3, 3, 0, ad_whole_rule_arg, {NUM}, 0},
     [AD_WHOLE_ARG_MIN] = {"ArgMin", 1, 1, 3, 3, 0, ad_whole_rule_arg, {NUM}, 0},
-    [AD_WHOLE_TOPK_INDICES] = {"TopK", 1, 1, 3, 3, 0, ad_whole_rule_topk, {NUM}, 0},
+    [AD_WHOLE_TOPK_INDICES] = {"TopK", 1, 2, 3, 3, 0, ad_whole_rule_topk, {NUM, I64}, 0},
     [AD_WHOLE_CUM_SUM] = {"CumSum", 1, 1, 3, 3, 0, ad_whole_rule_cum_sum, {F32 | IDX}, 0},
     [AD_WHOLE_REDUCE] = {"Reduce", 1, 1, 2, 10, 0, ad_whole_rule_reduce, {ANY}, 0},
     [AD_WHOLE_SOFTMAX] = {"Softmax", 1, 1, 1, 1, 0, ad_whole_rule_softmax, {F32}, 0},
@@ -118,6 +118,7 @@ static const struct {
         {"MatMulInteger", 2, 4, 0, 0, 0, ad_whole_rule_matmul_integer, {I8U8, I8U8, I8U8}, 0},
     [AD_WHOLE_CONV_INTEGER] =
         {"ConvInteger", 2, 4, 5, 25, 0, ad_whole_rule_conv_integer, {I8U8, I8U8, I8U8}, 0},
+    [AD_WHOLE_RANGE] = {"Range", 3, 3, 1, 1, 0, ad_whole_rule_range, {IDX, IDX, IDX}, ONE_TYPE},
 };
 
 const char *ad_whole_name(enum ad_whole_kind kind)
@@ -179,6 +180,47 @@ static enum adaps_status check_input(const struct ad_whole_rule *rule, int i)
     return check_dims(in, "an input", rule->err);
 }
 
+bool ad_whole_list(const struct ad_whole *op, int i, int *at, int *count)
+{
+    *at = 0;
+    *count = op->nints;
+    switch (op->kind) {
+    case AD_WHOLE_RESHAPE:
+    case AD_WHOLE_TILE:
+    case AD_WHOLE_EXPAND:
+        return i == 1;
+    case AD_WHOLE_TOPK_INDICES:
+        *at = *count = 1;
+        return i == 1;
+    case AD_WHOLE_PAD:
+        *at = 1;
+        *count = op->nints - 1;
+        return i == 2;
+    case AD_WHOLE_SLICE:
+        *count = op->nints / 4;
+        *at = i * *count;
+        return i == 1 || i == 2;
+    default:
+        return false;
+    }
+}
+
+/* *any: there are inputs that stand for attributes. */
+static enum adaps_status check_lists(const struct ad_whole_rule *rule, bool *any)
+{
+    int at, count;
+    *any = false;
+    for (int i = 1; i < rule->n && i < 3; i++) {
+        const struct ad_array *list = &rule->in[i];
+        if (!ad_whole_list(rule->op, i, &at, &count))
+            continue;
+        *any = true;
+        if (list->rank != 1 || list->open || list->dims[0] != count)
+            return AD_WHOLE_FAIL(rule, "input %d is not a list of %d", i, count);
+    }
+    return ADAPS_OK;
+}
+
 static enum adaps_status check_counts(const struct ad_whole_rule *rule)
 {
     const struct ad_whole *op = rule->op;
@@ -202,10 +244,12 @@ enum adaps_status ad_whole_infer(const struct ad_whole *op, const struct ad_arra
                                  int ninputs, struct ad_array *out, struct adaps_error *err)
 {
     struct ad_array result = {0};
-    struct ad_whole_rule rule = {op, inputs, ninputs, &result, err};
+    struct ad_whole_rule rule = {op, inputs, ninputs, &result, false, err};
     enum adaps_status status = check_counts(&rule);
     for (int i = 0; i < ninputs && status == ADAPS_OK; i++)
         status = check_input(&rule, i);
+    if (status == ADAPS_OK)
+        status = check_lists(&rule, &rule.computed);
     if (status != ADAPS_OK)
         return status;
     result.type = inputs[0].type;
@@ -215,7 +259,7 @@ enum adaps_status ad_whole_infer(const struct ad_whole *op, const struct ad_arra
         status = check_dims(&result, "a result", err);
     if (status != ADAPS_OK)
         return status;
-    result.open = ad_array_is_open(&result);
+    result.open = (result.open || rule.computed) && result.rank > 0;
     result.data = out->data;
     *out = result;
     return ADAPS_OK;

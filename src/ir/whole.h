@@ -7,7 +7,10 @@
  *
  * Some results have a length that only the run knows (NonZero, NonMaxSuppression): they are *open*.
  * Their dims in the graph are the most that they can be; a run finds the true ones. Whatever reads
- * an open value and keeps its dims is open, too. */
+ * an open value and keeps its dims is open, too.
+ *
+ * Where the run computes a shape, pads, repeats or limits, the result is open, and the attributes
+ * in whose place these stand are the most that they may be (ad_whole_list()). */
 #ifndef AD_IR_WHOLE_H
 #define AD_IR_WHOLE_H
 
@@ -16,7 +19,8 @@
 /* Names are ONNX', and so is what they compute, at opset 24 if nothing else is said. Attributes are
  * in `ints` and `floats`, in the order given here; what ONNX gives as an input that has to be
  * constant (axes, a shape, K) is an attribute, too. An input named x? may be left out if all after
- * it are left out. "any": all element types. */
+ * it are left out. "LIST*" is one that stands for attributes, where a run computes them: int64, of
+ * rank 1, as many as the attributes; it may be left out likewise. "any": all element types. */
 enum ad_whole_kind {
     /* elementwise, numpy's broadcasting */
     AD_WHOLE_CAST,  /* x any -> `to`. Floats to integers: towards 0, out of range and NaN as
@@ -52,13 +56,16 @@ enum ad_whole_kind {
     AD_WHOLE_FUNCTION, /* float32; ints: enum ad_function (ir/graph.h); floats: alpha, beta, clamp
                           minimum and maximum: as AD_OP_UNARY computes it */
     /* the same elements elsewhere; any */
-    AD_WHOLE_RESHAPE,   /* ints: the new dims, of which one may be -1 and 0 copies the input's */
+    AD_WHOLE_RESHAPE,   /* x, shape*; ints: the new dims, of which one may be -1 and 0 copies the
+                           input's; the most that they may be are all the dims themselves */
     AD_WHOLE_UNSQUEEZE, /* ints: axes, >= 0, ascending, of the result */
     AD_WHOLE_SQUEEZE,   /* ints: axes, >= 0, ascending; none: all dims of 1 (closed inputs only) */
     AD_WHOLE_FLATTEN,   /* ints: axis, 0..rank */
     AD_WHOLE_TRANSPOSE, /* ints: perm */
     AD_WHOLE_CONCAT,    /* 1..n inputs of one type; ints: axis >= 0 */
-    AD_WHOLE_SLICE,     /* ints: n axes, n starts, n ends, n steps; as ONNX clamps them */
+    AD_WHOLE_SLICE,     /* x, starts*, ends*; ints: n axes, n starts, n ends, n steps; as ONNX
+                           clamps them. Of starts and ends that a run computes: those of a slice
+                           that is no shorter */
     AD_WHOLE_GATHER,    /* x, indices int32 or int64; ints: axis >= 0. Negative indices count from
                            the end */
     AD_WHOLE_GATHER_ELEMENTS,  /* likewise */
@@ -67,9 +74,9 @@ enum ad_whole_kind {
     AD_WHOLE_SCATTER_ND,       /* x, indices int64, updates; ints: reduction (0 none, 1 add, 2 mul,
                                   3 max, 4 min) */
     AD_WHOLE_SCATTER_ELEMENTS, /* x, indices, updates; ints: axis, reduction */
-    AD_WHOLE_TILE,             /* ints: repeats */
-    AD_WHOLE_EXPAND,           /* ints: the shape to broadcast with */
-    AD_WHOLE_PAD,   /* x, value?; ints: mode (0 constant, 1 reflect, 2 edge, 3 wrap), then
+    AD_WHOLE_TILE,             /* x, repeats*; ints: repeats */
+    AD_WHOLE_EXPAND,           /* x, shape*; ints: the shape to broadcast with */
+    AD_WHOLE_PAD,   /* x, value?, pads*; ints: mode (0 constant, 1 reflect, 2 edge, 3 wrap), then
                        rank begins and rank ends (negative ones cut) */
     AD_WHOLE_TRILU, /* ints: upper (0 or 1), k */
     AD_WHOLE_REVERSE_SEQUENCE, /* x, lengths int64; ints: batch_axis, time_axis */
@@ -77,9 +84,9 @@ enum ad_whole_kind {
     AD_WHOLE_ARG_MAX,      /* number types -> int64; ints: axis, keepdims, select_last_index. The
                               first NaN is the largest, as in numpy */
     AD_WHOLE_ARG_MIN,      /* likewise */
-    AD_WHOLE_TOPK_INDICES, /* number types -> int64: TopK's second output, sorted; of equal elements
-                              the lower index first; NaN is above all numbers. ints: axis, k,
-                              largest. k is cut to the length of the axis */
+    AD_WHOLE_TOPK_INDICES, /* x, k*; number types -> int64: TopK's second output, sorted; of equal
+                              elements the lower index first; NaN is above all numbers. ints: axis,
+                              k, largest. k is cut to the length of the axis */
     AD_WHOLE_CUM_SUM,      /* float32, int32, int64; ints: axis, exclusive, reverse */
     AD_WHOLE_REDUCE,       /* number types (bool: max, min); ints: enum ad_reduction (ir/graph.h),
                               keepdims, then axes >= 0, ascending (none: all). Means of integers
@@ -117,6 +124,9 @@ enum ad_whole_kind {
     AD_WHOLE_CONV_INTEGER,   /* x n x c x spatial, w, x's zero?, w's zero? (scalar or by output
                                 channel) -> int32; ints: group, spatial strides, dilations, begins,
                                 ends */
+    /* a length of its own, later */
+    AD_WHOLE_RANGE, /* start, limit, delta: scalars of int32 or int64 -> open, of their type; ints:
+                       the most elements */
     AD_WHOLE_COUNT
 };
 
@@ -169,6 +179,9 @@ unsigned ad_whole_types(enum ad_whole_kind kind, int input);
 AD_MUST_CHECK enum adaps_status ad_whole_infer(const struct ad_whole *op,
                                                const struct ad_array *inputs, int ninputs,
                                                struct ad_array *out, struct adaps_error *err);
+
+/* Whether input i stands for attributes: for `count` of them, from ints[at] on. */
+bool ad_whole_list(const struct ad_whole *op, int i, int *at, int *count);
 
 /* SLICE along axis ints[i] of `dim` elements: the first index and how many are taken. */
 void ad_whole_slice(const struct ad_whole *op, int i, int64_t dim, int64_t *from, int64_t *count);

@@ -199,3 +199,14 @@ enum adaps_status ad_whole_rule_unique(const struct ad_whole_rule *rule)
         rule->out->open = true;
     return ad_whole_add_dim(rule, ad_array_elements(&rule->in[0]));
 }
+
+enum adaps_status ad_whole_rule_range(const struct ad_whole_rule *rule)
+{
+    for (int i = 0; i < rule->n; i++)
+        if (rule->in[i].rank != 0)
+            return AD_WHOLE_FAIL(rule, "input %d of rank %d: a number is needed", i,
+                                 rule->in[i].rank);
+    rule->out->open = true;
+    enum adaps_status status = ad_whole_int(rule, 0, 0, INT32_MAX, "the most elements");
+    return status == ADAPS_OK ? ad_whole_add_dim(rule, rule->op->ints[0]) : status;
+}

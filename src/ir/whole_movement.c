@@ -3,6 +3,14 @@
 
 #include <inttypes.h>
 
+static enum adaps_status add_most_dims(const struct ad_whole_rule *rule)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int d = 0; d < rule->op->nints && status == ADAPS_OK; d++)
+        status = ad_whole_add_dim(rule, rule->op->ints[d]);
+    return status;
+}
+
 /* Dims that are copied from the input cancel out of what -1 stands for, so that it is known for
  * empty inputs, too. */
 enum adaps_status ad_whole_rule_reshape(const struct ad_whole_rule *rule)
@@ -14,6 +22,8 @@ enum adaps_status ad_whole_rule_reshape(const struct ad_whole_rule *rule)
     uint32_t copied = 0;
     bool empty = false;
     enum adaps_status status = ADAPS_OK;
+    if (rule->computed)
+        return add_most_dims(rule);
     for (int d = 0; d < op->nints && status == ADAPS_OK; d++) {
         int64_t dim = op->ints[d];
         if (dim < -1 || dim > INT32_MAX)
@@ -246,7 +256,7 @@ enum adaps_status ad_whole_rule_tile(const struct ad_whole_rule *rule)
 
 enum adaps_status ad_whole_rule_expand(const struct ad_whole_rule *rule)
 {
-    struct ad_array pair[2] = {rule->in[0], {.rank = rule->op->nints}};
+    struct ad_array pair[2] = {rule->in[0], {.rank = rule->op->nints, .open = rule->computed}};
     for (int d = 0; d < rule->op->nints; d++) {
         enum adaps_status status = ad_whole_int(rule, d, 0, INT32_MAX, "a dimension of the shape");
         if (status != ADAPS_OK)
@@ -270,6 +280,8 @@ static enum adaps_status pad_dim(const struct ad_whole_rule *rule, int d)
         *(pad < 0 ? &cut : &added) += pad < 0 ? -pad : pad;
     }
     int64_t left = in->dims[d] - cut;
+    if (rule->computed)
+        return ad_whole_add_dim(rule, left + added > 0 ? left + added : 0);
     if (left < 0 && !in->open)
         return AD_WHOLE_FAIL(rule, "dimension %d of %" PRId64 " is cut by %" PRId64, d, in->dims[d],
                              cut);
@@ -283,7 +295,7 @@ enum adaps_status ad_whole_rule_pad(const struct ad_whole_rule *rule)
     const struct ad_array *in = &rule->in[0];
     if (rule->op->nints != 1 + 2 * in->rank)
         return AD_WHOLE_FAIL(rule, "%d pads of %d dimensions", rule->op->nints - 1, in->rank);
-    if (rule->n == 2 &&
+    if (rule->n >= 2 &&
         (rule->in[1].rank > 1 || (rule->in[1].rank == 1 && rule->in[1].dims[0] != 1)))
         return AD_WHOLE_FAIL(rule, "the value to pad with is not one number");
     enum adaps_status status = ad_whole_int(rule, 0, 0, 3, "the mode");

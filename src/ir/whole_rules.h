@@ -12,6 +12,7 @@ struct ad_whole_rule {
     const struct ad_array *in;
     int n;
     struct ad_array *out; /* type and open are what the first input has; no dims */
+    bool computed;        /* the run computes what attributes else say: they are the most */
     struct adaps_error *err;
 };
 
@@ -69,7 +70,8 @@ ad_whole_rule_fn ad_whole_rule_gather, ad_whole_rule_gather_elements, ad_whole_r
 /* whole_axis.c: along an axis, figures, lengths of their own */
 ad_whole_rule_fn ad_whole_rule_arg, ad_whole_rule_topk, ad_whole_rule_cum_sum, ad_whole_rule_reduce,
     ad_whole_rule_softmax, ad_whole_rule_one_hot, ad_whole_rule_shape, ad_whole_rule_size,
-    ad_whole_rule_non_zero, ad_whole_rule_nms, ad_whole_rule_compress, ad_whole_rule_unique;
+    ad_whole_rule_non_zero, ad_whole_rule_nms, ad_whole_rule_compress, ad_whole_rule_unique,
+    ad_whole_rule_range;
 
 /* whole_quantised.c */
 ad_whole_rule_fn ad_whole_rule_quantize, ad_whole_rule_dequantize, ad_whole_rule_dynamic_scale,

@@ -337,6 +337,56 @@ START_TEST(hostile_requests)
 }
 END_TEST
 
+/* The agent answers a ping that comes after a request with a large graph before it has read that:
+ * 20,000 operators, and then a part that is none. */
+START_TEST(large_requests_delay_no_ping)
+{
+    enum { MANY = 20000 };
+    struct ad_builder b;
+    struct ad_graph *graph;
+    struct ad_device device;
+    struct ad_remote remote;
+    struct ad_deadline deadline;
+    Adaps__Wire__Profile m = ADAPS__WIRE__PROFILE__INIT;
+    Adaps__Wire__Part part = ADAPS__WIRE__PART__INIT, *list[1] = {&part};
+    void *bytes;
+    ad_build_init(&b, 5);
+    int x = ad_build_input(&b, 1, 1, 1, 1);
+    for (int i = 0; i < MANY; i++)
+        x = ad_build_function(&b, x, AD_FN_NEG);
+    ad_build_output(&b, x);
+    ck_assert_msg(ad_build_finish(&b, &graph, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_int_eq(ad_plan_pack_graph(graph, &bytes, &m.graph.len, &err), ADAPS_OK);
+    m.graph.data = bytes;
+    m.n_parts = 1;
+    m.parts = list;
+    m.threads = 1;
+    m.budget_ms = 10;
+    part.op = -7;
+    ad_testbed_init(&testbed);
+    ad_testbed_start(&testbed, 1, NULL);
+    device = device_of_bed();
+    void *context = zmq_ctx_new();
+    connect_to(&remote, context, &device);
+    remote.session = 17;
+    ck_assert_int_eq(ad_remote_send(&remote, AD_FRAME_PROFILE, 0, &m.base, NULL, 0, &err),
+                     ADAPS_OK);
+    ck_assert_int_eq(ad_remote_send(&remote, AD_FRAME_PING, 0, NULL, NULL, 0, &err), ADAPS_OK);
+    ad_deadline_set(&deadline, LONG_NS);
+    ck_assert_msg(ad_remote_await(&remote, AD_FRAME_PONG, &deadline, AD_WAIT_ANSWER, &err) ==
+                      ADAPS_OK,
+                  "%s", err.message);
+    ck_assert_int_ne(ad_remote_await(&remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, &err),
+                     ADAPS_OK);
+    ck_assert_msg(strstr(err.message, "op -7"), "%s", err.message);
+    ad_remote_fini(&remote);
+    zmq_ctx_term(context);
+    ad_testbed_fini(&testbed);
+    ad_free(bytes);
+    ad_graph_free(graph);
+}
+END_TEST
+
 /* --- agents that lie --- */
 
 struct answer {
@@ -597,6 +647,7 @@ int main(void)
     tcase_add_test(c, graph_alone);
     tcase_add_test(c, on_an_agent);
     tcase_add_test(c, hostile_requests);
+    tcase_add_test(c, large_requests_delay_no_ping);
     tcase_add_test(c, lies_are_named);
     tcase_add_test(c, words_of_strangers);
     tcase_add_test(c, links);

@@ -67,6 +67,20 @@ static void put_index(struct ad_array *array, int64_t i, int64_t n, struct ad_rn
         ((int64_t *)array->data)[i] = index;
 }
 
+/* Of a range of at most 16 numbers. */
+static void fill_range(struct ad_random_whole *w, struct ad_rng *rng)
+{
+    for (int i = 0; i < 3; i++) {
+        int64_t number = (int64_t)ad_rng_below(rng, 16) - 5;
+        if (i == 2)
+            number = ad_rng_below(rng, 2) ? -1 - number * number : 1 + number * number;
+        if (w->in[i].type == ADAPS_INT32)
+            *(int32_t *)w->in[i].data = (int32_t)number;
+        else
+            *(int64_t *)w->in[i].data = number;
+    }
+}
+
 /* Indices that are there; lengths of sequences. */
 static void fill_indices(struct ad_random_whole *w, struct ad_rng *rng)
 {
@@ -104,7 +118,9 @@ static bool make(struct ad_random_whole *w, enum ad_whole_kind kind, struct ad_a
         return false;
     for (int i = 0; i < w->n; i++)
         fill(&w->in[i], rng);
-    if (w->n > 1)
+    if (kind == AD_WHOLE_RANGE)
+        fill_range(w, rng);
+    else if (w->n > 1)
         fill_indices(w, rng);
     out->data = room_for(out);
     return true;
@@ -186,6 +202,130 @@ START_TEST(as_defined)
         free_inputs(&w);
     }
     ck_assert_int_gt(done, rounds / 3);
+}
+END_TEST
+
+static const enum ad_whole_kind with_lists[] = {AD_WHOLE_RESHAPE, AD_WHOLE_TILE,
+                                                AD_WHOLE_EXPAND,  AD_WHOLE_PAD,
+                                                AD_WHOLE_SLICE,   AD_WHOLE_TOPK_INDICES};
+
+/* The same attributes as operands; the most that they may be takes their places. */
+static void make_lists(struct ad_random_whole *w, const struct ad_array *out, struct ad_rng *rng)
+{
+    int at, count, parts = w->op.nints / 4;
+    if (w->op.kind == AD_WHOLE_PAD && w->n == 1) {
+        w->in[1] = (struct ad_array){.type = w->in[0].type};
+        fill(&w->in[w->n++], rng);
+        memset(w->in[1].data, 0, bytes_of(&w->in[1]));
+    }
+    while (w->n < AD_RANDOM_WHOLE_INPUTS && ad_whole_list(&w->op, w->n, &at, &count)) {
+        struct ad_array *list = &w->in[w->n];
+        *list = (struct ad_array){.type = ADAPS_INT64, .rank = 1, .dims = {count}};
+        list->data = room_for(list);
+        memcpy(list->data, w->ints + at, (size_t)count * sizeof *w->ints);
+        for (int k = 0; k < count; k++) {
+            bool back = w->op.kind == AD_WHOLE_SLICE && w->ints[3 * parts + k] < 0;
+            if (w->op.kind != AD_WHOLE_SLICE)
+                w->ints[at + k] =
+                    (w->op.kind == AD_WHOLE_RESHAPE ? out->dims[k] : w->ints[at + k]) +
+                    (int64_t)ad_rng_below(rng, 3);
+            else if (w->n == 1)
+                w->ints[at + k] = back ? INT64_MAX : 0;
+            else
+                w->ints[at + k] = back ? INT64_MIN : INT64_MAX;
+        }
+        w->n++;
+    }
+}
+
+/* Of a result that may have elements: with 1 less along a dim that has some, there is an error. */
+static void check_most(struct ad_random_whole *w, const struct ad_array *truth)
+{
+    struct ad_array small = {.type = truth->type, .rank = truth->rank};
+    struct adaps_error err = {0};
+    bool sums = w->op.kind == AD_WHOLE_RESHAPE || w->op.kind == AD_WHOLE_TOPK_INDICES;
+    int64_t *most = &w->ints[w->op.kind == AD_WHOLE_TOPK_INDICES];
+    int d = w->op.kind == AD_WHOLE_TOPK_INDICES ? (int)w->ints[0] : 0;
+    if (!sums || w->op.nints == 0 || truth->dims[d] == 0)
+        return;
+    *most = truth->dims[d] - 1;
+    ck_assert_int_eq(ad_whole_infer(&w->op, w->in, w->n, &small, &err), ADAPS_OK);
+    small.data = room_for(&small);
+    ck_assert_int_eq(ad_whole_run(&w->op, w->in, w->n, ad_array_elements(&small), &small, &err),
+                     ADAPS_EINPUT);
+    ck_assert_msg(strstr(err.message, "of at most") != NULL, "%s", err.message);
+    free(small.data);
+}
+
+/* What the run computes has the same result as an attribute has, within what is the most. */
+START_TEST(lists_that_are_computed)
+{
+    struct ad_rng rng = {(uint64_t)_i + 4000};
+    int rounds = sampled(500), done = 0;
+    for (int round = 0; round < rounds; round++) {
+        struct ad_random_whole w;
+        struct ad_array want, got = {0}, naive;
+        struct adaps_error err = {0};
+        if (!make(&w, with_lists[_i], &want, &rng))
+            continue;
+        ck_assert_int_eq(ad_whole_run(&w.op, w.in, w.n, ad_array_elements(&want), &want, &err),
+                         ADAPS_OK);
+        make_lists(&w, &want, &rng);
+        enum adaps_status status = ad_whole_infer(&w.op, w.in, w.n, &got, &err);
+        if (status != ADAPS_OK)
+            print_case(&w);
+        ck_assert_msg(status == ADAPS_OK, "%s", err.message);
+        ck_assert(got.open == (got.rank > 0));
+        got.data = room_for(&got);
+        naive = got;
+        naive.data = room_for(&got);
+        status = ad_whole_run(&w.op, w.in, w.n, ad_array_elements(&got), &got, &err);
+        ck_assert(ad_naive_whole(&w.op, w.in, w.n, &naive));
+        bool same = status == ADAPS_OK && !got.open && got.rank == want.rank &&
+                    memcmp(got.dims, want.dims, sizeof got.dims) == 0 &&
+                    memcmp(naive.dims, want.dims, sizeof naive.dims) == 0 &&
+                    (bytes_of(&want) == 0 || (memcmp(got.data, want.data, bytes_of(&want)) == 0 &&
+                                              memcmp(naive.data, want.data, bytes_of(&want)) == 0));
+        if (!same) {
+            print_case(&w);
+            print_elements("got", &got);
+            print_elements("naive", &naive);
+            print_elements("want", &want);
+            fflush(stdout);
+            ck_abort_msg("%s: %s", ad_whole_name(w.op.kind), err.message);
+        }
+        check_most(&w, &want);
+        done++;
+        free(want.data);
+        free(got.data);
+        free(naive.data);
+        free_inputs(&w);
+    }
+    ck_assert_int_gt(done, rounds / 3);
+}
+END_TEST
+
+/* A range of more numbers than its most, or in steps of 0, is refused. */
+START_TEST(ranges_too_long)
+{
+    int64_t numbers[3] = {INT64_MIN, INT64_MAX, 1}, most = 7, out_data[7];
+    struct ad_whole op = {.kind = AD_WHOLE_RANGE, .ints = &most, .nints = 1};
+    struct ad_array in[3], out = {0};
+    struct adaps_error err;
+    for (int i = 0; i < 3; i++)
+        in[i] = (struct ad_array){.type = ADAPS_INT64, .data = &numbers[i]};
+    ck_assert_int_eq(ad_whole_infer(&op, in, 3, &out, &err), ADAPS_OK);
+    out.data = out_data;
+    ck_assert_int_eq(ad_whole_run(&op, in, 3, 7, &out, &err), ADAPS_EINPUT);
+    ck_assert_str_eq(err.message, "a range of 9223372036854775807 numbers, of at most 7");
+    numbers[2] = 0;
+    ck_assert_int_eq(ad_whole_run(&op, in, 3, 7, &out, &err), ADAPS_EINPUT);
+    ck_assert_str_eq(err.message, "a range in steps of 0");
+    numbers[2] = INT64_MAX;
+    ck_assert_int_eq(ad_whole_run(&op, in, 3, 7, &out, &err), ADAPS_OK);
+    ck_assert_int_eq(out.dims[0], 3);
+    ck_assert_int_eq(out_data[0], INT64_MIN);
+    ck_assert_int_eq(out_data[2], INT64_MAX - 1);
 }
 END_TEST
 
@@ -443,6 +583,8 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_loop_test(tc, as_defined, 0, AD_WHOLE_COUNT);
     tcase_add_loop_test(tc, larger_ones, 0, sizeof larger / sizeof *larger);
+    tcase_add_loop_test(tc, lists_that_are_computed, 0, sizeof with_lists / sizeof *with_lists);
+    tcase_add_test(tc, ranges_too_long);
     tcase_add_test(tc, too_little_room);
     tcase_add_test(tc, no_memory);
     tcase_add_test(tc, strange_attributes);

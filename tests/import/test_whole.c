@@ -8,7 +8,7 @@
 #include <check.h>
 #include <string.h>
 
-#define MOST 4
+#define MOST 6
 
 struct answer {
     struct ad_graph *graph;
@@ -292,6 +292,111 @@ START_TEST(dequantised_weights)
 }
 END_TEST
 
+static void scalar(struct mb *mb, const char *name, int64_t number)
+{
+    mb_attr_tensor(mb, mb_node(mb, "Constant", "", name), "value",
+                   mb_integers(mb, name, MB_SCALAR, &number));
+}
+
+/* As PyTorch exports pad(rows, (0, 0, 0, most - len(rows))): the pads in the other order, last axis
+ * first, with a list of no elements behind them. The end of Ultralytics' nms=True. */
+START_TEST(padded_to_the_most)
+{
+    struct mb mb;
+    mb_init(&mb, 17);
+    mb_input(&mb, "x", MB_DIMS(5, 4));
+    mb_node(&mb, "NonZero", "x", "found");
+    mb_ints(&mb, mb_node(&mb, "Transpose", "found", "rows"), "perm", MB_DIMS(1, 0));
+    mb_int(&mb, mb_node(&mb, "Cast", "rows", "numbers"), "to", 1);
+    mb_node(&mb, "Shape", "numbers", "size");
+    scalar(&mb, "first", 0);
+    scalar(&mb, "most", 30);
+    mb_node(&mb, "Gather", "size,first", "count");
+    mb_node(&mb, "Sub", "most,count", "missing");
+    mb_shape(&mb, "front", MB_DIMS(0));
+    mb_node(&mb, "Unsqueeze", "missing,front", "last");
+    mb_shape(&mb, "none", (const int64_t[]){-9});
+    mb_int(&mb, mb_node(&mb, "Concat", "front,front,front,last,none", "pairs"), "axis", 0);
+    mb_shape(&mb, "by two", MB_DIMS(-1, 2));
+    mb_node(&mb, "Reshape", "pairs,by two", "two");
+    mb_shape(&mb, "end", MB_DIMS(-1));
+    mb_shape(&mb, "before", MB_DIMS(-INT64_MAX));
+    mb_node(&mb, "Slice", "two,end,before,front,end", "turned");
+    mb_ints(&mb, mb_node(&mb, "Transpose", "turned", "columns"), "perm", MB_DIMS(1, 0));
+    mb_node(&mb, "Reshape", "columns,end", "pads");
+    mb_node(&mb, "Pad", "numbers,pads", "padded");
+    mb_shape(&mb, "wanted", MB_DIMS(30, 2));
+    mb_node(&mb, "Expand", "padded,wanted", "y");
+    mb_output(&mb, "y");
+    struct answer a = answer_of(&mb);
+    ck_assert_int_eq(a.outputs[0].dims[0], 30);
+    ck_assert_int_eq(a.outputs[0].dims[1], 2);
+    for (int i = 0; i < 20; i++) {
+        ck_assert(a.outputs[0].data[2 * i] == (float)(i / 4));
+        ck_assert(a.outputs[0].data[2 * i + 1] == (float)(i % 4));
+    }
+    for (int i = 40; i < 60; i++)
+        ck_assert(a.outputs[0].data[i] == 0);
+    finish(&mb, &a);
+}
+END_TEST
+
+/* Expand, Reshape, Slice, Tile, TopK and Range by a number of elements that the run finds: 3 of at
+ * most 6. */
+START_TEST(shapes_that_are_computed)
+{
+    struct mb mb;
+    mb_init(&mb, 17);
+    mb_input(&mb, "x", MB_DIMS(6));
+    mb_input(&mb, "y", MB_DIMS(1, 6));
+    static const float kept[] = {1, 0, 1, 0, 0, 1};
+    mb_weights(&mb, "kept", MB_DIMS(6), kept);
+    mb_node(&mb, "Abs", "x", "positive");
+    mb_node(&mb, "Mul", "positive,kept", "some");
+    mb_node(&mb, "NonZero", "some", "found");
+    mb_shape(&mb, "one", MB_DIMS(1));
+    mb_shape(&mb, "two", MB_DIMS(2));
+    mb_shape(&mb, "zero", MB_DIMS(0));
+    scalar(&mb, "at", 1);
+    scalar(&mb, "start", 2);
+    mb_node(&mb, "Shape", "found", "size"); /* 1 x 3 */
+    mb_node(&mb, "Gather", "size,one", "n");
+    mb_node(&mb, "Gather", "size,at", "count");
+    mb_int(&mb, mb_node(&mb, "Concat", "n,one", "column"), "axis", 0);
+    mb_node(&mb, "Reshape", "found,column", "reshaped");
+    mb_int(&mb, mb_node(&mb, "Concat", "n,one", "shape"), "axis", 0);
+    mb_node(&mb, "Expand", "y,shape", "expanded");
+    mb_node(&mb, "Slice", "x,one,n", "sliced");
+    mb_node(&mb, "Tile", "x,n", "tiled");
+    mb_node(&mb, "TopK", "x,n", "best,");
+    mb_node(&mb, "Mul", "count,start", "twice");
+    mb_node(&mb, "Range", "start,twice,at", "range"); /* 2 to 6, without it */
+    static const char *const names[] = {"reshaped", "expanded", "sliced", "tiled", "best", "range"};
+    static const int64_t first[] = {3, 3, 2, 18, 3, 4}, second[] = {1, 6, 0, 0, 0, 0};
+    static const int64_t most[] = {6, 6, 5, 36, 6, 10};
+    for (int i = 0; i < 6; i++)
+        mb_output(&mb, names[i]);
+    struct answer a = answer_of(&mb);
+    for (int i = 0; i < 6; i++) {
+        const struct ad_tensor *t = &a.outputs[i];
+        ck_assert_int_eq(t->dims[0], first[i]);
+        ck_assert(t->rank == 1 || t->dims[1] == second[i]);
+        ck_assert_int_eq(a.graph->values[a.graph->outputs[i]].dims[0], most[i]);
+    }
+    const float *x = a.inputs[0].data;
+    for (int i = 0; i < 18; i++) {
+        ck_assert(a.outputs[1].data[i] == a.inputs[1].data[i % 6]);
+        ck_assert(a.outputs[3].data[i] == x[i % 6]);
+    }
+    for (int i = 0; i < 2; i++)
+        ck_assert(a.outputs[2].data[i] == x[1 + i]);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(integers(&a.outputs[5])[i], 2 + i);
+    ck_assert_int_eq(integers(&a.outputs[0])[1], 2);
+    finish(&mb, &a);
+}
+END_TEST
+
 /* Refused by name: what needs floats, what has no form of unknown length, and numbers that only the
  * run knows where the result's dims depend on them. Loop. */
 START_TEST(refusals)
@@ -311,12 +416,12 @@ START_TEST(refusals)
     case 1:
         mb_node(&mb, "TopK", "x,n", "y,k");
         mb_output(&mb, "y");
-        import_refused(&mb, "input 1 (K), 'n', must be a constant");
+        import_refused(&mb, "input 1 (K), 'n', is computed at run time, and nothing says");
         break;
     case 2:
         mb_node(&mb, "Expand", "x,i", "unused");
         mb_output(&mb, "unused");
-        import_refused(&mb, "its shape, 'i', is computed at run time: only the shape of a value");
+        import_refused(&mb, "input 1 (shape), 'i', is computed at run time, and is no list");
         break;
     case 5:
         mb_node(&mb, "NonZero", "x", "z");
@@ -342,6 +447,25 @@ START_TEST(refusals)
         import_refused(&mb, "constant 'c': element 0, 300, is no uint8");
         break;
     }
+    case 7: /* a form of two operands, of which one is left out */
+        mb_node(&mb, "Concat", "i,,i", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "node 'Concat_0' (Concat): input 1 is missing");
+        break;
+    case 8:
+        mb_node(&mb, "NonZero", "x", "z");
+        mb_node(&mb, "Tile", "z,n", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "input 1 (repeats), 'n', is computed at run time, and nothing says");
+        break;
+    case 9: /* from 0 to the number of elements in steps of 0 to that number */
+        mb_node(&mb, "NonZero", "x", "z");
+        mb_node(&mb, "Size", "z", "s");
+        scalar(&mb, "zero", 0);
+        mb_node(&mb, "Range", "zero,s,s", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "input 2 (delta), 's', can be 0");
+        break;
     default:
         mb_node(&mb, "GatherElements", "x,x", "z");
         mb_output(&mb, "z");
@@ -392,7 +516,9 @@ int main(void)
     tcase_add_test(tc, inputs_of_other_types);
     tcase_add_test(tc, not_a_number);
     tcase_add_test(tc, dequantised_weights);
-    tcase_add_loop_test(tc, refusals, 0, 7);
+    tcase_add_loop_test(tc, refusals, 0, 11);
+    tcase_add_test(tc, padded_to_the_most);
+    tcase_add_test(tc, shapes_that_are_computed);
     tcase_add_test(tc, index_outside);
     suite_add_tcase(suite, tc);
     return run_suite(suite);

@@ -99,7 +99,7 @@ def candidates(name, module, outputs):
         boxes = (y * size).repeat(n - 1, 0)
         scores = outputs[1][0].astype(np.float64)[:, 1:]
         scores = (scores[:, :, None] * np.eye(n - 1)).reshape(-1, n - 1)
-    elif name == "yolov10":
+    elif name in ("yolov10", "nms-rows"):
         scores = y[:, 4:5] * np.eye(n)[y[:, 5].astype(int)]
         boxes = y[:, :4]
     elif name == "nms":
@@ -125,7 +125,7 @@ def decode(name, module, outputs):
     for i in np.argsort(-scores.astype(np.float32), kind="stable"):
         if scores[i] < CONFIDENCE or len(kept) == MOST:
             break
-        if name in ("yolov10", "nms") or all(classes[i] != classes[k] or share(boxes[i], boxes[k]) <= IOU
+        if name in ("yolov10", "nms", "nms-rows") or all(classes[i] != classes[k] or share(boxes[i], boxes[k]) <= IOU
                                     for k in kept):
             kept.append(i)
     return boxes[kept], scores[kept], classes[kept], rest[kept]
@@ -199,7 +199,7 @@ def compare(name, folder):
                for i in range(len(module.outputs))]
     for i, y in enumerate(outputs):
         expected = np.load(os.path.join(folder, f"expected-{i}.npy"))
-        if name == "yolov10":  # the grey around the picture has many cells of one score: which of them are there is left open
+        if name in ("yolov10", "nms-rows"):  # the grey around the picture has many cells of one score: which of them are there is left open
             y, expected = y[..., 4], expected[..., 4]
         error = np.abs(y - expected).max() / np.ptp(expected)
         if y.shape != expected.shape or error > 1e-4:
@@ -237,7 +237,7 @@ def compare(name, folder):
 def main(args):
     if args == ["--list"]:
         print("\n".join(["yolov5", "yolov8", "yolov8-masks", "yolov8-pose", "yolov10", "yolox",
-                         "nanodet", "ssd", "nms"]))
+                         "nanodet", "ssd", "nms", "nms-rows"]))
         return 0
     if len(args) != 3 or args[0] not in ("make", "compare") or args[1] not in nets.DETECTORS:
         print(__doc__, file=sys.stderr)

@@ -169,8 +169,8 @@ START_TEST(refusals)
     struct ad_whole add = {.kind = AD_WHOLE_ADD, .to = ADAPS_INT8};
     struct ad_array deep = {.type = ADAPS_FLOAT32, .rank = 9}, odd = {.type = 5};
     struct ad_array wide = F32(1, 1, 1, 1, 1, 1, 1, 1), huge = F32(0, INT32_MAX, 2);
-    IS(infer(&none, &f23, 1), "kind 65 is none");
-    ck_assert_int_eq(AD_WHOLE_COUNT, 65);
+    IS(infer(&none, &f23, 1), "kind 66 is none");
+    ck_assert_int_eq(AD_WHOLE_COUNT, 66);
     IS(infer(&cast, &f23, 1), "a cast to type 4, which is none");
     IS(infer(&add, (struct ad_array[]){f23, f23}, 2), "a type that it is made to: int8");
     IS(INFER_PLAIN(AD_WHOLE_ADD, f23), "1 inputs, not 2 to 2");
@@ -222,6 +222,14 @@ START_TEST(refusals)
        "a reduction of type bool");
     IS(INFER(AD_WHOLE_SCATTER_ELEMENTS, LIST(f23, I64(1, 1), F32(1, 2)), LIST(0, 0)),
        "updates of 1x2 are not one for each index");
+    IS(INFER(AD_WHOLE_TILE, LIST(f23, I64(3)), LIST(1, 1)), "input 1 is not a list of 2");
+    IS(INFER(AD_WHOLE_TILE, LIST(f23, open_of(I64(2))), LIST(1, 1)), "input 1 is not a list of 2");
+    IS(INFER(AD_WHOLE_TILE, LIST(f23, F32(2)), LIST(1, 1)), "input 1 of type float32");
+    IS(INFER(AD_WHOLE_PAD, LIST(f23, f23, I64(4)), LIST(0, 0, 0, 0, 0)),
+       "the value to pad with is not one number");
+    IS(INFER(AD_WHOLE_RESHAPE, LIST(f23, I64(1)), -1), "dimension 0 of the result is -1");
+    IS(INFER(AD_WHOLE_RANGE, LIST(I64(1), I64(1), I64(1)), 9),
+       "input 0 of rank 1: a number is needed");
     IS(INFER(AD_WHOLE_TILE, f23, LIST(1, -1)), "a repeat is -1, not in 0..2147483647");
     IS(INFER(AD_WHOLE_TILE, f23, LIST(INT32_MAX, 1)), "dimension 0 of the result is 4294967294");
     IS(INFER(AD_WHOLE_EXPAND, f23, LIST(-1)),
@@ -343,7 +351,8 @@ START_TEST(open_dims_are_the_most)
         }
     }
     ck_assert_msg(fit > rounds / 2, "%s: only %d of %d fit", ad_whole_name(_i), fit, rounds);
-    bool own = _i == AD_WHOLE_NON_ZERO || _i == AD_WHOLE_NMS || _i == AD_WHOLE_COMPRESS;
+    bool own = _i == AD_WHOLE_NON_ZERO || _i == AD_WHOLE_NMS || _i == AD_WHOLE_COMPRESS ||
+               _i == AD_WHOLE_RANGE;
     ck_assert(own ? closed == 0 : closed > 0);
 }
 END_TEST
@@ -389,6 +398,18 @@ START_TEST(what_stays_open)
     IS(INFER_PLAIN(AD_WHOLE_ADD, LIST(open, F32(7, 1))), "float32 open 7x4");
     IS(INFER(AD_WHOLE_CONCAT, LIST(open, F32(20, 3)), 0), "float32 open 320x3");
     IS(INFER(AD_WHOLE_RESHAPE, open, LIST(7, -1)), "float32 open 7x171");
+    IS(INFER(AD_WHOLE_RESHAPE, LIST(open, I64(2)), LIST(7, 9)), "float32 open 7x9");
+    IS(INFER(AD_WHOLE_TILE, LIST(F32(2, 3), I64(2)), LIST(2, 4)), "float32 open 4x12");
+    IS(INFER(AD_WHOLE_EXPAND, LIST(F32(3), I64(2)), LIST(5, 8)), "float32 open 5x3");
+    IS(INFER(AD_WHOLE_EXPAND, LIST(F32(1), I64(2)), LIST(5, 8)), "float32 open 5x8");
+    IS(INFER(AD_WHOLE_PAD, LIST(F32(2, 3), F32(1), I64(4)), LIST(1, -9, 0, 2, 4)),
+       "float32 open 0x7");
+    IS(INFER(AD_WHOLE_SLICE, LIST(F32(20), I64(1), I64(1)), LIST(0, 2, 9, 2)), "float32 open 4");
+    IS(INFER(AD_WHOLE_SLICE, LIST(F32(20), I64(1)), LIST(0, 2, 9, 2)), "float32 open 4");
+    IS(INFER(AD_WHOLE_TOPK_INDICES, LIST(F32(20), I64(1)), LIST(0, 7, 1)), "int64 open 7");
+    IS(INFER(AD_WHOLE_RANGE, LIST(SCALAR(ADAPS_INT32), SCALAR(ADAPS_INT32), SCALAR(ADAPS_INT32)),
+             9),
+       "int32 open 9");
     IS(INFER(AD_WHOLE_UNIQUE, ids, LIST(2, 0)), "int64 open 300");
     IS(INFER_PLAIN(AD_WHOLE_DYNAMIC_SCALE, open), "float32 scalar");
     IS(INFER_PLAIN(AD_WHOLE_ABS, LIST(open_of(SCALAR(ADAPS_INT8)))), "int8 scalar");

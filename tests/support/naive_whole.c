@@ -766,7 +766,106 @@ static void elementwise(const struct ad_whole *op, const struct ad_array *in, in
     }
 }
 
+/* --- where the data say what attributes else do --- */
+
+/* The attributes, with those numbers in their places; returns how many inputs are left. */
+static int with_lists(const struct ad_whole *op, const struct ad_array *in, int n, int64_t *ints)
+{
+    int first = op->kind == AD_WHOLE_PAD ? 2 : 1, parts = op->nints / 4;
+    bool lists = op->kind == AD_WHOLE_RESHAPE || op->kind == AD_WHOLE_TILE ||
+                 op->kind == AD_WHOLE_EXPAND || op->kind == AD_WHOLE_PAD ||
+                 op->kind == AD_WHOLE_SLICE || op->kind == AD_WHOLE_TOPK_INDICES;
+    for (int k = 0; k < op->nints; k++)
+        ints[k] = op->ints[k];
+    for (int i = first; lists && i < n; i++)
+        for (int64_t k = 0; k < in[i].dims[0]; k++) {
+            int64_t at = op->kind == AD_WHOLE_SLICE ? i * parts + k
+                         : op->kind == AD_WHOLE_PAD || op->kind == AD_WHOLE_TOPK_INDICES ? 1 + k
+                                                                                         : k;
+            ints[at] = get(&in[i], k).i;
+        }
+    return lists && n > first ? first : n;
+}
+
+/* How many indices of a dimension a slice takes, by walking. */
+static int64_t slice_length(const struct ad_whole *op, int axis, int64_t dim)
+{
+    int n = op->nints / 4;
+    for (int k = 0; k < n; k++) {
+        if (op->ints[k] != axis)
+            continue;
+        __int128 end = op->ints[2 * n + k], step = op->ints[3 * n + k], length = 0;
+        end += end < 0 ? dim : 0;
+        for (__int128 i = slice_index(op, axis, dim, 0);
+             i >= 0 && i < dim && (step > 0 ? i < end : i > end); i += step)
+            length++;
+        return (int64_t)length;
+    }
+    return dim;
+}
+
+static void reshaped(const struct ad_whole *op, const struct ad_array *x, struct ad_array *out)
+{
+    int64_t left = 1, others = 1; /* without the dims that are copied */
+    for (int d = 0; d < x->rank; d++)
+        left *= d < out->rank && op->ints[d] == 0 ? 1 : x->dims[d];
+    for (int d = 0; d < out->rank; d++) {
+        out->dims[d] = op->ints[d] == 0 ? x->dims[d] : op->ints[d];
+        others *= op->ints[d] > 0 ? op->ints[d] : 1;
+    }
+    for (int d = 0; d < out->rank; d++)
+        if (op->ints[d] == -1)
+            out->dims[d] = left / others;
+}
+
+static void set_dims(const struct ad_whole *op, const struct ad_array *x, struct ad_array *out)
+{
+    int skipped = out->rank - x->rank;
+    if (op->kind == AD_WHOLE_RESHAPE) {
+        reshaped(op, x, out);
+        return;
+    }
+    for (int d = 0; d < out->rank; d++) {
+        int64_t dim = d < skipped ? 1 : x->dims[d - skipped];
+        int64_t wanted = d + op->nints < out->rank ? 1 : op->ints[d + op->nints - out->rank];
+        if (op->kind == AD_WHOLE_TILE)
+            dim *= op->ints[d];
+        else if (op->kind == AD_WHOLE_PAD)
+            dim += op->ints[1 + d] + op->ints[1 + x->rank + d];
+        else if (op->kind == AD_WHOLE_SLICE)
+            dim = slice_length(op, d, dim);
+        else if (op->kind == AD_WHOLE_EXPAND)
+            dim = dim == 1 ? wanted : dim;
+        else if (d == op->ints[0]) /* TOPK_INDICES */
+            dim = dim < op->ints[1] ? dim : op->ints[1];
+        out->dims[d] = dim;
+    }
+}
+
+static void range(const struct ad_array *in, struct ad_array *out)
+{
+    int64_t limit = get(&in[1], 0).i, step = get(&in[2], 0).i;
+    out->dims[0] = 0;
+    for (int64_t x = get(&in[0], 0).i; step > 0 ? x < limit : x > limit; x += step)
+        put(out, out->dims[0]++, integer(x));
+}
+
+static bool compute(const struct ad_whole *op, const struct ad_array *in, int n,
+                    struct ad_array *out);
+
 bool ad_naive_whole(const struct ad_whole *op, const struct ad_array *in, int n,
+                    struct ad_array *out)
+{
+    int64_t ints[AD_WHOLE_MOST_INTS];
+    struct ad_whole given = *op;
+    given.ints = ints;
+    int left = with_lists(op, in, n, ints);
+    if (left < n)
+        set_dims(&given, &in[0], out);
+    return compute(&given, in, left, out);
+}
+
+static bool compute(const struct ad_whole *op, const struct ad_array *in, int n,
                     struct ad_array *out)
 {
     switch (op->kind) {
@@ -839,6 +938,9 @@ bool ad_naive_whole(const struct ad_whole *op, const struct ad_array *in, int n,
         return true;
     case AD_WHOLE_NMS:
         nms(op, in, out);
+        return true;
+    case AD_WHOLE_RANGE:
+        range(in, out);
         return true;
     case AD_WHOLE_COMPRESS:
         compress(op, in, out);

@@ -474,6 +474,14 @@ static void convolution(struct ad_random_whole *w, struct ad_rng *rng)
     w->in[3].dims[0] = f->dims[0];
 }
 
+static void range(struct ad_random_whole *w, struct ad_rng *rng)
+{
+    w->n = 3;
+    w->in[0].type = one_in(rng, 2) ? ADAPS_INT32 : ADAPS_INT64;
+    w->in[1].type = w->in[2].type = w->in[0].type;
+    INTS(w, up_to(rng, 16, 20));
+}
+
 void ad_random_whole(struct ad_random_whole *w, enum ad_whole_kind kind, struct ad_rng *rng)
 {
     memset(w, 0, sizeof *w);
@@ -563,6 +571,9 @@ void ad_random_whole(struct ad_random_whole *w, enum ad_whole_kind kind, struct 
         break;
     case AD_WHOLE_CONV_INTEGER:
         convolution(w, rng);
+        break;
+    case AD_WHOLE_RANGE:
+        range(w, rng);
         break;
     case AD_WHOLE_COUNT:
         break;

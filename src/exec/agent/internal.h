@@ -105,11 +105,8 @@ ad_agent_store(struct ad_agent *agent, struct ad_wire_message *message, struct a
 void ad_agent_errands_done(struct ad_agent *agent);
 void ad_agent_run_errand(void *self, struct ad_errand *errand); /* in their thread */
 
-/* A PROFILE's tasks and budget into the job. ADAPS_EINPUT: what cannot be, or is too much. */
-AD_MUST_CHECK enum adaps_status ad_agent_take_profile(struct ad_wire_message *message,
-                                                      struct ad_job *job, struct adaps_error *err);
 bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to);
-void ad_agent_drop_profile(struct ad_agent *agent); /* tasks and times */
+void ad_agent_drop_profile(struct ad_agent *agent); /* its times */
 
 /* Somebody else is here. Where the present session's controller is silent, it gets a message: if it
  * is gone, its machine says so now, and not when it sends the end of the connection again. */

@@ -225,15 +225,15 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->worker.job.session = message->frame.session;
 }
 
-static enum adaps_status profile_session(struct ad_agent *agent, struct ad_wire_message *message,
-                                         struct adaps_error *err)
+/* What it asks for is read by the worker: a graph may be large, and pings are answered here. */
+static void profile_session(struct ad_agent *agent, struct ad_wire_message *message)
 {
-    enum adaps_status status = ad_agent_take_profile(message, &agent->worker.job, err);
-    if (status != ADAPS_OK)
-        return status;
+    struct ad_wire_message *request = &agent->worker.job.request;
     begin_session(agent, message, AD_JOB_PROFILE);
+    ad_wire_message_init(request);
+    zmq_msg_move(&request->body, &message->body);
+    request->frame = message->frame;
     ad_worker_post(&agent->worker);
-    return ADAPS_OK;
 }
 
 static enum adaps_status open_session(struct ad_agent *agent, struct ad_wire_message *message,
@@ -446,9 +446,10 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
     }
     if (type == AD_FRAME_OPEN || type == AD_FRAME_PROFILE) {
         enum adaps_status status = check_idle(agent, message, err);
-        if (status == ADAPS_OK)
-            status = type == AD_FRAME_OPEN ? open_session(agent, message, err)
-                                           : profile_session(agent, message, err);
+        if (status == ADAPS_OK && type == AD_FRAME_OPEN)
+            status = open_session(agent, message, err);
+        else if (status == ADAPS_OK)
+            profile_session(agent, message);
         return status == ADAPS_NO ? ADAPS_OK : status;
     }
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */

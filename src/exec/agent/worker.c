@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/machine.h"
 #include "exec/agent/ceiling.h"
+#include "exec/agent/profile_request.h"
 #include "ir/picture.h"
 
 #include <errno.h>
@@ -552,17 +553,31 @@ int64_t ad_worker_moved(const struct ad_worker_run *run, int step)
     return waited && ns > 0 ? ns : 0;
 }
 
-static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
+static enum adaps_status time_tasks(struct ad_worker *worker,
+                                    const struct ad_profile_request *request,
+                                    struct adaps_error *err)
 {
     struct ad_machine machine;
     ad_worker_unload(worker); /* before building: two engines may not fit into memory */
     ad_machine_look(&machine);
-    struct ad_profile_options options = {.threads = compute_threads(worker, worker->job.tasks, 0),
+    struct ad_profile_options options = {.threads = compute_threads(worker, request->tasks, 0),
                                          .speed = ad_speeds_at(&worker->speeds, worker->begun),
-                                         .budget_ns = worker->job.budget_ns,
+                                         .budget_ns = request->budget_ns,
                                          .memory = machine.memory_available / PROFILE_SHARE,
                                          .cancel = &worker->cancel};
-    return ad_profile_run(worker->job.tasks, &options, &worker->result.times, err);
+    worker->result.ntasks = request->tasks->schedule.programs[0].ntasks;
+    return ad_profile_run(request->tasks, &options, &worker->result.times, err);
+}
+
+static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
+{
+    struct ad_profile_request request = {0};
+    enum adaps_status status = ad_profile_request_read(&worker->job.request, &request, err);
+    ad_wire_message_fini(&worker->job.request);
+    if (status == ADAPS_OK)
+        status = time_tasks(worker, &request, err);
+    adaps_plan_free(request.tasks);
+    return status;
 }
 
 static void work(struct ad_worker *worker)

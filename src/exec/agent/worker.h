@@ -13,6 +13,7 @@
 #include "exec/agent/peer_links.h"
 #include "exec/agent/profile.h"
 #include "exec/agent/speeds.h"
+#include "wire/wire.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +22,7 @@ enum ad_job_kind {
     AD_JOB_NONE,
     AD_JOB_LOAD,    /* plan, device, session, peers -> engine built, ports open */
     AD_JOB_JOIN,    /* peers with endpoints, deadline -> connected */
-    AD_JOB_PROFILE, /* tasks, budget -> times; the engine goes */
+    AD_JOB_PROFILE, /* request -> times; the engine goes */
     AD_JOB_CLOSE,   /* closes the data connections; the engine stays */
     AD_JOB_QUIT
 };
@@ -34,14 +35,14 @@ struct ad_job {
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
-    struct adaps_plan *tasks; /* PROFILE: the control thread's */
-    int64_t budget_ns;
+    struct ad_wire_message request; /* PROFILE: as it came; the worker reads and closes it */
 };
 
 struct ad_job_result {
     enum adaps_status status;
     struct adaps_error err;
     struct ad_profile_times times; /* PROFILE: the control thread's */
+    int ntasks;                    /* PROFILE: that were timed */
 };
 
 /* Network inputs or outputs at the source, one after the other; empty on other devices. */

@@ -70,6 +70,7 @@ static ad_whole_kernel *const kernels[AD_WHOLE_COUNT] = {
     [AD_WHOLE_MATMUL] = ad_whole_run_matmul,
     [AD_WHOLE_MATMUL_INTEGER] = ad_whole_run_matmul_integer,
     [AD_WHOLE_CONV_INTEGER] = ad_whole_run_conv_integer,
+    [AD_WHOLE_RANGE] = ad_whole_run_range,
 };
 
 static enum adaps_status check_room(const struct ad_whole_call *call)
@@ -81,13 +82,51 @@ static enum adaps_status check_room(const struct ad_whole_call *call)
                         elements, call->room);
 }
 
+/* The op with what the run has computed in the place of its attributes. Returns how many inputs are
+ * left. */
+static int resolve(const struct ad_whole *op, const struct ad_array *inputs, int ninputs,
+                   int64_t *ints, struct ad_whole *out)
+{
+    int at, count, left = ninputs;
+    *out = *op;
+    for (int i = ninputs - 1; i > 0 && ad_whole_list(op, i, &at, &count); i--) {
+        if (out->ints != ints)
+            memcpy(ints, op->ints, (size_t)op->nints * sizeof *ints);
+        memcpy(ints + at, inputs[i].data, (size_t)count * sizeof *ints);
+        out->ints = ints;
+        left = i;
+    }
+    return left;
+}
+
+/* Whether the dims are within those of the attributes. */
+static enum adaps_status check_most(const struct ad_array *result, const struct ad_array *most,
+                                    struct adaps_error *err)
+{
+    char have[AD_MAX_RANK * 12], may[AD_MAX_RANK * 12];
+    for (int d = 0; d < result->rank; d++)
+        if (result->dims[d] > most->dims[d])
+            return ad_error_set(err, ADAPS_EINPUT, "a result of %s, of at most %s",
+                                ad_dims_format(result->rank, result->dims, have, sizeof have),
+                                ad_dims_format(most->rank, most->dims, may, sizeof may));
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_whole_run(const struct ad_whole *op, const struct ad_array *inputs,
                                int ninputs, int64_t room, struct ad_array *out,
                                struct adaps_error *err)
 {
-    struct ad_array result = *out;
-    enum adaps_status status = ad_whole_infer(op, inputs, ninputs, &result, err);
-    struct ad_whole_call call = {op, inputs, ninputs, room, &result, err};
+    struct ad_array result = *out, most = *out;
+    struct ad_whole resolved;
+    int64_t ints[AD_WHOLE_MOST_INTS];
+    enum adaps_status status = ad_whole_infer(op, inputs, ninputs, &most, err);
+    if (status != ADAPS_OK)
+        return status;
+    int left = resolve(op, inputs, ninputs, ints, &resolved);
+    status = ad_whole_infer(&resolved, inputs, left, &result, err);
+    if (status == ADAPS_OK)
+        status = check_most(&result, &most, err);
+    struct ad_whole_call call = {&resolved, inputs, left, room, &result, err};
     if (status == ADAPS_OK && result.type != out->type)
         status = ad_error_set(err, ADAPS_EINTERNAL, "a result of %s, not %s",
                               ad_type_name(result.type), ad_type_name(out->type));

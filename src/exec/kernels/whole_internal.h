@@ -129,7 +129,8 @@ ad_whole_kernel ad_whole_run_arg, ad_whole_run_topk, ad_whole_run_cum_sum, ad_wh
     ad_whole_run_softmax, ad_whole_run_one_hot, ad_whole_run_shape, ad_whole_run_size;
 
 /* whole_open.c, whole_nms.c */
-ad_whole_kernel ad_whole_run_non_zero, ad_whole_run_nms, ad_whole_run_compress, ad_whole_run_unique;
+ad_whole_kernel ad_whole_run_non_zero, ad_whole_run_nms, ad_whole_run_compress, ad_whole_run_unique,
+    ad_whole_run_range;
 
 /* whole_quantised.c, whole_product.c */
 ad_whole_kernel ad_whole_run_quantize, ad_whole_run_dequantize, ad_whole_run_dynamic,

@@ -72,6 +72,44 @@ enum adaps_status ad_whole_run_compress(const struct ad_whole_call *call)
     return ADAPS_OK;
 }
 
+static int64_t integer_of(const struct ad_array *number)
+{
+    return number->type == ADAPS_INT32 ? *(const int32_t *)number->data
+                                       : *(const int64_t *)number->data;
+}
+
+/* How many numbers from start to the limit, of those apart by delta. */
+static int64_t range_length(int64_t start, int64_t limit, int64_t delta)
+{
+    uint64_t span = (uint64_t)(delta > 0 ? limit : start) - (uint64_t)(delta > 0 ? start : limit);
+    uint64_t step = delta > 0 ? (uint64_t)delta : 0 - (uint64_t)delta;
+    if (delta > 0 ? limit <= start : limit >= start)
+        return 0;
+    uint64_t length = (span - 1) / step + 1;
+    return length < INT64_MAX ? (int64_t)length : INT64_MAX;
+}
+
+enum adaps_status ad_whole_run_range(const struct ad_whole_call *call)
+{
+    int64_t start = integer_of(&call->in[0]), limit = integer_of(&call->in[1]);
+    int64_t delta = integer_of(&call->in[2]);
+    if (delta == 0)
+        return ad_error_set(call->err, ADAPS_EINPUT, "a range in steps of 0");
+    int64_t length = range_length(start, limit, delta);
+    if (length > call->op->ints[0])
+        return ad_error_set(call->err, ADAPS_EINPUT, "a range of %lld numbers, of at most %lld",
+                            (long long)length, (long long)call->op->ints[0]);
+    enum adaps_status status = ad_whole_set_length(call, 0, length);
+    for (int64_t i = 0; i < length && status == ADAPS_OK; i++) {
+        uint64_t number = (uint64_t)start + (uint64_t)i * (uint64_t)delta;
+        if (call->out->type == ADAPS_INT32)
+            ((int32_t *)call->out->data)[i] = (int32_t)number;
+        else
+            ((int64_t *)call->out->data)[i] = (int64_t)number;
+    }
+    return status;
+}
+
 /* --- unique --- */
 
 enum { VALUES, FIRST_INDICES, INVERSE, COUNTS };
