@@ -238,7 +238,7 @@ serve_sources = \
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
-	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/discover.c \
+	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/completion.c src/cli/completion.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \

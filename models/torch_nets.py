@@ -174,7 +174,7 @@ class YoloV5(Detector):
 
 
 class YoloV8(Detector):
-    """Boxes as distributions of distances; extra: numbers behind the classes."""
+    """Boxes as distributions of distances; extra: numbers after the classes."""
 
     metadata = {"task": "detect"}
 

@@ -86,7 +86,7 @@ for folder in $(find "$root/src" "$root/tests" -type d | sort); do
     fi
 done
 
-# version NAME WORDS FILE MACRO: the only number behind these words in NEWS is that of the header.
+# version NAME WORDS FILE MACRO: the only number after these words in NEWS is that of the header.
 version() {
     ours=$(sed -n "s/^#define $3 \([0-9]*\)$/\1/p" "$root/$2")
     theirs=$(tr '\n' ' ' <"$root/NEWS" | grep -oE "$1 [0-9]+" | sed 's/.* //' | sort -u | tr '\n' ' ')

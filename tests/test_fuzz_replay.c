@@ -95,7 +95,7 @@ static double processor_seconds(void)
 
 static void run(int target, const uint8_t *data, size_t size, const char *mutation, long number)
 {
-    /* in a block of its own size, so that AddressSanitizer sees reads behind its end */
+    /* in a block of its own size, so that AddressSanitizer sees reads after its end */
     uint8_t *copy = malloc(size ? size : 1);
     ck_assert_ptr_nonnull(copy);
     if (size)

@@ -1,5 +1,6 @@
 /* adaps: one program, one table of sub-commands. */
 #include "cli/cli.h"
+#include "cli/completion.h"
 
 #include <string.h>
 
@@ -99,13 +100,17 @@ int main(int argc, char **argv)
         printf("adaps %s\n", adaps_version());
         return close_stdout();
     }
-    bool list = strcmp(argv[1], "--list-options") == 0 && argc == 3;
-    const char *name = list ? argv[2] : argv[1];
+    bool options = strcmp(argv[1], "--list-options") == 0 && argc == 3;
+    bool operands = strcmp(argv[1], "--list-operands") == 0 && argc == 3;
+    const char *name = options || operands ? argv[2] : argv[1];
     const struct ad_command *command = find_command(name);
     if (!command)
         return refuse_command(name);
-    if (!list)
+    if (!options && !operands)
         return command->run(argc - 1, argv + 1);
-    ad_options_list(command, stdout);
+    if (options)
+        ad_options_list(command, ad_completion_value, stdout);
+    else
+        ad_completion_operands(command, stdout);
     return close_stdout();
 }

@@ -273,7 +273,7 @@ void ad_options_help(const struct ad_command *command, FILE *out)
     }
 }
 
-void ad_options_list(const struct ad_command *command, FILE *out)
+void ad_options_list(const struct ad_command *command, ad_option_offer *offer, FILE *out)
 {
     struct rows rows;
     find_rows(&rows, command);
@@ -283,6 +283,8 @@ void ad_options_list(const struct ad_command *command, FILE *out)
                 o->value ? o->value : "-");
         for (const char *c = o->help; *c; c++)
             fputc(*c == '\n' ? ' ' : *c, out);
+        fputc('\t', out);
+        offer(o, out);
         fputc('\n', out);
     }
 }

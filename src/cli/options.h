@@ -1,6 +1,6 @@
 /* The options of a sub-command, as in Git's parse-options: one static table says their names, their
- * help, and where in a struct their values go. Parsing, --help, bash completion and the test of the
- * manual pages read it.
+ * help, and where in a struct their values go. Parsing, --help, completion by shells and the test
+ * of the manual pages read it.
  *
  *     static const struct ad_option options[] = {
  *         AD_OPT_RATE(0, "bw", struct simulate_options, bandwidth, "simulate with this bandwidth"),
@@ -161,7 +161,8 @@ bool ad_option_take_text(const struct ad_option *option, const char *text, void 
 void ad_options_help(const struct ad_command *command, FILE *out);
 
 /* For programs: a line for each option, with tabs between its long name, its letter, its value's
- * name ("-" where there is none) and its help. */
-void ad_options_list(const struct ad_command *command, FILE *out);
+ * name ("-" where there is none), its help, and what `offer` prints. */
+typedef void ad_option_offer(const struct ad_option *option, FILE *out);
+void ad_options_list(const struct ad_command *command, ad_option_offer *offer, FILE *out);
 
 #endif

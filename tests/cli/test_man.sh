@@ -99,6 +99,16 @@ for command in $(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p'); do
     check "adaps-$command: so is its synopsis" diff wanted found
 done
 
+# adaps(1) names each command with a line, and each page under SEE ALSO.
+adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p' | sort >wanted
+awk '/^\.It Cm/ { command = $3; next } command && /^[A-Z].*\.$/ { print command } { command = "" }' "$src/man/adaps.1" |
+    sort >found
+check "adaps(1): the commands are those of the program" diff wanted found
+sed -n 's/^\.Dt \([^ ]*\) \([0-9]\).*/\1 \2/p' "$src"/man/*.[1-9] | tr '[:upper:]' '[:lower:]' | grep -vx "adaps 1" |
+    sort >wanted
+sed -n '/^\.Sh SEE ALSO/,$s/^\.Xr \([^ ]*\) \([0-9]\).*/\1 \2/p' "$src/man/adaps.1" | sort >found
+check "adaps(1): it refers to all pages" diff wanted found
+
 rm -f "$work/out" "$work/err"
 [ "$pages" -ge 15 ] || not_ok "15 pages, not $pages"
 [ "$examples" -ge 30 ] || not_ok "30 examples, not $examples"

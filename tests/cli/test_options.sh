@@ -1,5 +1,5 @@
 #!/bin/sh
-# The options of all commands: how they may be written, what is refused, --help, and completion by bash.
+# The options of all commands: how they may be written, what is refused, and --help.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 
@@ -122,59 +122,14 @@ for command in $commands; do
     status 0 "adaps --list-options $command" adaps --list-options "$command"
     cut -f 1 out >list.names
     check "the options of --help, in their order" cmp help.names list.names
-    awk -F '\t' 'NF != 4 || length($1) < 2 || length($2) != 1 || $3 == "" || $4 == ""' out >odd
-    check "four columns" test ! -s odd
+    awk -F '\t' 'NF != 5 || length($1) < 2 || length($2) != 1 || $3 == "" || $4 == "" || $5 == ""' out >odd
+    check "five columns" test ! -s odd
     check "no name and no letter twice" test -z "$(awk -F '\t' '{ print $1; if ($2 != "-") print $2 }' out | sort | uniq -d)"
 done
 status 2 "options of no command" adaps --list-options nothing
 status 2 "options of nobody" adaps --list-options
+status 2 "operands of no command" adaps --list-operands nothing
 status 5 "--help into a full disk" sh -c 'adaps plan --help >/dev/full'
 status 5 "--list-options into a full disk" sh -c 'adaps --list-options plan >/dev/full'
 
-# Completion: what bash offers for the last of some words, one on a line.
-if ! command -v bash >/dev/null; then
-    finish
-fi
-# shellcheck disable=SC2016
-status 0 "the completion is read by bash" bash --norc -c '. "$src/data/adaps.bash-completion" && complete -p adaps'
-says out "-F _adaps adaps$" "it is that of adaps"
-cat >complete <<'EOT'
-. "$src/data/adaps.bash-completion"
-COMP_WORDS=("$@")
-COMP_CWORD=$(($# - 1))
-_adaps "$1"
-printf '%s\n' "${COMPREPLY[@]}"
-EOT
-# completes DESCRIPTION OFFERED WORD...: the words offered, in alphabetical order, for adaps WORD...
-completes() {
-    description=$1
-    offered=$2
-    shift 2
-    got=$(bash --norc complete adaps "$@" 2>err | sort | tr '\n' ' ')
-    if [ "$got" = "${offered:+$offered }" ] || [ "$got" = "${offered:- }" ]; then
-        ok "$description"
-    else
-        not_ok "$description: '$got' instead of '$offered'"
-    fi
-}
-completes "commands" "plan profile push" p
-completes "the program's own options" "--help --version" --
-for command in $commands; do
-    completes "all options of $command" \
-        "$(adaps "$command" --help | grep -o -e '^  [^ ].*' | grep -o -e '^ *\(-., \)\{0,1\}--[a-z0-9-]*' |
-            sed 's/.*--/--/' | sort | tr '\n' ' ' | sed 's/ $//')" "$command" --
-done
-completes "options that begin so" "--dim --dims" plan --di
-completes "after another option" "--json" plan --bw 10mbit --j
-completes "choices" "f32 u8" plan --input ''
-completes "choices after =" "f32 u8" plan --input =
-completes "a choice after =" "u8" plan --input = u
-mkdir folder
-touch first.plan folder/inside
-completes "files as operands" "first.plan" show fir
-completes "files after a letter" "first.plan" plan -d fir
-completes "files after a name" "first.plan folder" plan --output f
-completes "folders" "folder" local --cache f
-completes "nothing for a number" "" bench --rounds f
-completes "nothing for a command that is none" "" nothing --
 finish

@@ -31,7 +31,7 @@ static void remove_file(void)
     remove(path);
 }
 
-/* One 3x3 convolution 8x8x16 -> 8x8x32 and others behind it. */
+/* One 3x3 convolution 8x8x16 -> 8x8x32 and others after it. */
 static struct ad_graph *build(void)
 {
     struct ad_builder b;

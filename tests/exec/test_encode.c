@@ -74,7 +74,7 @@ START_TEST(test_half)
         float want = (float)half_value(to[i]);
         ck_assert(isnan(want) ? isnan(back[i]) : memcmp(&want, &back[i], sizeof want) == 0);
     }
-    for (size_t count = 0; count < 40; count++) { /* nothing is written behind the end */
+    for (size_t count = 0; count < 40; count++) { /* nothing is written after the end */
         memset(to, 0xaa, sizeof to);
         ad_half_encode(from + 1, to + 1, count);
         ck_assert(to[0] == 0xaaaa && to[count + 1] == 0xaaaa);
@@ -231,7 +231,7 @@ START_TEST(test_zfp_edges)
     size_t size = ad_encode(AD_ENCODING_ZFP, &in, &room);
     ck_assert_uint_eq(size, 2 * 96 + 3 * 2);
     for (size_t k = 0; k < sizeof never / sizeof *never; k++)
-        for (int i = 5; i < COUNT; i += 62) { /* in a block, and behind the last as binary16 */
+        for (int i = 5; i < COUNT; i += 62) { /* in a block, and after the last as binary16 */
             data[i] = never[k];
             ck_assert_uint_eq(ad_encode(AD_ENCODING_ZFP, &in, &room), i < 128 ? 0 : size);
             data[i] = 0;
@@ -251,7 +251,7 @@ START_TEST(test_zfp_edges)
 }
 END_TEST
 
-/* Any bytes of the right number make floats, without a look at what lies behind them: a page that
+/* Any bytes of the right number make floats, without a look at what lies after them: a page that
  * nobody may read. */
 START_TEST(test_zfp_hostile)
 {

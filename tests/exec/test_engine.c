@@ -589,7 +589,7 @@ START_TEST(test_slices)
 }
 END_TEST
 
-/* Blocks with an addition behind the last convolution: of the block's input, or of another
+/* Blocks with an addition after the last convolution: of the block's input, or of another
  * convolution of it; both have further readers in one of them. Their windows are of those that are
  * computed by our own convolutions wherever there are any. */
 static struct ad_graph *residual_graph(int which)

@@ -157,7 +157,7 @@ START_TEST(functions_alone)
 }
 END_TEST
 
-/* Into the convolution before it; a clamp behind it goes along, one before it does not. */
+/* Into the convolution before it; a clamp after it goes along, one before it does not. */
 START_TEST(functions_fused)
 {
     static const char *const kinds[] = {"Conv", "Conv", "Conv,Unary", "Conv,Unary"};
@@ -667,7 +667,7 @@ START_TEST(local_response_norm)
 }
 END_TEST
 
-/* Branches read what is made behind the If in the file, have constants and branches of their own,
+/* Branches read what is made after the If in the file, have constants and branches of their own,
  * and may use each other's names. */
 START_TEST(constant_branches)
 {

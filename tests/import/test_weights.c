@@ -40,7 +40,7 @@ static void batchnorm(struct mb *mb, const char *in, const char *out, int64_t ch
 }
 
 /* Every way in which weights are rearranged: filters, with factors and without, depthwise; matrices
- * in both orders, behind a feature map and behind a vector; a constant operand; other types. */
+ * in both orders, after a feature map and after a vector; a constant operand; other types. */
 static void build_all(struct mb *mb)
 {
     mb_init(mb, 13);

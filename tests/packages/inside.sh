@@ -116,6 +116,9 @@ look() {
         fail "the user: $(getent passwd adaps)"
     [ "$(id -u adaps)" -lt 1000 ] || fail "the user is no system user"
     [ -L /etc/systemd/system/multi-user.target.wants/adaps-agent.service ] || fail "the service is not enabled"
+    for file in bash-completion/completions/adaps zsh/vendor-completions/_adaps fish/vendor_completions.d/adaps.fish; do
+        [ -f "/usr/share/$file" ] || fail "there is no /usr/share/$file"
+    done
 }
 
 # With what comes first: what the packages need, which stays.

@@ -277,7 +277,7 @@ START_TEST(truncations)
         ck_assert_int_eq(ad_plan_unpack(b.data, n, "cut", &out, &err), ADAPS_EINPUT);
         ck_assert(err.message[0]);
     }
-    /* with a right digest they reach the parser; what lies behind the last programs is optional */
+    /* with a right digest they reach the parser; what lies after the last programs is optional */
     int loaded = 0;
     for (size_t n = 0; n + AD_PLAN_HEAD_BYTES < b.size; n++) {
         struct bytes cut = seal(b.data + AD_PLAN_HEAD_BYTES, n);
@@ -289,7 +289,7 @@ START_TEST(truncations)
         adaps_plan_free(out);
         free(cut.data);
     }
-    ck_assert_int_le(loaded, 16); /* the fields behind the programs */
+    ck_assert_int_le(loaded, 16); /* the fields after the programs */
     free(b.data);
     adaps_plan_free(plan);
 }

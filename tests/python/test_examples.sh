@@ -1,5 +1,5 @@
 #!/bin/sh
-# The examples in Python: as they stand, with frames from a file, a stub of the camera's library, and a client.
+# The examples in Python: as they stand, with frames from a file, a stand-in for the camera's library, and a client.
 # shellcheck source=tests/support/harness.sh
 . "${srcdir:-.}/tests/support/harness.sh"
 need_python numpy

@@ -269,7 +269,7 @@ static int64_t from_end(const struct ad_array *indices, int64_t at, int64_t n)
     return index < 0 ? index + n : index;
 }
 
-/* Where the tuple that belongs to `index` points to in x; what is behind it is in `rest`. */
+/* Where the tuple that belongs to `index` points to in x; what is after it is in `rest`. */
 static int64_t place_of_tuple(const struct ad_array *x, const struct ad_array *indices, int batch,
                               const int64_t *index, const int64_t *rest)
 {
