@@ -218,6 +218,7 @@ report_sources = \
 	src/report/text.c src/report/text.h src/report/trace.c
 
 io_sources = \
+	src/io/file_kind.c src/io/file_kind.h \
 	src/io/camera.h src/io/frames.c src/io/frames.h src/io/frames_camera.c src/io/frames_files.c \
 	src/io/frames_folder.c src/io/frames_internal.h src/io/frames_pipe.c src/io/image.c src/io/image.h \
 	src/io/image_formats.c src/io/image_internal.h src/io/mjpeg.c src/io/npy.c src/io/npy.h \
@@ -240,7 +241,7 @@ cli_sources = \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/completion.c src/cli/completion.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
-	src/cli/options.h src/cli/plan.c src/cli/plan_options.c src/cli/plan_options.h \
+	src/cli/options.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \

@@ -1,5 +1,6 @@
 /* adaps bench: the command line. */
 #include "cli/bench.h"
+#include "cli/devices.h"
 #include "cli/plan_options.h"
 #include "cli/run_options.h"
 
@@ -20,6 +21,7 @@ struct command_line {
     const char *reference;
     const char *local, *speed; /* of agents that bench starts */
     bool json, tsv;
+    struct ad_cli_devices devices;
 };
 
 static bool known(const struct ad_bench_options *o, const char *name, int *index)
@@ -149,6 +151,12 @@ static enum adaps_status print(const struct command_line *line, struct ad_bench 
                         : ad_bench_print)(bench, stdout, err);
 }
 
+static int fail(const struct command_line *line, struct adaps_error *err)
+{
+    ad_cli_devices_blame(&line->devices, err);
+    return ad_cli_fail(&ad_command_bench, err);
+}
+
 static int bench(const struct command_line *line)
 {
     struct adaps_error err = {0};
@@ -168,7 +176,7 @@ static int bench(const struct command_line *line)
                 (uintmax_t)differ, bench.first_difference);
     ad_bench_fini(&bench);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_bench, &err);
+        return fail(line, &err);
     int code = ad_cli_close_stdout(&ad_command_bench);
     return code == ADAPS_OK && differ ? ADAPS_NO : code;
 }
@@ -182,8 +190,7 @@ static int refine(const struct command_line *line)
         status = (line->json ? ad_bench_refine_print_json : ad_bench_refine_print)(&refinement,
                                                                                    stdout, &err);
     ad_bench_refine_fini(&refinement);
-    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_bench)
-                              : ad_cli_fail(&ad_command_bench, &err);
+    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_bench) : fail(line, &err);
 }
 
 /* Set in the environment of the bench that runs within adaps local, with agents of its own. */
@@ -219,15 +226,11 @@ static int run_with(struct command_line *line, const struct ad_cli_config *confi
 {
     struct ad_pipeline_options *passes = &line->bench.passes;
     passes->model = model ? model : config->model;
-    if (!passes->devices)
-        passes->devices = getenv("ADAPS_DEVICES");
-    if (!passes->devices)
-        passes->devices = config->devices;
+    passes->devices = line->devices.path;
     if (!passes->model)
         return ad_cli_usage(&ad_command_bench, "no model: name one here or in adaps.conf");
     if (!passes->devices)
-        return ad_cli_usage(&ad_command_bench,
-                            "no devices file: name one with -d or in adaps.conf");
+        return ad_cli_usage(&ad_command_bench, AD_DEVICES_WANTED);
     return line->bench.refine ? refine(line) : bench(line);
 }
 
@@ -256,7 +259,11 @@ static int run(int argc, char **argv)
     else if (code == ADAPS_OK && ad_cli_config_load(&config, &err) != ADAPS_OK)
         code = ad_cli_fail(&ad_command_bench, &err);
     else if (code == ADAPS_OK) {
-        code = run_with(&line, &config, operands.count ? operands.items[0] : NULL);
+        if (ad_cli_devices_find(line.bench.passes.devices, &line.devices, &err) == ADAPS_OK)
+            code = run_with(&line, &config, operands.count ? operands.items[0] : NULL);
+        else
+            code = ad_cli_fail(&ad_command_bench, &err);
+        ad_cli_devices_fini(&line.devices);
         ad_cli_config_fini(&config);
     }
     ad_free(words);
@@ -266,7 +273,8 @@ static int run(int argc, char **argv)
 #define BENCH struct command_line
 static const struct ad_option options_table[] = {
     AD_OPT_TEXT('d', "devices", "FILE", BENCH, bench.passes.devices,
-                "the devices and their agents (default: $ADAPS_DEVICES, adaps.conf)"),
+                "the devices and their agents (default: $ADAPS_DEVICES, those of\n"
+                "adaps.conf, or the paired ones)"),
     AD_OPT_CALL("strategy", "A,B,...", BENCH, bench, take_strategies,
                 "strategies to compare (default: all but exhaustive); A+late computes\n"
                 "and sends nothing ahead, A+lossy may round messages, local is\n"

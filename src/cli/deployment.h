@@ -1,12 +1,21 @@
-/* A plan and the agents that it is pushed to: what push, run and verify work on. */
+/* A plan and the agents that it is pushed to: what push, run, verify, detect and the like work on.
+ * Their first operand is a plan, or a model, which is planned here. */
 #ifndef AD_CLI_DEPLOYMENT_H
 #define AD_CLI_DEPLOYMENT_H
 
 #include "cli/run_options.h"
-#include "import/import.h"
+
+/* Where a command wants its network to run. */
+enum ad_deployment_place {
+    AD_PLACE_ANY,    /* on the agents of the plan or the devices file; a model without in this
+                        process */
+    AD_PLACE_HERE,   /* in this process */
+    AD_PLACE_AGENTS, /* on agents */
+};
 
 struct ad_deployment {
     struct adaps_plan *plan;
+    bool here;         /* it is to run in this process */
     const char *model; /* file that has the weights; NULL: where the plan says */
     struct ad_session_options session;
     struct ad_push_report *reports; /* of the latest push, by device */
@@ -14,22 +23,20 @@ struct ad_deployment {
     bool progress_shown;
 };
 
-/* Loads the plan and, with options->devices, gives the plan's devices the addresses and keys that
- * the file has for the same names. ADAPS_EINPUT names a device that has work but is not in the
- * file. */
-AD_MUST_CHECK enum adaps_status ad_deployment_init(struct ad_deployment *deployment,
-                                                   const char *plan_path,
-                                                   const struct ad_run_options *options,
-                                                   struct adaps_error *err);
-
-/* The same of a plan or of a model, by the file's first bytes. A model is planned for
- * options->devices, or for this machine alone when there are none. `assumed`, of AD_ASSUMED bytes,
- * gets the symbolic dimensions that became 1 (ad_import_options). */
-AD_MUST_CHECK enum adaps_status ad_deployment_init_any(struct ad_deployment *deployment,
-                                                       const char *path,
-                                                       const struct ad_run_options *options,
-                                                       const struct ad_dim_bindings *dims,
-                                                       char *assumed, struct adaps_error *err);
+/* What the file is, its content says.
+ *
+ * A plan's devices get the addresses and keys that a devices file has for the same names, if one
+ * was named by -d or the environment; otherwise those that were paired and have the name and the
+ * key of a device get the address that the user's cluster.conf has by now, which is said on stderr.
+ * A model is planned for the devices file (cli/devices.h), or for this process, which is said on
+ * stderr, too; a plan for devices is kept (cli/plan_cache.h).
+ *
+ * ADAPS_EINPUT: neither plan nor model, or a device has work but is not in the file; ADAPS_EUSAGE:
+ * there is no devices file for a model, but AD_PLACE_AGENTS is wanted. */
+AD_MUST_CHECK enum adaps_status
+ad_deployment_init(struct ad_deployment *deployment, const struct ad_command *command,
+                   const char *path, const struct ad_run_options *options,
+                   enum ad_deployment_place place, struct adaps_error *err);
 
 /* Sends the agents what they lack; the model is read only when weights are missing. */
 AD_MUST_CHECK enum adaps_status ad_deployment_push(struct ad_deployment *deployment,

@@ -15,15 +15,19 @@ char *ad_cli_cluster_path(void)
     return home && *home ? ad_asprintf("%s/.config/adaps/cluster.conf", home) : NULL;
 }
 
-/* The user's file, where it is there: one that cannot be read is refused by whoever reads it. */
-static char *find_user_file(void)
+/* One that is there and cannot be read is refused by whoever reads it. */
+enum adaps_status ad_cli_devices_find_user(struct ad_cli_devices *out, struct adaps_error *err)
 {
-    char *path = ad_cli_cluster_path();
-    if (path && access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
-        ad_free(path);
-        path = NULL;
+    const char *home = getenv("HOME"), *xdg = getenv("XDG_CONFIG_HOME");
+    *out = (struct ad_cli_devices){.path = ad_cli_cluster_path()};
+    if (!out->path && ((xdg && *xdg) || (home && *home)))
+        return ad_error_memory(err, "devices file", 0);
+    if (out->path && access(out->path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+        ad_free(out->path);
+        out->path = NULL;
     }
-    return path;
+    out->by = out->path ? AD_DEVICES_USER : AD_DEVICES_NONE;
+    return ADAPS_OK;
 }
 
 enum adaps_status ad_cli_devices_find(const char *option, struct ad_cli_devices *out,
@@ -43,10 +47,9 @@ enum adaps_status ad_cli_devices_find(const char *option, struct ad_cli_devices 
     out->path = config.devices;
     config.devices = NULL;
     ad_cli_config_fini(&config);
-    if (out->path)
-        out->by = AD_DEVICES_FOLDER;
-    else if ((out->path = find_user_file()))
-        out->by = AD_DEVICES_USER;
+    if (!out->path)
+        return ad_cli_devices_find_user(out, err);
+    out->by = AD_DEVICES_FOLDER;
     return ADAPS_OK;
 }
 

@@ -18,7 +18,12 @@ struct ad_cli_devices {
     enum ad_devices_by by;
 };
 
-/* What command says when it needs a file and there is none. */
+/* Of -d, where it means no more than that. */
+#define AD_DEVICES_HELP                                                                            \
+    "the devices file (default: $ADAPS_DEVICES, that of adaps.conf,\n"                             \
+    "or the paired devices)"
+
+/* What a command says when it needs a file and there is none. */
 #define AD_DEVICES_WANTED                                                                          \
     "no devices file: give one with -d, name one in $ADAPS_DEVICES or adaps.conf, or pair "        \
     "devices "                                                                                     \
@@ -27,6 +32,9 @@ struct ad_cli_devices {
 /* `option` is what -d says, or NULL. ADAPS_EINPUT: adaps.conf cannot be read. Fini frees. */
 AD_MUST_CHECK enum adaps_status ad_cli_devices_find(const char *option, struct ad_cli_devices *out,
                                                     struct adaps_error *err);
+/* The user's cluster.conf, or none. */
+AD_MUST_CHECK enum adaps_status ad_cli_devices_find_user(struct ad_cli_devices *out,
+                                                         struct adaps_error *err);
 void ad_cli_devices_fini(struct ad_cli_devices *devices);
 
 /* Whether somebody has named the file for this command: by -d or the environment. */

@@ -210,7 +210,8 @@ static int run_discover(int argc, char **argv)
 #define DISCOVER struct discover_options
 static const struct ad_option options_table[] = {
     AD_OPT_TEXT('d', "devices", "FILE", DISCOVER, devices,
-                "the devices that count as paired (default: see man adaps)"),
+                "the devices that count as paired (default: those of\n"
+                "$ADAPS_DEVICES, of adaps.conf, or that were paired)"),
     AD_OPT_SECONDS("time", "TIME", DISCOVER, time_s, 0, 600, "2s",
                    "how long to listen (default: 2s)"),
     AD_OPT_TEXT(0, "key", "FILE", DISCOVER, session.key_file,

@@ -1,4 +1,5 @@
 /* adaps plan: a model and a devices file in, a plan out. */
+#include "cli/devices.h"
 #include "cli/plan_options.h"
 #include "cli/progress.h"
 #include "report/report.h"
@@ -11,7 +12,8 @@ struct plan_options {
     struct ad_pareto_objectives pareto; /* --pareto; count 0: none */
     const char *svg;                    /* of the front; NULL: none */
     bool json;
-    bool all;                 /* --strategy all */
+    bool all; /* --strategy all */
+    struct ad_cli_devices devices;
     char assumed[AD_ASSUMED]; /* which symbolic dimensions became 1 */
 };
 
@@ -34,6 +36,12 @@ static void name_lacking(const struct adaps_plan *plan)
                     cluster->devices[d].name);
 }
 
+static int fail(const struct plan_options *options, struct adaps_error *err)
+{
+    ad_cli_devices_blame(&options->devices, err);
+    return ad_cli_fail(&ad_command_plan, err);
+}
+
 static int compile(const struct plan_options *options)
 {
     struct adaps_error err = {0};
@@ -53,7 +61,7 @@ static int compile(const struct plan_options *options)
         name_lacking(plan);
     adaps_plan_free(plan);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_plan, &err);
+        return fail(options, &err);
     fflush(stdout);
     if (options->output)
         fprintf(stderr, "adaps plan: written to %s\n", options->output);
@@ -72,7 +80,7 @@ static int compare(const struct plan_options *options)
     enum adaps_status status = ad_pipeline_compare(&options->passes, &comparison, &err);
     ad_progress_stop(&progress);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_plan, &err);
+        return fail(options, &err);
     ad_cli_assumed(&ad_command_plan, options->assumed);
     status = options->json ? ad_report_compare_json(comparison.items, comparison.count,
                                                     &comparison.cluster, stdout, &err)
@@ -83,7 +91,7 @@ static int compare(const struct plan_options *options)
         plans += !comparison.items[i].error[0];
     ad_pipeline_comparison_fini(&comparison);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_plan, &err);
+        return fail(options, &err);
     int code = ad_cli_close_stdout(&ad_command_plan);
     return code == ADAPS_OK && plans == 0 ? ADAPS_NO : code;
 }
@@ -160,7 +168,7 @@ static int find_front(const struct plan_options *options)
         ad_pipeline_pareto(&options->passes, &options->pareto, &pareto, &err);
     ad_progress_stop(&progress);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_plan, &err);
+        return fail(options, &err);
     ad_cli_assumed(&ad_command_plan, options->assumed);
     int count = pareto.front.count;
     status = name_files(options, count, &files, &err);
@@ -179,8 +187,7 @@ static int find_front(const struct plan_options *options)
     }
     for (int i = 0; i < AD_PARETO_PLANS; i++)
         ad_free(files.names[i]);
-    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_plan)
-                              : ad_cli_fail(&ad_command_plan, &err);
+    return status == ADAPS_OK ? ad_cli_close_stdout(&ad_command_plan) : fail(options, &err);
 }
 
 /* What --pareto does not go with. */
@@ -207,12 +214,11 @@ static int run_with(struct plan_options *options, const struct ad_cli_config *co
 {
     options->passes.assumed = options->assumed;
     options->passes.model = model ? model : config->model;
-    if (!options->passes.devices)
-        options->passes.devices = config->devices;
+    options->passes.devices = options->devices.path;
     if (!options->passes.model)
         return ad_cli_usage(&ad_command_plan, "no model: name one here or in adaps.conf");
     if (!options->passes.devices && !options->passes.platform)
-        return ad_cli_usage(&ad_command_plan, "no devices file: name one with -d or in adaps.conf");
+        return ad_cli_usage(&ad_command_plan, AD_DEVICES_WANTED);
     if (options->pareto.count > 0)
         return find_front(options);
     return options->all ? compare(options) : compile(options);
@@ -248,14 +254,19 @@ static int run(int argc, char **argv)
         return code;
     if (ad_cli_config_load(&config, &err) != ADAPS_OK)
         return ad_cli_fail(&ad_command_plan, &err);
-    code = run_with(&options, &config, operands.count ? operands.items[0] : NULL);
+    if (ad_cli_devices_find(options.passes.devices, &options.devices, &err) == ADAPS_OK)
+        code = run_with(&options, &config, operands.count ? operands.items[0] : NULL);
+    else
+        code = ad_cli_fail(&ad_command_plan, &err);
+    ad_cli_devices_fini(&options.devices);
     ad_cli_config_fini(&config);
     return code;
 }
 
 static const struct ad_option options_table[] = {
     AD_OPT_TEXT('d', "devices", "FILE", struct plan_options, passes.devices,
-                "the devices and their links (default: from adaps.conf)"),
+                "the devices and their links (default: $ADAPS_DEVICES, those of\n"
+                "adaps.conf, or the paired ones)"),
     AD_OPT_TEXT('o', "output", "PLAN", struct plan_options, output, "write the plan here"),
     AD_OPT_CALL("strategy", "NAME", struct plan_options, passes.strategy, take_strategy,
                 "auto (default), single, edgeflow, adaps, bbgrap,\n"
@@ -292,7 +303,6 @@ const struct ad_command ad_command_plan = {
     .arguments = "[OPTIONS] [-d DEVICES] [-o PLAN] [MODEL.onnx]",
     .summary = "Choose which device computes what, and predict how long it takes.",
     .options = options_table,
-    .notes = "Model and devices file are taken from adaps.conf of this folder when they are not "
-             "given.\n",
+    .notes = "Without MODEL it is the one that adaps.conf of this folder names.\n",
     .run = run,
 };

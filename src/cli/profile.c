@@ -2,6 +2,7 @@
 #include "base/clock.h"
 #include "base/stats.h"
 #include "base/units.h"
+#include "cli/devices.h"
 #include "cli/dim_option.h"
 #include "cli/profile_internal.h"
 #include "cli/run_options.h"
@@ -350,12 +351,18 @@ static void profile_fini(struct profile *p)
 static int profile_cluster(struct profile *p)
 {
     struct adaps_error err = {0};
-    if (ad_cluster_load(p->devices_file, &p->cluster, &err) != ADAPS_OK)
+    struct ad_cli_devices devices;
+    enum adaps_status status = ad_cli_devices_load(p->devices_file, &p->cluster, &devices, &err);
+    if (status == ADAPS_EUSAGE)
+        return ad_cli_usage(&ad_command_profile, "%s", err.message);
+    if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_profile, &err);
+    p->devices_file = devices.path;
     p->started_ns = ad_clock_ns();
     int code =
         measure(p, &err) == ADAPS_OK ? finish(p, &err) : ad_cli_fail(&ad_command_profile, &err);
     profile_fini(p);
+    ad_cli_devices_fini(&devices);
     return code;
 }
 
@@ -382,7 +389,6 @@ enum adaps_status ad_profile_quick(const char *devices_file,
 
 static int run_profile(int argc, char **argv)
 {
-    struct ad_cli_config config = {0};
     struct adaps_error err = {0};
     struct profile *p = ad_calloc(1, sizeof *p);
     struct ad_operands operands;
@@ -406,25 +412,15 @@ static int run_profile(int argc, char **argv)
         be_quick(p);
     else if (p->budget_s <= 0)
         p->budget_s = DEFAULT_BUDGET_S;
-    if (code == ADAPS_OK && !p->devices_file) {
-        if (ad_cli_config_load(&config, &err) != ADAPS_OK)
-            code = ad_cli_fail(&ad_command_profile, &err);
-        p->devices_file = config.devices;
-    }
-    if (code == ADAPS_OK && !p->devices_file)
-        code = ad_cli_usage(&ad_command_profile,
-                            "no devices file: give one with -d, or name one in adaps.conf");
     if (code == ADAPS_OK)
         code = profile_cluster(p);
-    ad_cli_config_fini(&config);
     ad_free(p);
     return code;
 }
 
 #define PROFILE struct profile
 static const struct ad_option options_table[] = {
-    AD_OPT_TEXT('d', "devices", "FILE", PROFILE, devices_file,
-                "the devices file (default: the one that adaps.conf names)"),
+    AD_OPT_TEXT('d', "devices", "FILE", PROFILE, devices_file, AD_DEVICES_HELP),
     AD_OPT_TEXT('o', "output", "FILE", PROFILE, output,
                 "write the measured devices file here (default: print it)"),
     AD_OPT_CALL_STRUCT("model", "FILE", take_model,

@@ -80,11 +80,14 @@ static int run_push(int argc, char **argv)
     if (code != ADAPS_OK)
         return code;
     if (operands.count != 1)
-        return ad_cli_usage(&ad_command_push, "one PLAN expected, not %d", operands.count);
+        return ad_cli_usage(&ad_command_push, "one PLAN or MODEL expected, not %d", operands.count);
 
     struct ad_deployment deployment;
     struct adaps_error err = {0};
-    enum adaps_status status = ad_deployment_init(&deployment, operands.items[0], &options, &err);
+    enum adaps_status status = ad_deployment_init(&deployment, &ad_command_push, operands.items[0],
+                                                  &options, AD_PLACE_AGENTS, &err);
+    if (status == ADAPS_EUSAGE)
+        return ad_cli_usage(&ad_command_push, "%s", err.message);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_push, &err);
     if (ad_deployment_push(&deployment, &err) != ADAPS_OK)
@@ -97,7 +100,7 @@ static int run_push(int argc, char **argv)
 
 const struct ad_command ad_command_push = {
     .name = "push",
-    .arguments = "[OPTION...] PLAN",
+    .arguments = "[OPTION...] PLAN|MODEL",
     .summary = "Send programs and weights to the agents, only what they lack.",
     .options = ad_run_option_rows,
     .run = run_push,

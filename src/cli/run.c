@@ -36,7 +36,11 @@ static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *
     memset(r, 0, sizeof *r);
     r->options = options;
     enum adaps_status status =
-        ad_deployment_init(&r->deployment, options->plan, &options->shared, err);
+        ad_deployment_init(&r->deployment, &ad_command_run, options->plan, &options->shared,
+                           options->local                        ? AD_PLACE_HERE
+                           : options->failover || options->adapt ? AD_PLACE_AGENTS
+                                                                 : AD_PLACE_ANY,
+                           err);
     if (status != ADAPS_OK)
         return status;
     r->graph = r->deployment.plan->graph;
@@ -60,7 +64,7 @@ static enum adaps_status init(struct ad_runner *r, const struct ad_run_command *
     r->walls = ad_calloc((size_t)r->ninferences, sizeof *r->walls);
     r->runs = options->shared.json ? json_array() : NULL;
     r->error = NAN;
-    if (!options->local && ad_plan_lossy(r->deployment.plan)) {
+    if (!r->deployment.here && ad_plan_lossy(r->deployment.plan)) {
         r->first = ad_calloc((size_t)r->graph->noutputs, sizeof *r->first);
         if (!r->first)
             return ad_error_memory(err, "run", (size_t)r->graph->noutputs);
@@ -105,9 +109,9 @@ static void fini(struct ad_runner *r)
 static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err)
 {
     const struct ad_run_command *o = r->options;
-    if (o->local)
+    if (r->deployment.here)
         return r->local ? ADAPS_OK
-                        : ad_model_local_run(r->deployment.plan, o->shared.model, o->threads,
+                        : ad_model_local_run(r->deployment.plan, r->deployment.model, o->threads,
                                              &r->local, err);
     if (r->agents)
         return ADAPS_OK;
@@ -115,7 +119,7 @@ static enum adaps_status open_place(struct ad_runner *r, struct adaps_error *err
                                                 .adapt = o->adapt,
                                                 .horizon = o->horizon,
                                                 .stream = r->ninferences,
-                                                .model = o->shared.model,
+                                                .model = r->deployment.model,
                                                 .session = &r->deployment.session};
     enum adaps_status status = ad_deployment_push(&r->deployment, err);
     if (status == ADAPS_OK)
@@ -131,7 +135,7 @@ static bool traced(const struct ad_runner *r, int inference)
 /* Whether an inference may be in flight with others. A traced one runs alone. */
 static bool streams(const struct ad_runner *r, int inference)
 {
-    return !r->options->local && !traced(r, inference);
+    return !r->deployment.here && !traced(r, inference);
 }
 
 /* The answer and its times: of the oldest in flight, or of one that runs now. */
@@ -141,7 +145,7 @@ static enum adaps_status take_answer(struct ad_runner *r, int inference, struct 
     if (streams(r, inference))
         return ad_failover_finish(r->agents, r->outputs, stats, err);
     enum adaps_status status = ADAPS_OK;
-    if (r->options->local) {
+    if (r->deployment.here) {
         int64_t start, end;
         status = ad_local_run_infer(r->local, r->inputs, r->outputs, err);
         ad_local_run_times(r->local, &start, &end);
@@ -290,7 +294,7 @@ static enum adaps_status infer_all(struct ad_runner *r, struct adaps_error *err)
 static enum adaps_status find_error(struct ad_runner *r, struct adaps_error *err)
 {
     enum adaps_status status =
-        ad_model_local_run(r->deployment.plan, r->options->shared.model, 0, &r->local, err);
+        ad_model_local_run(r->deployment.plan, r->deployment.model, 0, &r->local, err);
     if (status == ADAPS_OK)
         status = load(r, 0, err);
     if (status == ADAPS_OK)
@@ -359,7 +363,7 @@ static int run_run(int argc, char **argv)
     if (code != ADAPS_OK)
         return code;
     if (operands.count < 2)
-        return ad_cli_usage(&ad_command_run, "PLAN and at least one INPUT expected");
+        return ad_cli_usage(&ad_command_run, "PLAN or MODEL and at least one INPUT expected");
     if (options.threads && !options.local)
         return ad_cli_usage(&ad_command_run, "--threads goes with --local; agents have their own");
     if (options.local && options.shared.devices)
@@ -409,7 +413,7 @@ static const struct ad_option options_table[] = {
 
 const struct ad_command ad_command_run = {
     .name = "run",
-    .arguments = "[OPTION...] PLAN INPUT...",
+    .arguments = "[OPTION...] PLAN|MODEL INPUT...",
     .summary = "Run one inference or a stream of them, on the agents or in this process.",
     .options = options_table,
     .run = run_run,

@@ -1,4 +1,5 @@
 #include "cli/run_options.h"
+#include "cli/dim_option.h"
 
 #define SESSION struct ad_session_options
 #define DEADLINE(help)                                                                             \
@@ -18,12 +19,22 @@ const struct ad_option ad_query_option_rows[] = {
     AD_OPT_END,
 };
 
-const struct ad_option ad_run_option_rows[] = {
+const struct ad_option ad_deployment_option_rows[] = {
     AD_OPT_TEXT('d', "devices", "FILE", struct ad_run_options, devices,
-                "take the agents' addresses and keys from this devices file"),
+                "the devices: of a plan, take their addresses and keys here; plan a\n"
+                "model for them (default: $ADAPS_DEVICES, for a model also those of\n"
+                "adaps.conf, or the paired ones)"),
     AD_OPT_TEXT(0, "model", "FILE", struct ad_run_options, model,
                 "read the weights here (default: where the plan says)"),
+    AD_OPT_DIM(struct ad_run_options, dims),
+    AD_OPT_FLAG(0, "no-cache", struct ad_run_options, no_cache,
+                "plan a model even if that was done before, and keep nothing"),
     AD_OPT_GROUP(ad_session_option_rows, struct ad_run_options, session),
+    AD_OPT_END,
+};
+
+const struct ad_option ad_run_option_rows[] = {
+    {.kind = AD_OPTION_GROUP, .group = ad_deployment_option_rows},
     AD_OPT_FLAG(0, "json", struct ad_run_options, json, "print the result as JSON"),
     AD_OPT_END,
 };

@@ -16,13 +16,13 @@ static int simulate(const struct simulate_options *options)
     if (status == ADAPS_OK) {
         ad_cluster_override_links(&plan->cluster, options->bandwidth, options->latency);
         for (int t = 0; t < plan->stream.nturns && status == ADAPS_OK; t++)
-            status = ad_schedule_simulate(
-                plan->graph, &plan->cluster,
-                t == 0 ? &plan->schedule : &plan->stream.others[t - 1], &err);
+            status =
+                ad_schedule_simulate(plan->graph, &plan->cluster,
+                                     t == 0 ? &plan->schedule : &plan->stream.others[t - 1], &err);
     }
     if (status == ADAPS_OK)
-        status = ad_stream_simulate(plan->graph, &plan->cluster, &plan->schedule, &plan->stream,
-                                    &err);
+        status =
+            ad_stream_simulate(plan->graph, &plan->cluster, &plan->schedule, &plan->stream, &err);
     if (status == ADAPS_OK)
         status = options->json ? ad_report_simulation_json(plan, stdout, &err)
                                : ad_report_simulation(plan, stdout, &err);

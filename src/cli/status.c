@@ -1,5 +1,6 @@
 /* adaps status: the agents of a devices file, asked all at once. */
 #include "base/units.h"
+#include "cli/devices.h"
 #include "cli/live_json.h"
 #include "cli/run_options.h"
 #include "report/json.h"
@@ -216,30 +217,22 @@ static int run_status(int argc, char **argv)
     if (operands.count > 0)
         return ad_cli_usage(&ad_command_status, "unexpected argument '%s'", operands.items[0]);
 
-    struct ad_cli_config config = {0};
+    struct ad_cli_devices devices;
     struct ad_cluster cluster;
     struct adaps_error err = {0};
-    if (!options.devices) {
-        if (ad_cli_config_load(&config, &err) != ADAPS_OK)
-            return ad_cli_fail(&ad_command_status, &err);
-        options.devices = config.devices;
-    }
-    if (!options.devices) {
-        code = ad_cli_usage(&ad_command_status,
-                            "no devices file: give one with -d, or name one in adaps.conf");
-    } else if (ad_cluster_load(options.devices, &cluster, &err) != ADAPS_OK) {
-        code = ad_cli_fail(&ad_command_status, &err);
-    } else {
-        code = ask_cluster(&cluster, &options);
-        ad_cluster_fini(&cluster);
-    }
-    ad_cli_config_fini(&config);
+    enum adaps_status status = ad_cli_devices_load(options.devices, &cluster, &devices, &err);
+    if (status == ADAPS_EUSAGE)
+        return ad_cli_usage(&ad_command_status, "%s", err.message);
+    if (status != ADAPS_OK)
+        return ad_cli_fail(&ad_command_status, &err);
+    code = ask_cluster(&cluster, &options);
+    ad_cluster_fini(&cluster);
+    ad_cli_devices_fini(&devices);
     return code;
 }
 
 static const struct ad_option options_table[] = {
-    AD_OPT_TEXT('d', "devices", "FILE", struct status_options, devices,
-                "the devices file (default: the one that adaps.conf names)"),
+    AD_OPT_TEXT('d', "devices", "FILE", struct status_options, devices, AD_DEVICES_HELP),
     AD_OPT_GROUP(ad_query_option_rows, struct status_options, session),
     AD_OPT_FLAG(0, "json", struct status_options, json, "print the result as JSON"),
     AD_OPT_END,

@@ -67,8 +67,8 @@ static enum adaps_status init(struct verifier *v, const struct verify_options *o
 {
     memset(v, 0, sizeof *v);
     v->options = options;
-    enum adaps_status status =
-        ad_deployment_init(&v->deployment, options->plan, &options->shared, err);
+    enum adaps_status status = ad_deployment_init(&v->deployment, &ad_command_verify, options->plan,
+                                                  &options->shared, AD_PLACE_AGENTS, err);
     if (status != ADAPS_OK)
         return status;
     v->graph = v->deployment.plan->graph;
@@ -106,7 +106,7 @@ static enum adaps_status run_local(struct verifier *v, struct adaps_error *err)
 {
     struct ad_local_run *local = NULL;
     enum adaps_status status =
-        ad_model_local_run(v->deployment.plan, v->options->shared.model, 0, &local, err);
+        ad_model_local_run(v->deployment.plan, v->deployment.model, 0, &local, err);
     if (status != ADAPS_OK)
         return status;
     for (int64_t k = 0; status == ADAPS_OK && k < v->runs; k++) {
@@ -225,7 +225,7 @@ static int run_verify(int argc, char **argv)
     if (code != ADAPS_OK)
         return code;
     if (operands.count < 1)
-        return ad_cli_usage(&ad_command_verify, "PLAN expected");
+        return ad_cli_usage(&ad_command_verify, "PLAN or MODEL expected");
     options.plan = operands.items[0];
     options.inputs = operands.items + 1;
     options.ninputs = operands.count - 1;
@@ -249,7 +249,7 @@ static const struct ad_option options_table[] = {
 
 const struct ad_command ad_command_verify = {
     .name = "verify",
-    .arguments = "[OPTION...] PLAN [INPUT...]",
+    .arguments = "[OPTION...] PLAN|MODEL [INPUT...]",
     .summary = "Compare the agents' answer with the single-device answer, bit for bit.",
     .options = options_table,
     .run = run_verify,

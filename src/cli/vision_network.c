@@ -12,17 +12,19 @@ enum adaps_status ad_vision_network_init(struct ad_vision_network *network,
                                          const struct ad_vision_place *place,
                                          struct adaps_error *err)
 {
-    char assumed[AD_ASSUMED] = "";
     memset(network, 0, sizeof *network);
     network->place = place;
-    enum adaps_status status = ad_deployment_init_any(&network->deployment, path, &place->shared,
-                                                      &place->dims, assumed, err);
+    enum adaps_status status =
+        ad_deployment_init(&network->deployment, command, path, &place->shared,
+                           place->local      ? AD_PLACE_HERE
+                           : place->failover ? AD_PLACE_AGENTS
+                                             : AD_PLACE_ANY,
+                           err);
     if (status != ADAPS_OK)
         return status;
-    ad_cli_assumed(command, assumed);
     const struct adaps_plan *plan = network->deployment.plan;
     network->graph = plan->graph;
-    network->local = place->local || (!plan->plan_path && !place->shared.devices);
+    network->local = network->deployment.here;
     network->outputs = ad_calloc((size_t)plan->graph->noutputs, sizeof *network->outputs);
     if (!network->outputs)
         return ad_error_memory(err, "answers", (size_t)plan->graph->noutputs);
@@ -60,11 +62,11 @@ enum adaps_status ad_vision_network_open(struct ad_vision_network *network, stru
 {
     const struct ad_vision_place *place = network->place;
     const struct ad_failover_options options = {.enabled = place->failover,
-                                                .model = place->shared.model,
+                                                .model = network->deployment.model,
                                                 .session = &network->deployment.session};
     if (network->local)
-        return ad_model_local_run(network->deployment.plan, place->shared.model, place->threads,
-                                  &network->local_run, err);
+        return ad_model_local_run(network->deployment.plan, network->deployment.model,
+                                  place->threads, &network->local_run, err);
     enum adaps_status status = ad_deployment_push(&network->deployment, err);
     if (status == ADAPS_OK)
         status = ad_failover_open(network->deployment.plan, &options, &network->agents, err);

@@ -8,7 +8,6 @@
 
 struct ad_vision_place {
     struct ad_run_options shared;
-    struct ad_dim_bindings dims; /* of a model */
     bool local, failover;
     int threads, in_flight; /* 0: as many as there are; as the plan has it */
 };

@@ -1,6 +1,5 @@
 #include "cli/vision_options.h"
 #include "base/units.h"
-#include "cli/dim_option.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -105,7 +104,6 @@ const struct ad_option ad_vision_network_rows[] = {
                "compute threads in this process (default: the cores)"),
     AD_OPT_FLAG(0, "failover", VISION, place.failover,
                 "when an agent is lost, go on with the others"),
-    AD_OPT_DIM(VISION, place.dims),
     AD_OPT_END,
 };
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/units.h"
+#include "io/file_kind.h"
 #include "io/image.h"
 #include "io/npy.h"
 #include "ir/picture.h"
@@ -15,6 +16,7 @@
 
 enum file_kind { KIND_IMAGE, KIND_NPY, KIND_PB };
 
+/* By the name's ending, of what is written. */
 static enum adaps_status kind_of(const char *path, enum file_kind *kind, struct adaps_error *err)
 {
     const char *dot = strrchr(path, '.');
@@ -30,6 +32,23 @@ static enum adaps_status kind_of(const char *path, enum file_kind *kind, struct 
                             ".npy .pb)",
                             path);
     return ADAPS_OK;
+}
+
+/* By the content, of what is read; where that is nothing known, by the name's ending, so that the
+ * message about it is that of the format which was meant. */
+static enum file_kind kind_of_input(const char *path)
+{
+    enum file_kind kind = KIND_PB;
+    struct adaps_error unknown;
+    switch (ad_file_kind(path)) {
+    case AD_FILE_PICTURE:
+        return KIND_IMAGE;
+    case AD_FILE_NPY:
+        return KIND_NPY;
+    case AD_FILE_OTHER:
+        break;
+    }
+    return kind_of(path, &kind, &unknown) == ADAPS_OK ? kind : KIND_PB;
 }
 
 /* Interleaved bytes to planes of floats. */
@@ -131,11 +150,9 @@ enum adaps_status ad_tensor_io_load(const struct ad_graph *graph, int input, con
                                     bool resize, struct ad_tensor *out, struct adaps_error *err)
 {
     const struct ad_value *value = &graph->values[graph->inputs[input]];
-    enum file_kind kind;
+    enum file_kind kind = kind_of_input(path);
+    enum adaps_status status;
     memset(out, 0, sizeof *out);
-    enum adaps_status status = kind_of(path, &kind, err);
-    if (status != ADAPS_OK)
-        return status;
     if (kind == KIND_IMAGE)
         return load_image(graph, value, path, resize, out, err);
     status = kind == KIND_NPY ? ad_npy_load(path, value->type, out, err)

@@ -1,5 +1,6 @@
-/* Inputs and outputs of `run` and `verify` by their endings: pictures (.png .jpg .jpeg .bmp .ppm
- * .pgm), .npy, ONNX TensorProto .pb. */
+/* Inputs and outputs of `run` and `verify`: pictures (.png .jpg .jpeg .bmp .ppm .pgm), .npy, ONNX
+ * TensorProto .pb. What a file that is read is, its content says (io/file_kind.h); what one that is
+ * written becomes, its name's ending. */
 #ifndef AD_IO_TENSOR_IO_H
 #define AD_IO_TENSOR_IO_H
 

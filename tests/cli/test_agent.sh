@@ -8,7 +8,7 @@
 
 # The file that the package installs, with other folders, on a port of its own.
 mkdir etc
-sed "s|/etc/adaps|$work/etc|; s|/var/cache/adaps|$work/cache|; s|:5570|:*|" "$src/data/agent.conf" >etc/agent.conf
+sed "s|/etc/adaps|$work/etc|; s|/var/cache/adaps|$work/cache|; s|:5570|:*|; s|^; announce = yes|announce = no|" "$src/data/agent.conf" >etc/agent.conf
 
 start "$daemon" --config etc/agent.conf
 says err "listening on tcp://127.0.0.1:[0-9]*: for this machine only, since $work/etc/key and $work/etc/allow are missing" \
