@@ -233,13 +233,18 @@ vision_sources = \
 	src/vision/semantic.c src/vision/semantic.h src/vision/suppress.c src/vision/suppress.h \
 	src/vision/top.c src/vision/top.h src/vision/vision.c src/vision/vision.h
 
+doctor_sources = \
+	src/doctor/check_machine.c src/doctor/check_memory.c src/doctor/check_network.c src/doctor/check_reach.c \
+	src/doctor/check_time.c src/doctor/doctor.c src/doctor/doctor.h src/doctor/judge.h src/doctor/patient.h \
+	src/doctor/reach.c src/doctor/reach.h
+
 serve_sources = \
 	src/serve/frigate.c src/serve/frigate.h src/serve/server.c src/serve/server.h
 
 cli_sources = \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
-	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/completion.c src/cli/completion.h src/cli/discover.c \
+	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/doctor.c src/cli/doctor_examine.c src/cli/doctor_internal.h src/cli/doctor_report.c src/cli/completion.c src/cli/completion.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \

@@ -227,6 +227,8 @@ static enum adaps_status prepare(const struct ad_pipeline_options *options, stru
             : ad_onnx_load(options->model, &file, err);
     if (status == ADAPS_OK)
         status = front_of(file, &import, &out->mapped.graph, &out->blocks, &out->digest, err);
+    if (status == ADAPS_OK && options->cluster)
+        return ad_cluster_copy(options->cluster, &out->mapped.cluster, err);
     return status == ADAPS_OK ? find_cluster(options->devices, &out->mapped.cluster, err) : status;
 }
 

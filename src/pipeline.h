@@ -13,18 +13,19 @@ struct ad_pipeline_options {
     const char *model;      /* ONNX file, or what messages call: */
     const void *model_data; /* its bytes in memory (compiling only); NULL: the file's */
     size_t model_size;
-    struct ad_dim_bindings dims; /* sizes of its symbolic dimensions */
-    char *assumed;               /* of those without, as in ad_import_options; or NULL */
-    const char *devices;         /* devices file; NULL: one device, this machine */
-    const char *strategy;        /* NULL = the default */
-    const char *from;            /* a plan file: where strategy dn2pciot starts; or NULL */
-    const char *layout;          /* a file of a layout to follow instead; or NULL */
-    const char *mapping;         /* a file of a mapping to follow instead; or NULL */
-    const char *platform;        /* the mapping's platform file; or NULL: devices may be, then */
-    double bandwidth;            /* bytes/s, < 0 = the file's */
-    double latency;              /* seconds, < 0 = the file's */
-    const double *corrections;   /* times the devices' speeds, by device; NULL: none */
-    double threshold;            /* ADaPS eq 3 */
+    struct ad_dim_bindings dims;      /* sizes of its symbolic dimensions */
+    char *assumed;                    /* of those without, as in ad_import_options; or NULL */
+    const char *devices;              /* devices file; NULL: one device, this machine */
+    const struct ad_cluster *cluster; /* instead of the file (compiling a model only); or NULL */
+    const char *strategy;             /* NULL = the default */
+    const char *from;                 /* a plan file: where strategy dn2pciot starts; or NULL */
+    const char *layout;               /* a file of a layout to follow instead; or NULL */
+    const char *mapping;              /* a file of a mapping to follow instead; or NULL */
+    const char *platform;      /* the mapping's platform file; or NULL: devices may be, then */
+    double bandwidth;          /* bytes/s, < 0 = the file's */
+    double latency;            /* seconds, < 0 = the file's */
+    const double *corrections; /* times the devices' speeds, by device; NULL: none */
+    double threshold;          /* ADaPS eq 3 */
     bool split_h, split_w, split_c;
     bool gather_type3;  /* see struct ad_search_problem */
     bool conv_direct;   /* no Winograd: cost/algorithm.h */

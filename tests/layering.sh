@@ -30,6 +30,7 @@ search/strategies   search search/published search/paper search/exact search/aut
 search/pareto       schedule search search/auto search/strategies
 split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
+doctor              wire cost control
 report              ir search search/strategies search/pareto plan control
 io                  ir onnx
 vision              ir

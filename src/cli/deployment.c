@@ -207,9 +207,7 @@ static enum adaps_status plan_model(struct ad_deployment *deployment,
     return status;
 }
 
-/* Whether the file begins as a plan does. A file that cannot be read is none: whoever reads it
- * next says why. */
-static bool is_plan(const char *path)
+bool ad_deployment_is_plan(const char *path)
 {
     char head[sizeof AD_PLAN_MAGIC - 1];
     FILE *file = fopen(path, "rb");
@@ -232,7 +230,7 @@ enum adaps_status ad_deployment_init(struct ad_deployment *deployment,
     deployment->session.progress_self = deployment;
     enum ad_file_kind kind = ad_file_kind(path);
     enum adaps_status status;
-    if (is_plan(path))
+    if (ad_deployment_is_plan(path))
         status = load_plan(deployment, command, path, options, err);
     else if (kind != AD_FILE_OTHER)
         status = ad_error_set(err, ADAPS_EINPUT, "%s: %s, where a plan or a model is wanted", path,

@@ -23,6 +23,10 @@ struct ad_deployment {
     bool progress_shown;
 };
 
+/* Whether the file begins as a plan does. A file that cannot be read is none: whoever reads it
+ * next says why. */
+bool ad_deployment_is_plan(const char *path);
+
 /* What the file is, its content says.
  *
  * A plan's devices get the addresses and keys that a devices file has for the same names, if one

@@ -87,6 +87,8 @@ status 2 "run --failover with a value" adaps run --failover=yes none none
 says err "option '--failover=yes' takes no value" "it takes none"
 refused simulate bw fast "a rate of at least 8bit, such as 100mbit,"
 refused status deadline soon "a time above 0, such as 10s,"
+refused doctor deadline soon "a time above 0, such as 10s,"
+status 2 "doctor --quick with a value" adaps doctor --quick=yes none
 refused verify tolerance 2 "a number from 0 to 1"
 refused verify runs 0 "a number from 1 to 10000"
 status 0 "the ends of ranges" adaps plan -d "$devices" --thr 0 --seed 9223372036854775807 --latency 0 "$digits"
