@@ -211,11 +211,16 @@ control_sources = \
 
 report_sources = \
 	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \
-	src/report/figures.h src/report/html.c src/report/inspect.c src/report/json.c \
+	src/report/figures.h src/report/inspect.c src/report/json.c \
 	src/report/json.h src/report/messages.c src/report/messages.h src/report/pareto.c src/report/pareto_svg.c src/report/plan.c \
 	src/report/plan_json.c src/report/predict.c src/report/predict.h src/report/report.h \
 	src/report/simulation.c src/report/simulation.h src/report/steps.c src/report/stream.c src/report/stream.h src/report/svg.c \
 	src/report/text.c src/report/text.h src/report/trace.c
+
+report_page_sources = \
+	src/report/page/data.c src/report/page/internal.h src/report/page/layers.c src/report/page/map.c src/report/page/maps.c \
+	src/report/page/overview.c src/report/page/page.c src/report/page/page.h src/report/page/steps.c src/report/page/stream.c \
+	src/report/page/summary.c src/report/page/text.c src/report/page/timeline.c
 
 io_sources = \
 	src/io/file_kind.c src/io/file_kind.h \

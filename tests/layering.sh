@@ -32,6 +32,7 @@ split               onnx import search search/given
 control             ir plan wire exec/kernels exec/engine
 doctor              wire cost control
 report              ir search search/strategies search/pareto plan control
+report/page         plan report
 io                  ir onnx
 vision              ir
 serve               wire vision

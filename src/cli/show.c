@@ -1,5 +1,6 @@
 /* adaps show: a plan as a table, as JSON, as pictures. */
 #include "cli/cli.h"
+#include "report/page/page.h"
 #include "report/report.h"
 
 typedef enum adaps_status (*report_fn)(const struct adaps_plan *plan, FILE *out,
@@ -39,7 +40,7 @@ static int show(const struct show_options *options)
     if (status == ADAPS_OK)
         status = write_report(plan, ad_report_trace, options->trace, &err);
     if (status == ADAPS_OK)
-        status = write_report(plan, ad_report_html, options->html, &err);
+        status = write_report(plan, ad_page_print, options->html, &err);
     bool files = options->svg || options->trace || options->html;
     if (status == ADAPS_OK && options->json)
         status = ad_report_steps_json(plan, stdout, &err);
@@ -81,7 +82,7 @@ static const struct ad_option options_table[] = {
     AD_OPT_FLAG(0, "dot", SHOW, dot, "print a Graphviz graph of the steps and messages"),
     AD_OPT_TEXT(0, "svg", "FILE", SHOW, svg, "write the predicted timeline as a picture"),
     AD_OPT_TEXT(0, "trace", "FILE", SHOW, trace, "write it as a Chrome trace (Perfetto)"),
-    AD_OPT_TEXT(0, "html", "FILE", SHOW, html, "write a page with the timeline and all steps"),
+    AD_OPT_TEXT(0, "html", "FILE", SHOW, html, "write a page with the partition, the timeline and all steps"),
     AD_OPT_END,
 };
 

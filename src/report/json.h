@@ -23,6 +23,9 @@ json_t *ad_report_json_real(double value);   /* the largest finite number for th
 json_t *ad_report_json_joules(int64_t pj);   /* null for -1, not known */
 json_t *ad_report_json_digest(const struct ad_digest *digest);
 
+/* What adaps plan --json and adaps show --json have in common. NULL: err says why. */
+json_t *ad_report_json_plan(const struct adaps_plan *plan, struct adaps_error *err);
+
 /* Writes root, indented, with a newline, and releases it; NULL is ADAPS_EINTERNAL, no memory. */
 AD_MUST_CHECK enum adaps_status ad_report_json_print(json_t *root, FILE *out,
                                                      struct adaps_error *err);

@@ -187,7 +187,7 @@ static json_t *workers_json(const struct adaps_plan *plan, int turn)
     return list;
 }
 
-/* The turns of the stream. part: what there is to say of each, when there are several. */
+/* The turns of the stream. part: what there is to say of each, when there are several; or NULL. */
 static json_t *turns_json(const struct adaps_plan *plan, const char *key,
                           json_t *(*part)(const struct adaps_plan *plan))
 {
@@ -199,7 +199,7 @@ static json_t *turns_json(const struct adaps_plan *plan, const char *key,
             "{si si so so sI sI}", "inferences", share, "of", of, "predicted_ms",
             ad_report_json_ms(view.schedule.makespan_ns), "devices", workers_json(plan, t), "bytes",
             (json_int_t)view.schedule.bytes, "messages", (json_int_t)view.schedule.messages);
-        if (plan->stream.nturns > 1)
+        if (part && plan->stream.nturns > 1)
             turn = ad_report_json_set(turn, key, part(&view));
         list = ad_report_json_append(list, turn);
     }
@@ -236,18 +236,16 @@ static json_t *spares_json(const struct adaps_plan *plan)
     return list;
 }
 
-/* The summary with the devices and one more part; of each turn, when there are several. */
-static enum adaps_status print_with(const struct adaps_plan *plan, const char *key,
-                                    json_t *(*part)(const struct adaps_plan *plan), FILE *out,
-                                    struct adaps_error *err)
+/* The summary with the devices. part: what there is to say of each turn, when there are several;
+ * NULL: nothing. */
+static json_t *whole_json(const struct adaps_plan *plan, const char *key,
+                          json_t *(*part)(const struct adaps_plan *plan), struct adaps_error *err)
 {
     struct ad_figures figures;
     struct ad_energy_figures energy;
-    enum adaps_status status = ad_plan_energy(plan, &energy, err);
-    if (status == ADAPS_OK)
-        status = ad_figures_init(&figures, plan, err);
-    if (status != ADAPS_OK)
-        return status;
+    if (ad_plan_energy(plan, &energy, err) != ADAPS_OK ||
+        ad_figures_init(&figures, plan, err) != ADAPS_OK)
+        return NULL;
     json_t *root = ad_report_stream_add(summary_json(plan), plan);
     root = ad_report_json_set(root, "energy_j", ad_report_json_joules(energy.all_pj));
     root = ad_report_json_set(root, "devices", devices_json(plan, &figures, &energy));
@@ -255,8 +253,23 @@ static enum adaps_status print_with(const struct adaps_plan *plan, const char *k
     root = ad_report_json_set(root, "deal", deal_json(plan));
     root = ad_report_json_set(root, "spares", spares_json(plan));
     ad_figures_fini(&figures);
-    if (plan->assignment)
+    if (root && plan->assignment)
         root = ad_report_json_set(root, "schedule", schedule_json(plan));
+    return root;
+}
+
+json_t *ad_report_json_plan(const struct adaps_plan *plan, struct adaps_error *err)
+{
+    return whole_json(plan, NULL, NULL, err);
+}
+
+static enum adaps_status print_with(const struct adaps_plan *plan, const char *key,
+                                    json_t *(*part)(const struct adaps_plan *plan), FILE *out,
+                                    struct adaps_error *err)
+{
+    json_t *root = whole_json(plan, key, part, err);
+    if (!root)
+        return ad_error_memory(err, "JSON", 0);
     return ad_report_json_print(ad_report_json_set(root, key, part(plan)), out, err);
 }
 

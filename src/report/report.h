@@ -61,7 +61,7 @@ AD_MUST_CHECK enum adaps_status ad_report_steps_json(const struct adaps_plan *pl
                                                      struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_report_plan_dot(const struct adaps_plan *plan, FILE *out,
                                                    struct adaps_error *err);
-/* The predicted timeline: SVG picture, Chrome trace JSON (Perfetto), a self-contained HTML page. */
+/* The predicted timeline: SVG picture, Chrome trace JSON (Perfetto). The page is report/page/page.h. */
 AD_MUST_CHECK enum adaps_status ad_report_svg(const struct adaps_plan *plan, FILE *out,
                                               struct adaps_error *err);
 AD_MUST_CHECK enum adaps_status ad_report_trace(const struct adaps_plan *plan, FILE *out,
@@ -70,8 +70,6 @@ AD_MUST_CHECK enum adaps_status ad_report_trace(const struct adaps_plan *plan, F
 AD_MUST_CHECK enum adaps_status ad_report_measured_trace(const struct adaps_plan *plan,
                                                          const struct ad_trace *trace, FILE *out,
                                                          struct adaps_error *err);
-AD_MUST_CHECK enum adaps_status ad_report_html(const struct adaps_plan *plan, FILE *out,
-                                               struct adaps_error *err);
 
 /* adaps simulate: per device busy, idle, waiting; per link bytes and use; the critical steps. */
 AD_MUST_CHECK enum adaps_status ad_report_simulation(const struct adaps_plan *plan, FILE *out,

@@ -228,6 +228,10 @@ AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *grap
 /* How long a message of these bytes occupies each of the ports of two devices. */
 int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
 
+/* What a task of a program takes its device. A COMPUTE step takes the sum of its tasks. */
+int64_t ad_schedule_task_ns(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                            int device, const struct ad_task *task);
+
 /* Checks programs from a stranger against a verified graph: indices, allowed regions, every task
  * executed once and in order, every read covered by what was computed or received before, SENDs and
  * RECVs paired by tag (1 to the number of messages) with equal value, region and encoding and in

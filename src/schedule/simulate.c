@@ -117,6 +117,12 @@ int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, 
     return ad_clocks_ns((double)bytes / cluster->links[pair].bandwidth);
 }
 
+int64_t ad_schedule_task_ns(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                            int device, const struct ad_task *task)
+{
+    return compute_ns(graph, &cluster->devices[device], task);
+}
+
 static void note_times(struct machine *m, int device, int64_t start, int64_t end)
 {
     if (m->steps) {
