@@ -1,5 +1,6 @@
 /* adaps doctor: what is wrong with the devices and links of a cluster, and what to do about it. */
 #include "cli/deployment.h"
+#include "cli/devices.h"
 #include "cli/doctor_internal.h"
 #include "cli/run_options.h"
 
@@ -32,32 +33,37 @@ static int examine(const struct doctor_options *options, const struct ad_cluster
     return code;
 }
 
-/* The devices of the file, or those of the plan. */
+/* The devices of the devices file. */
 static int examine_devices(const struct doctor_options *options, const struct adaps_plan *plan)
 {
     struct ad_cluster cluster;
+    struct ad_cli_devices devices;
     struct adaps_error err = {0};
-    if (!options->run.devices)
-        return examine(options, &plan->cluster, plan);
-    if (ad_cluster_load(options->run.devices, &cluster, &err) != ADAPS_OK)
+    enum adaps_status status = ad_cli_devices_load(options->run.devices, &cluster, &devices, &err);
+    if (status == ADAPS_EUSAGE)
+        return ad_cli_usage(&ad_command_doctor, "%s", err.message);
+    if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_doctor, &err);
     int code = examine(options, &cluster, plan);
     ad_cluster_fini(&cluster);
+    ad_cli_devices_fini(&devices);
     return code;
 }
 
-/* With a plan, or a model that becomes one. */
+/* With a plan, whose own devices count unless a file is named, or a model that becomes one. */
 static int examine_for_plan(const struct doctor_options *options)
 {
-    const struct ad_dim_bindings dims = {0};
     struct ad_deployment deployment;
     struct adaps_error err = {0};
-    char assumed[AD_ASSUMED] = "";
-    if (ad_deployment_init_any(&deployment, options->plan, &options->run, &dims, assumed, &err) !=
-        ADAPS_OK)
+    bool own = !options->run.devices && ad_deployment_is_plan(options->plan);
+    enum adaps_status status = ad_deployment_init(&deployment, &ad_command_doctor, options->plan,
+                                                  &options->run, AD_PLACE_AGENTS, &err);
+    if (status == ADAPS_EUSAGE)
+        return ad_cli_usage(&ad_command_doctor, "%s", err.message);
+    if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_doctor, &err);
-    ad_cli_assumed(&ad_command_doctor, assumed);
-    int code = examine_devices(options, deployment.plan);
+    int code = own ? examine(options, &deployment.plan->cluster, deployment.plan)
+                   : examine_devices(options, deployment.plan);
     ad_deployment_fini(&deployment);
     return code;
 }
@@ -72,27 +78,11 @@ static int run_doctor(int argc, char **argv)
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_doctor, "unexpected argument '%s'", operands.items[1]);
     options.plan = operands.count == 1 ? operands.items[0] : NULL;
-
-    struct ad_cli_config config = {0};
-    struct adaps_error err = {0};
-    bool own_devices = options.plan && ad_deployment_is_plan(options.plan);
-    if (!options.run.devices && !own_devices) {
-        if (ad_cli_config_load(&config, &err) != ADAPS_OK)
-            return ad_cli_fail(&ad_command_doctor, &err);
-        options.run.devices = config.devices;
-    }
-    if (!options.run.devices && !own_devices)
-        code = ad_cli_usage(&ad_command_doctor,
-                            "no devices file: give one with -d, or name one in adaps.conf");
-    else
-        code = options.plan ? examine_for_plan(&options) : examine_devices(&options, NULL);
-    ad_cli_config_fini(&config);
-    return code;
+    return options.plan ? examine_for_plan(&options) : examine_devices(&options, NULL);
 }
 
 static const struct ad_option options_table[] = {
-    AD_OPT_TEXT('d', "devices", "FILE", struct doctor_options, run.devices,
-                "the devices file (default: the one that adaps.conf names)"),
+    AD_OPT_TEXT('d', "devices", "FILE", struct doctor_options, run.devices, AD_DEVICES_HELP),
     AD_OPT_FLAG(0, "quick", struct doctor_options, quick,
                 "only ask the agents, measure no links and no network"),
     AD_OPT_GROUP(ad_query_option_rows, struct doctor_options, run.session),
