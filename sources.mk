@@ -163,6 +163,19 @@ exec_kernels_sources = \
 	src/exec/kernels/instruction_set.h src/exec/kernels/kernels.c src/exec/kernels/kernels.h \
 	src/exec/kernels/l2.c src/exec/kernels/l2.h src/exec/kernels/lanes.h src/exec/kernels/packed.c \
 	src/exec/kernels/packed.h src/exec/kernels/picture.c src/exec/kernels/picture.h src/exec/kernels/product.c src/exec/kernels/product.h \
+	src/exec/kernels/q8.c src/exec/kernels/q8.h src/exec/kernels/q8_conv.c src/exec/kernels/q8_conv.h \
+	src/exec/kernels/q8_conv_avx2.c src/exec/kernels/q8_conv_avx512.c src/exec/kernels/q8_conv_avxvnni.c \
+	src/exec/kernels/q8_conv_base.c src/exec/kernels/q8_conv_dot.c src/exec/kernels/q8_conv_kernel.h \
+	src/exec/kernels/q8_conv_neon.c src/exec/kernels/q8_conv_tile.h src/exec/kernels/q8_conv_two.h \
+	src/exec/kernels/q8_depthwise.c src/exec/kernels/q8_depthwise.h src/exec/kernels/q8_depthwise_avx2.c \
+	src/exec/kernels/q8_depthwise_avx512.c src/exec/kernels/q8_depthwise_avxvnni.c \
+	src/exec/kernels/q8_depthwise_base.c src/exec/kernels/q8_depthwise_dot.c src/exec/kernels/q8_depthwise_half.c \
+	src/exec/kernels/q8_depthwise_kernel.h src/exec/kernels/q8_depthwise_neon.c src/exec/kernels/q8_depthwise_tile.h \
+	src/exec/kernels/q8_depthwise_x86.h \
+	src/exec/kernels/q8_lanes.h src/exec/kernels/q8_pack.c src/exec/kernels/q8_pack.h \
+	src/exec/kernels/q8_pool.c src/exec/kernels/q8_resample.c src/exec/kernels/q8_resample.h src/exec/kernels/q8_rows.c \
+	src/exec/kernels/q8_rows.h src/exec/kernels/q8_rows_avx2.c src/exec/kernels/q8_rows_avx512.c \
+	src/exec/kernels/q8_rows_kernel.h src/exec/kernels/q8_rows_tile.h \
 	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \
 	src/exec/kernels/resample.h src/exec/kernels/rows.c src/exec/kernels/rows.h \
 	src/exec/kernels/rows_avx2.c src/exec/kernels/rows_avx512.c src/exec/kernels/rows_tile.h \

@@ -2,6 +2,7 @@
  */
 #include "exec/kernels/choice.h"
 #include "exec/kernels/conv.h"
+#include "exec/kernels/q8_conv_kernel.h"
 #include "exec/kernels/wide.h"
 #include "support/run_suite.h"
 
@@ -217,6 +218,40 @@ START_TEST(arm_shapes)
 }
 END_TEST
 
+/* Which instructions compute convolutions of bytes, and what is told of it. */
+static const struct {
+    enum ad_family family;
+    unsigned instructions;
+    enum ad_q8_instructions want;
+    int lanes;
+    const char *told;
+} bytes[] = {
+    {AD_FAMILY_X86_64, 0, AD_Q8_BASE, 4, "SSE2"},
+    {AD_FAMILY_X86_64, AVX2, AD_Q8_AVX2, 8, "AVX2"},
+    {AD_FAMILY_X86_64, AVX512F | AD_HAS_AVX512DQ, AD_Q8_AVX2, 8, "AVX2"},
+    {AD_FAMILY_X86_64, AVX2 | AD_HAS_AVX_VNNI, AD_Q8_AVX_VNNI, 8, "AVX-VNNI"},
+    {AD_FAMILY_X86_64, AVX | AD_HAS_AVX_VNNI, AD_Q8_BASE, 4, "SSE2"},
+    {AD_FAMILY_X86_64, AVX512F | AD_HAS_AVX512_VNNI, AD_Q8_AVX512_VNNI, 16, "AVX-512 VNNI"},
+    {AD_FAMILY_X86_64, AD_HAS_ALL, AD_Q8_AVX512_VNNI, 16, "AVX-512 VNNI"},
+    {AD_FAMILY_ARM64, AD_HAS_NEON, AD_Q8_NEON, 4, "NEON"},
+    {AD_FAMILY_ARM64, AD_HAS_NEON | AD_HAS_NEON_DOT, AD_Q8_NEON_DOT, 4, "NEON dot product"},
+    {AD_FAMILY_ARM64, 0, AD_Q8_BASE, 4, "NEON"},
+    {AD_FAMILY_OTHER, 0, AD_Q8_BASE, 4, ""},
+};
+
+START_TEST(convolutions_of_bytes)
+{
+    struct ad_processor p = {.family = bytes[_i].family, .instructions = bytes[_i].instructions};
+    struct ad_kernel_facts facts;
+    ck_assert_int_eq(ad_choose_q8(&p), bytes[_i].want);
+    ad_kernel_facts_find(&p, &facts);
+    const struct ad_kernel_row *row = row_of(&facts, "convolution of bytes");
+    ck_assert_str_eq(row->instructions, bytes[_i].told);
+    ck_assert_int_eq(row->floats, bytes[_i].lanes);
+    ck_assert_str_eq(ad_kernels_name(ad_choose(&p, AD_WORK_Q8_CONV, NULL).kernels), "adaps bytes");
+}
+END_TEST
+
 /* A processor of the list is without NEON, one is of no known family. */
 START_TEST(little_known)
 {
@@ -268,6 +303,8 @@ START_TEST(this_processor)
         ck_assert_int_le(conv, limits[i]);
         ck_assert_int_eq(ad_conv_able(), conv > 0);
         ck_assert_int_eq(ad_conv_panel(), conv > 0 ? 2 * conv : 8);
+        ck_assert_int_eq(ad_q8_conv_kernel()->lanes,
+                         ad_choose(ad_processor(), AD_WORK_Q8_CONV, NULL).lanes);
 #if defined(__x86_64__)
         ck_assert_int_eq(ad_processor()->family, AD_FAMILY_X86_64);
         ck_assert_ptr_eq(ad_wide(), wide == 16  ? &ad_wide_avx512
@@ -279,6 +316,12 @@ START_TEST(this_processor)
 #endif
     }
     ad_processor_limit_lanes(16);
+    const struct ad_processor *all = ad_processor();
+    ad_processor_forbid(AD_HAS_ALL);
+    ck_assert_uint_eq(ad_processor()->instructions, 0);
+    ck_assert_int_eq(ad_choose_q8(ad_processor()), AD_Q8_BASE);
+    ad_processor_forbid(0);
+    ck_assert_ptr_eq(ad_processor(), all);
 }
 END_TEST
 
@@ -290,6 +333,7 @@ int main(void)
     tcase_add_test(tc, shapes);
     tcase_add_loop_test(tc, arm_cores, 0, (int)(sizeof arm / sizeof *arm));
     tcase_add_test(tc, arm_shapes);
+    tcase_add_loop_test(tc, convolutions_of_bytes, 0, (int)(sizeof bytes / sizeof *bytes));
     tcase_add_test(tc, little_known);
     tcase_add_test(tc, texts_fit);
     tcase_add_test(tc, this_processor);

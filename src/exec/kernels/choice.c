@@ -31,13 +31,19 @@ static void look(struct ad_processor *p)
                       (__builtin_cpu_supports("fma") ? AD_HAS_FMA3 : 0) |
                       (__builtin_cpu_supports("avx2") ? AD_HAS_AVX2 : 0) |
                       (__builtin_cpu_supports("avx512f") ? AD_HAS_AVX512F : 0) |
-                      (__builtin_cpu_supports("avx512dq") ? AD_HAS_AVX512DQ : 0);
+                      (__builtin_cpu_supports("avx512dq") ? AD_HAS_AVX512DQ : 0) |
+                      (__builtin_cpu_supports("avxvnni") ? AD_HAS_AVX_VNNI : 0);
+    if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
+        p->instructions |= AD_HAS_AVX512_VNNI;
 }
 #elif defined(__aarch64__)
 static void look(struct ad_processor *p)
 {
     p->family = AD_FAMILY_ARM64;
-    p->instructions = getauxval(AT_HWCAP) & HWCAP_ASIMD ? AD_HAS_NEON | AD_HAS_NEON_FMA : 0;
+    unsigned long has = getauxval(AT_HWCAP);
+    p->instructions = (has & HWCAP_ASIMD ? AD_HAS_NEON | AD_HAS_NEON_FMA : 0) |
+                      (has & HWCAP_ASIMDDP ? AD_HAS_NEON_DOT : 0);
 }
 #elif defined(__arm__)
 static void look(struct ad_processor *p)
@@ -67,17 +73,24 @@ const struct ad_processor *ad_processor(void)
     return &processors[in_use];
 }
 
-void ad_processor_limit_lanes(int lanes)
+void ad_processor_forbid(unsigned instructions)
 {
     ad_processor();
     processors[1] = processors[0];
+    processors[1].instructions &= ~instructions;
+    in_use = instructions != 0;
+}
+
+void ad_processor_limit_lanes(int lanes)
+{
+    unsigned none = 0;
     if (lanes < 16)
-        processors[1].instructions &= ~(unsigned)(AD_HAS_AVX512F | AD_HAS_AVX512DQ);
+        none |= AD_HAS_AVX512F | AD_HAS_AVX512DQ | AD_HAS_AVX512_VNNI;
     if (lanes < 8)
-        processors[1].instructions &= ~(unsigned)(AD_HAS_AVX2 | AD_HAS_FMA3);
+        none |= AD_HAS_AVX2 | AD_HAS_FMA3 | AD_HAS_AVX_VNNI;
     if (lanes < 4)
-        processors[1].instructions &= ~(unsigned)AD_HAS_NEON_FMA;
-    in_use = lanes < 16;
+        none |= AD_HAS_NEON_FMA;
+    ad_processor_forbid(none);
 }
 
 static bool has(const struct ad_processor *p, unsigned instructions)
@@ -131,6 +144,19 @@ int ad_choose_wide_lanes(const struct ad_processor *p)
     return has(p, AD_HAS_AVX2) ? 8 : LOOP_LANES;
 }
 
+enum ad_q8_instructions ad_choose_q8(const struct ad_processor *p)
+{
+    if (has(p, AD_HAS_AVX512F | AD_HAS_AVX512_VNNI))
+        return AD_Q8_AVX512_VNNI;
+    if (has(p, AD_HAS_AVX2 | AD_HAS_AVX_VNNI))
+        return AD_Q8_AVX_VNNI;
+    if (has(p, AD_HAS_AVX2))
+        return AD_Q8_AVX2;
+    if (p->family == AD_FAMILY_ARM64 && has(p, AD_HAS_NEON | AD_HAS_NEON_DOT))
+        return AD_Q8_NEON_DOT;
+    return p->family == AD_FAMILY_ARM64 && has(p, AD_HAS_NEON) ? AD_Q8_NEON : AD_Q8_BASE;
+}
+
 bool ad_conv_is_narrow(int lanes, int64_t inputs, int64_t outputs)
 {
     return inputs == outputs && outputs > 1 && outputs < lanes && lanes % outputs == 0;
@@ -176,6 +202,34 @@ static struct ad_choice wide_choice(const struct ad_processor *p, const char *wh
 static struct ad_choice loop_choice(const struct ad_processor *p, int lanes, const char *why)
 {
     return (struct ad_choice){AD_KERNELS_LOOPS, lanes, lanes > 1 ? least_instructions(p) : "", why};
+}
+
+static struct ad_choice q8_choice(const struct ad_processor *p)
+{
+    switch (ad_choose_q8(p)) {
+    case AD_Q8_AVX512_VNNI:
+        return (struct ad_choice){AD_KERNELS_Q8, 16, "AVX-512 VNNI",
+                                  "an instruction adds up 64 products of bytes, exactly"};
+    case AD_Q8_AVX_VNNI:
+        return (struct ad_choice){AD_KERNELS_Q8, 8, "AVX-VNNI",
+                                  "an instruction adds up 32 products of bytes, exactly"};
+    case AD_Q8_AVX2:
+        return (struct ad_choice){AD_KERNELS_Q8, 8, "AVX2",
+                                  "products of int16 are exact; without VNNI, those of bytes "
+                                  "saturate on the way"};
+    case AD_Q8_NEON_DOT:
+        return (struct ad_choice){AD_KERNELS_Q8, 4, "NEON dot product",
+                                  "an instruction adds up 16 products of bytes, exactly"};
+    case AD_Q8_NEON:
+        return (struct ad_choice){
+            AD_KERNELS_Q8, 4, "NEON",
+            "products of bytes are int16, which int32 take in pairs, exactly; "
+            "dot products are not there"};
+    case AD_Q8_BASE:
+        break;
+    }
+    return (struct ad_choice){AD_KERNELS_Q8, LOOP_LANES, least_instructions(p),
+                              "products of int16 are exact; nothing better is there"};
 }
 
 /* --- XNNPACK's --- */
@@ -373,6 +427,11 @@ struct ad_choice ad_choose(const struct ad_processor *p, enum ad_work_kind work,
         return loop_choice(p, AD_HALF_LANES,
                            "conversions of integers, without F16C or FP16 instructions: the same "
                            "bits on every processor");
+    case AD_WORK_Q8_CONV:
+        return q8_choice(p);
+    case AD_WORK_Q8_ROWS:
+        return wide_choice(p, "one rounding of exact sums, or tables: the same bits on every "
+                              "processor, in vectors of any width");
     case AD_WORK_COPY:
     case AD_WORK_NONE:
         break;
@@ -395,6 +454,8 @@ const char *ad_kernels_name(enum ad_kernels kernels)
         return "adaps wide";
     case AD_KERNELS_TILED:
         return "adaps depthwise";
+    case AD_KERNELS_Q8:
+        return "adaps bytes";
     case AD_KERNELS_LOOPS:
         return "adaps loops";
     }
@@ -425,6 +486,8 @@ static const struct {
     {AD_WORK_REDUCE, "reduction", {0}},
     {AD_WORK_LRN, "local response normalisation", {0}},
     {AD_WORK_HALF, "messages as binary16", {0}},
+    {AD_WORK_Q8_CONV, "convolution of bytes", {0}},
+    {AD_WORK_Q8_ROWS, "other work on bytes", {0}},
 };
 #define NTOLD (sizeof told / sizeof *told)
 _Static_assert(NTOLD <= AD_KERNEL_ROWS, "rows for all that is told");
@@ -457,9 +520,10 @@ static void name_processor(const struct ad_processor *p, char *to, size_t size)
 
 void ad_kernel_facts_find(const struct ad_processor *p, struct ad_kernel_facts *out)
 {
-    static const char *const names[] = {"AVX",       "FMA3", "AVX2",    "AVX-512F",
-                                        "AVX-512DQ", "NEON", "NEON FMA"};
-    _Static_assert(sizeof names / sizeof *names == 7 && AD_HAS_ALL == 127, "a name for each");
+    static const char *const names[] = {
+        "AVX",  "FMA3",     "AVX2",         "AVX-512F", "AVX-512DQ",
+        "NEON", "NEON FMA", "AVX-512 VNNI", "AVX-VNNI", "NEON dot product"};
+    _Static_assert(sizeof names / sizeof *names == 10 && AD_HAS_ALL == 1023, "a name for each");
     const char *why;
     memset(out, 0, sizeof *out);
     name_processor(p, out->processor, sizeof out->processor);

@@ -23,7 +23,10 @@ enum ad_instructions {
     AD_HAS_AVX512DQ = 1 << 4,
     AD_HAS_NEON = 1 << 5,
     AD_HAS_NEON_FMA = 1 << 6,
-    AD_HAS_ALL = (1 << 7) - 1
+    AD_HAS_AVX512_VNNI = 1 << 7, /* with AVX-512BW, DQ and VL */
+    AD_HAS_AVX_VNNI = 1 << 8,
+    AD_HAS_NEON_DOT = 1 << 9,
+    AD_HAS_ALL = (1 << 10) - 1
 };
 
 struct ad_processor {
@@ -39,6 +42,9 @@ const struct ad_processor *ad_processor(void);
  * AVX2 and FMA3, either; less than 4: on ARM no fused multiply-adds); 16 at first. Convolutions
  * packed before are of no use afterwards. XNNPACK does not know of it. */
 void ad_processor_limit_lanes(int lanes);
+
+/* Test hook: from now on as if it had none of these instructions; as above. 0: it has all again. */
+void ad_processor_forbid(unsigned instructions);
 
 /* --- the rules --- */
 
@@ -56,6 +62,8 @@ enum ad_work_kind {
     AD_WORK_LRN,
     AD_WORK_HALF, /* messages as binary16 */
     AD_WORK_COPY,
+    AD_WORK_Q8_CONV, /* of bytes: convolutions and dense layers, all else */
+    AD_WORK_Q8_ROWS,
 };
 
 /* Of a convolution: channels of each group, taps of the window; of depthwise ones its columns, the
@@ -74,6 +82,7 @@ enum ad_kernels {
     AD_KERNELS_WINOGRAD, /* exec/kernels/winograd.h */
     AD_KERNELS_WIDE,     /* exec/kernels/wide.h: pooling, resizing, exec/kernels/depthwise.h */
     AD_KERNELS_TILED,    /* exec/kernels/depthwise.h in tiles */
+    AD_KERNELS_Q8,       /* exec/kernels/q8_conv.h */
     AD_KERNELS_LOOPS     /* in registers that all processors of the family have */
 };
 
@@ -95,12 +104,23 @@ struct ad_choice ad_choose(const struct ad_processor *processor, enum ad_work_ki
 int ad_choose_conv_lanes(const struct ad_processor *processor);
 int ad_choose_wide_lanes(const struct ad_processor *processor);
 
+/* By which instructions convolutions of bytes (exec/kernels/q8_conv.h) are computed. */
+enum ad_q8_instructions {
+    AD_Q8_BASE, /* what all processors of the family have: on x86 SSE2 */
+    AD_Q8_AVX2,
+    AD_Q8_AVX_VNNI,
+    AD_Q8_AVX512_VNNI,
+    AD_Q8_NEON,
+    AD_Q8_NEON_DOT
+};
+enum ad_q8_instructions ad_choose_q8(const struct ad_processor *processor);
+
 /* Groups of as many inputs as outputs, of which several fill such a vector. */
 bool ad_conv_is_narrow(int lanes, int64_t inputs, int64_t outputs);
 
 /* --- for people --- */
 
-#define AD_KERNEL_ROWS 20
+#define AD_KERNEL_ROWS 24
 #define AD_KERNEL_FLOATS 1024 /* of a vector, at most */
 
 struct ad_kernel_row {

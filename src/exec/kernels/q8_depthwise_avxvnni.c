@@ -1,0 +1,17 @@
+/* Depthwise convolutions of bytes by the VEX form of VNNI: 2 pixels x 32 channels. */
+#if defined(__x86_64__)
+#define TARGET "avx2,avxvnni"
+#define LANES 8
+#define PIXELS 2
+#define DEEP 4
+#define WEIGHT 4
+#define IS_SIGNED false
+#define VEC __m256i
+#define OF(name) _mm256_##name
+#define DOT(acc, x, w) ((sums)_mm256_dpbusd_avx_epi32((VEC)(acc), (VEC)(x), (VEC)load_sums(w)))
+#include "exec/kernels/q8_lanes.h"
+#include "exec/kernels/q8_depthwise_x86.h"
+#include "exec/kernels/q8_depthwise_tile.h"
+
+const struct ad_q8_depthwise_kernel ad_q8_depthwise_avxvnni = TABLE;
+#endif

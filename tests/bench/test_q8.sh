@@ -1,0 +1,12 @@
+#!/bin/sh
+# bench/q8: a table of layers and their ratios.
+# shellcheck source=tests/support/harness.sh
+. "${srcdir:-.}/tests/support/harness.sh"
+
+status 0 "a table" "$build/bench/q8" mobilenetv2
+says out '^bytes by [A-Z]' "by which instructions"
+check "a ratio of each layer and of all" awk '$1 == "mobilenetv2" { good += $NF > 0; lines++ }
+    END { exit !(lines == 31 && good == lines) }' out
+status 2 "an unknown network" "$build/bench/q8" lenet
+says err "no network 'lenet'" "it is named"
+finish
