@@ -18,7 +18,7 @@ ir_sources = \
 	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/ends.c \
 	src/ir/ends.h src/ir/graph.c \
 	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
-	src/ir/partial.c src/ir/partial.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/whole.c src/ir/whole.h \
+	src/ir/partial.c src/ir/partial.h src/ir/quantised.c src/ir/quantised.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/whole.c src/ir/whole.h \
 	src/ir/whole_axis.c src/ir/whole_elementwise.c src/ir/whole_gather.c src/ir/whole_movement.c \
 	src/ir/whole_quantised.c src/ir/whole_rules.h src/ir/winograd.c src/ir/winograd.h
 
@@ -27,8 +27,8 @@ import_sources = \
 	src/import/facts.c src/import/fold.c src/import/gemm.c src/import/idioms.c src/import/if.c src/import/import.c \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
-	src/import/lower_pieces.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
-	src/import/operators.c src/import/operators.h src/import/pool.c src/import/reduce.c \
+	src/import/lower_pieces.c src/import/lower_quantised.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
+	src/import/operators.c src/import/operators.h src/import/pool.c src/import/qlinear.c src/import/quantise.c src/import/reduce.c \
 	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
 	src/import/value.c src/import/whole.c src/import/whole_bounds.c src/import/whole_computed.c \
 	src/import/whole_form.c src/import/whole_form.h src/import/window.c src/import/window.h
@@ -118,6 +118,10 @@ search_given_sources = \
 	src/search/given/mapping_layout.c src/search/given/mapping_layout.h \
 	src/search/given/platform.c src/search/given/platform.h
 
+quantise_sources = \
+	src/quantise/edit.c src/quantise/edit.h src/quantise/fold.c src/quantise/quantise.c src/quantise/quantise.h \
+	src/quantise/ranges.c src/quantise/ranges.h src/quantise/uses.c
+
 split_sources = \
 	src/split/rules.c src/split/rules.h src/split/split.c src/split/split.h src/split/write.c
 
@@ -200,7 +204,7 @@ exec_engine_sources = \
 	src/exec/engine/memory.c src/exec/engine/memory.h src/exec/engine/operands.c \
 	src/exec/engine/operators.c src/exec/engine/residual.c src/exec/engine/task.c src/exec/engine/whole.c \
 	src/exec/engine/whole.h \
-	src/exec/engine/task_conv.c src/exec/engine/task_xnn.c src/exec/engine/throttle.c \
+	src/exec/engine/task_conv.c src/exec/engine/task_quantised.c src/exec/engine/task_xnn.c src/exec/engine/throttle.c \
 	src/exec/engine/throttle.h src/exec/engine/timestamps.c src/exec/engine/timestamps.h
 
 exec_agent_sources = \
@@ -265,7 +269,7 @@ cli_sources = \
 	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/doctor.c src/cli/doctor_examine.c src/cli/doctor_internal.h src/cli/doctor_report.c src/cli/completion.c src/cli/completion.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
-	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c \
+	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c src/cli/model_run.c src/cli/model_run.h src/cli/quantize.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/serve.c src/cli/show.c src/cli/simulate.c src/cli/split.c \

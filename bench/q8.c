@@ -98,9 +98,20 @@ static void make_floats(struct both *b)
     float *x = b->rooms[0] = take_floats((size_t)(size * size * b->inputs));
     float *y = b->rooms[1] = take_floats((size_t)(b->out_size * b->out_size * b->outputs));
     float *kernel = take_floats((size_t)(b->outputs * taps * depth));
-    struct ad_view in = {x, 1, size, size, b->inputs, 0, size * b->inputs, b->inputs};
-    struct ad_view out = {
-        y, 1, b->out_size, b->out_size, b->outputs, 0, b->out_size * b->outputs, b->outputs};
+    struct ad_view in = {.data = x,
+                         .n = 1,
+                         .h = size,
+                         .w = size,
+                         .c = b->inputs,
+                         .sh = size * b->inputs,
+                         .sw = b->inputs};
+    struct ad_view out = {.data = y,
+                          .n = 1,
+                          .h = b->out_size,
+                          .w = b->out_size,
+                          .c = b->outputs,
+                          .sh = b->out_size * b->outputs,
+                          .sw = b->outputs};
     size_t floats = 0;
     if (b->layer->inputs) {
         b->conv = (struct ad_conv){.in = in,

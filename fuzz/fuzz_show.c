@@ -5,6 +5,7 @@
 #include "plan_head.h"
 #include "wire_mutate.h"
 #include "plan/plan.pb-c.h"
+#include "report/page/page.h"
 #include "report/report.h"
 
 #include <jansson.h>
@@ -44,7 +45,7 @@ static void show_all(const struct adaps_plan *plan)
         {"show --dot", ad_report_plan_dot, SHOW_TEXT},
         {"show --svg", ad_report_svg, SHOW_XML},
         {"show --trace", ad_report_trace, SHOW_JSON},
-        {"show --html", ad_report_html, SHOW_XML},
+        {"show --html", ad_page_print, SHOW_TEXT},
         {"simulate", ad_report_simulation, SHOW_TEXT},
         {"simulate --json", ad_report_simulation_json, SHOW_JSON},
     };

@@ -29,6 +29,7 @@ search/stream       schedule search search/published search/auto
 search/strategies   search search/published search/paper search/exact search/auto search/bound search/stream
 search/pareto       schedule search search/auto search/strategies
 split               onnx import search search/given
+quantise            onnx
 control             ir plan wire exec/kernels exec/engine
 doctor              wire cost control
 report              ir search search/strategies search/pareto plan control

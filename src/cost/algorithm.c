@@ -1,5 +1,6 @@
 #include "cost/algorithm.h"
 #include "cost/cost.h"
+#include "ir/quantised.h"
 #include "ir/winograd.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static double ratio(const struct ad_graph *graph, struct ad_op *op, int m,
 static bool may(const struct ad_graph *graph, const struct ad_op *op, int m)
 {
     const struct ad_box *out = &graph->values[op->output].box;
-    return ad_op_may_winograd(op, m, out->h, out->w);
+    return !ad_op_is_quantised(graph, op) && ad_op_may_winograd(op, m, out->h, out->w);
 }
 
 static int quickest(const struct ad_graph *graph, struct ad_op *op,
@@ -81,7 +82,7 @@ static double weight_bytes(const struct ad_graph *graph, const struct ad_op *op,
 
 static double value_bytes(const struct ad_graph *graph, int value)
 {
-    return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
+    return (double)ad_value_bytes(&graph->values[value]);
 }
 
 /* What an op has at once beside weights. */

@@ -26,6 +26,9 @@ static const struct {
     [AD_COST_POOL] = {"pool", 1e6},
     [AD_COST_ELEMENTWISE] = {"elementwise", 1e6},
     [AD_COST_COPY] = {"copy", 1e6},
+    [AD_COST_INT8_CONV] = {"int8_conv", 1e9 / 2},
+    [AD_COST_INT8_DEPTHWISE] = {"int8_depthwise", 1e9 / 2},
+    [AD_COST_INT8_FC] = {"int8_fc", 1e9 / 2},
 };
 
 struct ad_cost_table ad_board_x86(void)
@@ -256,7 +259,7 @@ static enum adaps_status read_board(const char *path, struct ad_cost_table *out,
     if (status == ADAPS_OK)
         status = read_entries(&ini, &table, &shapes, err);
     for (int class = 0; class < AD_COST_CLASSES && status == ADAPS_OK; class ++)
-        if (table.rate[class] <= 0 && class != AD_COST_WINOGRAD) /* that of conv */
+        if (table.rate[class] <= 0 && (int)ad_cost_stand_in((enum ad_cost_class) class) == class)
             status = ad_error_set(err, ADAPS_EINPUT, "%s: [cost]: the key %s is missing", path,
                                   rate_keys[class].key);
     if (status == ADAPS_OK && table.memory_bw <= 0)

@@ -9,16 +9,25 @@ enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct a
 {
     int groups =
         op->partial > 1 ? 1 : op->groups; /* blocks have many outputs each, as dense ones */
-    return ad_cost_class_of_kind(op->kind, op->winograd, groups, ad_op_is_depthwise(graph, op));
+    return ad_cost_class_of_kind(op->kind, op->winograd, groups, ad_op_is_depthwise(graph, op),
+                                 ad_value_is_quantised(&graph->values[op->inputs[0]]));
+}
+
+/* Weights that an element of the output is made of; 0 where there are none. */
+static int64_t row_weights(const struct ad_graph *graph, const struct ad_op *op)
+{
+    struct ad_box in = graph->values[op->inputs[0]].box;
+    if (op->weight < 0)
+        return 0;
+    return ad_op_has_window(op) ? (int64_t)op->window.kh * op->window.kw * (in.c / op->groups)
+                                : in.h * in.w * in.c;
 }
 
 int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
 {
     if (ad_operator_of(op->kind)->measure == AD_PER_PRODUCT)
         return ad_box_elements(graph->values[op->output].box) * op->inner;
-    if (op->weight < 0)
-        return 0;
-    return ad_box_elements(graph->values[op->output].box) * graph->weights[op->weight].row_elements;
+    return ad_box_elements(graph->values[op->output].box) * row_weights(graph, op);
 }
 
 /* Units of an element of the output. */
@@ -52,7 +61,8 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
                                                          : ad_resampling_taps(op));
         break;
     case AD_PER_MAC:
-        work.units *= op->winograd ? winograd_units(graph, op) : row->units * weights;
+        work.units *=
+            op->winograd ? winograd_units(graph, op) : row->units * (double)row_weights(graph, op);
         break;
     case AD_PER_LRN:
         work.units *= row->units + op->lrn_size;
@@ -73,15 +83,18 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
         struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
         weights *= ad_winograd_growth(&shape);
     }
-    double elements = (double)out_elements + (double)in_elements + (double)weight_rows * weights;
+    double words = (double)weight_rows * weights;
     if (op->bias >= 0)
-        elements += (double)weight_rows;
+        words += (double)(weight_rows * graph->weights[op->bias].row_elements);
+    double bytes = words * sizeof(float) +
+                   (double)(out_elements * ad_value_unit(&graph->values[op->output])) +
+                   (double)(in_elements * ad_value_unit(&graph->values[op->inputs[0]]));
     if (op->aliased > 0) { /* the rest of a concatenation is there already */
         double copied = 1 - (double)op->aliased / (double)graph->values[op->output].box.c;
         work.units *= copied;
-        elements *= copied;
+        bytes *= copied;
     }
-    work.bytes = elements * sizeof(float);
+    work.bytes = bytes;
     return work;
 }
 
@@ -112,9 +125,7 @@ static double measured_seconds(const struct ad_device *device, const struct ad_w
 
 static double rate_of(const struct ad_cost_table *table, enum ad_cost_class class)
 {
-    if (class == AD_COST_WINOGRAD && table->rate[class] == 0)
-        class = AD_COST_CONV;
-    return table->rate[class];
+    return table->rate[table->rate[class] > 0 ? class : ad_cost_stand_in(class)];
 }
 
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)

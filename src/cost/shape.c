@@ -1,6 +1,7 @@
 /* Shapes: of operators, and as text. */
 #include "cost/shape.h"
 #include "base/units.h"
+#include "ir/quantised.h"
 #include "ir/winograd.h"
 
 #include <math.h>
@@ -78,6 +79,7 @@ struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op
         s.groups = op->groups;
     if (ad_op_is_conv(op))
         s.winograd = op->winograd;
+    s.quantised = ad_op_is_quantised(graph, op);
     if (row->inputs != 1)
         in = out;
     s.n = (int32_t)out.n;
@@ -189,6 +191,8 @@ char *ad_shape_format(const struct ad_shape *s, char *buf, size_t size)
     }
     if (s->winograd > 0)
         append(buf, size, " w%d", s->winograd);
+    if (s->quantised)
+        append(buf, size, " q");
     if (s->groups > 1)
         append(buf, size, " g%d", s->groups);
     if (s->detail)
@@ -285,6 +289,9 @@ static bool parse_word(const char *word, struct ad_shape *s)
         return parse_number(word + 1, &s->detail);
     case '+':
         return parse_function(word + 1, s);
+    case 'q':
+        s->quantised = 1;
+        return !word[1];
     case 'w':
         return parse_number(word + 1, &s->winograd);
     case 'n':
@@ -334,7 +341,7 @@ bool ad_shape_parse(const char *text, struct ad_shape *out)
     bool grouped = ad_kind_has(s.kind, AD_FIELD_GROUPS);
     if (grouped && s.groups == 0)
         s.groups = 1;
-    if (s.winograd != 0 && !may_winograd(&s))
+    if (s.winograd != 0 && (s.quantised || !may_winograd(&s)))
         return false;
     *out = s;
     return grouped || s.groups == 0;

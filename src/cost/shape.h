@@ -19,6 +19,7 @@ struct ad_shape {
     int32_t kh, kw, sh, sw, dh, dw; /* 0 without a window */
     int32_t winograd;               /* convolutions: as struct ad_op has it; 0 elsewhere */
     int32_t groups;                 /* convolutions; 0 elsewhere */
+    int32_t quantised;              /* 1: of quantised values, at either end */
     int32_t detail; /* CONCAT: operands; LRN: size; MATMUL: depth; SPACE_TO_DEPTH, DEPTH_TO_SPACE:
                        block; RESAMPLE: taps; elementwise with two operands: 1 when one is repeated;
                        WHOLE: operations for each word of the output; 0 elsewhere */
@@ -29,8 +30,8 @@ struct ad_shape {
 struct ad_shape ad_shape_of(const struct ad_graph *graph, const struct ad_op *op);
 
 /* "conv 3x3/2 g32 +HardSwish 112x112x32 -> 56x56x32": kind; window, stride and dilation (~2);
- * Winograd's m (w4); groups; detail (*4); function; images (n2) when there are several; first
- * operand and output as rows x columns x channels. Returns buf. */
+ * Winograd's m (w4); q of quantised values; groups; detail (*4); function; images (n2) when there
+ * are several; first operand and output as rows x columns x channels. Returns buf. */
 char *ad_shape_format(const struct ad_shape *shape, char *buf, size_t size);
 
 /* False when the text is not such a shape. */
@@ -39,7 +40,7 @@ bool ad_shape_parse(const char *text, struct ad_shape *out);
 /* The class of an op of a kind; of convolutions with m of Winograd's algorithm or 0, in so many
  * groups, each of one input channel if depthwise. */
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int groups,
-                                         bool depthwise);
+                                         bool depthwise, bool quantised);
 enum ad_cost_class ad_shape_class(const struct ad_shape *shape);
 
 /* Elementwise units per element: about how often arithmetic at the rate of memory could be done in

@@ -66,18 +66,24 @@ const struct ad_shape_time *ad_shapes_item(const struct ad_shapes *shapes, size_
 /* --- making --- */
 
 enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int groups,
-                                         bool depthwise)
+                                         bool depthwise, bool quantised)
 {
+    enum ad_cost_class class = ad_operator_of(kind)->class;
     if (winograd > 0)
         return AD_COST_WINOGRAD;
     if (ad_kind_has(kind, AD_FIELD_GROUPS) && groups > 1)
-        return depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
-    return ad_operator_of(kind)->class;
+        class = depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
+    if (!quantised || !ad_kind_has(kind, AD_FIELD_WEIGHT))
+        return class;
+    return class == AD_COST_FC          ? AD_COST_INT8_FC
+           : class == AD_COST_DEPTHWISE ? AD_COST_INT8_DEPTHWISE
+                                        : AD_COST_INT8_CONV;
 }
 
 enum ad_cost_class ad_shape_class(const struct ad_shape *s)
 {
-    return ad_cost_class_of_kind(s->kind, (int)s->winograd, (int)s->groups, s->groups == s->ic);
+    return ad_cost_class_of_kind(s->kind, (int)s->winograd, (int)s->groups, s->groups == s->ic,
+                                 s->quantised != 0);
 }
 
 static double whole_pixels(const struct ad_shape *s)

@@ -112,6 +112,13 @@ static inline int64_t ad_region_elements(struct ad_region r)
     return ad_saturating_mul(ad_region_pixels(r), (int64_t)r.c1 - r.c0);
 }
 
+/* Bytes of a region of a value, of all images. */
+static inline int64_t ad_region_bytes(const struct ad_graph *graph, int value, struct ad_region r)
+{
+    const struct ad_value *v = &graph->values[value];
+    return ad_saturating_mul(ad_value_unit(v) * v->box.n, ad_region_elements(r));
+}
+
 /* a minus b as disjoint non-empty boxes, at most 6, sorted by h0, then w0, then c0; returns how
  * many. Rows are cut first, so that what remains is whole rows wherever possible. */
 int ad_region_subtract(struct ad_region a, struct ad_region b, struct ad_region out[6]);

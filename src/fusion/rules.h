@@ -9,7 +9,7 @@
 /* Whether other regions than the empty and the whole one exist for this value. */
 static inline bool ad_value_splits(const struct ad_value *value)
 {
-    return value->format == AD_NHWC || (value->rank == 2 && ad_value_is_float(value));
+    return value->format == AD_NHWC || (value->rank == 2 && ad_value_is_dense(value));
 }
 
 /* Whether a part of the op's output can be computed alone. All other operators read everything and

@@ -1,6 +1,6 @@
 /* The operators that exporters write to compute shapes, on constants. On what is computed at run
  * time they run whole on one device (whole.c). */
-#include "import/internal.h"
+#include "import/whole_form.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -277,15 +277,18 @@ enum adaps_status ad_import_size(struct ad_node *node, struct adaps_error *err)
 /* (x - zero) * scale, each along its axis: constants, as the weights of quantised models are. */
 enum adaps_status ad_import_dequantize(struct ad_node *node, struct adaps_error *err)
 {
-    const struct ad_onnx_tensor *x, *scale, *zero = NULL;
-    struct ad_onnx_tensor t;
+    const struct ad_onnx_tensor *scale, *zero = NULL;
     int64_t axis, block;
+    bool is_float;
     int at = 0;
     if (is_computed(node, 3))
         return ad_import_whole(node, err);
     enum adaps_status status = ad_node_arity(node, 2, 3, err);
     if (status == ADAPS_OK)
-        status = ad_node_ints(node, 0, "x", &x, err);
+        status = ad_draft_check(node->draft, node->inputs[0], &is_float, err);
+    if (status == ADAPS_OK && is_float)
+        status = ad_node_fail(node, err, "input 0 (x), '%s', is not of an integer type",
+                              ad_node_input(node, 0)->name);
     if (status == ADAPS_OK)
         status = ad_node_floats(node, 1, "x_scale", &scale, err);
     if (status == ADAPS_OK && ad_node_has(node, 2))
@@ -304,16 +307,25 @@ enum adaps_status ad_import_dequantize(struct ad_node *node, struct adaps_error 
                                (zero && zero->count != scale->count)))
         status = ad_node_fail(node, err, "%zu scales, %zu zero points, blocks of %" PRId64,
                               scale->count, zero ? zero->count : 0, block);
-    if (status == ADAPS_OK)
-        status = ad_fold_tensor(node, in.rank, in.dims, true, &t, err);
     if (status != ADAPS_OK)
         return status;
-    size_t inner = 1;
-    for (int i = at + 1; i < in.rank; i++)
-        inner *= (size_t)in.dims[i];
-    for (size_t i = 0; i < t.count; i++) {
-        size_t k = one ? 0 : i / inner % scale->count;
-        t.f[i] = (float)(x->i[i] - (zero ? zero->i[k] : 0)) * scale->f[k];
-    }
-    return ad_node_fold(node, &t, err);
+    float *scales = ad_arena_alloc(&node->draft->arena, scale->count, sizeof *scales);
+    int64_t *zeros = ad_arena_alloc(&node->draft->arena, scale->count, sizeof *zeros);
+    if (!scales || !zeros)
+        return ad_error_memory(err, "scales", scale->count * sizeof *zeros);
+    memcpy(scales, scale->f, scale->count * sizeof *scales);
+    for (size_t i = 0; i < scale->count; i++)
+        zeros[i] = zero ? zero->i[i] : 0;
+    const struct ad_dequantised from = {
+        .x = node->inputs[0],
+        .type = ad_run_time_type(in.file_type ? in.file_type : node->types[0]),
+        .axis = at,
+        .count = (int64_t)scale->count,
+        .scale = scales,
+        .zero = zeros};
+    int out;
+    status = ad_draft_dequantised(node, &from, &out, err);
+    if (status == ADAPS_OK)
+        ad_node_set(node, out);
+    return status;
 }

@@ -119,11 +119,7 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     }
     const struct ad_onnx_operator *row = ad_onnx_operator_of(proto->op_type);
     if (!row)
-        return ad_node_fail(&node, err, "this operator is not supported%s",
-                            strncmp(proto->op_type, "QLinear", 7) == 0
-                                ? ": int8 models are, where QuantizeLinear and DequantizeLinear "
-                                  "stand around operators on floats"
-                                : "");
+        return ad_node_fail(&node, err, "this operator is not supported");
     if (node.opset < row->since)
         return ad_node_fail(&node, err, "its form of opset %d is not supported: %d or later is",
                             (int)node.opset, row->since);
@@ -141,7 +137,9 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
         status = check_types(&node, row, types, err);
     size_t first = d->nops;
     if (status == ADAPS_OK)
-        status = takes(row, &node) ? row->import(&node, err) : ad_import_whole(&node, err);
+        status = takes(row, &node)            ? row->import(&node, err)
+                 : ad_node_moves_bytes(&node) ? ad_import_moved_bytes(&node, row->import, err)
+                                              : ad_import_whole(&node, err);
     ad_node_drop(&node);
     if (status == ADAPS_OK)
         set_types(&node, row, types);
@@ -274,6 +272,8 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
         status = import_outputs(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_simplify(&draft, err);
+    if (status == ADAPS_OK)
+        status = ad_draft_quantise(&draft, err);
     if (status == ADAPS_OK)
         status = ad_draft_lower(&draft, facts != NULL, out, err);
     if (status == ADAPS_EINPUT)

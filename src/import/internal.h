@@ -10,15 +10,27 @@
 
 #include <math.h>
 
+/* A constant that stands for (x - zero) * scale; its numbers are computed when somebody asks for
+ * them. */
+struct ad_dequantised {
+    int x;                /* a constant value of integers, */
+    enum adaps_type type; /* of this type */
+    int axis;             /* of x, which scale and zero are along; one number of each: 0 */
+    int64_t count;        /* how many */
+    const float *scale;
+    const int64_t *zero;
+};
+
 /* A constant. Its data are decoded when they are first asked for (ad_draft_tensor); what becomes a
  * weight may stay in the file. Values with other dims may share it. */
 struct ad_const {
-    const Onnx__TensorProto *proto;     /* NULL: given or computed on import */
-    const struct ad_onnx_tensor *given; /* a binding; not owned */
-    struct ad_onnx_tensor tensor;       /* f and i are NULL until it is decoded */
-    bool checked;                       /* the rest of tensor is filled */
-    bool borrowed;                      /* tensor.f belongs to proto */
-    bool dropped;                       /* they were decoded and given up once */
+    const Onnx__TensorProto *proto;           /* NULL: given or computed on import */
+    const struct ad_onnx_tensor *given;       /* a binding; not owned */
+    const struct ad_dequantised *dequantised; /* NULL: it is none; such ones are of floats */
+    struct ad_onnx_tensor tensor;             /* f and i are NULL until it is decoded */
+    bool checked;                             /* the rest of tensor is filled */
+    bool borrowed;                            /* tensor.f belongs to proto */
+    bool dropped;                             /* they were decoded and given up once */
     struct ad_const *next;
 };
 
@@ -35,6 +47,8 @@ struct ad_draft_value {
     enum adaps_type type; /* at run time; of constants when WHOLE reads them */
     int32_t file_type;    /* of a constant made on import: TensorProto.DataType; 0: as decoded */
     bool open;            /* dims are the most that they may be */
+    float scale;          /* as struct ad_value has them: made by QUANTIZE and what quantise.c */
+    int32_t zero;         /* has turned into a quantised operator */
     const struct ad_bound *bounds; /* of short lists of integers: of each element, or NULL */
     struct ad_draft_op *producer;  /* NULL for inputs and constants */
     struct ad_const *constant;
@@ -72,6 +86,8 @@ enum ad_draft_kind {
     AD_D_PAD,      /* zeros around h and w of a rank 4 value: window.pt, pl, pb, pr */
     AD_D_WHOLE,    /* op->whole, any types */
     AD_D_AFFINE,   /* y = x * scale[c] + bias[c], c is dim 1 */
+    AD_D_QUANTIZE, /* floats, or quantised ones of another scale, to quantised ones */
+    AD_D_DEQUANTIZE, /* the way back */
 };
 
 /* The window along the depth of values of rank 5 (N x C x D x H x W), like those along height and
@@ -208,6 +224,11 @@ AD_MUST_CHECK enum adaps_status ad_draft_op(struct ad_node *node, enum ad_draft_
 AD_MUST_CHECK enum adaps_status ad_draft_stored(struct ad_node *node,
                                                 const Onnx__TensorProto *proto, int *out,
                                                 struct adaps_error *err);
+
+/* A new constant value that stands for a dequantised one, of the same dims. */
+AD_MUST_CHECK enum adaps_status ad_draft_dequantised(struct ad_node *node,
+                                                     const struct ad_dequantised *from, int *out,
+                                                     struct adaps_error *err);
 
 /* A new constant value of given dims; tensor data is taken over (also on failure). */
 AD_MUST_CHECK enum adaps_status ad_draft_constant(struct ad_node *node,
@@ -386,6 +407,7 @@ bool ad_node_is_open(const struct ad_node *node);
 ad_import_fn ad_import_whole;
 /* What an ONNX operator of this type then is, or mostly; AD_WHOLE_COUNT: it has no such form. */
 enum ad_whole_kind ad_import_whole_kind(const char *type);
+ad_import_fn ad_import_qlinear; /* qlinear.c */
 
 /* A new value, the same as this one, of any type. */
 AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,
@@ -510,6 +532,11 @@ void ad_draft_idioms(struct ad_draft *draft, const int *uses);
 /* Requires a complete draft; preserves what the outputs compute; leaves AFFINE and PAD only where
  * they could not be folded, marks unused ops dead. */
 AD_MUST_CHECK enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *err);
+
+/* Requires a simplified draft; preserves what the outputs compute, but for the rounding that
+ * docs/numerics.md tells of. Operators between DequantizeLinear and QuantizeLinear compute with
+ * bytes where there are kernels that do. */
+AD_MUST_CHECK enum adaps_status ad_draft_quantise(struct ad_draft *draft, struct adaps_error *err);
 
 /* Requires a simplified draft. origins: ops get their nodes. */
 AD_MUST_CHECK enum adaps_status ad_draft_lower(struct ad_draft *draft, bool origins,

@@ -38,7 +38,7 @@ int ad_lower_value(struct ad_draft_lowering *l, const char *name, const char *su
         value.dims[4] = 0;
         value.rank = 4;
     }
-    value.box = ad_box_of(ADAPS_FLOAT32, false, format, value.rank, value.dims);
+    value.box = ad_box_of(&value);
     if (!full || !ad_grow(&l->values, l->nvalues, &l->values_capacity, sizeof *l->values))
         return no_memory(l, "values");
     snprintf(full, size, "%s%s", name, suffix);
@@ -53,7 +53,9 @@ static void take_type(struct ad_draft_lowering *l, int to, const struct ad_draft
     struct ad_value *v = &l->values[to];
     v->type = from->type;
     v->open = from->open;
-    v->box = ad_box_of(v->type, v->open, v->format, v->rank, v->dims);
+    v->scale = from->scale;
+    v->zero = from->zero;
+    v->box = ad_box_of(v);
 }
 
 /* A value for what the draft calls `v`, remembered as its form in this format. The draft's name is
@@ -148,6 +150,17 @@ int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to)
 
 static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
+/* Gives value `to`, whose dims are there, the bytes of `from`, if that is quantised. */
+static void quantise_as(struct ad_draft_lowering *l, int to, int from)
+{
+    if (!ad_value_is_quantised(&l->values[from]))
+        return;
+    l->values[to].type = l->values[from].type;
+    l->values[to].scale = l->values[from].scale;
+    l->values[to].zero = l->values[from].zero;
+    l->values[to].box = ad_box_of(&l->values[to]);
+}
+
 /* Value `from`, of these dims of rank 4 or 5 in the draft, in the other format. A result of rank 5
  * has its name only as it is in the file. */
 static int convert(struct ad_draft_lowering *l, const char *name, int from, int rank,
@@ -155,6 +168,8 @@ static int convert(struct ad_draft_lowering *l, const char *name, int from, int 
 {
     const char *suffix = format == AD_NHWC ? ":nhwc" : rank == 5 ? "" : ":nchw";
     int to = ad_lower_value(l, name, suffix, rank, dims, format);
+    if (to >= 0)
+        quantise_as(l, to, from);
     return to < 0 ? -1 : ad_lower_permute(l, "Layout", from, rank, dims, in_order, to);
 }
 
@@ -204,6 +219,8 @@ static int get_nhwc_operand(struct ad_draft_lowering *l, int v)
     memcpy(dims + 4 - d->rank, d->dims, (size_t)d->rank * sizeof *dims);
     int from = ad_lower_get(l, v, AD_PLAIN);
     int wide = from < 0 ? -1 : ad_lower_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
+    if (wide >= 0)
+        quantise_as(l, wide, from);
     if (wide < 0 || ad_lower_reshape(l, from, wide) < 0)
         return -1;
     return convert(l, l->values[wide].name, wide, 4, dims, AD_NHWC);
@@ -240,7 +257,8 @@ static int add_row_means(struct ad_draft_lowering *l, const struct ad_draft_op *
 
 bool ad_lower_gap(struct ad_draft_lowering *l, const struct ad_draft_op *op, int in, int out)
 {
-    if (in >= 0 && l->values[in].box.h > 1 && l->values[in].box.w > 1)
+    bool rows = in >= 0 && !ad_value_is_quantised(&l->values[in]);
+    if (rows && l->values[in].box.h > 1 && l->values[in].box.w > 1)
         in = add_row_means(l, op, in);
     if (in >= 0 && out < 0)
         out = ad_lower_result(l, op->output, AD_NHWC);
@@ -282,6 +300,8 @@ static bool lower_conv(struct ad_draft_lowering *l, const struct ad_draft_op *op
     conv->weight = ad_lower_filters(l, op);
     if (conv->weight < 0)
         return false;
+    if (ad_lower_is_quantised(l, op))
+        return (conv->bias = ad_lower_quantised_rows(l, op)) >= 0;
     if (op->bias)
         conv->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
     return !op->bias || conv->bias >= 0;
@@ -429,6 +449,8 @@ static bool lower_fc(struct ad_draft_lowering *l, const struct ad_draft_op *op)
     if (!fc)
         return false;
     fc->weight = ad_lower_matrix(l, op, c, depth, hw);
+    if (fc->weight >= 0 && ad_lower_is_quantised(l, op))
+        return (fc->bias = ad_lower_quantised_rows(l, op)) >= 0;
     if (fc->weight >= 0 && op->bias)
         fc->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
     return fc->weight >= 0 && (!op->bias || fc->bias >= 0);
@@ -628,6 +650,9 @@ static bool lower_op(struct ad_draft_lowering *l, const struct ad_draft_op *op)
         return ad_lower_resample(l, op);
     case AD_D_PAD:
         return ad_lower_pad(l, op);
+    case AD_D_QUANTIZE:
+    case AD_D_DEQUANTIZE:
+        return ad_lower_simple(l, op, AD_OP_UNARY, format_of(l, op->inputs[0]));
     case AD_D_AFFINE:
         return lower_affine(l, op);
     }

@@ -127,6 +127,20 @@ int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suf
 /* A constant draft value with leading dims of 1 up to `rank`, in memory order of `format`: weight.
  */
 int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_format format);
+/* --- lower_quantised.c --- */
+
+/* Whether an op with weights computes with bytes. */
+bool ad_lower_is_quantised(const struct ad_draft_lowering *l, const struct ad_draft_op *op);
+/* Whether a bias is a whole number of what sums count, input scale times weight scale; which. */
+bool ad_lower_whole_bias(double bias, float input, float weight, int32_t *out);
+/* The bytes of its weights, as the recipe says; its struct ad_quantised_rows. */
+int ad_lower_quantised_weight(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                              const struct ad_recipe *recipe);
+int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+/* As ad_lower_constant(). */
+int ad_lower_quantised_constant(struct ad_draft_lowering *l, int value, int rank,
+                                enum ad_format format);
+
 /* One stretched to n x c x depth x h x w, of rank 5 at most, in memory order of AD_NHWC. */
 int ad_lower_stretched(struct ad_draft_lowering *l, int value, const int64_t dims[5]);
 

@@ -44,10 +44,14 @@ static const float *floats_of(struct ad_draft_lowering *l, int value)
 
 /* A weight made of a constant of the draft: at once when that is in memory, else when it is first
  * read. */
-static int lower_recipe(struct ad_draft_lowering *l, int value, struct ad_recipe *recipe)
+static int lower_recipe(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                        struct ad_recipe *recipe)
 {
+    int value = op->weight;
     const struct ad_draft_value *v = &l->draft->values[value];
     const struct ad_const *k = v->constant;
+    if (ad_lower_is_quantised(l, op))
+        return ad_lower_quantised_weight(l, op, recipe);
     bool stored = k->proto && ad_onnx_tensor_stored(l->draft->model, k->proto, &recipe->stored);
     float *to;
     if (stored && !k->tensor.f) {
@@ -82,7 +86,7 @@ int ad_lower_filters(struct ad_draft_lowering *l, const struct ad_draft_op *op)
                                .middle_step = taps,
                                .inner_step = taps * depth,
                                .scale = op->scale};
-    return lower_recipe(l, op->weight, &recipe);
+    return lower_recipe(l, op, &recipe);
 }
 
 /* Of the filters of a CONV_TRANSPOSE, the tap at place `at` of so many that stand `d` apart; -1
@@ -160,7 +164,7 @@ int ad_lower_matrix(struct ad_draft_lowering *l, const struct ad_draft_op *op, i
                                .middle_step = step * hw,
                                .inner_step = step * d * hw,
                                .scale = op->scale};
-    return lower_recipe(l, op->weight, &recipe);
+    return lower_recipe(l, op, &recipe);
 }
 
 int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suffix, int64_t rows,
@@ -185,7 +189,9 @@ int ad_lower_rows(struct ad_draft_lowering *l, const char *name, const char *suf
 static int lower_integers(struct ad_draft_lowering *l, const struct ad_draft_value *v,
                           const int64_t *from)
 {
-    struct ad_box box = ad_box_of(v->type, false, AD_PLAIN, v->rank, v->dims);
+    struct ad_value as = {.type = v->type, .rank = v->rank, .format = AD_PLAIN};
+    memcpy(as.dims, v->dims, sizeof as.dims);
+    struct ad_box box = ad_box_of(&as);
     float *to;
     int w = ad_lower_weight(l, v->name, 1, ad_box_elements(box), &to);
     if (w < 0)
@@ -203,6 +209,8 @@ int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_
 {
     const struct ad_draft_value *v = &l->draft->values[value];
     const struct ad_onnx_tensor *tensor;
+    if (v->scale > 0)
+        return ad_lower_quantised_constant(l, value, rank, format);
     if (v->type != ADAPS_FLOAT32)
         return ad_draft_tensor(l->draft, value, &tensor, l->err) == ADAPS_OK
                    ? lower_integers(l, v, tensor->i)

@@ -218,7 +218,7 @@ static const struct ad_onnx_operator operators[] = {
      .versions = "1 6 13 14"},
     {"Reshape", ad_import_reshape, 5, "allowzero consumed_inputs shape", 0, AD_RESULT_FIRST,
      AD_TAKES_FLOATS, .versions = "1 5 13 14 19 21 23 24", .runs = AD_RUNS_WHOLE,
-     .form = "of a map", .refuses = "a shape computed at run time"},
+     .form = "of a map", .refuses = "a shape that is not computed from shapes"},
     {"Resize", ad_import_resize, 10,
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside "
      "extrapolation_value keep_aspect_ratio_policy mode nearest_mode",
@@ -270,7 +270,8 @@ static const struct ad_onnx_operator operators[] = {
     {"Tile", ad_import_tile, 6, "", 0, AD_RESULT_FIRST, AD_TAKES_FLOATS, .versions = "1 6 13",
      .runs = AD_RUNS_WHOLE, .form = "of rows"},
     {"TopK", ad_import_whole, 1, "axis k largest sorted", 0, AD_RESULT_FIRST, AD_TAKES_ANY,
-     .versions = "1 10 11 24", .runs = AD_RUNS_WHOLE, .refuses = "K computed at run time"},
+     .versions = "1 10 11 24", .runs = AD_RUNS_WHOLE,
+     .refuses = "a K that is not computed from shapes"},
     {"Transpose", ad_import_transpose, 1, "perm", 0, AD_RESULT_FIRST, AD_TAKES_FLOATS,
      .versions = "1 13 21 23 24", .runs = AD_RUNS_WHOLE, .form = "of rows and columns"},
     {"Trilu", ad_import_whole, 14, "upper", 0, AD_RESULT_FIRST, AD_TAKES_ANY, .versions = "14",
@@ -300,8 +301,9 @@ const struct ad_onnx_operator *ad_onnx_operator_at(size_t index)
 
 const struct ad_onnx_operator *ad_onnx_operator_of(const char *type)
 {
-    return bsearch(type, operators, sizeof operators / sizeof *operators, sizeof *operators,
-                   compare_rows);
+    const struct ad_onnx_operator *row = bsearch(
+        type, operators, sizeof operators / sizeof *operators, sizeof *operators, compare_rows);
+    return row ? row : ad_qlinear_operator_of(type);
 }
 
 bool ad_onnx_operator_has(const struct ad_onnx_operator *row, const char *attribute)

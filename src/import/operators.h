@@ -54,6 +54,16 @@ struct ad_onnx_operator {
     const char *refuses;   /* forms that are refused, with "; " between them; NULL: none */
 };
 
+/* The row of an operator on bytes that stands for one on floats between DequantizeLinear and
+ * QuantizeLinear (qlinear.c), which is not in this table; NULL: there is none. */
+const struct ad_onnx_operator *ad_qlinear_operator_of(const char *type);
+
+/* Whether a node only moves bytes that QuantizeLinear made; and its import, by what `import` does
+ * with floats. */
+bool ad_node_moves_bytes(const struct ad_node *node);
+AD_MUST_CHECK enum adaps_status ad_import_moved_bytes(struct ad_node *node, ad_import_fn *import,
+                                                      struct adaps_error *err);
+
 /* Rows in alphabetical order; NULL after the last one. */
 const struct ad_onnx_operator *ad_onnx_operator_at(size_t index);
 

@@ -155,6 +155,19 @@ static enum adaps_status add_constant(struct ad_node *node, struct ad_const cons
     return ad_draft_leaf(node, node->proto->output[0], rank, dims, k, out, err);
 }
 
+enum adaps_status ad_draft_dequantised(struct ad_node *node, const struct ad_dequantised *from,
+                                       int *out, struct adaps_error *err)
+{
+    struct ad_dequantised *kept = ad_arena_alloc(&node->draft->arena, 1, sizeof *kept);
+    int64_t dims[AD_MAX_RANK];
+    if (!kept)
+        return ad_error_memory(err, "constants", sizeof *kept);
+    *kept = *from;
+    memcpy(dims, node->draft->values[from->x].dims, sizeof dims);
+    return add_constant(node, (struct ad_const){.dequantised = kept},
+                        node->draft->values[from->x].rank, dims, out, err);
+}
+
 enum adaps_status ad_draft_stored(struct ad_node *node, const Onnx__TensorProto *proto, int *out,
                                   struct adaps_error *err)
 {
@@ -219,6 +232,34 @@ static bool borrow(struct ad_const *k)
 #endif
 }
 
+/* The numbers of a dequantised constant. */
+static enum adaps_status dequantise(struct ad_draft *draft, int value, struct ad_const *k,
+                                    struct adaps_error *err)
+{
+    const struct ad_dequantised *from = k->dequantised;
+    const struct ad_draft_value v = draft->values[value];
+    const int64_t *dims = draft->values[from->x].dims;
+    const struct ad_onnx_tensor *x;
+    enum adaps_status status = ad_draft_tensor(draft, from->x, &x, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t inner = 1, count = x->count;
+    for (int i = from->axis + 1; i < draft->values[from->x].rank; i++)
+        inner *= (size_t)dims[i];
+    float *f = ad_alloc_aligned(count * sizeof *f);
+    if (!f)
+        return ad_error_memory(err, v.name, count * sizeof *f);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = from->count == 1 ? 0 : i / inner % (size_t)from->count;
+        f[i] = (float)(x->i[i] - from->zero[at]) * from->scale[at];
+    }
+    k->tensor.rank = v.rank;
+    memcpy(k->tensor.dims, v.dims, sizeof k->tensor.dims);
+    k->tensor.count = count;
+    k->tensor.f = f;
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_draft_check(struct ad_draft *draft, int value, bool *is_float,
                                  struct adaps_error *err)
 {
@@ -234,7 +275,7 @@ enum adaps_status ad_draft_check(struct ad_draft *draft, int value, bool *is_flo
         k->checked = true;
         draft->fold_left += 2 * v->elements;
     }
-    *is_float = k->given ? k->given->is_float : k->tensor.is_float;
+    *is_float = k->dequantised || (k->given ? k->given->is_float : k->tensor.is_float);
     return ADAPS_OK;
 }
 
@@ -251,6 +292,10 @@ enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
         if (status == ADAPS_EINPUT)
             ad_error_prefix(err, "%s: ", draft->model->path);
     }
+    if (status == ADAPS_OK && k->dequantised && !k->tensor.f) {
+        k->tensor.is_float = true;
+        status = dequantise(draft, value, k, err);
+    }
     *out = k->given ? k->given : &k->tensor;
     return status;
 }
@@ -259,8 +304,8 @@ void ad_node_drop(struct ad_node *node)
 {
     for (int k = 0; k < node->ninputs; k++) {
         struct ad_const *c = ad_node_constant(node, k) ? ad_node_input(node, k)->constant : NULL;
-        if (!c || !c->proto || c->borrowed || c->dropped || c->tensor.count < DROP_ELEMENTS ||
-            !(c->tensor.f || c->tensor.i))
+        if (!c || !(c->proto || c->dequantised) || c->borrowed || c->dropped ||
+            c->tensor.count < DROP_ELEMENTS || !(c->tensor.f || c->tensor.i))
             continue;
         ad_free(c->tensor.f);
         ad_free(c->tensor.i);

@@ -1,6 +1,7 @@
 #include "ir/aliasing.h"
 #include "base/mem.h"
 #include "ir/operators.h"
+#include "ir/quantised.h"
 
 /* Whether the op takes and makes whole values as one row of floats, not as pixels at a distance. */
 static bool wants_dense(const struct ad_graph *graph, const struct ad_op *op)
@@ -31,8 +32,11 @@ void ad_alias_movable(const struct ad_graph *graph, bool *movable)
 /* Whether the result is its inputs and nothing else. */
 static bool is_plain(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return ad_operator_of(op->kind)->in_place && graph->values[op->output].format == AD_NHWC &&
-           ad_op_is_bare(op);
+    const struct ad_value *out = &graph->values[op->output];
+    bool alike = ad_operator_of(op->kind)->in_place && out->format == AD_NHWC && ad_op_is_bare(op);
+    for (int k = 0; k < op->ninputs && alike; k++) /* quantised ones may have to be converted */
+        alike = ad_quantised_alike(&graph->values[op->inputs[k]], out);
+    return alike;
 }
 
 /* Where a concatenation's result begins: in which value, and at which of its channels. */

@@ -1,6 +1,7 @@
 /* The rules of each kind's own fields and operands, which the operator table points to. */
 #include "ir/check.h"
 #include "ir/operators.h"
+#include "ir/quantised.h"
 #include "ir/winograd.h"
 
 #include <inttypes.h>
@@ -88,7 +89,8 @@ enum adaps_status ad_check_pool(const struct ad_check *c)
     return check_window(c);
 }
 
-/* Weight of rows x row_elements and a bias of as many rows, when there is one. */
+/* Weight of rows x row_elements and a bias of as many rows, when there is one; of quantised
+ * operators bytes, and what ir/quantised.h says. */
 static enum adaps_status check_parameters(const struct ad_check *c, int64_t rows,
                                           int64_t row_elements)
 {
@@ -97,16 +99,20 @@ static enum adaps_status check_parameters(const struct ad_check *c, int64_t rows
     if (op->weight < 0)
         return ad_check_fail(c, "has no weight");
     const struct ad_weight *w = &g->weights[op->weight];
+    bool quantised = ad_value_is_quantised(input_of(c, 0));
+    int64_t words = quantised ? AD_QUANTISED_ROW_WORDS : 1;
+    row_elements = quantised ? ad_quantised_words(row_elements) : row_elements;
     if (w->rows != rows || w->row_elements != row_elements)
         return ad_check_fail(
             c, "weight '%s' is %" PRId64 "x%" PRId64 ", expected %" PRId64 "x%" PRId64, w->name,
             w->rows, w->row_elements, rows, row_elements);
     if (op->bias < 0)
-        return ADAPS_OK;
+        return quantised ? ad_check_fail(c, "quantised, and has no bias") : ADAPS_OK;
     const struct ad_weight *b = &g->weights[op->bias];
-    if (b->rows != rows || b->row_elements != 1)
-        return ad_check_fail(c, "bias '%s' is %" PRId64 "x%" PRId64 ", expected %" PRId64 "x1",
-                             b->name, b->rows, b->row_elements, rows);
+    if (b->rows != rows || b->row_elements != words)
+        return ad_check_fail(c,
+                             "bias '%s' is %" PRId64 "x%" PRId64 ", expected %" PRId64 "x%" PRId64,
+                             b->name, b->rows, b->row_elements, rows, words);
     return ADAPS_OK;
 }
 

@@ -37,6 +37,7 @@ enum adaps_status ad_check_depth_to_space(const struct ad_check *c);
 enum adaps_status ad_check_resample(const struct ad_check *c);
 enum adaps_status ad_check_reduce(const struct ad_check *c);
 enum adaps_status ad_check_matmul(const struct ad_check *c);
+enum adaps_status ad_check_quantised(const struct ad_check *c); /* of all kinds */
 enum adaps_status ad_check_whole(const struct ad_check *c);
 
 #endif

@@ -61,18 +61,20 @@ static int64_t even(int64_t words)
     return words + words % 2;
 }
 
-struct ad_box ad_box_of(enum adaps_type type, bool open, enum ad_format format, int rank,
-                        const int64_t *dims)
+struct ad_box ad_box_of(const struct ad_value *value)
 {
-    if (format == AD_NHWC)
+    const int64_t *dims = value->dims;
+    if (value->format == AD_NHWC)
         return (struct ad_box){dims[0], dims[2], dims[3], dims[1]};
-    if (rank == 2 && type == ADAPS_FLOAT32 && !open)
+    if (value->rank == 2 && ad_value_is_dense(value))
         return (struct ad_box){dims[0], 1, 1, dims[1]};
     int64_t elements = 1;
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < value->rank; i++)
         elements *= dims[i];
-    int64_t words = words_of(type, elements);
-    return (struct ad_box){1, 1, 1, open ? even(words) + 2 * rank : words};
+    if (ad_value_is_dense(value))
+        return (struct ad_box){1, 1, 1, elements};
+    int64_t words = words_of(value->type, elements);
+    return (struct ad_box){1, 1, 1, value->open ? even(words) + 2 * value->rank : words};
 }
 
 int64_t ad_value_dims_word(const struct ad_value *value)

@@ -13,9 +13,12 @@
  *
  * In both cases n*h*w*c is the number of elements.
  *
- * Values of other types than float32, and those that are open (ir/whole.h), are AD_PLAIN, never
- * split, and read and made by WHOLE ops only. They lie in words of 4 bytes, as many as their box
- * (n=1,h=1,w=1,c) says: the elements one after the other, zeros up to a whole word; of an open
+ * Float values take 4 bytes an element. Quantised ones (ir/quantised.h) are of type int8 or uint8,
+ * take a byte an element, and stand for (x - zero) * scale; they are split as floats are.
+ *
+ * Other values of other types than float32, and those that are open (ir/whole.h), are AD_PLAIN,
+ * never split, and read and made by WHOLE ops only. They lie in words of 4 bytes, as many as their
+ * box (n=1,h=1,w=1,c) says: the elements one after the other, zeros up to a whole word; of an open
  * value the true dims follow, int64 each, from the next even word after the room for the most
  * elements. So buffers, messages and weights count words of 4 bytes, whatever is in them. */
 #ifndef AD_IR_GRAPH_H
@@ -148,7 +151,9 @@ struct ad_value {
     int64_t dims[AD_MAX_RANK]; /* ONNX order */
     enum ad_format format;
     enum adaps_type type;
-    bool open; /* dims are the most that they may be; only a run knows the true ones */
+    bool open;    /* dims are the most that they may be; only a run knows the true ones */
+    float scale;  /* of a quantised value, > 0; 0: it is none */
+    int32_t zero; /* likewise: what stands for 0, one of its type's numbers */
     struct ad_box box;
     int producer; /* op index; -1 for graph inputs and constants */
     int constant; /* index of the weight that holds it in memory order; -1 when computed or fed */
@@ -252,9 +257,26 @@ static inline bool ad_value_is_float(const struct ad_value *value)
     return value->type == ADAPS_FLOAT32 && !value->open;
 }
 
-/* The box of a value of this type and these dims, each >= 1. Rank 4 in AD_NHWC. */
-struct ad_box ad_box_of(enum adaps_type type, bool open, enum ad_format format, int rank,
-                        const int64_t *dims);
+static inline bool ad_value_is_quantised(const struct ad_value *value)
+{
+    return value->scale > 0;
+}
+
+/* Whether its box counts its elements, so that it may be split; else the box counts words. */
+static inline bool ad_value_is_dense(const struct ad_value *value)
+{
+    return ad_value_is_float(value) || ad_value_is_quantised(value);
+}
+
+/* Bytes of each of what its box counts. */
+static inline int64_t ad_value_unit(const struct ad_value *value)
+{
+    return ad_value_is_quantised(value) ? 1 : 4;
+}
+
+/* The box of a value of this type, scale and these dims, each >= 1. Rank 4 in AD_NHWC. The box in
+ * the value given is not read. */
+struct ad_box ad_box_of(const struct ad_value *value);
 
 /* The word at which the true dims of an open value begin. */
 int64_t ad_value_dims_word(const struct ad_value *value);
@@ -265,6 +287,12 @@ struct ad_array ad_value_array(const struct ad_value *value);
 static inline int64_t ad_box_elements(struct ad_box box)
 {
     return box.n * box.h * box.w * box.c;
+}
+
+/* Bytes of a whole value. */
+static inline int64_t ad_value_bytes(const struct ad_value *value)
+{
+    return ad_value_unit(value) * ad_box_elements(value->box);
 }
 
 /* The words of n values together, such as all inputs. */

@@ -21,6 +21,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                     .class = AD_COST_CONV,
                     .measure = AD_PER_MAC,
                     .units = 1,
+                    .quantised = AD_QUANTISED_WEIGHTED,
                     .check = ad_check_conv},
     [AD_OP_MAXPOOL] = {.name = "MaxPool",
                        .short_name = "maxpool",
@@ -33,6 +34,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                        .measure = AD_PER_TAP,
                        .units = 1,
                        .keeps_zeros = true,
+                       .quantised = AD_QUANTISED_SAME,
                        .check = ad_check_pool},
     [AD_OP_AVGPOOL] = {.name = "AveragePool",
                        .short_name = "avgpool",
@@ -44,6 +46,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                        .class = AD_COST_POOL,
                        .measure = AD_PER_TAP,
                        .units = 1,
+                       .quantised = AD_QUANTISED_EACH,
                        .check = ad_check_pool},
     /* Table 2's ReduceMean. */
     [AD_OP_GAP] = {.name = "GlobalAveragePool",
@@ -55,6 +58,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                    .class = AD_COST_POOL,
                    .measure = AD_PER_INPUT,
                    .units = 1,
+                   .quantised = AD_QUANTISED_EACH,
                    .check = ad_check_gap},
     [AD_OP_FC] = {.name = "FC",
                   .short_name = "fc",
@@ -67,9 +71,10 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                   .class = AD_COST_FC,
                   .measure = AD_PER_MAC,
                   .units = 1,
+                  .quantised = AD_QUANTISED_WEIGHTED,
                   .check = ad_check_fc},
-    [AD_OP_ADD] = BINARY("Add", "add", 1, .residual = true),
-    [AD_OP_MUL] = BINARY("Mul", "mul", 1, .residual = false),
+    [AD_OP_ADD] = BINARY("Add", "add", 1, .residual = true, .quantised = AD_QUANTISED_EACH),
+    [AD_OP_MUL] = BINARY("Mul", "mul", 1, .quantised = AD_QUANTISED_EACH),
     [AD_OP_UNARY] = {.name = "Unary",
                      .short_name = "unary",
                      .type = 2,
@@ -78,6 +83,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                      .measure = AD_PER_FUNCTION,
                      .units = 1,
                      .activation = true,
+                     .quantised = AD_QUANTISED_EITHER,
                      .check = ad_check_unary},
     [AD_OP_CONCAT] = {.name = "Concat",
                       .short_name = "concat",
@@ -90,6 +96,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                       .units = 1,
                       .in_place = true,
                       .keeps_zeros = true,
+                      .quantised = AD_QUANTISED_EACH,
                       .check = ad_check_concat},
     /* Not in Table 2: it aggregates over all channels or features. An exponential and three passes.
      */
@@ -126,6 +133,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                        .measure = AD_PER_OUTPUT,
                        .units = 1,
                        .rearranges = true,
+                       .quantised = AD_QUANTISED_SAME,
                        .check = ad_check_permute},
     [AD_OP_RESHAPE] = {.name = "Reshape",
                        .short_name = "reshape",
@@ -136,6 +144,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                        .units = 1,
                        .rearranges = true,
                        .keeps_zeros = true,
+                       .quantised = AD_QUANTISED_SAME,
                        .check = ad_check_reshape},
     [AD_OP_SUB] = BINARY("Sub", "sub", 1, .residual = false),
     [AD_OP_DIV] = BINARY("Div", "div", 1, .residual = false),
@@ -151,6 +160,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                               .class = AD_COST_COPY,
                               .measure = AD_PER_OUTPUT,
                               .units = 1,
+                              .quantised = AD_QUANTISED_SAME,
                               .check = ad_check_space_to_depth},
     [AD_OP_MIN] = BINARY("Min", "min", 1, .residual = false),
     [AD_OP_MAX] = BINARY("Max", "max", 1, .residual = false),
@@ -168,6 +178,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                         .class = AD_COST_COPY,
                         .measure = AD_PER_TAP,
                         .units = 1,
+                        .quantised = AD_QUANTISED_SAME,
                         .check = ad_check_resample},
     [AD_OP_DEPTH_TO_SPACE] = {.name = "DepthToSpace",
                               .short_name = "depth-to-space",
@@ -180,6 +191,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                               .class = AD_COST_COPY,
                               .measure = AD_PER_OUTPUT,
                               .units = 1,
+                              .quantised = AD_QUANTISED_SAME,
                               .check = ad_check_depth_to_space},
     [AD_OP_REDUCE] = {.name = "Reduce",
                       .short_name = "reduce",
@@ -252,4 +264,19 @@ bool ad_op_shuffles_channels(const struct ad_graph *graph, const struct ad_op *o
         if (op->perm[i] != i || op->view_dims[i] != pixels[i])
             return false;
     return true;
+}
+
+enum ad_cost_class ad_cost_stand_in(enum ad_cost_class class)
+{
+    switch (class) {
+    case AD_COST_WINOGRAD:
+    case AD_COST_INT8_CONV:
+        return AD_COST_CONV;
+    case AD_COST_INT8_DEPTHWISE:
+        return AD_COST_DEPTHWISE;
+    case AD_COST_INT8_FC:
+        return AD_COST_FC;
+    default:
+        return class;
+    }
 }

@@ -44,8 +44,14 @@ enum ad_cost_class {
     AD_COST_POOL,
     AD_COST_ELEMENTWISE, /* arithmetic, activations, softmax, LRN */
     AD_COST_COPY,        /* concat, reshape, permute, space-to-depth, pack, unpack */
+    AD_COST_INT8_CONV,   /* the first, fourth and fifth of quantised values */
+    AD_COST_INT8_DEPTHWISE,
+    AD_COST_INT8_FC,
     AD_COST_CLASSES
 };
+
+/* The class whose rate counts where a board has none of this one; itself: boards must have it. */
+enum ad_cost_class ad_cost_stand_in(enum ad_cost_class class);
 
 /* What an op's work is counted in, times `units`. */
 enum ad_measure {
@@ -57,6 +63,15 @@ enum ad_measure {
     AD_PER_PRODUCT,  /* products of numbers: elements of the output, each of `inner` */
     AD_PER_FUNCTION, /* elements of the output, each as dear as the op's function */
     AD_PER_WHOLE,    /* what ad_whole_work() says */
+};
+
+/* Which quantised values (ir/quantised.h) a kind reads and makes. */
+enum ad_quantised_rule {
+    AD_QUANTISED_NEVER,
+    AD_QUANTISED_SAME,     /* all operands, and the output as the input */
+    AD_QUANTISED_EACH,     /* all operands and the output, each with a scale of its own */
+    AD_QUANTISED_WEIGHTED, /* the input, and weights of bytes; the output is quantised or float */
+    AD_QUANTISED_EITHER,   /* input and output, each quantised or float */
 };
 
 struct ad_check; /* ir/check.h */
@@ -77,6 +92,7 @@ struct ad_operator {
     bool residual;    /* a sum, which a convolution that makes one operand can do as it stores */
     bool rearranges;  /* the output is the input's elements as one row, in some order */
     bool keeps_zeros; /* the output has about as many zeros as the input */
+    enum ad_quantised_rule quantised;
     enum adaps_status (*check)(const struct ad_check *check); /* the rules of its own fields */
 };
 

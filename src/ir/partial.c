@@ -35,7 +35,7 @@ int32_t ad_partial_blocks(const struct ad_graph *graph, int i, int32_t most)
     const struct ad_op *op = &graph->ops[i];
     const struct ad_value *in = &graph->values[op->inputs[0]];
     int32_t blocks = 1;
-    if (!is_dense(op) || (in->format == AD_PLAIN && in->rank != 2) ||
+    if (!is_dense(op) || ad_value_is_quantised(in) || (in->format == AD_PLAIN && in->rank != 2) ||
         readers(graph, op->weight) > 1 || (op->bias >= 0 && readers(graph, op->bias) > 1))
         return 1;
     most = most < AD_PARTIAL_MOST ? most : AD_PARTIAL_MOST;

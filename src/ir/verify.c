@@ -2,6 +2,7 @@
  * the graph may have come from a stranger's plan. */
 #include "ir/check.h"
 #include "ir/operators.h"
+#include "ir/quantised.h"
 #include "ir/weight.h"
 
 #include <inttypes.h>
@@ -52,7 +53,11 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
     }
     if (ad_type_bytes(v->type) == 0)
         return ad_check_fail(c, "value '%s': type %d", v->name, (int)v->type);
-    bool map = v->format == AD_NHWC && v->rank == 4 && ad_value_is_float(v);
+    if (v->scale != 0 && !ad_quantised_valid(v))
+        return ad_check_fail(c, "value '%s': scale %g, zero point %d, type %s%s", v->name,
+                             (double)v->scale, (int)v->zero, ad_type_name(v->type),
+                             v->open ? ", open" : "");
+    bool map = v->format == AD_NHWC && v->rank == 4 && ad_value_is_dense(v);
     if (!map && v->format != AD_PLAIN)
         return ad_check_fail(c, "value '%s': format %d with rank %d and type %s%s", v->name,
                              (int)v->format, v->rank, ad_type_name(v->type),
@@ -62,7 +67,7 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
                              ad_type_name(v->type));
     if (v->open && v->producer < 0)
         return ad_check_fail(c, "value '%s' is open, but no op computes it", v->name);
-    struct ad_box box = ad_box_of(v->type, v->open, v->format, v->rank, v->dims);
+    struct ad_box box = ad_box_of(v);
     if (memcmp(&box, &v->box, sizeof box) != 0)
         return ad_check_fail(c, "value '%s': its box does not follow from its dims", v->name);
     if (v->producer < -1 || v->producer >= g->nops || v->constant < -1 ||
@@ -73,7 +78,7 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
         return ad_check_fail(c, "value '%s' is not the output of its producer", v->name);
     if (v->constant >= 0) {
         const struct ad_weight *w = &g->weights[v->constant];
-        int64_t words = ad_box_elements(v->box);
+        int64_t words = (ad_box_elements(v->box) * ad_value_unit(v) + 3) / 4;
         if (w->rows != 1 || w->row_elements != words)
             return ad_check_fail(
                 c, "value '%s': constant of %" PRId64 "x%" PRId64 " elements, not 1x%" PRId64,
@@ -113,6 +118,8 @@ static enum adaps_status check_ends(const struct ad_check *c)
         int v = g->inputs[i];
         if (v < 0 || v >= g->nvalues || g->values[v].producer >= 0 || g->values[v].constant >= 0)
             return ad_check_fail(c, "input %d is value %d, which is not fed", i, v);
+        if (ad_value_is_quantised(&g->values[v]))
+            return ad_check_fail(c, "input %d, '%s', is quantised", i, g->values[v].name);
         for (int k = 0; k < i; k++)
             if (g->inputs[k] == v)
                 return ad_check_fail(c, "value '%s' is an input twice", g->values[v].name);
@@ -121,6 +128,8 @@ static enum adaps_status check_ends(const struct ad_check *c)
         int v = g->outputs[i];
         if (v < 0 || v >= g->nvalues || g->values[v].producer < 0)
             return ad_check_fail(c, "output %d is value %d, which no op computes", i, v);
+        if (ad_value_is_quantised(&g->values[v]))
+            return ad_check_fail(c, "output %d, '%s', is quantised", i, g->values[v].name);
     }
     return ADAPS_OK;
 }
@@ -158,21 +167,24 @@ static enum adaps_status check_op(struct ad_check *c, int index)
         if (g->values[v].constant >= 0 && row->inputs == 1)
             return ad_check_fail(c, "reads the constant '%s'", g->values[v].name);
         computed += g->values[v].constant < 0;
-        if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_float(&g->values[v]))
-            return ad_check_fail(c, "reads '%s', which is not float32 of known dims",
+        if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_dense(&g->values[v]))
+            return ad_check_fail(c,
+                                 "reads '%s', which is neither float32 of known dims nor quantised",
                                  g->values[v].name);
     }
     if (computed == 0)
         return ad_check_fail(c, "reads only constants");
     if (op->output < 0 || op->output >= g->nvalues || g->values[op->output].producer != index)
         return ad_check_fail(c, "its output, value %d, has another producer", op->output);
-    if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_float(&g->values[op->output]))
-        return ad_check_fail(c, "its output is not float32 of known dims");
+    if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_dense(&g->values[op->output]))
+        return ad_check_fail(c, "its output is neither float32 of known dims nor quantised");
     bool weighted = row->fields & AD_FIELD_WEIGHT;
     if (op->weight < -1 || op->weight >= g->nweights || op->bias < -1 || op->bias >= g->nweights ||
         (!weighted && (op->weight != -1 || op->bias != -1)))
         return ad_check_fail(c, "weight %d, bias %d", op->weight, op->bias);
     enum adaps_status status = check_activation(c);
+    if (status == ADAPS_OK)
+        status = ad_check_quantised(c);
     if (status == ADAPS_OK)
         status = row->check(c);
     c->op = NULL;

@@ -125,6 +125,15 @@ static enum adaps_status check_node(const struct ad_onnx_model *model, Onnx__Nod
     return check_attributes(model->path, node, err);
 }
 
+/* Operators on bytes that ONNX Runtime writes when it quantises a network. */
+static bool is_of_microsoft(const Onnx__NodeProto *node)
+{
+    return strcmp(node->domain, "com.microsoft") == 0 &&
+           (strncmp(node->op_type, "QLinear", 7) == 0 || strcmp(node->op_type, "QGemm") == 0 ||
+            strcmp(node->op_type, "QuantizeLinear") == 0 ||
+            strcmp(node->op_type, "DequantizeLinear") == 0);
+}
+
 /* The nodes of a graph, and of the graphs within them (the branches of an If; the skeleton limits
  * how deep they lie). A branch that is not taken may hold operators of other domains. */
 static enum adaps_status check_nodes(const struct ad_onnx_model *model,
@@ -134,7 +143,8 @@ static enum adaps_status check_nodes(const struct ad_onnx_model *model,
     for (size_t i = 0; i < graph->n_node && status == ADAPS_OK; i++) {
         Onnx__NodeProto *node = graph->node[i];
         status = check_node(model, node, i, err);
-        if (status == ADAPS_OK && graph == model->proto->graph && !is_default_domain(node->domain))
+        if (status == ADAPS_OK && graph == model->proto->graph &&
+            !is_default_domain(node->domain) && !is_of_microsoft(node))
             return ad_error_set(
                 err, ADAPS_EINPUT,
                 "%s: node '%s' (%s): operators of the domain '%s' are not supported", model->path,

@@ -191,6 +191,8 @@ static bool pack_value(struct ad_arena *arena, const struct ad_value *value, Ada
     m->box = box;
     m->type = value->type == ADAPS_FLOAT32 ? 0 : (uint32_t)value->type;
     m->open = value->open;
+    m->scale = value->scale;
+    m->zero = value->zero;
     m->producer = value->producer;
     m->constant = value->constant;
     return true;

@@ -7,7 +7,7 @@
 
 /* The head of a plan file: magic, version (32 bits, little-endian), BLAKE2b-256 of the message. */
 #define AD_PLAN_MAGIC "ADAPSPLN"
-#define AD_PLAN_VERSION 7
+#define AD_PLAN_VERSION 8
 #define AD_PLAN_HEAD_BYTES (8 + 4 + AD_DIGEST_BYTES)
 #define AD_PLAN_MAX_BYTES ((size_t)64 << 20)
 

@@ -3,6 +3,7 @@
 #include "plan/unpack.h"
 #include "base/file.h"
 #include "base/protobuf.h"
+#include "ir/operators.h"
 #include "plan/spares.h"
 
 #include <inttypes.h>
@@ -62,7 +63,8 @@ static enum adaps_status unpack_table(const Adaps__Plan__CostTable *m, struct ad
         return ad_error_set(err, ADAPS_EINPUT, "a cost table of %zu rates, not %d",
                             m ? m->n_rate : 0, AD_COST_CLASSES);
     for (size_t i = 0; i < m->n_rate; i++) {
-        if (!positive(m->rate[i]) && !(i == AD_COST_WINOGRAD && m->rate[i] == 0))
+        if (!positive(m->rate[i]) &&
+            !((size_t)ad_cost_stand_in((enum ad_cost_class)i) != i && m->rate[i] == 0))
             return ad_error_set(err, ADAPS_EINPUT, "rate %zu is %g", i, m->rate[i]);
         table->rate[i] = m->rate[i];
     }

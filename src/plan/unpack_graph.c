@@ -174,6 +174,8 @@ static enum adaps_status unpack_value(struct ad_arena *arena, const Adaps__Plan_
         .format = (enum ad_format)m->format,
         .type = m->type == 0 ? ADAPS_FLOAT32 : (enum adaps_type)m->type,
         .open = m->open,
+        .scale = m->scale,
+        .zero = m->zero,
         .box = {m->box[0], m->box[1], m->box[2], m->box[3]},
         .producer = m->producer,
         .constant = m->constant,

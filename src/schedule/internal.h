@@ -4,12 +4,6 @@
 
 #include "schedule/schedule.h"
 
-/* Bytes of a region of a value, all images, float32. */
-static inline int64_t ad_region_bytes(const struct ad_graph *graph, int value, struct ad_region r)
-{
-    return (int64_t)sizeof(float) * graph->values[value].box.n * ad_region_elements(r);
-}
-
 /* Whether a value is a constant, which lies on every device: neither an input nor computed. */
 static inline bool ad_value_constant(const struct ad_graph *graph, int value)
 {

@@ -113,8 +113,9 @@ enum adaps_status ad_assignment_check(const struct ad_graph *graph,
 
 int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
 {
-    int64_t elements = graph->values[step->value].box.n * ad_region_elements(step->region);
-    return ad_encoding_bytes(step->encoding, elements);
+    const struct ad_value *value = &graph->values[step->value];
+    int64_t elements = value->box.n * ad_region_elements(step->region);
+    return ad_value_is_quantised(value) ? elements : ad_encoding_bytes(step->encoding, elements);
 }
 
 void ad_schedule_fini(struct ad_schedule *schedule)

@@ -90,6 +90,8 @@ static enum ad_encoding encoding_of(const struct ad_lowering_context *c,
     if (c->u8 && ad_picture_fit(c->graph, m->value))
         return AD_ENCODING_U8;
     enum ad_encoding link = (enum ad_encoding)c->encoding[ad_lowering_at(c, m->from, m->to)];
+    if (ad_value_is_quantised(&c->graph->values[m->value]))
+        return AD_ENCODING_F32;
     if (ad_encoding_lossy(link) && !ad_value_is_float(&c->graph->values[m->value]))
         return AD_ENCODING_F32;
     return link == AD_ENCODING_LZ4 && !many_zeros(c->graph, m->value) ? AD_ENCODING_F32 : link;

@@ -117,7 +117,8 @@ static enum adaps_status check_message(struct check *c, int device, int step)
                       ad_region_format(s->region, whole, text, sizeof text), value->name);
     if ((unsigned)s->encoding >= AD_ENCODINGS ||
         (s->encoding == AD_ENCODING_U8 && !(c->u8 && ad_picture_fit(c->graph, s->value))) ||
-        (ad_encoding_lossy(s->encoding) && !ad_value_is_float(value)))
+        (ad_encoding_lossy(s->encoding) && !ad_value_is_float(value)) ||
+        (s->encoding != AD_ENCODING_F32 && ad_value_is_quantised(value)))
         return refuse(c, device, step, "%s cannot travel in encoding %u", value->name,
                       (unsigned)s->encoding);
     if (s->tag < 1 || s->tag > c->nmessages)

@@ -33,12 +33,11 @@ static bool may_lack_memory(const struct ad_search_problem *p, int frames)
     int64_t all = winograd_floats(graph, p->cluster);
     for (int w = 0; w < graph->nweights; w++)
         all += graph->weights[w].rows * graph->weights[w].row_elements;
+    all *= (int64_t)sizeof(float);
     for (int v = 0; v < graph->nvalues; v++)
-        all += frames * graph->values[v].box.n *
-               ad_region_elements(ad_region_whole(&graph->values[v]));
+        all += frames * ad_value_bytes(&graph->values[v]);
     for (int d = 0; d < p->cluster->ndevices; d++)
-        if (p->cluster->devices[d].memory > 0 &&
-            (uint64_t)all > p->cluster->devices[d].memory / sizeof(float))
+        if (p->cluster->devices[d].memory > 0 && (uint64_t)all > p->cluster->devices[d].memory)
             return true;
     return p->objective == AD_OBJECTIVE_MEMORY ||
            (p->objective == AD_OBJECTIVE_BALANCE && p->balance->weight[AD_OBJECTIVE_MEMORY] > 0);

@@ -111,7 +111,8 @@ START_TEST(test_encode_spans)
         int32_t h = (int32_t)ad_rng_below(&rng, SIDE), w = (int32_t)ad_rng_below(&rng, SIDE);
         int32_t c = (int32_t)ad_rng_below(&rng, 5);
         struct ad_region r = {h / 2, h + 1, w / 3, w + 1, c / 2, c + 1};
-        struct ad_buffer from = {.lies = {0, SIDE, 0, SIDE, 0, 5}, .n = 2, .data = data}, to = from;
+        struct ad_buffer from = {.lies = {0, SIDE, 0, SIDE, 0, 5}, .n = 2, .unit = 4, .data = data},
+                         to = from;
         struct ad_span_list in, out;
         to.data = back;
         ck_assert_int_eq(ad_buffer_spans(&from, r, &in, NULL), ADAPS_OK);

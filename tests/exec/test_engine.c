@@ -213,6 +213,33 @@ static void check_whole(struct ad_graph *graph, uint64_t seed)
     adaps_plan_free(plan);
 }
 
+/* Almost all elements are those of the reference, and none is more than a step of a byte away. */
+static void check_bytes(struct ad_graph *graph, uint64_t seed)
+{
+    const double step = 0.1 * 1.001; /* the largest scale */
+    struct ad_tensor inputs[4], got[16], want[16];
+    struct adaps_error err = {0};
+    struct adaps_plan *plan = make_plan(graph, 1, NULL);
+    size_t differ = 0, all = 0;
+    random_inputs(graph, seed, inputs);
+    ck_assert_msg(ad_reference_run(graph, inputs, want, &err) == ADAPS_OK, "%s", err.message);
+    run_plan(plan, 1, inputs, got);
+    for (int k = 0; k < graph->noutputs; k++)
+        for (size_t i = 0; i < want[k].count; i++, all++) {
+            double d = fabs((double)got[k].data[i] - (double)want[k].data[i]);
+            ck_assert_msg(d <= step, "seed %llu: %g, not %g", (unsigned long long)seed,
+                          (double)got[k].data[i], (double)want[k].data[i]);
+            differ += d > 1e-4;
+        }
+    ck_assert_msg(differ <= 2 + all / 100, "seed %llu: %zu of %zu", (unsigned long long)seed,
+                  differ, all);
+    check_threads(plan, inputs, got, seed);
+    free_tensors(inputs, graph->ninputs);
+    free_tensors(got, graph->noutputs);
+    free_tensors(want, graph->noutputs);
+    adaps_plan_free(plan);
+}
+
 static struct ad_random_graph_options options_of(uint64_t seed)
 {
     return (struct ad_random_graph_options){
@@ -226,6 +253,7 @@ static struct ad_random_graph_options options_of(uint64_t seed)
         .spatial = seed % 6 == 0,
         .outputs = seed % 11 == 0,
         .wild = seed % 5 == 1,
+        .quantised = seed % 4 == 3,
     };
 }
 
@@ -233,7 +261,22 @@ START_TEST(test_whole)
 {
     for (uint64_t seed = 0; seed < (uint64_t)sampled(150); seed++) {
         struct ad_random_graph_options o = options_of(seed);
+        o.quantised = false;
         check_whole(random_graph(seed, &o), seed);
+    }
+}
+END_TEST
+
+/* One operator on bytes: what the same operator on floats makes, rounded, is at most a step away
+ * (docs/numerics.md). */
+START_TEST(test_bytes)
+{
+    for (uint64_t seed = 0; seed < (uint64_t)sampled(200); seed++) {
+        struct ad_random_graph_options o = options_of(seed);
+        o.ops = 1;
+        o.spatial = o.quantised = true;
+        o.outputs = false;
+        check_bytes(random_graph(seed, &o), seed);
     }
 }
 END_TEST
@@ -307,6 +350,7 @@ END_TEST
 static void check_rounded(uint64_t seed, enum ad_encoding encoding, size_t *differ)
 {
     struct ad_random_graph_options o = options_of(seed);
+    o.quantised = false; /* a byte that is rounded the other way is far away */
     struct ad_rng rng = {seed * 77 + 5};
     o.wild = false;
     struct ad_graph *graph = random_graph(seed, &o);
@@ -1109,6 +1153,7 @@ int main(void)
     TCase *answers = tcase_create("answers"), *interface = tcase_create("interface");
     tcase_set_timeout(answers, 300);
     tcase_add_test(answers, test_whole);
+    tcase_add_test(answers, test_bytes);
     tcase_add_loop_test(answers, test_kinds, 0, 7);
     tcase_add_test(answers, test_odd_convolutions);
     tcase_add_test(answers, test_pixel_shuffles);

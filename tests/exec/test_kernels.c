@@ -31,7 +31,7 @@ static int64_t at(int64_t n, int64_t h, int64_t w, int64_t c)
 
 static struct ad_buffer whole_buffer(float *data)
 {
-    return (struct ad_buffer){.lies = {0, H, 0, W, 0, C}, .n = N, .data = data};
+    return (struct ad_buffer){.lies = {0, H, 0, W, 0, C}, .unit = 4, .n = N, .data = data};
 }
 
 static struct ad_region random_region(struct ad_rng *rng)
@@ -248,7 +248,9 @@ END_TEST
 START_TEST(test_special_values)
 {
     float in[5] = {-0.0f, NAN, INFINITY, -INFINITY, 1e-40f}, out[5];
-    struct ad_view a = {in, 1, 1, 1, 5, 5, 5, 5}, o = {out, 1, 1, 1, 5, 5, 5, 5};
+    struct ad_view a = {.data = in, .n = 1, .h = 1, .w = 1, .c = 5, .sn = 5, .sh = 5, .sw = 5},
+                   o = a;
+    o.data = out;
     struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_CLAMP, &o, &a, NULL);
     e.clamp_min = 0;
     e.clamp_max = 6;
@@ -626,7 +628,8 @@ START_TEST(test_pixels)
         memset(back, 0, sizeof back);
         int32_t c0 = (int32_t)ad_rng_below(&rng, 3), h = (int32_t)ad_rng_below(&rng, SIDE);
         struct ad_region r = {h, SIDE, 2, SIDE, c0, 3};
-        struct ad_buffer from = {.lies = {0, SIDE, 0, SIDE, 0, 3}, .n = 1, .data = data}, to = from;
+        struct ad_buffer from = {.lies = {0, SIDE, 0, SIDE, 0, 3}, .n = 1, .unit = 4, .data = data},
+                         to = from;
         to.data = back;
         struct ad_view in = ad_buffer_view(&from, r), out = ad_buffer_view(&to, r);
         ck_assert(ad_pixels_encode(&levels, &in, c0, bytes));
@@ -659,7 +662,8 @@ START_TEST(test_pictures)
         for (int i = 0; i < COUNT; i++)
             tensor[i] = levels.level[i / PLANE % 3][ad_rng_below(&rng, 256)];
         ck_assert(ad_picture_encode(&levels, tensor, COUNT, PLANE, bytes));
-        struct ad_buffer to = {.lies = {0, ROWS, 0, COLUMNS, 0, 3}, .n = 2, .data = buffer};
+        struct ad_buffer to = {
+            .lies = {0, ROWS, 0, COLUMNS, 0, 3}, .n = 2, .unit = 4, .data = buffer};
         struct ad_view view = ad_buffer_view(&to, to.lies);
         ad_pixels_spread(&levels, bytes, &view);
         for (int i = 0; i < COUNT; i++) {

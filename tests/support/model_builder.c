@@ -249,6 +249,22 @@ Onnx__TensorProto *mb_integers(struct mb *mb, const char *name, const int64_t *d
     return t;
 }
 
+Onnx__TensorProto *mb_typed(struct mb *mb, const char *name, const int64_t *dims, int32_t type,
+                            const int64_t *data)
+{
+    size_t count, unit = type == ONNX__TENSOR_PROTO__DATA_TYPE__INT32 ? 4 : 1;
+    Onnx__TensorProto *t = tensor_of(mb, name, dims, type, &count);
+    t->has_raw_data = true;
+    t->raw_data.len = count * unit;
+    t->raw_data.data = make(mb, count * unit + 1, 1);
+    for (size_t i = 0; i < count; i++) { /* little-endian */
+        int32_t number = (int32_t)data[i];
+        memcpy(t->raw_data.data + i * unit, &number, unit);
+    }
+    APPEND(mb, mb->proto->graph->initializer, mb->proto->graph->n_initializer, t);
+    return t;
+}
+
 Onnx__TensorProto *mb_weights(struct mb *mb, const char *name, const int64_t *dims,
                               const float *data)
 {

@@ -48,6 +48,9 @@ Onnx__TensorProto *mb_integers(struct mb *mb, const char *name, const int64_t *d
                                const int64_t *data);
 Onnx__TensorProto *mb_weights(struct mb *mb, const char *name, const int64_t *dims,
                               const float *data);
+/* An initializer of integers of another type: int32 or what takes a byte. */
+Onnx__TensorProto *mb_typed(struct mb *mb, const char *name, const int64_t *dims, int32_t type,
+                            const int64_t *data);
 Onnx__TensorProto *mb_shape(struct mb *mb, const char *name, const int64_t *list);
 
 /* The model as a file's bytes; the caller's (ad_free). */

@@ -1,6 +1,7 @@
 /* Builder and generator are one file, of more than 800 lines, because they share what they know of
  * a graph under construction. */
 #include "support/random_graph.h"
+#include "support/quantised_graph.h"
 #include "ir/aliasing.h"
 #include "ir/operators.h"
 #include "ir/partial.h"
@@ -953,6 +954,8 @@ enum adaps_status ad_random_graph(uint64_t seed, const struct ad_random_graph_op
     ad_build_winograd(&b, seed);
     struct ad_graph *graph = NULL;
     enum adaps_status status = ad_build_finish(&b, &graph, err);
+    if (status == ADAPS_OK && o.quantised)
+        return ad_random_graph_quantised(graph, seed, out, err);
     if (status == ADAPS_OK && o.partial > 1)
         return ad_random_graph_in_blocks(graph, o.partial, out, err);
     if (status == ADAPS_OK)

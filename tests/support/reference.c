@@ -1,6 +1,8 @@
 #include "support/reference.h"
 #include "exec/engine/whole.h"
 #include "ir/ends.h"
+#include "ir/operators.h"
+#include "ir/quantised.h"
 #include "ir/weight.h"
 
 #include <math.h>
@@ -191,7 +193,8 @@ static double fc_at(const struct run *r, const struct ad_op *op, const float *x,
 {
     (void)h, (void)w;
     const float *weight = r->weights[op->weight];
-    int64_t columns = r->graph->weights[op->weight].row_elements;
+    const struct ad_box *in = &input_of(r, op, 0)->box;
+    int64_t columns = in->h * in->w * in->c;
     double sum = op->bias < 0 ? 0 : (double)r->weights[op->bias][o];
     for (int64_t i = 0; i < columns; i++)
         sum += (double)x[n * columns + i] * (double)weight[o * columns + i];
@@ -522,6 +525,13 @@ bool ad_reference_has(enum ad_op_kind kind)
     return (i->whole != NULL) + (i->at != NULL) + (i->of_two != NULL) == 1;
 }
 
+/* Quantised values are kept as what their bytes stand for. */
+static void round_to_bytes(const struct ad_value *v, float *y)
+{
+    for (int64_t i = 0; ad_value_is_quantised(v) && i < elements(v); i++)
+        y[i] = (float)(ad_quantised_byte(v, y[i]) - v->zero) * v->scale;
+}
+
 static void run_op(const struct run *r, const struct ad_op *op, float *y)
 {
     const struct interpreter *i = interpreter_of(op->kind);
@@ -577,6 +587,61 @@ static enum adaps_status take_inputs(struct run *r, const struct ad_tensor *inpu
     return ADAPS_OK;
 }
 
+/* n numbers in the place of a weight's words. NULL without memory, with the error filled. */
+static float *replace(struct run *r, int weight, int64_t n, float **words, struct adaps_error *err)
+{
+    float *numbers = ad_alloc_aligned((size_t)n * sizeof *numbers);
+    if (!numbers)
+        ad_error_memory(err, r->graph->weights[weight].name, (size_t)n * sizeof *numbers);
+    *words = r->weights[weight];
+    if (numbers)
+        r->weights[weight] = numbers;
+    return numbers;
+}
+
+/* What a quantised constant stands for. */
+static enum adaps_status read_bytes(struct run *r, const struct ad_value *v,
+                                    struct adaps_error *err)
+{
+    float *words, *numbers = replace(r, v->constant, elements(v), &words, err);
+    if (!numbers)
+        return ADAPS_EINTERNAL;
+    const uint8_t *bytes = (const uint8_t *)words;
+    for (int64_t i = 0; i < elements(v); i++)
+        numbers[i] =
+            (float)((v->type == ADAPS_INT8 ? (int8_t)bytes[i] : bytes[i]) - v->zero) * v->scale;
+    ad_free(words);
+    return ADAPS_OK;
+}
+
+/* What the weights and bias of an op stand for. */
+static enum adaps_status read_byte_weights(struct run *r, const struct ad_op *op,
+                                           struct adaps_error *err)
+{
+    const struct ad_value *in = input_of(r, op, 0);
+    const struct ad_weight *w = &r->graph->weights[op->weight];
+    int64_t row = ad_op_is_conv(op)
+                      ? (int64_t)op->window.kh * op->window.kw * (in->box.c / op->groups)
+                      : in->box.h * in->box.w * in->box.c;
+    float *words, *rows, *bias = NULL;
+    float *numbers = replace(r, op->weight, w->rows * row, &words, err);
+    if (numbers)
+        bias = replace(r, op->bias, w->rows, &rows, err);
+    if (!bias)
+        return ADAPS_EINTERNAL;
+    for (int64_t o = 0; o < w->rows; o++) {
+        struct ad_quantised_row q;
+        memcpy(&q, rows + o * AD_QUANTISED_ROW_WORDS, sizeof q);
+        const int8_t *bytes = (const int8_t *)(words + o * w->row_elements);
+        bias[o] = (float)q.bias * in->scale * q.scale;
+        for (int64_t i = 0; i < row; i++)
+            numbers[o * row + i] = (float)(bytes[i] - q.zero) * q.scale;
+    }
+    ad_free(words);
+    ad_free(rows);
+    return ADAPS_OK;
+}
+
 static enum adaps_status read_weights(struct run *r, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
@@ -588,6 +653,13 @@ static enum adaps_status read_weights(struct run *r, struct adaps_error *err)
             return ad_error_memory(err, w->name, bytes);
         status = ad_weight_read(w, 0, w->rows, r->weights[i], err);
     }
+    for (int i = 0; i < r->graph->nvalues && status == ADAPS_OK; i++)
+        if (r->graph->values[i].constant >= 0 && ad_value_is_quantised(&r->graph->values[i]))
+            status = read_bytes(r, &r->graph->values[i], err);
+    for (int i = 0; i < r->graph->nops && status == ADAPS_OK; i++)
+        if (r->graph->ops[i].weight >= 0 &&
+            ad_value_is_quantised(input_of(r, &r->graph->ops[i], 0)))
+            status = read_byte_weights(r, &r->graph->ops[i], err);
     return status;
 }
 
@@ -608,8 +680,10 @@ enum adaps_status ad_reference_run(const struct ad_graph *graph, const struct ad
         status = take_inputs(&r, inputs, err);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         status = allocate(&r, graph->ops[i].output, err);
-        if (status == ADAPS_OK)
+        if (status == ADAPS_OK) {
             run_op(&r, &graph->ops[i], r.data[graph->ops[i].output]);
+            round_to_bytes(&graph->values[graph->ops[i].output], r.data[graph->ops[i].output]);
+        }
     }
     while (done < graph->noutputs && status == ADAPS_OK) {
         const struct ad_value *v = &graph->values[graph->outputs[done]];

@@ -22,7 +22,7 @@ static inline float *ad_random_floats(struct ad_rng *rng, size_t n)
 static inline struct ad_view ad_gapped_view(float *data, int64_t n, int64_t h, int64_t w, int64_t c,
                                             int64_t gap)
 {
-    struct ad_view v = {data, n, h, w, c, 0, 0, c + gap};
+    struct ad_view v = {.data = data, .n = n, .h = h, .w = w, .c = c, .sw = c + gap};
     v.sh = w * v.sw + gap;
     v.sn = h * v.sh + gap;
     return v;

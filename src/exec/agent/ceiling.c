@@ -49,8 +49,7 @@ static enum adaps_status count_turn(struct count *c, int turn, struct adaps_erro
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
         if (step->kind != AD_STEP_COMPUTE)
-            moved += (double)ad_region_elements(step->region) *
-                     (double)graph->values[step->value].box.n * sizeof(float);
+            moved += (double)ad_region_bytes(graph, step->value, step->region);
     }
     c->scratch += buffered * most;
     c->messages += flights * moved;

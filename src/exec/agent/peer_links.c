@@ -38,8 +38,7 @@ static size_t message_limit(const struct adaps_plan *plan, int device, int peer,
             const struct ad_step *step = &program->steps[i];
             if (step->kind != AD_STEP_RECV || step->peer != peer)
                 continue;
-            int64_t bytes = ad_region_elements(step->region) *
-                            plan->graph->values[step->value].box.n * (int64_t)sizeof(float);
+            int64_t bytes = ad_region_bytes(plan->graph, step->value, step->region);
             largest = bytes > largest ? bytes : largest;
             count++;
         }

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "base/stats.h"
 #include "exec/engine/internal.h"
+#include "ir/quantised.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -59,8 +60,7 @@ static enum adaps_status find_arena(const struct adaps_plan *plan, struct ad_buf
     *out = 0;
     for (int i = 0; i < graph->nvalues && status == ADAPS_OK; i++)
         if (buffers[i].root < 0)
-            *out +=
-                (double)buffers[i].n * (double)ad_region_elements(buffers[i].box) * sizeof(float);
+            *out += (double)ad_region_bytes(graph, i, buffers[i].box);
     for (int t = 0; t < program->ntasks && status == ADAPS_OK; t++) {
         struct ad_scratch scratch;
         status = ad_task_scratch(graph, buffers, &program->tasks[t],
@@ -129,6 +129,15 @@ struct bench {
     double feed[MAX_PASSES], fetch[MAX_PASSES];
 };
 
+/* Whether a weight is what quantised operators have beside theirs: not any numbers will do. */
+static bool are_quantised_rows(const struct ad_graph *graph, int weight)
+{
+    for (int i = 0; i < graph->nops; i++)
+        if (graph->ops[i].bias == weight)
+            return ad_value_is_quantised(&graph->values[graph->ops[i].inputs[0]]);
+    return false;
+}
+
 static enum adaps_status make_weights(const struct ad_weight_source *source,
                                       const struct ad_slice *slice, int64_t r0, int64_t r1,
                                       float *to, struct adaps_error *err)
@@ -136,6 +145,12 @@ static enum adaps_status make_weights(const struct ad_weight_source *source,
     const struct bench *b = source->self;
     (void)err;
     size_t count = (size_t)(r1 - r0) * (size_t)b->plan->graph->weights[slice->weight].row_elements;
+    if (are_quantised_rows(b->plan->graph, slice->weight)) {
+        const struct ad_quantised_row row = {.scale = 1e-3f};
+        for (int64_t i = 0; i < r1 - r0; i++)
+            memcpy(to + i * AD_QUANTISED_ROW_WORDS, &row, sizeof row);
+        return ADAPS_OK;
+    }
     for (size_t i = 0, n; i < count; i += n) {
         n = count - i < NUMBERS ? count - i : NUMBERS;
         memcpy(to + i, b->numbers, n * sizeof *to);

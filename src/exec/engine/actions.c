@@ -85,6 +85,30 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_SOFTMAX:
         ad_softmax_run(&action->softmax, pool);
         break;
+    case AD_ACTION_Q8_CONV:
+        ad_q8_conv_run(&action->q8_conv, pool);
+        break;
+    case AD_ACTION_Q8_DEPTHWISE:
+        ad_q8_depthwise_run(&action->q8_depthwise, pool);
+        break;
+    case AD_ACTION_Q8_MAP:
+        ad_q8_map_run(&action->q8_map, pool);
+        break;
+    case AD_ACTION_Q8_BINARY:
+        ad_q8_binary_run(&action->q8_binary, pool);
+        break;
+    case AD_ACTION_Q8_POOLING:
+        ad_q8_pooling_run(&action->q8_pooling, pool);
+        break;
+    case AD_ACTION_Q8_RESAMPLE:
+        ad_q8_resample_run(&action->q8_resample, pool);
+        break;
+    case AD_ACTION_Q8_QUANTISE:
+        ad_q8_quantise_run(&action->q8_floats, pool);
+        break;
+    case AD_ACTION_Q8_DEQUANTISE:
+        ad_q8_dequantise_run(&action->q8_floats, pool);
+        break;
     case AD_ACTION_WHOLE:
         return ad_whole_job_run(&action->whole, err);
     }
@@ -105,4 +129,12 @@ void ad_action_free(struct ad_action *action)
         ad_whole_job_fini(&action->whole);
     else if (action->kind == AD_ACTION_DEPTHWISE)
         ad_packed_free((void *)(uintptr_t)action->depthwise.packed);
+    else if (action->kind == AD_ACTION_Q8_CONV)
+        ad_packed_free((void *)(uintptr_t)action->q8_conv.packed);
+    else if (action->kind == AD_ACTION_Q8_DEPTHWISE)
+        ad_packed_free((void *)(uintptr_t)action->q8_depthwise.packed);
+    else if (action->kind == AD_ACTION_Q8_MAP)
+        ad_free((void *)(uintptr_t)action->q8_map.table);
+    else if (action->kind == AD_ACTION_Q8_RESAMPLE)
+        ad_q8_resample_fini(&action->q8_resample);
 }

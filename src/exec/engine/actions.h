@@ -7,6 +7,10 @@
 #include "exec/kernels/depthwise.h"
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/product.h"
+#include "exec/kernels/q8_conv.h"
+#include "exec/kernels/q8_depthwise.h"
+#include "exec/kernels/q8_resample.h"
+#include "exec/kernels/q8_rows.h"
 #include "exec/kernels/reduce.h"
 #include "exec/kernels/resample.h"
 #include "exec/kernels/softmax.h"
@@ -25,7 +29,15 @@ enum ad_action_kind {
     AD_ACTION_RESAMPLE,
     AD_ACTION_REDUCE,
     AD_ACTION_SOFTMAX,
-    AD_ACTION_WHOLE
+    AD_ACTION_WHOLE,
+    AD_ACTION_Q8_CONV,
+    AD_ACTION_Q8_DEPTHWISE,
+    AD_ACTION_Q8_MAP,
+    AD_ACTION_Q8_BINARY,
+    AD_ACTION_Q8_POOLING,
+    AD_ACTION_Q8_RESAMPLE,
+    AD_ACTION_Q8_QUANTISE,
+    AD_ACTION_Q8_DEQUANTISE
 };
 
 struct ad_action {
@@ -42,7 +54,14 @@ struct ad_action {
         struct ad_resample resample;
         struct ad_reduce reduce;
         struct ad_softmax softmax;
-        struct ad_whole_job whole; /* owns its lists */
+        struct ad_whole_job whole;           /* owns its lists */
+        struct ad_q8_conv q8_conv;           /* owns a part of its packed weights */
+        struct ad_q8_depthwise q8_depthwise; /* likewise */
+        struct ad_q8_map q8_map;             /* owns its table */
+        struct ad_q8_binary q8_binary;
+        struct ad_q8_pooling q8_pooling;
+        struct ad_q8_resample q8_resample;
+        struct ad_q8_floats q8_floats; /* either way */
     };
 };
 

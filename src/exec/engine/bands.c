@@ -1,5 +1,6 @@
 #include "exec/engine/bands.h"
 #include "exec/engine/internal.h"
+#include "ir/quantised.h"
 
 #include <string.h>
 
@@ -54,16 +55,16 @@ static void count_uses(struct band_finder *f)
 
 /* --- chains --- */
 
-static bool is_pixelwise(const struct ad_op *op)
+static bool is_pixelwise(const struct band_finder *f, const struct ad_op *op)
 {
     const struct ad_window *w = &op->window;
-    return ad_op_is_conv(op) && op->groups == 1 && op->winograd == 0 && w->kh == 1 && w->kw == 1 &&
-           w->sh == 1 && w->sw == 1;
+    return ad_op_is_conv(op) && !ad_op_is_quantised(f->graph, op) && op->groups == 1 &&
+           op->winograd == 0 && w->kh == 1 && w->kw == 1 && w->sh == 1 && w->sw == 1;
 }
 
 static bool is_depthwise(const struct band_finder *f, const struct ad_op *op)
 {
-    return ad_op_is_depthwise(f->graph, op);
+    return ad_op_is_depthwise(f->graph, op) && !ad_op_is_quantised(f->graph, op);
 }
 
 /* Whether what task t makes is there for the next one only, which reads it all. */
@@ -100,7 +101,7 @@ static void pass(const struct band_finder *f, struct row_chain *c)
 static bool find_chain(struct band_finder *f, int t, int end, struct row_chain *c)
 {
     *c = (struct row_chain){.first = t, .count = 1};
-    if (is_pixelwise(op_of(f, t))) {
+    if (is_pixelwise(f, op_of(f, t))) {
         if (t + 1 == end || !is_depthwise(f, op_of(f, t + 1)) || !feeds_next(f, t))
             return false;
         pass(f, c);
@@ -108,7 +109,7 @@ static bool find_chain(struct band_finder *f, int t, int end, struct row_chain *
         return false;
     }
     int last = t + c->count - 1;
-    if (last + 1 < end && is_pixelwise(op_of(f, last + 1)) && feeds_next(f, last)) {
+    if (last + 1 < end && is_pixelwise(f, op_of(f, last + 1)) && feeds_next(f, last)) {
         pass(f, c);
         last++;
         if (last + 1 < end && is_sum(f, last))

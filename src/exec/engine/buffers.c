@@ -76,8 +76,10 @@ enum adaps_status ad_buffers_find(const struct ad_graph *graph, const struct ad_
         return ad_error_set(err, ADAPS_EINTERNAL, "%d steps and %d tasks are too many",
                             program->nsteps, program->ntasks);
     for (int i = 0; i < graph->nvalues; i++)
-        buffers[i] = (struct ad_buffer){
-            .n = graph->values[i].box.n, .root = -1, .passing = passing && passing[i]};
+        buffers[i] = (struct ad_buffer){.n = graph->values[i].box.n,
+                                        .unit = ad_value_unit(&graph->values[i]),
+                                        .root = -1,
+                                        .passing = passing && passing[i]};
     for (int i = 0; inputs && i < graph->ninputs; i++)
         touch(graph, buffers, graph->inputs[i], ad_region_whole(&graph->values[graph->inputs[i]]),
               -1);
@@ -105,7 +107,7 @@ static enum adaps_status buffer_bytes(const struct ad_buffer *b, const char *nam
                                       struct adaps_error *err)
 {
     if (!ad_size_mul((size_t)ad_region_elements(b->lies), (size_t)b->n, bytes) ||
-        !ad_size_mul(*bytes, sizeof(float), bytes))
+        !ad_size_mul(*bytes, (size_t)b->unit, bytes))
         return ad_error_set(err, ADAPS_EINTERNAL, "value '%s' exceeds the address space", name);
     return ADAPS_OK;
 }
@@ -201,7 +203,7 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
     int64_t sw = box->c1 - box->c0, sh = sw * (box->w1 - box->w0), sn = sh * (box->h1 - box->h0);
     int64_t first = (region.h0 - box->h0) * sh + (region.w0 - box->w0) * sw + (region.c0 - box->c0);
     return (struct ad_view){
-        .data = buffer->data ? buffer->data + first : NULL,
+        .data = buffer->data ? ad_element_at(buffer->data, buffer->unit == 1, first) : NULL,
         .n = buffer->n,
         .h = region.h1 - region.h0,
         .w = region.w1 - region.w0,
@@ -209,6 +211,7 @@ struct ad_view ad_buffer_view(const struct ad_buffer *buffer, struct ad_region r
         .sn = sn,
         .sh = sh,
         .sw = sw,
+        .bytes = buffer->unit == 1,
     };
 }
 
@@ -221,7 +224,7 @@ enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer, struct ad_regi
     struct ad_view v = ad_buffer_view(buffer, region);
     struct ad_elementwise nest = ad_elementwise_views(AD_ELEMENTWISE_COPY, &v, &v, NULL);
     int last = nest.rank - 1;
-    if (nest.stride[0][last] != 1 && nest.count[last] > 1) { /* single floats apart */
+    if (nest.stride[0][last] != 1 && nest.count[last] > 1) { /* single elements apart */
         nest.count[nest.rank] = 1;
         nest.stride[0][nest.rank] = 1;
         last = nest.rank++;
@@ -238,10 +241,10 @@ enum adaps_status ad_buffer_spans(const struct ad_buffer *buffer, struct ad_regi
         for (int d = last - 2; d >= 0; rest /= nest.count[d], d--)
             offset += rest % nest.count[d] * nest.stride[0][d];
         out->spans[i] = (struct ad_span){
-            .base = v.data + offset,
+            .base = ad_view_at(&v, offset),
             .runs = last > 0 ? (size_t)nest.count[last - 1] : 1,
-            .run_bytes = (size_t)nest.count[last] * sizeof(float),
-            .run_stride = last > 0 ? (size_t)nest.stride[0][last - 1] * sizeof(float) : 0,
+            .run_bytes = (size_t)(nest.count[last] * buffer->unit),
+            .run_stride = last > 0 ? (size_t)(nest.stride[0][last - 1] * buffer->unit) : 0,
         };
     }
     return ADAPS_OK;

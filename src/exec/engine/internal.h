@@ -18,12 +18,12 @@
  * value's, its root's. Of a constant: the whole, owned. */
 struct ad_buffer {
     struct ad_region box; /* empty: the program does not touch the value */
-    bool passing; /* only a band of rows at a time, of any rows (bands.h): box is from row 0 */
-    int64_t n;
-    float *data;           /* of the root's, if there is one */
-    int first, last;       /* life, in ticks */
-    int root;              /* value; -1: none */
-    int64_t shift;         /* the root's channel that channel 0 is */
+    bool passing;    /* only a band of rows at a time, of any rows (bands.h): box is from row 0 */
+    int64_t n, unit; /* images; bytes of an element (ad_value_unit()) */
+    float *data;     /* of the root's, if there is one */
+    int first, last; /* life, in ticks */
+    int root;        /* value; -1: none */
+    int64_t shift;   /* the root's channel that channel 0 is */
     struct ad_region lies; /* what `data` holds: box, or the root's in channels of this value */
 };
 
@@ -217,6 +217,32 @@ ad_task_build_winograd(const struct ad_build *build, const struct ad_task *task,
 
 /* Whether a convolution is by one of these two, which can add before they store. */
 bool ad_task_adds(const struct ad_graph *graph, const struct ad_op *op);
+
+/* On quantised values. */
+AD_MUST_CHECK enum adaps_status ad_task_build_quantised(const struct ad_build *build,
+                                                        const struct ad_task *task,
+                                                        struct adaps_error *err);
+
+/* Copies from one value to another; bytes of another scale are converted. Nothing where both are in
+ * one place. */
+AD_MUST_CHECK enum adaps_status ad_task_move(const struct ad_build *build, int to_value,
+                                             const struct ad_view *to, int from_value,
+                                             const struct ad_view *from, struct adaps_error *err);
+
+/* What its packed weights take. */
+double ad_task_quantised_bytes(const struct ad_graph *graph, const struct ad_task *task);
+
+/* A block of so many bytes for packed rows [r0, r1) of an op, which another task of it may have
+ * packed: *fresh says that it has not. The caller's (ad_packed_free). Then pack, and call
+ * ad_task_end_packed() with the action, which owns the block, and what packing said. */
+AD_MUST_CHECK enum adaps_status ad_task_take_packed(const struct ad_build *build, int op,
+                                                    int64_t r0, int64_t r1, size_t bytes,
+                                                    void **out, bool *fresh,
+                                                    struct adaps_error *err);
+AD_MUST_CHECK enum adaps_status ad_task_end_packed(const struct ad_build *build,
+                                                   struct ad_action *action,
+                                                   enum adaps_status status,
+                                                   struct adaps_error *err);
 
 /* A convolution by exec/kernels/depthwise.h, with its function and clamp. */
 AD_MUST_CHECK enum adaps_status ad_task_build_depthwise(const struct ad_build *build,

@@ -50,8 +50,9 @@ enum adaps_status ad_task_weights(const struct ad_build *build, const struct ad_
     const struct ad_graph *graph = build->plan->graph;
     struct ad_rows *rows = build->rows;
     size_t row = (size_t)graph->weights[op->weight].row_elements;
+    size_t beside = op->bias >= 0 ? (size_t)graph->weights[op->bias].row_elements : 0;
     size_t count = (size_t)channels * row, bytes;
-    bytes = (count + (size_t)channels) * sizeof **kernel;
+    bytes = (count + (size_t)channels * beside) * sizeof **kernel;
     if (bytes > rows->bytes) {
         ad_free(rows->data);
         *rows = (struct ad_rows){ad_alloc_aligned(bytes), bytes};

@@ -255,16 +255,19 @@ static enum adaps_status build_concat(const struct ad_build *build, const struct
         int64_t size = plain ? ad_box_elements(box) / op->outer : box.c;
         struct ad_view from, to;
         if (plain) {
+            bool bytes = out->unit == 1;
             from = ad_matrix_view(build->buffers[op->inputs[k]].data, op->outer, size, size);
-            to = ad_matrix_view(out->data + offset, op->outer, size, op->inner);
+            to =
+                ad_matrix_view(ad_element_at(out->data, bytes, offset), op->outer, size, op->inner);
+            from.bytes = to.bytes = bytes;
         } else if (!ad_region_empty(need)) {
             part.c0 = (int32_t)(need.c0 + offset);
             part.c1 = (int32_t)(need.c1 + offset);
             from = ad_buffer_view(&build->buffers[op->inputs[k]], need);
             to = ad_buffer_view(out, part);
         }
-        if (!ad_region_empty(need) && from.data != to.data) /* else it lies there */
-            status = ad_actions_copy(build->actions, &to, &from, err);
+        if (!ad_region_empty(need)) /* unless it lies there */
+            status = ad_task_move(build, op->output, &to, op->inputs[k], &from, err);
         offset += size;
     }
     return status;
@@ -279,8 +282,10 @@ static enum adaps_status build_reshape(const struct ad_build *build, const struc
     struct ad_view from = ad_task_input(build, task, 0), to = ad_task_output(build, task);
     if (!ad_same_box(in, out)) { /* both whole, hence dense */
         int64_t n = ad_box_elements(out->box);
+        bool bytes = to.bytes;
         from = ad_matrix_view(from.data, 1, n, n);
         to = ad_matrix_view(to.data, 1, n, n);
+        from.bytes = to.bytes = bytes;
     }
     return ad_actions_copy(build->actions, &to, &from, err);
 }
@@ -298,6 +303,7 @@ static enum adaps_status build_shuffle(const struct ad_build *build, const struc
     memcpy(e.count, count, sizeof count);
     for (int k = 0; k < 2; k++)
         memcpy(e.stride[k], strides[k], sizeof strides[k]);
+    e.bytes = out.bytes;
     ad_elementwise_simplify(&e);
     return ad_actions_elementwise(build->actions, e, err);
 }
@@ -308,11 +314,11 @@ static enum adaps_status build_permute(const struct ad_build *build, const struc
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     if (ad_op_shuffles_channels(build->plan->graph, op))
         return build_shuffle(build, task, err);
-    return ad_actions_elementwise(
-        build->actions,
+    struct ad_elementwise e =
         ad_elementwise_permute(build->buffers[op->output].data, build->buffers[op->inputs[0]].data,
-                               op->view_rank, op->view_dims, op->perm, true),
-        err);
+                               op->view_rank, op->view_dims, op->perm, true);
+    e.bytes = build->buffers[op->output].unit == 1;
+    return ad_actions_elementwise(build->actions, e, err);
 }
 
 /* The channels of the input that stand at row i and column j of a block: first and end of them, for
@@ -360,8 +366,9 @@ static enum adaps_status build_space_to_depth(const struct ad_build *build,
             .rank = 4,
             .count = {to.n, to.h, to.w, end - first},
             .stride = {{to.sn, to.sh, to.sw, step}, {in.sn, b * in.sh, b * in.sw, 1}},
-            .out = to.data + zero + first * step - out.c0,
-            .a = in.data};
+            .out = ad_view_at(&to, zero + first * step - out.c0),
+            .a = in.data,
+            .bytes = to.bytes};
         ad_elementwise_simplify(&e);
         status = ad_actions_elementwise(build->actions, e, err);
     }
@@ -396,7 +403,8 @@ static enum adaps_status add_pairs(const struct ad_build *build, const struct ad
                                .stride = {{to->sn, sh * to->sh, 2 * to->sw, to->sh, to->sw, 1},
                                           {from->sn, from->sh, from->sw, 2, 1, 2 * sh}},
                                .out = to->data,
-                               .a = from->data + first_channel};
+                               .a = ad_view_at(from, first_channel),
+                               .bytes = to->bytes};
     ad_elementwise_simplify(&e);
     return ad_actions_elementwise(build->actions, e, err);
 }
@@ -426,9 +434,10 @@ static enum adaps_status build_depth_to_space(const struct ad_build *build,
             .count = {to.n, rows, columns, to.c},
             .stride = {{to.sn, w->sh * to.sh, w->sw * to.sw, 1},
                        {from.sn, from.sh, from.sw, op->channel_major ? all : 1}},
-            .out = to.data + (y - r.h0) * to.sh + (x - r.w0) * to.sw,
-            .a = from.data + ((y + w->pt) / w->sh - need.h0) * from.sh +
-                 ((x + w->pl) / w->sw - need.w0) * from.sw + (c - need.c0)};
+            .out = ad_view_at(&to, (y - r.h0) * to.sh + (x - r.w0) * to.sw),
+            .a = ad_view_at(&from, ((y + w->pt) / w->sh - need.h0) * from.sh +
+                                       ((x + w->pl) / w->sw - need.w0) * from.sw + (c - need.c0)),
+            .bytes = to.bytes};
         ad_elementwise_simplify(&e);
         status = ad_actions_elementwise(build->actions, e, err);
     }

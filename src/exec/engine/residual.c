@@ -1,10 +1,11 @@
 /* Residual additions that the convolution before them does when it stores. */
 #include "exec/engine/internal.h"
+#include "ir/quantised.h"
 
 /* Whether the sums can take another operand before they are clamped. */
 static bool may_add(const struct ad_graph *graph, const struct ad_op *conv)
 {
-    return ad_task_adds(graph, conv) && ad_op_is_bare(conv);
+    return ad_task_adds(graph, conv) && ad_op_is_bare(conv) && !ad_op_is_quantised(graph, conv);
 }
 
 /* Whether `add` adds something of the same shape to what `conv` computes, both on one region. */

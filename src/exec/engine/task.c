@@ -4,6 +4,7 @@
  * change a bit. */
 #include "exec/engine/internal.h"
 #include "exec/kernels/l2.h"
+#include "ir/quantised.h"
 
 #include <math.h>
 #include <string.h>
@@ -42,6 +43,10 @@ static enum adaps_status build_kind(const struct ad_build *build, const struct a
     enum ad_kernels kernels = ad_task_choice(build->plan->graph, op).kernels;
     struct ad_view out = ad_task_output(build, task);
     *finished = kernel->clamps && !ad_function_follows(op->kind, op->function);
+    if (ad_op_is_quantised(build->plan->graph, op)) {
+        *finished = *finished || ad_value_is_quantised(&build->plan->graph->values[op->output]);
+        return ad_task_build_quantised(build, task, err);
+    }
     if (kernel->build)
         return kernel->build(build, task, err);
     if (ad_task_adds(build->plan->graph, op)) {

@@ -90,15 +90,10 @@ static enum adaps_status pack(const struct ad_build *build, const struct ad_op *
     return status;
 }
 
-/* A block of so many floats for rows [r0, r1) of an op, which another task of it may have packed:
- * *fresh says that it has not. The caller's (ad_packed_free). Then pack and call end_packed(). */
-static enum adaps_status take_packed(const struct ad_build *build, int op, int64_t r0, int64_t r1,
-                                     size_t floats, float **out, bool *fresh,
-                                     struct adaps_error *err)
+enum adaps_status ad_task_take_packed(const struct ad_build *build, int op, int64_t r0, int64_t r1,
+                                      size_t bytes, void **out, bool *fresh,
+                                      struct adaps_error *err)
 {
-    size_t bytes;
-    if (!ad_size_mul(floats, sizeof **out, &bytes))
-        return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
     ad_packed_begin(ad_shared_weights_of(build->shared, op, r0, r1, NULL));
     *out = ad_packed_alloc(bytes, fresh);
     if (*fresh)
@@ -109,9 +104,22 @@ static enum adaps_status take_packed(const struct ad_build *build, int op, int64
     return ad_error_memory(err, "packed weights", bytes);
 }
 
-/* The action of a task owns its packed weights. */
-static enum adaps_status end_packed(const struct ad_build *build, struct ad_action *action,
-                                    enum adaps_status status, struct adaps_error *err)
+/* The same of so many floats. */
+static enum adaps_status take_packed(const struct ad_build *build, int op, int64_t r0, int64_t r1,
+                                     size_t floats, float **out, bool *fresh,
+                                     struct adaps_error *err)
+{
+    size_t bytes;
+    void *packed = NULL;
+    if (!ad_size_mul(floats, sizeof **out, &bytes))
+        return ad_error_set(err, ADAPS_EINTERNAL, "the weights exceed the address space");
+    enum adaps_status status = ad_task_take_packed(build, op, r0, r1, bytes, &packed, fresh, err);
+    *out = packed;
+    return status;
+}
+
+enum adaps_status ad_task_end_packed(const struct ad_build *build, struct ad_action *action,
+                                     enum adaps_status status, struct adaps_error *err)
 {
     ad_packed_end(status == ADAPS_OK);
     if (status == ADAPS_OK)
@@ -180,7 +188,7 @@ enum adaps_status ad_task_build_conv(const struct ad_build *build, const struct 
         status = pack(build, op, r0, &conv.blocks, packed, err);
     conv.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_CONV, .conv = conv};
-    return end_packed(build, &action, status, err);
+    return ad_task_end_packed(build, &action, status, err);
 }
 
 /* --- Winograd --- */
@@ -243,7 +251,7 @@ enum adaps_status ad_task_build_winograd(const struct ad_build *build, const str
         status = pack_winograd(build, op, r0, &w.shape, packed, err);
     w.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_WINOGRAD, .winograd = w};
-    return end_packed(build, &action, status, err);
+    return ad_task_end_packed(build, &action, status, err);
 }
 
 /* --- depthwise --- */
@@ -287,5 +295,5 @@ enum adaps_status ad_task_build_depthwise(const struct ad_build *build, const st
         ad_depthwise_pack(&d, d.in.c, packed, kernel, bias);
     d.packed = packed;
     struct ad_action action = {.kind = AD_ACTION_DEPTHWISE, .depthwise = d};
-    return end_packed(build, &action, status, err);
+    return ad_task_end_packed(build, &action, status, err);
 }

@@ -1,6 +1,7 @@
 /* Tasks that XNNPACK computes: convolutions, dense layers. One operator, with packing before and
  * unpacking after it where its operands are not evenly spaced. */
 #include "exec/engine/internal.h"
+#include "ir/quantised.h"
 #include "ir/weight.h"
 
 #include <math.h>
@@ -13,7 +14,8 @@ static enum ad_work_kind work_of(const struct ad_op *op)
 
 static bool uses_xnn(const struct ad_graph *graph, const struct ad_op *op)
 {
-    return ad_task_choice(graph, op).kernels == AD_KERNELS_XNNPACK;
+    return !ad_op_is_quantised(graph, op) &&
+           ad_task_choice(graph, op).kernels == AD_KERNELS_XNNPACK;
 }
 
 /* --- operands --- */
@@ -45,7 +47,7 @@ static void xnn_operands(const struct ad_graph *graph, const struct ad_buffer *b
         *out = ad_matrix_view(out->data, out->n, out->c, out->sn);
     } else if (ad_region_empty(need)) {
         int64_t c = groups_of(graph, op, task->region) * group_inputs(graph, op);
-        *in = (struct ad_view){NULL, out->n, 1, 1, c, c, c, c};
+        *in = (struct ad_view){.n = out->n, .h = 1, .w = 1, .c = c, .sn = c, .sh = c, .sw = c};
     } else {
         *in = ad_buffer_view(from, need);
     }
@@ -251,6 +253,8 @@ double ad_task_bytes(const struct ad_graph *graph, const struct ad_task *task, s
         ad_shared_weights_of(shared, task->op, r0, r1, &found);
     if (found)
         return bytes;
+    if (ad_op_is_quantised(graph, op))
+        return bytes + ad_task_quantised_bytes(graph, task);
     double rows = (double)operator_channels(graph, op, r1 - r0) + 1; /* and bias */
     if (op->winograd != 0) {
         struct ad_winograd_shape shape = ad_winograd_shape_of(graph, op);
@@ -328,7 +332,7 @@ enum adaps_status ad_task_build_xnn(const struct ad_build *build, const struct a
     if (scratch->in) {
         from = packed(&in, scratch->in, in.c);
         if (!in.data)
-            in = (struct ad_view){&zero, 1, 1, 1, 1, 0, 0, 0};
+            in = (struct ad_view){.data = &zero, .n = 1, .h = 1, .w = 1, .c = 1};
         status = ad_actions_copy(build->actions, &from, &in, err);
     }
     if (scratch->out)

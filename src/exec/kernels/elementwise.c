@@ -7,6 +7,18 @@
 
 #define UNIT 8192 /* elements of one piece of work */
 
+static void row_copy_bytes(const struct ad_row *r, int64_t n)
+{
+    uint8_t *out = (uint8_t *)r->out;
+    const uint8_t *a = (const uint8_t *)r->a;
+    if (r->so == 1 && r->sa == 1) {
+        memcpy(out, a, (size_t)n);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        out[i * r->so] = a[i * r->sa];
+}
+
 static void row_copy(const struct ad_row *r, int64_t n)
 {
     if (r->so == 1 && r->sa == 1) {
@@ -66,10 +78,12 @@ static void run_unit(void *self, size_t unit)
                          .beta = e->beta,
                          .function = e->function};
     for (int64_t r = first; r < end; r++) {
-        row.out = e->out + offset[0];
-        row.a = e->a + offset[1];
+        row.out = ad_element_at(e->out, e->bytes, offset[0]);
+        row.a = ad_element_at(e->a, e->bytes, offset[1]);
         row.b = e->b ? e->b + offset[2] : NULL;
-        if (e->kind == AD_ELEMENTWISE_COPY)
+        if (e->bytes)
+            row_copy_bytes(&row, n);
+        else if (e->kind == AD_ELEMENTWISE_COPY)
             row_copy(&row, n);
         else
             run(e->kind, &row, n);
@@ -195,7 +209,7 @@ static void move_dimension(struct ad_elementwise *e, int from, int to)
 static bool is_transposition(struct ad_elementwise *e)
 {
     int row = -1, column = -1;
-    for (int d = 0; d < e->rank && e->kind == AD_ELEMENTWISE_COPY; d++) {
+    for (int d = 0; d < e->rank && e->kind == AD_ELEMENTWISE_COPY && !e->bytes; d++) {
         if (e->count[d] > 1 && e->stride[1][d] == 1)
             row = d;
         if (e->count[d] > 1 && e->stride[0][d] == 1)
@@ -328,6 +342,7 @@ struct ad_elementwise ad_elementwise_views(enum ad_elementwise_kind kind, const 
                                .out = out->data,
                                .a = a->data,
                                .b = b ? b->data : NULL,
+                               .bytes = out->bytes,
                                .clamp_min = -__builtin_inff(),
                                .clamp_max = __builtin_inff()};
     set_strides(&e, 0, out);

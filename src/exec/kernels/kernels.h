@@ -8,12 +8,24 @@
 
 #include "exec/kernels/xnn.h"
 
-/* A part of a buffer: n x h x w x c elements, channels adjacent. */
+/* A part of a buffer: n x h x w x c elements, channels adjacent. Elements are floats or, of
+ * quantised values, bytes; then only copies read it, and what exec/kernels/q8.h has. */
 struct ad_view {
     float *data;
     int64_t n, h, w, c;
     int64_t sn, sh, sw;
+    bool bytes;
 };
+
+/* So many elements on. */
+static inline float *ad_element_at(const float *data, bool bytes, int64_t elements)
+{
+    return (float *)(uintptr_t)((const char *)data + elements * (bytes ? 1 : 4));
+}
+static inline float *ad_view_at(const struct ad_view *view, int64_t elements)
+{
+    return ad_element_at(view->data, view->bytes, elements);
+}
 
 /* At least so many units of work, so that all threads end at about the same time. */
 #define AD_UNITS_PER_THREAD 4
@@ -73,6 +85,7 @@ struct ad_elementwise {
     int64_t stride[3][AD_ND_RANK]; /* of out, a, b */
     float *out;
     const float *a, *b; /* b for binary kinds only */
+    bool bytes;         /* COPY only: elements are bytes */
     float clamp_min, clamp_max;
     enum ad_function function; /* of AD_ELEMENTWISE_FUNCTION */
     float alpha, beta;         /* of the functions */

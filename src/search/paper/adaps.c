@@ -106,16 +106,16 @@ static bool is_split(const struct planner *p, int op, enum ad_dim dim)
 static struct ad_paper_layer layer_of(const struct planner *p, int index, enum ad_dim dim)
 {
     const struct ad_op *op = &p->graph->ops[index];
-    const struct ad_box *box = &p->graph->values[op->output].box;
+    const struct ad_value *out = &p->graph->values[op->output];
     struct ad_axis axis = ad_op_axis(p->graph, op, dim == AD_DIM_H ? AD_ALONG_H : AD_ALONG_W);
-    int64_t rows = extent_of(box, dim);
+    int64_t rows = extent_of(&out->box, dim);
     return (struct ad_paper_layer){
         .out_size = (int)rows,
         .kernel = (int)(axis.dilation * (axis.taps - 1) + 1),
         .stride = (int)axis.stride,
         .pad = (int)axis.pad,
         .work = whole_ns(p, op) / (double)rows / p->tick_ns,
-        .bytes = (double)(ad_box_elements(*box) / rows) * sizeof(float),
+        .bytes = (double)(ad_value_bytes(out) / rows),
     };
 }
 
@@ -264,13 +264,13 @@ static int largest_input(const struct planner *p, const struct ad_op *op, enum a
     *row_bytes = 0;
     for (int k = 0; k < op->ninputs; k++) {
         const struct ad_value *v = &p->graph->values[op->inputs[k]];
-        int64_t elements = ad_box_elements(v->box), rows = extent_of(&v->box, dim);
+        int64_t bytes = ad_value_bytes(v), rows = extent_of(&v->box, dim);
         if (v->constant >= 0)
             continue;
         ++*count;
-        *row_bytes += (double)elements / (double)rows * sizeof(float);
-        if (elements > most) {
-            most = elements;
+        *row_bytes += (double)bytes / (double)rows;
+        if (bytes > most) {
+            most = bytes;
             largest = op->inputs[k];
         }
     }
@@ -351,7 +351,7 @@ static double gather_ns(const struct planner *p, const struct ad_block *block,
         bool here = place >= 0 && place < block->nops && block->ops[place] == v->producer;
         if (v->constant >= 0 || (here && side->charged[place]) || rows > AD_PAPER_ROWS)
             continue;
-        double bytes = (double)ad_box_elements(v->box) * sizeof(float);
+        double bytes = (double)ad_value_bytes(v);
         if (!lie_of(p, block, side, op->inputs[k], lie)) {
             ns += missing_ns(p, op->inputs[k], bytes);
             continue;
@@ -467,9 +467,9 @@ static double tick_of(const struct planner *p)
     }
     for (int i = 0; i < p->graph->nops; i++) {
         const struct ad_op *op = &p->graph->ops[i];
-        const struct ad_box *box = &p->graph->values[op->output].box;
         ns += 3 * whole_ns(p, op) / slowest +
-              (double)ad_box_elements(*box) * sizeof(float) / narrowest + 4.0 * AD_PAPER_ROWS;
+              (double)ad_value_bytes(&p->graph->values[op->output]) / narrowest +
+              4.0 * AD_PAPER_ROWS;
     }
     while (ns * p->context->problem->cluster->ndevices / tick >= MOST_TICKS)
         tick *= 2;

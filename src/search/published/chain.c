@@ -155,7 +155,7 @@ static void classify(struct ad_chains *c)
 
 static double value_bytes(const struct ad_graph *graph, int value)
 {
-    return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
+    return (double)ad_value_bytes(&graph->values[value]);
 }
 
 static bool survey_class(struct ad_chains *c, struct class *class)

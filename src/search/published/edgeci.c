@@ -53,7 +53,7 @@ void ad_auction(const struct ad_bidder *bidders, int count, int last, int *lots)
 
 static double value_bytes(const struct ad_graph *graph, int value)
 {
-    return (double)ad_box_elements(graph->values[value].box) * sizeof(float);
+    return (double)ad_value_bytes(&graph->values[value]);
 }
 
 /* What is divided: its input's and its last map's bytes, its weights', and its two largest maps'.

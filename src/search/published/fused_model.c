@@ -333,7 +333,8 @@ static void add_lacking(const struct ad_fused_walk *w, int value, const struct a
                         int senders, struct lacking *out)
 {
     const struct ad_fused_model *m = w->model;
-    double bytes = (double)m->graph->values[value].box.n * sizeof(float);
+    const struct ad_value *v = &m->graph->values[value];
+    double bytes = (double)(v->box.n * ad_value_unit(v));
     out->all = 0;
     for (int d = 0; d < m->ndevices; d++) {
         out->by[d] = bytes * (double)lacks(w, value, d, part);
@@ -421,7 +422,7 @@ static void add_value(const struct ad_fused_walk *w, int value, enum ad_scheme s
         send_whole(m, &l, t);
     else if (m->through_source)
         relay_parts(m, &l, shares_of(m, scheme, producer),
-                    (double)ad_box_elements(m->graph->values[value].box) * sizeof(float), t);
+                    (double)ad_value_bytes(&m->graph->values[value]), t);
     else
         send_parts(m, &l, shares_of(m, scheme, producer), t);
 }

@@ -84,7 +84,7 @@ void ad_ranges_begin(struct ad_ranges *r, int end)
 
 static double bytes(const struct ad_value *value, struct ad_region region)
 {
-    return (double)(value->box.n * ad_region_elements(region)) * sizeof(float);
+    return (double)(value->box.n * ad_region_elements(region) * ad_value_unit(value));
 }
 
 /* Bytes of a region of a value that are not in the place's band. */

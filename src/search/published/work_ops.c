@@ -34,7 +34,7 @@ struct maker {
 
 static int64_t bytes_of(const struct ad_value *value, struct ad_region r)
 {
-    return value->box.n * ad_region_elements(r) * (int64_t)sizeof(float);
+    return value->box.n * ad_region_elements(r) * ad_value_unit(value);
 }
 
 /* Band k of `count` along a dimension. */

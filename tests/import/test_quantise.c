@@ -1,0 +1,320 @@
+/* import: files whose operators are quantised, in the forms in which they are written. */
+#include "ir/quantised.h"
+#include "support/import_checks.h"
+#include "support/run_suite.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define UINT8 ONNX__TENSOR_PROTO__DATA_TYPE__UINT8
+#define INT8 ONNX__TENSOR_PROTO__DATA_TYPE__INT8
+#define INT32 ONNX__TENSOR_PROTO__DATA_TYPE__INT32
+
+/* Scale and zero point "NAME_s" and "NAME_z". */
+static void parameters(struct mb *mb, const char *name, float scale, int64_t zero, int32_t type)
+{
+    char s[32], z[32];
+    snprintf(s, sizeof s, "%s_s", name);
+    snprintf(z, sizeof z, "%s_z", name);
+    mb_weights(mb, s, MB_SCALAR, &scale);
+    mb_typed(mb, z, MB_SCALAR, type, &zero);
+}
+
+static void quantise(struct mb *mb, const char *in, const char *by, const char *out)
+{
+    char inputs[96];
+    snprintf(inputs, sizeof inputs, "%s,%s_s,%s_z", in, by, by);
+    mb_node(mb, "QuantizeLinear", inputs, out);
+}
+
+static Onnx__NodeProto *dequantise(struct mb *mb, const char *in, const char *by, const char *out)
+{
+    char inputs[96];
+    snprintf(inputs, sizeof inputs, "%s,%s_s,%s_z", in, by, by);
+    return mb_node(mb, "DequantizeLinear", inputs, out);
+}
+
+/* `in` rounded to bytes and back, as `out`. */
+static void round_to(struct mb *mb, const char *in, const char *by, const char *out)
+{
+    char bytes[64];
+    snprintf(bytes, sizeof bytes, "%s_q", out);
+    quantise(mb, in, by, bytes);
+    dequantise(mb, bytes, by, out);
+}
+
+/* Filters 2 x 1 x 1 x 2, one scale each, and a bias of whole numbers. */
+static void add_filters(struct mb *mb, int32_t type, bool whole_bias)
+{
+    static const int64_t w[] = {1, 255, 3, 130}, zero[] = {0, 0}, b[] = {7, -9};
+    static const float s[] = {.25f, .5f};
+    const float bias_scale[] = {.5f * s[0], .5f * s[1]}, other[] = {.01f, .02f};
+    mb_typed(mb, "w_q", MB_DIMS(2, 1, 1, 2), type, w);
+    mb_weights(mb, "w_s", MB_DIMS(2), s);
+    mb_typed(mb, "w_z", MB_DIMS(2), type, zero);
+    mb_int(mb, dequantise(mb, "w_q", "w", "w"), "axis", 0);
+    mb_typed(mb, "b_q", MB_DIMS(2), INT32, b);
+    mb_weights(mb, "b_s", MB_DIMS(2), whole_bias ? bias_scale : other);
+    mb_typed(mb, "b_z", MB_DIMS(2), INT32, zero);
+    mb_int(mb, dequantise(mb, "b_q", "b", "b"), "axis", 0);
+}
+
+static struct mb one_conv(int32_t weights, bool whole_bias)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 3, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", 1, -4, INT8);
+    round_to(&mb, "x", "x", "xd");
+    add_filters(&mb, weights, whole_bias);
+    mb_node(&mb, "Conv", "xd,w,b", "c");
+    mb_node(&mb, "Relu", "c", "r");
+    round_to(&mb, "r", "y", "y");
+    mb_output(&mb, "y");
+    return mb;
+}
+
+static const struct ad_op *first_conv(const struct ad_graph *g)
+{
+    for (int i = 0; i < g->nops; i++)
+        if (g->ops[i].kind == AD_OP_CONV)
+            return &g->ops[i];
+    ck_abort_msg("no convolution");
+    return NULL;
+}
+
+static struct ad_quantised_row row_of(const struct ad_graph *g, const struct ad_op *op, int i)
+{
+    struct ad_quantised_row row;
+    memcpy(&row, g->weights[op->bias].data + i * AD_QUANTISED_ROW_WORDS, sizeof row);
+    return row;
+}
+
+static const int8_t *bytes_of(const struct ad_graph *g, const struct ad_op *op, int i)
+{
+    const struct ad_weight *w = &g->weights[op->weight];
+    return (const int8_t *)(w->data + i * w->row_elements);
+}
+
+START_TEST(convolution)
+{
+    struct mb mb = one_conv(INT8, true);
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Conv,Unary");
+    const struct ad_op *conv = first_conv(g);
+    const struct ad_value *in = &g->values[conv->inputs[0]], *out = &g->values[conv->output];
+    ck_assert(in->type == ADAPS_UINT8 && in->scale == .5f && in->zero == 3);
+    ck_assert(out->type == ADAPS_INT8 && out->scale == 1 && out->zero == -4);
+    ck_assert_int_eq(in->box.w, 4); /* elements, not words */
+    ck_assert(conv->clamp_min == 0);
+    ck_assert_int_eq(g->weights[conv->weight].row_elements, 1);
+    ck_assert_int_eq(bytes_of(g, conv, 0)[1], -1);
+    ck_assert_int_eq(bytes_of(g, conv, 1)[1], 130 - 256);
+    ck_assert_int_eq(row_of(g, conv, 0).bias, 7);
+    ck_assert_int_eq(row_of(g, conv, 1).bias, -9);
+    ck_assert(row_of(g, conv, 1).scale == .5f);
+    ck_assert_int_eq(row_of(g, conv, 1).zero, 0);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* Weights of uint8 are those of int8 that stand for the same numbers. */
+START_TEST(unsigned_weights)
+{
+    struct mb mb = one_conv(UINT8, true);
+    struct ad_graph *g = import_ok(&mb);
+    const struct ad_op *conv = first_conv(g);
+    ck_assert_int_eq(bytes_of(g, conv, 0)[0], 1 - 128);
+    ck_assert_int_eq(bytes_of(g, conv, 0)[1], 255 - 128);
+    ck_assert_int_eq(row_of(g, conv, 0).zero, -128);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* A bias that is no whole number of what sums count stays a float, and so does its convolution. */
+START_TEST(bias_between)
+{
+    struct mb mb = one_conv(INT8, false);
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Unary,Conv,Unary,Unary");
+    ck_assert(ad_value_is_float(&g->values[first_conv(g)->inputs[0]]));
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* What follows in floats gets floats. */
+START_TEST(float_result)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 3, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    round_to(&mb, "x", "x", "xd");
+    add_filters(&mb, INT8, true);
+    mb_node(&mb, "Conv", "xd,w,b", "c");
+    mb_node(&mb, "Sigmoid", "c", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Conv");
+    ck_assert(ad_value_is_float(&g->values[first_conv(g)->output]));
+    ck_assert_int_eq(first_conv(g)->function, AD_FN_SIGMOID);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* Elements that move keep their bytes; another scale afterwards is an operator of its own. */
+START_TEST(moved)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 4, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", .25f, 3, UINT8);
+    round_to(&mb, "x", "x", "a");
+    mb_ints(&mb, mb_node(&mb, "MaxPool", "a", "p"), "kernel_shape", (const int64_t[]){2, 2, -9});
+    round_to(&mb, "p", "x", "b");
+    mb_ints(&mb, mb_node(&mb, "MaxPool", "b", "q"), "kernel_shape", (const int64_t[]){2, 2, -9});
+    round_to(&mb, "q", "y", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,MaxPool,MaxPool,Unary,Unary");
+    ck_assert(g->values[g->ops[2].output].scale == .5f);
+    ck_assert(g->values[g->ops[3].output].scale == .25f);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* Sums and concatenations, of constants too; each operand has a scale of its own. */
+START_TEST(several_operands)
+{
+    struct mb mb;
+    static const int64_t k[] = {5, 250};
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 2, 2));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "k", .125f, 2, UINT8);
+    parameters(&mb, "y", .25f, 3, UINT8);
+    mb_typed(&mb, "k_q", MB_DIMS(1, 2, 1, 1), UINT8, k);
+    dequantise(&mb, "k_q", "k", "kd");
+    round_to(&mb, "x", "x", "a");
+    mb_node(&mb, "Add", "a,kd", "s");
+    round_to(&mb, "s", "y", "b");
+    mb_int(&mb, mb_node(&mb, "Concat", "a,b", "c"), "axis", 1);
+    round_to(&mb, "c", "y", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Add,Concat,Unary");
+    const struct ad_value *constant = &g->values[g->ops[1].inputs[1]];
+    ck_assert(constant->constant >= 0 && constant->scale == .125f && constant->zero == 2);
+    const uint8_t *bytes = (const uint8_t *)g->weights[constant->constant].data;
+    ck_assert_int_eq(bytes[0], 5);
+    ck_assert_int_eq(bytes[1], 250);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* The forms of ONNX Runtime's older quantiser. */
+START_TEST(operators_on_bytes)
+{
+    struct mb mb;
+    static const int64_t w[] = {1, 255, 3, 130}, zero[] = {0, 0}, b[] = {7, -9};
+    static const float s[] = {.25f, .5f};
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 4, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", 1, 4, UINT8);
+    parameters(&mb, "z", 2, 5, UINT8);
+    quantise(&mb, "x", "x", "xq");
+    mb_typed(&mb, "w_q", MB_DIMS(2, 1, 1, 2), INT8, w);
+    mb_weights(&mb, "w_s", MB_DIMS(2), s);
+    mb_typed(&mb, "w_z", MB_DIMS(2), INT8, zero);
+    mb_typed(&mb, "b", MB_DIMS(2), INT32, b);
+    mb_node(&mb, "QLinearConv", "xq,x_s,x_z,w_q,w_s,w_z,y_s,y_z,b", "c");
+    mb_ints(&mb, mb_node(&mb, "MaxPool", "c", "p"), "kernel_shape", (const int64_t[]){2, 1, -9});
+    mb_node(&mb, "QLinearAdd", "p,y_s,y_z,p,y_s,y_z,z_s,z_z", "a")->domain =
+        (char[]){"com.microsoft"};
+    dequantise(&mb, "a", "z", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Conv,MaxPool,Add,Unary");
+    ck_assert_int_eq(row_of(g, first_conv(g), 1).bias, -9);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* A network that takes and gives bytes: they are words at its ends. */
+START_TEST(bytes_at_the_ends)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 3, 4))->type->tensor_type->elem_type = UINT8;
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", 1, -4, INT8);
+    dequantise(&mb, "x", "x", "xd");
+    add_filters(&mb, INT8, true);
+    mb_node(&mb, "Conv", "xd,w,b", "c");
+    quantise(&mb, "c", "y", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Whole,Unary,Reshape,Conv,Unary,Permute,Whole");
+    ck_assert_int_eq(g->values[g->inputs[0]].type, ADAPS_UINT8);
+    ck_assert_int_eq(g->values[g->outputs[0]].type, ADAPS_INT8);
+    ck_assert(ad_value_is_quantised(&g->values[first_conv(g)->output]));
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* Reference: what the float operators make, rounded. */
+START_TEST(same_numbers)
+{
+    struct mb mb = one_conv(INT8, true);
+    struct ad_graph *g = import_ok(&mb);
+    struct ad_tensor in, out = run_random(g, &in);
+    static const float w[] = {.25f, -.25f, 1.5f, -63}, b[] = {.875f, -2.25f};
+    for (int o = 0; o < 2; o++)
+        for (int i = 0; i < 9; i++) {
+            float sum = b[o];
+            for (int k = 0; k < 2; k++) {
+                float x = in.data[i / 3 * 4 + i % 3 + k] / .5f;
+                sum += w[2 * o + k] * .5f * rintf(fminf(fmaxf(x, -3), 252));
+            }
+            float want = fminf(rintf(fmaxf(sum, 0)), 131);
+            ck_assert_float_eq(out.data[9 * o + i], want);
+        }
+    done(&mb, g, &in, &out);
+}
+END_TEST
+
+START_TEST(refused)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 4, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    quantise(&mb, "x", "x", "xq");
+    mb_node(&mb, "QLinearConv", "xq,x_s,x_z,xq,x_s", "y");
+    mb_output(&mb, "y");
+    import_refused(&mb, "node 'QLinearConv_1' (QLinearConv): 5 inputs");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("quantise");
+    TCase *tcase = tcase_create("quantise");
+    tcase_add_test(tcase, convolution);
+    tcase_add_test(tcase, unsigned_weights);
+    tcase_add_test(tcase, bias_between);
+    tcase_add_test(tcase, float_result);
+    tcase_add_test(tcase, moved);
+    tcase_add_test(tcase, several_operands);
+    tcase_add_test(tcase, operators_on_bytes);
+    tcase_add_test(tcase, bytes_at_the_ends);
+    tcase_add_test(tcase, same_numbers);
+    tcase_add_test(tcase, refused);
+    suite_add_tcase(suite, tcase);
+    return run_suite(suite);
+}
