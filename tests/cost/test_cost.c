@@ -87,7 +87,9 @@ START_TEST(work)
     ck_assert_double_eq(w.bytes, 4.0 * 768);
     ck_assert_double_eq(w.after, 0);
     /* Fused functions are a pass after it; alone they are the work. */
-    struct ad_op fused = *conv, alone = {.kind = AD_OP_UNARY, .weight = -1, .bias = -1};
+    struct ad_op fused = *conv, alone = *conv;
+    alone.kind = AD_OP_UNARY;
+    alone.weight = alone.bias = -1;
     fused.function = AD_FN_HARD_SWISH;
     w = ad_cost_work(graph, &fused, 128, 160, 4);
     ck_assert_double_eq(w.units, 128 * 36);

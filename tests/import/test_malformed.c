@@ -235,7 +235,7 @@ static const struct {
     {"bias too long", bias_long, "16 bytes of data for 5 elements"},
     {"node without operator", no_operator, "has no operator type"},
     {"unknown operator", unknown_operator, "(Convolution): this operator is not supported"},
-    {"quantised convolution", quantised, "(QLinearConv): this operator is not supported: int8 models are, where"},
+    {"quantised convolution", quantised, "(QLinearConv): 3 inputs"},
     {"dequantisation", dequantised, "(DequantizeLinear): input 1 is missing"},
     {"recurrent network", recurrent, "(LSTM): this operator is not supported"},
     {"loop", looping, "(Loop): this operator is not supported"},
