@@ -1,5 +1,6 @@
-/* bench/q8 [NETWORK]: layers of networks as convolutions of bytes and of floats, both ours and
- * direct, in turns on one thread: milliseconds of each, the best of some rounds, and the ratio. */
+/* bench/q8 [NETWORK [LANES]]: layers of networks as convolutions of bytes and of floats, both ours
+ * and direct, in turns on one thread: milliseconds of each, the best of some rounds, and the ratio.
+ * LANES 8: in vectors of 8 floats; 7: likewise, without VNNI. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -242,6 +243,12 @@ static void measure(const struct layer *layer, double took[2])
 int main(int argc, char **argv)
 {
     double sum[2] = {0, 0};
+    int lanes = argc > 2 ? atoi(argv[2]) : 16;
+    if (lanes < 8)
+        ad_processor_forbid(AD_HAS_AVX512F | AD_HAS_AVX512DQ | AD_HAS_AVX512_VNNI |
+                            AD_HAS_AVX_VNNI);
+    else
+        ad_processor_limit_lanes(lanes);
     struct ad_choice choice = ad_choose(ad_processor(), AD_WORK_Q8_CONV, NULL);
     bool any = false;
     printf("bytes by %s\n%-12s %5s %6s %6s %3s %2s %9s %9s %6s\n", choice.instructions, "network",

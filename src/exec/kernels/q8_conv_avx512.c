@@ -6,6 +6,30 @@
 #define VECTORS 4
 #define WIDE 1
 #define DOT(acc, x, w) ((sums)_mm512_dpbusd_epi32((__m512i)(acc), (__m512i)(x), (__m512i)(w)))
+#define REGISTER __m512i
+#define FLOATS __m512
+#define OF(name) _mm512_##name
+#include "exec/kernels/q8_conv_kernel.h"
+#include "exec/kernels/q8_lanes.h"
+#include "exec/kernels/q8_x86.h"
+
+/* All vectors of a pixel are joined, and their fours put into order. */
+INLINE void store_joined(const floats *x, const int vectors, const struct ad_q8_conv_job *job,
+                         uint8_t *to)
+{
+    floats all[4] = {{0}};
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++)
+        all[v] = x[v];
+    const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    const __m512i y = _mm512_permutexvar_epi32(order, (__m512i)join(all, job->how));
+    const int64_t most = vectors * LANES, n = job->channels < most ? job->channels : most;
+    if (n == 4 * LANES)
+        _mm512_storeu_si512(to, y);
+    else
+        _mm512_mask_storeu_epi8(to, (UINT64_C(1) << n) - 1, y);
+}
+#define STORE_BYTES store_joined
 #include "exec/kernels/q8_conv_tile.h"
 
 #define TILES(rows)                                                                                \

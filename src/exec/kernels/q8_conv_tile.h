@@ -3,7 +3,8 @@
  * a tile, at most), WIDE (bytes of an input, of which a step takes 4 bytes), IS_SIGNED (inputs are
  * int8, else uint8) and DOT(acc, x, w): each lane's sum of products of its inputs and weights,
  * without saturation. Where an instruction can take the inputs from one lane of a vector,
- * DOT_LANE(acc, x, i, w) is the same of the i-th 4 bytes of x. */
+ * DOT_LANE(acc, x, i, w) is the same of the i-th 4 bytes of x. STORE_BYTES(x, vectors, job, to) may
+ * store the bytes of a pixel's floats. */
 #include "exec/kernels/q8_conv_kernel.h"
 #include "exec/kernels/q8_lanes.h"
 
@@ -18,28 +19,34 @@ INLINE sums broadcast(const char *p)
     return (sums){0} + word;
 }
 
+#if defined(STORE_BYTES)
+#define store_row(x, vectors, job, to) STORE_BYTES(x, vectors, job, to)
+#else
+INLINE void store_row(const floats *x, const int vectors, const struct ad_q8_conv_job *job,
+                      uint8_t *to)
+{
+    EACH_VECTOR
+    {
+        few y = narrow(rounded(x[v], job->how));
+        int64_t n = job->channels - v * LANES;
+        if (n >= LANES)
+            memcpy(to + v * LANES, &y, sizeof y);
+        else if (n > 0)
+            memcpy(to + v * LANES, &y, (size_t)n);
+    }
+}
+#endif
+
 INLINE void store_bytes(sums (*acc)[VECTORS], const int rows, const int vectors,
                         const struct ad_q8_conv_job *job)
 {
-    const struct ad_q8_out *how = job->how;
-    const floats least = (floats){0} + (float)(how->lo - how->zero);
-    const floats most = (floats){0} + (float)(how->hi - how->zero);
-    floats multiplier[VECTORS];
+    floats multiplier[VECTORS], x[VECTORS];
     EACH_VECTOR multiplier[v] =
         load_floats((const char *)job->panel + (2 * vectors + v) * LANES * 4);
     EACH_ROW
     {
-        uint8_t *to = (uint8_t *)job->out[m] + job->c0;
-        EACH_VECTOR
-        {
-            floats x = __builtin_convertvector((ints)acc[m][v], floats) * multiplier[v];
-            few y = narrow(nearest(smaller(greater(x, least), most), how->zero));
-            int64_t n = job->channels - v * LANES;
-            if (n >= LANES)
-                memcpy(to + v * LANES, &y, sizeof y);
-            else if (n > 0)
-                memcpy(to + v * LANES, &y, (size_t)n);
-        }
+        EACH_VECTOR x[v] = __builtin_convertvector((ints)acc[m][v], floats) * multiplier[v];
+        store_row(x, vectors, job, (uint8_t *)job->out[m] + job->c0);
     }
 }
 

@@ -7,9 +7,10 @@
 #define DEEP 2
 #define WEIGHT 4
 #define IS_SIGNED false
-#define VEC __m256i
+#define REGISTER __m256i
+#define FLOATS __m256
 #define OF(name) _mm256_##name
-#define DOT(acc, x, w) ((acc) + (sums)_mm256_madd_epi16((VEC)(x), (VEC)load_sums(w)))
+#define DOT(acc, x, w) ((acc) + (sums)_mm256_madd_epi16((REGISTER)(x), (REGISTER)load_sums(w)))
 #include "exec/kernels/q8_lanes.h"
 #include "exec/kernels/q8_depthwise_x86.h"
 #include "exec/kernels/q8_depthwise_tile.h"

@@ -6,9 +6,11 @@
 #define DEEP 4
 #define WEIGHT 4
 #define IS_SIGNED false
-#define VEC __m512i
+#define REGISTER __m512i
+#define FLOATS __m512
 #define OF(name) _mm512_##name
-#define DOT(acc, x, w) ((sums)_mm512_dpbusd_epi32((VEC)(acc), (VEC)(x), (VEC)load_sums(w)))
+#define DOT(acc, x, w)                                                                             \
+    ((sums)_mm512_dpbusd_epi32((REGISTER)(acc), (REGISTER)(x), (REGISTER)load_sums(w)))
 #include "exec/kernels/q8_lanes.h"
 #include "exec/kernels/q8_depthwise_x86.h"
 #include "exec/kernels/q8_depthwise_tile.h"

@@ -6,9 +6,10 @@
 #if defined(__x86_64__)
 #define DEEP 2
 #define WEIGHT 4
-#define VEC __m128i
+#define REGISTER __m128i
+#define FLOATS __m128
 #define OF(name) _mm_##name
-#define DOT(acc, x, w) ((acc) + (sums)_mm_madd_epi16((VEC)(x), (VEC)load_sums(w)))
+#define DOT(acc, x, w) ((acc) + (sums)_mm_madd_epi16((REGISTER)(x), (REGISTER)load_sums(w)))
 #else
 #define DEEP 1
 #define WEIGHT 2
@@ -36,8 +37,11 @@ INLINE void mix(const bytes *x, sums v[4])
         v[i] = __builtin_convertvector(part[i], sums);
 }
 
-INLINE bytes join(const ints *y)
+INLINE bytes join(const floats *x, const struct ad_q8_out *how)
 {
+    ints y[4];
+    for (int v = 0; v < 4; v++)
+        y[v] = rounded(x[v], how);
     few part[4];
     bytes all;
     for (int i = 0; i < 4; i++)

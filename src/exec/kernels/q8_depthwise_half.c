@@ -7,9 +7,11 @@
 #define DEEP 4
 #define WEIGHT 4
 #define IS_SIGNED false
-#define VEC __m256i
+#define REGISTER __m256i
+#define FLOATS __m256
 #define OF(name) _mm256_##name
-#define DOT(acc, x, w) ((sums)_mm256_dpbusd_epi32((VEC)(acc), (VEC)(x), (VEC)load_sums(w)))
+#define DOT(acc, x, w)                                                                             \
+    ((sums)_mm256_dpbusd_epi32((REGISTER)(acc), (REGISTER)(x), (REGISTER)load_sums(w)))
 #include "exec/kernels/q8_lanes.h"
 #include "exec/kernels/q8_depthwise_x86.h"
 #include "exec/kernels/q8_depthwise_tile.h"

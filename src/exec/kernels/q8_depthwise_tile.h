@@ -5,7 +5,7 @@
  *   mix(x, v)       from DEEP rows of 4 * LANES channels four vectors, whose lanes have a channel's
  *                   inputs each
  *   DOT(acc, x, w)  each lane's sum of products; w: where a vector of weights lies
- *   join(y)         four vectors of numbers of bytes, as bytes in the order of channels
+ *   join(x, how)    four vectors of floats, as bytes in the order of channels
  * A column of inputs is mixed once for all pixels that read it. */
 #include "exec/kernels/q8_depthwise_kernel.h"
 
@@ -59,16 +59,10 @@ INLINE void store_pixel(const sums acc[4], const bool whole, const struct ad_q8_
         store_plain(acc, job, out);
         return;
     }
-    const floats least = (floats){0} + (float)(how->lo - how->zero);
-    const floats most = (floats){0} + (float)(how->hi - how->zero);
-    ints y[4];
-    FOUR
-    {
-        floats x =
-            __builtin_convertvector((ints)acc[v], floats) * load_floats(multiplier + v * LANES * 4);
-        y[v] = nearest(smaller(greater(x, least), most), how->zero);
-    }
-    bytes all = join(y);
+    floats x[4];
+    FOUR x[v] =
+        __builtin_convertvector((ints)acc[v], floats) * load_floats(multiplier + v * LANES * 4);
+    bytes all = join(x, how);
     uint8_t *to = (uint8_t *)out + job->channel;
     if (whole) {
         memcpy(to, &all, sizeof all);

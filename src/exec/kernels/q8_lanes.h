@@ -87,6 +87,13 @@ INLINE ints nearest(floats x, int32_t zero)
     return (ints)(x + shift) - most;
 }
 
+/* ad_q8_round() of a vector. */
+INLINE ints rounded(floats x, const struct ad_q8_out *how)
+{
+    x = greater(x, (floats){0} + (float)(how->lo - how->zero));
+    return nearest(smaller(x, (floats){0} + (float)(how->hi - how->zero)), how->zero);
+}
+
 /* Numbers of bytes, as bytes. */
 INLINE few narrow(ints y)
 {
