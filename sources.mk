@@ -30,7 +30,7 @@ import_sources = \
 	src/import/lower_pieces.c src/import/lower_quantised.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
 	src/import/operators.c src/import/operators.h src/import/pool.c src/import/qlinear.c src/import/quantise.c src/import/reduce.c \
 	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
-	src/import/value.c src/import/whole.c src/import/whole_bounds.c src/import/whole_computed.c \
+	src/import/value.c src/import/whole.c src/import/whole_bounds.c src/import/whole_computed.c src/import/whole_copy.c \
 	src/import/whole_form.c src/import/whole_form.h src/import/window.c src/import/window.h
 
 blocks_sources = \

@@ -397,6 +397,35 @@ static void branch(struct mb *mb)
     mb_output(mb, "y");
 }
 
+/* Shapes that are computed from lengths which the run finds. */
+static void lengths(struct mb *mb)
+{
+    mb_init(mb, 17);
+    mb_input(mb, "x", MB_DIMS(6));
+    mb_shape(mb, "zero", MB_DIMS(0));
+    mb_shape(mb, "one", MB_DIMS(1));
+    mb_shape(mb, "most", MB_DIMS(9));
+    mb_node(mb, "NonZero", "x", "found");
+    mb_node(mb, "Shape", "found", "size");
+    mb_node(mb, "Gather", "size,one", "n");
+    mb_node(mb, "Sub", "most,n", "missing");
+    mb_int(mb, mb_node(mb, "Concat", "n,one", "column"), "axis", 0);
+    mb_node(mb, "Reshape", "found,column", "rows");
+    mb_int(mb, mb_node(mb, "Concat", "zero,zero,missing,zero", "pads"), "axis", 0);
+    mb_node(mb, "Pad", "rows,pads", "padded");
+    mb_node(mb, "Slice", "x,zero,n", "sliced");
+    mb_node(mb, "Tile", "sliced,n", "tiled");
+    mb_node(mb, "TopK", "x,n", "best,which");
+    mb_int(mb, mb_node(mb, "Unique", "rows", "unique"), "axis", 0);
+    mb_node(mb, "ConstantOfShape", "n", "zeros");
+    mb_output(mb, "padded");
+    mb_output(mb, "tiled");
+    mb_output(mb, "best");
+    mb_output(mb, "unique");
+    mb_output(mb, "zeros");
+    mb_output(mb, "most");
+}
+
 /* Activations by name and spelled out, and both spellings of space-to-depth. */
 static void activations(struct mb *mb)
 {
@@ -558,6 +587,7 @@ static void make_networks(void)
         {"activations", activations, true}, {"stored", stored, false},
         {"pieces", pieces, true},           {"volumes", volumes, true},
         {"branch", branch, false},          {"detector", detector, true},
+        {"lengths", lengths, false},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;

@@ -162,6 +162,30 @@ int64_t adaps_plan_predicted_ns(const struct adaps_plan *plan);
 /* A place where a plan runs: the agents of its devices, or this process alone. */
 struct adaps_session;
 
+/* What became of a device or link that has become slower or faster, for longer than noise lasts, in
+ * a session that adapts. Times are nanoseconds. */
+struct adaps_adaptation {
+    size_t struct_size;
+    const char *device; /* by its name in the plan, as is */
+    const char *to;     /* NULL, or it is the link from `device` to this one */
+    double factor;      /* its speed, as a factor of what the plan in use says */
+    double before;      /* what that had been */
+    int64_t inference;  /* answers of the session when it was found */
+    bool taken;         /* the session goes on with another plan; else that would not gain enough,
+                           or the agents did not take it */
+    int64_t old_ns, new_ns; /* an inference by the plan in use and by the other one, both predicted
+                               for what devices and links are now */
+    int64_t left;           /* inferences in which the other one had to pay off */
+    int64_t cost_ns;        /* predicted: pushing, opening, and the pause */
+    int64_t plan_ns;        /* planning took, while the session went on; and if it was taken: */
+    int64_t push_ns, open_ns;
+    uint64_t push_bytes;
+};
+
+/* Gets each, which is only there during the call. Called from the threads of adaps_log_fn; may not
+ * call functions of the session or its stream. */
+typedef void adaps_adaptation_fn(void *user, const struct adaps_adaptation *adaptation);
+
 struct adaps_session_options {
     size_t struct_size;
     const char *model; /* file of the weights; NULL: where the plan says. A plan that was just
@@ -177,18 +201,27 @@ struct adaps_session_options {
     void *progress_user;
     adaps_log_fn *log; /* nullable */
     void *log_user;
+    bool adapt;      /* goes on with another plan when devices or links drift, see below */
+    int64_t horizon; /* then: inferences in which another plan must gain what it costs; 0: 10000 */
+    adaps_adaptation_fn *adaptation; /* nullable */
+    void *adaptation_user;
 };
 
 /* Opens the plan on its agents, pushing what they lack, or in this process; so a plan for one
  * device without an address, too. The plan must outlive the session. options: nullable.
- * ADAPS_EINPUT: the model; ADAPS_EAGENT names the agent; ADAPS_EUSAGE: the options, or failover of
- * a lossy plan. Any thread.
+ * ADAPS_EINPUT: the model; ADAPS_EAGENT names the agent; ADAPS_EUSAGE: the options, or failover or
+ * adaptation of a lossy plan. Any thread.
  *
  * With failover, when an agent is lost, the session goes on with the others: they get a plan of
  * their own (one that the plan has for it, or a new one) and what they lack, and the inferences
  * that were in flight are done again, with the same bits. The source's agent cannot be replaced:
  * that, and losing too many, is ADAPS_EAGENT of the inference. An agent that has come back is used
- * again after the next loss. The model must not change while the session lasts. */
+ * again after the next loss. The model must not change while the session lasts.
+ *
+ * A session that adapts holds what agents and links take against the plan. When one has been slower
+ * or faster than noise for a while, a thread plans for what they are now, and if that gains more
+ * than it costs, the session goes on with the new plan between two inferences, with the same bits.
+ * Here, too, the model must not change. In this process neither does anything. */
 enum adaps_status adaps_session_open(const struct adaps_plan *plan,
                                      const struct adaps_session_options *options,
                                      struct adaps_session **out, struct adaps_error *err);

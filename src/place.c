@@ -14,7 +14,10 @@ struct ad_place {
     struct ad_interrupt interrupt;
     adaps_log_fn *log;
     void *log_self;
-    int told;              /* recoveries that were logged */
+    int told; /* recoveries that were logged */
+    adaps_adaptation_fn *adaptation;
+    void *adaptation_self;
+    int told_adaptations;
     atomic_int recoveries; /* so far */
 };
 
@@ -70,6 +73,8 @@ static enum adaps_status open_agents(struct ad_place *place, const struct ad_pla
         return status;
     return ad_failover_open(place->plan,
                             &(struct ad_failover_options){.enabled = options->failover,
+                                                          .adapt = options->adapt,
+                                                          .horizon = options->horizon,
                                                           .model = options->model,
                                                           .session = &session},
                             &place->agents, err);
@@ -85,6 +90,8 @@ enum adaps_status ad_place_open(const struct adaps_plan *plan,
     place->plan = plan;
     place->log = options->log;
     place->log_self = options->log_self;
+    place->adaptation = options->adaptation;
+    place->adaptation_self = options->adaptation_self;
     enum adaps_status status = ad_interrupt_init(&place->interrupt, err);
     if (status == ADAPS_OK)
         status = options->local ? ad_model_local_run(plan, options->model, options->threads,
@@ -108,13 +115,60 @@ void ad_place_close(struct ad_place *place)
     ad_free(place);
 }
 
+/* --- what is told --- */
+
+static const char *name_of(const struct ad_place *place, int device)
+{
+    return device < 0 ? NULL : place->plan->cluster.devices[device].name;
+}
+
+static void tell_adaptation(const struct ad_place *place, const struct ad_adaptation *a)
+{
+    const struct adaps_adaptation one = {.struct_size = sizeof one,
+                                         .device = name_of(place, a->device),
+                                         .to = name_of(place, a->to),
+                                         .factor = a->factor,
+                                         .before = a->before,
+                                         .inference = a->inference,
+                                         .taken = a->taken,
+                                         .old_ns = a->old_ns,
+                                         .new_ns = a->new_ns,
+                                         .left = a->left,
+                                         .cost_ns = a->cost_ns,
+                                         .plan_ns = a->plan_ns,
+                                         .push_ns = a->push_ns,
+                                         .open_ns = a->open_ns,
+                                         .push_bytes = a->push_bytes};
+    say(place, ADAPS_LOG_INFO,
+        "after %" PRId64 " inferences %s%s%s has had %.2f of the planned speed; %s: %.3g ms an "
+        "inference instead of %.3g ms",
+        a->inference, one.device, one.to ? " to " : "", one.to ? one.to : "", a->factor,
+        a->taken ? "went on with another plan" : "another plan would not gain enough",
+        (double)a->new_ns * 1e-6, (double)a->old_ns * 1e-6);
+    if (place->adaptation)
+        place->adaptation(place->adaptation_self, &one);
+}
+
+/* Those that are done and were not told yet. */
+static void tell_adaptations(struct ad_place *place)
+{
+    int count;
+    const struct ad_adaptation *list = ad_failover_adaptations(place->agents, &count);
+    for (; place->told_adaptations < count && list[place->told_adaptations].done;
+         place->told_adaptations++)
+        tell_adaptation(place, &list[place->told_adaptations]);
+}
+
 /* --- inferences --- */
 
 enum adaps_status ad_place_begin(struct ad_place *place, const struct ad_tensor *inputs,
                                  struct adaps_error *err)
 {
-    if (place->agents)
-        return ad_failover_begin(place->agents, inputs, err);
+    if (place->agents) {
+        enum adaps_status status = ad_failover_begin(place->agents, inputs, err);
+        tell_adaptations(place);
+        return status;
+    }
     if (place->queued == AD_FLIGHTS_MOST)
         return ad_error_set(err, ADAPS_EUSAGE, "%d inferences are in flight: finish one",
                             AD_FLIGHTS_MOST);
@@ -167,6 +221,7 @@ enum adaps_status ad_place_finish(struct ad_place *place, struct ad_tensor *outp
         return finish_local(place, outputs, err);
     enum adaps_status status = ad_failover_finish(place->agents, outputs, NULL, err);
     tell_recoveries(place);
+    tell_adaptations(place);
     return status;
 }
 

@@ -1,5 +1,5 @@
-/* Where a plan runs, as the public interface has it: its agents, with failover when that is asked
- * for, or this process. Inferences begin and finish in one order. One thread at a time, but for
+/* Where a plan runs, as the public interface has it: its agents, with failover and adaptation when
+ * these are asked for, or this process. Inferences begin and finish in one order. One thread at a time, but for
  * what says any. */
 #ifndef AD_PLACE_H
 #define AD_PLACE_H
@@ -10,7 +10,10 @@ struct ad_place;
 
 struct ad_place_options {
     const char *model; /* file of the weights; NULL: where the plan says */
-    bool local, failover;
+    bool local, failover, adapt;
+    int64_t horizon;                 /* with adapt: above 0 */
+    adaps_adaptation_fn *adaptation; /* nullable */
+    void *adaptation_self;
     int threads;                       /* of a local one; 0: the plan's */
     struct ad_session_options session; /* its interrupt is not used */
     adaps_log_fn *log;                 /* nullable */
@@ -18,7 +21,8 @@ struct ad_place_options {
 };
 
 /* Pushes the plan and opens it, or makes an engine here. The plan is borrowed. ADAPS_EINPUT: the
- * model; ADAPS_EAGENT names the agent; ADAPS_EUSAGE: failover of a lossy plan. */
+ * model; ADAPS_EAGENT names the agent; ADAPS_EUSAGE: failover or
+ * adaptation of a lossy plan. */
 AD_MUST_CHECK enum adaps_status ad_place_open(const struct adaps_plan *plan,
                                               const struct ad_place_options *options,
                                               struct ad_place **out, struct adaps_error *err);

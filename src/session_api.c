@@ -6,11 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
 #define THREADS_MOST 64 /* as of a device */
+#define HORIZON 10000   /* inferences */
 
 /* --- opening --- */
 
@@ -21,12 +24,17 @@ static enum adaps_status read_options(const struct adaps_session_options *given,
     if (!given)
         return ADAPS_OK;
     enum adaps_status status =
-        ad_struct_read(out, sizeof *out, sizeof *out, given, "adaps_session_options", err);
+        ad_struct_read(out, sizeof *out, offsetof(struct adaps_session_options, adapt), given,
+                       "adaps_session_options", err);
     if (status != ADAPS_OK)
         return status;
     if (!isfinite(out->deadline) || out->deadline < 0)
         return ad_error_set(err, ADAPS_EUSAGE, "deadline %g: seconds, 0 or more, are wanted",
                             out->deadline);
+    if (out->horizon < 0 || (out->horizon > 0 && !out->adapt))
+        return ad_error_set(err, ADAPS_EUSAGE,
+                            "horizon %" PRId64 ": inferences, of a session that adapts",
+                            out->horizon);
     if (out->threads < 0 || out->threads > THREADS_MOST)
         return ad_error_set(err, ADAPS_EUSAGE, "threads %d: 0 to %d are possible", out->threads,
                             THREADS_MOST);
@@ -49,6 +57,10 @@ static enum adaps_status open_session(const struct adaps_plan *plan, struct adap
         .model = options->model,
         .local = local,
         .failover = options->failover && !local,
+        .adapt = options->adapt && !local,
+        .horizon = options->horizon > 0 ? options->horizon : HORIZON,
+        .adaptation = options->adaptation,
+        .adaptation_self = options->adaptation_user,
         .threads = options->threads,
         .session = {.deadline_s = options->deadline,
                     .key_file = options->key_file,

@@ -7,6 +7,9 @@
 
 #include <check.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,6 +254,103 @@ START_TEST(cancel_a_stream)
 }
 END_TEST
 
+/* --- adaptation --- */
+
+struct adapted {
+    struct adaps_adaptation latest;
+    char device[64];
+    atomic_int told, taken;
+};
+
+static void note_adaptation(void *user, const struct adaps_adaptation *one)
+{
+    struct adapted *adapted = user;
+    adapted->latest = *one;
+    snprintf(adapted->device, sizeof adapted->device, "%s", one->device);
+    adapted->taken += one->taken;
+    adapted->told++;
+}
+
+static void start_one_slow(void)
+{
+    ad_testbed_init(&testbed);
+    testbed.speed_after[1] = "10:0.05";
+    ad_testbed_start(&testbed, 3, NULL);
+    plan = ad_testbed_heavy_plan(3, 6, SANITIZED ? 24 : 48, 16);
+    ad_testbed_address(&testbed, &plan);
+}
+
+/* An agent becomes slow in a stream, which goes on with another plan, and says so with figures.
+ * Agents with sanitizers are too slow to emulate anything: whether there is another plan depends on
+ * the machine. */
+START_TEST(stream_adapts)
+{
+    struct adapted adapted = {.told = 0};
+    const struct adaps_session_options options = {.struct_size = sizeof options,
+                                                  .deadline = 60,
+                                                  .adapt = true,
+                                                  .horizon = 1000000,
+                                                  .adaptation = note_adaptation,
+                                                  .adaptation_user = &adapted};
+    struct adaps_session *session = NULL;
+    struct adaps_error err = {0};
+    uint64_t n = 0;
+    ck_assert_msg(adaps_session_open(plan, &options, &session, &err) == ADAPS_OK, "%s",
+                  err.message);
+    struct adaps_stream *stream = open_stream(session);
+    while (SANITIZED ? n < 60 : adapted.taken == 0) {
+        submit(stream, n);
+        if (n % 16 == 0)
+            check_answer(next_result(stream, n), n);
+        else
+            adaps_result_free(next_result(stream, n));
+        n++;
+    }
+    for (uint64_t i = n; i < n + 5; i++)
+        submit(stream, i);
+    for (uint64_t i = n; i < n + 5; i++)
+        check_answer(next_result(stream, i), i);
+    adaps_stream_close(stream);
+    const struct adaps_adaptation *one = &adapted.latest;
+    if (adapted.taken > 0) {
+        ck_assert_uint_eq(one->struct_size, sizeof *one);
+        ck_assert_int_eq(one->left, 1000000);
+        ck_assert(strncmp(adapted.device, "dev", 3) == 0 && one->inference > 0);
+        ck_assert(one->factor > 0 && one->before > 0 && one->plan_ns > 0 && one->cost_ns > 0);
+        ck_assert(!one->taken ||
+                  (one->new_ns < one->old_ns && one->push_ns > 0 && one->open_ns > 0));
+    }
+    adaps_session_close(session);
+}
+END_TEST
+
+/* A caller that was built before there was adaptation has a smaller struct; a horizon is for
+ * sessions that adapt. */
+START_TEST(adaptation_options)
+{
+    struct adaps_session_options options = {.struct_size =
+                                                offsetof(struct adaps_session_options, adapt),
+                                            .deadline = 60,
+                                            .horizon = -7};
+    struct adaps_session *session = NULL;
+    struct adaps_error err = {0};
+    ck_assert_msg(adaps_session_open(plan, &options, &session, &err) == ADAPS_OK, "%s",
+                  err.message);
+    check_usable(session, 1);
+    adaps_session_close(session);
+    options.struct_size = sizeof options;
+    ck_assert_int_eq(adaps_session_open(plan, &options, &session, &err), ADAPS_EUSAGE);
+    ck_assert_str_eq(err.message, "horizon -7: inferences, of a session that adapts");
+    options.horizon = 7;
+    ck_assert_int_eq(adaps_session_open(plan, &options, &session, &err), ADAPS_EUSAGE);
+    options.adapt = true;
+    ck_assert_msg(adaps_session_open(plan, &options, &session, &err) == ADAPS_OK, "%s",
+                  err.message);
+    check_usable(session, 2);
+    adaps_session_close(session);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("api_agents");
@@ -263,6 +363,12 @@ int main(void)
     tcase_add_test(tc, cancel_a_run);
     tcase_add_test(tc, cancel_with_failover);
     tcase_add_test(tc, cancel_a_stream);
+    tcase_add_test(tc, adaptation_options);
     suite_add_tcase(suite, tc);
+    TCase *slow = tcase_create("one that becomes slow");
+    tcase_set_timeout(slow, 300);
+    tcase_add_checked_fixture(slow, start_one_slow, stop_three);
+    tcase_add_test(slow, stream_adapts);
+    suite_add_tcase(suite, slow);
     return run_suite(suite);
 }

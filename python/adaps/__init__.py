@@ -17,11 +17,11 @@
 It is a thin layer on libadaps (adaps.h)."""
 from ._library import (AgentError, Cancelled, Error, Infeasible, InputError, InternalError, UsageError, lib as _lib)
 from ._plan import Plan, plan
-from ._session import Session
+from ._session import Adaptation, Session
 from ._stream import Answers, Stream
 from ._tensors import Info
 
 __version__: str = _lib.adaps_version().decode()
 
-__all__ = ["AgentError", "Answers", "Cancelled", "Error", "Infeasible", "Info", "InputError", "InternalError", "Plan",
-           "Session", "Stream", "UsageError", "plan"]
+__all__ = ["Adaptation", "AgentError", "Answers", "Cancelled", "Error", "Infeasible", "Info", "InputError",
+           "InternalError", "Plan", "Session", "Stream", "UsageError", "plan"]

@@ -81,10 +81,22 @@ class PlanOptions(_Sized):
                 *_CALLBACKS]
 
 
+class AdaptationStruct(_Sized):
+    _fields_ = [("struct_size", c_size_t), ("device", c_char_p), ("to", c_char_p), ("factor", c_double),
+                ("before", c_double), ("inference", c_int64), ("taken", c_bool), ("old_ns", c_int64),
+                ("new_ns", c_int64), ("left", c_int64), ("cost_ns", c_int64), ("plan_ns", c_int64),
+                ("push_ns", c_int64), ("open_ns", c_int64), ("push_bytes", c_uint64)]
+
+
+AdaptationFn = CFUNCTYPE(None, c_void_p, POINTER(AdaptationStruct))
+
+
 class SessionOptions(_Sized):
     _fields_ = [("struct_size", c_size_t), ("model", c_char_p), ("local", c_bool), ("failover", c_bool),
                 ("threads", c_int), ("deadline", c_double), ("key_file", c_char_p), ("devices", c_char_p),
-                ("strategy", c_char_p), *_CALLBACKS]
+                ("strategy", c_char_p), *_CALLBACKS,
+                ("adapt", c_bool), ("horizon", c_int64), ("adaptation", AdaptationFn),
+                ("adaptation_user", c_void_p)]
 
 
 class StreamOptions(_Sized):

@@ -6,15 +6,59 @@ import ctypes
 import os
 import threading
 from collections.abc import AsyncIterable, Callable, Iterable
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
-from ._library import Closing, SessionOptions, lib, make, path_bytes
+from ._library import AdaptationFn, Closing, SessionOptions, lib, make, path_bytes
 from ._plan import LOG, Plan, Progress, progress_callback
 from ._stream import Answers, Stream
 from ._tensors import Info, give, infos, take
 
 if TYPE_CHECKING:
     from ._tensors import Inputs, Outputs
+
+
+class Adaptation(NamedTuple):
+    """What became of a device, or of the link from `device` to `to`, that has drifted. Times are seconds."""
+
+    device: str
+    to: str | None
+    factor: float
+    """Its speed, as a factor of what the plan in use says."""
+    before: float
+    """What that had been."""
+    inference: int
+    """Answers of the session when it was found."""
+    taken: bool
+    """The session goes on with another plan; else that would not gain enough, or the agents did not take it."""
+    old: float
+    """An inference by the plan in use, predicted for what devices and links are now."""
+    new: float
+    """The same by the other plan."""
+    left: int
+    """Inferences in which the other one had to pay off."""
+    cost: float
+    """Predicted: pushing, opening, and the pause."""
+    plan: float
+    """What planning took, while the session went on."""
+    push: float
+    """What pushing took, if it was taken."""
+    open: float
+    """Likewise, opening."""
+    push_bytes: int
+
+
+def _adaptation_callback(tell: Optional[Callable[[Adaptation], Any]]) -> Any:
+    """For ctypes; must live as long as the session."""
+    if tell is None:
+        return AdaptationFn()
+
+    def call(_user: Any, at: Any) -> None:
+        one = at.contents
+        tell(Adaptation(one.device.decode(), one.to.decode() if one.to else None, one.factor, one.before,
+                        one.inference, one.taken, one.old_ns * 1e-9, one.new_ns * 1e-9, one.left, one.cost_ns * 1e-9,
+                        one.plan_ns * 1e-9, one.push_ns * 1e-9, one.open_ns * 1e-9, one.push_bytes))
+
+    return AdaptationFn(call)
 
 
 class Session(Closing):
@@ -25,7 +69,9 @@ class Session(Closing):
     devices. model: file of the weights, if it is not where the plan says. local: in this process, on one device,
     without agents. failover: goes on when an agent is lost. threads: of a local session; 0: as many as the plan's
     device has. deadline: seconds, bounds every wait for agents. key_file: this side's keys (adaps-keygen(1)).
-    progress: called while it is planned and weights are pushed.
+    progress: called while it is planned and weights are pushed. adapt: goes on with another plan when devices or links
+    become slower or faster than planned, if that gains more than it costs within so many inferences (horizon; 0:
+    10,000); True, or a function that is told each Adaptation.
 
         with adaps.Session("net.onnx") as session:
             y = session.run(x)
@@ -38,13 +84,15 @@ class Session(Closing):
     def __init__(self, source: Plan | str | os.PathLike, *, devices: str | os.PathLike | None = None,
                  strategy: str | None = None, model: str | os.PathLike | None = None, local: bool = False,
                  failover: bool = False, threads: int = 0, deadline: float = 30,
-                 key_file: str | os.PathLike | None = None, progress: Optional[Progress] = None) -> None:
+                 key_file: str | os.PathLike | None = None, progress: Optional[Progress] = None,
+                 adapt: bool | Callable[[Adaptation], Any] = False, horizon: int = 0) -> None:
         self._helper: concurrent.futures.ThreadPoolExecutor | None = None
         self._progress = progress_callback(progress)
+        self._adaptation = _adaptation_callback(adapt if callable(adapt) else None)
         options = SessionOptions(model=path_bytes(model), local=local, failover=failover, threads=threads,
                                  deadline=deadline, key_file=path_bytes(key_file), devices=path_bytes(devices),
                                  strategy=None if strategy is None else strategy.encode(), progress=self._progress,
-                                 log=LOG)
+                                 log=LOG, adapt=bool(adapt), horizon=horizon, adaptation=self._adaptation)
         if isinstance(source, Plan):
             self._plan = source  # must outlive the session
             self._handle = make("adaps_session_open", source.handle, ctypes.byref(options))

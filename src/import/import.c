@@ -146,8 +146,33 @@ enum adaps_status ad_draft_node(struct ad_draft *d, const Onnx__NodeProto *proto
     return status == ADAPS_OK ? ad_node_turn(&node, first, err) : status;
 }
 
-/* An output that is not the result of an op of its own (an input passed through, or a value under
- * a second name) becomes the output of a copy. */
+/* The first output that is computed, or else the first input; -1: there is none. */
+static int first_computed(const struct ad_draft *d)
+{
+    for (size_t i = 0; i < d->proto->n_output; i++) {
+        const struct ad_name *name = ad_names_find(&d->names, d->proto->output[i]->name);
+        if (name && name->value >= 0 && !d->values[name->value].constant)
+            return name->value;
+    }
+    return d->ninputs > 0 ? d->inputs[0] : -1;
+}
+
+/* An output that is a constant. */
+static enum adaps_status add_constant(struct ad_draft *d, struct ad_node *node, int32_t type,
+                                      int *value, struct adaps_error *err)
+{
+    int beside = first_computed(d);
+    if (beside < 0)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: the output '%s' is a constant, and the network has no input",
+                            d->model->path, node->name);
+    if (d->values[*value].file_type == 0)
+        d->values[*value].file_type = type;
+    return ad_draft_copy_constant(node, *value, beside, value, err);
+}
+
+/* An output that is not the result of an op of its own (a constant, an input passed through, or a
+ * value under a second name) becomes the output of a copy. */
 static enum adaps_status add_output(struct ad_draft *d, const char *key, struct adaps_error *err)
 {
     const struct ad_name *name = ad_names_find(&d->names, key);
@@ -160,11 +185,6 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
                                                              : "",
                             d->proto->node[name->node]->op_type);
     int v = name->value;
-    if (d->values[v].constant)
-        return ad_error_set(err, ADAPS_EINPUT,
-                            "%s: the output '%s' is a constant: it does not "
-                            "depend on any input",
-                            d->model->path, key);
     bool copy = !d->values[v].producer;
     for (int i = 0; i < d->noutputs; i++)
         copy = copy || d->outputs[i] == v;
@@ -178,10 +198,12 @@ static enum adaps_status add_output(struct ad_draft *d, const char *key, struct 
         int64_t dims[AD_MAX_RANK];
         memcpy(dims, d->values[v].dims, sizeof dims);
         d->node = name->node;
-        bool plain = d->values[v].type == ADAPS_FLOAT32 && !d->values[v].open;
+        bool constant = d->values[v].constant;
+        bool plain = !constant && d->values[v].type == ADAPS_FLOAT32 && !d->values[v].open;
         enum adaps_status status =
-            plain ? ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err)
-                  : ad_draft_copy(&node, v, &v, err);
+            constant ? add_constant(d, &node, name->type, &v, err)
+            : plain  ? ad_draft_op(&node, AD_D_UNARY, 1, &v, d->values[v].rank, dims, &op, err)
+                     : ad_draft_copy(&node, v, &v, err);
         if (status != ADAPS_OK)
             return status;
         v = plain ? op->output : v;

@@ -412,6 +412,9 @@ ad_import_fn ad_import_qlinear; /* qlinear.c */
 /* A new value, the same as this one, of any type. */
 AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,
                                               struct adaps_error *err);
+/* The same of a constant, beside a value that is computed. */
+AD_MUST_CHECK enum adaps_status ad_draft_copy_constant(struct ad_node *node, int value, int beside,
+                                                       int *out, struct adaps_error *err);
 
 /* --- whole_bounds.c --- */
 

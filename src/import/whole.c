@@ -528,15 +528,17 @@ static enum adaps_status fill_unique(struct ad_form *f)
 {
     int64_t sorted;
     enum adaps_status status = ad_node_int(f->node, "sorted", 1, &sorted, f->err);
-    if (status == ADAPS_OK && ad_onnx_attribute(f->node->proto, "axis"))
-        return ad_node_fail(f->node, f->err, "along an axis is not supported");
+    bool along = ad_onnx_attribute(f->node->proto, "axis") != NULL;
     for (size_t k = 0; k < f->node->proto->n_output && status == ADAPS_OK; k++) {
         if (!*f->node->proto->output[k])
             continue;
         f->nints = 0;
         ad_form_push(f, (int64_t)k);
         ad_form_push(f, sorted);
-        status = ad_form_finish(f, k);
+        if (along)
+            status = ad_form_axis(f, "axis", 0, ad_form_input(f, 0)->rank);
+        if (status == ADAPS_OK)
+            status = ad_form_finish(f, k);
     }
     return status;
 }
@@ -791,15 +793,4 @@ enum adaps_status ad_import_whole(struct ad_node *node, struct adaps_error *err)
     while (form.ninputs > 0 && !ad_node_has(node, form.ninputs - 1))
         form.ninputs--;
     return status == ADAPS_OK ? row->fill(&form) : status;
-}
-
-enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out, struct adaps_error *err)
-{
-    struct ad_form form = {.node = node,
-                           .kind = AD_WHOLE_CAST,
-                           .to = node->draft->values[value].type,
-                           .inputs = &value,
-                           .ninputs = 1,
-                           .err = err};
-    return ad_form_emit(&form, out);
 }

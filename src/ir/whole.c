@@ -90,7 +90,7 @@ static const struct {
     [AD_WHOLE_NON_ZERO] = {"NonZero", 1, 1, 0, 0, 0, ad_whole_rule_non_zero, {ANY}, 0},
     [AD_WHOLE_NMS] = {"NonMaxSuppression", 2, 2, 2, 2, 2, ad_whole_rule_nms, {F32, F32}, 0},
     [AD_WHOLE_COMPRESS] = {"Compress", 2, 2, 1, 1, 0, ad_whole_rule_compress, {ANY, BIT}, 0},
-    [AD_WHOLE_UNIQUE] = {"Unique", 1, 1, 2, 2, 0, ad_whole_rule_unique, {NUM}, 0},
+    [AD_WHOLE_UNIQUE] = {"Unique", 1, 1, 2, 3, 0, ad_whole_rule_unique, {NUM}, 0},
     [AD_WHOLE_QUANTIZE] = {"QuantizeLinear",
                            2,
                            3,

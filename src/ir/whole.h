@@ -108,8 +108,9 @@ enum ad_whole_kind {
                           score is NaN is never taken */
     AD_WHOLE_COMPRESS, /* x, condition bool; ints: axis, or -1 for the flattened input */
     AD_WHOLE_UNIQUE, /* number types, flattened -> the sorted values; ints: which output (0 values,
-                        1 first indices, 2 inverse (closed), 3 counts; 1 to 3 int64), sorted. NaN
-                        equals NaN and is the greatest */
+                        1 first indices, 2 inverse (closed), 3 counts; 1 to 3 int64), sorted, axis?
+                        NaN equals NaN and is the greatest. Along an axis its slices are what is
+                        compared, element by element */
     /* quantised */
     AD_WHOLE_QUANTIZE,   /* x float32 (or int32), scale, zero?; ints: axis, -1 where scale is one
                             number, block size (0: none) -> `to` (int8, uint8). Half to even,

@@ -193,11 +193,17 @@ enum adaps_status ad_whole_rule_unique(const struct ad_whole_rule *rule)
         status = ad_whole_int(rule, 1, 0, 1, "sorted");
     if (status != ADAPS_OK)
         return status;
+    const struct ad_array *x = &rule->in[0];
     if (rule->op->ints[0] != 0)
         rule->out->type = ADAPS_INT64;
     if (rule->op->ints[0] != 2)
         rule->out->open = true;
-    return ad_whole_add_dim(rule, ad_array_elements(&rule->in[0]));
+    if (rule->op->nints == 2)
+        return ad_whole_add_dim(rule, ad_array_elements(x));
+    status = ad_whole_int(rule, 2, 0, x->rank - 1, "the axis");
+    if (status != ADAPS_OK || rule->op->ints[0] != 0)
+        return status == ADAPS_OK ? ad_whole_add_dim(rule, x->dims[rule->op->ints[2]]) : status;
+    return ad_whole_add_dims(rule, x, 0, x->rank);
 }
 
 enum adaps_status ad_whole_rule_range(const struct ad_whole_rule *rule)

@@ -268,6 +268,15 @@ START_TEST(open_examples)
     is(RUN(LIST(F32(LIST(3, 2), 1, 2, 3, 4, 5, 6), BOOLS(LIST(5), 0, 1, 0, 0, 1)),
            AD_WHOLE_COMPRESS, INTS(-1)),
        F32(LIST(2), 2, 5));
+    /* ONNX' example of rows, and its columns */
+    is(RUN(LIST(F32(LIST(3, 3), 1, 0, 0, 1, 0, 0, 2, 3, 4)), AD_WHOLE_UNIQUE, INTS(0, 1, 0)),
+       F32(LIST(2, 3), 1, 0, 0, 2, 3, 4));
+    is(RUN(LIST(F32(LIST(3, 3), 1, 0, 0, 1, 0, 0, 2, 3, 4)), AD_WHOLE_UNIQUE, INTS(2, 1, 0)),
+       I64(LIST(3), 0, 0, 1));
+    is(RUN(LIST(F32(LIST(3, 3), 1, 0, 0, 1, 0, 0, 2, 3, 3)), AD_WHOLE_UNIQUE, INTS(0, 1, 1)),
+       F32(LIST(3, 2), 0, 1, 0, 1, 3, 2));
+    is(RUN(LIST(F32(LIST(3, 3), 1, 0, 0, 1, 0, 0, 2, 3, 3)), AD_WHOLE_UNIQUE, INTS(3, 0, 1)),
+       I64(LIST(2), 1, 2));
     is(RUN(LIST(F32(LIST(6), 2, 1, 1, 3, 4, 3)), AD_WHOLE_UNIQUE, INTS(0, 1)),
        F32(LIST(4), 1, 2, 3, 4));
     is(RUN(LIST(F32(LIST(6), 2, 1, 1, 3, 4, 3)), AD_WHOLE_UNIQUE, INTS(1, 1)),

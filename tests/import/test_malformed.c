@@ -76,7 +76,6 @@ CHANGE(no_nodes, m->graph->n_node = 0)
 CHANGE(no_outputs, m->graph->n_output = 0)
 CHANGE(unknown_output, m->graph->output[0]->name = "z")
 CHANGE(nameless_output, m->graph->output[0]->name = "")
-CHANGE(output_is_weight, m->graph->output[0]->name = "w")
 CHANGE(no_type, m->x->type = NULL)
 CHANGE(no_shape, m->x->type->tensor_type->shape = NULL)
 CHANGE(integer_input, m->x->type->tensor_type->elem_type = 7)
@@ -200,7 +199,6 @@ static const struct {
     {"no outputs", no_outputs, "0 outputs"},
     {"unknown output", unknown_output, "nothing computes the output 'z'"},
     {"nameless output", nameless_output, "nothing computes the output ''"},
-    {"output is a weight", output_is_weight, "the output 'w' is a constant"},
     {"input without type", no_type, "input 'x' is not a tensor"},
     {"input without shape", no_shape, "input 'x' has no shape"},
     {"input of integers", integer_input, "input 'x' is of type int64"},

@@ -397,6 +397,42 @@ START_TEST(shapes_that_are_computed)
 }
 END_TEST
 
+/* Outputs that are constants: beside one that is computed, or an input that nothing else reads; of
+ * integers of a type of their own, too. */
+START_TEST(constant_outputs)
+{
+    static const float weights[] = {1.5f, -2, 3};
+    struct mb mb;
+    mb_init(&mb, 17);
+    mb_input(&mb, "x", MB_DIMS(1, 3, 4, 4));
+    mb_weights(&mb, "w", MB_DIMS(3, 1), weights);
+    mb_shape(&mb, "strides", MB_DIMS(8, 16, -(INT64_C(1) << 40)));
+    Onnx__TensorProto *bytes = mb_shape(&mb, "bytes", MB_DIMS(0));
+    int32_t number = 200;
+    bytes->data_type = ONNX__TENSOR_PROTO__DATA_TYPE__UINT8;
+    bytes->n_int64_data = 0;
+    bytes->int32_data = &number;
+    bytes->n_int32_data = 1;
+    mb_node(&mb, "Identity", "w", "y");
+    mb_output(&mb, "y");
+    mb_output(&mb, "strides");
+    if (_i == 0) {
+        mb_node(&mb, "Relu", "x", "z");
+        mb_output(&mb, "z");
+    }
+    mb_output(&mb, "bytes");
+    struct answer a = answer_of(&mb);
+    ck_assert_mem_eq(a.outputs[0].data, weights, sizeof weights);
+    assert_dims(a.graph, a.graph->outputs[0], "3x1");
+    ck_assert_int_eq(integers(&a.outputs[1])[1], 16);
+    ck_assert_int_eq(integers(&a.outputs[1])[2], -(INT64_C(1) << 40));
+    const struct ad_tensor *last = &a.outputs[_i == 0 ? 3 : 2];
+    ck_assert_int_eq(last->type, ADAPS_UINT8);
+    ck_assert_int_eq(*(const uint8_t *)(const void *)last->data, 200);
+    finish(&mb, &a);
+}
+END_TEST
+
 /* Refused by name: what needs floats, what has no form of unknown length, and numbers that only the
  * run knows where the result's dims depend on them. Loop. */
 START_TEST(refusals)
@@ -517,6 +553,7 @@ int main(void)
     tcase_add_test(tc, not_a_number);
     tcase_add_test(tc, dequantised_weights);
     tcase_add_loop_test(tc, refusals, 0, 11);
+    tcase_add_loop_test(tc, constant_outputs, 0, 2);
     tcase_add_test(tc, padded_to_the_most);
     tcase_add_test(tc, shapes_that_are_computed);
     tcase_add_test(tc, index_outside);

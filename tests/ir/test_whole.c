@@ -118,6 +118,9 @@ START_TEST(dims_of_each_kind)
     IS(INFER(AD_WHOLE_COMPRESS, LIST(f23, BOOLS(9)), LIST(-1)), "float32 open 6");
     IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(0, 1)), "float32 open 6");
     IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(2, 1)), "int64 6");
+    IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(0, 1, 1)), "float32 open 2x3");
+    IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(2, 1, 1)), "int64 3");
+    IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(3, 1, 0)), "int64 open 2");
     IS(INFER_PLAIN(AD_WHOLE_MATMUL, LIST(F32(7, 1, 2, 3), F32(4, 3, 5))), "float32 7x4x2x5");
     IS(INFER_PLAIN(AD_WHOLE_MATMUL, LIST(f3, f3)), "float32 scalar");
     IS(INFER_PLAIN(AD_WHOLE_MATMUL_INTEGER, LIST(U8(2, 3), U8(3, 5), SCALAR(ADAPS_UINT8), U8(5))),
@@ -257,6 +260,7 @@ START_TEST(refusals)
     IS(INFER(AD_WHOLE_COMPRESS, LIST(f23, BOOLS(2, 1)), 0),
        "a condition of rank 2: a list is needed");
     IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(4, 0)), "the output is 4, not in 0..3");
+    IS(INFER(AD_WHOLE_UNIQUE, f23, LIST(0, 0, 2)), "the axis is 2, not in 0..1");
     IS(INFER_PLAIN(AD_WHOLE_MATMUL, LIST(f23, f23)), "2x3 times 2x3");
     IS(INFER_PLAIN(AD_WHOLE_MATMUL_INTEGER, LIST(U8(2, 3), U8(3, 5), U8(5))),
        "a zero of 5: one number, or 2");

@@ -300,6 +300,22 @@ class Agents(unittest.TestCase):
                 np.testing.assert_array_equal(answer, expected)
             self.assertEqual(session.recoveries, 0)
 
+    def test_that_adapts(self):
+        with adaps.Session(DENOISE) as here:
+            x = np.random.default_rng(1).random(here.inputs[0].shape, np.float32)
+            expected = here.run(x)
+        told = []
+        with adaps.Session(DENOISE, devices=DEVICES, strategy="edgeflow", deadline=60, adapt=told.append,
+                           horizon=1000000) as session:
+            for _, answer in session.stream(x for _ in range(30)):
+                np.testing.assert_array_equal(answer, expected)
+        for one in told:  # whether there are any depends on the machine
+            self.assertIsInstance(one, adaps.Adaptation)
+            self.assertGreater(one.factor, 0)
+            self.assertEqual(one.left, 1000000)
+        with self.assertRaisesRegex(adaps.UsageError, "horizon 5"):
+            adaps.Session(DENOISE, devices=DEVICES, horizon=5)
+
     def test_no_agent(self):
         with open("nobody.conf", "w", encoding="utf-8") as file:
             file.write("[a]\nboard = x86\naddress = tcp://127.0.0.1:1\n")

@@ -55,6 +55,8 @@ static _Noreturn void be_agent(const struct ad_testbed *testbed, int i, int read
     int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd >= 0 && dup2(fd, STDERR_FILENO) < 0)
         _exit(1);
+    if (testbed->speed_after[i])
+        options.speed_after = testbed->speed_after[i];
     if (!options.listen)
         options.listen = "tcp://127.0.0.1:*";
     options.name = name;

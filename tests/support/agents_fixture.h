@@ -12,6 +12,7 @@
 
 struct ad_testbed {
     char dir[256];
+    const char *speed_after[AD_TESTBED_AGENTS]; /* as in struct ad_agent_options; before starting */
     int n;
     pid_t pid[AD_TESTBED_AGENTS]; /* 0 = no more */
     char address[AD_TESTBED_AGENTS][128];

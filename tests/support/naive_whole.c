@@ -566,39 +566,82 @@ static void compress(const struct ad_whole *op, const struct ad_array *in, struc
     }
 }
 
+/* Elements i and k of what is flattened, or slices i and k along an axis: -1, 0, 1. */
+static int unique_order(const struct ad_whole *op, const struct ad_array *x, int64_t i, int64_t k)
+{
+    int64_t at[AD_MAX_RANK] = {0}, axis = op->nints > 2 ? op->ints[2] : -1;
+    for (int64_t e = 0; e < ad_array_elements(x); e++) {
+        int64_t a = i, b = k;
+        indices_of(x, e, at);
+        if (axis >= 0 && at[axis] != 0)
+            continue;
+        if (axis >= 0) {
+            at[axis] = i;
+            a = place_of(x, at);
+            at[axis] = k;
+            b = place_of(x, at);
+        }
+        if (before(get(x, a), get(x, b), false))
+            return -1;
+        if (before(get(x, b), get(x, a), false))
+            return 1;
+        if (axis < 0)
+            break;
+    }
+    return 0;
+}
+
+/* Whether it is the first of those that equal it. */
+static bool unique_first(const struct ad_whole *op, const struct ad_array *x, int64_t i)
+{
+    for (int64_t k = 0; k < i; k++)
+        if (unique_order(op, x, i, k) == 0)
+            return false;
+    return true;
+}
+
+/* Slice i of the input to `place`; without an axis an element. */
+static void unique_copy(const struct ad_whole *op, const struct ad_array *x, int64_t i,
+                        struct ad_array *out, int64_t place)
+{
+    int64_t at[AD_MAX_RANK] = {0};
+    if (op->nints == 2) {
+        copy(out, place, x, i);
+        return;
+    }
+    for (int64_t e = 0; e < ad_array_elements(x); e++) {
+        indices_of(x, e, at);
+        if (at[op->ints[2]] != i)
+            continue;
+        at[op->ints[2]] = place;
+        copy(out, place_of(out, at), x, e);
+    }
+}
+
 static void unique(const struct ad_whole *op, const struct ad_array *x, struct ad_array *out)
 {
-    int64_t n = ad_array_elements(x), count = 0;
+    int64_t n = op->nints > 2 ? x->dims[op->ints[2]] : ad_array_elements(x), count = 0;
+    for (int64_t i = 0; i < n; i++)
+        count += unique_first(op, x, i);
+    out->dims[op->nints > 2 && op->ints[0] == 0 ? op->ints[2] : 0] = op->ints[0] == 2 ? n : count;
     for (int64_t i = 0; i < n; i++) {
-        int64_t place = 0, same = 0;
-        bool first = true;
-        for (int64_t k = 0; k < n; k++) {
-            bool equal = !before(get(x, k), get(x, i), true) && !before(get(x, i), get(x, k), true);
-            first = first && !(equal && k < i);
+        int64_t place = 0, same = 0, first_of_i = i;
+        bool first = unique_first(op, x, i);
+        for (int64_t k = n - 1; k >= 0; k--) {
+            bool equal = unique_order(op, x, k, i) == 0;
             same += equal;
+            first_of_i = equal ? k : first_of_i;
         }
-        for (int64_t k = 0; k < n; k++) { /* groups before that of i */
-            bool leads = true, earlier = before(get(x, k), get(x, i), false);
-            int64_t first_of_i = i;
-            for (int64_t j = 0; j < n; j++) {
-                bool as_k =
-                    !before(get(x, j), get(x, k), true) && !before(get(x, k), get(x, j), true);
-                bool as_i =
-                    !before(get(x, j), get(x, i), true) && !before(get(x, i), get(x, j), true);
-                leads = leads && !(as_k && j < k);
-                first_of_i = as_i && j < first_of_i ? j : first_of_i;
-            }
-            place += leads && (op->ints[1] ? earlier : k < first_of_i);
-        }
-        count += first;
+        for (int64_t k = 0; k < n; k++) /* groups before that of i */
+            place += unique_first(op, x, k) &&
+                     (op->ints[1] ? unique_order(op, x, k, i) < 0 : k < first_of_i);
         if (op->ints[0] == 2)
             put(out, i, integer(place));
         else if (first && op->ints[0] == 0)
-            copy(out, place, x, i);
+            unique_copy(op, x, i, out, place);
         else if (first)
             put(out, place, integer(op->ints[0] == 1 ? i : same));
     }
-    out->dims[0] = op->ints[0] == 2 ? n : count;
 }
 
 /* The common part of two boxes by their union. */

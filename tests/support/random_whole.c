@@ -145,6 +145,8 @@ static void of_one(struct ad_random_whole *w, struct ad_rng *rng)
         break;
     case AD_WHOLE_UNIQUE:
         INTS(w, up_to(rng, 0, 3), one_in(rng, 2));
+        if (x->rank > 0 && one_in(rng, 2))
+            w->ints[w->op.nints++] = up_to(rng, 0, x->rank - 1);
         break;
     default: /* of any type, without attributes */
         if (w->op.kind == AD_WHOLE_NON_ZERO || w->op.kind == AD_WHOLE_SIZE)

@@ -1,6 +1,8 @@
 /* Operators that run whole: whose results have a length that the data say. */
 #include "exec/kernels/whole_internal.h"
 
+#include <stdlib.h>
+
 /* Whether element i differs from 0; NaN does. */
 static bool is_set(const struct ad_array *x, int64_t i)
 {
@@ -114,20 +116,55 @@ enum adaps_status ad_whole_run_range(const struct ad_whole_call *call)
 
 enum { VALUES, FIRST_INDICES, INVERSE, COUNTS };
 
-/* Elements in groups of equal ones. */
+/* Elements, or slices along an axis, in groups of equal ones. */
 struct groups {
-    struct ad_ranked *order; /* all elements: sorted, equal ones by index */
+    const struct ad_array *x;
+    struct ad_around a;      /* of one axis: `n` slices */
+    struct ad_ranked *order; /* all: sorted, equal ones by index; equal keys are equal elements */
     struct ad_ranked *group; /* of each group: what it is sorted by, and where it begins in order */
-    int64_t n, count;
+    int64_t count;
 };
 
-static void find_groups(struct groups *g, const struct ad_array *x, bool sorted)
+static int compare_slices(const struct groups *g, int64_t i, int64_t k)
 {
-    for (int64_t i = 0; i < g->n; i++)
-        g->order[i] = (struct ad_ranked){ad_rank_key(x, i), i};
-    ad_heap_make(g->order, g->n, false);
-    ad_heap_sort(g->order, g->n);
-    for (int64_t i = 0; i < g->n; i++)
+    for (int64_t o = 0; o < g->a.outer; o++)
+        for (int64_t e = 0; e < g->a.inner; e++) {
+            uint64_t a = ad_rank_key(g->x, (o * g->a.n + i) * g->a.inner + e);
+            uint64_t b = ad_rank_key(g->x, (o * g->a.n + k) * g->a.inner + e);
+            if (a != b)
+                return a < b ? -1 : 1;
+        }
+    return 0;
+}
+
+static int by_slice(const void *a, const void *b, void *self)
+{
+    const struct ad_ranked *x = a, *y = b;
+    int order = compare_slices(self, x->index, y->index);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static void sort_elements(struct groups *g)
+{
+    for (int64_t i = 0; i < g->a.n; i++)
+        g->order[i] = (struct ad_ranked){ad_rank_key(g->x, i), i};
+    ad_heap_make(g->order, g->a.n, false);
+    ad_heap_sort(g->order, g->a.n);
+}
+
+static void sort_slices(struct groups *g)
+{
+    for (int64_t i = 0; i < g->a.n; i++)
+        g->order[i] = (struct ad_ranked){0, i};
+    qsort_r(g->order, (size_t)g->a.n, sizeof *g->order, by_slice, g);
+    for (int64_t i = 1; i < g->a.n; i++)
+        g->order[i].key = g->order[i - 1].key +
+                          (compare_slices(g, g->order[i - 1].index, g->order[i].index) != 0);
+}
+
+static void find_groups(struct groups *g, bool sorted)
+{
+    for (int64_t i = 0; i < g->a.n; i++)
         if (i == 0 || g->order[i].key != g->order[i - 1].key)
             g->group[g->count++] = (struct ad_ranked){0, i};
     for (int64_t k = 0; k < g->count; k++) /* by value, or as they come */
@@ -136,19 +173,26 @@ static void find_groups(struct groups *g, const struct ad_array *x, bool sorted)
     ad_heap_sort(g->group, g->count);
 }
 
-static void write_groups(const struct groups *g, int64_t what, const struct ad_array *x, void *out)
+/* Slice `from` of the input becomes slice `to` of as many as there are groups. */
+static void copy_slice(const struct groups *g, int64_t from, int64_t to, void *out)
 {
-    size_t bytes = ad_type_bytes(x->type);
+    int64_t run = g->a.inner * (int64_t)ad_type_bytes(g->x->type);
+    for (int64_t o = 0; o < g->a.outer && run > 0; o++)
+        memcpy((char *)out + (o * g->count + to) * run,
+               (const char *)g->x->data + (o * g->a.n + from) * run, (size_t)run);
+}
+
+static void write_groups(const struct groups *g, int64_t what, void *out)
+{
     int64_t *numbers = out;
     for (int64_t k = 0; k < g->count; k++) {
         int64_t begin = g->group[k].index, end = begin + 1, first = g->order[begin].index;
-        while (end < g->n && g->order[end].key == g->order[begin].key)
+        while (end < g->a.n && g->order[end].key == g->order[begin].key)
             end++;
         for (int64_t i = begin; i < end && what == INVERSE; i++)
             numbers[g->order[i].index] = k;
         if (what == VALUES)
-            memcpy((char *)out + (size_t)k * bytes, (const char *)x->data + (size_t)first * bytes,
-                   bytes);
+            copy_slice(g, first, k, out);
         else if (what != INVERSE)
             numbers[k] = what == FIRST_INDICES ? first : end - begin;
     }
@@ -158,16 +202,24 @@ enum adaps_status ad_whole_run_unique(const struct ad_whole_call *call)
 {
     const struct ad_array *x = &call->in[0];
     int64_t what = call->op->ints[0];
-    struct groups g = {.n = ad_array_elements(x)};
-    struct ad_ranked *room = ad_calloc(2 * (size_t)g.n, sizeof *room);
+    int axis = call->op->nints > 2 ? (int)call->op->ints[2] : -1;
+    struct groups g = {.x = x, .a = {1, ad_array_elements(x), 1}};
+    if (axis >= 0)
+        g.a = ad_around_axis(x, axis);
+    struct ad_ranked *room = ad_calloc(2 * (size_t)g.a.n, sizeof *room);
     if (!room)
-        return ad_error_memory(call->err, "unique elements", 2 * (size_t)g.n * sizeof *room);
+        return ad_error_memory(call->err, "unique elements", 2 * (size_t)g.a.n * sizeof *room);
     g.order = room;
-    g.group = room + g.n;
-    find_groups(&g, x, call->op->ints[1]);
-    enum adaps_status status = ad_whole_set_length(call, 0, what == INVERSE ? g.n : g.count);
+    g.group = room + g.a.n;
+    if (axis >= 0)
+        sort_slices(&g);
+    else
+        sort_elements(&g);
+    find_groups(&g, call->op->ints[1]);
+    int d = axis >= 0 && what == VALUES ? axis : 0;
+    enum adaps_status status = ad_whole_set_length(call, d, what == INVERSE ? g.a.n : g.count);
     if (status == ADAPS_OK)
-        write_groups(&g, what, x, call->out->data);
+        write_groups(&g, what, call->out->data);
     ad_free(room);
     return status;
 }
