@@ -295,6 +295,9 @@ struct stream_run {
     int admitted;                   /* inferences that may begin */
     struct machine machines[AD_MAX_DEVICES];
     struct ad_ports ports;
+    struct ad_stream_events *record; /* nullable: where steps are noted */
+    size_t record_room;
+    bool record_failed; /* no memory */
 };
 
 /* The controller gives the agents an inference when all of them have done the one so many before
@@ -407,6 +410,25 @@ static void end_part(struct stream_run *r, int device, struct part *p)
         begin_parts(r, d);
 }
 
+/* Notes the step before the one that comes next. */
+static void note_event(struct stream_run *r, int device, const struct part *p, int64_t start,
+                       int64_t end)
+{
+    struct ad_stream_events *record = r->record;
+    if (!record || end <= start)
+        return;
+    if (!ad_grow(&record->items, record->count, &r->record_room, sizeof *record->items)) {
+        r->record_failed = true;
+        return;
+    }
+    record->items[record->count++] = (struct ad_stream_event){.frame = p->frame,
+                                                              .turn = p->turn,
+                                                              .device = device,
+                                                              .step = (int)p->at - 1,
+                                                              .start_ns = start,
+                                                              .end_ns = end};
+}
+
 static void execute(struct stream_run *r, int device, struct part *p, int64_t when)
 {
     struct machine *m = &r->machines[device];
@@ -422,14 +444,19 @@ static void execute(struct stream_run *r, int device, struct part *p, int64_t wh
     const struct ad_timed_step *step = &p->program->list[p->at++];
     int64_t busy = ad_clocks_plus(m->clock, step->overlapped_ns);
     if (step->tag < 0) {
-        m->clock = ad_clocks_plus(busy > when ? busy : when, step->ns);
+        int64_t start = busy > when ? busy : when;
+        m->clock = ad_clocks_plus(start, step->ns);
+        note_event(r, device, p, start, m->clock);
     } else if (step->tag == 0) {
-        m->clock = ad_clocks_plus(m->clock, step->ns);
+        int64_t start = m->clock;
+        m->clock = ad_clocks_plus(start, step->ns);
+        note_event(r, device, p, start, m->clock);
     } else {
         size_t pair = (size_t)device * (size_t)r->cluster->ndevices + (size_t)step->peer;
         m->clock = ad_clocks_plus(m->clock, step->ns);
         struct ad_passage passage = ad_ports_pass(&r->ports, r->cluster->shared_medium, device,
                                                   step->peer, m->clock, step->wire_ns);
+        note_event(r, device, p, passage.start, passage.end);
         *arrival_of(r, p->frame, step->tag) = ad_clocks_plus(passage.end, r->clocks->latency[pair]);
         m->clock = ad_clocks_plus(m->clock, step->overlapped_ns);
     }
@@ -541,54 +568,143 @@ static bool time_turns(struct stream_run *r, struct ad_clocks *clocks, const str
     return room;
 }
 
+static int deals_of(const struct ad_stream *stream)
+{
+    return stream->ndeal > 0 ? stream->ndeal : 1;
+}
+
+/* Inferences between two looks at the clock: whole deals. */
+static int window_of(const struct ad_stream *stream)
+{
+    int deals = deals_of(stream);
+    return (WINDOW + deals - 1) / deals * deals;
+}
+
+static void end_run(struct stream_run *r, struct ad_clocks *clocks)
+{
+    size_t n = (size_t)r->cluster->ndevices;
+    for (size_t i = 0; r->timed && i < (size_t)r->stream->nturns * n; i++)
+        ad_free(r->timed[i].list);
+    for (size_t d = 0; d < n; d++) {
+        ad_free(r->machines[d].parts);
+        ad_free(r->machines[d].places);
+    }
+    ad_free(r->timed);
+    ad_free(r->begin);
+    ad_free(r->end);
+    ad_free(r->arrival);
+    ad_clocks_fini(clocks);
+}
+
+/* A run of at most so many inferences more than it takes to be steady. On failure there is nothing
+ * to end. */
+static enum adaps_status begin_run(struct stream_run *r, struct ad_clocks *clocks,
+                                   const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                   const struct ad_schedule *first, const struct ad_stream *stream,
+                                   int more, struct adaps_error *err)
+{
+    size_t n = (size_t)cluster->ndevices;
+    int most = 2 * stream->frames + WINDOWS * window_of(stream) + stream->frames + more;
+    if (!ad_clocks_init(clocks, graph, cluster, false))
+        return ad_error_memory(err, "stream", n);
+    *r = (struct stream_run){.stream = stream,
+                             .cluster = cluster,
+                             .clocks = clocks,
+                             .nframes = most,
+                             .places = stream->frames + SPARE,
+                             .timed = ad_calloc((size_t)stream->nturns * n, sizeof *r->timed),
+                             .begin = ad_calloc((size_t)most, sizeof *r->begin),
+                             .end = ad_calloc((size_t)most, sizeof *r->end)};
+    bool room = r->timed && r->begin && r->end && time_turns(r, clocks, graph, first);
+    if (room)
+        r->arrival = ad_calloc((size_t)r->places * r->room, sizeof *r->arrival);
+    room = room && r->arrival;
+    for (size_t d = 0; d < n && room; d++)
+        room = find_places(&r->machines[d], graph, r, first, (int)d);
+    if (room) {
+        memset(r->begin, -1, (size_t)r->nframes * sizeof *r->begin);
+        return ADAPS_OK;
+    }
+    size_t bytes = (size_t)r->places * r->room;
+    end_run(r, clocks);
+    return ad_error_memory(err, "stream", bytes);
+}
+
 enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                      const struct ad_schedule *first, struct ad_stream *stream,
                                      struct adaps_error *err)
 {
-    size_t n = (size_t)cluster->ndevices, nturns = (size_t)stream->nturns;
-    int deals = stream->ndeal > 0 ? stream->ndeal : 1;
-    int window = (WINDOW + deals - 1) / deals * deals;
-    int most = 2 * stream->frames + WINDOWS * window + stream->frames;
     struct ad_clocks clocks;
-    if (!ad_clocks_init(&clocks, graph, cluster, false))
-        return ad_error_memory(err, "stream", n);
-    struct stream_run r = {.stream = stream,
-                           .cluster = cluster,
-                           .clocks = &clocks,
-                           .nframes = most,
-                           .places = stream->frames + SPARE,
-                           .timed = ad_calloc(nturns * n, sizeof *r.timed),
-                           .begin = ad_calloc((size_t)most, sizeof *r.begin),
-                           .end = ad_calloc((size_t)most, sizeof *r.end)};
-    bool room = r.timed && r.begin && r.end && time_turns(&r, &clocks, graph, first);
-    if (room)
-        r.arrival = ad_calloc((size_t)r.places * r.room, sizeof *r.arrival);
-    room = room && r.arrival;
-    for (size_t d = 0; d < n && room; d++)
-        room = find_places(&r.machines[d], graph, &r, first, (int)d);
-    enum adaps_status status =
-        room ? ADAPS_OK : ad_error_memory(err, "stream", (size_t)r.places * r.room);
-    if (room) {
-        memset(r.begin, -1, (size_t)r.nframes * sizeof *r.begin);
-        status = run_stream(&r, window, stream, err);
-    }
+    struct stream_run r;
+    enum adaps_status status = begin_run(&r, &clocks, graph, cluster, first, stream, 0, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = run_stream(&r, window_of(stream), stream, err);
+    end_run(&r, &clocks);
     struct ad_loads loads;
     if (status == ADAPS_OK)
         status = ad_stream_loads(graph, cluster, first, stream, &loads, err);
     int64_t load = status == ADAPS_OK ? ad_loads_most(&loads) : 0;
     if (load > stream->interval_ns)
         stream->interval_ns = load; /* the last windows drained what had piled up */
-    for (size_t i = 0; r.timed && i < nturns * n; i++)
-        ad_free(r.timed[i].list);
-    for (size_t d = 0; d < n; d++) {
-        ad_free(r.machines[d].parts);
-        ad_free(r.machines[d].places);
+    return status;
+}
+
+static int compare_events(const void *a, const void *b)
+{
+    const struct ad_stream_event *x = a, *y = b;
+    if (x->start_ns != y->start_ns)
+        return x->start_ns < y->start_ns ? -1 : 1;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+/* Goes on with a run that is steady. What begins before the time that is wanted and ends in it has
+ * begun while that many inferences before were in flight. */
+static enum adaps_status record_run(struct stream_run *r, int intervals,
+                                    struct ad_stream_events *out, struct adaps_error *err)
+{
+    int frames = r->stream->frames, done = r->machines[r->cluster->source].first + frames;
+    r->record = out;
+    enum adaps_status status = run_until(r, done, err);
+    out->start_ns = status == ADAPS_OK ? answered_ns(r, done) : 0;
+    out->end_ns = ad_clocks_plus(out->start_ns, intervals * r->stream->interval_ns);
+    if (status == ADAPS_OK)
+        status = run_until(r, done + intervals + frames, err);
+    if (status == ADAPS_OK && r->record_failed)
+        status = ad_error_memory(err, "stream", out->count * sizeof *out->items);
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count; i++)
+        if (out->items[i].end_ns > out->start_ns && out->items[i].start_ns < out->end_ns)
+            out->items[kept++] = out->items[i];
+    out->count = kept;
+    if (kept > 0)
+        qsort(out->items, kept, sizeof *out->items, compare_events);
+    return status;
+}
+
+enum adaps_status ad_stream_record(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                                   const struct ad_schedule *first, const struct ad_stream *stream,
+                                   int intervals, struct ad_stream_events *out,
+                                   struct adaps_error *err)
+{
+    struct ad_clocks clocks;
+    struct ad_stream steady = *stream;
+    struct stream_run r;
+    *out = (struct ad_stream_events){.count = 0};
+    enum adaps_status status =
+        begin_run(&r, &clocks, graph, cluster, first, stream, intervals + 3 * stream->frames, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = run_stream(&r, window_of(stream), &steady, err);
+    if (status == ADAPS_OK)
+        status = record_run(&r, intervals, out, err);
+    end_run(&r, &clocks);
+    if (status != ADAPS_OK) {
+        ad_free(out->items);
+        *out = (struct ad_stream_events){.count = 0};
     }
-    ad_free(r.timed);
-    ad_free(r.begin);
-    ad_free(r.end);
-    ad_free(r.arrival);
-    ad_clocks_fini(&clocks);
     return status;
 }
 

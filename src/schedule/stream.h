@@ -106,6 +106,26 @@ AD_MUST_CHECK enum adaps_status ad_stream_simulate(const struct ad_graph *graph,
                                                    struct ad_stream *stream,
                                                    struct adaps_error *err);
 
+/* A step as it is executed in a stream's steady state. */
+struct ad_stream_event {
+    int frame, turn, device, step; /* inferences are counted from 0 */
+    int64_t start_ns, end_ns;      /* SEND: on the wire, as struct ad_step says; RECV: decoding */
+};
+
+struct ad_stream_events {
+    struct ad_stream_event *items; /* by start; the caller's (ad_free) */
+    size_t count;
+    int64_t start_ns, end_ns; /* a time in which the stream is steady */
+};
+
+/* What the devices do in so many intervals of the steady state, which must be known
+ * (ad_stream_simulate()); at most AD_STREAM_DEALS of them. Steps that began before or end after are
+ * in it, too. */
+AD_MUST_CHECK enum adaps_status
+ad_stream_record(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                 const struct ad_schedule *first, const struct ad_stream *stream, int intervals,
+                 struct ad_stream_events *out, struct adaps_error *err);
+
 /* Checks what a stranger's plan says of a stream: its numbers, and every other turn as
  * ad_schedule_verify() does. ADAPS_EINPUT. */
 AD_MUST_CHECK enum adaps_status ad_stream_verify(const struct ad_graph *graph,

@@ -10,24 +10,32 @@
 #define AD_PAGE_COLOURS 8
 #define AD_PAGE_NAME 96 /* bytes of a name; what is longer ends in "..." */
 
-/* A layer is an op of the graph; `regions` says who computes what of it. */
+/* A layer is an op of the graph. */
 struct ad_page_layer {
-    int stage;               /* layers of about one map size that follow each other */
-    int range;               /* layers that follow each other without an exchange between them */
-    int lane;                /* of the overview: 0 is the trunk, others are branches beside it */
-    int operands;            /* inputs that are not constants */
-    bool follows;            /* it reads what the layer before it makes, and nothing else */
-    bool split[AD_ALONG];    /* some device computes only a part along this axis */
-    int computing;           /* devices */
-    int64_t messages, bytes; /* of its output */
-    int64_t gets_bytes;      /* of its inputs, as far as no layer before it reads them */
+    int stage;              /* layers of about one map size that follow each other */
+    int range;              /* layers that follow each other without an exchange between them */
+    int lane;               /* of the overview: 0 is the trunk, others are branches beside it */
+    int operands;           /* inputs that are not constants */
+    bool follows;           /* it reads what the layer before it makes, and nothing else */
+    int first_part, nparts; /* in `parts` */
+    int64_t messages;       /* of its output */
+    int64_t gets_bytes;     /* of its inputs, as far as its devices have not read them before */
+};
+
+/* A box of a layer's output that a device computes. */
+struct ad_page_part {
+    int op, device;
+    struct ad_region region;
 };
 
 struct ad_page_layers {
     const struct adaps_plan *plan; /* borrowed; of one turn */
     struct ad_messages messages;
     struct ad_page_layer *items; /* by op */
-    struct ad_region *regions;   /* [op * ndevices + device]: hull of what it computes */
+    struct ad_page_part *parts;  /* by op, then device; what a device computes of an op is one part
+                                    where its tasks make up one box */
+    int64_t *received;           /* [op * ndevices + device]: elements, from others */
+    int64_t gathered_bytes;      /* received by devices that compute nothing of it */
     int nstages, nranges, nlanes;
     int64_t largest; /* the longest side of a map that has pixels */
 };
@@ -37,16 +45,18 @@ AD_MUST_CHECK enum adaps_status ad_page_layers_init(struct ad_page_layers *out,
                                                     struct adaps_error *err);
 void ad_page_layers_fini(struct ad_page_layers *layers);
 
-static inline struct ad_region ad_page_region(const struct ad_page_layers *layers, int op,
-                                              int device)
-{
-    return layers->regions[(size_t)op * (size_t)layers->plan->cluster.ndevices + (size_t)device];
-}
-
 static inline const struct ad_value *ad_page_value(const struct ad_page_layers *layers, int op)
 {
     return &layers->plan->graph->values[layers->plan->graph->ops[op].output];
 }
+
+/* Which part of a layer's output a device computes; more than 1 where it computes some twice. */
+double ad_page_share(const struct ad_page_layers *layers, int op, int device);
+
+/* Which part of it a device receives; what is more than AD_PAGE_MUCH is told in words, not hatched.
+ */
+double ad_page_received(const struct ad_page_layers *layers, int op, int device);
+#define AD_PAGE_MUCH .3
 
 /* The script and the style sheet (page.js, page.css), made into C by embed.sh. */
 extern const char ad_page_css[], ad_page_js[];
@@ -65,6 +75,9 @@ void ad_page_number(FILE *out, const char *key, double value, const char *text);
 
 /* A device's letter on its colour. */
 void ad_page_badge(FILE *out, int device);
+
+/* The devices' names beside a timeline: opens an element that the caller closes. */
+void ad_page_lane_names(const struct adaps_plan *plan, FILE *out);
 
 /* The parts of the page. */
 AD_MUST_CHECK enum adaps_status ad_page_summary(const struct adaps_plan *plan, FILE *out,

@@ -12,11 +12,12 @@
 #define THINNEST 10 /* the short side of a map is at least so long */
 #define BAR 100     /* a bar of channels */
 #define BAR_HEIGHT 18
-#define CARD 12         /* cards are so far apart */
-#define MOST_CARDS 8    /* more of them share the room of these */
-#define STRIP 2.5       /* a part is drawn at least so thick */
-#define MOST_HATCHED .3 /* of a map */
-#define LETTER 9        /* pixels that a letter takes */
+#define CARD 12        /* cards are so far apart */
+#define MOST_ROOM 8    /* more of them share the room of these */
+#define MOST_CARDS 64  /* what else there is lies in the first */
+#define MOST_PARTS 512 /* of more parts, those that overlap are not looked for */
+#define STRIP 2.5      /* a part is drawn at least so thick */
+#define LETTER 9       /* pixels that a letter takes */
 
 struct picture {
     const struct ad_page_layers *layers;
@@ -26,7 +27,7 @@ struct picture {
     double width, height; /* of the map */
     double card;          /* from card to card */
     int ncards;
-    struct ad_region cards[AD_MAX_DEVICES]; /* with the channels of a card */
+    struct ad_region cards[MOST_CARDS]; /* with the channels of a card */
     FILE *out;
 };
 
@@ -40,6 +41,8 @@ static void add_card(struct picture *p, struct ad_region r)
     for (int i = 0; i < p->ncards; i++)
         if (p->cards[i].c0 == r.c0 && p->cards[i].c1 == r.c1)
             return;
+    if (p->ncards == MOST_CARDS)
+        return;
     while (at < p->ncards &&
            (p->cards[at].c0 < r.c0 || (p->cards[at].c0 == r.c0 && p->cards[at].c1 < r.c1)))
         at++;
@@ -70,11 +73,11 @@ static struct picture plan_picture(const struct ad_page_layers *layers, int op, 
     double side = SHORTEST + (LONGEST - SHORTEST) * sqrt(longest / (double)layers->largest);
     p.width = fmax(side * w / longest, THINNEST);
     p.height = fmax(side * h / longest, THINNEST);
-    for (int d = 0; d < layers->plan->cluster.ndevices; d++)
-        if (!ad_region_empty(ad_page_region(layers, op, d)))
-            add_card(&p, ad_page_region(layers, op, d));
+    const struct ad_page_layer *layer = &layers->items[op];
+    for (int i = 0; i < layer->nparts; i++)
+        add_card(&p, layers->parts[layer->first_part + i].region);
     if (p.ncards > 1)
-        p.card = p.ncards > MOST_CARDS ? (double)CARD * MOST_CARDS / p.ncards : CARD;
+        p.card = p.ncards > MOST_ROOM ? (double)CARD * MOST_ROOM / p.ncards : CARD;
     return p;
 }
 
@@ -115,57 +118,72 @@ static struct rect widen(const struct picture *p, struct rect r)
 }
 
 /* A letter in the middle; of cards behind the first, in the corner that is seen. */
-static void put_part(const struct picture *p, int device)
+static void put_part(const struct picture *p, const struct ad_page_part *part)
 {
-    struct ad_region region = ad_page_region(p->layers, p->op, device);
-    struct rect r = widen(p, place(p, region));
+    struct rect r = widen(p, place(p, part->region));
     char letter[8];
-    put_rect(p, r, "part c", device);
-    bool behind = p->card > 0 && card_of(p, region) > 0;
+    put_rect(p, r, "part c", part->device);
+    bool behind = p->card > 0 && card_of(p, part->region) > 0;
     if (r.width < LETTER || (behind ? p->card : r.height) < LETTER)
         return;
     double x = behind ? r.x + 1 + LETTER / 2. : r.x + 1 + r.width / 2;
     double y = behind ? r.y + 10 : r.y + 1 + r.height / 2 + 3.5;
-    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>", x, y, ad_page_letter(device, letter));
+    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\">%s</text>", x, y,
+            ad_page_letter(part->device, letter));
 }
 
+static void put_parts(const struct picture *p, const struct ad_page_part *parts, int nparts)
+{
+    for (int card = p->ncards > 0 ? p->ncards - 1 : 0; card >= 0; card--)
+        for (int i = 0; i < nparts; i++)
+            if (card_of(p, parts[i].region) == card)
+                put_part(p, &parts[i]);
+}
+
+/* On another card than those that there are it could not be told what it is a part of. */
 static void hatch(const struct picture *p, struct ad_region r, int device)
 {
-    double part = (double)ad_region_elements(r) / (double)(p->box.h * p->box.w * p->box.c);
-    if (!ad_region_empty(r) && part <= MOST_HATCHED)
-        put_rect(p, widen(p, place(p, r)), "halo h", device);
+    int card = card_of(p, r);
+    if (ad_region_empty(r) || (p->ncards > 1 && p->cards[card].c0 != r.c0))
+        return;
+    put_rect(p, widen(p, place(p, r)), "halo h", device);
 }
 
-static void put_halos(const struct picture *p)
+/* What two devices compute. */
+static void hatch_twice(const struct picture *p, const struct ad_page_part *parts, int nparts)
+{
+    double all = (double)(p->box.h * p->box.w * p->box.c);
+    for (int i = 0; i < nparts && nparts <= MOST_PARTS; i++)
+        for (int j = i + 1; j < nparts; j++) {
+            struct ad_region both = ad_region_intersect(parts[i].region, parts[j].region);
+            if (parts[i].device != parts[j].device &&
+                (double)ad_region_elements(both) <= AD_PAGE_MUCH * all)
+                hatch(p, both, parts[i].device);
+        }
+}
+
+static void hatch_received(const struct picture *p)
 {
     const struct ad_page_layers *layers = p->layers;
-    int n = layers->plan->cluster.ndevices;
-    for (int d = 0; d < n; d++)
-        for (int e = d + 1; e < n; e++)
-            hatch(p,
-                  ad_region_intersect(ad_page_region(layers, p->op, d),
-                                      ad_page_region(layers, p->op, e)),
-                  d);
     if (layers->items[p->op].messages == 0)
         return;
     for (size_t i = 0; i < layers->messages.count; i++) {
         const struct ad_message *m = &layers->messages.items[i];
-        if (m->value == layers->plan->graph->ops[p->op].output)
+        if (m->value == layers->plan->graph->ops[p->op].output &&
+            ad_page_received(layers, p->op, m->to) <= AD_PAGE_MUCH)
             hatch(p, m->region, m->to);
     }
 }
 
 /* In words, for those who do not see it. */
-static void put_title(const struct picture *p)
+static void put_title(const struct picture *p, const struct ad_page_part *parts, int nparts)
 {
     struct ad_region whole = ad_region_whole(ad_page_value(p->layers, p->op));
     fputs("<title>", p->out);
-    for (int d = 0, n = 0; d < p->layers->plan->cluster.ndevices; d++) {
-        struct ad_region r = ad_page_region(p->layers, p->op, d);
+    for (int i = 0; i < nparts && i < MOST_CARDS; i++) {
         char letter[8], text[96];
-        if (!ad_region_empty(r))
-            fprintf(p->out, "%s%s %s", n++ ? "; " : "", ad_page_letter(d, letter),
-                    ad_page_region_text(r, whole, text, sizeof text));
+        fprintf(p->out, "%s%s %s", i ? "; " : "", ad_page_letter(parts[i].device, letter),
+                ad_page_region_text(parts[i].region, whole, text, sizeof text));
     }
     fputs("</title>", p->out);
 }
@@ -173,19 +191,17 @@ static void put_title(const struct picture *p)
 void ad_page_map(const struct ad_page_layers *layers, int op, FILE *out)
 {
     struct picture p = plan_picture(layers, op, out);
-    double width = p.width + room_of_cards(&p) + 2, height = p.height + room_of_cards(&p) + 2;
+    const struct ad_page_part *parts = &layers->parts[layers->items[op].first_part];
+    int nparts = layers->items[op].nparts;
+    int width = (int)ceil(p.width + room_of_cards(&p) + 2);
+    int height = (int)ceil(p.height + room_of_cards(&p) + 2);
     fprintf(out,
-            "<svg class=\"map\" role=\"img\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f "
-            "%.0f\">",
-            ceil(width), ceil(height), ceil(width), ceil(height));
-    put_title(&p);
-    for (int card = p.ncards > 0 ? p.ncards - 1 : 0; card >= 0; card--)
-        for (int d = 0; d < layers->plan->cluster.ndevices; d++) {
-            struct ad_region r = ad_page_region(layers, op, d);
-            if (!ad_region_empty(r) && card_of(&p, r) == card)
-                put_part(&p, d);
-        }
-    put_halos(&p);
+            "<svg class=\"map\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">",
+            width, height, width, height);
+    put_title(&p, parts, nparts);
+    put_parts(&p, parts, nparts);
+    hatch_twice(&p, parts, nparts);
+    hatch_received(&p);
     fputs("</svg>", out);
 }
 

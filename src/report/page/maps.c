@@ -24,25 +24,36 @@ static void put_dims(const struct ad_value *value, FILE *out)
         fprintf(out, "%" PRId64, box->c);
 }
 
-/* Who computes how much of it: "A 57 %". Then who gets all of it. */
+/* Who computes how much of it, and who is given much of it. */
 static void put_shares(const struct ad_page_layers *layers, int op, FILE *out)
 {
-    struct ad_region whole = ad_region_whole(ad_page_value(layers, op));
     fputs("<span class=\"shares\">", out);
     for (int d = 0; d < layers->plan->cluster.ndevices; d++) {
-        struct ad_region r = ad_page_region(layers, op, d);
-        if (ad_region_empty(r))
+        double share = 100 * ad_page_share(layers, op, d);
+        bool given = ad_page_received(layers, op, d) > AD_PAGE_MUCH;
+        if (share == 0 && !given)
             continue;
-        double share = 100 * (double)ad_region_elements(r) / (double)ad_region_elements(whole);
         fputs("<span>", out);
         ad_page_badge(out, d);
-        if (share < 1)
+        if (share > 0 && share < 1)
             fputs("&lt;1 %", out);
-        else if (share < 99.5)
+        else if (share > 0 && (share < 99.5 || share > 100.5))
             fprintf(out, "%.0f %%", share);
+        if (given)
+            fputs(" gets it", out);
         fputs("</span>", out);
     }
     fputs("</span>", out);
+}
+
+static bool all_compute_all(const struct ad_page_layers *layers, int op)
+{
+    const struct ad_page_layer *layer = &layers->items[op];
+    struct ad_region whole = ad_region_whole(ad_page_value(layers, op));
+    for (int i = layer->first_part; i < layer->first_part + layer->nparts; i++)
+        if (!ad_region_equal(layers->parts[i].region, whole))
+            return false;
+    return true;
 }
 
 /* "branch", "joins 4" or where it reads from, when that is not the layer before. */
@@ -60,6 +71,8 @@ static void put_place(const struct ad_page_layers *layers, int op, FILE *out)
         if (producer >= 0)
             fprintf(out, "<span class=\"tag from\">reads %d</span>", producer + 1);
     }
+    if (layers->items[op].nparts > 1 && all_compute_all(layers, op))
+        fputs("<span class=\"tag sum\">each computes all</span>", out);
     if (o->partial > 1)
         fprintf(out, "<span class=\"tag sum\">%d partial sums</span>", o->partial);
     else if (ad_kind_has(o->kind, AD_FIELD_CHANNELS))
@@ -111,8 +124,8 @@ static void put_stage(const struct ad_page_layers *layers, int turn, int first, 
     char text[32];
     for (int i = first; i < end; i++)
         bytes += layers->items[i].gets_bytes;
-    fprintf(out, "<details class=\"stage\"%s><summary><b>",
-            nops <= MANY || first == 0 ? " open=\"\"" : "");
+    bool open = (layers->plan->stream.nturns == 1 && nops <= MANY) || (turn == 0 && first == 0);
+    fprintf(out, "<details class=\"stage\"%s><summary><b>", open ? " open=\"\"" : "");
     if (box->h > 1 || box->w > 1)
         fprintf(out, "maps of %" PRId64 "\303\227%" PRId64, box->h, box->w);
     else
@@ -138,6 +151,7 @@ static void put_stage(const struct ad_page_layers *layers, int turn, int first, 
 void ad_page_maps(const struct ad_page_layers *layers, int turn, FILE *out)
 {
     int nops = layers->plan->graph->nops;
+    char bytes[32];
     fputs("<div class=\"stages\">\n", out);
     for (int i = 0, next; i < nops; i = next) {
         for (next = i + 1; next < nops && layers->items[next].stage == layers->items[i].stage;)
@@ -145,4 +159,7 @@ void ad_page_maps(const struct ad_page_layers *layers, int turn, FILE *out)
         put_stage(layers, turn, i, next, out);
     }
     fputs("</div>\n", out);
+    if (layers->gathered_bytes > 0)
+        fprintf(out, "<p class=\"exchange\">\342\207\204 %s of answers gathered</p>\n",
+                ad_format_bytes((double)layers->gathered_bytes, bytes, sizeof bytes));
 }

@@ -49,11 +49,10 @@ static void put_box(const struct ad_page_layers *layers, int op, FILE *out)
     int n = layers->plan->cluster.ndevices;
     double sum = 0, y = top_of(layers, op);
     for (int d = 0; d < n; d++)
-        sum += (double)ad_region_elements(ad_page_region(layers, op, d));
+        sum += ad_page_share(layers, op, d);
     fprintf(out, "<g data-l=\"%d\">", op);
     for (int d = 0; d < n && sum > 0; d++) {
-        double height =
-            BOX_HEIGHT * (double)ad_region_elements(ad_page_region(layers, op, d)) / sum;
+        double height = BOX_HEIGHT * ad_page_share(layers, op, d) / sum;
         if (height > 0)
             fprintf(out, "<rect class=\"c%d\" x=\"%d\" y=\"%.1f\" width=\"%d\" height=\"%.1f\"/>",
                     d % AD_PAGE_COLOURS, left_of(op), y, BOX_WIDTH, height);

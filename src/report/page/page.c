@@ -1,5 +1,6 @@
 /* The page from top to bottom. */
 #include "report/page/page.h"
+#include "base/units.h"
 #include "report/page/internal.h"
 #include "report/text.h"
 
@@ -55,12 +56,26 @@ static void put_legend(const struct adaps_plan *plan, FILE *out)
           out);
 }
 
+/* Of a stream of several turns: what one of them is. */
 static void put_turn_title(const struct adaps_plan *plan, int turn, FILE *out)
 {
     int of, share = ad_plan_share(plan, turn, &of);
-    if (plan->stream.nturns > 1)
-        fprintf(out, "<h2 id=\"turn%d\">Turn %d of %d: %d in %d inferences</h2>\n", turn, turn + 1,
-                plan->stream.nturns, share, of);
+    const struct ad_schedule *schedule = ad_plan_turn(plan, turn);
+    char key[48], text[32];
+    fprintf(out, "<h2>Turn %d of %d: %d in %d inferences</h2>\n<p>", turn + 1, plan->stream.nturns,
+            share, of);
+    snprintf(key, sizeof key, "turns.%d.predicted_ms", turn);
+    ad_page_number(out, key, (double)schedule->makespan_ns / 1e6,
+                   ad_format_ns((double)schedule->makespan_ns, text, sizeof text));
+    fputs(" by itself, ", out);
+    snprintf(key, sizeof key, "turns.%d.bytes", turn);
+    ad_page_number(out, key, (double)schedule->bytes,
+                   ad_format_bytes((double)schedule->bytes, text, sizeof text));
+    fputs(" moved; computed by ", out);
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        if (schedule->programs[d].ntasks > 0)
+            ad_page_badge(out, d);
+    fputs("</p>\n", out);
 }
 
 static void put_turn(const struct adaps_plan *plan, const struct ad_page_layers *layers, int turn,
@@ -68,7 +83,8 @@ static void put_turn(const struct adaps_plan *plan, const struct ad_page_layers 
 {
     const char *level = plan->stream.nturns > 1 ? "h3" : "h2";
     fprintf(out, "<section class=\"turn\" data-t=\"%d\">\n", turn);
-    put_turn_title(plan, turn, out);
+    if (plan->stream.nturns > 1)
+        put_turn_title(plan, turn, out);
     fprintf(out, "<%s>Partition</%s>\n", level, level);
     if (turn == 0)
         put_legend(plan, out);

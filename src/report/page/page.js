@@ -134,8 +134,10 @@
         if (regions.length < 2)
             return regions.map(r => asRegion(r, whole(l))).join("");
         const all = hull(regions), sum = regions.reduce((n, r) => n + elements(r), 0);
-        return sum === elements(all) ? asRegion(all, whole(l)) + " in " + regions.length + " parts"
-                                     : regions.map(r => asRegion(r, whole(l))).join("; ");
+        if (sum === elements(all))
+            return asRegion(all, whole(l)) + " in " + regions.length + " parts";
+        return regions.length > 4 ? regions.length + " parts of " + asRegion(all, whole(l))
+                                  : regions.map(r => asRegion(r, whole(l))).join("; ");
     }
 
     /* What a device computes and others compute, too. */
@@ -177,10 +179,10 @@
             const share = shareOf(t, l, d);
             if (share.computed.length)
                 lines.push(deviceName(d) + ": " + asPart(share.part) + " (" + joined(share.computed, l) + "), " + asTime(share.ns));
-            const halo = share.received.map(x => asRegion(x.region, whole(l))).concat(twice(t, l, d));
+            const received = joined(share.received, l);
+            const halo = (received ? [received] : []).concat(twice(t, l, d));
             if (halo.length)
-                lines.push(letters[d] + " has also " + halo.slice(0, 4).join("; ") +
-                           (halo.length > 4 ? " ..." : "") +
+                lines.push(letters[d] + " has also " + halo.join("; ") +
                            (share.bytes ? ", receives " + asBytes(share.bytes) : ""));
         });
         return lines;
@@ -214,11 +216,14 @@
 
     function deviceLines(d) {
         const x = devices[d];
-        return [deviceName(d) + (x.source ? ", the source" : ""),
-                (x.board || "no board") + ", speed " + x.speed + ", " + x.threads + " threads",
-                asPart(x.share) + " of the MACs, busy for " + asTime(x.busy_ms * 1e6),
-                asBytes(x.memory_bytes) + " of memory, of these " + asBytes(x.weight_bytes) + " weights",
-                "sends " + asBytes(x.sent_bytes) + ", receives " + asBytes(x.received_bytes)];
+        const lines = [deviceName(d) + (x.source ? ", the source" : ""),
+                       (x.board || "no board") + ", speed " + x.speed + ", " + x.threads + " threads",
+                       asBytes(x.memory_bytes) + " of memory, of these " + asBytes(x.weight_bytes) +
+                       " weights"];
+        if (data.turns.length === 1)
+            lines.push(asPart(x.share) + " of the MACs, busy for " + asTime(x.busy_ms * 1e6),
+                       "sends " + asBytes(x.sent_bytes) + ", receives " + asBytes(x.received_bytes));
+        return lines;
     }
 
     /* --- under the pointer --- */
@@ -231,8 +236,12 @@
     const deviceAt = bar => Number(bar.closest("[data-d]").dataset.d);
 
     function linesOf(element) {
-        if (element.dataset.s !== undefined)
-            return stepLines(turnOf(element), deviceAt(element), Number(element.dataset.s));
+        if (element.dataset.s !== undefined) {
+            const lines = stepLines(turnOf(element), deviceAt(element), Number(element.dataset.s));
+            if (element.dataset.f === undefined)
+                return lines;
+            return ["inference " + element.dataset.f].concat(lines.slice(0, -1)); /* times are others */
+        }
         if (element.dataset.l !== undefined)
             return layerLines(turnOf(element), Number(element.dataset.l));
         return deviceLines(Number(element.dataset.d));
@@ -356,8 +365,8 @@
             const share = shareOf(t, l, d);
             if (!share.computed.length && !share.received.length)
                 return;
-            const received = share.received.map(x => asRegion(x.region, whole(l)));
-            const halo = received.concat(twice(t, l, d)).join("; ");
+            const received = joined(share.received, l);
+            const halo = (received ? [received] : []).concat(twice(t, l, d)).join("; ");
             rows.push([named(d), joined(share.computed, l) || "\u2013",
                        share.ns ? asTime(share.ns) : "\u2013", halo || "\u2013",
                        share.bytes ? asBytes(share.bytes) : "\u2013"]);
@@ -397,7 +406,7 @@
     }
 
     function chooseDevice(d) {
-        const x = devices[d], links = data.plan.links;
+        const x = devices[d], links = data.turns.length === 1 ? data.plan.links : [];
         unmark();
         const rows = links.filter(k => k.from === x.name || k.to === x.name).map(
             k => [k.from + " \u2192 " + k.to, String(k.messages), asBytes(k.bytes), k.encoding]);

@@ -77,8 +77,32 @@ static void single_fact(const struct adaps_plan *plan, FILE *out)
     end_fact(out);
 }
 
-static void put_facts(const struct adaps_plan *plan, const struct ad_figures *figures,
-                      const struct ad_energy_figures *energy, FILE *out)
+static void moved_fact(const struct adaps_plan *plan, FILE *out)
+{
+    begin_fact(out, "moved per inference");
+    put_bytes(out, "bytes", plan->schedule.bytes);
+    fputs(" in ", out);
+    put_count(out, "messages", plan->schedule.messages);
+    fputs(" messages", out);
+    end_fact(out);
+}
+
+static void devices_fact(const struct adaps_plan *plan, FILE *out)
+{
+    int used = 0;
+    for (int d = 0; d < plan->cluster.ndevices; d++)
+        for (int t = 0; t < plan->stream.nturns; t++)
+            if (ad_plan_turn(plan, t)->programs[d].ntasks > 0) {
+                used++;
+                break;
+            }
+    begin_fact(out, "devices");
+    fprintf(out, "%d of %d compute", used, plan->cluster.ndevices);
+    end_fact(out);
+}
+
+static void put_facts(const struct adaps_plan *plan, const struct ad_energy_figures *energy,
+                      FILE *out)
 {
     char text[32];
     fputs("<dl class=\"facts\">\n", out);
@@ -98,12 +122,8 @@ static void put_facts(const struct adaps_plan *plan, const struct ad_figures *fi
         fputs(": no plan answers sooner", out);
         end_fact(out);
     }
-    begin_fact(out, plan->stream.nturns > 1 ? "moved in turn 1" : "moved per inference");
-    put_bytes(out, "bytes", plan->schedule.bytes);
-    fputs(" in ", out);
-    put_count(out, "messages", plan->schedule.messages);
-    fputs(" messages", out);
-    end_fact(out);
+    if (plan->stream.nturns == 1)
+        moved_fact(plan, out);
     if (energy->all_pj >= 0) {
         begin_fact(out, "energy");
         ad_page_number(out, "energy_j", (double)energy->all_pj / 1e12,
@@ -111,9 +131,7 @@ static void put_facts(const struct adaps_plan *plan, const struct ad_figures *fi
         fputs(" per inference", out);
         end_fact(out);
     }
-    begin_fact(out, "devices");
-    fprintf(out, "%d of %d compute", figures->used, figures->ndevices);
-    end_fact(out);
+    devices_fact(plan, out);
     if (ad_plan_lossy(plan)) {
         begin_fact(out, "answer");
         fputs("rounded on the way, not that of one device alone", out);
@@ -152,11 +170,42 @@ static void put_busy(const struct adaps_plan *plan, int d, FILE *out)
     fputs("</td>", out);
 }
 
+static void put_memory(const struct adaps_plan *plan, int d, FILE *out)
+{
+    char key[64];
+    begin_cell(out, "memory");
+    put_bytes(out, key_of(key, d, "memory_bytes"), plan->schedule.memory[d]);
+    if (plan->cluster.devices[d].memory > 0) {
+        fputs(" <small>of ", out);
+        put_bytes(out, key_of(key, d, "memory_limit_bytes"),
+                  (int64_t)plan->cluster.devices[d].memory);
+        fputs("</small>", out);
+    }
+    fputs("</td>", out);
+}
+
+/* What a device does in an inference. Of several turns there is no such number. */
+static void put_work(const struct adaps_plan *plan, const struct ad_device_figures *own, int d,
+                     FILE *out)
+{
+    char key[64], text[32];
+    begin_cell(out, "MACs");
+    snprintf(text, sizeof text, "%.1f %%", own->share * 100);
+    ad_page_number(out, key_of(key, d, "share"), own->share, text);
+    fputs("</td>", out);
+    put_busy(plan, d, out);
+    begin_cell(out, "sends");
+    put_bytes(out, key_of(key, d, "sent_bytes"), own->sent_bytes);
+    fputs("</td>", out);
+    begin_cell(out, "receives");
+    put_bytes(out, key_of(key, d, "received_bytes"), own->received_bytes);
+    fputs("</td>", out);
+}
+
 static void put_device(const struct adaps_plan *plan, const struct ad_figures *figures,
                        const struct ad_energy_figures *energy, int d, FILE *out)
 {
     const struct ad_device *device = &plan->cluster.devices[d];
-    const struct ad_device_figures *own = &figures->devices[d];
     char key[64], text[32];
     fprintf(out, "<tr data-d=\"%d\"><th scope=\"row\">", d);
     ad_page_badge(out, d);
@@ -172,25 +221,9 @@ static void put_device(const struct adaps_plan *plan, const struct ad_figures *f
     fputs(" <small>&times;", out);
     put_count(out, key_of(key, d, "threads"), device->threads);
     fputs("</small></td>", out);
-    begin_cell(out, "MACs");
-    snprintf(text, sizeof text, "%.1f %%", own->share * 100);
-    ad_page_number(out, key_of(key, d, "share"), own->share, text);
-    fputs("</td>", out);
-    put_busy(plan, d, out);
-    begin_cell(out, "memory");
-    put_bytes(out, key_of(key, d, "memory_bytes"), plan->schedule.memory[d]);
-    if (device->memory > 0) {
-        fputs(" <small>of ", out);
-        put_bytes(out, key_of(key, d, "memory_limit_bytes"), (int64_t)device->memory);
-        fputs("</small>", out);
-    }
-    fputs("</td>", out);
-    begin_cell(out, "sends");
-    put_bytes(out, key_of(key, d, "sent_bytes"), own->sent_bytes);
-    fputs("</td>", out);
-    begin_cell(out, "receives");
-    put_bytes(out, key_of(key, d, "received_bytes"), own->received_bytes);
-    fputs("</td>", out);
+    put_memory(plan, d, out);
+    if (plan->stream.nturns == 1)
+        put_work(plan, &figures->devices[d], d, out);
     if (energy->all_pj >= 0) {
         begin_cell(out, "energy");
         ad_page_number(out, key_of(key, d, "energy_j"), (double)energy->device_pj[d] / 1e12,
@@ -206,19 +239,18 @@ static void put_devices(const struct adaps_plan *plan, const struct ad_figures *
     double shares = 0;
     fprintf(out,
             "<table class=\"devices\"><thead><tr><th>device</th><th>board</th><th>speed "
-            "&times;threads</th><th>MACs</th><th>busy</th><th>memory</th><th>sends</th>"
-            "<th>receives</th>%s</tr></thead><tbody>\n",
+            "&times;threads</th><th>memory</th>%s%s</tr></thead><tbody>\n",
+            plan->stream.nturns == 1 ? "<th>MACs</th><th>busy</th><th>sends</th><th>receives</th>"
+                                     : "",
             energy->all_pj >= 0 ? "<th>energy</th>" : "");
     for (int d = 0; d < plan->cluster.ndevices; d++) {
         put_device(plan, figures, energy, d, out);
         shares += figures->devices[d].share;
     }
-    fprintf(
-        out,
-        "</tbody></table>\n<p class=\"note\">* the source: the input starts and the result ends "
-        "there.%s",
-        plan->stream.nturns > 1 ? " MACs, busy, sends and receives are those of turn 1." : "");
-    if (shares > 1.0005)
+    fputs("</tbody></table>\n<p class=\"note\">* the source: the input starts and the result ends "
+          "there.",
+          out);
+    if (plan->stream.nturns == 1 && shares > 1.0005)
         fprintf(out, " Recomputed halos add %.1f %% to the network's MACs.", (shares - 1) * 100);
     fputs("</p>\n", out);
 }
@@ -232,7 +264,7 @@ enum adaps_status ad_page_summary(const struct adaps_plan *plan, FILE *out, stru
         status = ad_figures_init(&figures, plan, err);
     if (status != ADAPS_OK)
         return status;
-    put_facts(plan, &figures, &energy, out);
+    put_facts(plan, &energy, out);
     put_devices(plan, &figures, &energy, out);
     ad_figures_fini(&figures);
     return ADAPS_OK;

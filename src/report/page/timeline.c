@@ -98,9 +98,9 @@ static int64_t last_end(const struct adaps_plan *plan)
     return last;
 }
 
-static void put_names(const struct adaps_plan *plan, FILE *out)
+void ad_page_lane_names(const struct adaps_plan *plan, FILE *out)
 {
-    fputs("<div class=\"names\">", out);
+    fputs("<div class=\"time\"><div class=\"names\">", out);
     for (int d = 0; d < plan->cluster.ndevices; d++) {
         fputs("<div>", out);
         ad_page_badge(out, d);
@@ -116,8 +116,7 @@ void ad_page_timeline(const struct ad_page_layers *layers, int turn, FILE *out)
     const struct adaps_plan *plan = layers->plan;
     int rows = plan->cluster.ndevices;
     struct frame f = {out, (double)last_end(plan)};
-    fputs("<div class=\"time\">", out);
-    put_names(plan, out);
+    ad_page_lane_names(plan, out);
     fprintf(out,
             "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Timeline\"><svg "
             "class=\"timeline\" data-t=\"%d\" data-end=\"%.0f\" width=\"100%%\" height=\"%d\">\n",
