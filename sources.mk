@@ -6,13 +6,19 @@ base_sources = \
 	src/base/file.c src/base/file.h src/base/health.c src/base/health.h src/base/machine.c src/base/machine.h src/base/mem.c \
 	src/base/mem.h src/base/parallel.c src/base/parallel.h src/base/priority.c src/base/priority.h src/base/protobuf.c \
 	src/base/protobuf.h src/base/rng.h src/base/round.h src/base/signals.c src/base/signals.h src/base/stats.c \
-	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h \
+	src/base/stats.h src/base/tensor.c src/base/tensor.h src/base/units.c src/base/units.h src/base/utf8.c src/base/utf8.h \
 	src/base/version.c
 
 onnx_sources = \
 	src/onnx/attr.c src/onnx/external.c src/onnx/external.h src/onnx/file.c src/onnx/file.h \
 	src/onnx/model.c src/onnx/model.h src/onnx/skeleton.c src/onnx/skeleton.h src/onnx/tensor.c \
 	src/onnx/unpack.c
+
+metrics_sources = \
+	src/metrics/exposition.c src/metrics/exposition.h src/metrics/process.c src/metrics/process.h
+# Of programs, not of the library.
+server_sources = \
+	src/metrics/address.c src/metrics/address.h src/metrics/server.c src/metrics/server.h
 
 ir_sources = \
 	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/ends.c \
@@ -212,13 +218,14 @@ exec_agent_sources = \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
 	src/exec/agent/cache_internal.h src/exec/agent/cache_room.c src/exec/agent/cache_upload.c \
 	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
-	src/exec/agent/internal.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/internal.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/live_metrics.c src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/profile_request.c src/exec/agent/profile_request.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
 	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/worker.c \
 	src/exec/agent/worker.h
 
 control_sources = \
+	src/control/counts.c src/control/counts.h \
 	src/control/discover.c src/control/discover.h \
 	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
 	src/control/push.c src/control/query.c src/control/recovery.c src/control/recovery.h \
@@ -264,10 +271,11 @@ serve_sources = \
 	src/serve/frigate.c src/serve/frigate.h src/serve/server.c src/serve/server.h
 
 cli_sources = \
+	$(server_sources) \
 	src/cli/agent.c src/cli/agent_options.c src/cli/agent_options.h src/cli/answer.c src/cli/answer.h src/cli/bench.c src/cli/bench.h \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/doctor.c src/cli/doctor_examine.c src/cli/doctor_internal.h src/cli/doctor_report.c src/cli/completion.c src/cli/completion.h src/cli/discover.c \
-	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/options.c \
+	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/metrics_option.c src/cli/metrics_option.h src/cli/options.c \
 	src/cli/options.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c src/cli/model_run.c src/cli/model_run.h src/cli/quantize.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
@@ -280,4 +288,4 @@ cli_sources = \
 # The daemon, a program of its own.
 agent_sources = \
 	src/cli/agent_config.c src/cli/agent_config.h src/cli/agent_keys.c src/cli/agent_keys.h src/cli/agent_main.c src/cli/agent_options.c \
-	src/cli/agent_options.h src/cli/cli.h src/cli/cpu_info.c src/cli/cpu_info.h src/cli/messages.c src/cli/options.c src/cli/options.h
+	src/cli/agent_options.h src/cli/cli.h src/cli/cpu_info.c src/cli/cpu_info.h src/cli/messages.c src/cli/options.c src/cli/options.h $(server_sources)

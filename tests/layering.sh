@@ -8,6 +8,7 @@ needs='
 base
 onnx
 wire
+metrics             wire
 ir                  onnx
 import              onnx ir
 blocks              ir
@@ -17,7 +18,7 @@ schedule            ir cost fusion
 plan                ir schedule
 exec/kernels        ir cost fusion
 exec/engine         ir fusion schedule plan exec/kernels
-exec/agent          ir wire plan exec/kernels exec/engine
+exec/agent          ir wire metrics plan exec/kernels exec/engine
 search              ir blocks cost fusion schedule
 search/published    ir fusion search
 search/paper        fusion search
@@ -30,7 +31,7 @@ search/strategies   search search/published search/paper search/exact search/aut
 search/pareto       schedule search search/auto search/strategies
 split               onnx import search search/given
 quantise            onnx
-control             ir plan wire exec/kernels exec/engine
+control             ir plan wire metrics exec/kernels exec/engine
 doctor              wire cost control
 report              ir search search/strategies search/pareto plan control
 report/page         plan report

@@ -1,6 +1,7 @@
 #include "cli/agent_config.h"
 #include "base/file.h"
 #include "cli/agent_options.h"
+#include "metrics/address.h"
 #include "wire/endpoint.h"
 
 #include <string.h>
@@ -46,6 +47,15 @@ static enum adaps_status check_endpoint(const struct ad_ini *ini, const struct a
     return ad_ini_refuse(ini, entry, err, "%s", reason.message);
 }
 
+static enum adaps_status check_address(const struct ad_ini *ini, const struct ad_ini_entry *entry,
+                                       struct adaps_error *err)
+{
+    struct adaps_error reason;
+    if (ad_metrics_address_parse(entry->value, NULL, &reason) == ADAPS_OK)
+        return ADAPS_OK;
+    return ad_ini_refuse(ini, entry, err, "%s", reason.message);
+}
+
 static enum adaps_status take_entry(struct ad_agent_config *config, struct ad_ini_entry *entry,
                                     struct adaps_error *err)
 {
@@ -64,6 +74,8 @@ static enum adaps_status take_entry(struct ad_agent_config *config, struct ad_in
     else if (strcmp(setting->value, "yes|no") == 0 && strcmp(entry->value, "yes") != 0 &&
              strcmp(entry->value, "no") != 0)
         status = ad_ini_refuse(ini, entry, err, "yes or no is wanted");
+    else if (strcmp(setting->value, "ADDRESS") == 0)
+        status = check_address(ini, entry, err);
     if (status != ADAPS_OK)
         return status;
     if (!ad_option_take_text(setting, entry->value, &config->options, wanted, sizeof wanted))

@@ -5,6 +5,7 @@
 #include "cli/agent_options.h"
 #include "cli/cli.h"
 #include "cli/cpu_info.h"
+#include "metrics/server.h"
 #include "wire/endpoint.h"
 
 #include <errno.h>
@@ -36,7 +37,35 @@ static void settle(struct ad_agent_options *options, const struct ad_agent_optio
         options->key_file = file->key_file;
     if (!options->allow_file)
         options->allow_file = file->allow_file;
+    if (!options->metrics)
+        options->metrics = file->metrics;
 }
+
+/* --- metrics --- */
+
+struct shown {
+    const char *address;
+    struct ad_metrics_server *server;
+};
+
+static enum adaps_status show(void *self, ad_metrics_write_fn *write, void *agent,
+                              struct adaps_error *err)
+{
+    struct shown *shown = self;
+    enum adaps_status status =
+        ad_metrics_server_start(shown->address, write, agent, &shown->server, err);
+    if (status == ADAPS_OK)
+        fprintf(stderr, "adaps-agent: metrics at %s\n", ad_metrics_server_url(shown->server));
+    return status;
+}
+
+static void hide(void *self)
+{
+    struct shown *shown = self;
+    ad_metrics_server_stop(shown->server);
+}
+
+/* --- keys --- */
 
 /* Whether a file is named and not there yet, or not even named. */
 static bool lacks(const char *path)
@@ -92,6 +121,10 @@ static enum adaps_status serve(struct ad_agent_invocation *given, struct adaps_e
     } else {
         if (given->config)
             status = keep_to_loopback(&given->agent, &address, &note, err);
+        struct shown shown = {.address = given->agent.metrics};
+        const struct ad_agent_audience audience = {.show = show, .hide = hide, .self = &shown};
+        if (shown.address)
+            given->agent.audience = &audience;
         if (status == ADAPS_OK)
             status = ad_agent_run(&given->agent, err);
     }

@@ -40,6 +40,8 @@ const struct ad_option ad_agent_settings[] = {
                 "this device's keys (adaps keygen); with --allow"),
     AD_OPT_TEXT(0, "allow", "FILE", AGENT, allow_file,
                 "public keys of the controllers that may connect, one a line"),
+    AD_OPT_TEXT(0, "metrics", "ADDRESS", AGENT, metrics,
+                "serve metrics for Prometheus here, such as 127.0.0.1:9570"),
     AD_OPT_END,
 };
 

@@ -1,4 +1,5 @@
 /* adaps bench: the command line. */
+#include "cli/metrics_option.h"
 #include "cli/bench.h"
 #include "cli/devices.h"
 #include "cli/plan_options.h"
@@ -308,6 +309,7 @@ static const struct ad_option options_table[] = {
                  "compute threads of the single-device answer"),
     AD_OPT_GROUP(ad_plan_option_rows, BENCH, bench.passes),
     AD_OPT_GROUP(ad_session_option_rows, BENCH, bench.session),
+    AD_OPT_GROUP(ad_metrics_option_rows, BENCH, bench.session),
     AD_OPT_FLAG(0, "json", BENCH, json, "print JSON"),
     AD_OPT_FLAG(0, "tsv", BENCH, tsv, "print a table of tabs"),
     AD_OPT_END,

@@ -1,6 +1,7 @@
 /* adaps run: inferences on the agents, or in this process alone. */
 #include "base/clock.h"
 #include "base/stats.h"
+#include "cli/metrics_option.h"
 #include "cli/run_internal.h"
 #include "io/tensor_io.h"
 #include "model_weights.h"
@@ -408,6 +409,7 @@ static const struct ad_option options_table[] = {
                 "write the measured times of the last inference's steps, as a\n"
                 "Chrome trace (Perfetto)"),
     AD_OPT_GROUP(ad_run_option_rows, struct ad_run_command, shared),
+    AD_OPT_GROUP(ad_metrics_option_rows, struct ad_run_command, shared.session),
     AD_OPT_END,
 };
 

@@ -1,5 +1,6 @@
 /* adaps serve: answers Frigate's questions about what is in pictures. */
 #include "base/mem.h"
+#include "cli/metrics_option.h"
 #include "cli/vision_options.h"
 #include "report/text.h"
 #include "serve/server.h"
@@ -228,6 +229,7 @@ static const struct ad_option options_table[] = {
     AD_OPT_GROUP(ad_vision_found_rows, SERVE, vision),
     AD_OPT_GROUP(ad_vision_network_rows, SERVE, vision),
     AD_OPT_GROUP(ad_deployment_option_rows, SERVE, vision.place.shared),
+    AD_OPT_GROUP(ad_metrics_option_rows, SERVE, vision.place.shared.session),
     AD_OPT_INT("ready-fd", "N", SERVE, ready_fd, 0, 1 << 20,
                "write the address that it listens on to this descriptor"),
     AD_OPT_END,

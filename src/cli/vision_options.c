@@ -1,3 +1,4 @@
+#include "cli/metrics_option.h"
 #include "cli/vision_options.h"
 #include "base/units.h"
 
@@ -125,6 +126,7 @@ const struct ad_option ad_vision_option_rows[] = {
     AD_OPT_INT("in-flight", "N", VISION, place.in_flight, 1, AD_FLIGHTS_MOST,
                "pictures on the agents at a time, 1 to 32"),
     AD_OPT_GROUP(ad_run_option_rows, VISION, place.shared),
+    AD_OPT_GROUP(ad_metrics_option_rows, VISION, place.shared.session),
     AD_OPT_END,
 };
 

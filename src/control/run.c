@@ -1,5 +1,6 @@
 /* Inferences on the agents, one or several at a time, watched by pings. */
 #include "base/clock.h"
+#include "control/counts.h"
 #include "control/session_internal.h"
 #include "ir/ends.h"
 
@@ -321,11 +322,14 @@ static enum adaps_status begin(struct ad_session *session, const struct ad_tenso
             ad_remote_excuse(remote); /* what is done by then needs no ping */
         remote->step = 0;
     }
+    ad_counts_begin(session->counts);
     flight->number = ++session->inference;
     flight->start_ns = now;
     session->flying++;
     status = send_runs(session, inputs, trace, err);
     session->broken = status != ADAPS_OK;
+    if (session->broken)
+        ad_counts_failed(session->counts, session->flying, status);
     return status;
 }
 
@@ -365,6 +369,8 @@ enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor
                             session->broken ? "an inference of this session has failed"
                                             : "no inference is in flight");
     enum adaps_status status = gather(session, &culprit);
+    if (status == ADAPS_EAGENT || status == ADAPS_ECANCELLED)
+        ad_counts_failed(session->counts, session->flying, status);
     if (status == ADAPS_EAGENT)
         return ad_session_post_mortem(session, culprit, err);
     if (status == ADAPS_ECANCELLED) {
@@ -375,11 +381,13 @@ enum adaps_status ad_session_finish(struct ad_session *session, struct ad_tensor
         return ad_error_set(err, status, "woken before the answer was there");
     struct ad_flight *flight = oldest(session);
     session->flying--;
+    int64_t wall_ns = ad_clock_ns() - flight->start_ns;
+    ad_counts_done(session->counts, session->plan, flight->latency_ns, wall_ns, flight->devices);
     memcpy(outputs, flight->outputs, noutputs * sizeof *outputs);
     memset(flight->outputs, 0, noutputs * sizeof *outputs);
     if (stats) {
         stats->latency_ns = flight->latency_ns;
-        stats->wall_ns = ad_clock_ns() - flight->start_ns;
+        stats->wall_ns = wall_ns;
         if (stats->links)
             measure_links(session, flight, stats->links);
         if (stats->devices)

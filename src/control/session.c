@@ -1,6 +1,7 @@
 /* A session from the controller's side: open on all agents, connect them, close. */
 #include "base/deadline.h"
 #include "wire/endpoint.h"
+#include "control/counts.h"
 #include "control/session_internal.h"
 
 #include <sodium.h>
@@ -268,6 +269,8 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         return status;
     }
     session->ready = true;
+    session->counts = options->counts;
+    ad_counts_open(session->counts, plan);
     *out = session;
     return ADAPS_OK;
 }
@@ -276,6 +279,7 @@ void ad_session_close(struct ad_session *session)
 {
     if (!session)
         return;
+    ad_counts_close(session->counts);
     struct ad_deadline deadline;
     bool failed = !session->ready || (session->broken && !session->cancelled);
     ad_deadline_set(&deadline, failed ? BROKEN_NS : CLOSE_NS);

@@ -22,6 +22,9 @@ struct ad_session_options {
     /* Agents say with each answer when messages were handed over and there, for the links of struct
      * ad_run_stats. */
     bool message_times;
+    /* What sessions with these options do is counted here; borrowed until they are closed; NULL:
+     * nowhere. */
+    struct ad_session_counts *counts;
     /* Ends ad_session_finish() from another thread; NULL: nobody does. */
     struct ad_interrupt *interrupt;
 };

@@ -46,6 +46,7 @@ struct ad_session {
     bool broken;                               /* can only be closed */
     bool cancelled;                            /* that is why; nobody has failed */
     struct ad_interrupt *interrupt;            /* nullable, borrowed */
+    struct ad_session_counts *counts;          /* likewise */
     int culprit;                               /* the device that is to blame for it, or -1 */
     struct ad_link_watch *link_watch;          /* NULL: not asked for, or not known */
     size_t input_bytes, output_bytes;

@@ -1,5 +1,6 @@
 #include "report/text.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,45 +12,12 @@
 #define MIN_WIDTH 80
 #define MIN_SHRUNK 8 /* a column is not cut below this */
 
-/* Length of the valid UTF-8 sequence at s, 0 when there is none. */
-static size_t utf8_sequence(const unsigned char *s)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t n = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (n < 2)
-        return n;
-    uint32_t code = s[0] & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        code = code << 6 | (s[i] & 63);
-    }
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    bool control = code < 0xa0; /* C1: some terminals obey them */
-    return code < least[n] || code > 0x10ffff || surrogate || control ? 0 : n;
-}
-
-/* One cleaned character of *s into out (at most 4 bytes); returns its bytes and moves *s on. */
-static size_t next_clean(const char **s, char out[4])
-{
-    const unsigned char *p = (const unsigned char *)*s;
-    size_t n = utf8_sequence(p);
-    if (n == 0 || p[0] < 0x20 || p[0] == 0x7f) {
-        out[0] = '?';
-        *s += 1;
-        return 1;
-    }
-    memcpy(out, p, n);
-    *s += n;
-    return n;
-}
-
 char *ad_text_clean(const char *s, char *buf, size_t size)
 {
     size_t used = 0;
     while (*s) {
-        char c[4];
-        size_t n = next_clean(&s, c);
+        char c[AD_UTF8_BYTES];
+        size_t n = ad_utf8_next_clean(&s, c);
         if (used + n >= size)
             break;
         memcpy(buf + used, c, n);
@@ -70,8 +38,8 @@ size_t ad_text_length(const char *s)
 void ad_text_xml(FILE *out, const char *s)
 {
     while (*s) {
-        char c[4];
-        size_t n = next_clean(&s, c);
+        char c[AD_UTF8_BYTES];
+        size_t n = ad_utf8_next_clean(&s, c);
         const char *entity = n > 1          ? NULL
                              : c[0] == '&'  ? "&amp;"
                              : c[0] == '<'  ? "&lt;"
@@ -95,8 +63,8 @@ void ad_text_dot(FILE *out, const char *s)
             s++;
             continue;
         }
-        char c[4];
-        size_t n = next_clean(&s, c);
+        char c[AD_UTF8_BYTES];
+        size_t n = ad_utf8_next_clean(&s, c);
         if (c[0] == '"' || c[0] == '\\')
             fputc('\\', out);
         fwrite(c, 1, n, out);

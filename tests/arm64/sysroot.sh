@@ -13,7 +13,7 @@ set -eu
 
 packages="libc6-dev libprotobuf-c-dev libxnnpack-dev libpthreadpool-dev libzmq3-dev libsodium-dev
     libjansson-dev libinih-dev libxxhash-dev liblz4-dev libzfp-dev libstb-dev libglpk-dev
-    libavahi-client-dev check libonnx-testdata"
+    libavahi-client-dev libmicrohttpd-dev libncurses-dev check libonnx-testdata"
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
 
 [ $# -eq 3 ] || { echo "usage: $0 RELEASE ARCHITECTURE FOLDER" >&2; exit 2; }

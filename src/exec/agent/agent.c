@@ -258,14 +258,34 @@ static void raise_file_limit(void)
               &limit); /* if it fails, very many weights cannot be opened, which is reported then */
 }
 
+static void write_metrics(void *self, struct ad_exposition *out)
+{
+    struct ad_agent *agent = self;
+    ad_live_write(&agent->live, agent->name, out);
+}
+
+/* Before this thread has priority, which the audience's would inherit. */
+static enum adaps_status show_metrics(struct ad_agent *agent, struct adaps_error *err)
+{
+    const struct ad_agent_audience *audience = agent->options->audience;
+    if (!audience)
+        return ADAPS_OK;
+    enum adaps_status status = audience->show(audience->self, write_metrics, agent, err);
+    agent->shown = status == ADAPS_OK;
+    return status;
+}
+
 static enum adaps_status live(struct ad_agent *agent, const struct ad_endpoint *listen,
                               int signal_fd, struct adaps_error *err)
 {
     struct adaps_error unheard;
     if (ad_notify_init(&agent->notify, &unheard) != ADAPS_OK)
         fprintf(stderr, "%s: warning: %s\n", agent->name, unheard.message);
-    ad_priority_prompt(&agent->priority);                          /* ZeroMQ's threads, too */
-    enum adaps_status status = ad_parallel_possible(THREADS, err); /* ZeroMQ aborts without */
+    enum adaps_status status = show_metrics(agent, err);
+    if (status != ADAPS_OK)
+        return status;
+    ad_priority_prompt(&agent->priority);        /* ZeroMQ's threads, too */
+    status = ad_parallel_possible(THREADS, err); /* ZeroMQ aborts without */
     if (status != ADAPS_OK)
         return status;
     agent->context = zmq_ctx_new();
@@ -292,6 +312,8 @@ static void fini(struct ad_agent *agent)
 {
     ad_announce_stop(agent->announcement);
     ad_agent_end_session(agent, "this agent ends");
+    if (agent->shown)
+        agent->options->audience->hide(agent->options->audience->self);
     if (agent->working)
         ad_worker_stop(&agent->worker);
     if (agent->running_errands)

@@ -4,6 +4,16 @@
 #define AD_EXEC_AGENT_AGENT_H
 
 #include "base/error.h"
+#include "metrics/exposition.h"
+
+/* Who shows an agent's metrics: show() begins it, before the agent listens, and hide() ends it. In
+ * between write(agent, ...) may be called. */
+struct ad_agent_audience {
+    enum adaps_status (*show)(void *self, ad_metrics_write_fn *write, void *agent,
+                              struct adaps_error *err);
+    void (*hide)(void *self);
+    void *self;
+};
 
 struct ad_agent_options {
     const char *listen;      /* ZeroMQ endpoint; "tcp://127.0.0.1:0" or ":*" picks a port */
@@ -20,6 +30,8 @@ struct ad_agent_options {
     int ready_fd;            /* >= 0: the bound endpoint and a newline are written there once */
     const char *announce;    /* "yes" or NULL: in the local network (announce.h); "no" */
     const char *sysroot;     /* where sysfs and procfs are, for tests; NULL: where they belong */
+    const char *metrics;     /* an address for the audience, or NULL */
+    const struct ad_agent_audience *audience; /* of metrics, or NULL */
     const char *note; /* said with the address, on stderr and to the service manager, or NULL */
 };
 

@@ -50,6 +50,7 @@ struct ad_agent {
     char name[64];
     char endpoint[300]; /* bound */
     struct ad_live live;
+    bool shown; /* the audience has it */
     void *context, *monitor;
     struct ad_answer_way router;
     struct ad_notify notify;

@@ -4,6 +4,7 @@
 #ifndef AD_EXEC_AGENT_LIVE_H
 #define AD_EXEC_AGENT_LIVE_H
 
+#include "metrics/exposition.h"
 #include "plan/plan.h"
 #include "wire/live.h"
 
@@ -71,6 +72,9 @@ void ad_live_received(struct ad_live_link *link, uint64_t bytes); /* likewise */
 void ad_live_set_session(struct ad_live *live, bool open);
 
 /* --- by anybody --- */
+
+/* All metrics of the agent of that name. */
+void ad_live_write(struct ad_live *live, const char *name, struct ad_exposition *out);
 
 /* The share of the time from the beginning of a second, AD_LIVE_SECONDS ago or up to one less,
  * until now (CLOCK_MONOTONIC) that was spent computing, 0 to 1. */
