@@ -33,37 +33,45 @@ static int examine(const struct doctor_options *options, const struct ad_cluster
     return code;
 }
 
-/* The devices of the devices file. */
-static int examine_devices(const struct doctor_options *options, const struct adaps_plan *plan)
+/* No devices file is a mistake of whoever calls. */
+static int refuse(enum adaps_status status, const struct adaps_error *err)
 {
-    struct ad_cluster cluster;
+    return status == ADAPS_EUSAGE ? ad_cli_usage(&ad_command_doctor, "%s", err->message)
+                                  : ad_cli_fail(&ad_command_doctor, err);
+}
+
+/* The devices of the file that is found. */
+static int examine_file(const struct doctor_options *options, const struct adaps_plan *plan)
+{
     struct ad_cli_devices devices;
+    struct ad_cluster cluster;
     struct adaps_error err = {0};
     enum adaps_status status = ad_cli_devices_load(options->run.devices, &cluster, &devices, &err);
-    if (status == ADAPS_EUSAGE)
-        return ad_cli_usage(&ad_command_doctor, "%s", err.message);
     if (status != ADAPS_OK)
-        return ad_cli_fail(&ad_command_doctor, &err);
+        return refuse(status, &err);
     int code = examine(options, &cluster, plan);
     ad_cluster_fini(&cluster);
     ad_cli_devices_fini(&devices);
     return code;
 }
 
-/* With a plan, whose own devices count unless a file is named, or a model that becomes one. */
+/* A plan has devices, which count unless others are given. */
 static int examine_for_plan(const struct doctor_options *options)
 {
+    struct ad_cli_devices devices;
     struct ad_deployment deployment;
     struct adaps_error err = {0};
-    bool own = !options->run.devices && ad_deployment_is_plan(options->plan);
-    enum adaps_status status = ad_deployment_init(&deployment, &ad_command_doctor, options->plan,
-                                                  &options->run, AD_PLACE_AGENTS, &err);
-    if (status == ADAPS_EUSAGE)
-        return ad_cli_usage(&ad_command_doctor, "%s", err.message);
+    enum adaps_status status = ad_cli_devices_find(options->run.devices, &devices, &err);
     if (status != ADAPS_OK)
         return ad_cli_fail(&ad_command_doctor, &err);
+    bool own = ad_deployment_is_plan(options->plan) && !ad_cli_devices_given(&devices);
+    ad_cli_devices_fini(&devices);
+    status = ad_deployment_init(&deployment, &ad_command_doctor, options->plan, &options->run,
+                                AD_PLACE_AGENTS, &err);
+    if (status != ADAPS_OK)
+        return refuse(status, &err);
     int code = own ? examine(options, &deployment.plan->cluster, deployment.plan)
-                   : examine_devices(options, deployment.plan);
+                   : examine_file(options, deployment.plan);
     ad_deployment_fini(&deployment);
     return code;
 }
@@ -78,7 +86,7 @@ static int run_doctor(int argc, char **argv)
     if (operands.count > 1)
         return ad_cli_usage(&ad_command_doctor, "unexpected argument '%s'", operands.items[1]);
     options.plan = operands.count == 1 ? operands.items[0] : NULL;
-    return options.plan ? examine_for_plan(&options) : examine_devices(&options, NULL);
+    return options.plan ? examine_for_plan(&options) : examine_file(&options, NULL);
 }
 
 static const struct ad_option options_table[] = {
@@ -92,7 +100,7 @@ static const struct ad_option options_table[] = {
 
 const struct ad_command ad_command_doctor = {
     .name = "doctor",
-    .arguments = "[OPTION...] [PLAN | MODEL.onnx]",
+    .arguments = "[OPTION...] [PLAN|MODEL]",
     .summary = "Find what is wrong with the devices and links, and say what to do.",
     .options = options_table,
     .run = run_doctor,

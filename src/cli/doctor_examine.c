@@ -16,6 +16,7 @@
 #define PAIR_MOST_S 1.5 /* of each pair, */
 #define PAIRS_S 20.0    /* and of all of them */
 #define DEADLINE_S 30.0 /* of what is measured */
+#define ALL_PAIRS 8     /* of more devices, only pairs with the source are measured */
 
 static void AD_PRINTF(1, 2) progress(const char *fmt, ...)
 {
@@ -126,9 +127,10 @@ static enum adaps_status try_device(const struct ad_examination *e, struct ad_pa
     return ADAPS_OK;
 }
 
-static void try_pair(const struct ad_examination *e, struct ad_patient_pair *pair,
-                     const struct ad_patient *a, const struct ad_patient *b)
+static void try_pair(const struct ad_examination *e, struct ad_patient_pair *pair)
 {
+    const struct ad_patient *a = &e->patients[pair->a - e->cluster->devices];
+    const struct ad_patient *b = &e->patients[pair->b - e->cluster->devices];
     const struct ad_session_options options = patient_options(e);
     pair->why = unfit(a) ? unfit(a) : unfit(b);
     if (pair->why)
@@ -155,7 +157,7 @@ static enum adaps_status try_together(struct ad_examination *e, struct adaps_err
         return ADAPS_OK;
     }
     if (fit < 2) {
-        e->together.trial.why = "there is one device";
+        e->together.trial.why = "no other device answers";
         return ADAPS_OK;
     }
     progress("a small network on %d devices", fit);
@@ -174,9 +176,8 @@ static enum adaps_status measure(struct ad_examination *e, struct adaps_error *e
     int n = e->cluster->ndevices;
     for (int d = 0; d < n && status == ADAPS_OK; d++)
         status = try_device(e, &e->patients[d], err);
-    for (int i = 0, a = 0; a < n && status == ADAPS_OK; a++)
-        for (int b = a + 1; b < n; b++)
-            try_pair(e, &e->pairs[i++], &e->patients[a], &e->patients[b]);
+    for (int i = 0; i < e->npairs && status == ADAPS_OK; i++)
+        try_pair(e, &e->pairs[i]);
     return status == ADAPS_OK ? try_together(e, err) : status;
 }
 
@@ -184,15 +185,13 @@ static enum adaps_status measure(struct ad_examination *e, struct adaps_error *e
 
 static void begin(struct ad_examination *e, const struct adaps_plan *plan)
 {
-    static const char quick[] = "--quick";
     const struct ad_cluster *cluster = e->cluster;
-    int n = cluster->ndevices, i = 0;
+    int n = cluster->ndevices;
     for (int d = 0; d < n; d++) {
         struct ad_patient *p = &e->patients[d];
         p->device = &cluster->devices[d];
         p->version = adaps_version();
         memcpy(p->own_key, e->own_key, sizeof p->own_key);
-        p->trial.why = quick;
         int in_plan = plan ? ad_cluster_find(&plan->cluster, p->device->name) : -1;
         p->planned = in_plan >= 0 && ad_plan_works(plan, in_plan);
         if (p->planned)
@@ -200,12 +199,11 @@ static void begin(struct ad_examination *e, const struct adaps_plan *plan)
     }
     for (int a = 0; a < n; a++)
         for (int b = a + 1; b < n; b++)
-            e->pairs[i++] = (struct ad_patient_pair){.a = &cluster->devices[a],
-                                                     .b = &cluster->devices[b],
-                                                     .there = cluster->links[a * n + b],
-                                                     .back = cluster->links[b * n + a],
-                                                     .why = quick};
-    e->together.trial.why = quick;
+            if (n <= ALL_PAIRS || a == cluster->source || b == cluster->source)
+                e->pairs[e->npairs++] = (struct ad_patient_pair){.a = &cluster->devices[a],
+                                                                 .b = &cluster->devices[b],
+                                                                 .there = cluster->links[a * n + b],
+                                                                 .back = cluster->links[b * n + a]};
 }
 
 enum adaps_status ad_examination_make(const struct ad_cluster *cluster,
@@ -215,8 +213,7 @@ enum adaps_status ad_examination_make(const struct ad_cluster *cluster,
 {
     int n = cluster->ndevices;
     struct ad_keys keys;
-    *out = (struct ad_examination){
-        .cluster = cluster, .session = session, .quick = quick, .npairs = n * (n - 1) / 2};
+    *out = (struct ad_examination){.cluster = cluster, .session = session, .quick = quick};
     enum adaps_status status = ad_keys_find(session->key_file, &keys, err);
     if (status != ADAPS_OK)
         return status;
@@ -224,7 +221,7 @@ enum adaps_status ad_examination_make(const struct ad_cluster *cluster,
     ad_keys_forget(&keys);
     struct questioning *questions = ad_calloc((size_t)n, sizeof *questions);
     out->patients = ad_calloc((size_t)n, sizeof *out->patients);
-    out->pairs = ad_calloc((size_t)out->npairs, sizeof *out->pairs);
+    out->pairs = ad_calloc((size_t)n * (size_t)n, sizeof *out->pairs);
     if (!questions || !out->patients || !out->pairs) {
         status = ad_error_memory(err, "examination", (size_t)n * sizeof *out->patients);
         goto out;

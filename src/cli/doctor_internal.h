@@ -9,9 +9,10 @@
 struct ad_examination {
     const struct ad_cluster *cluster;
     const struct ad_session_options *session;
-    bool quick;                    /* nothing runs on agents */
-    struct ad_patient *patients;   /* by device */
-    struct ad_patient_pair *pairs; /* each once, in the order of devices */
+    bool quick;                  /* nothing runs on agents */
+    struct ad_patient *patients; /* by device */
+    struct ad_patient_pair
+        *pairs; /* each once, in the order of devices; of many, those with the source */
     int npairs;
     struct ad_patient_cluster together;
     char own_key[AD_KEY_BYTES];

@@ -18,13 +18,13 @@ static enum adaps_status keep(struct ad_diagnoses *out, const struct ad_diagnosi
     return ADAPS_OK;
 }
 
-static enum adaps_status judge_device(const struct ad_patient *patient, struct ad_diagnoses *out,
-                                      struct adaps_error *err)
+static enum adaps_status judge_device(const struct ad_patient *patient, bool quick,
+                                      struct ad_diagnoses *out, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
     for (const struct ad_device_check *c = ad_device_checks; c->id && status == ADAPS_OK; c++) {
         struct ad_diagnosis one = {.id = c->id, .what = c->what, .device = patient->device};
-        if (ad_doctor_device(c, patient, &one.finding))
+        if (!(quick && c->measured) && ad_doctor_device(c, patient, &one.finding))
             status = keep(out, &one, err);
     }
     return status;
@@ -48,11 +48,13 @@ enum adaps_status ad_diagnoses_make(const struct ad_examination *examination,
 {
     enum adaps_status status = ADAPS_OK;
     memset(out, 0, sizeof *out);
+    bool quick = examination->quick;
     for (int d = 0; d < examination->cluster->ndevices && status == ADAPS_OK; d++)
-        status = judge_device(&examination->patients[d], out, err);
-    for (int i = 0; i < examination->npairs && status == ADAPS_OK; i++)
+        status = judge_device(&examination->patients[d], quick, out, err);
+    for (int i = 0; i < examination->npairs && !quick && status == ADAPS_OK; i++)
         status = judge_pair(&examination->pairs[i], out, err);
-    for (const struct ad_cluster_check *c = ad_cluster_checks; c->id && status == ADAPS_OK; c++) {
+    for (const struct ad_cluster_check *c = ad_cluster_checks;
+         c->id && !quick && examination->cluster->ndevices > 1 && status == ADAPS_OK; c++) {
         struct ad_diagnosis one = {.id = c->id, .what = c->what};
         ad_doctor_cluster(c, &examination->together, &one.finding);
         status = keep(out, &one, err);

@@ -182,7 +182,7 @@ void ad_judge_load(const struct ad_patient *patient, struct ad_finding *out)
     double load = patient->status.load1;
     int cores = patient->status.cores;
     ad_measured(out, load, cores, "threads");
-    if (patient->status.busy || load <= 0.5 * cores) {
+    if (patient->status.busy || !(load > 0.5 * cores)) {
         ad_judge(out, AD_VERDICT_OK, "%.2f in the last minute, %d core%s", load, cores,
                  cores == 1 ? "" : "s");
         return;

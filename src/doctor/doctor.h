@@ -30,6 +30,7 @@ struct ad_device_check {
     const char *id;
     const char *what;   /* in a few words */
     bool of_its_answer; /* only for a device that has answered */
+    bool measured;      /* not when agents are only asked */
     void (*judge)(const struct ad_patient *patient, struct ad_finding *out);
 };
 struct ad_pair_check {
