@@ -227,7 +227,7 @@ exec_agent_sources = \
 control_sources = \
 	src/control/counts.c src/control/counts.h \
 	src/control/discover.c src/control/discover.h \
-	src/control/drift.c src/control/drift.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
+	src/control/drift.c src/control/drift.h src/control/found.c src/control/found.h src/control/link_watch.c src/control/link_watch.h src/control/post_mortem.c src/control/probe.c src/control/probe.h src/control/probe_links.c \
 	src/control/push.c src/control/query.c src/control/recovery.c src/control/recovery.h \
 	src/control/remote.c src/control/remote.h \
 	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
@@ -245,6 +245,10 @@ report_page_sources = \
 	src/report/page/data.c src/report/page/internal.h src/report/page/layers.c src/report/page/map.c src/report/page/maps.c \
 	src/report/page/overview.c src/report/page/page.c src/report/page/page.h src/report/page/steps.c src/report/page/stream.c \
 	src/report/page/summary.c src/report/page/text.c src/report/page/timeline.c
+
+pair_sources = \
+	src/pair/board.c src/pair/board.h src/pair/conf.c src/pair/conf.h src/pair/ssh.c src/pair/ssh.h \
+	src/pair/target.c src/pair/target.h
 
 io_sources = \
 	src/io/file_kind.c src/io/file_kind.h \
@@ -276,12 +280,12 @@ cli_sources = \
 	src/cli/bench_refine.c src/cli/bench_report.c src/cli/bench_run.c src/cli/cli.h src/cli/common.c \
 	src/cli/deployment.c src/cli/deployment.h src/cli/devices.c src/cli/devices.h src/cli/dim_option.c src/cli/dim_option.h src/cli/doctor.c src/cli/doctor_examine.c src/cli/doctor_internal.h src/cli/doctor_report.c src/cli/completion.c src/cli/completion.h src/cli/discover.c \
 	src/cli/inspect.c src/cli/inspect_operators.c src/cli/inspect_operators.h src/cli/keygen.c src/cli/live_json.c src/cli/live_json.h src/cli/local.c src/cli/main.c src/cli/messages.c src/cli/metrics_option.c src/cli/metrics_option.h src/cli/options.c \
-	src/cli/options.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
+	src/cli/options.h src/cli/pair.c src/cli/pair_internal.h src/cli/pair_manual.c src/cli/pair_measure.c src/cli/pairing.c src/cli/pairing.h src/cli/plan.c src/cli/plan_cache.c src/cli/plan_cache.h src/cli/plan_options.c src/cli/plan_options.h \
 	src/cli/profile.c src/cli/profile_internal.h src/cli/profile_ops.c src/cli/profile_report.c src/cli/model_run.c src/cli/model_run.h src/cli/quantize.c \
 	src/cli/profile_samples.c src/cli/profile_write.c src/cli/progress.c src/cli/progress.h \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/serve.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
-	src/cli/status.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
+	src/cli/status.c src/cli/unpair.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
 	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h \
 	src/cli/vision_run.c src/cli/vision_run.h
 

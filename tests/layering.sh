@@ -35,6 +35,7 @@ control             ir plan wire metrics exec/kernels exec/engine
 doctor              wire cost control
 report              ir search search/strategies search/pareto plan control
 report/page         plan report
+pair                ir cost wire report
 io                  ir onnx
 vision              ir
 serve               wire vision

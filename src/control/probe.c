@@ -40,9 +40,9 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
     ad_deadline_set(&deadline, probe->deadline_ns);
     const struct ad_remote_options wanted = {.context = probe->context, .keys = &keys};
     result = ad_remote_init(&probe->remote, 0, device, &wanted, &deadline, err);
-    ad_keys_forget(&keys); /* the sockets have them */
     if (result == ADAPS_OK)
-        result = ad_remote_hello(&probe->remote, &deadline, &welcome, err);
+        result = ad_remote_greet(&probe->remote, device, &wanted, &deadline, &welcome, err);
+    ad_keys_forget(&keys); /* the sockets have them */
     if (result != ADAPS_OK) {
         ad_probe_close(probe);
         return result;

@@ -226,7 +226,8 @@ static enum adaps_status push_device(struct push *push, int device, struct ad_pu
     enum adaps_status status = ad_remote_init(&remote, device, &push->plan->cluster.devices[device],
                                               &options, &push->deadline, err);
     if (status == ADAPS_OK)
-        status = ad_remote_hello(&remote, &push->deadline, &welcome, err);
+        status = ad_remote_greet(&remote, &push->plan->cluster.devices[device], &options,
+                                 &push->deadline, &welcome, err);
     if (status == ADAPS_OK)
         status = send_weights(push, &remote, device, report, err);
     if (status == ADAPS_OK && ad_plan_works(push->plan, device))

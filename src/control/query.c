@@ -120,7 +120,9 @@ static enum adaps_status ask(const struct ad_device *device,
     ad_deadline_set(&deadline, ad_deadline_ns(options->deadline_s));
     enum adaps_status status = ad_remote_init(remote, 0, device, wanted, &deadline, err);
     if (status == ADAPS_OK)
-        status = ad_remote_hello(remote, &deadline, welcome, err);
+        status = wanted->health /* what is wrong with this address is to be told */
+                     ? ad_remote_hello(remote, &deadline, welcome, err)
+                     : ad_remote_greet(remote, device, wanted, &deadline, welcome, err);
     if (status == ADAPS_OK)
         status = ad_remote_time(remote, &deadline, rtt_ns, err);
     return status;

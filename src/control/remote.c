@@ -1,6 +1,7 @@
 #include "control/remote.h"
 #include "base/clock.h"
 #include "base/parallel.h"
+#include "control/found.h"
 #include "wire/path.h"
 #include "wire/resolve.h"
 
@@ -73,6 +74,22 @@ static enum adaps_status check_device(const struct ad_device *device, const stru
     return status;
 }
 
+/* Where to connect to: the device's address, or where an agent with its key was found. */
+static enum adaps_status locate(struct ad_remote *remote, struct ad_deadline *deadline,
+                                char endpoint[AD_ENDPOINT_BYTES], struct adaps_error *err)
+{
+    struct adaps_error again;
+    char address[AD_FOUND_BYTES];
+    if (*remote->key && ad_found_before(remote->key, address))
+        snprintf(remote->address, sizeof remote->address, "%s", address);
+    enum adaps_status status = ad_endpoint_resolve(remote->address, deadline, NULL, endpoint, err);
+    if (status != ADAPS_EAGENT || !*remote->key || !ad_found_look(remote->key, address) ||
+        ad_endpoint_resolve(address, deadline, NULL, endpoint, &again) != ADAPS_OK)
+        return status;
+    snprintf(remote->address, sizeof remote->address, "%s", address);
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
                                  const struct ad_device *device,
                                  const struct ad_remote_options *options,
@@ -96,7 +113,7 @@ enum adaps_status ad_remote_init(struct ad_remote *remote, int index,
                             device->name);
     enum adaps_status status = check_device(device, options->keys, err);
     if (status == ADAPS_OK)
-        status = ad_endpoint_resolve(device->address, deadline, NULL, endpoint, err);
+        status = locate(remote, deadline, endpoint, err);
     if (status == ADAPS_OK)
         status = open_socket(remote, options, &remote->socket, err);
     if (status == ADAPS_OK)
@@ -591,4 +608,23 @@ enum adaps_status ad_remote_hello(struct ad_remote *remote, struct ad_deadline *
     }
     *out = (Adaps__Wire__Welcome *)body;
     return ADAPS_OK;
+}
+
+enum adaps_status ad_remote_greet(struct ad_remote *remote, const struct ad_device *device,
+                                  const struct ad_remote_options *options,
+                                  struct ad_deadline *deadline, Adaps__Wire__Welcome **out,
+                                  struct adaps_error *err)
+{
+    struct ad_deadline again;
+    struct adaps_error ignored;
+    char address[AD_FOUND_BYTES];
+    int index = remote->device;
+    enum adaps_status status = ad_remote_hello(remote, deadline, out, err);
+    if (status != ADAPS_EAGENT || remote->up || !*remote->key ||
+        !ad_found_look(remote->key, address) || strcmp(address, remote->address) == 0)
+        return status;
+    ad_remote_fini(remote);
+    ad_deadline_set(&again, CONNECT_NS);
+    status = ad_remote_init(remote, index, device, options, &again, &ignored);
+    return status == ADAPS_OK ? ad_remote_hello(remote, &again, out, err) : ADAPS_EAGENT;
 }

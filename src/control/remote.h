@@ -154,6 +154,14 @@ AD_MUST_CHECK enum adaps_status ad_remote_hello(struct ad_remote *remote,
                                                 Adaps__Wire__Welcome **out,
                                                 struct adaps_error *err);
 
+/* The same with the device and options of ad_remote_init(): an agent that is not at the device's
+ * address, or another one is, is looked for by its key (control/found.h) and connected to anew,
+ * which may take ten seconds more. remote->address then says where it is. */
+AD_MUST_CHECK enum adaps_status
+ad_remote_greet(struct ad_remote *remote, const struct ad_device *device,
+                const struct ad_remote_options *options, struct ad_deadline *deadline,
+                Adaps__Wire__Welcome **out, struct adaps_error *err);
+
 /* There and back for a small message on a connection that stands. */
 AD_MUST_CHECK enum adaps_status ad_remote_time(struct ad_remote *remote,
                                                struct ad_deadline *deadline, int64_t *rtt_ns,

@@ -82,7 +82,11 @@ static enum adaps_status init_remotes(struct ad_session *session, const struct a
                             plan->cluster.devices[plan->cluster.source].name);
     for (int i = 0; i < session->nremotes; i++) {
         Adaps__Wire__Welcome *welcome;
-        enum adaps_status status = ad_remote_hello(&session->remotes[i], deadline, &welcome, err);
+        int d = session->remotes[i].device;
+        const struct ad_remote_options options = {
+            .context = session->context, .keys = keys, .most = largest_answer(session, d)};
+        enum adaps_status status = ad_remote_greet(&session->remotes[i], &plan->cluster.devices[d],
+                                                   &options, deadline, &welcome, err);
         if (status != ADAPS_OK)
             return status;
         ad_protobuf_free(&welcome->base);

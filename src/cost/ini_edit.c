@@ -204,6 +204,48 @@ bool ad_ini_edit_has(const struct ad_ini_edit *edit, const char *section)
     return find_section(edit, section, &from, &to);
 }
 
+/* The name in a title, with single spaces between its words. */
+static void read_title(const char *line, char *out, size_t size)
+{
+    size_t used = 0;
+    for (const char *p = begin(begin(line) + 1); *p && *p != ']' && used + 1 < size; p++) {
+        bool space = isspace((unsigned char)*p);
+        if (!space || (used > 0 && out[used - 1] != ' '))
+            out[used++] = space ? ' ' : *p;
+    }
+    while (used > 0 && out[used - 1] == ' ')
+        used--;
+    out[used] = '\0';
+}
+
+bool ad_ini_edit_next(const struct ad_ini_edit *edit, size_t *at, struct ad_ini_line *out)
+{
+    size_t title = *at;
+    out->section[0] = '\0';
+    while (title > 0 && !is_title(edit->lines[title - 1]))
+        title--;
+    if (title > 0)
+        read_title(edit->lines[title - 1], out->section, sizeof out->section);
+    while (*at < edit->count) {
+        const char *line = edit->lines[(*at)++];
+        struct parts p;
+        out->key[0] = out->value[0] = out->comment[0] = '\0';
+        if (is_title(line)) {
+            read_title(line, out->section, sizeof out->section);
+        } else if (out->section[0] && is_comment(line)) {
+            snprintf(out->comment, sizeof out->comment, "%s", begin(line));
+            return true;
+        } else if (out->section[0] && split(line, &p)) {
+            const char *comment = begin(p.comment + (*p.comment == ';'));
+            snprintf(out->key, sizeof out->key, "%.*s", (int)p.key_length, p.key);
+            snprintf(out->value, sizeof out->value, "%.*s", (int)p.value_length, p.value);
+            snprintf(out->comment, sizeof out->comment, "%s", comment);
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The end of what belongs to a section [from, to): before blank lines, and before a comment that
  * belongs to the next title, which it stands directly above, with a blank line before. */
 static size_t last_of(const struct ad_ini_edit *edit, size_t from, size_t to)

@@ -39,6 +39,15 @@ void ad_ini_edit_unset(struct ad_ini_edit *edit, const char *section, const char
 void ad_ini_edit_drop(struct ad_ini_edit *edit, const char *section);
 bool ad_ini_edit_has(const struct ad_ini_edit *edit, const char *section);
 
+/* A key of a section with its value and comment, or a comment line: key is "" then. Cut where they
+ * do not fit; lines that cost/ini_file.h accepts do. */
+struct ad_ini_line {
+    char section[200], key[200], value[200], comment[200];
+};
+
+/* Copies the next one below a title, from line *at on, which it passes; false at the end. */
+bool ad_ini_edit_next(const struct ad_ini_edit *edit, size_t *at, struct ad_ini_line *out);
+
 /* Makes `note` the first comment line below the section's title that begins with `prefix` ("; "
  * included); NULL: there shall be none. */
 void ad_ini_edit_note(struct ad_ini_edit *edit, const char *section, const char *prefix,

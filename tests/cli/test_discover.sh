@@ -127,6 +127,26 @@ check "it is where the file says" test ! -s err
 sed 's/10.77.0.1/10.77.0.9/' one.conf >moved.conf
 lists '"paired":true,"device":"a","state":"idle"' "a device that has moved is found by its key" -d moved.conf --json
 has err "adaps discover: a is at tcp://10.77.0.1:5570 now, the devices file has tcp://10.77.0.9:5570" "which is said"
+
+# Commands that connect look for it, too, when nobody is at its address, or somebody else.
+status 0 "a command finds a device that has moved" "$adaps" status -d moved.conf --deadline 1s
+sed 's/10.77.0.1/board-c.invalid/' one.conf >unknown.conf
+status 0 "and one whose name is not known any more" "$adaps" status -d unknown.conf --deadline 5s
+status 0 "a plan for it" "$adaps" plan -d moved.conf --evaluations 100 -o moved.plan "$src/models/denoise.onnx"
+status 0 "runs there" "$adaps" run --deadline 2s moved.plan "$src/models/samples/noisy.png"
+status 0 "somebody else's keys" "$adaps" keygen -o other.key
+mkfifo elsewhere
+"$daemon" --listen tcp://10.77.0.1:5571 --name else --key other.key --allow allow --announce no --ready-fd 3 \
+    3>elsewhere 2>other.log &
+other=$!
+read -r second <elsewhere
+sed 's/:5570/:5571/' one.conf >else.conf
+status 0 "somebody else at its address" "$adaps" status -d else.conf --deadline 1s
+kill "$other" && wait "$other"
+other=
+sed 's/^key = ./key = 0/' moved.conf >nobody.conf
+status 4 "a key that nobody has" "$adaps" status -d nobody.conf --deadline 1s
+says err "agent 'a' (tcp://10.77.0.9:5570)" "is told with the address of the file"
 mkdir -p config/adaps && cp one.conf config/adaps/cluster.conf
 lists "^lamp .* a$" "the user's cluster.conf counts"
 echo nonsense >config/adaps/cluster.conf

@@ -164,6 +164,31 @@ START_TEST(notes)
 }
 END_TEST
 
+START_TEST(one_after_the_other)
+{
+    static const struct ad_ini_line wanted[] = {
+        {"link", "bandwidth", "1gbit", "by the label"},
+        {"link", "", "", "; the one on the shelf"},
+        {"shelf", "address", "tcp://shelf:5570", "static"},
+        {"shelf", "", "", "# slow"},
+        {"shelf", "conv", "30", "measured, 24 shapes"},
+        {"shelf", "", "", "; and the other"},
+        {"link shelf roof", "latency", "1ms", ""},
+        {"roof", "key", "a=b", ""},
+    };
+    struct ad_ini_line line;
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        ck_assert(ad_ini_edit_next(&edit, &at, &line));
+        ck_assert_str_eq(line.section, wanted[i].section);
+        ck_assert_str_eq(line.key, wanted[i].key);
+        ck_assert_str_eq(line.value, wanted[i].value);
+        ck_assert_str_eq(line.comment, wanted[i].comment);
+    }
+    ck_assert(!ad_ini_edit_next(&edit, &at, &line));
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("ini_edit");
@@ -179,6 +204,7 @@ int main(void)
     tcase_add_test(t, sections_that_go);
     tcase_add_test(t, the_head_of_the_file);
     tcase_add_test(t, notes);
+    tcase_add_test(t, one_after_the_other);
     suite_add_tcase(suite, t);
     return run_suite(suite);
 }
