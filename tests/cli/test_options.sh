@@ -113,7 +113,7 @@ refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-check "25 commands" test "$(echo "$commands" | wc -w)" = 25
+check "23 commands" test "$(echo "$commands" | wc -w)" = 23
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"
