@@ -21,6 +21,8 @@ static void insert(struct ad_ini_edit *edit, size_t at, char *line)
 
 static void remove_lines(struct ad_ini_edit *edit, size_t from, size_t to)
 {
+    if (from == to)
+        return;
     for (size_t i = from; i < to; i++)
         ad_free(edit->lines[i]);
     memmove(edit->lines + from, edit->lines + to, (edit->count - to) * sizeof *edit->lines);
