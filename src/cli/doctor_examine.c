@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRIAL_S 1.0     /* of each device, and of all together */
-#define PAIR_MOST_S 1.5 /* of each pair, */
+#define TRIAL_S 0.7     /* of each device, and of all together */
+#define PAIR_MOST_S 1.0 /* of each pair, */
 #define PAIRS_S 20.0    /* and of all of them */
 #define DEADLINE_S 30.0 /* of what is measured */
 #define ALL_PAIRS 8     /* of more devices, only pairs with the source are measured */

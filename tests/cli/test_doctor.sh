@@ -113,9 +113,9 @@ status 3 "a plan that is not there" adaps doctor -d nobody.conf no.plan
 
 tree a
 tree b
-agent a --threads 1 --speed 0.05
+agent a --threads 1 --speed 0.02
 a=$agent a_port=$port
-agent b --threads 1 --speed 0.05
+agent b --threads 1 --speed 0.02
 b_port=$port
 cat >pair.conf <<END
 [link]
@@ -133,15 +133,24 @@ board   = x86
 threads = 1
 speed   = SPEED
 END
-# The file promises what they do: this machine may be quicker or slower than the board's table has it.
-sed 's/SPEED/0.05/' pair.conf >guess.conf
-adaps doctor --json -d guess.conf >guess.json
-speed=$(tr '{' '\n' <guess.json | awk -F '[:,]' '/"device":"a"/ && /"id":"speed"/ {
+# The file promises what they do: this machine may be quicker or slower than the board's table has it. Both do the same, and
+# the quicker one counts, since other work on this machine only makes them slower.
+for device in a b; do
+    sed -n "s/SPEED/0.02/; s/^source.*//; /^\[$device\]/,/^speed/p" pair.conf >guess.conf
+    adaps doctor --json -d guess.conf
+done >guess.json
+speed=$(tr '{' '\n' <guess.json | awk -F '[:,]' '/"id":"speed"/ {
     for (i = 1; i < NF; i++) { if ($i == "\"expected\"") e = $(i + 1); if ($i == "\"value\"") v = $(i + 1) }
-    print 0.05 * e / v }')
+    if (v > 0 && 0.02 * e / v > most) most = 0.02 * e / v
+} END { print most }')
 check "their speed is measured" test -n "$speed"
 sed "s/SPEED/$speed/" pair.conf >healthy.conf
-status 0 "nothing is bad" adaps doctor -d healthy.conf
+tries=1
+while ! adaps doctor -d healthy.conf >well && [ $tries -lt 8 ]; do
+    tries=$((tries + 1)) # other work may have disturbed it
+done
+status 0 "nothing is bad" grep ' 0 bad' well
+cp well out
 for device in a b; do
     for id in reach key protocol version session clock voltage throttle temperature governor threads load memory swap cache interface mtu; do
         found $device $id '^ok '
@@ -295,10 +304,10 @@ found 'dev0 - dev1' link '^ok '
 # --- half of the promised speed; more threads than cores ---
 
 stop "$a"
-agent a --threads 1 --speed 0.02
+agent a --threads 1 --speed 0.008
 sed "s/127.0.0.1:$a_port/127.0.0.1:$port/; /^\[b\]/,\$d" healthy.conf >half.conf
 status 1 "an agent of half the speed" adaps doctor -d half.conf
-found a speed '^bad .*times as long as predicted -> the agent is told to be slow, with --speed 0.02'
+found a speed '^bad .*times as long as predicted -> the agent is told to be slow, with --speed 0.008'
 check "one device does nothing together" sh -c "! grep -q together out"
 stop "$agent"
 agent a --threads 64
@@ -360,7 +369,7 @@ doctor 1 -d keyed.conf
 found a key '^bad the agent wants keys, the devices file has none .* -> .*key = the agent'
 found a reach '^ok '
 keyed "$other_key"
-doctor 1 --deadline 2s -d keyed.conf
+doctor 1 --deadline 1.5s -d keyed.conf
 found a key '^bad the agent has another key than the devices file says -> .*sudo grep public'
 keyed "$agent_key"
 : >allow
