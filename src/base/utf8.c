@@ -19,7 +19,8 @@ static size_t utf8_sequence(const unsigned char *s)
     }
     bool surrogate = code >= 0xd800 && code < 0xe000;
     bool control = code < 0xa0; /* C1: some terminals obey them */
-    return code < least[n] || code > 0x10ffff || surrogate || control ? 0 : n;
+    bool turns = (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+    return code < least[n] || code > 0x10ffff || surrogate || control || turns ? 0 : n;
 }
 
 size_t ad_utf8_next_clean(const char **s, char out[AD_UTF8_BYTES])

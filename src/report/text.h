@@ -8,8 +8,8 @@
 
 #include <stdio.h>
 
-/* Copies s into buf with control characters and bytes that are not UTF-8 replaced by '?'; cuts at a
- * whole character what does not fit. Returns buf. */
+/* Copies s into buf with control characters, those that turn the direction of text, and bytes that
+ * are not UTF-8 replaced by '?'; cuts at a whole character what does not fit. Returns buf. */
 char *ad_text_clean(const char *s, char *buf, size_t size);
 
 /* Characters of a UTF-8 text. */

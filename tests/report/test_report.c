@@ -89,7 +89,9 @@ START_TEST(cleaning)
     ck_assert_str_eq(ad_text_clean("\xc0\xaf", buf, sizeof buf), "??");      /* overlong */
     ck_assert_str_eq(ad_text_clean("\xc2\x9b", buf, sizeof buf), "??");      /* C1 control */
     ck_assert_str_eq(ad_text_clean("\xf0\x9f\x98\x80", buf, sizeof buf), "\xf0\x9f\x98\x80");
-    ck_assert_str_eq(ad_text_clean("\xf4\x90\x80\x80", buf, sizeof buf), "????"); /* > 10ffff */
+    ck_assert_str_eq(ad_text_clean("\xf4\x90\x80\x80", buf, sizeof buf), "????");   /* > 10ffff */
+    ck_assert_str_eq(ad_text_clean("a\u202eb\u2069", buf, sizeof buf), "a???b???"); /* directions */
+    ck_assert_str_eq(ad_text_clean("\u200a\u2070", buf, sizeof buf), "\u200a\u2070");
     ck_assert_str_eq(ad_text_clean("\xe2\x82", buf, sizeof buf), "??");           /* cut off */
     ck_assert_str_eq(ad_text_clean("ab\xe2\x82\xac", small, sizeof small), "ab"); /* no half euro */
     ck_assert_uint_eq(ad_text_length("a\xe2\x82\xac"), 2);

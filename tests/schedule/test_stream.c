@@ -7,6 +7,7 @@
 
 #include <check.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 START_TEST(in_flight_by_turn)
@@ -232,6 +233,48 @@ START_TEST(two_replicas)
 }
 END_TEST
 
+/* What is recorded of a steady stream: each device does one task at a time, takes as long for each
+ * step as alone, and computes as much as the loads say. */
+START_TEST(recorded)
+{
+    struct problem p;
+    struct ad_search_result r;
+    struct ad_loads loads;
+    struct ad_stream s = AD_STREAM_ONE;
+    struct ad_stream_events events;
+    int64_t busy[AD_MAX_DEVICES] = {0}, last[AD_MAX_DEVICES] = {0};
+    const int intervals = 8;
+    ad_fixture_small(&p, 3);
+    ad_fixture_run(&p, _i == 0 ? "edgeflow" : "modnn", &r);
+    s.frames = 4;
+    ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &s, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_schedule_loads(p.graph, &p.cluster, &r.schedule, &loads, NULL), ADAPS_OK);
+    ck_assert_int_eq(
+        ad_stream_record(p.graph, &p.cluster, &r.schedule, &s, intervals, &events, NULL), ADAPS_OK);
+    ck_assert_int_eq(events.end_ns - events.start_ns, intervals * s.interval_ns);
+    for (size_t i = 0; i < events.count; i++) {
+        const struct ad_stream_event *e = &events.items[i];
+        const struct ad_step *step = &r.schedule.programs[e->device].steps[e->step];
+        ck_assert(e->end_ns > events.start_ns && e->start_ns < events.end_ns);
+        ck_assert(i == 0 || events.items[i - 1].start_ns <= e->start_ns);
+        if (step->kind != AD_STEP_COMPUTE)
+            continue;
+        ck_assert_int_eq(e->end_ns - e->start_ns, step->end_ns - step->start_ns);
+        ck_assert_int_ge(e->start_ns, last[e->device]);
+        last[e->device] = e->end_ns;
+        busy[e->device] += (e->end_ns < events.end_ns ? e->end_ns : events.end_ns) -
+                           (e->start_ns > events.start_ns ? e->start_ns : events.start_ns);
+    }
+    for (int d = 0; d < p.cluster.ndevices; d++)
+        ck_assert_msg(llabs(busy[d] - intervals * loads.computing[d]) <= 2 * loads.computing[d],
+                      "device %d: %" PRId64 " of %" PRId64 " times %d", d, busy[d],
+                      loads.computing[d], intervals);
+    ad_free(events.items);
+    ad_search_result_fini(&r);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 START_TEST(lies_about_streams)
 {
     struct problem p;
@@ -276,6 +319,7 @@ int main(void)
     tcase_add_loop_test(c, buffers_for_some, 0, 4);
     tcase_add_test(c, tails);
     tcase_add_test(c, two_replicas);
+    tcase_add_loop_test(c, recorded, 0, 2);
     tcase_add_test(c, lies_about_streams);
     suite_add_tcase(s, c);
     return run_suite(s);

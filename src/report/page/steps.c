@@ -19,7 +19,7 @@ static void put_device(const struct adaps_plan *plan, int device, FILE *out)
     fputs("<bdi>", out);
     ad_page_name(out, plan->cluster.devices[device].name);
     fprintf(out,
-            "</bdi> %d steps</summary>\n<div class=\"scroll\"><table><tr><th>step</th><th "
+            "</bdi> %d steps</summary>\n<div class=\"scroll\"><table><tbody><tr><th>step</th><th "
             "class=\"t\">what</th><th>from</th><th>to</th><th>bytes</th></tr>\n",
             program->nsteps);
     for (int i = 0; i < program->nsteps; i++) {
@@ -34,7 +34,7 @@ static void put_device(const struct adaps_plan *plan, int device, FILE *out)
         put_cell(out, "", bytes);
         fputs("</tr>\n", out);
     }
-    fputs("</table></div></details>\n", out);
+    fputs("</tbody></table></div></details>\n", out);
 }
 
 void ad_page_steps(const struct adaps_plan *view, FILE *out)
