@@ -169,7 +169,7 @@ static bool wants_health(struct ad_wire_message *message)
 
 /* Without memory it is not known. */
 static struct ad_errand_health *look_at_health(const struct ad_agent *agent,
-                                              const struct ad_wire_message *message)
+                                               const struct ad_wire_message *message)
 {
     const char *root = agent->options->sysroot ? agent->options->sysroot : "";
     struct ad_errand_health *health = ad_calloc(1, sizeof *health);
