@@ -255,7 +255,8 @@ io_sources = \
 	src/io/camera.h src/io/frames.c src/io/frames.h src/io/frames_camera.c src/io/frames_files.c \
 	src/io/frames_folder.c src/io/frames_internal.h src/io/frames_pipe.c src/io/image.c src/io/image.h \
 	src/io/image_formats.c src/io/image_internal.h src/io/mjpeg.c src/io/npy.c src/io/npy.h \
-	src/io/raw.c src/io/raw.h src/io/stb.c src/io/stb.h src/io/tensor_io.c src/io/tensor_io.h
+	src/io/raw.c src/io/raw.h src/io/samples.c src/io/samples.h src/io/stb.c src/io/stb.h src/io/tensor_io.c\
+	src/io/tensor_io.h
 
 vision_sources = \
 	src/vision/decode.c src/vision/decode.h src/vision/decode_boxes.c src/vision/decode_grid.c \

@@ -187,3 +187,29 @@ double ad_tensor_error(double max_abs_diff, double range)
         return 0;
     return range > 0 ? max_abs_diff / range : INFINITY;
 }
+
+void ad_tensor_add_squares(const struct ad_tensor *want, const struct ad_tensor *have,
+                           double *signal, double *noise)
+{
+    for (size_t i = 0; i < want->count && i < have->count; i++) {
+        double w = ad_tensor_number(want, i), d = w - ad_tensor_number(have, i);
+        *signal += w * w;
+        *noise += d * d;
+    }
+}
+
+double ad_decibels(double signal, double noise)
+{
+    return noise > 0 ? 10 * log10(signal / noise) : INFINITY;
+}
+
+size_t ad_tensor_largest(const struct ad_tensor *tensor, size_t from, size_t count)
+{
+    size_t best = from;
+    for (size_t i = from; i < from + count; i++) {
+        double number = ad_tensor_number(tensor, i), most = ad_tensor_number(tensor, best);
+        if (number > most || isnan(most))
+            best = i;
+    }
+    return best - from;
+}

@@ -56,4 +56,15 @@ double ad_tensor_span(const struct ad_tensor *tensor);
  * range of 0. */
 double ad_tensor_error(double max_abs_diff, double range);
 
+/* Adds the squares of what is wanted, and of what `have`, of as many elements, differs by. */
+void ad_tensor_add_squares(const struct ad_tensor *want, const struct ad_tensor *have,
+                           double *signal, double *noise);
+
+/* Their ratio in decibels; INFINITY without noise. */
+double ad_decibels(double signal, double noise);
+
+/* The index of the largest of `count` elements from `from` on: the first of equal ones. NaNs are
+ * less than all others. */
+size_t ad_tensor_largest(const struct ad_tensor *tensor, size_t from, size_t count);
+
 #endif

@@ -3,17 +3,14 @@
 #include "cli/dim_option.h"
 #include "cli/model_run.h"
 #include "cli/progress.h"
+#include "io/samples.h"
 #include "io/tensor_io.h"
 #include "report/json.h"
 #include "report/text.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
 #define RANDOM_SAMPLES 8
 #define MOST_JUDGED 16 /* samples by which the answer's quality is judged */
@@ -26,18 +23,12 @@ struct quantize_options {
     bool random, equalise, json;
 };
 
-/* What the ranges are taken from. */
-struct samples {
-    char **paths; /* NULL: random inputs */
-    size_t count, room;
-};
-
 struct quantizer {
     const struct quantize_options *options;
     struct ad_onnx_model *model;
     struct ad_quantiser q;
-    struct samples samples;
-    const char **kept; /* names, which end within `names` */
+    struct ad_samples samples; /* without files: random inputs */
+    const char **kept;         /* names, which end within `names` */
     size_t nkept;
     char *names;
     double floor_db; /* NAN: none */
@@ -45,64 +36,6 @@ struct quantizer {
 };
 
 /* --- samples --- */
-
-static bool is_sample(const char *name)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".bmp",
-                                          ".ppm", ".pgm", ".npy",  ".pb"};
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && strcasecmp(name + n - m, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static enum adaps_status add_sample(struct samples *s, char *path, struct adaps_error *err)
-{
-    if (!path || !ad_grow(&s->paths, s->count, &s->room, sizeof *s->paths)) {
-        ad_free(path);
-        return ad_error_memory(err, "samples", s->count * sizeof *s->paths);
-    }
-    s->paths[s->count++] = path;
-    return ADAPS_OK;
-}
-
-static void samples_fini(struct samples *s)
-{
-    for (size_t i = 0; s->paths && i < s->count; i++)
-        ad_free(s->paths[i]);
-    ad_free(s->paths);
-}
-
-/* Files of a folder, by name, or one file. */
-static enum adaps_status find_samples(struct samples *s, const char *path, struct adaps_error *err)
-{
-    struct stat info;
-    enum adaps_status status = ADAPS_OK;
-    if (stat(path, &info) != 0)
-        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
-    if (!S_ISDIR(info.st_mode))
-        return add_sample(s, ad_strdup(path), err);
-    DIR *folder = opendir(path);
-    if (!folder)
-        return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
-    for (struct dirent *e; status == ADAPS_OK && (e = readdir(folder));)
-        if (is_sample(e->d_name))
-            status = add_sample(s, ad_asprintf("%s/%s", path, e->d_name), err);
-    closedir(folder);
-    if (status == ADAPS_OK && s->count == 0)
-        status = ad_error_set(err, ADAPS_EINPUT, "%s: no pictures, .npy or .pb files", path);
-    if (status == ADAPS_OK)
-        qsort(s->paths, s->count, sizeof *s->paths, by_name);
-    return status;
-}
 
 static enum adaps_status load_sample(const struct quantizer *z, const struct ad_graph *graph,
                                      size_t k, struct ad_tensor *inputs, struct adaps_error *err)
@@ -191,21 +124,6 @@ static enum adaps_status calibrate(struct quantizer *z, struct adaps_error *err)
 
 /* --- how good it is --- */
 
-static double decibels(double signal, double noise)
-{
-    return noise > 0 ? 10 * log10(signal / noise) : INFINITY;
-}
-
-static void add_squares(const struct ad_tensor *want, const struct ad_tensor *have, double *signal,
-                        double *noise)
-{
-    for (size_t i = 0; i < want->count && i < have->count; i++) {
-        double w = ad_tensor_number(want, i), d = w - ad_tensor_number(have, i);
-        *signal += w * w;
-        *noise += d * d;
-    }
-}
-
 /* One sample through both models. */
 static enum adaps_status judge_sample(struct quantizer *z, struct ad_model_run *floats,
                                       struct ad_model_run *bytes, size_t k, double answer[2],
@@ -225,10 +143,10 @@ static enum adaps_status judge_sample(struct quantizer *z, struct ad_model_run *
     if (status == ADAPS_OK)
         status = ad_local_run_infer(bytes->run, inputs, have, err);
     for (size_t i = 0; i < nout && status == ADAPS_OK; i++)
-        add_squares(&want[i], &have[i], &answer[0], &answer[1]);
+        ad_tensor_add_squares(&want[i], &have[i], &answer[0], &answer[1]);
     for (size_t i = 0; i < z->q.count && status == ADAPS_OK; i++)
-        add_squares(&want[nout + z->q.ntensors + i], &have[nout + i], &z->q.nodes[i].before,
-                    &z->q.nodes[i].noise);
+        ad_tensor_add_squares(&want[nout + z->q.ntensors + i], &have[nout + i],
+                              &z->q.nodes[i].before, &z->q.nodes[i].noise);
     for (size_t i = 0; inputs && i < nin; i++)
         ad_tensor_fini(&inputs[i]);
     for (size_t i = 0; want && i < nfloats; i++)
@@ -263,7 +181,7 @@ static enum adaps_status judge(struct quantizer *z, struct adaps_error *err)
         ad_model_run_fini(&bytes);
     }
     ad_model_run_fini(&floats);
-    z->answer_db = decibels(answer[0], answer[1]);
+    z->answer_db = ad_decibels(answer[0], answer[1]);
     return status;
 }
 
@@ -275,7 +193,7 @@ static struct ad_quantised_node *worst(struct quantizer *z)
     for (size_t i = 0; i < z->q.count; i++) {
         struct ad_quantised_node *n = &z->q.nodes[i];
         if (!n->floats && n->weighted &&
-            (!worst || decibels(n->before, n->noise) < decibels(worst->before, worst->noise)))
+            (!worst || ad_decibels(n->before, n->noise) < ad_decibels(worst->before, worst->noise)))
             worst = n;
     }
     return worst;
@@ -323,7 +241,7 @@ static enum adaps_status print_table(const struct quantizer *z, struct adaps_err
         ad_table_cell(&table, "%s", ad_text_clean(n->type, name, sizeof name));
         ad_table_cell(&table, "%s", state_of(n));
         if (n->noise > 0)
-            ad_table_cell(&table, "%.1f dB", decibels(n->before, n->noise));
+            ad_table_cell(&table, "%.1f dB", ad_decibels(n->before, n->noise));
         else
             ad_table_cell(&table, "-");
     }
@@ -334,11 +252,6 @@ static enum adaps_status print_table(const struct quantizer *z, struct adaps_err
     return status;
 }
 
-static json_t *number_json(double number)
-{
-    return isfinite(number) ? json_real(number) : json_null();
-}
-
 static int print_json(const struct quantizer *z)
 {
     json_t *nodes = json_array(), *tensors = json_array();
@@ -347,7 +260,7 @@ static int print_json(const struct quantizer *z)
         nodes = ad_report_json_append(
             nodes, json_pack("{s:o, s:o, s:b, s:o}", "name", ad_report_json_text(n->name), "type",
                              ad_report_json_text(n->type), "int8", !n->floats, "snr_db",
-                             number_json(decibels(n->before, n->noise))));
+                             ad_report_json_finite(ad_decibels(n->before, n->noise))));
     }
     for (size_t i = 0; i < z->q.ntensors; i++) {
         const struct ad_quantised_tensor *t = &z->q.tensors[i];
@@ -359,8 +272,8 @@ static int print_json(const struct quantizer *z)
     return ad_cli_print_json(&ad_command_quantize, json_pack("{s:I, s:b, s:o, s:o, s:o}", "samples",
                                                              (json_int_t)z->samples.count, "random",
                                                              z->samples.paths == NULL, "snr_db",
-                                                             number_json(z->answer_db), "nodes",
-                                                             nodes, "tensors", tensors));
+                                                             ad_report_json_finite(z->answer_db),
+                                                             "nodes", nodes, "tensors", tensors));
 }
 
 /* --- the command --- */
@@ -416,7 +329,7 @@ static enum adaps_status quantize(struct quantizer *z, enum ad_range_method meth
     struct ad_progress progress;
     z->samples.count = z->options->random ? RANDOM_SAMPLES : 0;
     enum adaps_status status =
-        z->options->random ? ADAPS_OK : find_samples(&z->samples, z->options->calibrate, err);
+        z->options->random ? ADAPS_OK : ad_samples_find(&z->samples, z->options->calibrate, err);
     if (status == ADAPS_OK)
         status = ad_onnx_load(z->options->model, &z->model, err);
     if (status == ADAPS_OK)
@@ -437,7 +350,7 @@ static enum adaps_status quantize(struct quantizer *z, enum ad_range_method meth
 
 static void quantizer_fini(struct quantizer *z)
 {
-    samples_fini(&z->samples);
+    ad_samples_fini(&z->samples);
     ad_quantiser_fini(&z->q);
     ad_onnx_free(z->model);
     ad_free(z->kept);

@@ -38,6 +38,7 @@ enum adaps_status ad_seen_count(struct ad_seen *seen, const float *numbers, size
         int bin = at < 0 ? 0 : at >= AD_RANGE_BINS ? AD_RANGE_BINS - 1 : (int)at;
         seen->bins[bin]++;
         seen->count++;
+        seen->zeros += numbers[i] == 0;
     }
     return ADAPS_OK;
 }
@@ -73,31 +74,40 @@ static double square_error(const struct ad_seen *seen, double least, double most
     return sum;
 }
 
+/* Numbers of a bin but for zeros, which every range has exactly: those that a ReLU makes would
+ * outweigh all others. */
+static double counted_at(const struct ad_seen *seen, int bin)
+{
+    double width = bin_width(seen);
+    int at = width > 0 ? (int)fmin(AD_RANGE_BINS - 1, -seen->least / width) : 0;
+    return (double)(seen->bins[bin] - (bin == at ? seen->zeros : 0));
+}
+
 /* How much of the distribution is lost: what lies beyond goes to the ends, and all bins of a level
  * become alike. */
 static double divergence(const struct ad_seen *seen, double least, double most)
 {
-    double width = bin_width(seen), sum = 0, all = (double)seen->count;
+    double width = bin_width(seen), sum = 0, all = fmax(1, (double)(seen->count - seen->zeros));
     int lo = (int)fmax(0, round((least - seen->least) / width));
     int hi = (int)fmin(AD_RANGE_BINS, round((most - seen->least) / width));
     if (hi - lo < LEVELS)
         return INFINITY;
     double below = 0, above = 0;
     for (int i = 0; i < lo; i++)
-        below += (double)seen->bins[i];
+        below += counted_at(seen, i);
     for (int i = hi; i < AD_RANGE_BINS; i++)
-        above += (double)seen->bins[i];
+        above += counted_at(seen, i);
     for (int level = 0; level < LEVELS; level++) {
         int from = lo + (int)((int64_t)(hi - lo) * level / LEVELS);
         int to = lo + (int)((int64_t)(hi - lo) * (level + 1) / LEVELS);
         double inside = 0;
         int used = 0;
         for (int i = from; i < to; i++) {
-            inside += (double)seen->bins[i];
-            used += seen->bins[i] > 0;
+            inside += counted_at(seen, i);
+            used += counted_at(seen, i) > 0;
         }
         for (int i = from; i < to; i++) {
-            double p = (double)seen->bins[i], q = used ? inside / used : 0;
+            double p = counted_at(seen, i), q = used ? inside / used : 0;
             p += (i == lo ? below : 0) + (i == hi - 1 ? above : 0);
             if (p > 0)
                 sum += p / all * log(p / fmax(q, 1e-3));

@@ -15,9 +15,9 @@ enum ad_range_method {
 
 /* What was seen of a tensor: first its ends, then how the numbers lie between them. */
 struct ad_seen {
-    double least, most; /* 0 is within; least > most: nothing was seen */
-    uint64_t *bins;     /* AD_RANGE_BINS, or NULL */
-    uint64_t count;
+    double least, most;    /* 0 is within; least > most: nothing was seen */
+    uint64_t *bins;        /* AD_RANGE_BINS, or NULL */
+    uint64_t count, zeros; /* numbers in the bins; those of them that are 0 */
 };
 
 /* Widens the ends. NaN and infinities do not count. */

@@ -57,6 +57,11 @@ json_t *ad_report_json_real(double value)
     return json_real(isfinite(value) ? value : value < 0 ? -DBL_MAX : DBL_MAX);
 }
 
+json_t *ad_report_json_finite(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
 json_t *ad_report_json_ms(int64_t ns)
 {
     return json_real((double)ns / 1e6);

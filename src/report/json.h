@@ -20,6 +20,7 @@ json_t *ad_report_json_dims(int rank, const int64_t *dims);
 json_t *ad_report_json_ms(int64_t ns);
 json_t *ad_report_json_number(double value); /* null for NAN and infinities, which JSON lacks */
 json_t *ad_report_json_real(double value);   /* the largest finite number for these */
+json_t *ad_report_json_finite(double value); /* null for these */
 json_t *ad_report_json_joules(int64_t pj);   /* null for -1, not known */
 json_t *ad_report_json_digest(const struct ad_digest *digest);
 

@@ -91,6 +91,7 @@ refused doctor deadline soon "a time above 0, such as 10s,"
 status 2 "doctor --quick with a value" adaps doctor --quick=yes none
 refused verify tolerance 2 "a number from 0 to 1"
 refused verify runs 0 "a number from 1 to 10000"
+refused verify snr-floor 2000 "a number from -1000 to 1000"
 status 0 "the ends of ranges" adaps plan -d "$devices" --thr 0 --seed 9223372036854775807 --latency 0 "$digits"
 status 0 "and the other ends" adaps plan -d "$devices" --thr 1 --seed 0 --effort 1 "$digits"
 status 0 "the value of a shared option" adaps plan -d "$devices" --thr 0 --json "$digits"

@@ -16,7 +16,7 @@ struct ad_random_graph_options {
     bool outputs; /* some values inside are outputs, too */
     bool wild;    /* windows that no sane network has: pads beyond the kernel, 1x1 average pools */
     int partial;  /* above 1: input channels are added in up to so many blocks (ir/partial.h) */
-    bool quantised; /* most ops compute with bytes (support/quantised_graph.h) */
+    bool quantised; /* most ops compute with bytes (tests/support/quantised_graph.h) */
 };
 
 /* A copy, with numbers, in which every op that can be adds its input channels in up to `most`
