@@ -26,7 +26,8 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/arm64/cross.sh
 . "$here/cross.sh"
-kernels="exec/test_choice exec/test_conv exec/test_encode exec/test_functions exec/test_kernels exec/test_product exec/test_softmax exec/test_winograd"
+kernels="exec/test_choice exec/test_conv exec/test_encode exec/test_functions exec/test_kernels exec/test_product
+    exec/test_q8_conv exec/test_q8_depthwise exec/test_q8_rows exec/test_softmax exec/test_winograd"
 engine="exec/test_engine test_fuzz_replay plan/test_plan $kernels import/test_weights import/test_import
     import/test_import_errors import/test_import_forms" # longest first
 slowest="search/test_exact search/test_objectives" # 30 and 10 minutes

@@ -7,7 +7,9 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#if defined(__aarch64__) || defined(__arm__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__) || defined(__arm__)
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -24,6 +26,14 @@ static struct ad_processor processors[2]; /* as found, as limited */
 static int in_use;
 
 #if defined(__x86_64__)
+/* Not every compiler has a name for it. It wants of the system what AVX2 wants. */
+static bool has_avx_vnni(void)
+{
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __builtin_cpu_supports("avx2") && __get_cpuid_count(7, 1, &a, &b, &c, &d) &&
+           (a & 1 << 4);
+}
+
 static void look(struct ad_processor *p)
 {
     p->family = AD_FAMILY_X86_64;
@@ -32,7 +42,7 @@ static void look(struct ad_processor *p)
                       (__builtin_cpu_supports("avx2") ? AD_HAS_AVX2 : 0) |
                       (__builtin_cpu_supports("avx512f") ? AD_HAS_AVX512F : 0) |
                       (__builtin_cpu_supports("avx512dq") ? AD_HAS_AVX512DQ : 0) |
-                      (__builtin_cpu_supports("avxvnni") ? AD_HAS_AVX_VNNI : 0);
+                      (has_avx_vnni() ? AD_HAS_AVX_VNNI : 0);
     if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
         p->instructions |= AD_HAS_AVX512_VNNI;

@@ -4,7 +4,8 @@
  * The inputs of some pixels are gathered, one row for each; output channels lie in panels of packed
  * weights. As many panels as fit a part of the L2 cache (a slice) are computed at all pixels before
  * the next are. Operands are strided views of any part of a map; pads are the input's zero, which
- * nobody stores. A dense layer is a 1x1 convolution whose pixels are its rows. */
+ * nobody stores. A dense layer is a 1x1 convolution whose pixels are its rows; so is a product
+ * of two computed matrices, whose second one is packed at each run. */
 #ifndef AD_EXEC_KERNELS_Q8_CONV_H
 #define AD_EXEC_KERNELS_Q8_CONV_H
 

@@ -52,7 +52,8 @@ int64_t ad_q8_conv_reach(const struct ad_q8_shape *s, const struct ad_q8_weights
     const uint8_t *channel = w->data + i * w->channel;
     for (int64_t t = 0; t < s->taps; t++)
         for (int64_t d = 0; d < s->depth; d++)
-            sum += labs(ad_q8_number(w->is_signed, channel[t * w->tap + d * w->input]) - zero);
+            sum += llabs((int64_t)ad_q8_number(w->is_signed, channel[t * w->tap + d * w->input]) -
+                         zero);
     return sum * most + (bias < 0 ? -bias : bias);
 }
 
