@@ -16,7 +16,8 @@ static const struct ad_bound *of_constant(struct ad_draft *draft, int value)
 {
     const struct ad_onnx_tensor *t;
     int64_t count = draft->values[value].elements;
-    if (ad_draft_tensor(draft, value, &t, NULL) != ADAPS_OK || t->is_float)
+    if (ad_draft_tensor(draft, value, &t, NULL) != ADAPS_OK || t->is_float ||
+        t->count != (size_t)count)
         return NULL;
     struct ad_bound *bounds = new_bounds(draft, count);
     for (int64_t i = 0; bounds && i < count; i++)

@@ -186,6 +186,9 @@ enum adaps_status ad_form_slice_by(struct ad_form *f)
     const int64_t *axes, *steps;
     size_t naxes, nsteps;
     int inputs[3] = {node->inputs[0], -1, -1};
+    for (int k = 1; k < 3; k++)
+        if (!ad_node_has(node, k))
+            return ad_node_fail(node, f->err, "input %d is missing", k);
     enum adaps_status status = ad_form_list(f, 3, "axes", &axes, &naxes);
     if (status == ADAPS_OK)
         status = ad_form_list(f, 4, "steps", &steps, &nsteps);

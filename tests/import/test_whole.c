@@ -502,6 +502,11 @@ START_TEST(refusals)
         mb_output(&mb, "y");
         import_refused(&mb, "input 2 (delta), 's', can be 0");
         break;
+    case 10:
+        mb_node(&mb, "Slice", "x,n", "y");
+        mb_output(&mb, "y");
+        import_refused(&mb, "node 'Slice_0' (Slice): input 2 is missing");
+        break;
     default:
         mb_node(&mb, "GatherElements", "x,x", "z");
         mb_output(&mb, "z");
@@ -552,7 +557,7 @@ int main(void)
     tcase_add_test(tc, inputs_of_other_types);
     tcase_add_test(tc, not_a_number);
     tcase_add_test(tc, dequantised_weights);
-    tcase_add_loop_test(tc, refusals, 0, 11);
+    tcase_add_loop_test(tc, refusals, 0, 12);
     tcase_add_loop_test(tc, constant_outputs, 0, 2);
     tcase_add_test(tc, padded_to_the_most);
     tcase_add_test(tc, shapes_that_are_computed);

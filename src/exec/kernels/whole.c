@@ -90,9 +90,10 @@ static int resolve(const struct ad_whole *op, const struct ad_array *inputs, int
     int at, count, left = ninputs;
     *out = *op;
     for (int i = ninputs - 1; i > 0 && ad_whole_list(op, i, &at, &count); i--) {
-        if (out->ints != ints)
+        if (out->ints != ints && op->nints > 0)
             memcpy(ints, op->ints, (size_t)op->nints * sizeof *ints);
-        memcpy(ints + at, inputs[i].data, (size_t)count * sizeof *ints);
+        if (count > 0)
+            memcpy(ints + at, inputs[i].data, (size_t)count * sizeof *ints);
         out->ints = ints;
         left = i;
     }
