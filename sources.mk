@@ -287,7 +287,7 @@ cli_sources = \
 	src/cli/push.c src/cli/run.c src/cli/run_internal.h src/cli/run_options.c \
 	src/cli/run_adaptations.c src/cli/run_options.h src/cli/run_report.c src/cli/serve.c src/cli/show.c src/cli/simulate.c src/cli/split.c \
 	src/cli/status.c src/cli/unpair.c src/cli/verify.c src/cli/classify.c src/cli/detect.c src/cli/segment.c \
-	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h \
+	src/cli/vision_found.c src/cli/vision_network.c src/cli/vision_network.h src/cli/vision_options.c src/cli/vision_options.h src/cli/top.c src/cli/top_screen.c src/cli/top_screen.h src/cli/top_view.c src/cli/top_view.h src/cli/top_watch.c src/cli/top_watch.h \
 	src/cli/vision_run.c src/cli/vision_run.h
 
 # The daemon, a program of its own.

@@ -24,8 +24,8 @@ extern const struct ad_command ad_command_inspect, ad_command_plan, ad_command_s
     ad_command_simulate, ad_command_agent, ad_command_push, ad_command_run, ad_command_verify,
     ad_command_profile, ad_command_bench, ad_command_status, ad_command_local, ad_command_keygen,
     ad_command_split, ad_command_detect, ad_command_classify, ad_command_segment, ad_command_serve,
-    ad_command_discover, ad_command_doctor, ad_command_quantize,
-    ad_command_pair, ad_command_unpair;
+    ad_command_discover, ad_command_doctor, ad_command_quantize, ad_command_pair, ad_command_unpair,
+    ad_command_top;
 
 /* The text of --help. */
 void ad_cli_help(const struct ad_command *command, FILE *out);

@@ -10,7 +10,7 @@ static const struct ad_command *const commands[] = {
     &ad_command_profile,  &ad_command_bench, &ad_command_status,   &ad_command_local,
     &ad_command_keygen,   &ad_command_split, &ad_command_detect,   &ad_command_classify,
     &ad_command_segment,  &ad_command_serve, &ad_command_discover, &ad_command_doctor,
-    &ad_command_quantize, &ad_command_pair, &ad_command_unpair,
+    &ad_command_quantize, &ad_command_pair,  &ad_command_unpair,   &ad_command_top,
 };
 #define NCOMMANDS (sizeof commands / sizeof *commands)
 

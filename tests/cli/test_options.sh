@@ -53,6 +53,7 @@ refused agent cache-limit big "a size such as 4GiB"
 refused agent idle-timeout 0s "a time above 0, such as 60s,"
 refused agent idle-timeout soon "a time above 0, such as 60s,"
 refused agent ready-fd -1 "a number from 0 to 1048576"
+refused top interval 50ms "a time from 0.1s to 3600s"
 refused serve conf 1.1 "a number from 0 to 1"
 refused serve deadline 0s "a time above 0, such as 10s,"
 refused serve ready-fd -1 "a number from 0 to 1048576"
@@ -114,7 +115,7 @@ refused plan conv fast "auto or direct"
 
 # --help, and the same for programs.
 commands=$(adaps --help | sed -n 's/^  \([a-z][a-z]*\) .*/\1/p')
-check "23 commands" test "$(echo "$commands" | wc -w)" = 23
+check "24 commands" test "$(echo "$commands" | wc -w)" = 24
 for command in $commands; do
     status 0 "adaps $command --help" adaps "$command" --help
     says out "^Usage: adaps $command" "it says how"
