@@ -218,10 +218,10 @@ exec_agent_sources = \
 	src/exec/agent/answer_profile.c src/exec/agent/cache.c src/exec/agent/cache.h \
 	src/exec/agent/cache_internal.h src/exec/agent/cache_room.c src/exec/agent/cache_upload.c \
 	src/exec/agent/ceiling.c src/exec/agent/ceiling.h src/exec/agent/door.c src/exec/agent/errands.c src/exec/agent/errands.h \
-	src/exec/agent/internal.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/live_metrics.c src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
+	src/exec/agent/internal.h src/exec/agent/line.c src/exec/agent/line.h src/exec/agent/live.c src/exec/agent/live.h src/exec/agent/live_metrics.c src/exec/agent/notify.c src/exec/agent/notify.h src/exec/agent/outgoing.c src/exec/agent/outgoing.h \
 	src/exec/agent/peer_links.c src/exec/agent/peer_links.h src/exec/agent/profile.c \
 	src/exec/agent/profile.h src/exec/agent/profile_request.c src/exec/agent/profile_request.h src/exec/agent/send_scheduler.c src/exec/agent/send_scheduler.h \
-	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/worker.c \
+	src/exec/agent/session.c src/exec/agent/speeds.c src/exec/agent/speeds.h src/exec/agent/store.c src/exec/agent/turn.c src/exec/agent/worker.c \
 	src/exec/agent/worker.h
 
 control_sources = \
@@ -231,7 +231,7 @@ control_sources = \
 	src/control/push.c src/control/query.c src/control/recovery.c src/control/recovery.h \
 	src/control/remote.c src/control/remote.h \
 	src/control/run.c src/control/session.c src/control/session.h src/control/session_internal.h \
-	src/control/trace.c src/control/trace.h
+	src/control/trace.c src/control/trace.h src/control/turn.c src/control/turn.h
 
 report_sources = \
 	src/report/compare.c src/report/critical.c src/report/dot.c src/report/figures.c \

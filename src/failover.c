@@ -431,7 +431,7 @@ static enum adaps_status change_plan(struct ad_failover *f, struct ad_adaptation
     one->taken = false;
     one->done = true;
     if (status == ADAPS_OK) {
-        ad_session_close(f->session);
+        f->options.after = ad_session_leave(f->session);
         f->session = NULL;
         one->taken = open_session(f, plan, err) == ADAPS_OK;
         one->open_ns = f->opening_ns;

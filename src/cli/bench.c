@@ -23,6 +23,7 @@ struct command_line {
     const char *local, *speed; /* of agents that bench starts */
     bool json, tsv;
     struct ad_cli_devices devices;
+    struct ad_waiting_line waiting;
 };
 
 static bool known(const struct ad_bench_options *o, const char *name, int *index)
@@ -228,6 +229,7 @@ static int run_with(struct command_line *line, const struct ad_cli_config *confi
     struct ad_pipeline_options *passes = &line->bench.passes;
     passes->model = model ? model : config->model;
     passes->devices = line->devices.path;
+    ad_waiting_line_set(&line->waiting, &ad_command_bench, &line->bench.session);
     if (!passes->model)
         return ad_cli_usage(&ad_command_bench, "no model: name one here or in adaps.conf");
     if (!passes->devices)

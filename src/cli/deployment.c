@@ -228,6 +228,7 @@ enum adaps_status ad_deployment_init(struct ad_deployment *deployment,
     deployment->session = options->session;
     deployment->session.progress = show_progress;
     deployment->session.progress_self = deployment;
+    ad_waiting_line_set(&deployment->waiting, command, &deployment->session);
     enum ad_file_kind kind = ad_file_kind(path);
     enum adaps_status status;
     if (ad_deployment_is_plan(path))

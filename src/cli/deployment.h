@@ -18,6 +18,7 @@ struct ad_deployment {
     bool here;         /* it is to run in this process */
     const char *model; /* file that has the weights; NULL: where the plan says */
     struct ad_session_options session;
+    struct ad_waiting_line waiting;
     struct ad_push_report *reports; /* of the latest push, by device */
     int64_t started_ns;             /* of the push */
     bool progress_shown;

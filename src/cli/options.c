@@ -98,6 +98,10 @@ static bool take_int(const struct ad_option *o, const char *text, int *variable)
 static bool take_seconds(const struct ad_option *o, const char *text, double *variable)
 {
     double value;
+    if (!text) { /* it may lack one */
+        *variable = o->range.to;
+        return true;
+    }
     if (!ad_parse_time(text, &value) &&
         (o->kind != AD_OPTION_SECONDS || !ad_parse_double(text, 0, o->range.to, &value)))
         return false;
@@ -204,8 +208,11 @@ static void make_getopt(const struct rows *rows, struct option longs[MAX_ROWS + 
     *letters++ = ':';
     for (int i = 0; i < rows->count; i++) {
         const struct ad_option *o = rows->items[i].option;
-        longs[i] = (struct option){o->name, o->value ? required_argument : no_argument, NULL,
-                                   FIRST_ROW + i};
+        longs[i] = (struct option){o->name,
+                                   o->optional ? optional_argument
+                                   : o->value  ? required_argument
+                                               : no_argument,
+                                   NULL, FIRST_ROW + i};
         if (o->letter)
             *letters++ = o->letter;
         if (o->letter && o->value)
@@ -250,8 +257,11 @@ static void put_names(const struct ad_option *o, char *out, size_t size)
     char letter[8] = "";
     if (o->letter)
         snprintf(letter, sizeof letter, "-%c, ", o->letter);
-    snprintf(out, size, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-             o->value ? o->value : "");
+    snprintf(out, size, "%s--%s%s%s%s", letter, o->name,
+             o->optional ? "[="
+             : o->value  ? " "
+                         : "",
+             o->value ? o->value : "", o->optional ? "]" : "");
 }
 
 void ad_options_help(const struct ad_command *command, FILE *out)
@@ -280,7 +290,7 @@ void ad_options_list(const struct ad_command *command, ad_option_offer *offer, F
     for (int i = 0; i < rows.count; i++) {
         const struct ad_option *o = rows.items[i].option;
         fprintf(out, "%s\t%c\t%s\t", o->name, o->letter ? o->letter : '-',
-                o->value ? o->value : "-");
+                o->value && !o->optional ? o->value : "-");
         for (const char *c = o->help; *c; c++)
             fputc(*c == '\n' ? ' ' : *c, out);
         fputc('\t', out);

@@ -53,6 +53,7 @@ struct ad_option {
         int64_t least, most;
         double from, to;
     } range;
+    bool optional;       /* SECONDS: the value comes after '=', or not at all: the most */
     const char *example; /* for the message about a bad value */
     ad_option_take take;
     const struct ad_option *group;
@@ -107,6 +108,13 @@ struct ad_option {
     {                                                                                              \
         .kind = AD_OPTION_SECONDS, .name = name_, .value = value_, .help = help_,                  \
         .range = {.from = from_, .to = to_}, .example = example_,                                  \
+        .offset = AD_OPT_AT(type, member, double : 1)                                              \
+    }
+/* "--name" or "--name=TIME". */
+#define AD_OPT_OPTIONAL_SECONDS(name_, type, member, to_, example_, help_)                         \
+    {                                                                                              \
+        .kind = AD_OPTION_SECONDS, .name = name_, .value = "TIME", .optional = true,               \
+        .help = help_, .range = {.to = to_}, .example = example_,                                  \
         .offset = AD_OPT_AT(type, member, double : 1)                                              \
     }
 #define AD_OPT_NS(name_, type, member, to_, example_, help_)                                       \

@@ -37,6 +37,7 @@
 #define QUICK_MESSAGES_S 2
 
 struct profile {
+    struct ad_waiting_line waiting;
     const char *devices_file;
     const char *output; /* NULL: stdout */
     struct ad_session_options session;
@@ -359,6 +360,7 @@ static int profile_cluster(struct profile *p)
         return ad_cli_fail(&ad_command_profile, &err);
     p->devices_file = devices.path;
     p->started_ns = ad_clock_ns();
+    ad_waiting_line_set(&p->waiting, &ad_command_profile, &p->session);
     int code =
         measure(p, &err) == ADAPS_OK ? finish(p, &err) : ad_cli_fail(&ad_command_profile, &err);
     profile_fini(p);

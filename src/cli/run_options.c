@@ -1,5 +1,6 @@
 #include "cli/run_options.h"
 #include "cli/dim_option.h"
+#include "report/text.h"
 
 #define SESSION struct ad_session_options
 #define DEADLINE(help)                                                                             \
@@ -10,6 +11,9 @@
 const struct ad_option ad_session_option_rows[] = {
     DEADLINE("give up on an answer after this long (default: 30s)"),
     KEY,
+    AD_OPT_OPTIONAL_SECONDS("wait", SESSION, wait_s, AD_MOST_SECONDS, "30s",
+                            "wait in line while agents serve other controllers, so long at\n"
+                            "most"),
     AD_OPT_END,
 };
 
@@ -38,3 +42,23 @@ const struct ad_option ad_run_option_rows[] = {
     AD_OPT_FLAG(0, "json", struct ad_run_options, json, "print the result as JSON"),
     AD_OPT_END,
 };
+
+/* Once, and again when the place in line is another. */
+static void tell_waiting(void *self, const char *what, int before, double waited_s)
+{
+    struct ad_waiting_line *line = self;
+    char clean[1024];
+    (void)waited_s;
+    if (line->before != before)
+        fprintf(stderr, "adaps %s: waiting: %s\n", line->command->name,
+                ad_text_clean(what, clean, sizeof clean));
+    line->before = before;
+}
+
+void ad_waiting_line_set(struct ad_waiting_line *line, const struct ad_command *command,
+                         struct ad_session_options *session)
+{
+    *line = (struct ad_waiting_line){.command = command};
+    session->waiting = tell_waiting;
+    session->waiting_self = line;
+}

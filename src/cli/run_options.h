@@ -22,8 +22,18 @@ extern const struct ad_option ad_run_option_rows[];
 /* The same without --json. */
 extern const struct ad_option ad_deployment_option_rows[];
 
-/* --deadline and --key, for a struct ad_session_options: of commands that use a session, and of
- * status. */
+/* What a command says on stderr while it waits in line (--wait). */
+struct ad_waiting_line {
+    const struct ad_command *command;
+    int before; /* as it was told; 0: not yet */
+};
+
+/* The session will tell by this line, which must stay where it is. */
+void ad_waiting_line_set(struct ad_waiting_line *line, const struct ad_command *command,
+                         struct ad_session_options *session);
+
+/* --deadline, --key and --wait, for a struct ad_session_options: of commands that use a session,
+ * and (without --wait) of status. */
 extern const struct ad_option ad_session_option_rows[], ad_query_option_rows[];
 
 #endif

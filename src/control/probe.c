@@ -1,5 +1,6 @@
 #include "control/probe.h"
 #include "control/session_internal.h"
+#include "control/turn.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,6 +15,7 @@ struct ad_probe {
     void *context;
     struct ad_remote remote;
     int64_t deadline_ns;
+    struct ad_session_options options; /* how to wait */
 };
 
 enum adaps_status ad_probe_open(const struct ad_device *device,
@@ -37,6 +39,7 @@ enum adaps_status ad_probe_open(const struct ad_device *device,
         return result;
     }
     probe->deadline_ns = ad_deadline_ns(options->deadline_s);
+    probe->options = *options;
     ad_deadline_set(&deadline, probe->deadline_ns);
     const struct ad_remote_options wanted = {.context = probe->context, .keys = &keys};
     result = ad_remote_init(&probe->remote, 0, device, &wanted, &deadline, err);
@@ -91,6 +94,7 @@ static enum adaps_status send_profile(struct ad_probe *probe, const struct ad_gr
         m.graph.len = size;
         m.budget_ms = (uint32_t)(budget_s * 1e3);
         m.threads = (uint32_t)threads;
+        m.wait = probe->options.wait_s > 0;
         do
             randombytes_buf(&probe->remote.session, sizeof probe->remote.session);
         while (probe->remote.session == 0);
@@ -170,11 +174,22 @@ enum adaps_status ad_probe_run(struct ad_probe *probe, const struct ad_graph *gr
                                double budget_s, double *seconds, struct ad_probe_times *out,
                                struct adaps_error *err)
 {
+    struct ad_turn_wait turn = {.options = &probe->options};
     struct ad_deadline deadline;
+    struct adaps_error why;
+    enum adaps_status status;
     budget_s = fmin(fmax(budget_s, 0), AD_PROFILE_MAX_S);
-    ad_deadline_set(&deadline, (int64_t)(budget_s * 1e9) + probe->deadline_ns);
-    enum adaps_status status = send_profile(probe, graph, tasks, ntasks, threads, budget_s, err);
-    if (status == ADAPS_OK)
-        status = ad_remote_await(&probe->remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, err);
-    return status == ADAPS_OK ? take_times(probe, ntasks, seconds, out, err) : status;
+    do {
+        ad_deadline_set(&deadline, (int64_t)(budget_s * 1e9) + probe->deadline_ns);
+        status = send_profile(probe, graph, tasks, ntasks, threads, budget_s, &why);
+        if (status == ADAPS_OK)
+            status =
+                ad_remote_await(&probe->remote, AD_FRAME_PROFILED, &deadline, AD_WAIT_ANSWER, &why);
+        if (status == ADAPS_OK)
+            return take_times(probe, ntasks, seconds, out, err);
+        status = ad_turn_wait(&turn, &probe->remote, &probe->remote, 1, &why);
+    } while (status == ADAPS_OK);
+    if (err)
+        *err = why;
+    return status;
 }

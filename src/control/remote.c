@@ -429,10 +429,23 @@ static enum adaps_status give_up(const struct ad_remote *remote, struct adaps_er
     return ad_error_set(err, ADAPS_EAGENT, "cannot connect: does the agent run there?");
 }
 
+/* Whether the error is that others come before. */
+static uint32_t read_busy(struct ad_wire_message *message)
+{
+    ProtobufCMessage *body;
+    uint32_t busy = 0;
+    if (ad_wire_message_body(message, &adaps__wire__error__descriptor, &body, NULL) == ADAPS_OK) {
+        busy = ((const Adaps__Wire__Error *)body)->busy;
+        ad_protobuf_free(body);
+    }
+    return busy <= INT32_MAX ? busy : INT32_MAX;
+}
+
 /* An answer that has come: whether it is of this type. */
 static enum adaps_status check_answer(struct ad_remote *remote, int type, struct adaps_error *err)
 {
     int got = remote->message.frame.type;
+    remote->busy = got == AD_FRAME_ERROR ? read_busy(&remote->message) : 0;
     if (got == AD_FRAME_ERROR)
         return ad_remote_error(&remote->message, NULL, err);
     if (got != type)
@@ -607,6 +620,7 @@ enum adaps_status ad_remote_hello(struct ad_remote *remote, struct ad_deadline *
         return status;
     }
     *out = (Adaps__Wire__Welcome *)body;
+    remote->instance = (*out)->instance;
     return ADAPS_OK;
 }
 

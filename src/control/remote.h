@@ -43,7 +43,9 @@ struct ad_remote {
     uint32_t requests;             /* number of the latest request: tag of its answer */
     uint64_t answered; /* bit (tag modulo 64): of the latest requests, those that were answered */
     uint64_t session;
-    bool heard;                  /* it has answered a ping; from then on it must: */
+    uint32_t busy;     /* of the latest error: it serves others, so many come before; 0: not that */
+    uint64_t instance; /* of the agent's process; 0: it does not say */
+    bool heard;        /* it has answered a ping; from then on it must: */
     struct ad_deadline patience; /* left until it is lost */
     int64_t last_ping_ns;
     uint32_t npings, timed; /* number of the latest ping, and of one that is timed; 0 = none */

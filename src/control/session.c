@@ -3,6 +3,7 @@
 #include "wire/endpoint.h"
 #include "control/counts.h"
 #include "control/session_internal.h"
+#include "control/turn.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -129,6 +130,7 @@ static uint32_t left_ms(struct ad_deadline *deadline)
 }
 
 static enum adaps_status send_open(struct ad_session *session, struct ad_remote *remote,
+                                   const struct ad_session_options *options,
                                    struct ad_deadline *deadline, struct adaps_error *err)
 {
     Adaps__Wire__Open open = ADAPS__WIRE__OPEN__INIT;
@@ -140,6 +142,8 @@ static enum adaps_status send_open(struct ad_session *session, struct ad_remote 
     open.deadline_ms = left_ms(deadline);
     open.n_peers = list_peers(session, remote->device, NULL, items, list);
     open.peers = list;
+    open.wait = options->wait_s > 0;
+    open.after = options->after;
     remote->session = session->id;
     return ad_remote_send(remote, AD_FRAME_OPEN, 0, &open.base, NULL, 0, err);
 }
@@ -191,19 +195,61 @@ static enum adaps_status send_connect(struct ad_session *session, struct ad_remo
     return ad_remote_send(remote, AD_FRAME_CONNECT, 0, &connect.base, NULL, 0, err);
 }
 
-static enum adaps_status meet(struct ad_session *session, struct ad_deadline *deadline,
-                              struct adaps_error *err)
+/* Opens the session on an agent, when it is this controller's turn there. Waiting counts for no
+ * deadline. */
+static enum adaps_status open_in_turn(struct ad_session *session, struct ad_remote *remote,
+                                      struct ad_turn_wait *turn, struct ad_deadline *deadline,
+                                      const struct meetings *meetings, struct adaps_error *err)
+{
+    struct adaps_error why; /* the caller may not want to know, but ad_turn_wait() does */
+    enum adaps_status status;
+    do {
+        status = send_open(session, remote, turn->options, deadline, &why);
+        if (status == ADAPS_OK)
+            status = ad_remote_await(remote, AD_FRAME_OPENED, deadline, AD_WAIT_ANSWER, &why);
+        if (status == ADAPS_OK)
+            return take_opened((void *)meetings, remote, err);
+        remote->session = remote->busy ? 0 : remote->session; /* nothing to close */
+        status = ad_turn_wait(turn, remote, session->remotes, session->nremotes, &why);
+        ad_deadline_restart(deadline);
+    } while (status == ADAPS_OK);
+    if (err)
+        *err = why;
+    return status;
+}
+
+/* All at the same time; or, when it waits for its turn, one after the other. */
+static enum adaps_status open_all(struct ad_session *session,
+                                  const struct ad_session_options *options,
+                                  struct ad_deadline *deadline, struct meetings *meetings,
+                                  struct adaps_error *err)
+{
+    struct ad_turn_wait turn = {.options = options};
+    int order[AD_MAX_DEVICES];
+    enum adaps_status status = ADAPS_OK;
+    if (options->wait_s > 0) {
+        ad_turn_order(session->remotes, session->nremotes, order);
+        for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
+            status =
+                open_in_turn(session, &session->remotes[order[i]], &turn, deadline, meetings, err);
+        return status;
+    }
+    for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
+        status = send_open(session, &session->remotes[i], options, deadline, err);
+    return status == ADAPS_OK
+               ? ad_remotes_await(session->remotes, session->nremotes, AD_FRAME_OPENED, deadline,
+                                  take_opened, meetings, err)
+               : status;
+}
+
+static enum adaps_status meet(struct ad_session *session, const struct ad_session_options *options,
+                              struct ad_deadline *deadline, struct adaps_error *err)
 {
     size_t n = (size_t)session->plan->cluster.ndevices;
     struct meetings meetings = {ad_calloc(n * n, sizeof *meetings.items), (int)n};
-    enum adaps_status status = ADAPS_OK;
     if (!meetings.items)
         return ad_error_memory(err, "endpoints", n * n * sizeof *meetings.items);
-    for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
-        status = send_open(session, &session->remotes[i], deadline, err);
-    if (status == ADAPS_OK)
-        status = ad_remotes_await(session->remotes, session->nremotes, AD_FRAME_OPENED, deadline,
-                                  take_opened, &meetings, err);
+    enum adaps_status status = open_all(session, options, deadline, &meetings, err);
     for (int i = 0; i < session->nremotes && status == ADAPS_OK; i++)
         status = send_connect(session, &session->remotes[i], meetings.items, deadline, err);
     if (status == ADAPS_OK) { /* an agent can say better what did not come than this side can */
@@ -264,7 +310,7 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
         do
             randombytes_buf(&session->id, sizeof session->id);
         while (session->id == 0);
-        status = meet(session, &deadline, err);
+        status = meet(session, options, &deadline, err);
     }
     if (status == ADAPS_OK && options->message_times)
         status = expect_times(session, err);
@@ -279,11 +325,13 @@ enum adaps_status ad_session_open(const struct adaps_plan *plan,
     return ADAPS_OK;
 }
 
-void ad_session_close(struct ad_session *session)
+static void close_session(struct ad_session *session, bool again)
 {
+    Adaps__Wire__Close body = ADAPS__WIRE__CLOSE__INIT;
     if (!session)
         return;
     ad_counts_close(session->counts);
+    body.again = again;
     struct ad_deadline deadline;
     bool failed = !session->ready || (session->broken && !session->cancelled);
     ad_deadline_set(&deadline, failed ? BROKEN_NS : CLOSE_NS);
@@ -291,7 +339,7 @@ void ad_session_close(struct ad_session *session)
         struct ad_remote *remote = &session->remotes[i];
         if (remote->lost || !remote->session)
             continue;
-        if (ad_remote_send(remote, AD_FRAME_CLOSE, 0, NULL, NULL, 0, NULL) != ADAPS_OK)
+        if (ad_remote_send(remote, AD_FRAME_CLOSE, 0, &body.base, NULL, 0, NULL) != ADAPS_OK)
             remote->lost = true;
     }
     for (int i = 0; i < session->nremotes; i++) {
@@ -313,4 +361,16 @@ void ad_session_close(struct ad_session *session)
     ad_link_watch_free(session->link_watch);
     ad_free(session->remotes);
     ad_free(session);
+}
+
+void ad_session_close(struct ad_session *session)
+{
+    close_session(session, false);
+}
+
+uint64_t ad_session_leave(struct ad_session *session)
+{
+    uint64_t id = session ? session->id : 0;
+    close_session(session, true);
+    return id;
 }

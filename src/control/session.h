@@ -19,6 +19,13 @@ struct ad_session_options {
     /* Called for coarse progress ("push", done, total bytes); may be NULL. */
     void (*progress)(void *self, const char *what, uint64_t done, uint64_t total);
     void *progress_self;
+    /* An agent that serves another controller is waited for, in line, so many seconds at most; 0:
+     * not at all. waiting(waiting_self, ...) tells what for, again and again; may be NULL. before:
+     * how many controllers come before this one, the one that is served included. */
+    double wait_s;
+    void (*waiting)(void *self, const char *what, int before, double waited_s);
+    void *waiting_self;
+    uint64_t after; /* what ad_session_leave() returned of the session before; 0: none */
     /* Agents say with each answer when messages were handed over and there, for the links of struct
      * ad_run_stats. */
     bool message_times;
@@ -101,6 +108,10 @@ AD_MUST_CHECK enum adaps_status ad_session_finish(struct ad_session *session,
  * whether there is any; a failure may be known before it is known whose it is. */
 bool ad_session_lost(const struct ad_session *session, bool *lost);
 void ad_session_close(struct ad_session *session);
+
+/* The same, to open another session of this controller at once (ad_session_options.after): whoever
+ * is in line lets it. */
+uint64_t ad_session_leave(struct ad_session *session);
 
 /* Why an agent could not be asked, as far as it is known for sure. */
 enum ad_agent_trouble {

@@ -456,7 +456,9 @@ START_TEST(session_in_use)
     ad_testbed_push(plan);
     struct ad_session *first = open_session(plan);
     ck_assert_int_eq(ad_session_open(plan, &usual, &second, &err), ADAPS_EAGENT);
-    ck_assert_ptr_nonnull(strstr(err.message, "busy: it is in another session"));
+    ck_assert_ptr_nonnull(strstr(
+        err.message, "busy: it has been in a session of the controller at 127.0.0.1 (without keys) "
+                     "for "));
     ad_testbed_check_run(first, plan, 1);
     ad_session_close(first);
     adaps_plan_free(plan);

@@ -349,6 +349,7 @@ enum adaps_status ad_agent_run(const struct ad_agent_options *options, struct ad
     ad_live_init(&agent->live);
     agent->router.live = &agent->live.controller;
     agent->start_ns = agent->live.start_ns;
+    randombytes_buf(&agent->instance, sizeof agent->instance);
     ad_wire_message_init(&agent->next);
     if (options->name)
         snprintf(agent->name, sizeof agent->name, "%s", options->name);

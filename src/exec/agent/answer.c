@@ -38,12 +38,26 @@ bool ad_answer(const struct ad_answer_way *router, zmq_msg_t *route, const struc
     return true;
 }
 
-bool ad_answer_error(const struct ad_answer_way *router, zmq_msg_t *route,
-                     const struct ad_frame *request, const struct adaps_error *err, int step)
+static bool answer_error(const struct ad_answer_way *router, zmq_msg_t *route,
+                         const struct ad_frame *request, const struct adaps_error *err, int step,
+                         uint32_t busy)
 {
     Adaps__Wire__Error error = ADAPS__WIRE__ERROR__INIT;
     error.status = err->status;
     error.message = ad_protobuf_borrow(err->message);
     error.step = step;
+    error.busy = busy;
     return ad_answer(router, route, request, AD_FRAME_ERROR, &error.base, NULL, 0);
+}
+
+bool ad_answer_error(const struct ad_answer_way *router, zmq_msg_t *route,
+                     const struct ad_frame *request, const struct adaps_error *err, int step)
+{
+    return answer_error(router, route, request, err, step, 0);
+}
+
+bool ad_answer_busy(const struct ad_answer_way *router, zmq_msg_t *route,
+                    const struct ad_frame *request, const struct adaps_error *err, uint32_t before)
+{
+    return answer_error(router, route, request, err, -1, before);
 }

@@ -18,6 +18,10 @@ bool ad_answer(const struct ad_answer_way *router, zmq_msg_t *route, const struc
 bool ad_answer_error(const struct ad_answer_way *router, zmq_msg_t *route,
                      const struct ad_frame *request, const struct adaps_error *err, int step);
 
+/* The same, because others come before: so many. */
+bool ad_answer_busy(const struct ad_answer_way *router, zmq_msg_t *route,
+                    const struct ad_frame *request, const struct adaps_error *err, uint32_t before);
+
 /* A request that is still to be answered. */
 struct ad_pending {
     zmq_msg_t route;

@@ -27,10 +27,10 @@ struct ad_errand {
     struct adaps_error err;
     uint32_t *indices; /* HAVE: of the blobs that are missing */
     size_t nindices;
-    struct ad_cache_stats stats;    /* HELLO */
+    struct ad_cache_stats stats;     /* HELLO */
     struct ad_errand_health *health; /* HELLO that asks for it, or NULL */
-    bool tight;                     /* nothing was done: the cache is full of what is in use */
-    bool last_try;                  /* does what it can when it is tight */
+    bool tight;                      /* nothing was done: the cache is full of what is in use */
+    bool last_try;                   /* does what it can when it is tight */
 };
 
 struct ad_errands {

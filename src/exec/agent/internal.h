@@ -8,6 +8,7 @@
 #include "exec/agent/announce.h"
 #include "exec/agent/answer.h"
 #include "exec/agent/errands.h"
+#include "exec/agent/line.h"
 #include "exec/agent/notify.h"
 #include "exec/agent/worker.h"
 #include "base/file.h"
@@ -35,8 +36,9 @@ struct ad_agent_session {
     uint32_t asked;          /* the latest that was asked for: numbers ascend from 1 */
     int fd;                  /* of the controller's connection */
     char user[AD_KEY_BYTES]; /* the controller's key, or "" */
-    int64_t heard_ns;        /* when its controller gave the latest sign of life */
-    int64_t called_ns;       /* when it was last called, being silent */
+    int64_t begun_ns;
+    int64_t heard_ns;  /* when its controller gave the latest sign of life */
+    int64_t called_ns; /* when it was last called, being silent */
     int64_t used_ns; /* when it last asked for something else, or got the answer of an inference */
     struct ad_pending job, abort, close;
     struct ad_pending home; /* the request that it began with: the way to its controller */
@@ -55,8 +57,8 @@ struct ad_agent {
     struct ad_answer_way router;
     struct ad_notify notify;
     struct ad_announcement *announcement; /* or NULL */
-    struct ad_priority priority;    /* of the thread that runs it, before */
-    struct ad_keys keys, next_keys; /* the latter are used as soon as there is no session */
+    struct ad_priority priority;          /* of the thread that runs it, before */
+    struct ad_keys keys, next_keys;       /* the latter are used as soon as there is no session */
     bool door_shut; /* the endpoint could not be bound with these keys: that is tried again */
     struct ad_file_state keys_state;
     int64_t look_ns; /* when to look at the files of keys again */
@@ -73,6 +75,10 @@ struct ad_agent {
     struct ad_agent_session session;
     struct ad_wire_message next; /* OPEN or PROFILE that waits for the end of an idle session */
     bool has_next;
+    struct ad_line line; /* who waits for it */
+    uint64_t kept_for;   /* until then it is that session's controller that comes next */
+    int64_t kept_until_ns;
+    uint64_t instance; /* the same for nobody else */
     int64_t start_ns;
     uint64_t inferences;
 };
@@ -108,6 +114,16 @@ void ad_agent_run_errand(void *self, struct ad_errand *errand); /* in their thre
 
 bool ad_agent_answer_profile(struct ad_agent *agent, struct ad_pending *to);
 void ad_agent_drop_profile(struct ad_agent *agent); /* its times */
+
+/* Whether a session may begin, for an OPEN or PROFILE. `wait`: its controller waits in line;
+ * `after`: the session that it closed for this one. ADAPS_NO: the request was answered, or is kept
+ * until the present session has ended. */
+AD_MUST_CHECK enum adaps_status ad_agent_take_turn(struct ad_agent *agent,
+                                                   struct ad_wire_message *message, bool wait,
+                                                   uint64_t after, struct adaps_error *err);
+
+/* The next one is whoever closes this session, for a moment. */
+void ad_agent_keep_for(struct ad_agent *agent, uint64_t session);
 
 /* Somebody else is here. Where the present session's controller is silent, it gets a message: if it
  * is gone, its machine says so now, and not when it sends the end of the connection again. */

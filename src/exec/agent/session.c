@@ -30,8 +30,6 @@
 #define ANSWER_NS ((int64_t)1500000000)
 #define ROUNDING_NS ((int64_t)100000000) /* and more: of the kernel's times */
 
-#define IDLE_S 60.0 /* unless the agent's options say */
-
 static int64_t after_ms(uint32_t ms)
 {
     return ad_clock_ns() + (int64_t)ms * 1000000;
@@ -146,6 +144,7 @@ void ad_agent_lose(struct ad_agent *agent, int fd)
 {
     if (fd < 0)
         return;
+    ad_line_leave(&agent->line, fd);
     if (agent->has_next && agent->next.fd == fd)
         agent->has_next = false;
     if (agent->session.open && agent->session.fd == fd)
@@ -170,45 +169,6 @@ static enum adaps_status take_peers(struct ad_job *job, Adaps__Wire__Peer **peer
     return ADAPS_OK;
 }
 
-/* Whether the session does nothing, and has done nothing for as long as it may. */
-static bool idle_for_long(const struct ad_agent *agent)
-{
-    const struct ad_agent_session *session = &agent->session;
-    double most_s = agent->options->idle_timeout_s;
-    return session->open && !session->ending && ad_worker_idle(&agent->worker) &&
-           session->queued == 0 && !session->job.set &&
-           (double)(ad_clock_ns() - session->used_ns) >= (most_s > 0 ? most_s : IDLE_S) * 1e9;
-}
-
-/* Keeps a request until the present session has ended. */
-static void keep_next(struct ad_agent *agent, struct ad_wire_message *message)
-{
-    struct ad_wire_message *next = &agent->next;
-    zmq_msg_move(&next->route, &message->route);
-    zmq_msg_move(&next->body, &message->body);
-    zmq_msg_move(&next->raw, &message->raw);
-    next->frame = message->frame;
-    next->fd = message->fd;
-    memcpy(next->user, message->user, sizeof next->user);
-    agent->has_next = true;
-}
-
-/* Whether a session may begin. ADAPS_NO: when the present one has ended; the request is kept. */
-static enum adaps_status check_idle(struct ad_agent *agent, struct ad_wire_message *message,
-                                    struct adaps_error *err)
-{
-    if (message->frame.session == 0)
-        return ad_error_set(err, ADAPS_EAGENT, "a session without a number");
-    if (idle_for_long(agent) && !agent->has_next) {
-        keep_next(agent, message);
-        ad_agent_end_session(agent, "it was idle, and another is asked for");
-        return ADAPS_NO;
-    }
-    if (agent->session.open || !ad_worker_idle(&agent->worker))
-        return ad_error_set(err, ADAPS_EAGENT, "busy: it is in another session");
-    return ADAPS_OK;
-}
-
 /* The session of a message begins; the worker is to be given its first job. */
 static void begin_session(struct ad_agent *agent, struct ad_wire_message *message,
                           enum ad_job_kind kind)
@@ -218,7 +178,8 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->session.id = message->frame.session;
     agent->session.fd = message->fd;
     snprintf(agent->session.user, sizeof agent->session.user, "%s", message->user);
-    agent->session.heard_ns = agent->session.used_ns = ad_clock_ns();
+    agent->session.begun_ns = ad_clock_ns();
+    agent->session.heard_ns = agent->session.used_ns = agent->session.begun_ns;
     ad_pending_set(&agent->session.job, message);
     ad_pending_set(&agent->session.home, message);
     agent->worker.job.kind = kind;
@@ -237,26 +198,40 @@ static void profile_session(struct ad_agent *agent, struct ad_wire_message *mess
 }
 
 static enum adaps_status open_session(struct ad_agent *agent, struct ad_wire_message *message,
-                                      struct adaps_error *err)
+                                      const Adaps__Wire__Open *open, struct adaps_error *err)
 {
-    ProtobufCMessage *body;
     struct ad_job *job = &agent->worker.job;
-    enum adaps_status status =
-        ad_wire_message_body(message, &adaps__wire__open__descriptor, &body, err);
-    if (status != ADAPS_OK)
-        return status;
-    const Adaps__Wire__Open *open = (const Adaps__Wire__Open *)body;
     if (!ad_wire_digest(open->plan, &job->plan))
-        status = ad_error_set(err, ADAPS_EINPUT, "a plan's digest has %zu bytes", open->plan.len);
-    if (status == ADAPS_OK)
-        status = take_peers(job, open->peers, open->n_peers, err);
+        return ad_error_set(err, ADAPS_EINPUT, "a plan's digest has %zu bytes", open->plan.len);
+    enum adaps_status status = take_peers(job, open->peers, open->n_peers, err);
     if (status == ADAPS_OK) {
         begin_session(agent, message, AD_JOB_LOAD);
         job->device = open->device;
         ad_worker_post(&agent->worker);
     }
-    ad_protobuf_free(body);
     return status;
+}
+
+/* OPEN and PROFILE, when it is their controller's turn. */
+static enum adaps_status ask_for_session(struct ad_agent *agent, struct ad_wire_message *message,
+                                         struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    bool opens = message->frame.type == AD_FRAME_OPEN;
+    enum adaps_status status = ad_wire_message_body(
+        message, opens ? &adaps__wire__open__descriptor : &adaps__wire__profile__descriptor, &body,
+        err);
+    if (status != ADAPS_OK)
+        return status;
+    const Adaps__Wire__Open *open = opens ? (const Adaps__Wire__Open *)body : NULL;
+    bool wait = opens ? open->wait : ((const Adaps__Wire__Profile *)body)->wait;
+    status = ad_agent_take_turn(agent, message, wait, opens ? open->after : 0, err);
+    if (status == ADAPS_OK && opens)
+        status = open_session(agent, message, open, err);
+    else if (status == ADAPS_OK)
+        profile_session(agent, message);
+    ad_protobuf_free(body);
+    return status == ADAPS_NO ? ADAPS_OK : status;
 }
 
 static enum adaps_status connect_session(struct ad_agent *agent, struct ad_wire_message *message,
@@ -396,6 +371,22 @@ static enum adaps_status answer_trace(struct ad_agent *agent, struct ad_wire_mes
     return ADAPS_OK;
 }
 
+static enum adaps_status close_session(struct ad_agent *agent, struct ad_wire_message *message,
+                                       struct adaps_error *err)
+{
+    ProtobufCMessage *body;
+    enum adaps_status status =
+        ad_wire_message_body(message, &adaps__wire__close__descriptor, &body, err);
+    if (status != ADAPS_OK)
+        return status;
+    if (((const Adaps__Wire__Close *)body)->again)
+        ad_agent_keep_for(agent, agent->session.id);
+    ad_protobuf_free(body);
+    ad_pending_set(&agent->session.close, message);
+    begin_end(agent);
+    return ADAPS_OK;
+}
+
 static void answer_clock(struct ad_agent *agent, struct ad_wire_message *message)
 {
     Adaps__Wire__Time time = ADAPS__WIRE__TIME__INIT;
@@ -444,14 +435,8 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
         answer_clock(agent, message);
         return ADAPS_OK;
     }
-    if (type == AD_FRAME_OPEN || type == AD_FRAME_PROFILE) {
-        enum adaps_status status = check_idle(agent, message, err);
-        if (status == ADAPS_OK && type == AD_FRAME_OPEN)
-            status = open_session(agent, message, err);
-        else if (status == ADAPS_OK)
-            profile_session(agent, message);
-        return status == ADAPS_NO ? ADAPS_OK : status;
-    }
+    if (type == AD_FRAME_OPEN || type == AD_FRAME_PROFILE)
+        return ask_for_session(agent, message, err);
     if (!ours && type == AD_FRAME_CLOSE) { /* it is closed */
         ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_CLOSED, NULL, NULL, 0);
         return ADAPS_OK;
@@ -474,9 +459,7 @@ enum adaps_status ad_agent_serve(struct ad_agent *agent, struct ad_wire_message 
         }
         return ADAPS_OK;
     default: /* CLOSE */
-        ad_pending_set(&session->close, message);
-        begin_end(agent);
-        return ADAPS_OK;
+        return close_session(agent, message, err);
     }
 }
 
@@ -659,6 +642,7 @@ static void serve_next(struct ad_agent *agent)
     if (!agent->has_next || agent->session.open || !ad_worker_idle(&agent->worker))
         return;
     agent->has_next = false;
+    ad_line_put_first(&agent->line, agent->next.fd, ad_clock_ns());
     if (ad_agent_serve(agent, &agent->next, &err) != ADAPS_OK)
         ad_answer_error(&agent->router, &agent->next.route, &agent->next.frame, &err, -1);
 }

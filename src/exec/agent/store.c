@@ -280,6 +280,7 @@ static void answer_hello(struct ad_agent *agent, struct ad_wire_message *message
     ad_live_look(&agent->live, &seen);
     ad_live_describe(&seen, &live);
     welcome.live = &live.all;
+    welcome.instance = agent->instance;
     ad_answer(&agent->router, &message->route, &message->frame, AD_FRAME_WELCOME, &welcome.base,
               NULL, 0);
 }
