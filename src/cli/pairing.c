@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LINES (2 * AD_MAX_DEVICES + 1)
+#define LINES (2 * AD_MAX_DEVICES + 2)
 
 static enum adaps_status find_keys(struct ad_pairing *pairing, const char *key_file, bool make,
                                    struct adaps_error *err)
@@ -229,6 +229,8 @@ bool ad_pairing_admit(struct ad_pairing *pairing, struct ad_pair_board *board)
     add_line(&lists->admit, pairing, pairing->public, pairing->host);
     for (int i = 0; i < pairing->nboards; i++) {
         const struct ad_pair_board *other = &pairing->boards[i];
+        if (other == board && board->key[0]) /* there since it came under another name once */
+            add_line(&lists->expel, pairing, board->key, NULL);
         if (other == board || other->gone)
             continue;
         if (other->old_key[0])
@@ -257,7 +259,7 @@ bool ad_pairing_expel(struct ad_pairing *pairing, struct ad_pair_board *board, c
     if (!lists)
         return false;
     for (int i = 0; i < pairing->nboards; i++)
-        if (pairing->boards[i].key[0] && (leaves || out[i]) && &pairing->boards[i] != board)
+        if (pairing->boards[i].key[0] && (leaves || out[i]))
             add_line(&lists->expel, pairing, pairing->boards[i].key, NULL);
     if (leaves)
         lists->expel.items[lists->expel.count++] = pairing->public;

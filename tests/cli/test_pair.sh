@@ -13,6 +13,7 @@ fi
 . "${srcdir:-.}/tests/support/harness.sh"
 [ "$ADAPS_PAIR_INSIDE" = yes ] || skip "no namespaces of its own (root only)"
 sshd=$(command -v sshd) || skip "sshd is not installed (Debian: openssh-server)"
+command -v script >/dev/null || skip "no script (Debian: bsdutils)"
 command -v ssh >/dev/null && command -v ssh-keygen >/dev/null || skip "ssh is not installed (Debian: openssh-client)"
 unset DISPLAY SSH_ASKPASS SSH_AUTH_SOCK XDG_RUNTIME_DIR
 chmod 755 "$work"
@@ -40,7 +41,7 @@ new_etc() {
     printf 'adaps:x:64123:\npi:x:64124:\nsudo:x:27:pi\n' >>"$1/etc/group"
     mkdir -p "$1/pi/.ssh"
     chown -R 64124:64124 "$1/pi"
-    [ ! -e "$1/etc/shadow" ] || echo 'pi:*:20000:0:99999:7:::' >>"$1/etc/shadow"
+    perl -e 'print "pi:", crypt("open", "\$6\$salt\$"), ":20000:0:99999:7:::\n"' >>"$1/etc/shadow"
     printf '127.0.0.1 localhost\n10.77.0.2 board-a.local\n10.77.0.3 board-b.local\n' >"$1/etc/hosts"
     echo "hosts: files" >"$1/etc/nsswitch.conf"
     rm -rf "$1/etc/adaps" "$1/etc/profile.d"
@@ -229,7 +230,41 @@ status 0 "both answer" by c1 adaps status -d "$conf"
 status 0 "each other, too" by c1 adaps verify -d "$conf" net.plan 0.png
 says out "0 .*differ" "with the same bits"
 
+# Without a board, all of them are looked after.
+grep -v -F "$(sed -n '/^\[board-b\]/,/^ssh/s/^key *= //p' "$conf")" a/etc/adaps/allow >without
+check "a key is missing" test "$(grep -c . without)" = 1
+cat without >a/etc/adaps/allow
+status 0 "pairing without a board" by c1 adaps pair --no-measure
+says out "^board-a: .*, paired$" "finds what is missing"
+says out "^board-b: .*, as it was$" "and what is not"
+check "and puts it back" test "$(lines a)" = 2
+
+# A board that has another address, or is called otherwise, is known by its key.
+cp "$conf" before.conf
+echo "10.77.0.2 $(cut -d ' ' -f 1,2 a/etc/ssh/host.pub)" >>c1/home/.ssh/known_hosts
+status 0 "a board under another address" by c1 adaps pair --no-measure root@10.77.0.2
+says out "^board-a: tcp://10.77.0.2:5570, " "keeps its section"
+check "with that address" test "$(grep -c '10.77.0.2' "$conf")" = 2
+status 0 "and its name again" by c1 adaps pair --no-measure root@board-a.local
+check "with the same section" cmp before.conf "$conf"
+status 0 "once more" by c1 adaps pair --no-measure
+check "its list has what it had" test "$(lines a)" = 2
+
 # --- a second controller ---
+
+# A password is asked for once, whatever is done there.
+printf '#!/bin/sh\necho asked >>%s/asked\necho open\n' "$work" >ask
+chmod 755 ask
+mv c2/home/.ssh/id_ed25519 .
+status 4 "a user whom sshd knows by a password" \
+    by c2 env SSH_ASKPASS="$work/ask" SSH_ASKPASS_REQUIRE=force adaps pair --no-measure pi@board-b.local
+says err "sudo wants a password there" "is let in"
+touch b/run/sudo-free
+status 0 "so it is with sudo" \
+    by c2 env SSH_ASKPASS="$work/ask" SSH_ASKPASS_REQUIRE=force adaps pair --no-measure pi@board-b.local
+check "each time it is asked once" test "$(grep -c . asked)" = 2
+rm b/run/sudo-free
+mv id_ed25519 c2/home/.ssh/
 
 # Which comes as a user who may use sudo.
 status 4 "sudo that asks, without a terminal" by c2 adaps pair --no-measure pi@board-b.local
@@ -239,7 +274,7 @@ says out "sudo did not let you; the agent becomes your own there" "a wrong word 
 says out "^  adaps-agent --config $work/b/pi/.config/adaps/agent.conf" "which is started by hand"
 echo please | by c2 script -qec "adaps pair --no-measure pi@board-b.local" /dev/null >out 2>err
 says out "sudo may ask for the password of the user there" "on a terminal it asks"
-says out "^board-b: tcp://board-b.local:5570, paired" "and the board is paired"
+says out "^board-b: tcp://board-b.local:5570, as it was" "and the board is paired as before"
 check "nothing of that stays there" test -z "$(in_board b find /tmp -maxdepth 1 -user pi)"
 touch a/run/sudo-free b/run/sudo-free
 status 0 "a second controller" by c2 adaps pair --no-measure pi@board-a.local pi@board-b.local
