@@ -19,7 +19,7 @@ CELL, LEFT, TOP, LOW = 138, 18, 84, 108  # a layer's width; where the maps begin
 STYLE = """
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif;font-size:12px;fill:#1c1f23}
 .title{font-size:16px;font-weight:bold}.soft{fill:#5b636c}.page{fill:#fbfbfa;stroke:#d9dcdf}.fused{fill:#eef3f8}
-svg svg text,.letter{font-size:9px;font-weight:bold;text-anchor:middle}.part{stroke:#33383d;stroke-width:.8}.line{fill:#14171a}
+svg svg text,.letter{font-size:9px;font-weight:bold;text-anchor:middle;paint-order:stroke;stroke:#fffc;stroke-width:2px}.part{stroke:#33383d;stroke-width:.8}.line{fill:#14171a}
 """
 
 

@@ -15,7 +15,7 @@
 #define CARD 12        /* cards are so far apart */
 #define MOST_ROOM 8    /* more of them share the room of these */
 #define MOST_CARDS 64  /* what else there is lies in the first */
-#define MOST_PARTS 512 /* of more parts, those that overlap are not looked for */
+#define MOST_PARTS 512 /* of more parts there are no letters, nor those that overlap */
 #define STRIP 2.5      /* a part is drawn at least so thick */
 #define LETTER 9       /* pixels that a letter takes */
 
@@ -59,6 +59,11 @@ static int card_of(const struct picture *p, struct ad_region r)
     return 0;
 }
 
+static double room_of_cards(const struct picture *p)
+{
+    return p->ncards > 1 ? p->card * (p->ncards - 1) : 0;
+}
+
 static struct picture plan_picture(const struct ad_page_layers *layers, int op, FILE *out)
 {
     struct picture p = {.layers = layers, .op = op, .box = ad_page_value(layers, op)->box};
@@ -76,14 +81,15 @@ static struct picture plan_picture(const struct ad_page_layers *layers, int op, 
     const struct ad_page_layer *layer = &layers->items[op];
     for (int i = 0; i < layer->nparts; i++)
         add_card(&p, layers->parts[layer->first_part + i].region);
-    if (p.ncards > 1)
-        p.card = p.ncards > MOST_ROOM ? (double)CARD * MOST_ROOM / p.ncards : CARD;
+    if (p.ncards < 2)
+        return p;
+    p.card = p.ncards > MOST_ROOM ? (double)CARD * MOST_ROOM / p.ncards : CARD;
+    double room = fmax(LONGEST + 8 - room_of_cards(&p), SHORTEST), part = room / p.width;
+    if (part < 1) { /* cards take some of the width */
+        p.width *= part;
+        p.height = fmax(p.height * part, THINNEST);
+    }
     return p;
-}
-
-static double room_of_cards(const struct picture *p)
-{
-    return p->ncards > 1 ? p->card * (p->ncards - 1) : 0;
 }
 
 static struct rect place(const struct picture *p, struct ad_region r)
@@ -118,11 +124,10 @@ static struct rect widen(const struct picture *p, struct rect r)
 }
 
 /* A letter in the middle; of cards behind the first, in the corner that is seen. */
-static void put_part(const struct picture *p, const struct ad_page_part *part)
+static void put_letter(const struct picture *p, const struct ad_page_part *part)
 {
     struct rect r = widen(p, place(p, part->region));
     char letter[8];
-    put_rect(p, r, "part c", part->device);
     bool behind = p->card > 0 && card_of(p, part->region) > 0;
     if (r.width < LETTER || (behind ? p->card : r.height) < LETTER)
         return;
@@ -132,19 +137,31 @@ static void put_part(const struct picture *p, const struct ad_page_part *part)
             ad_page_letter(part->device, letter));
 }
 
+/* Not of what lies beneath the same part of another device. */
+static void put_letters(const struct picture *p, const struct ad_page_part *parts, int nparts)
+{
+    for (int i = 0; i < nparts && nparts <= MOST_PARTS; i++) {
+        bool beneath = false;
+        for (int j = i + 1; j < nparts; j++)
+            beneath = beneath || ad_region_equal(parts[i].region, parts[j].region);
+        if (!beneath)
+            put_letter(p, &parts[i]);
+    }
+}
+
 static void put_parts(const struct picture *p, const struct ad_page_part *parts, int nparts)
 {
     for (int card = p->ncards > 0 ? p->ncards - 1 : 0; card >= 0; card--)
         for (int i = 0; i < nparts; i++)
             if (card_of(p, parts[i].region) == card)
-                put_part(p, &parts[i]);
+                put_rect(p, widen(p, place(p, parts[i].region)), "part c", parts[i].device);
 }
 
-/* On another card than those that there are it could not be told what it is a part of. */
+/* Other channels than those of a card could not be told from all of them. */
 static void hatch(const struct picture *p, struct ad_region r, int device)
 {
     int card = card_of(p, r);
-    if (ad_region_empty(r) || (p->ncards > 1 && p->cards[card].c0 != r.c0))
+    if (ad_region_empty(r) || (!p->bar && (p->cards[card].c0 != r.c0 || p->cards[card].c1 != r.c1)))
         return;
     put_rect(p, widen(p, place(p, r)), "halo h", device);
 }
@@ -202,6 +219,7 @@ void ad_page_map(const struct ad_page_layers *layers, int op, FILE *out)
     put_parts(&p, parts, nparts);
     hatch_twice(&p, parts, nparts);
     hatch_received(&p);
+    put_letters(&p, parts, nparts);
     fputs("</svg>", out);
 }
 

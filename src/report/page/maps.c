@@ -40,7 +40,7 @@ static void put_shares(const struct ad_page_layers *layers, int op, FILE *out)
         else if (share > 0 && (share < 99.5 || share > 100.5))
             fprintf(out, "%.0f %%", share);
         if (given)
-            fputs(" gets it", out);
+            fputs(share > 0 ? " + more" : " gets it", out);
         fputs("</span>", out);
     }
     fputs("</span>", out);

@@ -19,9 +19,9 @@ static void put_device(const struct adaps_plan *plan, int device, FILE *out)
     fputs("<bdi>", out);
     ad_page_name(out, plan->cluster.devices[device].name);
     fprintf(out,
-            "</bdi> %d steps</summary>\n<div class=\"scroll\"><table><tbody><tr><th>step</th><th "
+            "</bdi> %d step%s</summary>\n<div class=\"scroll\"><table><tbody><tr><th>step</th><th "
             "class=\"t\">what</th><th>from</th><th>to</th><th>bytes</th></tr>\n",
-            program->nsteps);
+            program->nsteps, program->nsteps == 1 ? "" : "s");
     for (int i = 0; i < program->nsteps; i++) {
         const struct ad_step *step = &program->steps[i];
         char text[320], bytes[32] = "";
