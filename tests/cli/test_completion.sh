@@ -101,7 +101,7 @@ done
 mkdir here && cd here && mkdir folder || exit 99
 touch first.plan second.conf third.onnx fourth.json fifth.png folder/inside.plan
 
-completes "commands" "plan profile push" p
+completes "commands" "segment serve" se
 completes "the program's own options" "--help --version" --
 for command in plan run agent local; do
     completes "all options of $command" \
