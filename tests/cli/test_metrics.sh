@@ -175,6 +175,9 @@ done
 speed=1
 agent open --metrics 0.0.0.0:0,public
 has open.err "metrics at http://0.0.0.0:" "said plainly, it serves all"
+agent odd --name "$(printf 'od\377d\033[2J\302\265')" --metrics 127.0.0.1:0
+status 0 "a name of bytes that are no text" metrics fetch "$(url odd.err)" open
+has out ',name="od?d?[2J'"$(printf '\302\265')\"" "is cleaned"
 printf '[agent]\nmetrics = 0.0.0.0:9570\n' >bad.conf
 status 3 "a settings file" "$daemon" --config bad.conf
 has err "bad.conf:2: [agent] metrics = 0.0.0.0:9570: 0.0.0.0:9570 can be reached" "has the same rule"
