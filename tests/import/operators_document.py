@@ -10,8 +10,8 @@ Which ONNX operators adaps imports, and how each is executed. This file is made 
 `tests/import/test_onnx_operators.c` imports every operator in every version and compares what becomes of it, and what
 the region rules say of that, with the table.
 
-Opsets %d to %d of the default domain are read. Operators of other domains (com.microsoft, ai.onnx.ml) are refused, and
-so is every operator that is not below, by name. float16 and float64 are read and computed in float32.
+Opsets %d to %d of the default domain are read. Operators of other domains (com.microsoft, ai.onnx.ml) are refused
+but for those of "Quantised networks", and so is every operator that is not below, by name. float16 and float64 are read and computed in float32.
 
 - *imported*: the versions (the opsets that changed the operator) that are imported; *refused*: older ones that are not.
 - *rows*, *columns*, *channels*: what a part of the result reads of the input along this axis.
@@ -33,6 +33,20 @@ so is every operator that is not below, by name. float16 and float64 are read an
 TAIL = """
 Exporters write some operators as several others. Idioms that are recognised (`src/import/idioms.c`) become the operator
 that is meant, so a Transpose or a Reshape often disappears (`docs/numerics.md`, "Transposed convolutions").
+
+## Quantised networks
+
+An operator on floats between DequantizeLinear and QuantizeLinear becomes one on bytes, with a scale and a zero point for
+each value (`src/import/quantise.c`, `docs/numerics.md`, "Values of one byte"). It is split along rows, columns and channels
+like that on floats, with the same bits on every processor; sums over shares of the input channels are not made.
+
+- On bytes: Conv and Gemm with constant weights, MatMul by a constant, Add, Mul, AveragePool, GlobalAveragePool, MaxPool, Concat,
+  Resize and Upsample to the nearest, Pad, what moves elements, and functions of one number (Relu, Sigmoid, HardSwish, ...).
+- Nodes that read and make bytes become the same (`src/import/qlinear.c`): QLinearConv, QLinearMatMul; of com.microsoft QGemm,
+  QLinearAdd, QLinearMul, QLinearAveragePool, QLinearGlobalAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
+  QLinearSoftmax.
+- All others (Softmax, ConvTranspose, Resize with other modes, products of two computed matrices) compute with floats
+  between their DequantizeLinear and QuantizeLinear. DynamicQuantizeLinear, ConvInteger and MatMulInteger run whole.
 
 ## Forms that are refused
 
