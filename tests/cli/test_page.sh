@@ -33,11 +33,14 @@ a_page() {
     check "$name: the numbers" "$python" "$page" numbers "$name.html" "$name.json" "$name-simulated.json"
 }
 "$python" "$page" model hostile.onnx
-a_page rows -d four.conf "$denoise"
-a_page channels -d four.conf --dims c "$denoise"
-a_page stream -d four.conf --objective throughput "$denoise"
+a_page rows -d four.conf --evaluations 300 "$denoise"
+"$build/models/zoo" mobilenetv2 -o mobilenetv2.onnx
+a_page channels -d four.conf --dims c --evaluations 300 mobilenetv2.onnx
+a_page stream -d four.conf --objective throughput --evaluations 300 "$denoise"
 a_page pipeline -d four.conf --strategy pipeline --objective throughput "$denoise"
 a_page hostile -d nine.conf --evaluations 200 hostile.onnx
+says rows.html '<title>A \(rows\|columns\) ' "parts are rows or columns"
+says channels.html '<title>.*A channels ' "parts are channels"
 has stream.html "Steady state of the stream" "a stream's page shows its steady state"
 check "the name of a node is not repeated at length" sh -c '! grep -qE "(long){90}" hostile.html'
 for name in rows channels stream pipeline hostile; do
