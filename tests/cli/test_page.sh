@@ -60,6 +60,6 @@ fi
 if command -v chromium >/dev/null && command -v chromedriver >/dev/null; then
     check "in Chromium" timeout 300 "$python" "$page" browser channels.html stream.html hostile.html
 else
-    echo "# no chromium or no chromedriver: the page was not opened"
+    echo "# no chromium or no chromedriver: the page was not opened (./bootstrap page installs them)"
 fi
 finish

@@ -261,7 +261,8 @@ static void raise_file_limit(void)
 static void write_metrics(void *self, struct ad_exposition *out)
 {
     struct ad_agent *agent = self;
-    ad_live_write(&agent->live, agent->name, out);
+    ad_live_write(&agent->live, agent->name, agent->options->sysroot ? agent->options->sysroot : "",
+                  out);
 }
 
 /* Before this thread has priority, which the audience's would inherit. */

@@ -73,8 +73,9 @@ void ad_live_set_session(struct ad_live *live, bool open);
 
 /* --- by anybody --- */
 
-/* All metrics of the agent of that name. */
-void ad_live_write(struct ad_live *live, const char *name, struct ad_exposition *out);
+/* All metrics of the agent of that name. root: as in base/health.h. */
+void ad_live_write(struct ad_live *live, const char *name, const char *root,
+                   struct ad_exposition *out);
 
 /* The share of the time from the beginning of a second, AD_LIVE_SECONDS ago or up to one less,
  * until now (CLOCK_MONOTONIC) that was spent computing, 0 to 1. */

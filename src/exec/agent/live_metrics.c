@@ -1,4 +1,5 @@
 /* An agent's metrics. The names are in adaps-agent(8). */
+#include "base/health.h"
 #include "base/machine.h"
 #include "exec/agent/live.h"
 #include "metrics/process.h"
@@ -26,7 +27,7 @@ static void write_inferences(const struct ad_live_seen *live, struct ad_expositi
 }
 
 static void write_device(const struct ad_live_seen *live, const struct ad_machine *machine,
-                         struct ad_exposition *out)
+                         const struct ad_health *health, struct ad_exposition *out)
 {
     ad_exposition_single(out, "adaps_device_compute_seconds", AD_METRIC_COUNTER,
                          "Time spent computing.", S(live->compute_ns));
@@ -44,6 +45,10 @@ static void write_device(const struct ad_live_seen *live, const struct ad_machin
     if (!isnan(machine->frequency_hz))
         ad_exposition_single(out, "adaps_device_frequency_hertz", AD_METRIC_GAUGE,
                              "Clock of the first core.", machine->frequency_hz);
+    if (health->power_known)
+        ad_exposition_single(out, "adaps_device_throttled", AD_METRIC_GAUGE,
+                             "Whether the board slows itself down, because of heat or voltage.",
+                             (health->throttled & AD_THROTTLED) != 0);
     ad_exposition_family(out, "adaps_memory_bytes", AD_METRIC_GAUGE,
                          "Memory of the machine, or what control groups leave of it.");
     const char *const all[] = {"kind", "total", NULL}, *const free[] = {"kind", "available", NULL};
@@ -119,15 +124,18 @@ static void write_links(const struct ad_live_seen *live, struct ad_exposition *o
     }
 }
 
-void ad_live_write(struct ad_live *live, const char *name, struct ad_exposition *out)
+void ad_live_write(struct ad_live *live, const char *name, const char *root,
+                   struct ad_exposition *out)
 {
     struct ad_machine machine;
+    struct ad_health health;
     struct ad_live_seen seen;
-    ad_machine_look(&machine);
+    ad_machine_look_below(root, &machine);
+    ad_health_look(root, &health);
     ad_live_look(live, &seen);
     ad_exposition_process(out, machine.kind, name);
     write_inferences(&seen, out);
-    write_device(&seen, &machine, out);
+    write_device(&seen, &machine, &health, out);
     write_plan(&seen, out);
     write_links(&seen, out);
 }
