@@ -573,6 +573,31 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
     ad_blocks_fini(&blocks);
 }
 
+/* Bytes: in QDQ form, and by nodes that read and make bytes. */
+static void quantised(struct mb *mb)
+{
+    static const int64_t w[] = {1, -7, 30, 127, -128, 5, 0, 11}, zeros[] = {0, 0}, three = 3;
+    static const float scales[] = {.25f, .5f}, half = .5f, one = 1;
+    mb_init(mb, 13);
+    mb_input(mb, "x", MB_DIMS(1, 1, 6, 5));
+    mb_weights(mb, "xs", MB_SCALAR, &half);
+    mb_weights(mb, "ys", MB_SCALAR, &one);
+    mb_typed(mb, "z", MB_SCALAR, ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, &three);
+    mb_typed(mb, "w", MB_DIMS(2, 1, 2, 2), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, w);
+    mb_weights(mb, "ws", MB_DIMS(2), scales);
+    mb_typed(mb, "wz", MB_DIMS(2), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, zeros);
+    mb_node(mb, "QuantizeLinear", "x,xs,z", "xq");
+    mb_node(mb, "QLinearConv", "xq,xs,z,w,ws,wz,ys,z", "cq");
+    mb_node(mb, "DequantizeLinear", "cq,ys,z", "c");
+    mb_node(mb, "Relu", "c", "r");
+    mb_node(mb, "QuantizeLinear", "r,xs,z", "rq");
+    mb_node(mb, "DequantizeLinear", "rq,xs,z", "rd");
+    mb_node(mb, "Add", "rd,c", "s");
+    mb_node(mb, "QuantizeLinear", "s,ys,z", "sq");
+    mb_node(mb, "DequantizeLinear", "sq,ys,z", "y");
+    mb_output(mb, "y");
+}
+
 static void make_networks(void)
 {
     static const struct {
@@ -587,7 +612,7 @@ static void make_networks(void)
         {"activations", activations, true}, {"stored", stored, false},
         {"pieces", pieces, true},           {"volumes", volumes, true},
         {"branch", branch, false},          {"detector", detector, true},
-        {"lengths", lengths, false},
+        {"lengths", lengths, false},        {"quantised", quantised, true},
     };
     for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
         struct mb mb;

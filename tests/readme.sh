@@ -25,7 +25,7 @@ check "the means: $means" sh -c 'echo "$1" | grep -q "\.709 |.*\.500 |$" && grep
     - "$means" "$src/README.md"
 
 # Commands that stand on lines of their own, without comments and what comes after a pipe.
-sed -n 's/^    \(adaps .*\)/\1/p' "$src/docs/guide.md" | sed 's/ *#.*//' >commands
+sed -n 's/^    \(adaps .*\)/\1/p' "$src/README.md" "$src/docs/guide.md" | sed 's/ *#.*//' >commands
 check "there are commands" test "$(wc -l <commands)" -ge 15
 while read -r line; do
     # shellcheck disable=SC2086 # words
