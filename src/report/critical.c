@@ -62,6 +62,13 @@ static const struct ad_message *port_holder(const struct walk *walk, const struc
     return NULL;
 }
 
+/* Times of a stranger's plan may add up to more than there is. */
+static void lengthen(int64_t *sum, int64_t more)
+{
+    if (__builtin_add_overflow(*sum, more, sum))
+        *sum = INT64_MAX;
+}
+
 static bool add(struct walk *walk, struct ad_critical part)
 {
     struct ad_simulation *out = walk->out;
@@ -69,10 +76,8 @@ static bool add(struct walk *walk, struct ad_critical part)
     if (!ad_grow(&out->path, out->npath, &walk->room, sizeof *out->path))
         return false;
     out->path[out->npath++] = part;
-    if (p->steps[part.step].kind == AD_STEP_COMPUTE)
-        out->compute_ns += part.end_ns - part.start_ns;
-    else
-        out->transfer_ns += part.end_ns - part.start_ns;
+    bool computes = p->steps[part.step].kind == AD_STEP_COMPUTE;
+    lengthen(computes ? &out->compute_ns : &out->transfer_ns, part.end_ns - part.start_ns);
     return true;
 }
 
