@@ -205,6 +205,8 @@ struct adaps_session_options {
     int64_t horizon; /* then: inferences in which another plan must gain what it costs; 0: 10000 */
     adaps_adaptation_fn *adaptation; /* nullable */
     void *adaptation_user;
+    double wait; /* seconds that an agent which serves another controller is waited for, in line; 0:
+                    that is an error. `log` is told whom it serves */
 };
 
 /* Opens the plan on its agents, pushing what they lack, or in this process; so a plan for one

@@ -18,6 +18,7 @@ struct ad_place {
     adaps_adaptation_fn *adaptation;
     void *adaptation_self;
     int told_adaptations;
+    int before;            /* while it waited for its turn: the place in line that was logged */
     atomic_int recoveries; /* so far */
 };
 
@@ -63,11 +64,26 @@ static enum adaps_status push(struct ad_place *place, const struct ad_place_opti
     return status;
 }
 
+/* Once, and again when the place in line is another. */
+static void tell_waiting(void *self, const char *what, int before, double waited_s)
+{
+    struct ad_place *place = self;
+    (void)waited_s;
+    if (place->log && place->before != before) {
+        char message[1100];
+        snprintf(message, sizeof message, "waiting: %s", what);
+        place->log(place->log_self, ADAPS_LOG_INFO, message);
+    }
+    place->before = before;
+}
+
 static enum adaps_status open_agents(struct ad_place *place, const struct ad_place_options *options,
                                      struct adaps_error *err)
 {
     struct ad_session_options session = options->session;
     session.interrupt = &place->interrupt;
+    session.waiting = tell_waiting;
+    session.waiting_self = place;
     enum adaps_status status = push(place, options, &session, err);
     if (status != ADAPS_OK)
         return status;

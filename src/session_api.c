@@ -35,6 +35,9 @@ static enum adaps_status read_options(const struct adaps_session_options *given,
         return ad_error_set(err, ADAPS_EUSAGE,
                             "horizon %" PRId64 ": inferences, of a session that adapts",
                             out->horizon);
+    if (!(out->wait >= 0)) /* for ever is possible, no number is not */
+        return ad_error_set(err, ADAPS_EUSAGE, "wait %g: seconds, 0 or more, are wanted",
+                            out->wait);
     if (out->threads < 0 || out->threads > THREADS_MOST)
         return ad_error_set(err, ADAPS_EUSAGE, "threads %d: 0 to %d are possible", out->threads,
                             THREADS_MOST);
@@ -65,7 +68,8 @@ static enum adaps_status open_session(const struct adaps_plan *plan, struct adap
         .session = {.deadline_s = options->deadline,
                     .key_file = options->key_file,
                     .progress = options->progress,
-                    .progress_self = options->progress_user},
+                    .progress_self = options->progress_user,
+                    .wait_s = options->wait},
         .log = options->log,
         .log_self = options->log_user,
     };

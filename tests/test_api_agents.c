@@ -58,6 +58,22 @@ static struct adaps_session *open_session(bool failover)
     return session;
 }
 
+/* A session that ends as soon as somebody waits for its agents. */
+struct holder {
+    struct adaps_session *session;
+    char told[1100];
+};
+
+static void make_way(void *user, enum adaps_log_level level, const char *message)
+{
+    struct holder *holder = user;
+    if (level != ADAPS_LOG_INFO || strncmp(message, "waiting: ", 9) != 0 || !holder->session)
+        return;
+    snprintf(holder->told, sizeof holder->told, "%s", message);
+    adaps_session_close(holder->session);
+    holder->session = NULL;
+}
+
 static struct adaps_stream *open_stream(struct adaps_session *session)
 {
     struct adaps_stream *stream = NULL;
@@ -100,6 +116,31 @@ static void check_answer(struct adaps_result *result, uint64_t seed)
     ad_testbed_tensors_free(inputs, 1);
     adaps_result_free(result);
 }
+
+START_TEST(waits_for_its_turn)
+{
+    struct holder holder = {.session = open_session(false)};
+    struct adaps_session_options options = {
+        .struct_size = sizeof options, .deadline = 60, .log = make_way, .log_user = &holder};
+    struct adaps_session *second = NULL;
+    struct adaps_error err = {0};
+    ck_assert_int_eq(adaps_session_open(plan, &options, &second, &err), ADAPS_EAGENT);
+    ck_assert_msg(strstr(err.message, "busy: it has been in a session of the controller at "), "%s",
+                  err.message);
+    ck_assert_str_eq(holder.told, "");
+    options.wait = -1;
+    ck_assert_int_eq(adaps_session_open(plan, &options, &second, &err), ADAPS_EUSAGE);
+    options.wait = 60;
+    ck_assert_msg(adaps_session_open(plan, &options, &second, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_msg(strstr(holder.told, "busy: it has been in a session of the controller at "), "%s",
+                  holder.told);
+    struct adaps_stream *stream = open_stream(second);
+    submit(stream, 5);
+    check_answer(next_result(stream, 5), 5);
+    adaps_stream_close(stream);
+    adaps_session_close(second);
+}
+END_TEST
 
 START_TEST(stream)
 {
@@ -357,6 +398,7 @@ int main(void)
     TCase *tc = tcase_create("agents");
     tcase_set_timeout(tc, 300);
     tcase_add_checked_fixture(tc, start_three, stop_three);
+    tcase_add_test(tc, waits_for_its_turn);
     tcase_add_test(tc, stream);
     tcase_add_test(tc, loss_is_told);
     tcase_add_test(tc, stream_goes_on);

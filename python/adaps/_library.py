@@ -96,7 +96,7 @@ class SessionOptions(_Sized):
                 ("threads", c_int), ("deadline", c_double), ("key_file", c_char_p), ("devices", c_char_p),
                 ("strategy", c_char_p), *_CALLBACKS,
                 ("adapt", c_bool), ("horizon", c_int64), ("adaptation", AdaptationFn),
-                ("adaptation_user", c_void_p)]
+                ("adaptation_user", c_void_p), ("wait", c_double)]
 
 
 class StreamOptions(_Sized):

@@ -71,7 +71,8 @@ class Session(Closing):
     device has. deadline: seconds, bounds every wait for agents. key_file: this side's keys (adaps-keygen(1)).
     progress: called while it is planned and weights are pushed. adapt: goes on with another plan when devices or links
     become slower or faster than planned, if that gains more than it costs within so many inferences (horizon; 0:
-    10,000); True, or a function that is told each Adaptation.
+    10,000); True, or a function that is told each Adaptation. wait: seconds that an agent which serves another
+    controller is waited for, in line.
 
         with adaps.Session("net.onnx") as session:
             y = session.run(x)
@@ -85,14 +86,15 @@ class Session(Closing):
                  strategy: str | None = None, model: str | os.PathLike | None = None, local: bool = False,
                  failover: bool = False, threads: int = 0, deadline: float = 30,
                  key_file: str | os.PathLike | None = None, progress: Optional[Progress] = None,
-                 adapt: bool | Callable[[Adaptation], Any] = False, horizon: int = 0) -> None:
+                 adapt: bool | Callable[[Adaptation], Any] = False, horizon: int = 0,
+                 wait: float = 0) -> None:
         self._helper: concurrent.futures.ThreadPoolExecutor | None = None
         self._progress = progress_callback(progress)
         self._adaptation = _adaptation_callback(adapt if callable(adapt) else None)
         options = SessionOptions(model=path_bytes(model), local=local, failover=failover, threads=threads,
                                  deadline=deadline, key_file=path_bytes(key_file), devices=path_bytes(devices),
                                  strategy=None if strategy is None else strategy.encode(), progress=self._progress,
-                                 log=LOG, adapt=bool(adapt), horizon=horizon, adaptation=self._adaptation)
+                                 log=LOG, adapt=bool(adapt), horizon=horizon, adaptation=self._adaptation, wait=wait)
         if isinstance(source, Plan):
             self._plan = source  # must outlive the session
             self._handle = make("adaps_session_open", source.handle, ctypes.byref(options))
