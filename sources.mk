@@ -191,7 +191,7 @@ exec_kernels_sources = \
 	src/exec/kernels/rows_avx2.c src/exec/kernels/rows_avx512.c src/exec/kernels/rows_tile.h \
 	src/exec/kernels/softmax.c src/exec/kernels/softmax.h src/exec/kernels/softmax_avx2.c \
 	src/exec/kernels/softmax_avx512.c src/exec/kernels/softmax_tile.h \
-	src/exec/kernels/span.c src/exec/kernels/span.h \
+	src/exec/kernels/span.c src/exec/kernels/span.h src/exec/kernels/taps.h \
 	src/exec/kernels/vec.h src/exec/kernels/whole.c src/exec/kernels/whole.h \
 	src/exec/kernels/whole_axis.c src/exec/kernels/whole_elementwise.c src/exec/kernels/whole_gather.c \
 	src/exec/kernels/whole_internal.h src/exec/kernels/whole_movement.c src/exec/kernels/whole_nms.c \

@@ -202,16 +202,9 @@ static enum adaps_status run_once(struct ad_session *session, const struct adaps
 {
     struct ad_device_stats devices[AD_MAX_DEVICES];
     struct ad_run_stats stats = {.devices = devices};
-    struct ad_tensor input, output;
-    const struct ad_value *value = &plan->graph->values[plan->graph->inputs[0]];
-    enum adaps_status status = ad_tensor_init(&input, value->rank, value->dims, err);
+    enum adaps_status status = ad_session_run_zeros(session, &stats, err);
     if (status != ADAPS_OK)
         return status;
-    status = ad_session_run(session, &input, &output, &stats, err);
-    ad_tensor_fini(&input);
-    if (status != ADAPS_OK)
-        return status;
-    ad_tensor_fini(&output);
     *latency_s = (double)stats.latency_ns * 1e-9;
     *compute_s = (double)devices[plan->cluster.source].compute_ns * 1e-9;
     return ADAPS_OK;

@@ -425,3 +425,19 @@ enum adaps_status ad_session_run(struct ad_session *session, const struct ad_ten
         ad_tensor_fini(&outputs[i]);
     return status;
 }
+
+enum adaps_status ad_session_run_zeros(struct ad_session *session, struct ad_run_stats *stats,
+                                       struct adaps_error *err)
+{
+    const struct ad_graph *graph = session->plan->graph;
+    const struct ad_value *value = &graph->values[graph->inputs[0]];
+    struct ad_tensor input, output;
+    enum adaps_status status = ad_tensor_init(&input, value->rank, value->dims, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = ad_session_run(session, &input, &output, stats, err);
+    ad_tensor_fini(&input);
+    if (status == ADAPS_OK)
+        ad_tensor_fini(&output);
+    return status;
+}

@@ -90,6 +90,12 @@ AD_MUST_CHECK enum adaps_status ad_session_run(struct ad_session *session,
                                                struct ad_tensor *outputs,
                                                struct ad_run_stats *stats, struct adaps_error *err);
 
+/* The same for what it tells: of a network of one input, which is zeros, and one output, which is
+ * thrown away. */
+AD_MUST_CHECK enum adaps_status ad_session_run_zeros(struct ad_session *session,
+                                                     struct ad_run_stats *stats,
+                                                     struct adaps_error *err);
+
 /* The same in two parts, so that several inferences are in flight: agents that have done their part
  * of one begin the next, and inputs travel meanwhile. Answers come in the order of the inputs. At
  * most AD_FLIGHTS_MOST; inputs are copied. ADAPS_EUSAGE: too many, or none to finish. A failure is

@@ -530,6 +530,10 @@ bool ad_broadcast_dims(const struct ad_draft_value *a, const struct ad_draft_val
  * ops becomes the one op that they mean: activations made of arithmetic, space-to-depth made of
  * reshapes and transposes. `uses` is by value: how many ops read it, and outputs; it is the same
  * afterwards, though what was replaced is read no more. */
+/* How many live ops read each value, and outputs of the network; ops whose results nobody reads are
+ * dead from now on. readers: by value one of these ops, or NULL. */
+void ad_draft_count_uses(struct ad_draft *draft, int *uses, struct ad_draft_op **readers);
+
 void ad_draft_idioms(struct ad_draft *draft, const int *uses);
 
 /* Requires a complete draft; preserves what the outputs compute; leaves AFFINE and PAD only where

@@ -201,22 +201,6 @@ static enum adaps_status add_forms(struct pass *p)
 
 /* --- operators on quantised values --- */
 
-static void count_uses(struct pass *p)
-{
-    struct ad_draft *d = p->draft;
-    memset(p->uses, 0, d->nvalues * sizeof *p->uses);
-    for (int i = 0; i < d->noutputs; i++)
-        p->uses[d->outputs[i]]++;
-    for (size_t i = d->nops; i-- > 0;) { /* backwards: users before makers */
-        struct ad_draft_op *op = d->ops[i];
-        op->dead = op->dead || p->uses[op->output] == 0;
-        for (int k = 0; k < op->ninputs && !op->dead; k++) {
-            p->uses[op->inputs[k]]++;
-            p->readers[op->inputs[k]] = op;
-        }
-    }
-}
-
 /* What operand k is dequantised from: a quantised value; a dequantised constant as it is; -1. */
 static int form_of(const struct pass *p, const struct ad_draft_op *op, int k)
 {
@@ -445,13 +429,13 @@ enum adaps_status ad_draft_quantise(struct ad_draft *draft, struct adaps_error *
     if (status == ADAPS_OK)
         status = make_uses(&p);
     if (status == ADAPS_OK)
-        count_uses(&p);
+        ad_draft_count_uses(p.draft, p.uses, p.readers);
     for (size_t i = 0; i < draft->nops && status == ADAPS_OK; i++)
         status = turn_op(&p, draft->ops[i]);
     for (size_t i = 0; i < draft->nops && status == ADAPS_OK; i++)
         shorten(&p, draft->ops[i]);
     if (status == ADAPS_OK)
-        count_uses(&p);
+        ad_draft_count_uses(p.draft, p.uses, p.readers);
     ad_free(p.ops);
     ad_free(p.uses);
     ad_free(p.readers);

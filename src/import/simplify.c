@@ -13,17 +13,19 @@ struct pass {
     int *uses; /* by value: how many live ops read it, and outputs */
 };
 
-static void count_uses(struct pass *p)
+void ad_draft_count_uses(struct ad_draft *d, int *uses, struct ad_draft_op **readers)
 {
-    struct ad_draft *d = p->draft;
-    memset(p->uses, 0, d->nvalues * sizeof *p->uses);
+    memset(uses, 0, d->nvalues * sizeof *uses);
     for (int i = 0; i < d->noutputs; i++)
-        p->uses[d->outputs[i]]++;
+        uses[d->outputs[i]]++;
     for (size_t i = d->nops; i-- > 0;) { /* backwards: users before makers */
         struct ad_draft_op *op = d->ops[i];
-        op->dead = op->dead || p->uses[op->output] == 0;
-        for (int k = 0; k < op->ninputs && !op->dead; k++)
-            p->uses[op->inputs[k]]++;
+        op->dead = op->dead || uses[op->output] == 0;
+        for (int k = 0; k < op->ninputs && !op->dead; k++) {
+            uses[op->inputs[k]]++;
+            if (readers)
+                readers[op->inputs[k]] = op;
+        }
     }
 }
 
@@ -242,9 +244,9 @@ enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *
     if (!p.uses)
         return ad_error_memory(err, "uses", draft->nvalues * sizeof *p.uses);
     enum adaps_status status = ADAPS_OK;
-    count_uses(&p);
+    ad_draft_count_uses(p.draft, p.uses, NULL);
     ad_draft_idioms(draft, p.uses);
-    count_uses(&p);
+    ad_draft_count_uses(p.draft, p.uses, NULL);
     /* Absorbing keeps the counts of what remains: the reader of op's output is now before's. */
     for (size_t i = 0; i < draft->nops && status == ADAPS_OK; i++) {
         struct ad_draft_op *op = draft->ops[i];
@@ -260,7 +262,7 @@ enum adaps_status ad_draft_simplify(struct ad_draft *draft, struct adaps_error *
         if (!done)
             status = ad_error_memory(err, "simplification", 0);
     }
-    count_uses(&p);
+    ad_draft_count_uses(p.draft, p.uses, NULL);
     ad_free(p.uses);
     return status;
 }

@@ -161,24 +161,13 @@ static void head(const struct canvas *canvas, const struct adaps_plan *plan)
     fputs("</text>\n", canvas->out);
 }
 
-/* The latest end of a step: at least the makespan, to which late messages may add. */
-static int64_t last_end(const struct adaps_plan *plan)
-{
-    int64_t last = plan->schedule.makespan_ns > 0 ? plan->schedule.makespan_ns : 1;
-    for (int d = 0; d < plan->cluster.ndevices; d++)
-        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++)
-            if (plan->schedule.programs[d].steps[i].end_ns > last)
-                last = plan->schedule.programs[d].steps[i].end_ns;
-    return last;
-}
-
 enum adaps_status ad_report_svg(const struct adaps_plan *plan, FILE *out, struct adaps_error *err)
 {
     struct ad_messages messages;
     enum adaps_status status = ad_messages_init(&messages, plan, err);
     if (status != ADAPS_OK)
         return status;
-    int64_t last = last_end(plan);
+    int64_t last = ad_schedule_end_ns(&plan->schedule, plan->cluster.ndevices);
     struct canvas canvas = {
         .out = out,
         .ns_per_pixel = (double)last / (WIDTH - LEFT - RIGHT),

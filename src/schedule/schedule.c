@@ -118,6 +118,16 @@ int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
     return ad_value_is_quantised(value) ? elements : ad_encoding_bytes(step->encoding, elements);
 }
 
+int64_t ad_schedule_end_ns(const struct ad_schedule *schedule, int ndevices)
+{
+    int64_t last = schedule->makespan_ns > 0 ? schedule->makespan_ns : 1;
+    for (int d = 0; d < ndevices; d++)
+        for (int i = 0; i < schedule->programs[d].nsteps; i++)
+            if (schedule->programs[d].steps[i].end_ns > last)
+                last = schedule->programs[d].steps[i].end_ns;
+    return last;
+}
+
 void ad_schedule_fini(struct ad_schedule *schedule)
 {
     ad_arena_fini(&schedule->arena);

@@ -225,6 +225,9 @@ AD_MUST_CHECK enum adaps_status ad_schedule_simulate(const struct ad_graph *grap
                                                      struct ad_schedule *schedule,
                                                      struct adaps_error *err);
 
+/* The latest end of a step: at least the makespan, to which late messages may add, and 1. */
+int64_t ad_schedule_end_ns(const struct ad_schedule *schedule, int ndevices);
+
 /* How long a message of these bytes occupies each of the ports of two devices. */
 int64_t ad_schedule_wire_ns(const struct ad_cluster *cluster, int from, int to, int64_t bytes);
 

@@ -2,6 +2,7 @@
 #include "exec/kernels/kernels.h"
 #include "exec/kernels/vec.h"
 #include "exec/kernels/wide.h"
+#include "exec/kernels/taps.h"
 
 #include <math.h>
 
@@ -36,31 +37,13 @@ void ad_strips_run(const struct ad_view *view, ad_strip_function *run, const voi
 
 /* --- pooling --- */
 
-/* Of a window along one axis: where it starts, the taps [from, to) of it that lie in the input, and
- * how many lie in the declared padding, too. */
-struct along {
-    int64_t start, from, to, declared;
-};
-
-/* k taps, d apart, of an input of `size` elements that is padded up to `end`. Starts are never
- * before the padding. */
-static struct along taps_along(int64_t start, int64_t k, int64_t d, int64_t size, int64_t end)
-{
-    struct along a = {start, 0, k, start + k < end ? k : end - start};
-    if (start < 0)
-        a.from = (-start + d - 1) / d;
-    if (start + (k - 1) * d >= size)
-        a.to = (size - start + d - 1) / d;
-    return a;
-}
-
 static void pool_strip(const void *self, int64_t image, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_pooling *p = self;
     const struct ad_window *w = &p->window;
     const struct ad_wide_kernels *kernels = ad_wide();
-    struct along y =
-        taps_along((p->h0 + row) * w->sh - w->pt, w->kh, w->dh, p->size_h, p->size_h + w->real_pb);
+    struct ad_along y = ad_taps_along((p->h0 + row) * w->sh - w->pt, w->kh, w->dh, p->size_h,
+                                      p->size_h + w->real_pb);
     const float *line =
         p->in.data + image * p->in.sn + (y.start + y.from * w->dh - p->in_h0) * p->in.sh;
     struct ad_wide_pool job = {.rows = y.to - y.from,
@@ -72,8 +55,8 @@ static void pool_strip(const void *self, int64_t image, int64_t row, int64_t x0,
                                .out = p->out.data + image * p->out.sn + row * p->out.sh +
                                       x0 * p->out.sw};
     for (int64_t i = x0; i < x1; i++, job.out += p->out.sw) {
-        struct along x = taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
-                                    p->size_w + w->real_pr);
+        struct ad_along x = ad_taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
+                                          p->size_w + w->real_pr);
         job.first = line + (x.start + x.from * w->dw - p->in_w0) * p->in.sw;
         job.columns = x.to - x.from;
         if (p->average)

@@ -1,6 +1,7 @@
 /* Pools of bytes. */
 #include "exec/kernels/q8_rows.h"
 #include "exec/kernels/q8_rows_kernel.h"
+#include "exec/kernels/taps.h"
 
 float ad_q8_average(const struct ad_q8 *in, const struct ad_q8 *out, int64_t count)
 {
@@ -8,30 +9,13 @@ float ad_q8_average(const struct ad_q8 *in, const struct ad_q8 *out, int64_t cou
     return in->scale / all;
 }
 
-/* Of a window along one axis: where it starts, the taps [from, to) of it that lie in the input, and
- * how many lie in the declared padding, too. */
-struct along {
-    int64_t start, from, to, declared;
-};
-
-/* k taps, d apart, of an input of `size` elements that is padded up to `end`. */
-static struct along taps_along(int64_t start, int64_t k, int64_t d, int64_t size, int64_t end)
-{
-    struct along a = {start, 0, k, start + k < end ? k : end - start};
-    if (start < 0)
-        a.from = (-start + d - 1) / d;
-    if (start + (k - 1) * d >= size)
-        a.to = (size - start + d - 1) / d;
-    return a;
-}
-
 static void pool_strip(const void *self, int64_t n, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_q8_pooling *p = self;
     const struct ad_q8_row_kernels *kernels = ad_q8_row_kernels();
     const struct ad_window *w = &p->window;
-    struct along y =
-        taps_along((p->h0 + row) * w->sh - w->pt, w->kh, w->dh, p->size_h, p->size_h + w->real_pb);
+    struct ad_along y = ad_taps_along((p->h0 + row) * w->sh - w->pt, w->kh, w->dh, p->size_h,
+                                      p->size_h + w->real_pb);
     const uint8_t *line =
         p->in.data + n * p->in.sn + (y.start + y.from * w->dh - p->in_h0) * p->in.sh;
     size_t size = ad_q8_bytes(p->out.result);
@@ -42,8 +26,8 @@ static void pool_strip(const void *self, int64_t n, int64_t row, int64_t x0, int
                                  .flip = p->in_is.is_signed ? 0x80 : 0,
                                  .how = &p->out};
     for (int64_t i = x0; i < x1; i++) {
-        struct along x = taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
-                                    p->size_w + w->real_pr);
+        struct ad_along x = ad_taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
+                                          p->size_w + w->real_pr);
         job.out =
             (char *)p->out.data + (size_t)(n * p->out.sn + row * p->out.sh + i * p->out.sw) * size;
         job.first = line + (x.start + x.from * w->dw - p->in_w0) * p->in.sw;

@@ -1,4 +1,5 @@
 #include "exec/kernels/q8_resample.h"
+#include "exec/kernels/resample.h"
 #include "exec/kernels/q8_rows_kernel.h"
 
 #include "base/mem.h"
@@ -123,12 +124,7 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
 
 enum adaps_status ad_q8_resample_init(struct ad_q8_resample *r, struct adaps_error *err)
 {
-    r->columns = ad_calloc((size_t)r->out.w, sizeof *r->columns);
-    if (!r->columns)
-        return ad_error_memory(err, "resampling", (size_t)r->out.w * sizeof *r->columns);
-    for (int64_t k = 0; k < r->out.w; k++)
-        r->columns[k] = ad_resample_taps(&r->how, AD_ALONG_W, r->size[AD_ALONG_W], r->w0 + k);
-    return ADAPS_OK;
+    return ad_resample_columns(&r->how, r->size[AD_ALONG_W], r->w0, r->out.w, &r->columns, err);
 }
 
 void ad_q8_resample_fini(struct ad_q8_resample *r)

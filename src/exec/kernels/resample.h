@@ -17,6 +17,11 @@ struct ad_resample {
     struct ad_taps *columns; /* of the columns of `out`: ad_resample_init()'s */
 };
 
+/* What `count` columns from `first` on take of an input of `size` columns: the caller's to free. */
+AD_MUST_CHECK enum adaps_status ad_resample_columns(const struct ad_resampling *how, int64_t size,
+                                                    int64_t first, int64_t count,
+                                                    struct ad_taps **out, struct adaps_error *err);
+
 /* Looks up what the columns take. fini takes what init did, or nothing. */
 AD_MUST_CHECK enum adaps_status ad_resample_init(struct ad_resample *r, struct adaps_error *err);
 void ad_resample_fini(struct ad_resample *r);

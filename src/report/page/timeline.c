@@ -87,17 +87,6 @@ static void put_axis(const struct frame *f, int rows)
     fputs("</g>\n", f->out);
 }
 
-/* The latest end of a step: at least the makespan, to which late messages may add. */
-static int64_t last_end(const struct adaps_plan *plan)
-{
-    int64_t last = plan->schedule.makespan_ns > 0 ? plan->schedule.makespan_ns : 1;
-    for (int d = 0; d < plan->cluster.ndevices; d++)
-        for (int i = 0; i < plan->schedule.programs[d].nsteps; i++)
-            if (plan->schedule.programs[d].steps[i].end_ns > last)
-                last = plan->schedule.programs[d].steps[i].end_ns;
-    return last;
-}
-
 void ad_page_lane_names(const struct adaps_plan *plan, FILE *out)
 {
     fputs("<div class=\"time\"><div class=\"names\">", out);
@@ -115,7 +104,7 @@ void ad_page_timeline(const struct ad_page_layers *layers, int turn, FILE *out)
 {
     const struct adaps_plan *plan = layers->plan;
     int rows = plan->cluster.ndevices;
-    struct frame f = {out, (double)last_end(plan)};
+    struct frame f = {out, (double)ad_schedule_end_ns(&plan->schedule, plan->cluster.ndevices)};
     ad_page_lane_names(plan, out);
     fprintf(out,
             "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Timeline\"><svg "
