@@ -42,7 +42,8 @@ static struct bytes seal(const uint8_t *body, size_t size)
 {
     struct bytes b = {malloc(AD_PLAN_HEAD_BYTES + size), AD_PLAN_HEAD_BYTES + size};
     struct ad_digest digest = ad_digest_of(body, size);
-    memcpy(b.data, AD_PLAN_MAGIC "\7\0\0\0", 12);
+    memcpy(b.data, AD_PLAN_MAGIC "\0\0\0\0", 12);
+    b.data[8] = AD_PLAN_VERSION;
     memcpy(b.data + 12, digest.bytes, sizeof digest.bytes);
     if (size > 0)
         memcpy(b.data + AD_PLAN_HEAD_BYTES, body, size);
@@ -249,7 +250,7 @@ START_TEST(heads)
     check_refused(b, "not an adaps plan");
     b.data[0] ^= 1;
     b.data[11] = 1; /* the version's highest byte */
-    check_refused(b, "plan format 16777223");
+    check_refused(b, "plan format 16777224");
     b.data[11] = 0;
     b.data[20] ^= 1;
     check_refused(b, "digest");
@@ -435,6 +436,13 @@ static void lie_winograd(message *m)
     m->graph->ops[i]->winograd = 3;
 }
 static void lie_format(message *m) { m->graph->values[1]->format = 7; }
+static void lie_scale(message *m) { m->graph->values[1]->scale = NAN; }
+static void lie_zero(message *m)
+{
+    m->graph->values[1]->scale = 1;
+    m->graph->values[1]->zero = 300;
+}
+static void lie_floats(message *m) { m->graph->values[1]->scale = .5f; } /* which have none */
 static void lie_box(message *m) { m->graph->values[1]->n_box = 3; }
 static void lie_dims(message *m) { m->graph->values[1]->dims[2] = INT64_MAX; }
 static void lie_rank(message *m)
@@ -486,7 +494,7 @@ static const struct {
     {lie_no_name, "device 1: it has no name"},
     {lie_long_board, "board has"},
     {lie_key, "key of 5 characters"},
-    {lie_rates, "device 2: a cost table of 7 rates"},
+    {lie_rates, "device 2: a cost table of 10 rates"},
     {lie_rate, "rate 0 is -1"},
     {lie_no_table, "device 2: a cost table of 0 rates"},
     {lie_message, "device 2: messages of -1 s"},
@@ -514,6 +522,9 @@ static const struct {
     {lie_no_window, "kernel 0"},
     {lie_winograd, "F(3 x 3, 3 x 3) does not compute"},
     {lie_format, "format 7"},
+    {lie_scale, "scale nan"},
+    {lie_zero, "zero point 300"},
+    {lie_floats, "scale 0.5"},
     {lie_box, "box of 3"},
     {lie_dims, "dims"},
     {lie_rank, "rank 9"},
