@@ -25,7 +25,7 @@ static inline bool ad_power_known(const struct ad_power *power)
 /* One device's measured (or stated) numbers; times at full speed, all `threads` used. */
 struct ad_cost_table {
     double rate[AD_COST_CLASSES]; /* MAC/s for convolutions and fc, elements/s otherwise;
-                                     AD_COST_WINOGRAD: 0 is that of AD_COST_CONV */
+                                     0 is that of ad_cost_stand_in() */
     double constant_s;            /* per operator */
     double memory_bw;             /* bytes/s */
     /* What a message takes of the processor at its sender and at its receiver besides copying it,
