@@ -26,7 +26,7 @@ check "rates of convolutions" test "$(rows "$table" 'f("shape") ~ /^conv/ && f("
 check "layers that add up" awk "BEGIN { sum = $(field "$table" percent | tr '\n' '+')0; exit !(sum > 99 && sum < 101) }"
 
 # Which kernels compute a layer, as adaps tells of this processor; a summary by kind of layer and kernels.
-kernels=$(adaps agent --cpu-info | sed -n 's/^convolution  *\([A-Za-z]*\) .*/\1/p')
+kernels=$(adaps agent --cpu-info | sed -n 's/^convolution   *\([A-Za-z]*\) .*/\1/p')
 check "their kernels" test "$(rows "$table" "f(\"shape\") ~ /^conv/ && f(\"kernels\") ~ /^$kernels/")" = 2
 check "those of dense layers" test "$(rows "$table" 'f("shape") ~ /^fc/ && f("kernels") == "XNNPACK"')" = 3
 check "those of pooling" test "$(rows "$table" 'f("shape") ~ /pool/ && f("kernels") == "adaps wide"')" = 2
