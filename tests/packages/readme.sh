@@ -3,11 +3,12 @@
 # network of their own between them. Every command is taken from the README word by word, but for the architecture in the
 # names of packages.
 #
-#   tests/packages/readme.sh FOLDER [RELEASE]
+#   tests/packages/readme.sh FOLDER RELEASE DETECTOR
 #
 # The packages are those of this machine's architecture in FOLDER/RELEASE-ARCHITECTURE, as debian/build.sh makes them. The
-# boards have no systemd: the agents are started by the lines that `adaps pair` then tells. The last command is not run; it
-# is about a detector and a photograph of the reader's. Needs root, and the network for Debian's packages. Exit status: 0 all
+# boards have no systemd: the agents are started by the lines that `adaps pair` then tells. The reader's detector is the file
+# DETECTOR (tests/support/small_model.c), his photograph a red square, which it finds; RELEASE may be "", for this machine's.
+# Needs root, and the network for Debian's packages. Exit status: 0 all
 # is well, 1 something failed, 2 usage, 77 it cannot run here (with NO_SKIP in the environment 99).
 set -eu
 
@@ -18,8 +19,9 @@ machine=$(dpkg --print-architecture)
 this_release=$(. /etc/os-release && echo "$VERSION_CODENAME")
 release=${2:-$this_release}
 folder=${1-}/$release-$machine
-if [ $# -lt 1 ] || [ ! -d "$folder" ]; then
-    echo "usage: $0 FOLDER [RELEASE]; there is no $folder (make deb)" >&2
+detector=${3-}
+if [ $# != 3 ] || [ ! -d "$folder" ] || [ ! -f "$detector" ]; then
+    echo "usage: $0 FOLDER RELEASE DETECTOR; there is no $folder (make deb), or no '$detector'" >&2
     exit 2
 fi
 # shellcheck source=tests/arm64/mirror.sh
@@ -65,6 +67,15 @@ for package in "$folder"/*_"$machine".deb; do
     esac
 done
 desk=$root
+cp "$detector" "$desk/home/pi/yolov8n.onnx"
+# shellcheck disable=SC2059
+{
+    printf 'P6\n64 64\n255\n'
+    printf "$(awk 'BEGIN {
+        for (i = 0; i < 64 * 64; i++)
+            printf int(i % 64 / 16) == 1 && int(i / 1024) == 2 ? "\\377\\0\\0" : "\\0\\0\\0"
+    }')"
+} >"$desk/home/pi/street.jpg"
 for board in board-a board-b; do
     cp -a "$desk" "$root_folder/$board"
     rm -f "$root_folder/$board"/etc/ssh/ssh_host_*
@@ -91,11 +102,11 @@ grep '^sudo ' "$root_folder/steps" >"$root_folder/first"
 while IFS= read -r line <&3; do
     typed "$desk" "$line"
 done 3<"$root_folder/first"
+steps "With a detector" >>"$root_folder/steps"
 grep -v '^sudo ' "$root_folder/steps" >"$root_folder/second" || fail "README.md says nothing of pairing"
 
 # The rest happens in a network of their own.
 code=0
 unshare --mount --pid --net --fork --kill-child sh -eu "$here/readme_network.sh" "$desk" "$root_folder" || code=$?
 [ "$code" = 0 ] || fail "the network of $release: $code"
-echo "not run: $(steps "With a detector" | head -n 1), or what there is of it"
 echo "readme: passed on $release, $machine"

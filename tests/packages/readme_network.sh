@@ -62,10 +62,13 @@ while IFS= read -r line <&3; do
     if [ "$code" = 1 ] && start_boards; then
         typed "$line"
     fi
+    case $line in *street.jpg*) grep -q '^street.jpg: red 1\.000 16\.0 32\.0 32\.0 48\.0' "$folder/said" || code="no red square" ;; esac
     case $line in *digit-3.png*) grep -q '^ *3 ' "$folder/said" || code="no 3" ;; esac
     [ "$code" = 0 ] || {
         tail -n 5 "$folder"/board-*.log "$folder"/board-*.agent 2>/dev/null
         exit 1
     }
 done 3<"$folder/second"
-[ -s "$desk/home/pi/clean.png" ] || { echo "there is no clean.png"; exit 1; }
+for file in clean.png found.png; do
+    [ -s "$desk/home/pi/$file" ] || { echo "there is no $file"; exit 1; }
+done
