@@ -38,10 +38,10 @@ ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
 export ASAN_OPTIONS
 
 new_group pids pids.max pids.max
-for most in 1 2 3 4 5; do
+for most in 1 2 3 4 5 6; do
     echo "$most" >"$group/pids.max"
     status 4 "an agent that may have $most threads" ./within "$daemon" --listen 'tcp://127.0.0.1:*' --cache cache
-    says err "^adaps-agent: it may start $((most - 1)) of the 5 threads that it needs (Resource" "says so"
+    says err "^adaps-agent: it may start $((most - 1)) of the 6 threads that it needs (Resource" "says so"
 done
 printf '[a]\nboard = x86\naddress = tcp://127.0.0.1:9\n' >nobody.conf
 for most in 1 2; do # adaps status asks in a thread
