@@ -79,7 +79,11 @@ enum adaps_status ad_report_inspect(const struct ad_graph *graph, const struct a
         ad_table_cell(&table, "%s", op->name);
         ad_table_cell(&table, "%s", op->type);
         ad_table_cell(&table, "%d", ad_op_type(op));
-        ad_table_cell(&table, "%s", ad_dims_format(value->rank, value->dims, text, sizeof text));
+        ad_dims_format(value->rank, value->dims, text, sizeof text);
+        if (value->type == ADAPS_FLOAT32)
+            ad_table_cell(&table, "%s", text);
+        else
+            ad_table_cell(&table, "%s %s", text, ad_type_name(value->type));
         ad_table_cell(&table, "%s", macs ? format_macs((double)macs, text, sizeof text) : "-");
         ad_table_cell(&table, "%s",
                       weights ? ad_format_bytes((double)weights, text, sizeof text) : "-");
@@ -122,13 +126,13 @@ static json_t *op_json(const struct ad_graph *graph, const struct ad_blocks *blo
 {
     const struct ad_op *op = &graph->ops[i];
     const struct ad_value *value = &graph->values[op->output];
-    return json_pack("{so so ss si so so so sI sI si}", "name", ad_report_json_text(op->name),
-                     "operator", ad_report_json_text(op->type), "kind", ad_op_kind_name(op->kind),
-                     "type", ad_op_type(op), "inputs", inputs_json(graph, op), "output",
-                     ad_report_json_text(value->name), "dims",
-                     ad_report_json_dims(value->rank, value->dims), "macs",
-                     (json_int_t)ad_cost_macs(graph, op), "weight_bytes",
-                     (json_int_t)ad_figures_weight_bytes(graph, op), "block", blocks->block_of[i]);
+    return json_pack(
+        "{so so ss si so so so ss sI sI si}", "name", ad_report_json_text(op->name), "operator",
+        ad_report_json_text(op->type), "kind", ad_op_kind_name(op->kind), "type", ad_op_type(op),
+        "inputs", inputs_json(graph, op), "output", ad_report_json_text(value->name), "dims",
+        ad_report_json_dims(value->rank, value->dims), "elements", ad_type_name(value->type),
+        "macs", (json_int_t)ad_cost_macs(graph, op), "weight_bytes",
+        (json_int_t)ad_figures_weight_bytes(graph, op), "block", blocks->block_of[i]);
 }
 
 enum adaps_status ad_report_inspect_json(const struct ad_graph *graph,
