@@ -180,7 +180,7 @@ static void rank_classes(struct verifier *v, const struct ad_tensor *want,
                          const struct ad_tensor *have)
 {
     size_t rows = want->rank > 1 ? (size_t)want->dims[0] : 1;
-    if (want->count < 2 * rows || want->count != have->count)
+    if (rows == 0 || want->count < 2 * rows || want->count != have->count)
         return;
     size_t classes = want->count / rows;
     if (want->rank > 2 && (size_t)want->dims[1] != classes)
