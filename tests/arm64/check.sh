@@ -11,7 +11,7 @@
 #   plans     plans are the same bytes as on this machine
 #   engine    kernels, the engine, weights, import and plan files, the fuzzers' corpus, plans, and the mixed cluster
 #   cluster   the mixed cluster: one agent of this machine and one emulated agent answer the digits and
-#             the denoiser, SqueezeNet and MobileNetV2
+#             the denoiser, SqueezeNet and MobileNetV2; the same bits of quantised ones
 #   all       all Check programs, plans and the mixed cluster
 # Default: trixie:cortex-a76:engine, trixie:cortex-a53:cluster and bookworm:cortex-a72:kernels, which take five minutes
 # on two cores; with FULL=1 all tests of both releases on A72 and A76, more than half an hour each, and the kernels on
@@ -34,6 +34,7 @@ slowest="search/test_exact search/test_objectives" # 30 and 10 minutes
 all="$slowest $(cd "$here/.." && find . -name 'test_*.c' | sed 's/^..//; s/\.c$//' | sort |
     grep -v -x -F "$(echo "$slowest" | tr ' ' '\n')")"
 nets="digits denoise squeezenet mobilenetv2"
+quantised="digits squeezenet mobilenetv2"
 bound=1e-5 # docs/numerics.md
 
 if [ $# -lt 1 ] || [ ! -f "$1/configure.ac" ]; then
@@ -119,6 +120,8 @@ build() {
 # What the agent tells of its kernels fits the core (adaps-agent --cpu-info).
 check_processor() {
     core=Cortex-A${cpu#cortex-a}
+    instructions='NEON, NEON FMA'
+    [ "$cpu" != cortex-a76 ] || instructions="$instructions, NEON dot product"
     case $cpu in
         cortex-a72 | cortex-a76) convolution='adaps  *NEON FMA  *4$' ;;
         *) convolution="XNNPACK 20[0-9]*  *NEON ($core)  *-\$" ;;
@@ -126,7 +129,7 @@ check_processor() {
     # shellcheck disable=SC2086
     if $emulator "$build/adaps-agent" --cpu-info >"$build/cpu-info" 2>&1 &&
         grep -q "^Processor: *$core (part 0x[0-9a-f]*)\$" "$build/cpu-info" &&
-        grep -q '^Instructions: *NEON, NEON FMA$' "$build/cpu-info" &&
+        grep -q "^Instructions: *$instructions\$" "$build/cpu-info" &&
         grep -q "^XNNPACK: .*, kernels for NEON ($core): " "$build/cpu-info" &&
         grep -q "^convolution  *$convolution" "$build/cpu-info"; then
         echo "ok $what: its kernels are for $core"
@@ -164,8 +167,8 @@ start_agent() {
     read -r endpoint <"$pipe" || fail "$what: no agent: $(cat "$pipe.log")"
 }
 
-# verify NET MODEL BOARD: both agents compute parts of it, the emulated one what a thread of BOARD would. Kinds
-# of processors may differ by what docs/numerics.md says.
+# verify NET MODEL BOARD BOUND: both agents compute parts of it, the emulated one what a thread of BOARD would. They may
+# differ by so much of the output's range: kinds of processors by what docs/numerics.md says, bytes by nothing.
 verify() {
     begin=$(date +%s)
     cat >cluster.conf <<END
@@ -188,7 +191,7 @@ END
     [ -f verify.json ] || : >verify.json
     differ=$(sed -n 's/.*"differ": *\([0-9]*\).*/\1/p' verify.json)
     error=$(sed -n 's/.*"error": *\([0-9.e+-]*\).*/\1/p' verify.json)
-    if [ "$(awk -v e="${error:-1}" -v b="$bound" 'BEGIN { print e <= b }')" = 1 ] && [ $code -le 1 ]; then
+    if [ "$(awk -v e="${error:-1}" -v b="$4" 'BEGIN { print e <= b }')" = 1 ] && [ $code -le 1 ]; then
         echo "ok $what, $1: $differ elements differ, by $error of the range, $(($(date +%s) - begin)) s"
     else
         fail "$what, $1: exit $code"
@@ -244,9 +247,15 @@ run_cluster() {
             "$zoo" "$net" -o "$model" 2>zoo.log || fail "$what: $zoo $net"
         fi
         case $net in
-            denoise) verify "$net" "$model" pi5 ;; # it is large: a sixth of it, not half
-            *) verify "$net" "$model" x86 ;;
+            denoise) verify "$net" "$model" pi5 $bound ;; # it is large: a sixth of it, not half
+            *) verify "$net" "$model" x86 $bound ;;
         esac
+    done
+    for net in $quantised; do
+        model=$source/models/$net.onnx
+        [ -f "$model" ] || model=$net.onnx
+        "$adaps" quantize --random -o bytes.onnx "$model" >quantize.log 2>&1 || fail "$what: $(cat quantize.log)"
+        verify "$net of bytes" bytes.onnx x86 0
     done
     for pid in $agents; do
         kill "$pid"
