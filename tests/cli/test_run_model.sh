@@ -11,6 +11,7 @@ cp -r "$src/devices/boards" boards
 start_agents 2 --speed 1,0.5
 user=$XDG_CONFIG_HOME/adaps/cluster.conf
 mkdir -p "$XDG_CONFIG_HOME/adaps"
+cp -r boards "$XDG_CONFIG_HOME/adaps/" # the same for all files, wherever this was built
 
 # Without devices: this process.
 status 0 "a model and a picture" adaps run "$digits" "$three" -o alone.npy
