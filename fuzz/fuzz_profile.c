@@ -1,7 +1,7 @@
 /* PROFILE requests, as an agent takes them: the input is the graph in them (the parts to be timed
  * are numbers: tests/control/test_probe.c). Of a graph that is accepted every operator can be
  * timed, whole and in part, when that does not take too much memory (as no seed does). */
-#include "body.h"
+#include "fuzz.h"
 #include "wire_mutate.h"
 #include "exec/agent/profile.h"
 #include "exec/agent/profile_request.h"
@@ -68,19 +68,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     request.graph.data = (uint8_t *)(uintptr_t)data;
     request.graph.len = size;
     request.threads = 1;
-    size_t bytes = adaps__wire__profile__get_packed_size(&request);
-    uint8_t *packed = ad_calloc(bytes, 1);
-    FUZZ_CHECK(packed, "no memory for %zu bytes", bytes);
-    adaps__wire__profile__pack(&request, packed);
-    struct ad_wire_message message;
     struct ad_profile_request read = {0};
-    body_message(AD_FRAME_PROFILE, packed, bytes, &message);
-    status = ad_profile_request_read(&message, &read, &err);
+    status = ad_profile_request_read(&request, &read, &err);
     FUZZ_CHECK(status == ADAPS_OK, "%s", err.message);
     fuzz_accepted += profile_run(read.tasks);
     adaps_plan_free(read.tasks);
-    ad_wire_message_fini(&message);
-    ad_free(packed);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/bench.h"
 #include "cli/devices.h"
 #include "cli/plan_options.h"
+#include "cli/progress.h"
 #include "cli/run_options.h"
 
 #include <errno.h>
@@ -130,14 +131,12 @@ static int check(struct command_line *line)
 static void show_progress(void *self, const char *what, size_t round)
 {
     const struct ad_bench_options *o = self;
-    if (!isatty(STDERR_FILENO))
-        return;
     if (round == 0)
-        fprintf(stderr, "\r%s\033[K", what);
+        ad_progress_say("%s", what);
     else if (o->rounds)
-        fprintf(stderr, "\r%s %zu of %jd\033[K", what, round, (intmax_t)o->rounds);
+        ad_progress_say("%s %zu of %jd", what, round, (intmax_t)o->rounds);
     else
-        fprintf(stderr, "\r%s %zu\033[K", what, round);
+        ad_progress_say("%s %zu", what, round);
 }
 
 static enum adaps_status print(const struct command_line *line, struct ad_bench *bench,
@@ -165,8 +164,7 @@ static int bench(const struct command_line *line)
     struct ad_bench bench = {.progress = show_progress, .progress_self = (void *)&line->bench};
     uint64_t differ = 0;
     enum adaps_status status = ad_bench_run(&bench, &line->bench, &err);
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
+    ad_progress_clear();
     if (status == ADAPS_OK)
         status = print(line, &bench, &err);
     for (int i = 0; status == ADAPS_OK && i < line->bench.nstrategies; i++)

@@ -3,33 +3,19 @@
  * on all together; then every agent again, for what has been counted meanwhile. */
 #include "base/clock.h"
 #include "cli/doctor_internal.h"
-#include "report/text.h"
+#include "cli/progress.h"
 #include "trial.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define TRIAL_S 0.7     /* of each device, and of all together */
 #define PAIR_MOST_S 1.0 /* of each pair, */
 #define PAIRS_S 20.0    /* and of all of them */
 #define DEADLINE_S 30.0 /* of what is measured */
 #define ALL_PAIRS 8     /* of more devices, only pairs with the source are measured */
-
-static void AD_PRINTF(1, 2) progress(const char *fmt, ...)
-{
-    char text[160], clean[160];
-    va_list ap;
-    if (!isatty(STDERR_FILENO))
-        return;
-    va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
-    va_end(ap);
-    fprintf(stderr, "\r%s\033[K", ad_text_clean(text, clean, sizeof clean));
-    fflush(stderr);
-}
 
 /* --- asking --- */
 
@@ -116,7 +102,7 @@ static enum adaps_status try_device(const struct ad_examination *e, struct ad_pa
     patient->trial.why = unfit(patient);
     if (patient->trial.why)
         return ADAPS_OK;
-    progress("%s: a small network", patient->device->name);
+    ad_progress_say("%s: a small network", patient->device->name);
     enum adaps_status status = ad_cluster_init(&alone, 1, err);
     if (status != ADAPS_OK)
         return status;
@@ -135,7 +121,7 @@ static void try_pair(const struct ad_examination *e, struct ad_patient_pair *pai
     pair->why = unfit(a) ? unfit(a) : unfit(b);
     if (pair->why)
         return;
-    progress("messages between %s and %s", pair->a->name, pair->b->name);
+    ad_progress_say("messages between %s and %s", pair->a->name, pair->b->name);
     pair->failed =
         ad_probe_links(pair->a, pair->b, &options, fmin(PAIR_MOST_S, PAIRS_S / e->npairs),
                        &pair->times, &pair->err) != ADAPS_OK;
@@ -160,7 +146,7 @@ static enum adaps_status try_together(struct ad_examination *e, struct adaps_err
         e->together.trial.why = "no other device answers";
         return ADAPS_OK;
     }
-    progress("a small network on %d devices", fit);
+    ad_progress_say("a small network on %d devices", fit);
     e->together.devices = fit;
     enum adaps_status status = ad_cluster_without(e->cluster, out, &cluster, device_of, err);
     if (status != ADAPS_OK)
@@ -229,14 +215,14 @@ enum adaps_status ad_examination_make(const struct ad_cluster *cluster,
     begin(out, plan);
     for (int d = 0; d < n; d++)
         questions[d] = (struct questioning){.patient = &out->patients[d], .session = session};
-    progress("asking %d agents", n);
+    ad_progress_say("asking %d agents", n);
     all_at_once(questions, n, ask);
     if (!quick)
         status = measure(out, err);
     if (!quick && status == ADAPS_OK)
         all_at_once(questions, n, ask_again);
 out:
-    progress("%s", "");
+    ad_progress_clear();
     ad_free(questions);
     if (status != ADAPS_OK)
         ad_examination_free(out);

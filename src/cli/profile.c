@@ -5,6 +5,7 @@
 #include "cli/devices.h"
 #include "cli/dim_option.h"
 #include "cli/profile_internal.h"
+#include "cli/progress.h"
 #include "cli/run_options.h"
 #include "cost/board.h"
 #include "base/machine.h"
@@ -17,7 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MAX_MODELS 64
 #define DEFAULT_BUDGET_S 40
@@ -60,13 +60,10 @@ static void AD_PRINTF(2, 3) progress(const struct profile *p, const char *fmt, .
 {
     char text[160];
     va_list ap;
-    if (!isatty(STDERR_FILENO))
-        return;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fprintf(stderr, "\r%4.0f s  %s\033[K", (double)(ad_clock_ns() - p->started_ns) * 1e-9, text);
-    fflush(stderr);
+    ad_progress_say("%4.0f s  %s", (double)(ad_clock_ns() - p->started_ns) * 1e-9, text);
 }
 
 static const char *base_name(const char *path)
@@ -300,8 +297,7 @@ static enum adaps_status measure(struct profile *p, struct adaps_error *err)
         status = ad_profile_table(&p->devices[d], err);
     if (p->links && status == ADAPS_OK)
         status = measure_links(p, err);
-    if (isatty(STDERR_FILENO))
-        fputs("\r\033[K", stderr);
+    ad_progress_clear();
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 #include "base/clock.h"
+#include "report/text.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,6 +8,24 @@
 
 #define FIRST_NS 1000000000
 #define AGAIN_NS 200000000
+
+void ad_progress_say(const char *fmt, ...)
+{
+    char text[200], clean[200];
+    va_list ap;
+    if (!isatty(STDERR_FILENO))
+        return;
+    va_start(ap, fmt);
+    vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "\r%s\033[K", ad_text_clean(text, clean, sizeof clean));
+}
+
+void ad_progress_clear(void)
+{
+    if (isatty(STDERR_FILENO))
+        fputs("\r\033[K", stderr);
+}
 
 static void *show(void *self)
 {

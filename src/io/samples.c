@@ -1,25 +1,12 @@
 #include "io/samples.h"
 #include "base/mem.h"
+#include "io/tensor_io.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/stat.h>
-
-static bool is_sample(const char *name)
-{
-    static const char *const endings[] = {".png", ".jpg", ".jpeg", ".bmp",
-                                          ".ppm", ".pgm", ".npy",  ".pb"};
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        size_t m = strlen(endings[i]);
-        if (n > m && strcasecmp(name + n - m, endings[i]) == 0)
-            return true;
-    }
-    return false;
-}
 
 static int by_name(const void *a, const void *b)
 {
@@ -55,7 +42,7 @@ enum adaps_status ad_samples_find(struct ad_samples *s, const char *path, struct
     if (!folder)
         return ad_error_set(err, ADAPS_EINPUT, "%s: %s", path, strerror(errno));
     for (struct dirent *e; status == ADAPS_OK && (e = readdir(folder));)
-        if (is_sample(e->d_name))
+        if (ad_tensor_io_is_name(e->d_name))
             status = add_sample(s, ad_asprintf("%s/%s", path, e->d_name), err);
     closedir(folder);
     if (status == ADAPS_OK && s->count == 0)

@@ -34,6 +34,13 @@ static enum adaps_status kind_of(const char *path, enum file_kind *kind, struct 
     return ADAPS_OK;
 }
 
+bool ad_tensor_io_is_name(const char *path)
+{
+    enum file_kind kind;
+    struct adaps_error none;
+    return kind_of(path, &kind, &none) == ADAPS_OK;
+}
+
 /* By the content, of what is read; where that is nothing known, by the name's ending, so that the
  * message about it is that of the format which was meant. */
 static enum file_kind kind_of_input(const char *path)

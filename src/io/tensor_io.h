@@ -21,6 +21,9 @@ AD_MUST_CHECK enum adaps_status ad_tensor_io_save(const struct ad_graph *graph, 
                                                   const char *path, const struct ad_tensor *tensor,
                                                   struct adaps_error *err);
 
+/* Whether the name's ending is one of a picture or an array (.npy, .pb). */
+bool ad_tensor_io_is_name(const char *path);
+
 /* Whether ad_tensor_io_save() would take this name for this output, judged by the ending and the
  * shape alone: to be asked before the work is done. */
 AD_MUST_CHECK enum adaps_status ad_tensor_io_check_save(const struct ad_graph *graph, int output,

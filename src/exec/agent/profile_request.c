@@ -21,18 +21,13 @@ static enum adaps_status take_parts(const Adaps__Wire__Profile *m, struct ad_tas
     return ADAPS_OK;
 }
 
-enum adaps_status ad_profile_request_read(struct ad_wire_message *message,
+enum adaps_status ad_profile_request_read(const Adaps__Wire__Profile *m,
                                           struct ad_profile_request *out, struct adaps_error *err)
 {
-    ProtobufCMessage *body;
     struct ad_graph *graph = NULL;
     struct ad_task *tasks = NULL;
     struct adaps_plan *plan = NULL;
-    enum adaps_status status =
-        ad_wire_message_body(message, &adaps__wire__profile__descriptor, &body, err);
-    if (status != ADAPS_OK)
-        return status;
-    const Adaps__Wire__Profile *m = (const Adaps__Wire__Profile *)body;
+    enum adaps_status status = ADAPS_OK;
     if (m->budget_ms > AD_PROFILE_MAX_S * 1000)
         status = ad_error_set(err, ADAPS_EINPUT, "%" PRIu32 " ms to measure: at most %d s",
                               m->budget_ms, AD_PROFILE_MAX_S);
@@ -53,6 +48,5 @@ enum adaps_status ad_profile_request_read(struct ad_wire_message *message,
     adaps_plan_free(plan);
     ad_graph_free(graph);
     ad_free(tasks);
-    ad_protobuf_free(body);
     return status;
 }

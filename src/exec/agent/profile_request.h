@@ -10,9 +10,9 @@ struct ad_profile_request {
     int64_t budget_ns;
 };
 
-/* Reads the body, a stranger's, in time that grows with the graph. ADAPS_EINPUT: what cannot be
- * timed, or is too much; ADAPS_EAGENT: it is malformed. */
-AD_MUST_CHECK enum adaps_status ad_profile_request_read(struct ad_wire_message *message,
+/* Reads a stranger's message, in time that grows with the graph. ADAPS_EINPUT: what cannot be
+ * timed, or is too much. */
+AD_MUST_CHECK enum adaps_status ad_profile_request_read(const Adaps__Wire__Profile *m,
                                                         struct ad_profile_request *out,
                                                         struct adaps_error *err);
 

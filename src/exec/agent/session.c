@@ -186,14 +186,13 @@ static void begin_session(struct ad_agent *agent, struct ad_wire_message *messag
     agent->worker.job.session = message->frame.session;
 }
 
-/* What it asks for is read by the worker: a graph may be large, and pings are answered here. */
-static void profile_session(struct ad_agent *agent, struct ad_wire_message *message)
+/* The worker gets the body. It reads what is asked for: a graph may be large, and pings are
+ * answered here. */
+static void profile_session(struct ad_agent *agent, struct ad_wire_message *message,
+                            ProtobufCMessage *body)
 {
-    struct ad_wire_message *request = &agent->worker.job.request;
     begin_session(agent, message, AD_JOB_PROFILE);
-    ad_wire_message_init(request);
-    zmq_msg_move(&request->body, &message->body);
-    request->frame = message->frame;
+    agent->worker.job.request = (Adaps__Wire__Profile *)body;
     ad_worker_post(&agent->worker);
 }
 
@@ -226,10 +225,12 @@ static enum adaps_status ask_for_session(struct ad_agent *agent, struct ad_wire_
     const Adaps__Wire__Open *open = opens ? (const Adaps__Wire__Open *)body : NULL;
     bool wait = opens ? open->wait : ((const Adaps__Wire__Profile *)body)->wait;
     status = ad_agent_take_turn(agent, message, wait, opens ? open->after : 0, err);
-    if (status == ADAPS_OK && opens)
+    if (status == ADAPS_OK && !opens) {
+        profile_session(agent, message, body);
+        return ADAPS_OK;
+    }
+    if (status == ADAPS_OK)
         status = open_session(agent, message, open, err);
-    else if (status == ADAPS_OK)
-        profile_session(agent, message);
     ad_protobuf_free(body);
     return status == ADAPS_NO ? ADAPS_OK : status;
 }

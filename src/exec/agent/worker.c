@@ -572,8 +572,9 @@ static enum adaps_status time_tasks(struct ad_worker *worker,
 static enum adaps_status profile(struct ad_worker *worker, struct adaps_error *err)
 {
     struct ad_profile_request request = {0};
-    enum adaps_status status = ad_profile_request_read(&worker->job.request, &request, err);
-    ad_wire_message_fini(&worker->job.request);
+    enum adaps_status status = ad_profile_request_read(worker->job.request, &request, err);
+    ad_protobuf_free(&worker->job.request->base);
+    worker->job.request = NULL;
     if (status == ADAPS_OK)
         status = time_tasks(worker, &request, err);
     adaps_plan_free(request.tasks);

@@ -35,7 +35,7 @@ struct ad_job {
     int64_t deadline_ns; /* CLOCK_MONOTONIC */
     struct ad_peer peers[AD_MAX_DEVICES];
     int npeers;
-    struct ad_wire_message request; /* PROFILE: as it came; the worker reads and closes it */
+    Adaps__Wire__Profile *request; /* PROFILE; the worker reads and frees it */
 };
 
 struct ad_job_result {

@@ -6,27 +6,10 @@
 
 #include <string.h>
 
-/* Channels [first, first + count) of a pixel, which are adjacent in the input, too; the others are
- * looked up one by one. */
-struct run {
-    int64_t first, count;
-};
-
-static struct run run_of(const struct ad_q8_resample *r)
-{
-    const struct ad_positions *p = &r->how.axis[AD_ALONG_C];
-    if (p->step != 1 || p->unit != 1)
-        return (struct run){0, 0};
-    int64_t first = -p->start - r->c0, end = r->size[AD_ALONG_C] - p->start - r->c0;
-    first = first < 0 ? 0 : first > r->out.c ? r->out.c : first;
-    end = end < first ? first : end > r->out.c ? r->out.c : end;
-    return (struct run){first, end - first};
-}
-
 /* What the pixels of a row have in common. */
 struct line {
     const struct ad_q8_resample *r;
-    struct run run;
+    struct ad_adjacent run;
     struct ad_taps y;
     int64_t first;           /* of the input's channels, what the run begins with */
     const uint8_t *input[4]; /* column 0 of its rows that are taken */
@@ -87,7 +70,7 @@ static void lone_channels(struct line *l, const struct ad_taps *x, int64_t first
 static void pixel(struct line *l, const struct ad_taps *x, uint8_t *out)
 {
     const struct ad_q8_resample *r = l->r;
-    struct run run = l->run;
+    struct ad_adjacent run = l->run;
     if (!r->in.data || l->y.count == 0 || x->count == 0) {
         memset(out, l->fill, (size_t)r->out.c);
         return;
@@ -104,7 +87,7 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
     uint8_t *out = r->out.data + image * r->out.sn + row * r->out.sh + x0 * r->out.sw;
     struct line line = {
         .r = r,
-        .run = run_of(r),
+        .run = ad_resample_adjacent(&r->how, r->size[AD_ALONG_C], r->c0, r->out.c),
         .y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row),
         .fill = fill_of(r),
         .plain = in->is_signed == to->is_signed && in->zero == to->zero && in->scale == to->scale,

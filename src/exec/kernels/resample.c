@@ -8,28 +8,23 @@
 
 #define SHORT 32 /* floats that take longer to call memcpy() for than to copy */
 
-/* Channels [first, first + count) of a pixel, which are adjacent in the input, too; the others are
- * looked up one by one. */
-struct run {
-    int64_t first, count;
-};
-
-static struct run run_of(const struct ad_resample *r)
+struct ad_adjacent ad_resample_adjacent(const struct ad_resampling *how, int64_t size, int64_t c0,
+                                        int64_t channels)
 {
-    const struct ad_positions *p = &r->how.axis[AD_ALONG_C];
+    const struct ad_positions *p = &how->axis[AD_ALONG_C];
     if (p->step != 1 || p->unit != 1)
-        return (struct run){0, 0};
-    int64_t first = -p->start - r->c0, end = r->size[AD_ALONG_C] - p->start - r->c0;
-    first = first < 0 ? 0 : first > r->out.c ? r->out.c : first;
-    end = end < first ? first : end > r->out.c ? r->out.c : end;
-    return (struct run){first, end - first};
+        return (struct ad_adjacent){0, 0};
+    int64_t first = -p->start - c0, end = size - p->start - c0;
+    first = first < 0 ? 0 : first > channels ? channels : first;
+    end = end < first ? first : end > channels ? channels : end;
+    return (struct ad_adjacent){first, end - first};
 }
 
 /* What the pixels of a row have in common. */
 struct line {
     const struct ad_resample *r;
     const struct ad_wide_kernels *kernels;
-    struct run run;
+    struct ad_adjacent run;
     struct ad_taps y;
     int64_t first;         /* of the input's channels, what the run begins with */
     const float *input[4]; /* column 0 of its rows that are taken */
@@ -77,7 +72,7 @@ static float lone_channel(const struct ad_resample *r, const float *pixel, int64
 static void pixel(const struct line *l, const struct ad_taps *x, float *out)
 {
     const struct ad_resample *r = l->r;
-    struct run run = l->run;
+    struct ad_adjacent run = l->run;
     if (l->y.count == 0 || x->count == 0) {
         for (int64_t c = 0; c < r->out.c; c++)
             out[c] = r->how.fill;
@@ -116,7 +111,7 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
     struct line line = {
         .r = r,
         .kernels = ad_wide(),
-        .run = run_of(r),
+        .run = ad_resample_adjacent(&r->how, r->size[AD_ALONG_C], r->c0, r->out.c),
         .y = ad_resample_taps(&r->how, AD_ALONG_H, r->size[AD_ALONG_H], r->h0 + row)};
     line.first = r->c0 + line.run.first + r->how.axis[AD_ALONG_C].start - r->in_c0;
     for (int i = 0; i < line.y.count; i++)

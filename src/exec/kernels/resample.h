@@ -22,6 +22,14 @@ AD_MUST_CHECK enum adaps_status ad_resample_columns(const struct ad_resampling *
                                                     int64_t first, int64_t count,
                                                     struct ad_taps **out, struct adaps_error *err);
 
+/* Channels [first, first + count) of a pixel of `channels` channels from c0 on, which are adjacent
+ * in the input of `size` channels, too; the others are looked up one by one. */
+struct ad_adjacent {
+    int64_t first, count;
+};
+struct ad_adjacent ad_resample_adjacent(const struct ad_resampling *how, int64_t size, int64_t c0,
+                                        int64_t channels);
+
 /* Looks up what the columns take. fini takes what init did, or nothing. */
 AD_MUST_CHECK enum adaps_status ad_resample_init(struct ad_resample *r, struct adaps_error *err);
 void ad_resample_fini(struct ad_resample *r);
