@@ -206,7 +206,7 @@ struct adaps_session_options {
     adaps_adaptation_fn *adaptation; /* nullable */
     void *adaptation_user;
     double wait; /* seconds that an agent which serves another controller is waited for, in line; 0:
-                    that is an error. `log` is told whom it serves */
+                    that is an error. `log` gets the name of that controller */
 };
 
 /* Opens the plan on its agents, pushing what they lack, or in this process; so a plan for one

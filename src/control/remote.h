@@ -45,7 +45,7 @@ struct ad_remote {
     uint64_t session;
     uint32_t busy;     /* of the latest error: it serves others, so many come before; 0: not that */
     uint64_t instance; /* of the agent's process; 0: it does not say */
-    bool heard;        /* it has answered a ping; from then on it must: */
+    bool heard;        /* it has answered a ping, and must go on doing so: */
     struct ad_deadline patience; /* left until it is lost */
     int64_t last_ping_ns;
     uint32_t npings, timed; /* number of the latest ping, and of one that is timed; 0 = none */
