@@ -1,6 +1,8 @@
 /* bench/q8 [NETWORK [LANES]]: layers of networks as convolutions of bytes and of floats, both ours
- * and direct, in turns on one thread: milliseconds of each, the best of some rounds, and the ratio.
- * LANES 8: in vectors of 8 floats; 7: likewise, without VNNI. */
+ * and direct, and of bytes by XNNPACK (qc8: int8, a scale for each output channel), in turns on one
+ * thread: milliseconds of each, the best of some rounds, the ratios of our bytes to both, and how
+ * many of XNNPACK's bytes are others. LANES 8: ours in vectors of 8 floats; 7: likewise, without
+ * VNNI. */
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -15,8 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xnnpack.h>
 
 #define ROUNDS 7
+
+enum form { FLOATS, BYTES, XNNPACK, FORMS };
 
 static const struct layer {
     const char *network;
@@ -80,7 +85,7 @@ static float *take_floats(size_t n)
     return p;
 }
 
-/* A layer in both forms. */
+/* A layer in all forms. */
 struct both {
     const struct layer *layer;
     int64_t out_size, inputs, outputs, pad;
@@ -89,6 +94,8 @@ struct both {
     struct ad_depthwise depthwise;
     struct ad_q8_conv q8;
     struct ad_q8_depthwise q8_depthwise;
+    xnn_operator_t xnnpack;
+    int8_t *xnnpack_out;
     void *rooms[8];
 };
 
@@ -150,15 +157,68 @@ static void make_floats(struct both *b)
     ad_free(kernel);
 }
 
+#define IN_ZERO (-8)
+#define OUT_ZERO 3
+#define IN_SCALE 0.1f
+#define OUT_SCALE 0.2f
+
+static void need(enum xnn_status status)
+{
+    if (status != xnn_status_success) {
+        fprintf(stderr, "bench/q8: XNNPACK fails with status %d\n", (int)status);
+        exit(1);
+    }
+}
+
+/* XNNPACK calls inputs that lie in padding as we do: they are the zero point. kernel: rows of an
+ * output channel each, the taps' inputs together. */
+static void make_xnnpack(struct both *b, const int8_t *kernel, const float *scales, const int8_t *x)
+{
+    const struct ad_window *w = &b->window;
+    size_t depth = b->layer->inputs ? (size_t)b->inputs : 1;
+    uint32_t groups = b->layer->inputs ? 1 : (uint32_t)b->outputs;
+    size_t outputs = b->layer->inputs ? (size_t)b->outputs : 1, size = (size_t)b->layer->size;
+    int64_t along = (b->out_size - 1) * w->sh + w->kh - b->layer->size - b->pad;
+    uint32_t before = (uint32_t)b->pad, after = along > 0 ? (uint32_t)along : 0;
+    int32_t *bias = take((size_t)b->outputs * sizeof *bias);
+    memset(bias, 0, (size_t)b->outputs * sizeof *bias);
+    b->xnnpack_out = b->rooms[6] = take((size_t)(b->out_size * b->out_size * b->outputs));
+#ifdef HAVE_XNN_RESHAPE
+    size_t bytes = 0, alignment = 0;
+    need(xnn_create_convolution2d_nhwc_qs8_qc8w(
+        before, after, after, before, (uint32_t)w->kh, (uint32_t)w->kw, (uint32_t)w->sh,
+        (uint32_t)w->sw, 1, 1, groups, depth, outputs, (size_t)b->inputs, (size_t)b->outputs,
+        IN_ZERO, IN_SCALE, scales, kernel, bias, OUT_ZERO, OUT_SCALE, INT8_MIN, INT8_MAX, 0, NULL,
+        NULL, &b->xnnpack));
+    need(xnn_reshape_convolution2d_nhwc_qs8_qc8w(b->xnnpack, 1, size, size, &bytes, &alignment,
+                                                 NULL, NULL, NULL));
+    b->rooms[7] = bytes > 0 ? take(bytes) : NULL;
+    need(xnn_setup_convolution2d_nhwc_qs8_qc8w(b->xnnpack, b->rooms[7], x, b->xnnpack_out));
+#else
+    need(xnn_create_convolution2d_nhwc_qc8(
+        before, after, after, before, (uint32_t)w->kh, (uint32_t)w->kw, (uint32_t)w->sh,
+        (uint32_t)w->sw, 1, 1, groups, depth, outputs, (size_t)b->inputs, (size_t)b->outputs,
+        IN_ZERO, IN_SCALE, scales, kernel, bias, OUT_ZERO, OUT_SCALE, INT8_MIN, INT8_MAX, 0,
+        &b->xnnpack));
+    need(xnn_setup_convolution2d_nhwc_qc8(b->xnnpack, 1, size, size, x, b->xnnpack_out, NULL));
+#endif
+    ad_free(bias);
+}
+
 static void make_bytes(struct both *b)
 {
     int64_t taps = b->layer->window * b->layer->window;
     int64_t depth = b->layer->inputs ? b->inputs : 1, size = b->layer->size;
-    struct ad_q8 in = {.zero = 120, .scale = 0.1f}, to = {.zero = 3, .scale = 0.1f};
+    struct ad_q8 in = {.is_signed = true, .zero = IN_ZERO, .scale = IN_SCALE};
+    struct ad_q8 to = {.is_signed = true, .zero = OUT_ZERO, .scale = OUT_SCALE};
     uint8_t *x = b->rooms[3] = take((size_t)(size * size * b->inputs));
     uint8_t *y = b->rooms[4] = take((size_t)(b->out_size * b->out_size * b->outputs));
     uint8_t *kernel = take((size_t)(b->outputs * taps * depth));
-    float *multipliers = take_floats((size_t)b->outputs);
+    float *scales = take_floats((size_t)b->outputs), *multipliers = take_floats((size_t)b->outputs);
+    for (int64_t i = 0; i < b->outputs; i++) {
+        scales[i] = (fabsf(scales[i]) + 0.25f) * 1e-3f;
+        multipliers[i] = ad_q8_multiplier(IN_SCALE, scales[i], OUT_SCALE);
+    }
     struct ad_q8_view view = {x, 1, size, size, b->inputs, 0, size * b->inputs, b->inputs};
     struct ad_q8_view out = {
         y, 1, b->out_size, b->out_size, b->outputs, 0, b->out_size * b->outputs, b->outputs};
@@ -172,6 +232,7 @@ static void make_bytes(struct both *b)
     size_t bytes = 0;
     if (b->layer->inputs) {
         b->q8 = (struct ad_q8_conv){.in = view,
+                                    .in_signed = true,
                                     .in_zero = in.zero,
                                     .out = ad_q8_out_bytes(&out, &to),
                                     .window = b->window,
@@ -186,6 +247,7 @@ static void make_bytes(struct both *b)
         b->q8.slice = ad_q8_conv_slice(&b->q8.shape, ad_l2_bytes(NULL) / 2);
     } else {
         b->q8_depthwise = (struct ad_q8_depthwise){.in = view,
+                                                   .in_signed = true,
                                                    .in_zero = in.zero,
                                                    .out = ad_q8_out_bytes(&out, &to),
                                                    .window = b->window,
@@ -197,24 +259,39 @@ static void make_bytes(struct both *b)
         ad_q8_depthwise_pack(packed, &b->q8_depthwise, &weights);
         b->q8_depthwise.packed = packed;
     }
+    make_xnnpack(b, (int8_t *)kernel, scales, (int8_t *)x);
     ad_free(kernel);
+    ad_free(scales);
     ad_free(multipliers);
 }
 
-static void run(const struct both *b, bool bytes)
+static void run(const struct both *b, enum form form)
 {
-    if (b->layer->inputs && bytes)
+    bool dense = b->layer->inputs;
+    if (form == XNNPACK)
+        need(xnn_run_operator(b->xnnpack, NULL));
+    else if (form == BYTES && dense)
         ad_q8_conv_run(&b->q8, NULL);
-    else if (b->layer->inputs)
-        ad_conv_run(&b->conv, NULL);
-    else if (bytes)
+    else if (form == BYTES)
         ad_q8_depthwise_run(&b->q8_depthwise, NULL);
+    else if (dense)
+        ad_conv_run(&b->conv, NULL);
     else
         ad_depthwise_run(&b->depthwise, NULL);
 }
 
-/* Milliseconds of both, in turns. */
-static void measure(const struct layer *layer, double took[2])
+/* How many of XNNPACK's bytes are not ours. */
+static int64_t differing(const struct both *b)
+{
+    int64_t n = b->out_size * b->out_size * b->outputs, differ = 0;
+    const int8_t *ours = b->rooms[4];
+    for (int64_t i = 0; i < n; i++)
+        differ += ours[i] != b->xnnpack_out[i];
+    return differ;
+}
+
+/* Milliseconds of each, in turns. */
+static void measure(const struct layer *layer, double took[FORMS], int64_t *differ)
 {
     struct both b = {.layer = layer};
     b.inputs = layer->inputs ? layer->inputs : layer->outputs;
@@ -229,20 +306,29 @@ static void measure(const struct layer *layer, double took[2])
                                   .dw = 1};
     make_floats(&b);
     make_bytes(&b);
-    took[0] = took[1] = INFINITY;
+    for (int form = 0; form < FORMS; form++)
+        took[form] = INFINITY;
     for (int round = 0; round < ROUNDS; round++)
-        for (int bytes = 0; bytes < 2; bytes++) {
+        for (int form = 0; form < FORMS; form++) {
             int64_t start = ad_clock_ns();
-            run(&b, bytes);
-            took[bytes] = fmin(took[bytes], (double)(ad_clock_ns() - start) * 1e-6);
+            run(&b, (enum form)form);
+            took[form] = fmin(took[form], (double)(ad_clock_ns() - start) * 1e-6);
         }
+    *differ = differing(&b);
+    xnn_delete_operator(b.xnnpack);
     for (size_t i = 0; i < sizeof b.rooms / sizeof *b.rooms; i++)
         ad_free(b.rooms[i]);
 }
 
+static void print_times(const double took[FORMS])
+{
+    printf(" %9.3f %9.3f %9.3f %6.2f %6.2f", took[FLOATS], took[BYTES], took[XNNPACK],
+           took[BYTES] / took[FLOATS], took[BYTES] / took[XNNPACK]);
+}
+
 int main(int argc, char **argv)
 {
-    double sum[2] = {0, 0};
+    double sum[FORMS] = {0, 0, 0};
     int lanes = argc > 2 ? atoi(argv[2]) : 16;
     if (lanes < 8)
         ad_processor_forbid(AD_HAS_AVX512F | AD_HAS_AVX512DQ | AD_HAS_AVX512_VNNI |
@@ -251,24 +337,29 @@ int main(int argc, char **argv)
         ad_processor_limit_lanes(lanes);
     struct ad_choice choice = ad_choose(ad_processor(), AD_WORK_Q8_CONV, NULL);
     bool any = false;
-    printf("bytes by %s\n%-12s %5s %6s %6s %3s %2s %9s %9s %6s\n", choice.instructions, "network",
-           "size", "in", "out", "win", "st", "float ms", "byte ms", "ratio");
+    need(xnn_initialize(NULL));
+    printf("bytes by %s\n%-12s %5s %6s %6s %3s %2s %9s %9s %9s %6s %6s %7s\n", choice.instructions,
+           "network", "size", "in", "out", "win", "st", "float ms", "byte ms", "XNN ms", "/float",
+           "/XNN", "differ");
     for (size_t i = 0; i < LAYERS; i++) {
         const struct layer *l = &layers[i];
-        double took[2];
+        double took[FORMS];
+        int64_t differ;
         if (argc > 1 && strcmp(argv[1], l->network) != 0)
             continue;
-        measure(l, took);
+        measure(l, took, &differ);
         any = true;
-        printf("%-12s %5d %6d %6d %3d %2d %9.3f %9.3f %6.2f\n", l->network, (int)l->size,
-               (int)l->inputs, (int)l->outputs, (int)l->window, (int)l->stride, took[0], took[1],
-               took[1] / took[0]);
-        for (int k = 0; k < 2; k++)
+        printf("%-12s %5d %6d %6d %3d %2d", l->network, (int)l->size, (int)l->inputs,
+               (int)l->outputs, (int)l->window, (int)l->stride);
+        print_times(took);
+        printf(" %7lld\n", (long long)differ);
+        for (int k = 0; k < FORMS; k++)
             sum[k] += took[k] * l->count;
         if (i + 1 == LAYERS || strcmp(l->network, l[1].network) != 0) {
-            printf("%-12s %26s %9.3f %9.3f %6.2f\n", l->network, "all layers", sum[0], sum[1],
-                   sum[1] / sum[0]);
-            sum[0] = sum[1] = 0;
+            printf("%-12s %26s", l->network, "all layers");
+            print_times(sum);
+            printf("\n");
+            memset(sum, 0, sizeof sum);
         }
     }
     if (!any)
