@@ -520,8 +520,24 @@ static void stored(struct mb *mb)
     mb_output(mb, "z");
 }
 
-enum extra { PLAIN, MEASURED, SPARES, BUFFERED };
-static const char *const extras[] = {NULL, "measured", "spares", "buffered"};
+enum extra { PLAIN, MEASURED, SPARES, BUFFERED, SUMS };
+static const char *const extras[] = {NULL, "measured", "spares", "buffered", "sums"};
+
+/* Every op that can be adds its input channels in blocks. */
+static void add_in_blocks(const char *name, struct ad_graph **graph)
+{
+    struct adaps_error err = {0};
+    struct ad_graph *partial = NULL;
+    int nops = (*graph)->nops;
+    int32_t *blocks = ad_calloc((size_t)nops, sizeof *blocks);
+    for (int i = 0; blocks && i < nops; i++)
+        blocks[i] = ad_partial_blocks(*graph, i, 4);
+    insist(blocks ? ad_graph_partial(*graph, blocks, &partial, &err)
+                  : ad_error_memory(&err, "blocks", (size_t)nops * sizeof *blocks),
+           &err, name);
+    insist(ad_partial_replace(graph, partial, &err), &err, name);
+    ad_free(blocks);
+}
 
 static void make_plan(const char *name, struct ad_onnx_model *model, const char *strategy,
                       int ndevices, enum extra extra)
@@ -537,6 +553,8 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
     insist(ad_ir_import(model, NULL, &graph, &err), &err, name);
     if (ndevices == 1)
         save_graph(name, graph);
+    if (extra == SUMS)
+        add_in_blocks(name, &graph);
     insist(ad_blocks_find(graph, &blocks, &err), &err, name);
     make_cluster(&cluster, ndevices);
     if (extra == MEASURED) {
@@ -576,18 +594,22 @@ static void make_plan(const char *name, struct ad_onnx_model *model, const char 
 /* Bytes: in QDQ form, and by nodes that read and make bytes. */
 static void quantised(struct mb *mb)
 {
-    static const int64_t w[] = {1, -7, 30, 127, -128, 5, 0, 11}, zeros[] = {0, 0}, three = 3;
-    static const float scales[] = {.25f, .5f}, half = .5f, one = 1;
+    static const int64_t w[32] = {1, -7, 30, 127, -128, 5, 0, 11}, zeros[8], three = 3;
+    static const float scales[] = {.25f, .5f, 1, 1, 1, 1, 1, 1}, half = .5f, one = 1;
     mb_init(mb, 13);
     mb_input(mb, "x", MB_DIMS(1, 1, 6, 5));
     mb_weights(mb, "xs", MB_SCALAR, &half);
     mb_weights(mb, "ys", MB_SCALAR, &one);
     mb_typed(mb, "z", MB_SCALAR, ONNX__TENSOR_PROTO__DATA_TYPE__UINT8, &three);
-    mb_typed(mb, "w", MB_DIMS(2, 1, 2, 2), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, w);
-    mb_weights(mb, "ws", MB_DIMS(2), scales);
-    mb_typed(mb, "wz", MB_DIMS(2), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, zeros);
+    mb_typed(mb, "v", MB_DIMS(8, 1, 2, 2), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, w);
+    mb_typed(mb, "w", MB_DIMS(4, 8, 1, 1), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, w);
+    mb_weights(mb, "vs", MB_DIMS(8), scales);
+    mb_typed(mb, "vz", MB_DIMS(8), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, zeros);
+    mb_weights(mb, "ws", MB_DIMS(4), scales);
+    mb_typed(mb, "wz", MB_DIMS(4), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, zeros);
     mb_node(mb, "QuantizeLinear", "x,xs,z", "xq");
-    mb_node(mb, "QLinearConv", "xq,xs,z,w,ws,wz,ys,z", "cq");
+    mb_node(mb, "QLinearConv", "xq,xs,z,v,vs,vz,ys,z", "bq");
+    mb_node(mb, "QLinearConv", "bq,ys,z,w,ws,wz,ys,z", "cq");
     mb_node(mb, "DequantizeLinear", "cq,ys,z", "c");
     mb_node(mb, "Relu", "c", "r");
     mb_node(mb, "QuantizeLinear", "r,xs,z", "rq");
@@ -630,6 +652,8 @@ static void make_networks(void)
             make_plan(nets[i].name, model, "auto", 3, PLAIN);
             if (nets[i].build == classifier)
                 make_plan(nets[i].name, model, "edgeflow", 2, MEASURED);
+            if (nets[i].build == quantised)
+                make_plan(nets[i].name, model, "edgeflow", 3, SUMS);
             if (nets[i].build == residual || nets[i].build == pieces) {
                 make_plan(nets[i].name, model, "replicas", 3, PLAIN);
                 make_plan(nets[i].name, model, "deeperthings", 3, PLAIN); /* sums in blocks */

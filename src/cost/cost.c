@@ -17,7 +17,7 @@ enum ad_cost_class ad_cost_class_of(const struct ad_graph *graph, const struct a
 static int64_t row_weights(const struct ad_graph *graph, const struct ad_op *op)
 {
     struct ad_box in = graph->values[op->inputs[0]].box;
-    if (op->weight < 0)
+    if (!ad_kind_has(op->kind, AD_FIELD_WEIGHT))
         return 0;
     return ad_op_has_window(op) ? (int64_t)op->window.kh * op->window.kw * (in.c / op->groups)
                                 : in.h * in.w * in.c;

@@ -316,6 +316,13 @@ enum adaps_status ad_check_fold(const struct ad_check *c)
         return ad_check_fail(c, "the output is not half of the input's channels");
     if (inner < 1 || out->box.c % inner != 0)
         return ad_check_fail(c, "blocks of %" PRId64 " in %" PRId64 " channels", inner, out->box.c);
+    if (c->op->weight < 0)
+        return ADAPS_OK;
+    const struct ad_weight *rows = &c->graph->weights[c->op->weight];
+    if (!ad_value_is_sums(in) || out->box.c != inner || rows->rows < inner ||
+        rows->row_elements != AD_QUANTISED_ROW_WORDS)
+        return ad_check_fail(c, "weight '%s' of %" PRId64 "x%" PRId64 " for %" PRId64 " channels",
+                             rows->name, rows->rows, rows->row_elements, inner);
     return ADAPS_OK;
 }
 

@@ -14,7 +14,8 @@
  * In both cases n*h*w*c is the number of elements.
  *
  * Float values take 4 bytes an element. Quantised ones (ir/quantised.h) are of type int8 or uint8,
- * take a byte an element, and stand for (x - zero) * scale; they are split as floats are.
+ * take a byte an element, and stand for (x - zero) * scale; they are split as floats are. So are
+ * sums of their products, of type int32, which are quantised values of 4 bytes.
  *
  * Other values of other types than float32, and those that are open (ir/whole.h), are AD_PLAIN,
  * never split, and read and made by WHOLE ops only. They lie in words of 4 bytes, as many as their
@@ -59,7 +60,9 @@ enum ad_op_kind {
                      x columns, the last two dims of the result; an input may be one matrix, for all
                    */
     AD_OP_FOLD,  /* NHWC -> NHWC: adds neighbouring blocks of `inner` channels: channel k of block b
-                    is the sum of channels k of the input's blocks 2 b and 2 b + 1 */
+                    is the sum of channels k of the input's blocks 2 b and 2 b + 1. Of sums of
+                    quantised values the last one (with a weight: what the layer's output channels
+                    have beside their weights) makes bytes or floats */
     AD_OP_WHOLE, /* any number of PLAIN values of any type -> a PLAIN one: `whole` says what */
     AD_OP_COUNT
 };
@@ -268,10 +271,16 @@ static inline bool ad_value_is_dense(const struct ad_value *value)
     return ad_value_is_float(value) || ad_value_is_quantised(value);
 }
 
+/* Whether it is sums of products of quantised values, which FOLDs add (ir/partial.h). */
+static inline bool ad_value_is_sums(const struct ad_value *value)
+{
+    return ad_value_is_quantised(value) && value->type == ADAPS_INT32;
+}
+
 /* Bytes of each of what its box counts. */
 static inline int64_t ad_value_unit(const struct ad_value *value)
 {
-    return ad_value_is_quantised(value) ? 1 : 4;
+    return ad_value_is_quantised(value) && !ad_value_is_sums(value) ? 1 : 4;
 }
 
 /* The box of a value of this type, scale and these dims, each >= 1. Rank 4 in AD_NHWC. The box in

@@ -208,11 +208,12 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                     .short_name = "fold",
                     .type = 2,
                     .inputs = 1,
-                    .fields = AD_FIELD_CHANNELS,
+                    .fields = AD_FIELD_CHANNELS | AD_FIELD_ROW_SCALES,
                     .c = AD_REACH_OTHER,
                     .class = AD_COST_ELEMENTWISE,
                     .measure = AD_PER_OUTPUT,
                     .units = 1,
+                    .quantised = AD_QUANTISED_FOLDED,
                     .check = ad_check_fold},
     /* Not in Table 2: products of values, each element of all of a row and of a column. */
     [AD_OP_MATMUL] = {.name = "MatMul",

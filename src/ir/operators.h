@@ -21,8 +21,9 @@ enum ad_fields {
     AD_FIELD_BLOCK = 1 << 9,
     AD_FIELD_CHANNEL_MAJOR = 1 << 10,
     AD_FIELD_RESAMPLING = 1 << 11,
-    AD_FIELD_CHANNELS = 1 << 12, /* inner: channels of a block */
-    AD_FIELD_WHOLE = 1 << 13,    /* whole; such kinds read and make values of any type */
+    AD_FIELD_CHANNELS = 1 << 12,   /* inner: channels of a block */
+    AD_FIELD_WHOLE = 1 << 13,      /* whole; such kinds read and make values of any type */
+    AD_FIELD_ROW_SCALES = 1 << 14, /* weight, unless it is -1: rows of quantised operators */
 };
 
 /* What of its input a part of the output reads along one axis. The exact rule is fusion/'s. */
@@ -72,6 +73,7 @@ enum ad_quantised_rule {
     AD_QUANTISED_EACH,     /* all operands and the output, each with a scale of its own */
     AD_QUANTISED_WEIGHTED, /* the input, and weights of bytes; the output is quantised or float */
     AD_QUANTISED_EITHER,   /* input and output, each quantised or float */
+    AD_QUANTISED_FOLDED,   /* sums; the output is sums, or, with a weight, quantised or float */
 };
 
 struct ad_check; /* ir/check.h */

@@ -1,5 +1,6 @@
 #include "ir/partial.h"
 #include "ir/operators.h"
+#include "ir/quantised.h"
 #include "ir/weight.h"
 
 #include <math.h>
@@ -35,7 +36,7 @@ int32_t ad_partial_blocks(const struct ad_graph *graph, int i, int32_t most)
     const struct ad_op *op = &graph->ops[i];
     const struct ad_value *in = &graph->values[op->inputs[0]];
     int32_t blocks = 1;
-    if (!is_dense(op) || ad_value_is_quantised(in) || (in->format == AD_PLAIN && in->rank != 2) ||
+    if (!is_dense(op) || (in->format == AD_PLAIN && in->rank != 2) ||
         readers(graph, op->weight) > 1 || (op->bias >= 0 && readers(graph, op->bias) > 1))
         return 1;
     most = most < AD_PARTIAL_MOST ? most : AD_PARTIAL_MOST;
@@ -66,18 +67,32 @@ static int levels(int32_t blocks)
     return blocks > 1 ? 1 + levels(blocks / 2) : 0;
 }
 
-/* A new NHWC value of the images and size of `like`, with these channels. */
-static int add_value(struct growing *g, const char *name, struct ad_box box)
+/* A new NHWC value of this box, of what value `like` is of. */
+static int add_value(struct growing *g, const char *name, struct ad_box box, int like)
 {
-    struct ad_value *v = &g->graph->values[g->graph->nvalues];
-    *v = (struct ad_value){.name = name,
-                           .rank = 4,
-                           .dims = {box.n, box.c, box.h, box.w},
-                           .format = AD_NHWC,
-                           .type = ADAPS_FLOAT32,
-                           .box = box,
-                           .constant = -1};
+    const struct ad_value *l = &g->graph->values[like];
+    g->graph->values[g->graph->nvalues] = (struct ad_value){.name = name,
+                                                            .rank = 4,
+                                                            .dims = {box.n, box.c, box.h, box.w},
+                                                            .format = AD_NHWC,
+                                                            .type = l->type,
+                                                            .scale = l->scale,
+                                                            .zero = l->zero,
+                                                            .box = box,
+                                                            .constant = -1};
     return g->graph->nvalues++;
+}
+
+/* What the products of value `in` and of weights are summed to. */
+static int add_sums(struct growing *g, const char *name, struct ad_box box, int in)
+{
+    int sums = add_value(g, name, box, in);
+    struct ad_value *v = &g->graph->values[sums];
+    if (ad_value_is_quantised(v)) {
+        v->type = ADAPS_INT32;
+        v->zero = 0;
+    }
+    return sums;
 }
 
 /* "NAME what": of ops and values that the file does not have. */
@@ -123,9 +138,15 @@ static int as_map(struct growing *g, const struct ad_op *op)
     if (g->graph->values[in].format == AD_NHWC)
         return in;
     const char *name = name_of(g, op->name, "map");
-    int map = add_value(g, name, box);
+    int map = add_value(g, name, box, in);
     add_op(g, AD_OP_RESHAPE, name, in, map);
     return map;
+}
+
+/* Input channels of a block. */
+static int64_t part_of(const struct ad_graph *graph, const struct ad_op *conv)
+{
+    return graph->values[conv->inputs[0]].box.c / conv->groups;
 }
 
 /* The convolution of a group for each block; returns what it computes. */
@@ -136,7 +157,7 @@ static int add_groups(struct growing *g, const struct ad_op *op, int32_t blocks)
     box.c *= blocks;
     if (ad_op_is_dense(op))
         box.h = box.w = 1;
-    int sums = add_value(g, name_of(g, op->name, "partial sums"), box);
+    int sums = add_sums(g, name_of(g, op->name, "partial sums"), box, in);
     struct ad_op *conv = add_op(g, AD_OP_CONV, op->name, in, sums);
     conv->type = op->type;
     conv->groups = conv->partial = blocks;
@@ -147,8 +168,10 @@ static int add_groups(struct growing *g, const struct ad_op *op, int32_t blocks)
         conv->window = (struct ad_window){
             .kh = (int32_t)from.h, .kw = (int32_t)from.w, .sh = 1, .sw = 1, .dh = 1, .dw = 1};
     struct ad_weight *weight = &g->graph->weights[op->weight];
+    int64_t row = part_of(g->graph, conv) * conv->window.kh * conv->window.kw;
     weight->rows *= blocks;
-    weight->row_elements /= blocks;
+    weight->row_elements =
+        ad_value_is_quantised(&g->graph->values[in]) ? ad_quantised_words(row) : row;
     weight->digest = (struct ad_digest){{0}};
     if (op->bias >= 0) {
         g->graph->weights[op->bias].rows *= blocks;
@@ -157,10 +180,11 @@ static int add_groups(struct growing *g, const struct ad_op *op, int32_t blocks)
     return sums;
 }
 
-/* The tree of sums, down to the op's own output. */
+/* The tree of sums, down to the op's own output. The last one of quantised sums makes what the op
+ * makes of them. */
 static void add_tree(struct growing *g, const struct ad_op *op, int32_t blocks, int sums)
 {
-    bool dense = ad_op_is_dense(op);
+    bool dense = ad_op_is_dense(op), quantised = ad_value_is_quantised(&g->graph->values[sums]);
     struct ad_box box = g->graph->values[sums].box;
     int64_t inner = box.c / blocks;
     struct ad_op *fold = NULL;
@@ -170,11 +194,14 @@ static void add_tree(struct growing *g, const struct ad_op *op, int32_t blocks, 
         snprintf(what, sizeof what, "sums of %d", blocks / 2);
         bool last = blocks == 2 && !dense;
         const char *name = name_of(g, op->name, blocks == 2 ? "sum" : what);
-        int out = last ? op->output : add_value(g, name, box);
+        int out = last          ? op->output
+                  : blocks == 2 ? add_value(g, name, box, op->output)
+                                : add_value(g, name, box, sums);
         fold = add_op(g, AD_OP_FOLD, name, sums, out);
         fold->inner = inner;
         sums = out;
     }
+    fold->weight = quantised ? op->bias : -1;
     fold->function = op->function;
     fold->alpha = op->alpha;
     fold->beta = op->beta;
@@ -259,54 +286,70 @@ enum adaps_status ad_graph_partial_like(const struct ad_graph *graph, const stru
 
 /* --- the weights' numbers --- */
 
-/* Numbers in memory in another order: those of each part of the input channels together. */
+/* Numbers in memory in another order: those of each part of the input channels together. Of
+ * quantised operators they are bytes, up to a whole word. */
 static enum adaps_status attach_data(const struct ad_weight *from, struct ad_weight *to,
-                                     int32_t blocks, int64_t taps, struct adaps_error *err)
+                                     const struct ad_graph *graph, const struct ad_op *conv,
+                                     struct adaps_error *err)
 {
-    int64_t part = to->row_elements / taps, row = from->row_elements;
-    size_t bytes = (size_t)to->rows * (size_t)to->row_elements * sizeof *to->data;
+    size_t words = (size_t)to->row_elements, bytes = (size_t)to->rows * words * sizeof *to->data;
+    size_t taps = (size_t)conv->window.kh * (size_t)conv->window.kw;
+    size_t part = (size_t)part_of(graph, conv) *
+                  (ad_value_is_quantised(&graph->values[conv->output]) ? 1 : sizeof *to->data);
+    size_t blocks = (size_t)conv->partial, rows = (size_t)from->rows;
     enum adaps_status status = ADAPS_OK;
-    float *numbers = ad_alloc_aligned((size_t)row * sizeof *numbers);
+    float *numbers = ad_alloc_aligned((size_t)from->row_elements * sizeof *numbers);
     to->data = ad_alloc_aligned(bytes);
     if (!numbers || !to->data)
         status = ad_error_memory(err, to->name, bytes);
-    for (int64_t o = 0; o < from->rows && status == ADAPS_OK; o++) {
-        status = ad_weight_read(from, o, o + 1, numbers, err);
-        for (int64_t b = 0; b < blocks && status == ADAPS_OK; b++)
-            for (int64_t t = 0; t < taps; t++)
-                memcpy(to->data + (b * from->rows + o) * to->row_elements + t * part,
-                       numbers + (t * blocks + b) * part, (size_t)part * sizeof *numbers);
+    else
+        memset(to->data, 0, bytes);
+    for (size_t o = 0; o < rows && status == ADAPS_OK; o++) {
+        status = ad_weight_read(from, (int64_t)o, (int64_t)o + 1, numbers, err);
+        for (size_t b = 0; b < blocks && status == ADAPS_OK; b++)
+            for (size_t t = 0; t < taps; t++)
+                memcpy((char *)(to->data + (b * rows + o) * words) + t * part,
+                       (const char *)numbers + (t * blocks + b) * part, part);
     }
     ad_free(numbers);
     return status;
 }
 
-/* The numbers of a weight whose rows are those of `blocks` parts of the input channels, one part
- * after the other. */
+/* The numbers of a weight whose rows are those of the blocks of input channels, one block after the
+ * other. */
 static enum adaps_status attach_weight(const struct ad_weight *from, struct ad_weight *to,
-                                       int32_t blocks, int64_t taps, struct adaps_error *err)
+                                       const struct ad_graph *graph, const struct ad_op *conv,
+                                       struct adaps_error *err)
 {
     if (!from->recipe || from->recipe->middle > 1) /* channels of several slices of a volume */
-        return attach_data(from, to, blocks, taps, err);
+        return attach_data(from, to, graph, conv, err);
     to->recipe = ad_recipe_copy(from->recipe);
     if (!to->recipe)
         return ad_error_memory(err, to->name, sizeof *to->recipe);
-    to->recipe->blocks = blocks;
+    to->recipe->blocks = conv->partial;
     to->recipe->rows = to->rows;
-    to->recipe->inner /= blocks;
+    to->recipe->inner /= conv->partial;
     return ADAPS_OK;
 }
 
-/* The bias begins the first block, the others begin at zero. */
+/* The bias begins the first block, the others begin at zero; what else quantised operators have
+ * there is that of each block. */
 static enum adaps_status attach_bias(const struct ad_weight *from, struct ad_weight *to,
-                                     struct adaps_error *err)
+                                     bool quantised, struct adaps_error *err)
 {
-    size_t bytes = (size_t)to->rows * sizeof *to->data;
+    size_t row = (size_t)to->row_elements * sizeof *to->data, bytes = (size_t)to->rows * row;
     to->data = ad_alloc_aligned(bytes);
     if (!to->data)
         return ad_error_memory(err, to->name, bytes);
     memset(to->data, 0, bytes);
-    return ad_weight_read(from, 0, from->rows, to->data, err);
+    enum adaps_status status = ad_weight_read(from, 0, from->rows, to->data, err);
+    for (int64_t i = from->rows; quantised && status == ADAPS_OK && i < to->rows; i++) {
+        struct ad_quantised_row one;
+        memcpy(&one, to->data + i % from->rows * to->row_elements, sizeof one);
+        one.bias = 0;
+        memcpy(to->data + i * to->row_elements, &one, sizeof one);
+    }
+    return status;
 }
 
 static enum adaps_status attach(struct ad_graph *from, struct ad_graph *to, struct adaps_error *err)
@@ -317,12 +360,11 @@ static enum adaps_status attach(struct ad_graph *from, struct ad_graph *to, stru
         struct ad_weight *weight = op->partial > 1 ? &to->weights[op->weight] : NULL;
         struct ad_weight *bias = weight && op->bias >= 0 ? &to->weights[op->bias] : NULL;
         if (weight)
-            status = attach_weight(&from->weights[op->weight], weight, op->partial,
-                                   (int64_t)op->window.kh * op->window.kw, err);
+            status = attach_weight(&from->weights[op->weight], weight, to, op, err);
         if (weight && status == ADAPS_OK)
             status = ad_weight_digest(weight, 0, weight->rows, &weight->digest, err);
         if (bias && status == ADAPS_OK)
-            status = attach_bias(&from->weights[op->bias], bias, err);
+            status = attach_bias(&from->weights[op->bias], bias, ad_op_is_quantised(to, op), err);
         if (bias && status == ADAPS_OK)
             status = ad_weight_digest(bias, 0, bias->rows, &bias->digest, err);
     }

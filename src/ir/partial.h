@@ -7,7 +7,9 @@
  * the input channels and computes all output channels from these alone, each from zero (the first
  * one from the bias). FOLDs then add neighbours until one block is left: a binary tree, whose last
  * FOLD has the op's function and clamp. Whoever computes a part of this graph, or all of it, gets
- * the same bits; a device that has the blocks below a node of the tree sends one map. */
+ * the same bits; a device that has the blocks below a node of the tree sends one map.
+ *
+ * Sums of quantised values (ir/quantised.h) have no order: there the answer is the op's own. */
 #ifndef AD_IR_PARTIAL_H
 #define AD_IR_PARTIAL_H
 

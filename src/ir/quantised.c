@@ -21,6 +21,12 @@ bool ad_quantised_valid(const struct ad_value *value)
            value->zero <= highest(value);
 }
 
+bool ad_sums_valid(const struct ad_value *value)
+{
+    return value->type == ADAPS_INT32 && value->format == AD_NHWC && !value->open &&
+           isnormal(value->scale) && value->scale > 0 && value->zero == 0;
+}
+
 bool ad_op_is_quantised(const struct ad_graph *graph, const struct ad_op *op)
 {
     bool is = ad_value_is_quantised(&graph->values[op->output]);
@@ -61,6 +67,25 @@ static enum adaps_status check_same(const struct ad_check *c, const struct ad_va
                : ad_check_fail(c, "'%s' and '%s' are quantised differently", in->name, out->name);
 }
 
+/* Sums: a CONV in blocks makes them, FOLDs add them, nothing else knows them. */
+static enum adaps_status check_sums(const struct ad_check *c, enum ad_quantised_rule rule)
+{
+    const struct ad_op *op = c->op;
+    const struct ad_value *values = c->graph->values, *in = &values[op->inputs[0]];
+    const struct ad_value *out = &values[op->output];
+    bool folds = rule == AD_QUANTISED_FOLDED;
+    bool first = rule == AD_QUANTISED_WEIGHTED && op->partial > 0;
+    for (int k = 0; k < op->ninputs; k++)
+        if (ad_value_is_sums(&values[op->inputs[k]]) != folds)
+            return ad_check_fail(c, "'%s' is %ssums", values[op->inputs[k]].name,
+                                 folds ? "not " : "");
+    if (ad_value_is_sums(out) != (first || (folds && op->weight < 0)))
+        return ad_check_fail(c, "'%s' is %ssums", out->name, ad_value_is_sums(out) ? "" : "not ");
+    if (ad_value_is_sums(out) && (in->scale != out->scale || !ad_op_is_bare(op)))
+        return ad_check_fail(c, "a scale or an activation of sums");
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_check_quantised(const struct ad_check *c)
 {
     const struct ad_op *op = c->op;
@@ -72,17 +97,18 @@ enum adaps_status ad_check_quantised(const struct ad_check *c)
     if (rule == AD_QUANTISED_NEVER)
         return ad_check_fail(c, "its operands are quantised");
     bool table = either && ad_value_is_quantised(&values[op->inputs[0]]);
-    bool floats = weighted && !ad_value_is_quantised(out);
+    bool makes_floats = weighted || rule == AD_QUANTISED_FOLDED;
+    bool floats = makes_floats && !ad_value_is_quantised(out);
     if (either && !table && !ad_op_is_bare(op))
         return ad_check_fail(c, "limits of floats that become bytes");
     if (op->function != AD_FN_NONE && !table && !floats)
         return ad_check_fail(c, "an activation after a quantised operator");
-    if (op->winograd || op->partial)
-        return ad_check_fail(c, "Winograd's algorithm or partial sums of quantised operands");
-    enum adaps_status status = ADAPS_OK;
+    if (op->winograd)
+        return ad_check_fail(c, "Winograd's algorithm on quantised operands");
+    enum adaps_status status = check_sums(c, rule);
     for (int k = 0; k < op->ninputs && status == ADAPS_OK && !either; k++)
         status = check_operand(c, &values[op->inputs[k]], true);
-    if (status == ADAPS_OK && !either && !weighted)
+    if (status == ADAPS_OK && !either && !makes_floats)
         status = check_operand(c, out, true);
     if (status == ADAPS_OK && rule == AD_QUANTISED_SAME)
         status = check_same(c, &values[op->inputs[0]], out);

@@ -6,7 +6,11 @@
  *
  * CONV and FC: the weight's rows are int8, up to a whole word of zeros; the bias, which they always
  * have, is a row of `struct ad_quantised_row` for each output channel. Clamps are real numbers, as
- * those of floats; so is the fill of a RESAMPLE. */
+ * those of floats; so is the fill of a RESAMPLE.
+ *
+ * A CONV that adds its input channels in blocks (ir/partial.h) makes sums: of type int32, with the
+ * scale of its input and no zero point. FOLDs add them; the last one has the rows of its output
+ * channels as its weight, of which it takes the scales, and rounds as the CONV would have. */
 #ifndef AD_IR_QUANTISED_H
 #define AD_IR_QUANTISED_H
 
@@ -27,8 +31,11 @@ static inline int64_t ad_quantised_words(int64_t bytes)
     return (bytes + 3) / 4;
 }
 
-/* Whether a value's type, scale and zero are those of a quantised one. */
+/* Whether a value's type, scale and zero are those of bytes. */
 bool ad_quantised_valid(const struct ad_value *value);
+
+/* Whether they are those of sums. */
+bool ad_sums_valid(const struct ad_value *value);
 
 /* Whether the bytes of both stand for the same numbers. */
 static inline bool ad_quantised_alike(const struct ad_value *a, const struct ad_value *b)

@@ -53,7 +53,7 @@ static enum adaps_status check_value(const struct ad_check *c, int index)
     }
     if (ad_type_bytes(v->type) == 0)
         return ad_check_fail(c, "value '%s': type %d", v->name, (int)v->type);
-    if (v->scale != 0 && !ad_quantised_valid(v))
+    if (v->scale != 0 && !ad_quantised_valid(v) && !ad_sums_valid(v))
         return ad_check_fail(c, "value '%s': scale %g, zero point %d, type %s%s", v->name,
                              (double)v->scale, (int)v->zero, ad_type_name(v->type),
                              v->open ? ", open" : "");
@@ -178,9 +178,10 @@ static enum adaps_status check_op(struct ad_check *c, int index)
         return ad_check_fail(c, "its output, value %d, has another producer", op->output);
     if (!(row->fields & AD_FIELD_WHOLE) && !ad_value_is_dense(&g->values[op->output]))
         return ad_check_fail(c, "its output is neither float32 of known dims nor quantised");
-    bool weighted = row->fields & AD_FIELD_WEIGHT;
+    bool weighted = row->fields & (AD_FIELD_WEIGHT | AD_FIELD_ROW_SCALES);
+    bool biased = row->fields & AD_FIELD_WEIGHT;
     if (op->weight < -1 || op->weight >= g->nweights || op->bias < -1 || op->bias >= g->nweights ||
-        (!weighted && (op->weight != -1 || op->bias != -1)))
+        (!weighted && op->weight != -1) || (!biased && op->bias != -1))
         return ad_check_fail(c, "weight %d, bias %d", op->weight, op->bias);
     enum adaps_status status = check_activation(c);
     if (status == ADAPS_OK)

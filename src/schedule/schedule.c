@@ -115,7 +115,8 @@ int64_t ad_step_bytes(const struct ad_graph *graph, const struct ad_step *step)
 {
     const struct ad_value *value = &graph->values[step->value];
     int64_t elements = value->box.n * ad_region_elements(step->region);
-    return ad_value_is_quantised(value) ? elements : ad_encoding_bytes(step->encoding, elements);
+    return ad_value_is_quantised(value) ? elements * ad_value_unit(value)
+                                        : ad_encoding_bytes(step->encoding, elements);
 }
 
 int64_t ad_schedule_end_ns(const struct ad_schedule *schedule, int ndevices)

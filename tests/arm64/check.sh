@@ -185,7 +185,8 @@ board = $3
 address = $endpoint
 threads = 1
 END
-    "$adaps" plan -d cluster.conf --strategy edgeflow -o net.plan "$2" >verify.log 2>&1 &&
+    # shellcheck disable=SC2086
+    "$adaps" plan -d cluster.conf ${5:---strategy edgeflow} -o net.plan "$2" >verify.log 2>&1 &&
         "$adaps" verify --json --deadline 300s net.plan >verify.json 2>>verify.log
     code=$?
     [ -f verify.json ] || : >verify.json
@@ -256,6 +257,8 @@ run_cluster() {
         [ -f "$model" ] || model=$net.onnx
         "$adaps" quantize --random -o bytes.onnx "$model" >quantize.log 2>&1 || fail "$what: $(cat quantize.log)"
         verify "$net of bytes" bytes.onnx x86 0
+        "$adaps" inspect --json bytes.onnx | python3 "$here/sums.py" here emulated >sums.json
+        verify "$net of bytes, partial sums" bytes.onnx x86 0 '--layout sums.json'
     done
     for pid in $agents; do
         kill "$pid"

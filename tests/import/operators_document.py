@@ -38,7 +38,8 @@ that is meant, so a Transpose or a Reshape often disappears (`docs/numerics.md`,
 
 An operator on floats between DequantizeLinear and QuantizeLinear becomes one on bytes, with a scale and a zero point for
 each value (`src/import/quantise.c`, `docs/numerics.md`, "Values of one byte"). It is split along rows, columns and channels
-like that on floats, with the same bits on every processor; sums over shares of the input channels are not made.
+like that on floats, with the same bits on every processor; shares of the input channels add up to the very bytes of
+the whole.
 
 - On bytes: Conv and Gemm with constant weights, MatMul by a constant, Add, Mul, AveragePool, GlobalAveragePool, MaxPool, Concat,
   Resize and Upsample to the nearest, Pad, what moves elements, and functions of one number (Relu, Sigmoid, HardSwish, ...).

@@ -153,7 +153,7 @@ static struct ad_graph *in_blocks(struct ad_graph *graph)
 {
     struct ad_graph *copy = NULL;
     struct adaps_error err = {0};
-    ck_assert_msg(ad_random_graph_in_blocks(graph, 8, &copy, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_msg(ad_random_graph_in_blocks(graph, 8, false, &copy, &err) == ADAPS_OK, "%s", err.message);
     return copy;
 }
 

@@ -5,6 +5,7 @@
 #include "ir/aliasing.h"
 #include "ir/operators.h"
 #include "ir/partial.h"
+#include "ir/quantised.h"
 #include "ir/winograd.h"
 
 #include <math.h>
@@ -905,14 +906,16 @@ static int random_tail(struct ad_builder *b, int in, const struct ad_random_grap
     }
 }
 
-enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most, struct ad_graph **out,
-                                            struct adaps_error *err)
+enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most, bool quantised,
+                                            struct ad_graph **out, struct adaps_error *err)
 {
     struct ad_graph *copy = NULL;
     int32_t *blocks = ad_calloc((size_t)graph->nops, sizeof *blocks);
     enum adaps_status status = blocks ? ADAPS_OK : ad_error_memory(err, "blocks", 0);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++)
-        blocks[i] = ad_partial_blocks(graph, i, most);
+        blocks[i] = quantised && !ad_op_is_quantised(graph, &graph->ops[i])
+                        ? 1
+                        : ad_partial_blocks(graph, i, most);
     if (status == ADAPS_OK)
         status = ad_graph_partial(graph, blocks, &copy, err);
     if (status == ADAPS_OK)
@@ -954,10 +957,13 @@ enum adaps_status ad_random_graph(uint64_t seed, const struct ad_random_graph_op
     ad_build_winograd(&b, seed);
     struct ad_graph *graph = NULL;
     enum adaps_status status = ad_build_finish(&b, &graph, err);
-    if (status == ADAPS_OK && o.quantised)
-        return ad_random_graph_quantised(graph, seed, out, err);
+    if (status == ADAPS_OK && o.quantised) {
+        struct ad_graph *quantised = NULL;
+        status = ad_random_graph_quantised(graph, seed, &quantised, err);
+        graph = quantised;
+    }
     if (status == ADAPS_OK && o.partial > 1)
-        return ad_random_graph_in_blocks(graph, o.partial, out, err);
+        return ad_random_graph_in_blocks(graph, o.partial, o.quantised, out, err);
     if (status == ADAPS_OK)
         *out = graph;
     return status;

@@ -19,10 +19,10 @@ struct ad_random_graph_options {
     bool quantised; /* most ops compute with bytes (tests/support/quantised_graph.h) */
 };
 
-/* A copy, with numbers, in which every op that can be adds its input channels in up to `most`
- * blocks. Takes the graph over. */
+/* A copy, with numbers, in which every op that can be, or every quantised one, adds its input
+ * channels in up to `most` blocks. Takes the graph over. */
 AD_MUST_CHECK enum adaps_status ad_random_graph_in_blocks(struct ad_graph *graph, int most,
-                                                          struct ad_graph **out,
+                                                          bool quantised, struct ad_graph **out,
                                                           struct adaps_error *err);
 
 /* A verified graph with weight data and digests, the same for a seed on every machine. The caller's

@@ -528,7 +528,8 @@ bool ad_reference_has(enum ad_op_kind kind)
 /* Quantised values are kept as what their bytes stand for. */
 static void round_to_bytes(const struct ad_value *v, float *y)
 {
-    for (int64_t i = 0; ad_value_is_quantised(v) && i < elements(v); i++)
+    bool bytes = ad_value_is_quantised(v) && !ad_value_is_sums(v);
+    for (int64_t i = 0; bytes && i < elements(v); i++)
         y[i] = (float)(ad_quantised_byte(v, y[i]) - v->zero) * v->scale;
 }
 
@@ -657,7 +658,7 @@ static enum adaps_status read_weights(struct run *r, struct adaps_error *err)
         if (r->graph->values[i].constant >= 0 && ad_value_is_quantised(&r->graph->values[i]))
             status = read_bytes(r, &r->graph->values[i], err);
     for (int i = 0; i < r->graph->nops && status == ADAPS_OK; i++)
-        if (r->graph->ops[i].weight >= 0 &&
+        if (ad_kind_has(r->graph->ops[i].kind, AD_FIELD_WEIGHT) &&
             ad_value_is_quantised(input_of(r, &r->graph->ops[i], 0)))
             status = read_byte_weights(r, &r->graph->ops[i], err);
     return status;

@@ -97,6 +97,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_Q8_BINARY:
         ad_q8_binary_run(&action->q8_binary, pool);
         break;
+    case AD_ACTION_Q8_SUM:
+        ad_q8_sum_run(&action->q8_sum, pool);
+        break;
     case AD_ACTION_Q8_POOLING:
         ad_q8_pooling_run(&action->q8_pooling, pool);
         break;
@@ -135,6 +138,8 @@ void ad_action_free(struct ad_action *action)
         ad_packed_free((void *)(uintptr_t)action->q8_depthwise.packed);
     else if (action->kind == AD_ACTION_Q8_MAP)
         ad_free((void *)(uintptr_t)action->q8_map.table);
+    else if (action->kind == AD_ACTION_Q8_SUM)
+        ad_free((void *)(uintptr_t)action->q8_sum.multiplier);
     else if (action->kind == AD_ACTION_Q8_RESAMPLE)
         ad_q8_resample_fini(&action->q8_resample);
 }

@@ -34,6 +34,7 @@ enum ad_action_kind {
     AD_ACTION_Q8_DEPTHWISE,
     AD_ACTION_Q8_MAP,
     AD_ACTION_Q8_BINARY,
+    AD_ACTION_Q8_SUM,
     AD_ACTION_Q8_POOLING,
     AD_ACTION_Q8_RESAMPLE,
     AD_ACTION_Q8_QUANTISE,
@@ -59,6 +60,7 @@ struct ad_action {
         struct ad_q8_depthwise q8_depthwise; /* likewise */
         struct ad_q8_map q8_map;             /* owns its table */
         struct ad_q8_binary q8_binary;
+        struct ad_q8_sum q8_sum; /* owns its multipliers */
         struct ad_q8_pooling q8_pooling;
         struct ad_q8_resample q8_resample;
         struct ad_q8_floats q8_floats; /* either way */

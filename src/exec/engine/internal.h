@@ -223,6 +223,13 @@ AD_MUST_CHECK enum adaps_status ad_task_build_quantised(const struct ad_build *b
                                                         const struct ad_task *task,
                                                         struct adaps_error *err);
 
+/* A FOLD's sum of two blocks of sums of quantised values; its channels are the output's from
+ * `first` on. */
+AD_MUST_CHECK enum adaps_status ad_task_add_sums(const struct ad_build *build,
+                                                 const struct ad_op *op, const struct ad_view *sum,
+                                                 const struct ad_view *a, const struct ad_view *b,
+                                                 int64_t first, struct adaps_error *err);
+
 /* Copies from one value to another; bytes of another scale are converted. Nothing where both are in
  * one place. */
 AD_MUST_CHECK enum adaps_status ad_task_move(const struct ad_build *build, int to_value,

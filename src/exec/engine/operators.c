@@ -1,6 +1,7 @@
 /* How the engine computes each kind of op: the table, and the actions of the kinds that are ours,
  * not XNNPACK's. */
 #include "exec/engine/internal.h"
+#include "ir/quantised.h"
 
 #include <math.h>
 #include <string.h>
@@ -209,6 +210,7 @@ static enum adaps_status build_fold(const struct ad_build *build, const struct a
     const struct ad_op *op = &build->plan->graph->ops[task->op];
     const struct ad_buffer *from = &build->buffers[op->inputs[0]];
     const struct ad_buffer *to = &build->buffers[op->output];
+    bool quantised = ad_op_is_quantised(build->plan->graph, op);
     enum adaps_status status = ADAPS_OK;
     for (int64_t c = task->region.c0; c < task->region.c1 && status == ADAPS_OK;) {
         int64_t block = c / op->inner, end = (block + 1) * op->inner;
@@ -221,13 +223,17 @@ static enum adaps_status build_fold(const struct ad_build *build, const struct a
         b.c1 = (int32_t)(a.c1 + op->inner);
         struct ad_view sum = ad_buffer_view(to, out), x = ad_buffer_view(from, a),
                        y = ad_buffer_view(from, b);
+        c = out.c1;
+        if (quantised) {
+            status = ad_task_add_sums(build, op, &sum, &x, &y, out.c0, err);
+            continue;
+        }
         struct ad_elementwise e = ad_elementwise_views(AD_ELEMENTWISE_ADD, &sum, &x, &y);
         if (!ad_function_follows(op->kind, op->function)) {
             e.clamp_min = op->clamp_min;
             e.clamp_max = op->clamp_max;
         }
         status = ad_actions_elementwise(build->actions, e, err);
-        c = out.c1;
     }
     return status;
 }

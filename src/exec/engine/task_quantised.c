@@ -169,7 +169,9 @@ static struct ad_q8_out out_of(const struct ad_value *value, const struct ad_op 
                             .sw = v->sw,
                             .clamp_min = -INFINITY,
                             .clamp_max = INFINITY};
-    if (ad_value_is_quantised(value)) {
+    if (ad_value_is_sums(value)) {
+        out.result = AD_Q8_SUMS;
+    } else if (ad_value_is_quantised(value)) {
         out.result = AD_Q8_BYTES;
         out.zero = value->zero;
         ad_quantised_limits(value, op->clamp_min, op->clamp_max, &out.lo, &out.hi);
@@ -297,6 +299,54 @@ static enum adaps_status build_conv(const struct ad_build *build, const struct a
         return status;
     return is_depthwise(graph, op) ? build_depthwise(build, task, &conv, r0, r1, err)
                                    : build_dense(build, task, &conv, r0, r1, err);
+}
+
+/* --- partial sums --- */
+
+/* What the sums of output channels [r0, r1) are multiplied by; the caller's. */
+static enum adaps_status make_multipliers(const struct ad_build *build, const struct ad_op *op,
+                                          int64_t r0, int64_t r1, float **out,
+                                          struct adaps_error *err)
+{
+    const struct ad_graph *graph = build->plan->graph;
+    size_t n = (size_t)(r1 - r0);
+    float *words = ad_calloc(n, AD_QUANTISED_ROW_WORDS * sizeof *words);
+    struct rows rows;
+    if (!words)
+        return ad_error_memory(err, "weights", n * AD_QUANTISED_ROW_WORDS * sizeof *words);
+    enum adaps_status status = ad_task_weight(build, op->weight, r0, r1, r1 - r0, words, err);
+    if (status == ADAPS_OK)
+        status = rows_init(&rows, graph, op, words, r1 - r0, err);
+    ad_free(words);
+    if (status != ADAPS_OK)
+        return status;
+    *out = rows.multiplier;
+    rows.multiplier = NULL;
+    rows_fini(&rows);
+    return ADAPS_OK;
+}
+
+enum adaps_status ad_task_add_sums(const struct ad_build *build, const struct ad_op *op,
+                                   const struct ad_view *sum, const struct ad_view *a,
+                                   const struct ad_view *b, int64_t first, struct adaps_error *err)
+{
+    const struct ad_value *value = &build->plan->graph->values[op->output];
+    const struct ad_value *in = &build->plan->graph->values[op->inputs[0]];
+    float *multiplier = NULL;
+    enum adaps_status status = ADAPS_OK;
+    if (op->weight >= 0)
+        status = make_multipliers(build, op, first, first + sum->c, &multiplier, err);
+    if (status != ADAPS_OK)
+        return status;
+    const struct ad_q8_sum s = {.a = out_of(in, op, a),
+                                .b = out_of(in, op, b),
+                                .out = out_of(value, op, sum),
+                                .multiplier = multiplier};
+    status = ad_actions_add(build->actions,
+                            (struct ad_action){.kind = AD_ACTION_Q8_SUM, .q8_sum = s}, err);
+    if (status != ADAPS_OK)
+        ad_free(multiplier);
+    return status;
 }
 
 /* --- elements --- */
@@ -490,6 +540,8 @@ enum adaps_status ad_task_build_quantised(const struct ad_build *build, const st
         return build_binary(build, task, err);
     if (ad_operator_of(op->kind)->activation)
         return build_unary(build, task, err);
+    if (ad_operator_of(op->kind)->quantised == AD_QUANTISED_FOLDED)
+        return kernel->build(build, task, err);
     switch (kernel->work) {
     case AD_WORK_CONV:
     case AD_WORK_DENSE:

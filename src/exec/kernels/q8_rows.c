@@ -182,16 +182,13 @@ static void sum_strip(const void *self, int64_t n, int64_t y, int64_t x0, int64_
 {
     const struct ad_q8_sum *s = self;
     const struct ad_q8_row_kernels *kernels = ad_q8_row_kernels();
-    const int32_t *parts[AD_Q8_PARTS];
-    struct ad_q8_sum_row row = {.parts = parts,
-                                .nparts = s->nparts,
-                                .multiplier = s->multiplier,
-                                .bias = s->float_bias,
-                                .step = s->multiplier_step,
+    const float one = 1;
+    struct ad_q8_sum_row row = {.multiplier = s->multiplier ? s->multiplier : &one,
+                                .step = s->multiplier != NULL,
                                 .how = &s->out};
     for (int64_t x = x0; x < x1; x++) {
-        for (int i = 0; i < s->nparts; i++)
-            parts[i] = out_pixel(&s->parts[i], n, y, x);
+        row.a = out_pixel(&s->a, n, y, x);
+        row.b = out_pixel(&s->b, n, y, x);
         row.out = out_pixel(&s->out, n, y, x);
         kernels->finish(&row, s->out.c);
     }

@@ -30,16 +30,10 @@ struct ad_q8_binary {
 };
 void ad_q8_binary_run(const struct ad_q8_binary *b, struct pthreadpool *pool);
 
-#define AD_Q8_PARTS 64
-
-/* Adds int32 sums of blocks of inputs, and finishes them as a convolution would. */
+/* Adds int32 sums of two blocks of inputs, and finishes them as a convolution would. */
 struct ad_q8_sum {
-    const struct ad_q8_out *parts; /* AD_Q8_SUMS, of the shape of out */
-    int nparts;                    /* 1 to AD_Q8_PARTS */
-    struct ad_q8_out out;
-    const float *multiplier; /* by channel, multiplier_step apart */
-    int64_t multiplier_step; /* 0: one for all */
-    const float *float_bias; /* of floats; NULL: 0 */
+    struct ad_q8_out a, b, out; /* a and b: AD_Q8_SUMS, of the shape of out */
+    const float *multiplier;    /* by channel; NULL: out is AD_Q8_SUMS */
 };
 void ad_q8_sum_run(const struct ad_q8_sum *s, struct pthreadpool *pool);
 

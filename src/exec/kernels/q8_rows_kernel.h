@@ -54,9 +54,8 @@ struct ad_q8_float_row {
 
 /* Sums that are added, and what becomes of them. */
 struct ad_q8_sum_row {
-    const int32_t *const *parts;
-    int nparts;
-    const float *multiplier, *bias; /* bias NULL: 0 */
+    const int32_t *a, *b;
+    const float *multiplier;
     int64_t step;
     const struct ad_q8_out *how;
     void *out;

@@ -95,16 +95,12 @@ INLINE void store_sums(sums acc, floats multiplier, floats bias, const struct ad
 static FOR_TARGET void finish(const struct ad_q8_sum_row *r, int64_t n)
 {
     for (int64_t i = 0; i < n; i += LANES) {
-        sums acc = {0};
+        sums a = {0}, b = {0};
         int64_t left = n - i < LANES ? n - i : LANES;
-        for (int k = 0; k < r->nparts; k++) {
-            sums part = {0};
-            memcpy(&part, r->parts[k] + i, (size_t)left * sizeof(int32_t));
-            acc += part;
-        }
-        store_sums(acc, some_floats(r->multiplier + i * r->step, r->step, left),
-                   r->bias ? some_floats(r->bias + i, 1, left) : (floats){0}, r->how, r->out, i,
-                   left);
+        memcpy(&a, r->a + i, (size_t)left * sizeof(int32_t));
+        memcpy(&b, r->b + i, (size_t)left * sizeof(int32_t));
+        store_sums(a + b, some_floats(r->multiplier + i * r->step, r->step, left), (floats){0},
+                   r->how, r->out, i, left);
     }
 }
 

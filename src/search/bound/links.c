@@ -141,8 +141,9 @@ static void add_items(struct links *l, int value)
         double share = l->count[value] > 1 ? (double)graph->values[graph->ops[op].inputs[j]].box.c /
                                                  (double)v->box.c
                                            : 1;
-        double size = (ad_value_is_quantised(v) ? 1 : ad_encoding_density(least)) *
-                      (double)(v->box.n * l->w->depth[value] * l->w->pixels[value]) * share;
+        double size =
+            (ad_value_is_quantised(v) ? (double)ad_value_unit(v) : ad_encoding_density(least)) *
+            (double)(v->box.n * l->w->depth[value] * l->w->pixels[value]) * share;
         l->items[l->nitems++] =
             (struct item){.op = op,
                           .share = share,
