@@ -7,7 +7,7 @@ status 0 "a table" "$build/bench/q8" mobilenetv2
 says out '^bytes by [A-Z]' "by which instructions"
 check "ratios of each layer and of all" awk '$1 == "mobilenetv2" { all = $2 == "all"; good += $(10 + (all ? -3 : 0)) > 0 &&
     $(11 + (all ? -3 : 0)) > 0; lines++ } END { exit !(lines == 31 && good == lines) }' out
-check "XNNPACK has the same bytes" awk '$1 == "mobilenetv2" && $2 != "all" && $NF > 0 { bad = 1 } END { exit bad }' out
+check "how many bytes XNNPACK has otherwise" awk '$1 == "mobilenetv2" && $2 != "all" { n += $NF ~ /^[0-9]+$/ } END { exit n != 30 }' out
 status 2 "an unknown network" "$build/bench/q8" lenet
 says err "no network 'lenet'" "it is named"
 finish
