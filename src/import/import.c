@@ -307,6 +307,6 @@ enum adaps_status ad_ir_import(struct ad_onnx_model *model, const struct ad_impo
     ad_free(order);
     draft_fini(&draft);
     if (model->memory_left && ad_mem_limit_end(NULL) && status == ADAPS_EINTERNAL)
-        status = ad_onnx_too_large(model->path, err);
+        status = ad_onnx_too_large(model->path, model->memory_factor, err);
     return status;
 }

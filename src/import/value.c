@@ -232,6 +232,15 @@ static bool borrow(struct ad_const *k)
 #endif
 }
 
+/* They take eight times the bytes that they are in the file, from where they can be read again. */
+static void drop_integers(struct ad_const *k)
+{
+    if (!k->proto || k->borrowed || k->tensor.count < DROP_ELEMENTS)
+        return;
+    ad_free(k->tensor.i);
+    k->tensor.i = NULL;
+}
+
 /* The numbers of a dequantised constant. */
 static enum adaps_status dequantise(struct ad_draft *draft, int value, struct ad_const *k,
                                     struct adaps_error *err)
@@ -253,6 +262,7 @@ static enum adaps_status dequantise(struct ad_draft *draft, int value, struct ad
         size_t at = from->count == 1 ? 0 : i / inner % (size_t)from->count;
         f[i] = (float)(x->i[i] - from->zero[at]) * from->scale[at];
     }
+    drop_integers(draft->values[from->x].constant);
     k->tensor.rank = v.rank;
     memcpy(k->tensor.dims, v.dims, sizeof k->tensor.dims);
     k->tensor.count = count;

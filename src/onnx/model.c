@@ -195,11 +195,32 @@ static enum adaps_status read_model(struct ad_onnx_model *model, struct adaps_er
     return status;
 }
 
-enum adaps_status ad_onnx_too_large(const char *path, struct adaps_error *err)
+enum adaps_status ad_onnx_too_large(const char *path, size_t factor, struct adaps_error *err)
 {
-    return ad_error_set(err, ADAPS_EINPUT,
-                        "%s: reading it would take more than twice its size and %zu MiB of memory",
-                        path, AD_ONNX_MEMORY >> 20);
+    return ad_error_set(
+        err, ADAPS_EINPUT,
+        "%s: reading it would take more than %zu times its size and %zu MiB of memory", path,
+        factor, AD_ONNX_MEMORY >> 20);
+}
+
+static bool makes_floats(const struct ad_onnx_model *model)
+{
+    const Onnx__GraphProto *graph = model->proto ? model->proto->graph : NULL;
+    for (size_t i = 0; graph && i < graph->n_node; i++)
+        if (strcmp(graph->node[i]->op_type, "DequantizeLinear") == 0)
+            return true;
+    return false;
+}
+
+/* What of its memory is left for who makes something of the model. */
+static void leave_memory(struct ad_onnx_model *model, size_t taken)
+{
+    size_t factor = makes_floats(model) ? AD_ONNX_FACTOR_BYTES : AD_ONNX_FACTOR;
+    size_t memory = ad_protobuf_budget(ad_onnx_file_size(model->file), factor, AD_ONNX_MEMORY);
+    for (size_t i = 0; i < model->nexternals; i++)
+        memory = ad_protobuf_budget(ad_onnx_file_size(model->externals[i].file), factor, memory);
+    model->memory_factor = factor;
+    model->memory_left = memory - taken;
 }
 
 /* Takes the file over, also on failure. */
@@ -216,18 +237,17 @@ static enum adaps_status parse(struct ad_onnx_file *file, struct ad_onnx_model *
     }
     model->file = file;
     model->path = path;
-    size_t taken, memory = ad_protobuf_budget(ad_onnx_file_size(file), 2, AD_ONNX_MEMORY);
-    ad_mem_limit(memory);
+    size_t taken;
+    ad_mem_limit(ad_protobuf_budget(ad_onnx_file_size(file), AD_ONNX_FACTOR, AD_ONNX_MEMORY));
     status = read_model(model, err);
     if (ad_mem_limit_end(&taken) && status == ADAPS_EINTERNAL)
-        status = ad_onnx_too_large(path, err);
-    for (size_t i = 0; i < model->nexternals; i++)
-        memory = ad_protobuf_budget(ad_onnx_file_size(model->externals[i].file), 2, memory);
-    model->memory_left = memory - taken;
-    if (status == ADAPS_OK)
+        status = ad_onnx_too_large(path, AD_ONNX_FACTOR, err);
+    if (status == ADAPS_OK) {
+        leave_memory(model, taken);
         *out = model;
-    else
+    } else {
         ad_onnx_free(model);
+    }
     return status;
 }
 

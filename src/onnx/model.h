@@ -30,20 +30,25 @@ struct ad_onnx_model {
     size_t nexternals, externals_room;
     struct ad_digest digest; /* of the model file's bytes */
     int64_t opset;           /* of the default domain ("" or "ai.onnx") */
+    size_t memory_factor;    /* AD_ONNX_FACTOR or AD_ONNX_FACTOR_BYTES */
     size_t memory_left;      /* of AD_ONNX_MEMORY, for who makes something of it; 0: no limit */
 };
 
-/* What a file of unknown origin may take before it is known to be a network: twice its size (that
- * of its external data included) and this. With the process itself it is 64 MiB. */
+/* What a file of unknown origin may take before it is known to be a network: so many times its size
+ * (that of its external data included) and this. With the process itself it is 64 MiB. Where
+ * DequantizeLinear makes floats of its bytes it may be more times. */
 #define AD_ONNX_MEMORY ((size_t)44 << 20)
+#define AD_ONNX_FACTOR 2
+#define AD_ONNX_FACTOR_BYTES 10
 
 /* The error of a file that would take more. */
-enum adaps_status ad_onnx_too_large(const char *path, struct adaps_error *err);
+enum adaps_status ad_onnx_too_large(const char *path, size_t factor, struct adaps_error *err);
 
 /* Reads and parses. Checks: graph present, an opset import of the default domain in 1..24,
  * IR 3..12, no node of another domain; every node has op_type and an output, and each of its
  * attributes a name of its own and one value, of the type that it states. Nodes without a name get
- * one. ADAPS_EINPUT names path and reason. It takes at most twice the file and AD_ONNX_MEMORY. */
+ * one. ADAPS_EINPUT names path and reason. It takes at most AD_ONNX_FACTOR times the file and
+ * AD_ONNX_MEMORY. */
 AD_MUST_CHECK enum adaps_status ad_onnx_load(const char *path, struct ad_onnx_model **out,
                                              struct adaps_error *err);
 
@@ -121,8 +126,8 @@ const char *ad_onnx_type_name(int32_t type, char *buf, size_t size);
 bool ad_onnx_type_is_float(int32_t type);
 
 /* Parses size bytes, in memory, of a file of file_size bytes. With these bytes protobuf may take
- * twice the file and AD_ONNX_MEMORY. `what` ("not an ONNX model") and `path` make the message of an
- * error. Release with ad_protobuf_free(). */
+ * AD_ONNX_FACTOR times the file and AD_ONNX_MEMORY. `what` ("not an ONNX model") and `path` make
+ * the message of an error. Release with ad_protobuf_free(). */
 AD_MUST_CHECK enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type,
                                                const void *data, size_t size, size_t file_size,
                                                const char *path, const char *what,

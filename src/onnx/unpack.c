@@ -2,13 +2,11 @@
 #include "onnx/model.h"
 #include "base/protobuf.h"
 
-#define BUDGET_FACTOR 2
-
 enum adaps_status ad_onnx_unpack(const ProtobufCMessageDescriptor *type, const void *data,
                                  size_t size, size_t file_size, const char *path, const char *what,
                                  ProtobufCMessage **out, struct adaps_error *err)
 {
-    size_t budget = ad_protobuf_budget(file_size, BUDGET_FACTOR, AD_ONNX_MEMORY) - size;
+    size_t budget = ad_protobuf_budget(file_size, AD_ONNX_FACTOR, AD_ONNX_MEMORY) - size;
     switch (ad_protobuf_unpack(type, data, size, budget, out)) {
     case AD_PROTOBUF_OK:
         return ADAPS_OK;

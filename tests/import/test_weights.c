@@ -153,7 +153,8 @@ static struct ad_graph *in_blocks(struct ad_graph *graph)
 {
     struct ad_graph *copy = NULL;
     struct adaps_error err = {0};
-    ck_assert_msg(ad_random_graph_in_blocks(graph, 8, false, &copy, &err) == ADAPS_OK, "%s", err.message);
+    ck_assert_msg(ad_random_graph_in_blocks(graph, 8, false, &copy, &err) == ADAPS_OK, "%s",
+                  err.message);
     return copy;
 }
 
@@ -442,6 +443,41 @@ START_TEST(limits_limit)
 }
 END_TEST
 
+/* Weights of one byte each that are used as floats take more than a file may in general. */
+START_TEST(bytes_as_floats)
+{
+    enum { SIDE = 3584 };
+    static const float scale = 0.5f;
+    struct adaps_error err = {0};
+    struct ad_onnx_model *model = NULL;
+    int64_t *numbers = ad_calloc((size_t)SIDE * SIDE, sizeof *numbers);
+    struct mb mb;
+    size_t size;
+    for (int i = 0; i < SIDE; i++)
+        numbers[i] = i % 100;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, SIDE));
+    mb_typed(&mb, "q", MB_DIMS(SIDE, SIDE), ONNX__TENSOR_PROTO__DATA_TYPE__INT8, numbers);
+    mb_weights(&mb, "s", MB_SCALAR, &scale);
+    mb_node(&mb, "DequantizeLinear", "q,s", "w");
+    mb_node(&mb, "MatMul", "x,w", "y");
+    mb_output(&mb, "y");
+    ad_free(numbers);
+    uint8_t *bytes = mb_pack(&mb, &size);
+    ck_assert_msg(ad_onnx_parse(bytes, size, "bytes.onnx", &model, &err) == ADAPS_OK, "%s",
+                  err.message);
+    struct ad_graph *graph = import(model);
+    float row[SIDE];
+    ck_assert_int_eq(ad_weight_read(&graph->weights[graph->ops[0].weight], 7, 8, row, &err),
+                     ADAPS_OK);
+    ck_assert(row[0] == 3.5f && row[1] == 0);
+    ad_graph_free(graph);
+    ad_onnx_free(model);
+    ad_free(bytes);
+    mb_fini(&mb);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("weights");
@@ -454,6 +490,7 @@ int main(void)
     tcase_set_timeout(memory, 60);
     tcase_add_test(memory, limits_limit);
     tcase_add_test(memory, large_weights);
+    tcase_add_test(memory, bytes_as_floats);
     suite_add_tcase(suite, numbers);
     suite_add_tcase(suite, memory);
     return run_suite(suite);
