@@ -183,7 +183,7 @@ exec_kernels_sources = \
 	src/exec/kernels/q8_depthwise_kernel.h src/exec/kernels/q8_depthwise_neon.c src/exec/kernels/q8_depthwise_tile.h \
 	src/exec/kernels/q8_depthwise_arm.h src/exec/kernels/q8_depthwise_x86.h \
 	src/exec/kernels/q8_lanes.h src/exec/kernels/q8_pack.c src/exec/kernels/q8_pack.h \
-	src/exec/kernels/q8_pool.c src/exec/kernels/q8_resample.c src/exec/kernels/q8_resample.h src/exec/kernels/q8_rows.c \
+	src/exec/kernels/q8_pool.c src/exec/kernels/q8_product.c src/exec/kernels/q8_product.h src/exec/kernels/q8_resample.c src/exec/kernels/q8_resample.h src/exec/kernels/q8_rows.c \
 	src/exec/kernels/q8_rows.h src/exec/kernels/q8_rows_avx2.c src/exec/kernels/q8_rows_avx512.c \
 	src/exec/kernels/q8_rows_kernel.h src/exec/kernels/q8_rows_tile.h src/exec/kernels/q8_x86.h \
 	src/exec/kernels/reduce.c src/exec/kernels/reduce.h src/exec/kernels/resample.c \

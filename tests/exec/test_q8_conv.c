@@ -1,6 +1,7 @@
 /* Convolutions of bytes against their definition: the same bits with every instruction set,
  * whatever the tile, the slice and the parts in which weights were packed. */
 #include "exec/kernels/q8_conv.h"
+#include "exec/kernels/q8_product.h"
 #include "support/q8_limits.h"
 #include "support/q8_reference.h"
 #include "support/run_suite.h"
@@ -327,6 +328,92 @@ START_TEST(reach)
 }
 END_TEST
 
+/* --- products of two computed matrices --- */
+
+static void check_product(const struct ad_q8_product *p, const uint8_t *want, uint64_t seed,
+                          int limit)
+{
+    size_t bytes = (size_t)(p->count * p->rows * p->columns) * ad_q8_bytes(p->out.result);
+    const uint8_t *out = p->out.data;
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_msg(out[i] == want[i], "seed %llu limit %d: byte %zu is %d, not %d",
+                      (unsigned long long)seed, limit, i, out[i], want[i]);
+}
+
+static void multiply(const struct ad_q8_product *p, void *to)
+{
+    const struct ad_q8_conv conv = {.out = p->out};
+    const struct ad_q8_weights w = {.multiplier = &p->multiplier};
+    const struct ad_q8_reference r = {&conv, &w};
+    for (int64_t i = 0; i < p->count * p->rows * p->columns; i++) {
+        int64_t c = i % p->columns, row = i / p->columns % p->rows, sum = 0;
+        int64_t matrix = i / p->columns / p->rows;
+        const uint8_t *a = p->a + ((p->one_a ? 0 : matrix) * p->rows + row) * p->depth;
+        const uint8_t *b = p->b + (p->one_b ? 0 : matrix) * p->depth * p->columns + c;
+        for (int64_t k = 0; k < p->depth; k++)
+            sum += (int64_t)(ad_q8_number(p->a_is.is_signed, a[k]) - p->a_is.zero) *
+                   (ad_q8_number(p->b_is.is_signed, b[k * p->columns]) - p->b_is.zero);
+        ad_q8_reference_finish(&r, sum, 0, (char *)to + (size_t)i * ad_q8_bytes(p->out.result));
+    }
+}
+
+static struct ad_q8 choose_meaning(struct ad_rng *rng)
+{
+    bool is_signed = up_to(rng, 0, 1);
+    return (struct ad_q8){is_signed, choose_zero(rng, is_signed), 1};
+}
+
+START_TEST(products)
+{
+    for (uint64_t seed = 1; seed <= (uint64_t)sampled(120); seed++) {
+        struct ad_rng rng = {seed + 20000};
+        struct ad_q8_product p = {.a_is = choose_meaning(&rng),
+                                  .b_is = choose_meaning(&rng),
+                                  .count = up_to(&rng, 1, seed % 4 ? 5 : 16),
+                                  .rows = up_to(&rng, 1, 40),
+                                  .depth = up_to(&rng, 1, 70),
+                                  .columns = up_to(&rng, 1, seed % 4 ? 60 : 200),
+                                  .one_a = up_to(&rng, 0, 3) == 0,
+                                  .one_b = up_to(&rng, 0, 3) == 0,
+                                  .multiplier = ldexpf(0.7f, -up_to(&rng, 4, 14)),
+                                  .slice_bytes = (size_t)up_to(&rng, 0, 1) * 100000};
+        const struct ad_q8 made = choose_meaning(&rng);
+        const struct ad_q8_view none = {.n = 0};
+        size_t n = (size_t)(p.count * p.rows * p.columns), bytes;
+        uint8_t *a = ad_q8_random(&rng, (size_t)(p.count * p.rows * p.depth), p.a_is.is_signed,
+                                  (enum ad_q8_kind)up_to(&rng, 0, 3));
+        uint8_t *b = ad_q8_random(&rng, (size_t)(p.count * p.depth * p.columns), p.b_is.is_signed,
+                                  (enum ad_q8_kind)up_to(&rng, 0, 3));
+        struct pthreadpool *pool;
+        p.a = a;
+        p.b = b;
+        p.out = ad_q8_out_bytes(&none, &made);
+        p.out.result = (enum ad_q8_result)up_to(&rng, 0, 2);
+        p.out.clamp_min = -INFINITY;
+        p.out.clamp_max = INFINITY;
+        void *out = p.out.data = malloc(n * 4), *want = malloc(n * 4);
+        multiply(&p, want);
+        ck_assert_int_eq(ad_pool_new(1 + (int)(seed % 3), &pool, NULL), ADAPS_OK);
+        for (int i = 0; i < AD_Q8_LIMITS; i++) {
+            ad_processor_forbid(ad_q8_limits[i]);
+            ck_assert(ad_q8_product_scratch(&p, &bytes));
+            p.scratch = ad_alloc_aligned(bytes);
+            memset(p.scratch, GUARD, bytes);
+            memset(out, GUARD, n * 4);
+            ad_q8_product_run(&p, pool);
+            check_product(&p, want, seed, i);
+            ad_free(p.scratch);
+        }
+        ad_processor_forbid(0);
+        ad_pool_free(pool);
+        free(a);
+        free(b);
+        free(out);
+        free(want);
+    }
+}
+END_TEST
+
 START_TEST(too_deep)
 {
     struct ad_q8_shape s = {1, 1, 2, AD_Q8_DEPTH / 2};
@@ -348,6 +435,7 @@ int main(void)
     tcase_add_loop_test(c, long_sums, 0, 4);
     tcase_add_test(c, parts);
     tcase_add_test(c, reach);
+    tcase_add_test(c, products);
     tcase_add_test(c, too_deep);
     suite_add_tcase(suite, c);
     return run_suite(suite);

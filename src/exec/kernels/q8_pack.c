@@ -84,17 +84,35 @@ static void put_float(const struct place *p, int row, float x)
     memcpy(p->panel + (row * p->width + p->i) * 4, &x, sizeof x);
 }
 
-/* Weight j of the channel, an int8. */
-static void put_weight(const struct ad_q8_conv_kernel *k, const struct place *p, int64_t j,
-                       int8_t weight)
+/* Where the next weight of a channel goes: `deep` of them lie together. */
+struct row {
+    char *at;
+    int64_t skip; /* bytes from the end of these to the next ones */
+    int deep, left, wide;
+};
+
+static struct row row_of(const struct ad_q8_conv_kernel *k, const struct place *p)
 {
-    int64_t at = j / k->deep * p->width * k->deep + p->i * k->deep + j % k->deep;
     char *weights = p->panel + 4 * p->width * (int64_t)sizeof(float);
+    return (struct row){.at = weights + p->i * k->deep * k->wide,
+                        .skip = (p->width - 1) * k->deep * k->wide,
+                        .deep = k->deep,
+                        .left = k->deep,
+                        .wide = k->wide};
+}
+
+static inline void put_weight(struct row *row, int8_t weight)
+{
     int16_t wide = weight;
-    if (k->wide == 2)
-        memcpy(weights + 2 * at, &wide, sizeof wide);
+    if (row->wide == 2)
+        memcpy(row->at, &wide, sizeof wide);
     else
-        memcpy(weights + at, &weight, sizeof weight);
+        memcpy(row->at, &weight, sizeof weight);
+    row->at += row->wide;
+    if (--row->left == 0) {
+        row->at += row->skip;
+        row->left = row->deep;
+    }
 }
 
 /* The sum begins with bias - zx * sum(w) + depth * zx * zw, modulo 2^32. */
@@ -105,15 +123,16 @@ static void pack_channel(const struct ad_q8_conv_kernel *k, const struct ad_q8_s
     const uint8_t *from = w->data + i * w->channel;
     const uint8_t flip = w->is_signed ? 0 : FLIP;
     int32_t zero = weight_zero(w, i) - flip, sum = 0;
-    int64_t j = 0, row = ad_q8_panels(k, s).steps * k->deep;
+    int64_t rest = ad_q8_panels(k, s).steps * k->deep - s->taps * s->depth;
+    struct row row = row_of(k, p);
     for (int64_t t = 0; t < s->taps; t++)
-        for (int64_t d = 0; d < s->depth; d++, j++) {
+        for (int64_t d = 0; d < s->depth; d++) {
             int8_t weight = (int8_t)(from[t * w->tap + d * w->input] ^ flip);
             sum += weight;
-            put_weight(k, p, j, weight);
+            put_weight(&row, weight);
         }
-    for (; j < row; j++)
-        put_weight(k, p, j, 0);
+    for (; rest > 0; rest--)
+        put_weight(&row, 0);
     int64_t begin = (int64_t)in_zero * ((int64_t)zero * s->taps * s->depth - sum);
     put_word(p, 0, (uint32_t)(begin + (w->bias ? w->bias[i] : 0)));
     put_word(p, 1, (uint32_t)zero);
@@ -124,11 +143,12 @@ static void pack_channel(const struct ad_q8_conv_kernel *k, const struct ad_q8_s
 static void clear_channel(const struct ad_q8_conv_kernel *k, const struct ad_q8_shape *s,
                           const struct place *p)
 {
-    int64_t row = ad_q8_panels(k, s).steps * k->deep;
+    int64_t n = ad_q8_panels(k, s).steps * k->deep;
+    struct row row = row_of(k, p);
     for (int i = 0; i < 4; i++)
         put_word(p, i, 0);
-    for (int64_t j = 0; j < row; j++)
-        put_weight(k, p, j, 0);
+    for (int64_t j = 0; j < n; j++)
+        put_weight(&row, 0);
 }
 
 int32_t ad_q8_kernel_zero(const struct ad_q8_conv_kernel *k, bool is_signed, int32_t zero)
