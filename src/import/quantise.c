@@ -277,6 +277,7 @@ static bool takes_weights(const struct pass *p, const struct ad_draft_op *op, in
 enum taking {
     TAKES_NOT,
     TAKES_WEIGHTED, /* a quantised input and weights */
+    TAKES_PRODUCT,  /* all operands quantised, each with its scale; the result, if it can be */
     TAKES_EACH,     /* all operands and the result quantised, each with its scale */
     TAKES_SAME,     /* likewise, the result as the input */
 };
@@ -287,6 +288,8 @@ static enum taking taking_of(const struct ad_draft_op *op)
     case AD_D_CONV:
     case AD_D_FC:
         return TAKES_WEIGHTED;
+    case AD_D_MATMUL:
+        return op->inner <= AD_QUANTISED_PRODUCTS ? TAKES_PRODUCT : TAKES_NOT;
     case AD_D_ADD:
     case AD_D_MUL:
     case AD_D_AVGPOOL:
@@ -370,7 +373,8 @@ static enum adaps_status turn_op(struct pass *p, struct ad_draft_op *op)
             absorb(p, op, quantize);
         return ADAPS_OK;
     }
-    bool all = quantize && (op->function == AD_FN_NONE || op->kind == AD_D_UNARY);
+    bool all = (quantize || taking == TAKES_PRODUCT) &&
+               (op->function == AD_FN_NONE || op->kind == AD_D_UNARY);
     for (int k = 0; k < op->ninputs && all; k++) {
         const struct ad_draft_value *v = &p->draft->values[op->inputs[k]];
         all = form_of(p, op, k) >= 0 && (!v->constant || is_one(v));
@@ -380,7 +384,7 @@ static enum adaps_status turn_op(struct pass *p, struct ad_draft_op *op)
     if (taking == TAKES_SAME)
         return turn_same(p, op, quantize);
     enum adaps_status status = turn_operands(p, op);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && quantize)
         absorb(p, op, quantize);
     return status;
 }

@@ -291,6 +291,9 @@ enum adaps_status ad_check_matmul(const struct ad_check *c)
                              "the operands are not %" PRId64 " pairs of matrices of %" PRId64
                              "x%" PRId64 " and %" PRId64 "x%" PRId64,
                              count, rows, depth, depth, columns);
+    if (ad_value_is_quantised(input_of(c, 0)) && depth > AD_QUANTISED_PRODUCTS)
+        return ad_check_fail(c, "sums of %" PRId64 " products of bytes: at most %d always fit",
+                             depth, AD_QUANTISED_PRODUCTS);
     return ADAPS_OK;
 }
 

@@ -45,7 +45,8 @@ enum ad_cost_class {
     AD_COST_POOL,
     AD_COST_ELEMENTWISE, /* arithmetic, activations, softmax, LRN */
     AD_COST_COPY,        /* concat, reshape, permute, space-to-depth, pack, unpack */
-    AD_COST_INT8_CONV,   /* the first, fourth and fifth of quantised values */
+    AD_COST_INT8_CONV,   /* the first, fourth and fifth of quantised values; the first, products of
+                          * two computed matrices, too */
     AD_COST_INT8_DEPTHWISE,
     AD_COST_INT8_FC,
     AD_COST_CLASSES
@@ -69,11 +70,12 @@ enum ad_measure {
 /* Which quantised values (ir/quantised.h) a kind reads and makes. */
 enum ad_quantised_rule {
     AD_QUANTISED_NEVER,
-    AD_QUANTISED_SAME,     /* all operands, and the output as the input */
-    AD_QUANTISED_EACH,     /* all operands and the output, each with a scale of its own */
-    AD_QUANTISED_WEIGHTED, /* the input, and weights of bytes; the output is quantised or float */
-    AD_QUANTISED_EITHER,   /* input and output, each quantised or float */
-    AD_QUANTISED_FOLDED,   /* sums; the output is sums, or, with a weight, quantised or float */
+    AD_QUANTISED_SAME,   /* all operands, and the output as the input */
+    AD_QUANTISED_EACH,   /* all operands and the output, each with a scale of its own */
+    AD_QUANTISED_SUMS,   /* all operands, and weights, if any, of bytes; the output, made of sums
+                          * of their products, is quantised or float */
+    AD_QUANTISED_EITHER, /* input and output, each quantised or float */
+    AD_QUANTISED_FOLDED, /* sums; the output is sums, or, with a weight, quantised or float */
 };
 
 struct ad_check; /* ir/check.h */

@@ -25,6 +25,10 @@ struct ad_quantised_row {
 };
 #define AD_QUANTISED_ROW_WORDS 3
 
+/* Products of any two bytes less their zeros whose sum always fits an int32: no MATMUL of quantised
+ * values has longer sums. */
+#define AD_QUANTISED_PRODUCTS 33025
+
 /* Words that so many bytes take. */
 static inline int64_t ad_quantised_words(int64_t bytes)
 {

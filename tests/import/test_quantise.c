@@ -288,6 +288,72 @@ START_TEST(same_numbers)
 }
 END_TEST
 
+/* Products of two computed matrices: to bytes, to floats, and in the form of the older quantiser.
+ */
+START_TEST(products)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4));
+    mb_input(&mb, "y", MB_DIMS(1, 2, 4, 5));
+    mb_input(&mb, "z", MB_DIMS(1, 2, 5, 6));
+    mb_input(&mb, "v", MB_DIMS(6, 2));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", .25f, -4, INT8);
+    parameters(&mb, "z", 2, 5, UINT8);
+    round_to(&mb, "x", "x", "a");
+    round_to(&mb, "y", "y", "b");
+    quantise(&mb, "z", "z", "c");
+    mb_node(&mb, "MatMul", "a,b", "ab");
+    quantise(&mb, "ab", "z", "d");
+    mb_node(&mb, "QLinearMatMul", "d,z_s,z_z,c,z_s,z_z,y_s,y_z", "e");
+    dequantise(&mb, "e", "y", "ed");
+    round_to(&mb, "v", "x", "f");
+    mb_node(&mb, "MatMul", "ed,f", "y0");
+    mb_output(&mb, "y0");
+    struct ad_graph *g = import_ok(&mb);
+    int found = 0;
+    for (int i = 0; i < g->nops; i++) {
+        const struct ad_value *out = &g->values[g->ops[i].output];
+        if (g->ops[i].kind != AD_OP_MATMUL)
+            continue;
+        static const float scales[] = {2, .25f, 0};
+        ck_assert_int_lt(found, 3);
+        ck_assert_float_eq(out->scale, scales[found]);
+        for (int k = 0; k < 2; k++)
+            ck_assert(ad_value_is_quantised(&g->values[g->ops[i].inputs[k]]));
+        found++;
+    }
+    ck_assert_int_eq(found, 3);
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
+/* What could leave an int32 stays with floats. */
+START_TEST(long_products)
+{
+    for (int depth = AD_QUANTISED_PRODUCTS; depth < AD_QUANTISED_PRODUCTS + 2; depth++) {
+        struct mb mb;
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(1, depth));
+        mb_input(&mb, "y", MB_DIMS(depth, 1));
+        parameters(&mb, "x", .5f, 3, UINT8);
+        round_to(&mb, "x", "x", "a");
+        round_to(&mb, "y", "x", "b");
+        mb_node(&mb, "MatMul", "a,b", "c");
+        round_to(&mb, "c", "x", "z");
+        mb_output(&mb, "z");
+        struct ad_graph *g = import_ok(&mb);
+        bool bytes = false;
+        for (int i = 0; i < g->nops; i++)
+            if (g->ops[i].kind == AD_OP_MATMUL)
+                bytes = ad_value_is_quantised(&g->values[g->ops[i].output]);
+        ck_assert(bytes == (depth == AD_QUANTISED_PRODUCTS));
+        done(&mb, g, NULL, NULL);
+    }
+}
+END_TEST
+
 START_TEST(refused)
 {
     struct mb mb;
@@ -314,6 +380,8 @@ int main(void)
     tcase_add_test(tcase, operators_on_bytes);
     tcase_add_test(tcase, bytes_at_the_ends);
     tcase_add_test(tcase, same_numbers);
+    tcase_add_test(tcase, products);
+    tcase_add_test(tcase, long_products);
     tcase_add_test(tcase, refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);

@@ -91,6 +91,9 @@ enum adaps_status ad_action_run(const struct ad_action *action, struct pthreadpo
     case AD_ACTION_Q8_DEPTHWISE:
         ad_q8_depthwise_run(&action->q8_depthwise, pool);
         break;
+    case AD_ACTION_Q8_PRODUCT:
+        ad_q8_product_run(&action->q8_product, pool);
+        break;
     case AD_ACTION_Q8_MAP:
         ad_q8_map_run(&action->q8_map, pool);
         break;

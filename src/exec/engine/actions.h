@@ -9,6 +9,7 @@
 #include "exec/kernels/product.h"
 #include "exec/kernels/q8_conv.h"
 #include "exec/kernels/q8_depthwise.h"
+#include "exec/kernels/q8_product.h"
 #include "exec/kernels/q8_resample.h"
 #include "exec/kernels/q8_rows.h"
 #include "exec/kernels/reduce.h"
@@ -32,6 +33,7 @@ enum ad_action_kind {
     AD_ACTION_WHOLE,
     AD_ACTION_Q8_CONV,
     AD_ACTION_Q8_DEPTHWISE,
+    AD_ACTION_Q8_PRODUCT,
     AD_ACTION_Q8_MAP,
     AD_ACTION_Q8_BINARY,
     AD_ACTION_Q8_SUM,
@@ -58,7 +60,8 @@ struct ad_action {
         struct ad_whole_job whole;           /* owns its lists */
         struct ad_q8_conv q8_conv;           /* owns a part of its packed weights */
         struct ad_q8_depthwise q8_depthwise; /* likewise */
-        struct ad_q8_map q8_map;             /* owns its table */
+        struct ad_q8_product q8_product;
+        struct ad_q8_map q8_map; /* owns its table */
         struct ad_q8_binary q8_binary;
         struct ad_q8_sum q8_sum; /* owns its multipliers */
         struct ad_q8_pooling q8_pooling;

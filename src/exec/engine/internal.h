@@ -236,6 +236,12 @@ AD_MUST_CHECK enum adaps_status ad_task_move(const struct ad_build *build, int t
                                              const struct ad_view *to, int from_value,
                                              const struct ad_view *from, struct adaps_error *err);
 
+/* The product of quantised values that a task of an op with work AD_WORK_PRODUCT is, without
+ * scratch. */
+struct ad_q8_product ad_task_quantised_product(const struct ad_graph *graph,
+                                               const struct ad_buffer *buffers,
+                                               const struct ad_task *task);
+
 /* What its packed weights take. */
 double ad_task_quantised_bytes(const struct ad_graph *graph, const struct ad_task *task);
 

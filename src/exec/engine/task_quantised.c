@@ -349,6 +349,43 @@ enum adaps_status ad_task_add_sums(const struct ad_build *build, const struct ad
     return status;
 }
 
+/* --- products of two computed matrices --- */
+
+struct ad_q8_product ad_task_quantised_product(const struct ad_graph *graph,
+                                               const struct ad_buffer *buffers,
+                                               const struct ad_task *task)
+{
+    const struct ad_product p = ad_task_product(graph, buffers, task);
+    const struct ad_op *op = &graph->ops[task->op];
+    const struct ad_value *a = &graph->values[op->inputs[0]], *b = &graph->values[op->inputs[1]];
+    const struct ad_value *out = &graph->values[op->output];
+    const struct ad_view to = {.data = p.out};
+    return (struct ad_q8_product){
+        .a = (const uint8_t *)p.a,
+        .b = (const uint8_t *)p.b,
+        .a_is = meaning_of(a),
+        .b_is = meaning_of(b),
+        .out = out_of(out, op, &to),
+        .count = p.count,
+        .rows = p.rows,
+        .depth = p.depth,
+        .columns = p.columns,
+        .one_a = p.one_a,
+        .one_b = p.one_b,
+        .multiplier =
+            ad_q8_multiplier(a->scale, b->scale, ad_value_is_quantised(out) ? out->scale : 1)};
+}
+
+static enum adaps_status build_product(const struct ad_build *build, const struct ad_task *task,
+                                       struct adaps_error *err)
+{
+    struct ad_action action = {.kind = AD_ACTION_Q8_PRODUCT};
+    action.q8_product = ad_task_quantised_product(build->plan->graph, build->buffers, task);
+    action.q8_product.slice_bytes = build->slice_bytes;
+    action.q8_product.scratch = build->scratch[task - build->program->tasks].in;
+    return ad_actions_add(build->actions, action, err);
+}
+
 /* --- elements --- */
 
 static struct ad_activation identity(void)
@@ -546,6 +583,8 @@ enum adaps_status ad_task_build_quantised(const struct ad_build *build, const st
     case AD_WORK_CONV:
     case AD_WORK_DENSE:
         return build_conv(build, task, err);
+    case AD_WORK_PRODUCT:
+        return build_product(build, task, err);
     case AD_WORK_POOL:
         return build_pooling(build, task, err);
     case AD_WORK_RESAMPLE:

@@ -78,14 +78,19 @@ static bool view_bytes(const struct ad_view *v, int64_t channels, size_t *bytes)
            ad_size_mul(*bytes, sizeof(float), bytes);
 }
 
+static enum adaps_status too_much_scratch(const struct ad_op *op, struct adaps_error *err)
+{
+    return ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
+                        op->name);
+}
+
 /* in_bytes: a number of floats, unless these were too many already. */
 static enum adaps_status scratch_floats(const struct ad_op *op, bool fits,
                                         struct ad_scratch *scratch, struct adaps_error *err)
 {
     if (fits && ad_size_mul(scratch->in_bytes, sizeof(float), &scratch->in_bytes))
         return ADAPS_OK;
-    return ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
-                        op->name);
+    return too_much_scratch(op, err);
 }
 
 static enum adaps_status winograd_scratch(const struct ad_graph *graph, const struct ad_task *task,
@@ -110,6 +115,12 @@ enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_
     *scratch = (struct ad_scratch){0, 0, NULL, NULL};
     if (op->winograd != 0 && !ad_region_empty(task->region))
         return winograd_scratch(graph, task, threads, scratch, err);
+    if (work_of(op) == AD_WORK_PRODUCT && ad_op_is_quantised(graph, op) &&
+        !ad_region_empty(task->region)) {
+        struct ad_q8_product product = ad_task_quantised_product(graph, buffers, task);
+        return ad_q8_product_scratch(&product, &scratch->in_bytes) ? ADAPS_OK
+                                                                   : too_much_scratch(op, err);
+    }
     if (work_of(op) == AD_WORK_PRODUCT && !ad_region_empty(task->region)) {
         struct ad_product product = ad_task_product(graph, buffers, task);
         return scratch_floats(op, ad_product_scratch(&product, &scratch->in_bytes), scratch, err);
@@ -124,9 +135,7 @@ enum adaps_status ad_task_scratch(const struct ad_graph *graph, const struct ad_
         fits = view_bytes(&in, in.c, &scratch->in_bytes);
     if (fits && (channels != out.c || !is_even(&out)))
         fits = view_bytes(&out, channels, &scratch->out_bytes);
-    return fits ? ADAPS_OK
-                : ad_error_set(err, ADAPS_EINTERNAL, "op '%s': scratch exceeds the address space",
-                               op->name);
+    return fits ? ADAPS_OK : too_much_scratch(op, err);
 }
 
 /* The dense copy of a view in scratch. */
