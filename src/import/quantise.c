@@ -358,21 +358,53 @@ static enum adaps_status turn_same(struct pass *p, struct ad_draft_op *op,
     return ADAPS_OK;
 }
 
+/* What reorders the first operand for this op alone, of what was dequantised, such as the rows that
+ * a product is of; NULL: nothing does. */
+static struct ad_draft_op *mover_of(const struct pass *p, const struct ad_draft_op *op)
+{
+    struct ad_draft_op *mover = p->draft->values[op->inputs[0]].producer;
+    bool moves =
+        mover && !mover->dead && (mover->kind == AD_D_RESHAPE || mover->kind == AD_D_TRANSPOSE);
+    return moves && p->uses[mover->output] == 1 && has_rank_4(p, mover) &&
+                   ad_draft_joins(p->draft, mover->node, op->node)
+               ? mover
+               : NULL;
+}
+
+/* It reorders the bytes. */
+static int turn_mover(struct pass *p, struct ad_draft_op *mover, int form)
+{
+    const struct ad_draft_value *in = &p->draft->values[form];
+    struct ad_draft_value *out = &p->draft->values[mover->output];
+    mover->inputs[0] = form;
+    out->type = in->type;
+    out->scale = in->scale;
+    out->zero = in->zero;
+    return mover->output;
+}
+
+static enum adaps_status turn_weighted(struct pass *p, struct ad_draft_op *op)
+{
+    int form = form_of(p, op, 0);
+    struct ad_draft_op *mover = form < 0 ? mover_of(p, op) : NULL;
+    struct ad_draft_op *quantize = sole_quantize(p, op);
+    form = mover ? form_of(p, mover, 0) : form;
+    if (form < 0 || !takes_weights(p, op, form))
+        return ADAPS_OK;
+    op->inputs[0] = mover ? turn_mover(p, mover, form) : form;
+    if (quantize && op->function == AD_FN_NONE)
+        absorb(p, op, quantize);
+    return ADAPS_OK;
+}
+
 static enum adaps_status turn_op(struct pass *p, struct ad_draft_op *op)
 {
     enum taking taking = taking_of(op);
     if (op->dead || taking == TAKES_NOT || !has_rank_4(p, op))
         return ADAPS_OK;
+    if (taking == TAKES_WEIGHTED)
+        return turn_weighted(p, op);
     struct ad_draft_op *quantize = sole_quantize(p, op);
-    int form = form_of(p, op, 0);
-    if (taking == TAKES_WEIGHTED) {
-        if (form < 0 || !takes_weights(p, op, form))
-            return ADAPS_OK;
-        op->inputs[0] = form;
-        if (quantize && op->function == AD_FN_NONE)
-            absorb(p, op, quantize);
-        return ADAPS_OK;
-    }
     bool all = (quantize || taking == TAKES_PRODUCT) &&
                (op->function == AD_FN_NONE || op->kind == AD_D_UNARY);
     for (int k = 0; k < op->ninputs && all; k++) {
