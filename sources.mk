@@ -34,7 +34,7 @@ import_sources = \
 	src/import/import.h src/import/internal.h src/import/lower.c src/import/lower_depth.c \
 	src/import/lower_finish.c src/import/lower_internal.h src/import/lower_permute.c \
 	src/import/lower_pieces.c src/import/lower_quantised.c src/import/lower_weights.c src/import/names.c src/import/normalise.c \
-	src/import/operators.c src/import/operators.h src/import/pool.c src/import/qlinear.c src/import/quantise.c src/import/reduce.c \
+	src/import/operators.c src/import/operators.h src/import/pool.c src/import/integer.c src/import/qlinear.c src/import/quantise.c src/import/reduce.c \
 	src/import/resample.c src/import/resize.c src/import/shape.c src/import/simplify.c \
 	src/import/value.c src/import/whole.c src/import/whole_bounds.c src/import/whole_computed.c src/import/whole_copy.c \
 	src/import/whole_form.c src/import/whole_form.h src/import/window.c src/import/window.h

@@ -49,6 +49,7 @@ struct ad_draft_value {
     bool open;            /* dims are the most that they may be */
     float scale;          /* as struct ad_value has them: made by QUANTIZE and what quantise.c */
     int32_t zero;         /* has turned into a quantised operator */
+    bool integral;        /* floats that are whole numbers, exactly (integer.c) */
     const struct ad_bound *bounds; /* of short lists of integers: of each element, or NULL */
     struct ad_draft_op *producer;  /* NULL for inputs and constants */
     struct ad_const *constant;
@@ -408,6 +409,9 @@ ad_import_fn ad_import_whole;
 /* What an ONNX operator of this type then is, or mostly; AD_WHOLE_COUNT: it has no such form. */
 enum ad_whole_kind ad_import_whole_kind(const char *type);
 ad_import_fn ad_import_qlinear; /* qlinear.c */
+ad_import_fn ad_import_matmul_integer;
+/* The floats that input k, of integers, was made of; -1: not of floats that are just these. */
+int ad_node_integral(const struct ad_node *node, int k);
 
 /* A new value, the same as this one, of any type. */
 AD_MUST_CHECK enum adaps_status ad_draft_copy(struct ad_node *node, int value, int *out,

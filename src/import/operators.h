@@ -64,6 +64,13 @@ bool ad_node_moves_bytes(const struct ad_node *node);
 AD_MUST_CHECK enum adaps_status ad_import_moved_bytes(struct ad_node *node, ad_import_fn *import,
                                                       struct adaps_error *err);
 
+/* Imports an operator on these values in the node's name, with these attributes. types: of the
+ * values (TensorProto.DataType). *out: what becomes of its first output. */
+AD_MUST_CHECK enum adaps_status ad_import_as(struct ad_node *node, const char *type,
+                                             Onnx__AttributeProto **attributes, size_t nattributes,
+                                             int ninputs, int *inputs, int32_t *types, int *out,
+                                             struct adaps_error *err);
+
 /* Rows in alphabetical order; NULL after the last one. */
 const struct ad_onnx_operator *ad_onnx_operator_at(size_t index);
 

@@ -53,12 +53,9 @@ const struct ad_onnx_operator *ad_qlinear_operator_of(const char *type)
     return q ? &q->row : NULL;
 }
 
-/* Imports an operator on these values in the node's name, with some of its attributes. *out: what
- * becomes of its first output. */
-static enum adaps_status import_as(struct ad_node *node, const char *type,
-                                   Onnx__AttributeProto **attributes, size_t nattributes,
-                                   int ninputs, int *inputs, int32_t *types, int *out,
-                                   struct adaps_error *err)
+enum adaps_status ad_import_as(struct ad_node *node, const char *type,
+                               Onnx__AttributeProto **attributes, size_t nattributes, int ninputs,
+                               int *inputs, int32_t *types, int *out, struct adaps_error *err)
 {
     Onnx__NodeProto *proto = ad_arena_alloc(&node->draft->arena, 1, sizeof *proto);
     if (!proto)
@@ -95,8 +92,8 @@ static enum adaps_status dequantise(struct ad_node *node, int value, int scale, 
     attribute->i = axis;
     attribute->has_i = attribute->has_type = true;
     attribute->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
-    return import_as(node, "DequantizeLinear", &attribute, 1, zero >= 0 ? 3 : 2, inputs, types, out,
-                     err);
+    return ad_import_as(node, "DequantizeLinear", &attribute, 1, zero >= 0 ? 3 : 2, inputs, types,
+                        out, err);
 }
 
 static enum adaps_status quantise(struct ad_node *node, int value, int scale, int zero,
@@ -105,7 +102,8 @@ static enum adaps_status quantise(struct ad_node *node, int value, int scale, in
     int inputs[] = {value, scale, zero};
     int32_t types[] = {ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT,
                        type};
-    return import_as(node, "QuantizeLinear", NULL, 0, zero >= 0 ? 3 : 2, inputs, types, out, err);
+    return ad_import_as(node, "QuantizeLinear", NULL, 0, zero >= 0 ? 3 : 2, inputs, types, out,
+                        err);
 }
 
 static int input_at(const struct ad_node *node, int k)
@@ -206,7 +204,8 @@ enum adaps_status ad_import_qlinear(struct ad_node *node, struct adaps_error *er
         status = add_bias(node, q, &inputs[n++], err);
     }
     if (status == ADAPS_OK)
-        status = import_as(node, q->core, attributes, nattributes, n, inputs, types, &value, err);
+        status =
+            ad_import_as(node, q->core, attributes, nattributes, n, inputs, types, &value, err);
     bool bytes = ad_node_has(node, q->result);
     if (status == ADAPS_OK && !bytes && strcmp(q->core, "Gemm") != 0)
         status = ad_node_fail(node, err, "input %d is missing", q->result);

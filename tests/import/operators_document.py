@@ -48,7 +48,10 @@ the whole.
   QLinearAdd, QLinearMul, QLinearAveragePool, QLinearGlobalAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
   QLinearSoftmax.
 - All others (Softmax, ConvTranspose, Resize with other modes) compute with floats between their DequantizeLinear and
-  QuantizeLinear. DynamicQuantizeLinear, ConvInteger and MatMulInteger run whole.
+  QuantizeLinear.
+- Dynamic quantisation: MatMulInteger of what DynamicQuantizeLinear makes by constant weights becomes a product of bytes that
+  devices share (`src/import/integer.c`), unless its sums could reach 2^24. DynamicQuantizeLinear, ConvInteger and other
+  MatMulInteger run whole.
 
 ## Forms that are refused
 

@@ -354,6 +354,70 @@ START_TEST(long_products)
 }
 END_TEST
 
+/* Dynamic quantisation by constant weights becomes a product of bytes, which devices share. */
+START_TEST(dynamic)
+{
+    static const int64_t w[] = {0, 255, 7, 30, 255, 1, 90, 128}, zero[] = {3, 120};
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(2, 3, 4));
+    mb_typed(&mb, "w", MB_DIMS(4, 2), UINT8, w);
+    mb_typed(&mb, "w_z", MB_DIMS(2), UINT8, zero);
+    mb_node(&mb, "DynamicQuantizeLinear", "x", "q,s,z");
+    mb_node(&mb, "MatMulInteger", "q,w,z,w_z", "i");
+    mb_int(&mb, mb_node(&mb, "Cast", "i", "y"), "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    struct ad_tensor in, out = run_random(g, &in);
+    bool product = false;
+    float least = 0, most = 0;
+    for (int i = 0; i < g->nops; i++)
+        product = product ||
+                  (g->ops[i].weight >= 0 && ad_value_is_quantised(&g->values[g->ops[i].inputs[0]]));
+    ck_assert(product);
+    for (int i = 0; i < 24; i++) {
+        least = fminf(least, in.data[i]);
+        most = fmaxf(most, in.data[i]);
+    }
+    float scale = (most - least) / 255, z = rintf(-least / scale);
+    for (int i = 0; i < 12; i++) {
+        float sum = 0;
+        for (int k = 0; k < 4; k++) {
+            float q = fminf(fmaxf(rintf(in.data[i / 2 * 4 + k] / scale) + z, 0), 255);
+            sum += (q - z) * (float)(w[2 * k + i % 2] - zero[i % 2]);
+        }
+        ck_assert_float_eq(out.data[i], sum);
+    }
+    done(&mb, g, &in, &out);
+}
+END_TEST
+
+/* 258 products of the largest bytes are exact as floats, 259 need not be. */
+START_TEST(dynamic_sums)
+{
+    static const int depths[] = {258, 259};
+    for (int i = 0; i < 2; i++) {
+        int64_t w[259];
+        struct mb mb;
+        for (int k = 0; k < depths[i]; k++)
+            w[k] = 255;
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(2, depths[i]));
+        mb_typed(&mb, "w", MB_DIMS(depths[i], 1), UINT8, w);
+        mb_node(&mb, "DynamicQuantizeLinear", "x", "q,s,z");
+        mb_node(&mb, "MatMulInteger", "q,w,z", "y");
+        mb_output(&mb, "y");
+        struct ad_graph *g = import_ok(&mb);
+        bool whole = false;
+        for (int k = 0; k < g->nops; k++)
+            whole = whole || (g->ops[k].kind == AD_OP_WHOLE &&
+                              g->ops[k].whole.kind == AD_WHOLE_MATMUL_INTEGER);
+        ck_assert(whole == (i == 1));
+        done(&mb, g, NULL, NULL);
+    }
+}
+END_TEST
+
 START_TEST(refused)
 {
     struct mb mb;
@@ -382,6 +446,8 @@ int main(void)
     tcase_add_test(tcase, same_numbers);
     tcase_add_test(tcase, products);
     tcase_add_test(tcase, long_products);
+    tcase_add_test(tcase, dynamic);
+    tcase_add_test(tcase, dynamic_sums);
     tcase_add_test(tcase, refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
