@@ -408,8 +408,8 @@ bool ad_node_is_open(const struct ad_node *node);
 ad_import_fn ad_import_whole;
 /* What an ONNX operator of this type then is, or mostly; AD_WHOLE_COUNT: it has no such form. */
 enum ad_whole_kind ad_import_whole_kind(const char *type);
-ad_import_fn ad_import_qlinear; /* qlinear.c */
-ad_import_fn ad_import_matmul_integer;
+ad_import_fn ad_import_qlinear;                                /* qlinear.c */
+ad_import_fn ad_import_matmul_integer, ad_import_conv_integer; /* integer.c */
 /* The floats that input k, of integers, was made of; -1: not of floats that are just these. */
 int ad_node_integral(const struct ad_node *node, int k);
 

@@ -49,9 +49,9 @@ the whole.
   QLinearSoftmax.
 - All others (Softmax, ConvTranspose, Resize with other modes) compute with floats between their DequantizeLinear and
   QuantizeLinear.
-- Dynamic quantisation: MatMulInteger of what DynamicQuantizeLinear makes by constant weights becomes a product of bytes that
-  devices share (`src/import/integer.c`), unless its sums could reach 2^24. DynamicQuantizeLinear, ConvInteger and other
-  MatMulInteger run whole.
+- Dynamic quantisation: MatMulInteger and ConvInteger (of maps) of what DynamicQuantizeLinear makes, by constant weights, become
+  layers of bytes that devices share (`src/import/integer.c`), unless their sums could reach 2^24. DynamicQuantizeLinear and
+  all other MatMulInteger and ConvInteger run whole.
 
 ## Forms that are refused
 

@@ -392,6 +392,48 @@ START_TEST(dynamic)
 }
 END_TEST
 
+/* The same of a convolution, whose zero point counts where the window lies on the map. */
+START_TEST(dynamic_convolution)
+{
+    int64_t w[2 * 9];
+    static const int64_t zero[] = {3, 120};
+    struct mb mb;
+    for (int i = 0; i < 18; i++)
+        w[i] = i * 37 % 256;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 4, 5));
+    mb_typed(&mb, "w", MB_DIMS(2, 1, 3, 3), UINT8, w);
+    mb_typed(&mb, "w_z", MB_DIMS(2), UINT8, zero);
+    mb_node(&mb, "DynamicQuantizeLinear", "x", "q,s,z");
+    Onnx__NodeProto *conv = mb_node(&mb, "ConvInteger", "q,w,z,w_z", "i");
+    mb_ints(&mb, conv, "pads", (const int64_t[]){1, 0, 1, 1, -9});
+    mb_ints(&mb, conv, "strides", (const int64_t[]){2, 1, -9});
+    mb_int(&mb, mb_node(&mb, "Cast", "i", "y"), "to", ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT);
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    struct ad_tensor in, out = run_random(g, &in);
+    float least = 0, most = 0;
+    ck_assert(ad_value_is_quantised(&g->values[first_conv(g)->inputs[0]]));
+    for (int i = 0; i < 20; i++) {
+        least = fminf(least, in.data[i]);
+        most = fmaxf(most, in.data[i]);
+    }
+    float scale = (most - least) / 255, z = rintf(-least / scale);
+    for (int i = 0; i < 16; i++) {
+        float sum = 0;
+        for (int k = 0; k < 9; k++) {
+            int y = i / 4 % 2 * 2 - 1 + k / 3, x = i % 4 + k % 3;
+            if (y < 0 || y > 3 || x > 4)
+                continue;
+            float q = fminf(fmaxf(rintf(in.data[y * 5 + x] / scale) + z, 0), 255);
+            sum += (q - z) * (float)(w[i / 8 * 9 + k] - zero[i / 8]);
+        }
+        ck_assert_float_eq(out.data[i], sum);
+    }
+    done(&mb, g, &in, &out);
+}
+END_TEST
+
 /* 258 products of the largest bytes are exact as floats, 259 need not be. */
 START_TEST(dynamic_sums)
 {
@@ -447,6 +489,7 @@ int main(void)
     tcase_add_test(tcase, products);
     tcase_add_test(tcase, long_products);
     tcase_add_test(tcase, dynamic);
+    tcase_add_test(tcase, dynamic_convolution);
     tcase_add_test(tcase, dynamic_sums);
     tcase_add_test(tcase, refused);
     suite_add_tcase(suite, tcase);
