@@ -73,7 +73,7 @@ enum ad_cost_class ad_cost_class_of_kind(enum ad_op_kind kind, int winograd, int
         return AD_COST_WINOGRAD;
     if (ad_kind_has(kind, AD_FIELD_GROUPS) && groups > 1)
         class = depthwise ? AD_COST_DEPTHWISE : AD_COST_GROUPED;
-    if (!quantised || ad_operator_of(kind)->quantised != AD_QUANTISED_SUMS)
+    if (!quantised || ad_operator_of(kind)->quantised != AD_QUANTISED_SUMMED)
         return class;
     return class == AD_COST_FC          ? AD_COST_INT8_FC
            : class == AD_COST_DEPTHWISE ? AD_COST_INT8_DEPTHWISE

@@ -72,7 +72,7 @@ enum ad_quantised_rule {
     AD_QUANTISED_NEVER,
     AD_QUANTISED_SAME,   /* all operands, and the output as the input */
     AD_QUANTISED_EACH,   /* all operands and the output, each with a scale of its own */
-    AD_QUANTISED_SUMS,   /* all operands, and weights, if any, of bytes; the output, made of sums
+    AD_QUANTISED_SUMMED, /* all operands, and weights, if any, of bytes; the output, made of sums
                           * of their products, is quantised or float */
     AD_QUANTISED_EITHER, /* input and output, each quantised or float */
     AD_QUANTISED_FOLDED, /* sums; the output is sums, or, with a weight, quantised or float */

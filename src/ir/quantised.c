@@ -74,7 +74,7 @@ static enum adaps_status check_sums(const struct ad_check *c, enum ad_quantised_
     const struct ad_value *values = c->graph->values, *in = &values[op->inputs[0]];
     const struct ad_value *out = &values[op->output];
     bool folds = rule == AD_QUANTISED_FOLDED;
-    bool first = rule == AD_QUANTISED_SUMS && op->partial > 0;
+    bool first = rule == AD_QUANTISED_SUMMED && op->partial > 0;
     for (int k = 0; k < op->ninputs; k++)
         if (ad_value_is_sums(&values[op->inputs[k]]) != folds)
             return ad_check_fail(c, "'%s' is %ssums", values[op->inputs[k]].name,
@@ -91,13 +91,13 @@ enum adaps_status ad_check_quantised(const struct ad_check *c)
     const struct ad_op *op = c->op;
     const struct ad_value *values = c->graph->values, *out = &values[op->output];
     enum ad_quantised_rule rule = ad_operator_of(op->kind)->quantised;
-    bool either = rule == AD_QUANTISED_EITHER, sums = rule == AD_QUANTISED_SUMS;
+    bool either = rule == AD_QUANTISED_EITHER, summed = rule == AD_QUANTISED_SUMMED;
     if (!ad_op_is_quantised(c->graph, op) || ad_kind_has(op->kind, AD_FIELD_WHOLE))
         return ADAPS_OK;
     if (rule == AD_QUANTISED_NEVER)
         return ad_check_fail(c, "its operands are quantised");
     bool table = either && ad_value_is_quantised(&values[op->inputs[0]]);
-    bool makes_floats = sums || rule == AD_QUANTISED_FOLDED;
+    bool makes_floats = summed || rule == AD_QUANTISED_FOLDED;
     bool floats = makes_floats && !ad_value_is_quantised(out);
     if (either && !table && !ad_op_is_bare(op))
         return ad_check_fail(c, "limits of floats that become bytes");

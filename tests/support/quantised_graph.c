@@ -224,7 +224,7 @@ static void quantise_op(struct quantiser *q, const struct ad_op *from)
     for (int k = 0; k < from->ninputs; k++)
         inputs[k] = bytes ? bytes_of(q, from->inputs[k]) : floats_of(q, from->inputs[k]);
     struct ad_value as = q->from->values[out];
-    bool floats = !bytes || (rule == AD_QUANTISED_SUMS && below(q, 5) == 0);
+    bool floats = !bytes || (rule == AD_QUANTISED_SUMMED && below(q, 5) == 0);
     float other = bytes ? q->to->values[inputs[0]].scale : 0;
     for (const struct ad_value plain = as; !floats && (as.scale == 0 || as.scale == other);)
         as = quantised_like(q, &plain); /* of another scale: averages of one have many ties */
