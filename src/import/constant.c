@@ -270,9 +270,10 @@ enum adaps_status ad_import_cast(struct ad_node *node, struct adaps_error *err)
     const char *name =
         ad_onnx_type_name(to > INT32_MAX || to < 0 ? -1 : (int32_t)to, buf, sizeof buf);
     bool is_float = to > 0 && to <= INT32_MAX && ad_onnx_type_is_float((int32_t)to);
-    if (!ad_node_constant(node, 0)) { /* all floats are float32 at run time */
+    if (!ad_node_constant(node, 0)) {     /* all floats are float32 at run time */
+        bool same = to == node->types[0]; /* PyTorch's exporter casts what it quantises so */
         int floats = is_float ? ad_node_integral(node, 0) : -1;
-        if (floats < 0 && (!is_float || ad_node_is_typed(node)))
+        if (floats < 0 && !same && (!is_float || ad_node_is_typed(node)))
             return ad_import_whole(node, err);
         ad_node_set(node, floats < 0 ? node->inputs[0] : floats);
         return ADAPS_OK;

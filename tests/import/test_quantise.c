@@ -121,6 +121,29 @@ START_TEST(convolution)
 }
 END_TEST
 
+/* PyTorch's exporter casts bytes to bytes behind each QuantizeLinear. */
+START_TEST(cast_to_itself)
+{
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 3, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", 1, 4, UINT8);
+    quantise(&mb, "x", "x", "xq");
+    mb_int(&mb, mb_node(&mb, "Cast", "xq", "xc"), "to", UINT8);
+    dequantise(&mb, "xc", "x", "xd");
+    add_filters(&mb, INT8, true);
+    mb_node(&mb, "Conv", "xd,w,b", "c");
+    quantise(&mb, "c", "y", "cq");
+    mb_int(&mb, mb_node(&mb, "Cast", "cq", "cc"), "to", UINT8);
+    dequantise(&mb, "cc", "y", "y");
+    mb_output(&mb, "y");
+    struct ad_graph *g = import_ok(&mb);
+    assert_kinds(g, "Unary,Conv,Unary");
+    done(&mb, g, NULL, NULL);
+}
+END_TEST
+
 /* Weights of uint8 are those of int8 that stand for the same numbers. */
 START_TEST(unsigned_weights)
 {
@@ -478,6 +501,7 @@ int main(void)
     Suite *suite = suite_create("quantise");
     TCase *tcase = tcase_create("quantise");
     tcase_add_test(tcase, convolution);
+    tcase_add_test(tcase, cast_to_itself);
     tcase_add_test(tcase, unsigned_weights);
     tcase_add_test(tcase, bias_between);
     tcase_add_test(tcase, float_result);
