@@ -255,6 +255,8 @@ AD_MUST_CHECK enum adaps_status ad_draft_tensor(struct ad_draft *draft, int valu
 /* Frees the decoded data of the node's large inputs, which are still in the file. Each only once,
  * so that none is decoded again and again. */
 void ad_node_drop(struct ad_node *node);
+/* Likewise of one constant, as often as its numbers are copied to a weight. */
+void ad_draft_drop(struct ad_draft *draft, int value);
 
 /* Input k as a constant tensor of integers or floats; else an error naming `what`. */
 AD_MUST_CHECK enum adaps_status ad_node_ints(struct ad_node *node, int k, const char *what,

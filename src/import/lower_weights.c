@@ -211,10 +211,12 @@ int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_
     const struct ad_onnx_tensor *tensor;
     if (v->scale > 0)
         return ad_lower_quantised_constant(l, value, rank, format);
-    if (v->type != ADAPS_FLOAT32)
-        return ad_draft_tensor(l->draft, value, &tensor, l->err) == ADAPS_OK
-                   ? lower_integers(l, v, tensor->i)
-                   : -1;
+    if (v->type != ADAPS_FLOAT32) { /* decoded they are up to eight times as large */
+        bool is = ad_draft_tensor(l->draft, value, &tensor, l->err) == ADAPS_OK;
+        int integers = is ? lower_integers(l, v, tensor->i) : -1;
+        ad_draft_drop(l->draft, value);
+        return integers;
+    }
     const float *from = floats_of(l, value);
     int64_t d[4] = {1, 1, 1, 1};
     float *to;

@@ -310,18 +310,35 @@ enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
     return status;
 }
 
+/* Whether a constant has many numbers, decoded from what stays there. */
+static bool can_drop(const struct ad_const *c)
+{
+    return (c->proto || c->dequantised) && !c->borrowed && c->tensor.count >= DROP_ELEMENTS &&
+           (c->tensor.f || c->tensor.i);
+}
+
+static void drop(struct ad_const *c)
+{
+    ad_free(c->tensor.f);
+    ad_free(c->tensor.i);
+    c->tensor.f = NULL;
+    c->tensor.i = NULL;
+    c->dropped = true;
+}
+
+void ad_draft_drop(struct ad_draft *draft, int value)
+{
+    struct ad_const *c = draft->values[value].constant;
+    if (can_drop(c))
+        drop(c);
+}
+
 void ad_node_drop(struct ad_node *node)
 {
     for (int k = 0; k < node->ninputs; k++) {
         struct ad_const *c = ad_node_constant(node, k) ? ad_node_input(node, k)->constant : NULL;
-        if (!c || !(c->proto || c->dequantised) || c->borrowed || c->dropped ||
-            c->tensor.count < DROP_ELEMENTS || !(c->tensor.f || c->tensor.i))
-            continue;
-        ad_free(c->tensor.f);
-        ad_free(c->tensor.i);
-        c->tensor.f = NULL;
-        c->tensor.i = NULL;
-        c->dropped = true;
+        if (c && !c->dropped && can_drop(c))
+            drop(c);
     }
 }
 

@@ -175,6 +175,22 @@ static void bytes_as_floats(struct mb *mb)
     mb_node(mb, "Gemm", "x,f", "y");
 }
 
+/* Layers of whole numbers with a million bytes of weights each, one after the other. */
+static void many_bytes(struct mb *mb)
+{
+    char w[16], inputs[32], bytes[16], sums[16];
+    mb_input(mb, "x", MB_DIMS(1, 1000));
+    for (int i = 0; i < 20; i++) {
+        snprintf(w, sizeof w, "w%d", i);
+        snprintf(bytes, sizeof bytes, "b%d", i);
+        snprintf(inputs, sizeof inputs, "%s,%s", bytes, w);
+        zeros(mb, w, MB_DIMS(1000, 1000), 3, 1000000);
+        mb_int(mb, mb_node(mb, "Cast", i == 0 ? "x" : sums, bytes), "to", 3);
+        snprintf(sums, sizeof sums, "s%d", i);
+        mb_node(mb, "MatMulInteger", inputs, i == 19 ? "y" : sums);
+    }
+}
+
 static void halves_as_floats(struct mb *mb)
 {
     mb_input(mb, "x", MB_DIMS(1, 4000));
@@ -255,6 +271,7 @@ static const struct {
     {"a number expanded to 2^40", expanded, "of the result is 1048576"},
     {"a range of 2^40", range, "from 0 to 1.09951e+12 by 1"},
     {"16 million bytes as floats", bytes_as_floats, TOO_MUCH},
+    {"20 million bytes of weights", many_bytes, FINE},
     {"16 million halves as floats", halves_as_floats, FINE},
     {"functions of 16 million weights", functions_of_weights, "too large to compute on import"},
     {"20 million truth values", truths, TOO_MUCH},
