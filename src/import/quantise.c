@@ -220,6 +220,36 @@ static struct ad_draft_op *sole_quantize(const struct pass *p, const struct ad_d
                : NULL;
 }
 
+/* A mean over rows and columns that leaves them out is reshaped before it is quantised: these two
+ * change places, in the list of ops as well. */
+static void quantise_before_reshape(struct pass *p, const struct ad_draft_op *op)
+{
+    struct ad_draft_value *values = p->draft->values;
+    struct ad_draft_op *reshape = p->uses[op->output] == 1 ? p->readers[op->output] : NULL;
+    if (!reshape || reshape->kind != AD_D_RESHAPE || reshape->dead ||
+        !ad_draft_joins(p->draft, reshape->node, op->node))
+        return;
+    struct ad_draft_op *quantize = sole_quantize(p, reshape);
+    if (!quantize || values[op->output].rank > 4)
+        return;
+    int between = reshape->output, out = quantize->output;
+    struct ad_draft_value *v = &values[between];
+    v->rank = values[op->output].rank;
+    memcpy(v->dims, values[op->output].dims, sizeof v->dims);
+    v->type = values[out].type;
+    v->scale = values[out].scale;
+    v->zero = values[out].zero;
+    struct ad_draft_op second = *reshape;
+    *reshape = *quantize;
+    *quantize = second;
+    reshape->inputs[0] = op->output;
+    reshape->output = between;
+    quantize->inputs[0] = between;
+    quantize->output = out;
+    values[between].producer = reshape;
+    values[out].producer = quantize;
+}
+
 /* Whether a constant has one scale and zero point, of a type that values may have. */
 static bool is_one(const struct ad_draft_value *v)
 {
@@ -404,6 +434,8 @@ static enum adaps_status turn_op(struct pass *p, struct ad_draft_op *op)
         return ADAPS_OK;
     if (taking == TAKES_WEIGHTED)
         return turn_weighted(p, op);
+    if (op->kind == AD_D_GAP)
+        quantise_before_reshape(p, op);
     struct ad_draft_op *quantize = sole_quantize(p, op);
     bool all = (quantize || taking == TAKES_PRODUCT) &&
                (op->function == AD_FN_NONE || op->kind == AD_D_UNARY);

@@ -144,6 +144,37 @@ START_TEST(cast_to_itself)
 }
 END_TEST
 
+/* A mean over rows and columns, which drops them before it is quantised. */
+START_TEST(mean_of_maps)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        struct mb mb;
+        mb_init(&mb, 13);
+        mb_input(&mb, "x", MB_DIMS(1, 2, 3, 4));
+        parameters(&mb, "x", .5f, 3, UINT8);
+        parameters(&mb, "y", .25f, -4, INT8);
+        round_to(&mb, "x", "x", "xd");
+        Onnx__NodeProto *mean = mb_node(&mb, "ReduceMean", "xd", "m");
+        mb_ints(&mb, mean, "axes", MB_DIMS(2, 3));
+        mb_int(&mb, mean, "keepdims", kept);
+        round_to(&mb, "m", "y", "y");
+        mb_output(&mb, "y");
+        struct ad_graph *g = import_ok(&mb);
+        int means = 0;
+        for (int i = 0; i < g->nops; i++) {
+            const struct ad_value *out = &g->values[g->ops[i].output];
+            if (g->ops[i].kind != AD_OP_GAP)
+                continue;
+            means++;
+            ck_assert(out->type == ADAPS_INT8 && out->scale == .25f && out->zero == -4);
+        }
+        ck_assert_int_eq(means, 1);
+        ck_assert_int_eq(g->values[g->outputs[0]].rank, kept ? 4 : 2);
+        done(&mb, g, NULL, NULL);
+    }
+}
+END_TEST
+
 /* Weights of uint8 are those of int8 that stand for the same numbers. */
 START_TEST(unsigned_weights)
 {
@@ -502,6 +533,7 @@ int main(void)
     TCase *tcase = tcase_create("quantise");
     tcase_add_test(tcase, convolution);
     tcase_add_test(tcase, cast_to_itself);
+    tcase_add_test(tcase, mean_of_maps);
     tcase_add_test(tcase, unsigned_weights);
     tcase_add_test(tcase, bias_between);
     tcase_add_test(tcase, float_result);
