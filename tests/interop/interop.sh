@@ -1,13 +1,14 @@
 #!/bin/sh
 # Compares adaps with PyTorch: torchvision's networks and some of the zoo's as torch.onnx.export writes
 # them, the zoo's networks with their weights put into PyTorch modules, and the two trained networks
-# on the sample pictures. Networks of less than 8 MB are run by two and by three local agents as well,
-# all of which compute: with the same bits.
+# on the sample pictures; and small networks that PyTorch quantised to bytes. Networks of less than 8 MB
+# are run by two and by three local agents as well, all of which compute: with the same bits.
 #
 #   tests/interop/interop.sh BUILD_DIR [--quick | --every | CASE...]
 #
 # BUILD_DIR holds adaps and models/zoo; CASEs are those of torchvision_export.py --list, denoise,
-# digit-3, digit-7, zoo-NAME for each NAME of zoo --list, detect-NAME for each NAME of detect_check.py --list, and split-NAME (the files that adaps split makes of
+# digit-3, digit-7, zoo-NAME for each NAME of zoo --list, detect-NAME for each NAME of detect_check.py --list,
+# int8-NAME for each NAME of quantised_nets.py --list, and split-NAME (the files that adaps split makes of
 # it); --quick: small networks, in less than five minutes; --every: the rest of torchvision's classification
 # and segmentation networks, for half an hour. Prints a line for each case and, last, "N passed, N failed". Exit status: 0 all passed, 1 some
 # failed, 2 usage, 77 a Python module that is needed is not installed.
@@ -109,6 +110,14 @@ detect() {
     "$python" "$here/detect_check.py" compare "$2" "$work"
 }
 
+# quantised NAME NET: bytes, against the file's operators one by one and PyTorch's kernels; divided as well.
+quantised() {
+    step "$1" "$python" "$here/quantised_nets.py" make "$2" "$work" &&
+        step "$1" "$adaps" plan -d "$here/../../devices/local2.conf" --strategy single -o "$work/m.plan" "$work/m.onnx" &&
+        step "$1" "$adaps" run --local "$work/m.plan" "$work/in.npy" -o "$work/out.npy" &&
+        "$python" "$here/quantised_nets.py" compare "$2" "$work" && divided "$1" "$work/m.onnx" "$work/in.npy"
+}
+
 run_case() {
     case $1 in
     denoise)
@@ -121,6 +130,8 @@ run_case() {
             check "$1" "$work/m.onnx" "$work/in.npy" "$work/expected.npy" ;;
     detect-*)
         detect "$1" "${1#detect-}" ;;
+    int8-*)
+        quantised "$1" "${1#int8-}" ;;
     split-*)
         divide "$1" "${1#split-}" ;;
     *)
@@ -131,10 +142,11 @@ run_case() {
 }
 
 detectors=$("$python" "$here/detect_check.py" --list | sed 's/^/detect-/') || exit 2
+quantised=$("$python" "$here/quantised_nets.py" --list | sed 's/^/int8-/') || exit 2
 if [ "${1-}" = --quick ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --quick) || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 zoo-hardcorenas split-lenet5 split-squeezenet $detectors $exports
+    set -- denoise digit-3 digit-7 zoo-hardcorenas split-lenet5 split-squeezenet $quantised $detectors $exports
 elif [ "${1-}" = --every ]; then
     exports=$("$python" "$here/torchvision_export.py" --list --every) || exit 2
     # shellcheck disable=SC2086
@@ -143,7 +155,7 @@ elif [ $# -eq 0 ]; then
     exports=$("$python" "$here/torchvision_export.py" --list) || exit 2
     nets=$("$zoo" --list | sed 's/^/zoo-/') || exit 2
     # shellcheck disable=SC2086
-    set -- denoise digit-3 digit-7 $nets split-lenet5 split-squeezenet split-hardcorenas $detectors $exports
+    set -- denoise digit-3 digit-7 $nets split-lenet5 split-squeezenet split-hardcorenas $quantised $detectors $exports
 fi
 passed=0 failed=0
 for name in "$@"; do
