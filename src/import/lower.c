@@ -150,8 +150,7 @@ int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to)
 
 static const int32_t in_order[AD_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
 
-/* Gives value `to`, whose dims are there, the bytes of `from`, if that is quantised. */
-static void quantise_as(struct ad_draft_lowering *l, int to, int from)
+void ad_lower_quantise_as(struct ad_draft_lowering *l, int to, int from)
 {
     if (!ad_value_is_quantised(&l->values[from]))
         return;
@@ -169,7 +168,7 @@ static int convert(struct ad_draft_lowering *l, const char *name, int from, int 
     const char *suffix = format == AD_NHWC ? ":nhwc" : rank == 5 ? "" : ":nchw";
     int to = ad_lower_value(l, name, suffix, rank, dims, format);
     if (to >= 0)
-        quantise_as(l, to, from);
+        ad_lower_quantise_as(l, to, from);
     return to < 0 ? -1 : ad_lower_permute(l, "Layout", from, rank, dims, in_order, to);
 }
 
@@ -220,7 +219,7 @@ static int get_nhwc_operand(struct ad_draft_lowering *l, int v)
     int from = ad_lower_get(l, v, AD_PLAIN);
     int wide = from < 0 ? -1 : ad_lower_value(l, d->name, ":4d", 4, dims, AD_PLAIN);
     if (wide >= 0)
-        quantise_as(l, wide, from);
+        ad_lower_quantise_as(l, wide, from);
     if (wide < 0 || ad_lower_reshape(l, from, wide) < 0)
         return -1;
     return convert(l, l->values[wide].name, wide, 4, dims, AD_NHWC);
@@ -301,7 +300,7 @@ static bool lower_conv(struct ad_draft_lowering *l, const struct ad_draft_op *op
     if (conv->weight < 0)
         return false;
     if (ad_lower_is_quantised(l, op))
-        return (conv->bias = ad_lower_quantised_rows(l, op)) >= 0;
+        return (conv->bias = ad_lower_quantised_rows(l, op, 1, true)) >= 0;
     if (op->bias)
         conv->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
     return !op->bias || conv->bias >= 0;
@@ -450,7 +449,7 @@ static bool lower_fc(struct ad_draft_lowering *l, const struct ad_draft_op *op)
         return false;
     fc->weight = ad_lower_matrix(l, op, c, depth, hw);
     if (fc->weight >= 0 && ad_lower_is_quantised(l, op))
-        return (fc->bias = ad_lower_quantised_rows(l, op)) >= 0;
+        return (fc->bias = ad_lower_quantised_rows(l, op, 1, true)) >= 0;
     if (fc->weight >= 0 && op->bias)
         fc->bias = ad_lower_rows(l, op->name, ":bias", op->rows, op->bias, 0);
     return fc->weight >= 0 && (!op->bias || fc->bias >= 0);

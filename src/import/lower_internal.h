@@ -48,6 +48,9 @@ int *ad_lower_indices(struct ad_draft_lowering *l, int64_t count);
 /* One input in, one output out, both in `format`. */
 struct ad_op *ad_lower_simple(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                               enum ad_op_kind kind, enum ad_format format);
+/* Gives value `to`, whose dims are there, the type, scale and zero of `from`, if that is quantised.
+ */
+void ad_lower_quantise_as(struct ad_draft_lowering *l, int to, int from);
 /* Value `to` is `from` under other dims. */
 int ad_lower_reshape(struct ad_draft_lowering *l, int from, int to);
 /* The mean over the map, as `out` or, when that is -1, as what the draft's op makes. */
@@ -109,14 +112,22 @@ int ad_lower_filters(struct ad_draft_lowering *l,
                      const struct ad_draft_op *op); /* OIDHW -> OHWDI */
 /* The weights of a CONV_TRANSPOSE, with `taps` taps for every place of a block: IODHW -> OHWDI,
  * reversed. Rows are by output, then place (`major`; depths first), or by place (depths last), then
- * output. Its bias, repeated for every place. */
+ * output. */
 struct ad_block_taps {
     int64_t d, h, w;
 };
 int ad_lower_transposed(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                         const struct ad_block_taps *taps, bool major);
+/* Its bias, repeated for every place. */
 int ad_lower_repeated(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t places,
                       bool major);
+/* How many places its blocks have, and how many weights each row. */
+int64_t ad_lower_places(const struct ad_draft_op *op);
+int64_t ad_lower_block_row(const struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                           const struct ad_block_taps *taps);
+/* Which of the filters' numbers row `row` has, -1 where there is none; returns its output. */
+int64_t ad_lower_block_taps(const struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                            const struct ad_block_taps *taps, bool major, int64_t row, int64_t *at);
 /* Columns follow channel-major order of a c x d x h x w map in the file, h x w x d x c in the
  * graph; d is 1 where the weights are transposed. */
 int ad_lower_matrix(struct ad_draft_lowering *l, const struct ad_draft_op *op, int64_t c, int64_t d,
@@ -133,10 +144,14 @@ int ad_lower_constant(struct ad_draft_lowering *l, int value, int rank, enum ad_
 bool ad_lower_is_quantised(const struct ad_draft_lowering *l, const struct ad_draft_op *op);
 /* Whether a bias is a whole number of what sums count, input scale times weight scale; which. */
 bool ad_lower_whole_bias(double bias, float input, float weight, int32_t *out);
-/* The bytes of its weights, as the recipe says; its struct ad_quantised_rows. */
+/* The bytes of its weights, as the recipe says, or as ad_lower_transposed(). */
 int ad_lower_quantised_weight(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                               const struct ad_recipe *recipe);
-int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_op *op);
+int ad_lower_quantised_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                              const struct ad_block_taps *taps, bool major);
+/* A struct ad_quantised_row for every row of the weights: for each output and place. */
+int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                            int64_t places, bool major);
 /* As ad_lower_constant(). */
 int ad_lower_quantised_constant(struct ad_draft_lowering *l, int value, int rank,
                                 enum ad_format format);

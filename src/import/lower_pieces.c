@@ -40,8 +40,12 @@ static bool add_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op
     const struct ad_draft_op bare = ad_lower_bare(op);
     const int64_t dims[4] = {in.n, l->values[out].box.c * w->sh * w->sw, b->h.blocks, b->w.blocks};
     int wide = ad_lower_value(l, l->values[out].name, ":blocks", 4, dims, AD_NHWC);
-    struct ad_op *conv =
-        wide < 0 ? NULL : ad_lower_op(l, &bare, AD_OP_CONV, op->name, op->type, 1, &from, wide);
+    bool bytes = ad_value_is_quantised(&l->values[out]); /* limited before they move: no pass */
+    if (wide >= 0)
+        ad_lower_quantise_as(l, wide, out);
+    struct ad_op *conv = wide < 0 ? NULL
+                                  : ad_lower_op(l, bytes ? op : &bare, AD_OP_CONV, op->name,
+                                                op->type, 1, &from, wide);
     if (!conv)
         return false;
     int32_t below = (int32_t)(b->h.blocks - in.h - b->h.lead + b->h.taps - 1);
@@ -52,7 +56,7 @@ static bool add_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op
     conv->weight = b->weight;
     conv->bias = b->bias;
     struct ad_op *space =
-        ad_lower_op(l, op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, out);
+        ad_lower_op(l, bytes ? &bare : op, AD_OP_DEPTH_TO_SPACE, op->name, op->type, 1, &wide, out);
     if (!space)
         return false;
     space->groups = 1;
@@ -111,9 +115,12 @@ bool ad_lower_conv_transpose(struct ad_draft_lowering *l, const struct ad_draft_
     const struct ad_block_taps taps = {b.d.taps, b.h.taps, b.w.taps};
     int from = ad_lower_get(l, op->inputs[0], AD_NHWC);
     b.weight = from < 0 ? -1 : ad_lower_transposed(l, op, &taps, b.major);
-    if (b.weight >= 0 && op->bias)
-        b.bias = ad_lower_repeated(l, op, (int64_t)w->sh * w->sw * (d->k ? d->s : 1), b.major);
-    if (b.weight < 0 || (op->bias && b.bias < 0))
+    bool bytes = ad_lower_is_quantised(l, op);
+    if (b.weight >= 0 && bytes)
+        b.bias = ad_lower_quantised_rows(l, op, ad_lower_places(op), b.major);
+    else if (b.weight >= 0 && op->bias)
+        b.bias = ad_lower_repeated(l, op, ad_lower_places(op), b.major);
+    if (b.weight < 0 || ((op->bias || bytes) && b.bias < 0))
         return false;
     if (d->k)
         return blocks_of_depth(l, op, &b, from);
@@ -185,10 +192,14 @@ static int resample_dim(struct ad_draft_lowering *l, const struct ad_draft_op *o
     for (int k = 0; k < rank; k++)
         map[k < i ? 2 : 1] *= k == i ? 1 : dims[k];
     int wide = ad_lower_value(l, name, ":map", 4, map, AD_NHWC);
+    if (wide >= 0)
+        ad_lower_quantise_as(l, wide, from);
     if (wide < 0 || ad_lower_reshape(l, from, wide) < 0)
         return -1;
     dims[i] = map[3] = l->draft->values[op->output].dims[i];
     int done = ad_lower_value(l, name, ":resampled", 4, map, AD_NHWC);
+    if (done >= 0)
+        ad_lower_quantise_as(l, done, wide);
     one.positions[0] = op->positions[i];
     return done >= 0 && add_resample(l, &one, wide, done, columns) ? done : -1;
 }

@@ -71,7 +71,35 @@ int ad_lower_quantised_weight(struct ad_draft_lowering *l, const struct ad_draft
     return w;
 }
 
-int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_op *op)
+int ad_lower_quantised_blocks(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                              const struct ad_block_taps *taps, bool major)
+{
+    const struct ad_draft_value *v = &l->draft->values[op->weight];
+    const struct ad_dequantised *from = v->constant->dequantised;
+    const uint8_t flip = from->type == ADAPS_UINT8 ? 0x80 : 0;
+    int64_t rows = op->rows * ad_lower_places(op), elements = ad_lower_block_row(l, op, taps);
+    int64_t words = ad_quantised_words(elements);
+    size_t count;
+    uint8_t *bytes = bytes_of(l, from->x, &count);
+    float *data;
+    int64_t *at = ad_arena_alloc(&l->draft->arena, (size_t)elements, sizeof *at);
+    if (!at)
+        ad_error_memory(l->err, v->name, (size_t)elements * sizeof *at);
+    int w = bytes && at ? ad_lower_weight(l, v->name, rows, words, &data) : -1;
+    for (int64_t i = 0; i < rows && w >= 0; i++) {
+        uint8_t *to = (uint8_t *)(data + i * words);
+        int64_t o = ad_lower_block_taps(l, op, taps, major, i, at);
+        const uint8_t zero = (uint8_t)from->zero[o % from->count]; /* stands for 0 */
+        memset(to, 0, (size_t)words * sizeof *data);
+        for (int64_t k = 0; k < elements; k++)
+            to[k] = (at[k] < 0 ? zero : bytes[at[k]]) ^ flip;
+    }
+    ad_free(bytes);
+    return w;
+}
+
+int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                            int64_t places, bool major)
 {
     const struct ad_draft_value *values = l->draft->values;
     const struct ad_dequantised *from = values[op->weight].constant->dequantised;
@@ -84,12 +112,12 @@ int ad_lower_quantised_rows(struct ad_draft_lowering *l, const struct ad_draft_o
         return -1;
     }
     snprintf(name, size, "%s:rows", op->name);
-    int w = ad_lower_weight(l, name, op->rows, AD_QUANTISED_ROW_WORDS, &data);
-    for (int64_t i = 0; i < op->rows && w >= 0; i++) {
-        int64_t k = from->count > 1 ? i : 0;
+    int w = ad_lower_weight(l, name, op->rows * places, AD_QUANTISED_ROW_WORDS, &data);
+    for (int64_t i = 0; i < op->rows * places && w >= 0; i++) {
+        int64_t o = major ? i / places : i % op->rows, k = o % from->count;
         struct ad_quantised_row row = {.scale = from->scale[k],
                                        .zero = (int32_t)from->zero[k] - flip};
-        ad_lower_whole_bias(op->bias ? op->bias[i] : 0, values[op->inputs[0]].scale, row.scale,
+        ad_lower_whole_bias(op->bias ? op->bias[o] : 0, values[op->inputs[0]].scale, row.scale,
                             &row.bias);
         memcpy(data + i * AD_QUANTISED_ROW_WORDS, &row, sizeof row);
     }

@@ -96,17 +96,16 @@ static int64_t tap_at(int64_t at, int64_t d, int64_t count)
     return at % d == 0 && at / d < count ? at / d : -1;
 }
 
-/* The filters of one output and one place (depth p, row r, column q of its block) to `to`. */
-static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value *v,
-                       const float *from, int64_t o, const int64_t place[3],
-                       const struct ad_block_taps *t, float *to)
+/* Which numbers of the filters, those of one output and one place (depth p, row r, column q of its
+ * block). */
+static void find_taps(const struct ad_draft_op *op, const struct ad_draft_value *v, int64_t o,
+                      const int64_t place[3], const struct ad_block_taps *t, int64_t *at)
 {
     const struct ad_window *w = &op->window;
     bool deep = v->rank == 5;
     int64_t kd = deep ? v->dims[2] : 1, kh = v->dims[v->rank - 2], kw = v->dims[v->rank - 1];
     int64_t per_group = v->dims[1], channels = v->dims[0] / op->groups;
     int64_t first = o / per_group * channels, volume = kd * kh * kw;
-    double scale = op->scale ? op->scale[o] : 1;
     for (int64_t i = 0; i < t->h; i++)
         for (int64_t k = 0; k < t->w; k++)
             for (int64_t m = 0; m < t->d; m++) {
@@ -115,29 +114,58 @@ static void fill_place(const struct ad_draft_op *op, const struct ad_draft_value
                 int64_t z =
                     deep ? tap_at(op->depth.s * (t->d - 1 - m) + place[0], op->depth.d, kd) : 0;
                 bool there = x >= 0 && y >= 0 && z >= 0;
-                const float *tap = from + (there ? (z * kh + y) * kw + x : 0);
-                for (int64_t c = 0; c < channels; c++) {
-                    int64_t at = ((first + c) * per_group + o % per_group) * volume;
-                    *to++ = there ? (float)(scale * (double)tap[at]) : 0;
-                }
+                for (int64_t c = 0; c < channels; c++)
+                    *at++ = there ? ((first + c) * per_group + o % per_group) * volume +
+                                        (z * kh + y) * kw + x
+                                  : -1;
             }
+}
+
+int64_t ad_lower_places(const struct ad_draft_op *op)
+{
+    return (int64_t)op->window.sh * op->window.sw * (op->depth.k ? op->depth.s : 1);
+}
+
+int64_t ad_lower_block_row(const struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                           const struct ad_block_taps *taps)
+{
+    return taps->h * taps->w * taps->d * (l->draft->values[op->weight].dims[0] / op->groups);
+}
+
+int64_t ad_lower_block_taps(const struct ad_draft_lowering *l, const struct ad_draft_op *op,
+                            const struct ad_block_taps *taps, bool major, int64_t row, int64_t *at)
+{
+    int64_t sd = op->depth.k ? op->depth.s : 1, sw = op->window.sw, places = ad_lower_places(op);
+    int64_t map = places / sd; /* places of a depth */
+    int64_t o = major ? row / places : row % op->rows, k = row / op->rows;
+    if (major) /* by output, depth, pixel */
+        k = row % places % map * sd + row % places / map;
+    const int64_t place[3] = {k % sd, k / sd / sw, k / sd % sw};
+    find_taps(op, &l->draft->values[op->weight], o, place, taps, at);
+    return o;
 }
 
 int ad_lower_transposed(struct ad_draft_lowering *l, const struct ad_draft_op *op,
                         const struct ad_block_taps *taps, bool major)
 {
-    const struct ad_draft_value v = l->draft->values[op->weight];
-    int64_t sd = op->depth.k ? op->depth.s : 1, sh = op->window.sh, sw = op->window.sw;
-    int64_t places = sd * sh * sw, row = taps->h * taps->w * taps->d * (v.dims[0] / op->groups);
+    const char *name = l->draft->values[op->weight].name;
+    if (ad_lower_is_quantised(l, op))
+        return ad_lower_quantised_blocks(l, op, taps, major);
+    int64_t rows = op->rows * ad_lower_places(op), elements = ad_lower_block_row(l, op, taps);
+    int64_t *at = ad_arena_alloc(&l->draft->arena, (size_t)elements, sizeof *at);
     const float *from = floats_of(l, op->weight);
     float *to;
-    int weight = from ? ad_lower_weight(l, v.name, op->rows * places, row, &to) : -1;
-    for (int64_t o = 0; o < op->rows && weight >= 0; o++)
-        for (int64_t k = 0; k < places; k++) {
-            const int64_t place[3] = {k % sd, k / sd / sw, k / sd % sw};
-            int64_t at = major ? (o * sd + place[0]) * sh * sw + k / sd : k * op->rows + o;
-            fill_place(op, &v, from, o, place, taps, to + at * row);
-        }
+    if (!at) {
+        ad_error_memory(l->err, name, (size_t)elements * sizeof *at);
+        return -1;
+    }
+    int weight = from ? ad_lower_weight(l, name, rows, elements, &to) : -1;
+    for (int64_t i = 0; i < rows && weight >= 0; i++) {
+        int64_t o = ad_lower_block_taps(l, op, taps, major, i, at);
+        double scale = op->scale ? op->scale[o] : 1;
+        for (int64_t k = 0; k < elements; k++)
+            *to++ = at[k] < 0 ? 0 : (float)(scale * (double)from[at[k]]);
+    }
     return weight;
 }
 

@@ -288,13 +288,15 @@ static bool takes_weights(const struct pass *p, const struct ad_draft_op *op, in
     if (!from || op->scale || op->depth.k > 0 || in->rank > 4 || in->rank < 2)
         return false;
     const struct ad_draft_value *x = &p->draft->values[from->x];
-    int channel = op->weight_transposed ? x->rank - 1 : 0;
+    bool blocks = op->kind == AD_D_CONV_TRANSPOSE;
+    int channel = blocks ? 1 : op->weight_transposed ? x->rank - 1 : 0;
+    int64_t scales = blocks ? op->rows / op->groups : op->rows;
     bool same = w->rank == x->rank && memcmp(w->dims, x->dims, sizeof x->dims) == 0;
     if ((from->type != ADAPS_INT8 && from->type != ADAPS_UINT8) ||
-        (from->count > 1 && (!same || from->axis != channel || from->count != op->rows)))
+        (from->count > 1 && (!same || from->axis != channel || from->count != scales)))
         return false;
     for (int64_t i = 0; i < op->rows; i++) {
-        int64_t k = from->count > 1 ? i : 0;
+        int64_t k = i % from->count;
         int32_t bias;
         if (!isnormal(from->scale[k]) || from->scale[k] < 0 ||
             !ad_lower_whole_bias(op->bias ? op->bias[i] : 0, in->scale, from->scale[k], &bias))
@@ -316,6 +318,7 @@ static enum taking taking_of(const struct ad_draft_op *op)
 {
     switch (op->kind) {
     case AD_D_CONV:
+    case AD_D_CONV_TRANSPOSE:
     case AD_D_FC:
         return TAKES_WEIGHTED;
     case AD_D_MATMUL:
@@ -336,10 +339,24 @@ static enum taking taking_of(const struct ad_draft_op *op)
     case AD_D_PAD:
         return TAKES_SAME;
     case AD_D_RESAMPLE:
-        return op->method < AD_METHOD_LINEAR ? TAKES_SAME : TAKES_NOT;
+        return op->method < AD_METHOD_LINEAR ? TAKES_SAME : TAKES_EACH;
     default:
         return TAKES_NOT;
     }
+}
+
+/* Whether numbers are mixed dim by dim: between two steps they are floats. */
+static bool mixes_in_steps(const struct pass *p, const struct ad_draft_op *op)
+{
+    const struct ad_draft_value *in = &p->draft->values[op->inputs[0]];
+    const struct ad_draft_value *out = &p->draft->values[op->output];
+    bool steps = in->rank != 4;
+    if (op->kind != AD_D_RESAMPLE || op->method < AD_METHOD_LINEAR)
+        return false;
+    for (int i = 0; i < 2 && !steps; i++)
+        steps = in->dims[i] != out->dims[i] || op->positions[i].start != 0 ||
+                op->positions[i].step != op->positions[i].unit;
+    return steps;
 }
 
 static bool has_rank_4(const struct pass *p, const struct ad_draft_op *op)
@@ -430,7 +447,7 @@ static enum adaps_status turn_weighted(struct pass *p, struct ad_draft_op *op)
 static enum adaps_status turn_op(struct pass *p, struct ad_draft_op *op)
 {
     enum taking taking = taking_of(op);
-    if (op->dead || taking == TAKES_NOT || !has_rank_4(p, op))
+    if (op->dead || taking == TAKES_NOT || !has_rank_4(p, op) || mixes_in_steps(p, op))
         return ADAPS_OK;
     if (taking == TAKES_WEIGHTED)
         return turn_weighted(p, op);

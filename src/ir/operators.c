@@ -178,7 +178,7 @@ const struct ad_operator ad_operators[AD_OP_COUNT] = {
                         .class = AD_COST_COPY,
                         .measure = AD_PER_TAP,
                         .units = 1,
-                        .quantised = AD_QUANTISED_SAME,
+                        .quantised = AD_QUANTISED_EACH,
                         .check = ad_check_resample},
     [AD_OP_DEPTH_TO_SPACE] = {.name = "DepthToSpace",
                               .short_name = "depth-to-space",

@@ -552,14 +552,14 @@ static void check_resample(struct ad_rng *rng, uint64_t seed)
                 const uint8_t *from =
                     r.in.data + n * r.in.sn + ty.at[i] * r.in.sh + tx.at[k] * r.in.sw + tc.at[0];
                 term = (float)(number(&r.in_is, *from) - r.in_is.zero);
+                term *= r.in_is.scale;
                 term *= tx.weight[k];
                 line = line + term;
             }
             line *= ty.weight[i];
             sum = sum + line;
         }
-        term = r.in_is.scale / r.out_is.scale;
-        sum *= term;
+        sum /= r.out_is.scale;
         *at(&want, n, y, x, c) = (uint8_t)ad_q8_reference_round(
             sum, r.out_is.zero, least(&r.out_is), least(&r.out_is) + 255);
     }

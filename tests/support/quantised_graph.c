@@ -210,9 +210,7 @@ static void keep_parameters(struct quantiser *q, const struct ad_op *from, struc
 static bool may_quantise(struct quantiser *q, const struct ad_op *op)
 {
     enum ad_quantised_rule rule = ad_operator_of(op->kind)->quantised;
-    bool linear =
-        ad_kind_has(op->kind, AD_FIELD_RESAMPLING) && op->resampling.method >= AD_METHOD_LINEAR;
-    return rule != AD_QUANTISED_NEVER && rule != AD_QUANTISED_FOLDED && !linear && !op->partial &&
+    return rule != AD_QUANTISED_NEVER && rule != AD_QUANTISED_FOLDED && !op->partial &&
            below(q, 8) > 0 && (op->function == AD_FN_NONE || rule == AD_QUANTISED_EITHER);
 }
 

@@ -93,7 +93,8 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
         .plain = in->is_signed == to->is_signed && in->zero == to->zero && in->scale == to->scale,
         .mix = {.flip = in->is_signed ? 0x80 : 0,
                 .zero = in->zero,
-                .multiplier = in->scale / to->scale,
+                .scale = in->scale,
+                .out_scale = to->scale,
                 .out_zero = to->zero,
                 .lo = ad_q8_least(to->is_signed),
                 .hi = ad_q8_most(to->is_signed)}};

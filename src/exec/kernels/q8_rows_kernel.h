@@ -36,7 +36,7 @@ struct ad_q8_mix_row {
     int64_t channels;
     uint8_t flip;
     int32_t zero; /* of the input */
-    float multiplier;
+    float scale, out_scale;
     int32_t out_zero, lo, hi;
     uint8_t *out;
 };

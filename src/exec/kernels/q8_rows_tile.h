@@ -196,14 +196,14 @@ static FOR_TARGET void mix(const struct ad_q8_mix_row *r)
             floats line = {0};
             for (int k = 0; k < r->columns; k++) {
                 floats x = to_floats(numbers(r->at[i][k] + c, 1, n, r->flip) - r->zero);
-                x = x * r->column_weight[k];
+                x = x * r->scale * r->column_weight[k];
                 line = k == 0 ? x : line + x;
             }
             line = line * r->row_weight[i];
             all = i == 0 ? line : all + line;
         }
         store_few(r->out + c,
-                  limited(all * r->multiplier, (float)(r->lo - r->out_zero),
+                  limited(all / r->out_scale, (float)(r->lo - r->out_zero),
                           (float)(r->hi - r->out_zero), r->out_zero),
                   n);
     }
