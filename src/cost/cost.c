@@ -30,6 +30,25 @@ int64_t ad_cost_macs(const struct ad_graph *graph, const struct ad_op *op)
     return ad_box_elements(graph->values[op->output].box) * row_weights(graph, op);
 }
 
+enum ad_cost_class ad_cost_main_class(const struct ad_graph *graph)
+{
+    static const enum ad_cost_class of_bytes[] = {AD_COST_INT8_CONV, AD_COST_INT8_DEPTHWISE,
+                                                  AD_COST_INT8_FC};
+    double macs[AD_COST_CLASSES] = {0}, floats = 0, bytes = 0;
+    enum ad_cost_class most = AD_COST_INT8_CONV;
+    for (int i = 0; i < graph->nops; i++)
+        macs[ad_cost_class_of(graph, &graph->ops[i])] +=
+            (double)ad_cost_macs(graph, &graph->ops[i]);
+    for (int i = 0; i < AD_COST_CLASSES; i++)
+        floats += macs[i];
+    for (size_t i = 0; i < sizeof of_bytes / sizeof *of_bytes; i++) {
+        bytes += macs[of_bytes[i]];
+        most = macs[of_bytes[i]] > macs[most] ? of_bytes[i] : most;
+    }
+    floats -= bytes;
+    return bytes > floats ? most : AD_COST_CONV;
+}
+
 /* Units of an element of the output. */
 static double winograd_units(const struct ad_graph *graph, const struct ad_op *op)
 {
@@ -126,6 +145,11 @@ static double measured_seconds(const struct ad_device *device, const struct ad_w
 static double rate_of(const struct ad_cost_table *table, enum ad_cost_class class)
 {
     return table->rate[table->rate[class] > 0 ? class : ad_cost_stand_in(class)];
+}
+
+double ad_cost_speed(const struct ad_device *device, enum ad_cost_class class)
+{
+    return rate_of(&device->table, class) * device->speed;
 }
 
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)

@@ -25,6 +25,12 @@ struct ad_work {
 struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op,
                             int64_t out_elements, int64_t in_elements, int64_t weight_rows);
 
+/* The class by whose rate devices are compared for this graph: most of its multiply-accumulates are
+ * of floats (CONV), or of quantised values: then the class that has most of these. */
+enum ad_cost_class ad_cost_main_class(const struct ad_graph *graph);
+/* A device's rate of a class, or of the one that stands in for it, times its speed. */
+double ad_cost_speed(const struct ad_device *device, enum ad_cost_class class);
+
 /* Whether two devices take the same time for any op. */
 bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 

@@ -90,10 +90,10 @@ static void survey_alike(struct ad_context *context)
 static void survey_devices(struct ad_context *context)
 {
     const struct ad_cluster *cluster = context->problem->cluster;
+    enum ad_cost_class class = ad_cost_main_class(context->problem->graph);
     context->fastest = cluster->source;
     for (int d = 0; d < cluster->ndevices; d++) {
-        context->speed[d] =
-            cluster->devices[d].table.rate[AD_COST_CONV] * cluster->devices[d].speed;
+        context->speed[d] = ad_cost_speed(&cluster->devices[d], class);
         context->order[d] = d;
     }
     for (int d = 0; d < cluster->ndevices; d++)

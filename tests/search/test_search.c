@@ -464,6 +464,36 @@ START_TEST(boundaries_take_sides)
 }
 END_TEST
 
+/* Devices are ordered by the rate of what the network computes with. */
+START_TEST(speeds_of_bytes)
+{
+    struct problem p;
+    struct ad_context floats, bytes;
+    ad_fixture_small(&p, 3);
+    for (int d = 0; d < 3; d++) {
+        p.cluster.devices[d].speed = 1;
+        p.cluster.devices[d].table.rate[AD_COST_CONV] = 3e9 - d * 1e9;
+        p.cluster.devices[d].table.rate[AD_COST_INT8_CONV] = d == 2 ? 9e9 : 0;
+    }
+    ck_assert_int_eq(ad_context_init(&floats, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(floats.fastest, 0);
+    ck_assert_int_eq(floats.order[1], 1);
+    for (int v = 0; v < p.graph->nvalues; v++) {
+        p.graph->values[v].type = ADAPS_UINT8;
+        p.graph->values[v].scale = 1;
+    }
+    ck_assert_int_eq(ad_context_init(&bytes, &p.problem, NULL), ADAPS_OK);
+    ck_assert_int_eq(bytes.fastest, 2);
+    ck_assert_int_eq(bytes.order[0], 0); /* the source */
+    ck_assert_int_eq(bytes.order[1], 2);
+    ck_assert(bytes.speed[2] == 9e9);
+    ck_assert(bytes.speed[1] == 2e9); /* it has no rate of its own */
+    ad_context_fini(&floats);
+    ad_context_fini(&bytes);
+    ad_fixture_fini(&p);
+}
+END_TEST
+
 /* `ops` 3x3 convolutions on a map of `size` x `size`, and equal devices. */
 static void make_chain(struct problem *p, int size, int ops, int ndevices)
 {
@@ -755,6 +785,7 @@ int main(void)
         strategies++;
     tcase_add_loop_test(c, memory_is_a_hard_limit, 0, strategies);
     tcase_add_test(c, dense_layer_is_spread);
+    tcase_add_test(c, speeds_of_bytes);
     tcase_add_test(c, no_memory);
     suite_add_tcase(suite, c);
     tcase_add_test(templates, shares_taper);

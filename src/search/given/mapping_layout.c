@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-double ad_mapping_key_speed(const struct ad_layer_mapping *m, int key,
+double ad_mapping_key_speed(const struct ad_layer_mapping *m, int key, const struct ad_graph *graph,
                             const struct ad_cluster *cluster)
 {
     const struct ad_mapping_key *k = &m->keys[key];
     int d = ad_cluster_find(cluster, k->device);
     const struct ad_device *device = &cluster->devices[d];
-    return device->table.rate[AD_COST_CONV] * device->speed * k->ncores / device->threads;
+    return ad_cost_speed(device, ad_cost_main_class(graph)) * k->ncores / device->threads;
 }
 
 /* "edge01_arm0, edge02_arm0" */
@@ -54,7 +54,7 @@ enum adaps_status ad_mapping_op_keys(const struct ad_layer_mapping *m,
 }
 
 /* What devices of these keys do of a layer, by device. Returns how many there are. */
-static int weights_of(const struct ad_layer_mapping *m, uint64_t keys,
+static int weights_of(const struct ad_layer_mapping *m, uint64_t keys, const struct ad_graph *graph,
                       const struct ad_cluster *cluster, double *weight, int *fastest)
 {
     int count = 0;
@@ -62,7 +62,7 @@ static int weights_of(const struct ad_layer_mapping *m, uint64_t keys,
     for (int k = 0; k < m->nkeys; k++)
         if (keys >> k & 1)
             weight[ad_cluster_find(cluster, m->keys[k].device)] +=
-                ad_mapping_key_speed(m, k, cluster);
+                ad_mapping_key_speed(m, k, graph, cluster);
     *fastest = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
         count += weight[d] > 0;
@@ -78,7 +78,7 @@ static void lay_out(const struct ad_layer_mapping *m, uint64_t keys, const struc
     double weight[AD_MAX_DEVICES];
     int fastest;
     const struct ad_op *op = &graph->ops[i];
-    int count = weights_of(m, keys, cluster, weight, &fastest);
+    int count = weights_of(m, keys, graph, cluster, weight, &fastest);
     bool one_row = ad_dim_extent(&graph->values[op->output], AD_DIM_H) == 1;
     enum ad_dim dim = ad_dim_splits(graph, op, AD_DIM_H)              ? AD_DIM_H
                       : one_row && ad_dim_splits(graph, op, AD_DIM_C) ? AD_DIM_C
