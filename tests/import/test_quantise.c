@@ -514,6 +514,127 @@ START_TEST(dynamic_sums)
 }
 END_TEST
 
+/* Filters 1 x 2 x 3 x 3 in steps of 2: each output channel four rows of 2 x 2 taps, by place. */
+static struct mb one_transposed(int32_t type)
+{
+    static const int64_t zero[] = {9, 9}, none[] = {0, 0}, b[] = {7, -9};
+    static const float s[] = {.25f, .5f}, bias_scale[] = {.125f, .25f};
+    int64_t w[18];
+    struct mb mb;
+    for (int i = 0; i < 18; i++)
+        w[i] = 10 + i;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", MB_DIMS(1, 1, 3, 4));
+    parameters(&mb, "x", .5f, 3, UINT8);
+    parameters(&mb, "y", 4, -4, INT8);
+    round_to(&mb, "x", "x", "xd");
+    mb_typed(&mb, "w_q", MB_DIMS(1, 2, 3, 3), type, w);
+    mb_weights(&mb, "w_s", MB_DIMS(2), s);
+    mb_typed(&mb, "w_z", MB_DIMS(2), type, zero);
+    mb_int(&mb, dequantise(&mb, "w_q", "w", "w"), "axis", 1);
+    mb_typed(&mb, "b_q", MB_DIMS(2), INT32, b);
+    mb_weights(&mb, "b_s", MB_DIMS(2), bias_scale);
+    mb_typed(&mb, "b_z", MB_DIMS(2), INT32, none);
+    mb_int(&mb, dequantise(&mb, "b_q", "b", "b"), "axis", 0);
+    mb_ints(&mb, mb_node(&mb, "ConvTranspose", "xd,w,b", "c"), "strides",
+            (const int64_t[]){2, 2, -9});
+    mb_node(&mb, "Relu", "c", "r");
+    round_to(&mb, "r", "y", "y");
+    mb_output(&mb, "y");
+    return mb;
+}
+
+START_TEST(transposed)
+{
+    static const int32_t types[] = {INT8, UINT8};
+    for (int t = 0; t < 2; t++) {
+        struct mb mb = one_transposed(types[t]);
+        struct ad_graph *g = import_ok(&mb);
+        int flip = types[t] == UINT8 ? 128 : 0;
+        assert_kinds(g, "Unary,Conv,DepthToSpace,Unary");
+        const struct ad_op *conv = first_conv(g);
+        ck_assert(ad_quantised_alike(&g->values[conv->output], &g->values[g->ops[2].output]));
+        ck_assert(conv->clamp_min == 0 && isinf(g->ops[2].clamp_min));
+        ck_assert_int_eq(g->weights[conv->bias].rows, 8);
+        for (int i = 0; i < 8; i++) { /* by place, then output */
+            struct ad_quantised_row row = row_of(g, conv, i);
+            ck_assert_int_eq(row.bias, i % 2 ? -9 : 7);
+            ck_assert(row.scale == (i % 2 ? .5f : .25f));
+            ck_assert_int_eq(row.zero, 9 - flip);
+        }
+        ck_assert_int_eq(bytes_of(g, conv, 1)[3], 10 + 9 - flip); /* the corner of output 1 */
+        ck_assert_int_eq(bytes_of(g, conv, 7)[0], 9 - flip);      /* no tap: what stands for 0 */
+        ck_assert_int_eq(bytes_of(g, conv, 7)[3], 10 + 13 - flip);
+        struct ad_tensor in, out = run_random(g, &in);
+        for (int i = 0; i < 2 * 7 * 9; i++) {
+            int o = i / 63, y = i / 9 % 7, x = i % 9;
+            float sum = o ? -2.25f : .875f;
+            for (int k = 0; k < 9; k++) {
+                int row = y - k / 3, column = x - k % 3;
+                if (row % 2 || column % 2 || row < 0 || column < 0 || row > 4 || column > 6)
+                    continue;
+                float from = in.data[row / 2 * 4 + column / 2] / .5f;
+                from = .5f * rintf(fminf(fmaxf(from, -3), 252));
+                sum += (o ? .5f : .25f) * (float)(1 + 9 * o + k) * from;
+            }
+            ck_assert_float_eq(out.data[i], 4 * rintf(fminf(fmaxf(sum / 4, 0), 131)));
+        }
+        done(&mb, g, &in, &out);
+    }
+}
+END_TEST
+
+/* Resizing that mixes. A second reader of its floats keeps it from being one of bytes. */
+static struct mb one_resize(const char *mode, const char *where, int rank, bool floats)
+{
+    static const float scales[] = {1, 1, 2.5f, 1.7f};
+    struct mb mb;
+    mb_init(&mb, 13);
+    mb_input(&mb, "x", rank == 4 ? MB_DIMS(1, 3, 5, 7) : MB_DIMS(3, 5, 7));
+    parameters(&mb, "x", .013f, 120, UINT8);
+    parameters(&mb, "y", .0171f, -4, INT8);
+    mb_weights(&mb, "scales", MB_DIMS(rank), scales + 4 - rank);
+    round_to(&mb, "x", "x", "xd");
+    Onnx__NodeProto *node = mb_node(&mb, "Resize", "xd,,scales", "c");
+    mb_string(&mb, node, "mode", mode);
+    mb_string(&mb, node, "coordinate_transformation_mode", where);
+    round_to(&mb, "c", "y", "y");
+    mb_output(&mb, "y");
+    if (floats) {
+        mb_node(&mb, "Neg", "c", "z");
+        mb_output(&mb, "z");
+    }
+    return mb;
+}
+
+START_TEST(resized)
+{
+    static const char *const modes[] = {"linear", "cubic"};
+    static const char *const where[] = {"half_pixel", "align_corners", "asymmetric",
+                                        "pytorch_half_pixel"};
+    for (int i = 0; i < 8; i++) {
+        struct mb a = one_resize(modes[i % 2], where[i / 2], 4, false);
+        struct mb b = one_resize(modes[i % 2], where[i / 2], 4, true);
+        struct ad_graph *bytes = import_ok(&a), *floats = import_ok(&b);
+        assert_kinds(bytes, "Unary,Resample,Unary");
+        ck_assert(ad_value_is_quantised(&bytes->values[bytes->ops[1].output]));
+        ck_assert(!ad_value_is_quantised(&floats->values[floats->ops[2].output]));
+        done(&a, bytes, NULL, NULL);
+        done(&b, floats, NULL, NULL);
+    }
+    struct mb lines = one_resize("linear", "half_pixel", 3, false);
+    struct ad_graph *g = import_ok(&lines); /* dim by dim: with floats between */
+    for (int i = 0; i < g->nops; i++)
+        ck_assert(g->ops[i].kind != AD_OP_RESAMPLE || !ad_op_is_quantised(g, &g->ops[i]));
+    done(&lines, g, NULL, NULL);
+    lines = one_resize("nearest", "asymmetric", 3, false);
+    g = import_ok(&lines);
+    for (int i = 0; i < g->nops; i++)
+        ck_assert(g->ops[i].kind != AD_OP_RESAMPLE || ad_op_is_quantised(g, &g->ops[i]));
+    done(&lines, g, NULL, NULL);
+}
+END_TEST
+
 START_TEST(refused)
 {
     struct mb mb;
@@ -547,6 +668,8 @@ int main(void)
     tcase_add_test(tcase, dynamic);
     tcase_add_test(tcase, dynamic_convolution);
     tcase_add_test(tcase, dynamic_sums);
+    tcase_add_test(tcase, transposed);
+    tcase_add_test(tcase, resized);
     tcase_add_test(tcase, refused);
     suite_add_tcase(suite, tcase);
     return run_suite(suite);
