@@ -15,28 +15,18 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    {"Add", false, false},
-    {"AveragePool", false, false},
-    {"Clip", false, false},
-    {"Concat", false, false},
-    {"Conv", true, false},
-    {"DepthToSpace", false, true},
-    {"Flatten", false, true},
-    {"Gemm", true, false},
-    {"GlobalAveragePool", false, false},
-    {"HardSigmoid", false, false},
-    {"HardSwish", false, false},
-    {"LeakyRelu", false, false},
-    {"MatMul", true, false},
-    {"MaxPool", false, true},
-    {"Mul", false, false},
-    {"Relu", false, false},
-    {"Reshape", false, true},
-    {"Sigmoid", false, false},
-    {"SpaceToDepth", false, true},
-    {"Squeeze", false, true},
-    {"Tanh", false, false},
-    {"Transpose", false, true},
+    {"Add", false, false},         {"AveragePool", false, false},
+    {"Clip", false, false},        {"Concat", false, false},
+    {"Conv", true, false},         {"ConvTranspose", true, false},
+    {"DepthToSpace", false, true}, {"Flatten", false, true},
+    {"Gemm", true, false},         {"GlobalAveragePool", false, false},
+    {"HardSigmoid", false, false}, {"HardSwish", false, false},
+    {"LeakyRelu", false, false},   {"MatMul", true, false},
+    {"MaxPool", false, true},      {"Mul", false, false},
+    {"Relu", false, false},        {"Reshape", false, true},
+    {"Resize", false, false},      {"Sigmoid", false, false},
+    {"SpaceToDepth", false, true}, {"Squeeze", false, true},
+    {"Tanh", false, false},        {"Transpose", false, true},
     {"Unsqueeze", false, true},
 };
 
@@ -86,19 +76,23 @@ static bool takes_weights(const struct ad_quantiser *q, const Onnx__NodeProto *n
 {
     const Onnx__TensorProto *w =
         node->n_input > 1 ? ad_edit_constant(&q->edit, node->input[1]) : NULL;
-    bool conv = strcmp(node->op_type, "Conv") == 0, gemm = strcmp(node->op_type, "Gemm") == 0;
-    int64_t transposed = 0;
+    bool blocks = strcmp(node->op_type, "ConvTranspose") == 0;
+    bool conv = blocks || strcmp(node->op_type, "Conv") == 0;
+    bool gemm = strcmp(node->op_type, "Gemm") == 0;
+    int64_t transposed = 0, groups = 1;
     if (!w || w->data_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT ||
         (conv ? w->n_dims < 3 : w->n_dims != 2) || (gemm && is_reshaped_product(node)))
         return false;
     if (gemm && ad_onnx_attr_int(node, "transB", 0, &transposed, NULL) != ADAPS_OK)
         return false;
-    *axis = conv || transposed ? 0 : 1;
+    if (blocks && ad_onnx_attr_int(node, "group", 1, &groups, NULL) != ADAPS_OK)
+        return false;
+    *axis = (conv && !blocks) || transposed ? 0 : 1;
     if (node->n_input < 3 || !*node->input[2])
         return true;
     const Onnx__TensorProto *b = ad_edit_constant(&q->edit, node->input[2]);
     return b && b->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT && b->n_dims == 1 &&
-           b->dims[0] == w->dims[*axis];
+           groups >= 1 && b->dims[0] / groups == w->dims[*axis] && b->dims[0] % groups == 0;
 }
 
 static bool has_constant_operand(const struct ad_quantiser *q, const Onnx__NodeProto *node)
@@ -119,6 +113,16 @@ static const Onnx__NodeProto *activation_after(const struct ad_quantiser *q,
     return limits ? next : NULL;
 }
 
+/* Whether what a node makes is elements of what it reads. */
+static bool only_moves(const struct kind *kind, const Onnx__NodeProto *node)
+{
+    char mode[16] = "";
+    if (strcmp(node->op_type, "Resize") != 0)
+        return kind->moves;
+    return ad_onnx_attr_string(node, "mode", "nearest", mode, sizeof mode, NULL) == ADAPS_OK &&
+           strcmp(mode, "nearest") == 0;
+}
+
 static bool is_kept(const struct ad_quantiser *q, const char *name)
 {
     for (size_t i = 0; i < q->options.nkeep; i++)
@@ -136,9 +140,9 @@ static enum adaps_status add_node(struct ad_quantiser *q, const Onnx__NodeProto 
         return ADAPS_OK;
     if (kind->weighted ? !takes_weights(q, node, &new.axis) : has_constant_operand(q, node))
         return ADAPS_OK;
-    const Onnx__NodeProto *after = kind->moves ? NULL : activation_after(q, node);
     new.weighted = kind->weighted;
-    new.moves = kind->moves;
+    new.moves = only_moves(kind, node);
+    const Onnx__NodeProto *after = new.moves ? NULL : activation_after(q, node);
     new.result = after ? after->output[0] : node->output[0];
     new.floats = is_kept(q, node->name);
     if (!ad_grow(&q->nodes, q->count, &q->room, sizeof *q->nodes))
@@ -421,12 +425,14 @@ static enum adaps_status round_weights(struct ad_quantiser *q, const struct ad_q
     return status;
 }
 
-/* In units of the input's scale times the weights'. Weights whose bias would not fit an int32 so
- * get a larger scale. */
+/* In units of the input's scale times the weights', whose scales are those of a group. Weights
+ * whose bias would not fit an int32 so get a larger scale. */
 static enum adaps_status round_bias(struct ad_quantiser *q, const struct ad_quantised_node *n,
-                                    const float *bias, float input, const float *scales,
-                                    size_t rows, const char **out, struct adaps_error *err)
+                                    const struct ad_onnx_tensor *bias, float input,
+                                    const float *scales, size_t nscales, const char **out,
+                                    struct adaps_error *err)
 {
+    size_t rows = bias->count;
     int32_t *words = ad_calloc(rows + 1, sizeof *words);
     float *units = ad_calloc(rows + 1, sizeof *units);
     char *name = ad_edit_name(&q->edit, n->node->output[0], "_bias");
@@ -434,8 +440,8 @@ static enum adaps_status round_bias(struct ad_quantiser *q, const struct ad_quan
     enum adaps_status status =
         words && units && name ? ADAPS_OK : ad_error_memory(err, n->name, rows * sizeof *words);
     for (size_t r = 0; r < rows && status == ADAPS_OK; r++) {
-        units[r] = input * scales[r];
-        double whole = rint((double)bias[r] / (double)units[r]);
+        units[r] = input * scales[r % nscales];
+        double whole = rint((double)bias->f[r] / (double)units[r]);
         words[r] = (int32_t)fmin(fmax(whole, -MOST_BIAS), MOST_BIAS);
     }
     if (status == ADAPS_OK)
@@ -465,7 +471,7 @@ static enum adaps_status add_weights(struct ad_quantiser *q, const struct ad_qua
         status = round_weights(q, n, &w, scales, rows, weight, err);
     *bias = NULL;
     if (status == ADAPS_OK && biased)
-        status = round_bias(q, n, b.f, input, scales, rows, bias, err);
+        status = round_bias(q, n, &b, input, scales, rows, bias, err);
     ad_free(scales);
     ad_onnx_tensor_fini(&w);
     ad_onnx_tensor_fini(&b);

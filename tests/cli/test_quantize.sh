@@ -42,6 +42,14 @@ quantized better --calibrate pictures --keep-float snr=70 "$digits"
 judge better.json 'x["snr_db"] is None or x["snr_db"] >= 70' "the ratio that was asked for"
 judge better.json 'any(not n["int8"] for n in x["nodes"])' "and floats for that"
 
+check "a decoder" "$build/tests/support/small_model" decoder decoder.onnx
+quantized decoder8 --random decoder.onnx
+judge decoder8.json 'len(x["nodes"]) == 5 and all(n["int8"] for n in x["nodes"]) and x["snr_db"] > 25' \
+    "ConvTranspose and Resize are bytes, and near"
+status 0 "inspect" adaps inspect decoder8.onnx
+says out "ConvTranspose.* uint8 " "ConvTranspose computes with bytes"
+says out "Resize.* uint8 " "Resize computes with bytes"
+
 status 0 "the table" adaps quantize --calibrate pictures -o again.onnx "$digits"
 has out "/conv1/Conv" "a line for each node"
 says out "^[0-9]* of [0-9]* nodes compute with bytes; the answer's signal to noise: [0-9.]* dB\$" "the last line"

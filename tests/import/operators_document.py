@@ -41,13 +41,13 @@ each value (`src/import/quantise.c`, `docs/numerics.md`, "Values of one byte"). 
 like that on floats, with the same bits on every processor; shares of the input channels add up to the very bytes of
 the whole.
 
-- On bytes: Conv and Gemm with constant weights, MatMul (by a constant; of two computed operands whole, as on floats), Add, Mul,
-  AveragePool, GlobalAveragePool, MaxPool, Concat, Resize and Upsample to the nearest, Pad, what moves elements, and functions of
-  one number (Relu, Sigmoid, HardSwish, ...).
+- On bytes: Conv, ConvTranspose and Gemm with constant weights, MatMul (by a constant; of two computed operands whole, as on
+  floats), Add, Mul, AveragePool, GlobalAveragePool, MaxPool, Concat, Resize and Upsample (of maps; to the nearest of other shapes,
+  too), Pad, what moves elements, and functions of one number (Relu, Sigmoid, HardSwish, ...).
 - Nodes that read and make bytes become the same (`src/import/qlinear.c`): QLinearConv, QLinearMatMul; of com.microsoft QGemm,
   QLinearAdd, QLinearMul, QLinearAveragePool, QLinearGlobalAveragePool, QLinearConcat, QLinearLeakyRelu, QLinearSigmoid,
   QLinearSoftmax.
-- All others (Softmax, ConvTranspose, Resize with other modes) compute with floats between their DequantizeLinear and
+- All others (Softmax, Resize along other axes that mixes) compute with floats between their DequantizeLinear and
   QuantizeLinear.
 - Dynamic quantisation: MatMulInteger and ConvInteger (of maps) of what DynamicQuantizeLinear makes, by constant weights, become
   layers of bytes that devices share (`src/import/integer.c`), unless their sums could reach 2^24. DynamicQuantizeLinear and

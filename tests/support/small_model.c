@@ -9,6 +9,9 @@
  *            pixel, R, G and B are the middle's x and y and the width, of the second one the height
  *            and the scores of the classes; 255 is the whole picture, or a score of 1
  *
+ *   decoder  what makes maps larger: of N x 4 x 12 x 12 a ConvTranspose in two groups with a Relu,
+ * a linear Resize, a Conv, a Resize to the nearest, a Conv; nodes are named by their types
+ *
  * and, of pictures of 64 x 64 pixels, whose answers can be told beforehand:
  *
  *   detector    as YOLOv8's exporter writes it. Classes 'red' and 'blue sky'; a cell of 8, 16 or 32
@@ -174,12 +177,35 @@ static void make_segmenter(struct mb *mb)
     mb_output(mb, "scores");
 }
 
+static void make_decoder(struct mb *mb)
+{
+    static const float scales[] = {1, 1, 2, 2}, bias[] = {.5f, -.25f, 1, 0, -.75f, .125f};
+    float weights[4 * 3 * 3 * 3];
+    for (int i = 0; i < 4 * 3 * 3 * 3; i++)
+        weights[i] = (float)(i * 37 % 41 - 20) / 20;
+    mb_input(mb, "x", MB_DIMS(1, 4, 12, 12));
+    mb_weights(mb, "up_w", MB_DIMS(4, 3, 3, 3), weights);
+    mb_weights(mb, "up_b", MB_DIMS(6), bias);
+    mb_weights(mb, "mix_w", MB_DIMS(3, 6, 1, 1), weights);
+    mb_weights(mb, "end_w", MB_DIMS(3, 3, 1, 1), weights);
+    mb_weights(mb, "scales", MB_DIMS(4), scales);
+    Onnx__NodeProto *up = mb_node(mb, "ConvTranspose", "x,up_w,up_b", "up");
+    mb_int(mb, up, "group", 2);
+    mb_ints(mb, up, "strides", MB_DIMS(2, 2));
+    mb_node(mb, "Relu", "up", "limited");
+    mb_string(mb, mb_node(mb, "Resize", "limited,,scales", "smooth"), "mode", "linear");
+    mb_node(mb, "Conv", "smooth,mix_w", "mixed");
+    mb_node(mb, "Resize", "mixed,,scales", "blocks");
+    mb_node(mb, "Conv", "blocks,end_w", "y");
+    mb_output(mb, "y");
+}
+
 int main(int argc, char **argv)
 {
     struct mb mb;
     size_t size;
     const char *kind = argc == 3 ? argv[1] : "";
-    mb_init(&mb, 11);
+    mb_init(&mb, strcmp(kind, "decoder") == 0 ? 13 : 11);
     if (strcmp(kind, "several") == 0) {
         make_several(&mb);
     } else if (strcmp(kind, "alone") == 0) {
@@ -188,6 +214,8 @@ int main(int argc, char **argv)
         make_shared(&mb);
     } else if (strcmp(kind, "finder") == 0) {
         make_finder(&mb);
+    } else if (strcmp(kind, "decoder") == 0) {
+        make_decoder(&mb);
     } else if (strcmp(kind, "detector") == 0 || strcmp(kind, "masks") == 0) {
         make_detector(&mb, strcmp(kind, "masks") == 0);
     } else if (strcmp(kind, "classifier") == 0) {
@@ -195,8 +223,8 @@ int main(int argc, char **argv)
     } else if (strcmp(kind, "segmenter") == 0) {
         make_segmenter(&mb);
     } else {
-        fputs("usage: small_model several|alone|shared|finder|detector|masks|classifier|segmenter "
-              "FILE.onnx\n",
+        fputs("usage: small_model several|alone|shared|finder|decoder|detector|masks|classifier|"
+              "segmenter FILE.onnx\n",
               stderr);
         mb_fini(&mb);
         return 2;
