@@ -20,9 +20,9 @@
  *   bytes were behind edgeflow's, where the paper's are ahead.)
  * - A layer that is not split (of type 3, with fewer rows than devices, or without a rule that lets
  *   this dimension be cut) counts with its time on the fastest device, and what that fetches.
- * - speed_d is the device's convolution rate relative to the fastest; a row of a layer weighs what
- *   the cost model says of the whole layer on the fastest device, divided by its rows. (The paper
- *   fits one linear model from measurements.)
+ * - speed_d is the device's rate (ad_cost_main_class()) relative to the fastest; a row of a layer
+ *   weighs what the cost model says of the whole layer on the fastest device, divided by its rows.
+ *   (The paper fits one linear model from measurements.)
  * - BW_d is the mean bandwidth of the links into d; latency has no place in eq 8.
  * - A dilated kernel reads the span of its taps.
  * - A region whose tile could not be computed with the same bits (one single pixel) grows as in
