@@ -232,13 +232,27 @@ static bool borrow(struct ad_const *k)
 #endif
 }
 
-/* They take eight times the bytes that they are in the file, from where they can be read again. */
-static void drop_integers(struct ad_const *k)
+/* Whether a constant has many numbers, decoded from what stays there. */
+static bool can_drop(const struct ad_const *c)
 {
-    if (!k->proto || k->borrowed || k->tensor.count < DROP_ELEMENTS)
-        return;
-    ad_free(k->tensor.i);
-    k->tensor.i = NULL;
+    return (c->proto || c->dequantised) && !c->borrowed && c->tensor.count >= DROP_ELEMENTS &&
+           (c->tensor.f || c->tensor.i);
+}
+
+static void drop(struct ad_const *c)
+{
+    ad_free(c->tensor.f);
+    ad_free(c->tensor.i);
+    c->tensor.f = NULL;
+    c->tensor.i = NULL;
+    c->dropped = true;
+}
+
+void ad_draft_drop(struct ad_draft *draft, int value)
+{
+    struct ad_const *c = draft->values[value].constant;
+    if (can_drop(c))
+        drop(c);
 }
 
 /* The numbers of a dequantised constant. */
@@ -262,7 +276,7 @@ static enum adaps_status dequantise(struct ad_draft *draft, int value, struct ad
         size_t at = from->count == 1 ? 0 : i / inner % (size_t)from->count;
         f[i] = (float)(x->i[i] - from->zero[at]) * from->scale[at];
     }
-    drop_integers(draft->values[from->x].constant);
+    ad_draft_drop(draft, from->x); /* eight times the bytes in the file */
     k->tensor.rank = v.rank;
     memcpy(k->tensor.dims, v.dims, sizeof k->tensor.dims);
     k->tensor.count = count;
@@ -308,29 +322,6 @@ enum adaps_status ad_draft_tensor(struct ad_draft *draft, int value,
     }
     *out = k->given ? k->given : &k->tensor;
     return status;
-}
-
-/* Whether a constant has many numbers, decoded from what stays there. */
-static bool can_drop(const struct ad_const *c)
-{
-    return (c->proto || c->dequantised) && !c->borrowed && c->tensor.count >= DROP_ELEMENTS &&
-           (c->tensor.f || c->tensor.i);
-}
-
-static void drop(struct ad_const *c)
-{
-    ad_free(c->tensor.f);
-    ad_free(c->tensor.i);
-    c->tensor.f = NULL;
-    c->tensor.i = NULL;
-    c->dropped = true;
-}
-
-void ad_draft_drop(struct ad_draft *draft, int value)
-{
-    struct ad_const *c = draft->values[value].constant;
-    if (can_drop(c))
-        drop(c);
 }
 
 void ad_node_drop(struct ad_node *node)
