@@ -195,7 +195,7 @@ exec_kernels_sources = \
 	src/exec/kernels/vec.h src/exec/kernels/whole.c src/exec/kernels/whole.h \
 	src/exec/kernels/whole_axis.c src/exec/kernels/whole_elementwise.c src/exec/kernels/whole_gather.c \
 	src/exec/kernels/whole_internal.h src/exec/kernels/whole_movement.c src/exec/kernels/whole_nms.c \
-	src/exec/kernels/whole_open.c src/exec/kernels/whole_product.c src/exec/kernels/whole_quantised.c \
+	src/exec/kernels/whole_conv.c src/exec/kernels/whole_open.c src/exec/kernels/whole_product.c src/exec/kernels/whole_quantised.c \
 	src/exec/kernels/whole_reduce.c src/exec/kernels/whole_unary.c \
 	src/exec/kernels/wide.c src/exec/kernels/wide.h \
 	src/exec/kernels/wide_avx2.c src/exec/kernels/wide_avx512.c src/exec/kernels/wide_tile.h \

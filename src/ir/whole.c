@@ -349,10 +349,13 @@ static double depth_of(int64_t n)
     return depth;
 }
 
+#define OF_MAPS 0.1 /* operations for a product of a convolution of maps: by the kernels of bytes  \
+                     */
+
 double ad_whole_work(const struct ad_whole *op, const struct ad_array *inputs, int ninputs,
                      const struct ad_array *out)
 {
-    double in = 0, made = (double)ad_array_elements(out);
+    double in = 0, made = (double)ad_array_elements(out), filter;
     int64_t first = ad_array_elements(&inputs[0]);
     for (int i = 0; i < ninputs; i++)
         in += (double)ad_array_elements(&inputs[i]);
@@ -361,8 +364,9 @@ double ad_whole_work(const struct ad_whole *op, const struct ad_array *inputs, i
     case AD_WHOLE_MATMUL_INTEGER: /* of the first one's rows with columns */
         return in + 2 * made * (double)inputs[0].dims[inputs[0].rank - 1];
     case AD_WHOLE_CONV_INTEGER: /* each output is as long as a filter */
-        return in + 2 * made * (double)ad_array_elements(&inputs[1]) /
-                        (double)(inputs[1].dims[0] > 0 ? inputs[1].dims[0] : 1);
+        filter = (double)ad_array_elements(&inputs[1]) /
+                 (double)(inputs[1].dims[0] > 0 ? inputs[1].dims[0] : 1);
+        return in + made * (1 + filter * (inputs[0].rank == 4 ? OF_MAPS : 2));
     case AD_WHOLE_FUNCTION:
     case AD_WHOLE_SOFTMAX:
         return 10 * made;

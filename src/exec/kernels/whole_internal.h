@@ -136,4 +136,9 @@ ad_whole_kernel ad_whole_run_non_zero, ad_whole_run_nms, ad_whole_run_compress, 
 ad_whole_kernel ad_whole_run_quantize, ad_whole_run_dequantize, ad_whole_run_dynamic,
     ad_whole_run_matmul, ad_whole_run_matmul_integer, ad_whole_run_conv_integer;
 
+/* whole_conv.c: whether the kernels of bytes can compute a ConvInteger: of maps whose sums fit an
+ * int32; and that. */
+bool ad_whole_conv_able(const struct ad_whole_call *call);
+ad_whole_kernel ad_whole_conv_run;
+
 #endif

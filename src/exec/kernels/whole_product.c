@@ -317,6 +317,8 @@ enum adaps_status ad_whole_run_conv_integer(const struct ad_whole_call *call)
         memset(call->out->data, 0, (size_t)ad_array_elements(call->out) * sizeof(int32_t));
         return ADAPS_OK;
     }
+    if (ad_whole_conv_able(call))
+        return ad_whole_conv_run(call);
     int16_t *in = without_zeros(call, 0, map, 1);
     int16_t *weights = in ? without_zeros(call, 1, taps, w->dims[0]) : NULL;
     for (int64_t n = 0; n < x->dims[0] && weights; n++)
