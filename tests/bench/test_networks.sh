@@ -19,7 +19,7 @@ status 0 "help" networks --help
 says out "^  espcn  *1x1x224x224  *ESPCN" "with a table"
 status 0 "the list" networks --list
 cp out list
-check "fifteen names, one a line" test "$(grep -cx '[a-z0-9]*' list)" = 15
+check "sixteen names, one a line" test "$(grep -cx '[a-z0-9]*' list)" = 16
 
 # Convolutions, tanh and depth-to-space; attention; all else that detectors have.
 status 0 "three small networks" networks -o some espcn textreader yolov8n
