@@ -41,9 +41,10 @@ static enum adaps_status split(const struct split_options *options, struct adaps
     if (status != ADAPS_OK)
         return status;
     ad_cli_assumed(&ad_command_split, options->assumed);
+    enum ad_cost_class class = ad_cost_main_class(mapped.graph);
     for (int k = 0; k < mapped.mapping.nkeys; k++)
         speeds[k] = mapped.cluster.ndevices > 0
-                        ? ad_mapping_key_speed(&mapped.mapping, k, mapped.graph, &mapped.cluster)
+                        ? ad_mapping_key_speed(&mapped.mapping, k, class, &mapped.cluster)
                         : mapped.mapping.keys[k].ncores;
     status = ad_split_model(mapped.file, &mapped.facts, &mapped.mapping, speeds, &made, err);
     if (status == ADAPS_OK) {

@@ -28,6 +28,7 @@ struct ad_work ad_cost_work(const struct ad_graph *graph, const struct ad_op *op
 /* The class by whose rate devices are compared for this graph: most of its multiply-accumulates are
  * of floats (CONV), or of quantised values: then the class that has most of these. */
 enum ad_cost_class ad_cost_main_class(const struct ad_graph *graph);
+
 /* A device's rate of a class, or of the one that stands in for it, times its speed. */
 double ad_cost_speed(const struct ad_device *device, enum ad_cost_class class);
 

@@ -349,8 +349,8 @@ static double depth_of(int64_t n)
     return depth;
 }
 
-#define OF_MAPS 0.1 /* operations for a product of a convolution of maps: by the kernels of bytes  \
-                     */
+/* Operations that a product of a convolution of maps counts as: the kernels of bytes compute it. */
+#define OF_MAPS 0.1
 
 double ad_whole_work(const struct ad_whole *op, const struct ad_array *inputs, int ninputs,
                      const struct ad_array *out)

@@ -4,13 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-double ad_mapping_key_speed(const struct ad_layer_mapping *m, int key, const struct ad_graph *graph,
+double ad_mapping_key_speed(const struct ad_layer_mapping *m, int key, enum ad_cost_class class,
                             const struct ad_cluster *cluster)
 {
     const struct ad_mapping_key *k = &m->keys[key];
     int d = ad_cluster_find(cluster, k->device);
     const struct ad_device *device = &cluster->devices[d];
-    return ad_cost_speed(device, ad_cost_main_class(graph)) * k->ncores / device->threads;
+    return ad_cost_speed(device, class) * k->ncores / device->threads;
 }
 
 /* "edge01_arm0, edge02_arm0" */
@@ -54,7 +54,7 @@ enum adaps_status ad_mapping_op_keys(const struct ad_layer_mapping *m,
 }
 
 /* What devices of these keys do of a layer, by device. Returns how many there are. */
-static int weights_of(const struct ad_layer_mapping *m, uint64_t keys, const struct ad_graph *graph,
+static int weights_of(const struct ad_layer_mapping *m, uint64_t keys, enum ad_cost_class class,
                       const struct ad_cluster *cluster, double *weight, int *fastest)
 {
     int count = 0;
@@ -62,7 +62,7 @@ static int weights_of(const struct ad_layer_mapping *m, uint64_t keys, const str
     for (int k = 0; k < m->nkeys; k++)
         if (keys >> k & 1)
             weight[ad_cluster_find(cluster, m->keys[k].device)] +=
-                ad_mapping_key_speed(m, k, graph, cluster);
+                ad_mapping_key_speed(m, k, class, cluster);
     *fastest = 0;
     for (int d = 0; d < cluster->ndevices; d++) {
         count += weight[d] > 0;
@@ -72,13 +72,14 @@ static int weights_of(const struct ad_layer_mapping *m, uint64_t keys, const str
     return count;
 }
 
-static void lay_out(const struct ad_layer_mapping *m, uint64_t keys, const struct ad_graph *graph,
-                    const struct ad_cluster *cluster, int i, struct ad_layout *layout)
+static void lay_out(const struct ad_layer_mapping *m, uint64_t keys, enum ad_cost_class class,
+                    const struct ad_graph *graph, const struct ad_cluster *cluster, int i,
+                    struct ad_layout *layout)
 {
     double weight[AD_MAX_DEVICES];
     int fastest;
     const struct ad_op *op = &graph->ops[i];
-    int count = weights_of(m, keys, graph, cluster, weight, &fastest);
+    int count = weights_of(m, keys, class, cluster, weight, &fastest);
     bool one_row = ad_dim_extent(&graph->values[op->output], AD_DIM_H) == 1;
     enum ad_dim dim = ad_dim_splits(graph, op, AD_DIM_H)              ? AD_DIM_H
                       : one_row && ad_dim_splits(graph, op, AD_DIM_C) ? AD_DIM_C
@@ -144,11 +145,12 @@ enum adaps_status ad_mapping_assign(const struct ad_layer_mapping *m,
     if (status != ADAPS_OK)
         return status;
     layout.u8 = u8;
+    enum ad_cost_class class = ad_cost_main_class(graph);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         uint64_t keys;
         status = ad_mapping_op_keys(m, model, facts, &graph->ops[i], &keys, err);
         if (status == ADAPS_OK)
-            lay_out(m, keys, graph, cluster, i, &layout);
+            lay_out(m, keys, class, graph, cluster, i, &layout);
     }
     if (status == ADAPS_OK && !(*out = ad_calloc(NWAYS, sizeof **out)))
         status = ad_error_memory(err, "mapping", NWAYS * sizeof **out);

@@ -5,9 +5,10 @@
 #include "schedule/schedule.h"
 #include "search/given/mapping.h"
 
-/* How fast a key's cores are, as a part of what its device does with all that keys name. */
+/* How fast a key's cores are at a class of operators, the network's main one
+ * (ad_cost_main_class()), as a part of what its device does with all that keys name. */
 double ad_mapping_key_speed(const struct ad_layer_mapping *mapping, int key,
-                            const struct ad_graph *graph, const struct ad_cluster *cluster);
+                            enum ad_cost_class class, const struct ad_cluster *cluster);
 
 /* The keys of an op: those of the nodes that it came from. ADAPS_EINPUT: they are of different
  * keys, though they are computed as one; names both. 0 where the op only changes a format. */
