@@ -50,6 +50,9 @@ struct ad_search_problem {
                                 traffic: there the best single device's latency, if one device has
                                 the memory */
     int64_t interval_cap_ns; /* answers of a stream may be so far apart; 0: no cap */
+    double worth;            /* by this part of the plan's latency auto's several devices have to be
+                                sooner than the best single one, or that one answers alone; 0: if
+                                they are sooner at all. Only where later is always worse */
     const struct ad_assignment *from; /* strategy dn2pciot: where it starts; NULL: anywhere */
     /* What the search may spend. The same seed and evaluations give the same plan. A time limit
      * ends the improvement at a wall time; if it is the only limit, the improvement goes on until

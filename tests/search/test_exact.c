@@ -507,6 +507,33 @@ START_TEST(bound_is_close_on_slow_links)
 }
 END_TEST
 
+/* The best plan, unless the best single device is less than a third later. */
+START_TEST(several_devices_are_worth_it)
+{
+    int together = 0, alone = 0;
+    for (uint64_t seed = 5000; seed < 5000 + (uint64_t)sampled(AT_ONCE); seed++) {
+        struct problem p;
+        struct ad_search_result single, best, worth;
+        random_small(&p, seed);
+        ad_fixture_run(&p, "single", &single);
+        ad_fixture_run(&p, "auto", &best);
+        p.problem.worth = 1 / 3.;
+        ad_fixture_run(&p, "auto", &worth);
+        int64_t one = single.schedule.makespan_ns, all = best.schedule.makespan_ns;
+        bool shares = 3 * one >= 4 * all;
+        ck_assert_int_eq(worth.schedule.makespan_ns, shares ? all : one);
+        together += shares;
+        alone += one > all && !shares;
+        ad_search_result_fini(&single);
+        ad_search_result_fini(&best);
+        ad_search_result_fini(&worth);
+        ad_fixture_fini(&p);
+    }
+    ck_assert_int_gt(together, 0);
+    ck_assert_int_gt(alone, 0);
+}
+END_TEST
+
 /* Bytes, or the largest memory, within a cap that a plan has to work for. */
 START_TEST(other_objectives)
 {
@@ -831,6 +858,7 @@ int main(void)
     tcase_add_loop_test(c, bound_falls_with_devices, 0, sampled(4));
     tcase_add_test(c, bound_is_close_on_slow_links);
     tcase_add_test(c, other_objectives);
+    tcase_add_test(c, several_devices_are_worth_it);
     tcase_add_test(c, auto_is_close_on_larger_chains);
     tcase_add_loop_test(c, no_layout_is_better, 0, sampled(3));
     tcase_add_test(c, counted_by_hand);

@@ -35,6 +35,7 @@
 #include "search/published/published.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* What a search takes by default, in units of ad_scorer_work() (about 40 ns): so much, and so much
  * more for every op on every device, but no less than WORK_DEVICE for each beyond FEW_DEVICES. As
@@ -528,6 +529,28 @@ static enum adaps_status paper_is_better(const struct ad_search_problem *problem
     return status;
 }
 
+/* *result becomes the best single device's plan where several devices are not worth their while. */
+static enum adaps_status prefer_single(const struct ad_search_problem *problem,
+                                       struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_search_result single = {.bound = NAN, .gap = NAN, .u8 = result->u8};
+    struct adaps_error why = {0};
+    if (problem->worth <= 0 || !ad_search_by_latency(problem))
+        return ADAPS_OK;
+    enum adaps_status status = ad_search_layouts(problem, "auto", ad_single_search, &single, &why);
+    if (status != ADAPS_OK && status != ADAPS_NO)
+        return ad_error_set(err, status, "%s", why.message);
+    int64_t alone = single.schedule.makespan_ns, together = result->schedule.makespan_ns;
+    bool prefer = status == ADAPS_OK && alone > together &&
+                  (double)alone < (double)together * (1 + problem->worth);
+    if (prefer)
+        snprintf(single.note, sizeof single.note,
+                 "several devices would be %.1f %% sooner, too little to share the work",
+                 100 * (double)(alone - together) / (double)together);
+    keep_better(result, &single, prefer);
+    return ADAPS_OK;
+}
+
 /* The overlaps of strategy adaps are not layouts, nor are sums in blocks and the zones of halp:
  * such plans compete with auto's. That of adaps has a quarter of the time, if that is limited. */
 enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
@@ -563,6 +586,8 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
         status = paper_is_better(problem, &paper, result, &better, err);
     if (status == ADAPS_OK)
         keep_better(result, &paper, better);
+    if (status == ADAPS_OK)
+        status = prefer_single(problem, result, err);
     ad_search_result_fini(&paper);
     ad_search_result_fini(&others);
     return status;
