@@ -155,11 +155,15 @@ static void check_binary(struct ad_rng *rng, uint64_t seed)
 
 /* --- pools --- */
 
-static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], int64_t *count)
+/* *floats: the sum of what the elements stand for, row by row, each addition rounded. */
+static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], int64_t *count,
+                            volatile float *floats)
 {
     const struct ad_window *w = &p->window;
     int64_t best = INT64_MIN, sum = 0, declared = 0;
+    volatile float one;
     *count = 0;
+    *floats = 0;
     for (int64_t ky = 0; ky < w->kh; ky++)
         for (int64_t kx = 0; kx < w->kw; kx++) {
             int64_t y = (p->h0 + i[1]) * w->sh - w->pt + ky * w->dh;
@@ -171,6 +175,9 @@ static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], i
                                                      (x - p->in_w0) * p->in.sw + i[3]]);
             best = v > best ? v : best;
             sum += v - p->in_is.zero;
+            one = (float)(v - p->in_is.zero);
+            one = one * p->in_is.scale;
+            *floats = *floats + one;
             ++*count;
         }
     if (p->count_include_pad)
@@ -178,9 +185,16 @@ static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], i
     return p->average ? sum : best;
 }
 
-static void pool_store(const struct ad_q8_pooling *p, int64_t sum, int64_t count, void *to)
+/* A mean as ONNX Runtime has it: of floats, as a byte of type uint8, the zero added before it is
+ * rounded; of the whole map: of exact sums. */
+static void pool_store(const struct ad_q8_pooling *p, int64_t sum, float floats, int64_t count,
+                       void *to)
 {
     const struct ad_q8_out *out = &p->out;
+    const struct ad_window *w = &p->window;
+    bool global = w->kh == p->size_h && w->kw == p->size_w && w->pt + w->pl == 0 &&
+                  w->real_pb + w->real_pr == 0;
+    int32_t up = p->out_is.is_signed ? 128 : 0;
     volatile float m = p->out_is.scale * (float)count;
     if (!p->average) {
         *(uint8_t *)to = (uint8_t)(sum < out->lo ? out->lo : sum > out->hi ? out->hi : sum);
@@ -188,6 +202,13 @@ static void pool_store(const struct ad_q8_pooling *p, int64_t sum, int64_t count
     }
     if (out->result == AD_Q8_SUMS) {
         *(int32_t *)to = (int32_t)sum;
+        return;
+    }
+    if (!global) {
+        m = floats / (float)count;
+        m = m / p->out_is.scale;
+        m = m + (float)(out->zero + up);
+        *(uint8_t *)to = (uint8_t)(ad_q8_reference_round(m, 0, out->lo + up, out->hi + up) - up);
         return;
     }
     m = p->in_is.scale / m;
@@ -214,12 +235,17 @@ static void check_pool(struct ad_rng *rng, uint64_t seed)
     w->real_pr = ad_up_to(rng, 0, w->kw - 1);
     p.size_h = w->kh + ad_up_to(rng, 0, 6);
     p.size_w = w->kw + ad_up_to(rng, 0, 6);
+    if (ad_up_to(rng, 0, 7) == 0) { /* the whole map */
+        w->pt = w->pl = w->real_pb = w->real_pr = 0;
+        p.size_h = w->kh;
+        p.size_w = w->kw;
+    }
     int64_t h = (p.size_h + w->pt + w->real_pb - w->kh) / w->sh + 1;
     int64_t wide = (p.size_w + w->pl + w->real_pr - w->kw) / w->sw + 1;
     p.h0 = ad_up_to(rng, 0, (int32_t)h - 1);
     p.w0 = ad_up_to(rng, 0, (int32_t)wide - 1);
     int64_t s[4] = {ad_up_to(rng, 1, 2), h - p.h0, wide - p.w0, ad_up_to(rng, 1, 140)};
-    p.out_is = p.average ? random_kind(rng) : p.in_is;
+    p.out_is = p.average && ad_up_to(rng, 0, 1) ? random_kind(rng) : p.in_is;
     p.in = random_view(rng, s[0], p.size_h, p.size_w, s[3]);
     struct ad_q8_view got = ad_q8_gapped(NULL, s[0], s[1], s[2], s[3], ad_up_to(rng, 0, 5));
     p.out = ad_q8_out_bytes(&got, &p.out_is);
@@ -232,8 +258,9 @@ static void check_pool(struct ad_rng *rng, uint64_t seed)
     memset(want, GUARD, all);
     EACH(got, n, y, x, c)
     {
-        int64_t count, sum = pool_element(&p, (const int64_t[]){n, y, x, c}, &count);
-        pool_store(&p, sum, count,
+        volatile float floats;
+        int64_t count, sum = pool_element(&p, (const int64_t[]){n, y, x, c}, &count, &floats);
+        pool_store(&p, sum, floats, count,
                    want + (size_t)(n * got.sn + y * got.sh + x * got.sw + c) * size);
     }
     for (int i = 0; i < LIMITS; i++) {

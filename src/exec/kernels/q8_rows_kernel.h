@@ -24,6 +24,10 @@ struct ad_q8_pool_row {
     uint8_t flip;
     int32_t begin; /* of a sum of (byte ^ flip) */
     float multiplier;
+    int32_t
+        zero; /* of a mean: the input's; its numbers' floats, their divisor, the result's scale */
+    float scale, count, out_scale;
+    uint8_t out_flip;
     const struct ad_q8_out *how;
     void *out;
 };
@@ -65,6 +69,7 @@ struct ad_q8_row_kernels {
     void (*add)(const struct ad_q8_binary_row *row, int64_t n);
     void (*multiply)(const struct ad_q8_binary_row *row, int64_t n);
     void (*sum)(const struct ad_q8_pool_row *row);
+    void (*mean)(const struct ad_q8_pool_row *row);
     void (*most)(const struct ad_q8_pool_row *row);
     void (*mix)(const struct ad_q8_mix_row *row);
     void (*quantise)(const struct ad_q8_float_row *row, int64_t n);
