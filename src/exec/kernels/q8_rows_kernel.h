@@ -35,6 +35,7 @@ struct ad_q8_pool_row {
 /* Elements that a resized pixel takes, as struct ad_wide_mix. */
 struct ad_q8_mix_row {
     int rows, columns;
+    bool at_once; /* each times both its weights; else columns, then rows */
     const uint8_t *at[4][4];
     float row_weight[4], column_weight[4];
     int64_t channels;

@@ -231,21 +231,44 @@ static FOR_TARGET void most(const struct ad_q8_pool_row *r)
 
 /* --- resizing --- */
 
+/* What element c and its neighbours of one tap stand for. */
+INLINE floats meant(const struct ad_q8_mix_row *r, int i, int k, int64_t c)
+{
+    return to_floats(numbers(r->at[i][k] + c, 1, r->channels - c, r->flip) - r->zero) * r->scale;
+}
+
+INLINE floats mixed_at_once(const struct ad_q8_mix_row *r, int64_t c)
+{
+    floats all = {0};
+    for (int i = 0; i < r->rows; i++)
+        for (int k = 0; k < r->columns; k++) {
+            float weight = r->column_weight[k] * r->row_weight[i];
+            floats x = meant(r, i, k, c) * weight;
+            all = i + k == 0 ? x : all + x;
+        }
+    return all;
+}
+
+INLINE floats mixed_by_rows(const struct ad_q8_mix_row *r, int64_t c)
+{
+    floats all = {0};
+    for (int i = 0; i < r->rows; i++) {
+        floats line = {0};
+        for (int k = 0; k < r->columns; k++) {
+            floats x = meant(r, i, k, c) * r->column_weight[k];
+            line = k == 0 ? x : line + x;
+        }
+        line = line * r->row_weight[i];
+        all = i == 0 ? line : all + line;
+    }
+    return all;
+}
+
 static FOR_TARGET void mix(const struct ad_q8_mix_row *r)
 {
     for (int64_t c = 0; c < r->channels; c += LANES) {
         int64_t n = r->channels - c;
-        floats all = {0};
-        for (int i = 0; i < r->rows; i++) {
-            floats line = {0};
-            for (int k = 0; k < r->columns; k++) {
-                floats x = to_floats(numbers(r->at[i][k] + c, 1, n, r->flip) - r->zero);
-                x = x * r->scale * r->column_weight[k];
-                line = k == 0 ? x : line + x;
-            }
-            line = line * r->row_weight[i];
-            all = i == 0 ? line : all + line;
-        }
+        floats all = r->at_once ? mixed_at_once(r, c) : mixed_by_rows(r, c);
         store_few(r->out + c,
                   limited(all / r->out_scale, (float)(r->lo - r->out_zero),
                           (float)(r->hi - r->out_zero), r->out_zero),
