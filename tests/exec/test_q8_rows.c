@@ -155,11 +155,15 @@ static void check_binary(struct ad_rng *rng, uint64_t seed)
 
 /* --- pools --- */
 
-static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], int64_t *count)
+/* *floats: the sum of what the elements stand for, row by row, each addition rounded. */
+static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], int64_t *count,
+                            volatile float *floats)
 {
     const struct ad_window *w = &p->window;
     int64_t best = INT64_MIN, sum = 0, declared = 0;
+    volatile float one;
     *count = 0;
+    *floats = 0;
     for (int64_t ky = 0; ky < w->kh; ky++)
         for (int64_t kx = 0; kx < w->kw; kx++) {
             int64_t y = (p->h0 + i[1]) * w->sh - w->pt + ky * w->dh;
@@ -171,6 +175,9 @@ static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], i
                                                      (x - p->in_w0) * p->in.sw + i[3]]);
             best = v > best ? v : best;
             sum += v - p->in_is.zero;
+            one = (float)(v - p->in_is.zero);
+            one = one * p->in_is.scale;
+            *floats = *floats + one;
             ++*count;
         }
     if (p->count_include_pad)
@@ -178,9 +185,16 @@ static int64_t pool_element(const struct ad_q8_pooling *p, const int64_t i[4], i
     return p->average ? sum : best;
 }
 
-static void pool_store(const struct ad_q8_pooling *p, int64_t sum, int64_t count, void *to)
+/* A mean as ONNX Runtime has it: of floats, as a byte of type uint8, the zero added before it is
+ * rounded; of the whole map: of exact sums. */
+static void pool_store(const struct ad_q8_pooling *p, int64_t sum, float floats, int64_t count,
+                       void *to)
 {
     const struct ad_q8_out *out = &p->out;
+    const struct ad_window *w = &p->window;
+    bool global = w->kh == p->size_h && w->kw == p->size_w && w->pt + w->pl == 0 &&
+                  w->real_pb + w->real_pr == 0;
+    int32_t up = p->out_is.is_signed ? 128 : 0;
     volatile float m = p->out_is.scale * (float)count;
     if (!p->average) {
         *(uint8_t *)to = (uint8_t)(sum < out->lo ? out->lo : sum > out->hi ? out->hi : sum);
@@ -188,6 +202,13 @@ static void pool_store(const struct ad_q8_pooling *p, int64_t sum, int64_t count
     }
     if (out->result == AD_Q8_SUMS) {
         *(int32_t *)to = (int32_t)sum;
+        return;
+    }
+    if (!global) {
+        m = floats / (float)count;
+        m = m / p->out_is.scale;
+        m = m + (float)(out->zero + up);
+        *(uint8_t *)to = (uint8_t)(ad_q8_reference_round(m, 0, out->lo + up, out->hi + up) - up);
         return;
     }
     m = p->in_is.scale / m;
@@ -214,12 +235,17 @@ static void check_pool(struct ad_rng *rng, uint64_t seed)
     w->real_pr = ad_up_to(rng, 0, w->kw - 1);
     p.size_h = w->kh + ad_up_to(rng, 0, 6);
     p.size_w = w->kw + ad_up_to(rng, 0, 6);
+    if (ad_up_to(rng, 0, 7) == 0) { /* the whole map */
+        w->pt = w->pl = w->real_pb = w->real_pr = 0;
+        p.size_h = w->kh;
+        p.size_w = w->kw;
+    }
     int64_t h = (p.size_h + w->pt + w->real_pb - w->kh) / w->sh + 1;
     int64_t wide = (p.size_w + w->pl + w->real_pr - w->kw) / w->sw + 1;
     p.h0 = ad_up_to(rng, 0, (int32_t)h - 1);
     p.w0 = ad_up_to(rng, 0, (int32_t)wide - 1);
     int64_t s[4] = {ad_up_to(rng, 1, 2), h - p.h0, wide - p.w0, ad_up_to(rng, 1, 140)};
-    p.out_is = p.average ? random_kind(rng) : p.in_is;
+    p.out_is = p.average && ad_up_to(rng, 0, 1) ? random_kind(rng) : p.in_is;
     p.in = random_view(rng, s[0], p.size_h, p.size_w, s[3]);
     struct ad_q8_view got = ad_q8_gapped(NULL, s[0], s[1], s[2], s[3], ad_up_to(rng, 0, 5));
     p.out = ad_q8_out_bytes(&got, &p.out_is);
@@ -232,8 +258,9 @@ static void check_pool(struct ad_rng *rng, uint64_t seed)
     memset(want, GUARD, all);
     EACH(got, n, y, x, c)
     {
-        int64_t count, sum = pool_element(&p, (const int64_t[]){n, y, x, c}, &count);
-        pool_store(&p, sum, count,
+        volatile float floats;
+        int64_t count, sum = pool_element(&p, (const int64_t[]){n, y, x, c}, &count, &floats);
+        pool_store(&p, sum, floats, count,
                    want + (size_t)(n * got.sn + y * got.sh + x * got.sw + c) * size);
     }
     for (int i = 0; i < LIMITS; i++) {
@@ -505,43 +532,147 @@ END_TEST
 
 /* --- resizing --- */
 
+/* A scale of p / q, by what the file says of positions. */
+struct scaling {
+    enum { HALF_PIXEL, ASYMMETRIC, ALIGN_CORNERS, OTHER, KINDS } kind;
+    int64_t p, q, in, out;
+};
+
+static struct scaling random_scaling(struct ad_rng *rng, int64_t in)
+{
+    struct scaling s = {.kind = ad_up_to(rng, 0, KINDS - 1),
+                        .p = ad_up_to(rng, 1, 7),
+                        .q = ad_up_to(rng, 1, 5),
+                        .in = in};
+    s.out = s.kind == ASYMMETRIC ? ad_up_to(rng, 1, 12) : in * s.p / s.q + 1;
+    if (s.kind == ALIGN_CORNERS)
+        s.out += s.out == 1;
+    if (s.kind == ASYMMETRIC) {
+        s.p = s.out;
+        s.q = in;
+    }
+    return s;
+}
+
+static struct ad_positions positions_of(const struct scaling *s)
+{
+    switch (s->kind) {
+    case HALF_PIXEL:
+        return (struct ad_positions){2 * s->q, s->q - s->p, 2 * s->p};
+    case ASYMMETRIC:
+        return (struct ad_positions){s->q, 0, s->p};
+    case ALIGN_CORNERS:
+        return (struct ad_positions){s->in - 1, 0, s->out - 1};
+    default:
+        return (struct ad_positions){4 * s->q, 1 - s->p, 4 * s->p};
+    }
+}
+
+/* Where output i stands, in float32. */
+static float position_of(const struct scaling *s, int64_t i)
+{
+    volatile float x = (float)i, scale = (float)s->p / (float)s->q;
+    struct ad_positions at = positions_of(s);
+    switch (s->kind) {
+    case HALF_PIXEL:
+        x = x + 0.5f;
+        x = x / scale;
+        return x - 0.5f;
+    case ASYMMETRIC:
+        return x / scale;
+    case ALIGN_CORNERS:
+        x = x * (float)(s->in - 1);
+        return x / (float)(s->out - 1);
+    default:
+        return (float)((double)(at.step * i + at.start) / (double)at.unit);
+    }
+}
+
+static float cubic_weight(float a, float distance)
+{
+    float t = distance;
+    return t <= 1 ? ((a + 2) * t - (a + 3)) * t * t + 1 : ((a * t - 5 * a) * t + 8 * a) * t - 4 * a;
+}
+
+/* What output i takes: elements by whole numbers, weights by floats. */
+static struct ad_taps taps_by_definition(const struct ad_q8_resample *r, int axis,
+                                         const struct scaling *s, int64_t i)
+{
+    struct ad_positions at = positions_of(s);
+    bool same = at.step == at.unit && at.start == 0;
+    int64_t last = s->in - 1, exact = at.step * i + at.start, before = 0;
+    float x = same ? (float)i : position_of(s, i);
+    struct ad_taps t = {.count = 1, .weight = {1}};
+    if (r->how.method < AD_METHOD_LINEAR)
+        return ad_resample_taps(&r->how, axis, s->in, i);
+    while (before * at.unit > exact)
+        before--;
+    while ((before + 1) * at.unit <= exact)
+        before++;
+    float after = x - (float)before;
+    if (r->how.method == AD_METHOD_CUBIC && !same && (after < 0 || after >= 1))
+        return ad_resample_taps(&r->how, axis, s->in, i);
+    if (r->how.method == AD_METHOD_CUBIC && !same) {
+        for (int64_t k = 0; k < 4; k++) {
+            int64_t from = before - 1 + k;
+            t.at[k] = (int32_t)(from < 0 ? 0 : from > last ? last : from);
+            float away[4] = {after + 1, after, 1 - after, 2 - after};
+            t.weight[k] = cubic_weight(r->how.cubic, away[k]);
+        }
+        t.count = 4;
+        return t;
+    }
+    t.at[0] = (int32_t)(before < 0 ? 0 : before > last ? last : before);
+    if (r->how.method == AD_METHOD_CUBIC)
+        return t;
+    if (t.at[0] == last || x >= (float)last)
+        return (struct ad_taps){2, {(int32_t)last, (int32_t)last}, {0.5f, 0.5f}};
+    if (before < 0 || before * at.unit == exact)
+        return t;
+    after = after < 0 ? 0 : after > 1 ? 1 : after;
+    return (struct ad_taps){2, {(int32_t)before, (int32_t)before + 1}, {1 - after, after}};
+}
+
+static float meant_by(const struct ad_q8_resample *r, int64_t n, int64_t y, int64_t x, int64_t c)
+{
+    const uint8_t *from = r->in.data + n * r->in.sn + y * r->in.sh + x * r->in.sw + c;
+    return (float)(number(&r->in_is, *from) - r->in_is.zero) * r->in_is.scale;
+}
+
 /* A part of a map, from the part of the input that it takes. */
 static void check_resample(struct ad_rng *rng, uint64_t seed)
 {
+    static const enum ad_method methods[] = {AD_METHOD_ROUND_DOWN, AD_METHOD_LINEAR,
+                                             AD_METHOD_LINEAR, AD_METHOD_CUBIC};
     struct ad_q8_resample r = {.in_is = random_kind(rng), .out_is = random_kind(rng)};
-    bool linear = ad_up_to(rng, 0, 1);
-    r.how.method = linear ? AD_METHOD_LINEAR : AD_METHOD_ROUND_DOWN;
-    r.how.edge = linear ? AD_EDGE_REPEAT : AD_EDGE_FILL;
+    r.how.method = methods[ad_up_to(rng, 0, 3)];
+    bool weighs = r.how.method >= AD_METHOD_LINEAR, linear = r.how.method == AD_METHOD_LINEAR;
+    r.how.edge = weighs ? AD_EDGE_REPEAT : AD_EDGE_FILL;
     r.how.fill = 0.25f;
-    int64_t out[3];
-    for (int k = 0; k < 3; k++) {
-        r.size[k] = ad_up_to(rng, 1, k == AD_ALONG_C ? 40 : 6);
-        struct ad_positions *p = &r.how.axis[k];
-        *p = (struct ad_positions){.step = 1, .unit = 1, .start = 0};
-        out[k] = r.size[k];
-        if (k == AD_ALONG_C && ad_up_to(rng, 0, 1) && !linear) {
-            p->start = ad_up_to(rng, -2, 2);
-        } else if (k != AD_ALONG_C) {
-            p->unit = ad_up_to(rng, 1, 4) * 2;
-            p->step = ad_up_to(rng, 1, 5);
-            p->start = -p->unit / 4;
-            out[k] = r.size[k] * p->unit / p->step + 1;
-        }
+    r.how.cubic = ad_up_to(rng, 0, 1) ? -0.75f : -0.5f;
+    struct scaling by[2];
+    for (int k = 0; k < 2; k++) {
+        by[k] = random_scaling(rng, ad_up_to(rng, 1, 9));
+        r.how.axis[k] = positions_of(&by[k]);
+        r.size[k] = by[k].in;
+        r.outputs[k] = by[k].out;
     }
+    r.size[AD_ALONG_C] = ad_up_to(rng, 1, 40);
+    r.how.axis[AD_ALONG_C] = (struct ad_positions){1, weighs ? 0 : ad_up_to(rng, -2, 2), 1};
     if (ad_up_to(rng, 0, 1))
         r.out_is = r.in_is;
-    r.h0 = ad_up_to(rng, 0, (int32_t)out[0] - 1);
-    r.w0 = ad_up_to(rng, 0, (int32_t)out[1] - 1);
-    int64_t s[4] = {2, out[0] - r.h0, out[1] - r.w0, out[2]};
+    r.h0 = ad_up_to(rng, 0, (int32_t)by[0].out - 1);
+    r.w0 = ad_up_to(rng, 0, (int32_t)by[1].out - 1);
+    int64_t s[4] = {2, by[0].out - r.h0, by[1].out - r.w0, r.size[AD_ALONG_C]};
     r.in = random_view(rng, 2, r.size[0], r.size[1], r.size[2]);
     struct ad_q8_view want;
     make_outs(rng, s, &r.out, &want);
     EACH(want, n, y, x, c)
     {
-        struct ad_taps ty = ad_resample_taps(&r.how, AD_ALONG_H, r.size[0], r.h0 + y);
-        struct ad_taps tx = ad_resample_taps(&r.how, AD_ALONG_W, r.size[1], r.w0 + x);
+        struct ad_taps ty = taps_by_definition(&r, AD_ALONG_H, &by[0], r.h0 + y);
+        struct ad_taps tx = taps_by_definition(&r, AD_ALONG_W, &by[1], r.w0 + x);
         struct ad_taps tc = ad_resample_taps(&r.how, AD_ALONG_C, r.size[2], c);
-        volatile float sum = 0, line, term;
+        volatile float sum = 0, line, weight, term;
         if (ty.count == 0 || tx.count == 0 || tc.count == 0) {
             *at(&want, n, y, x, c) = quantised(r.how.fill, &r.out_is);
             continue;
@@ -549,14 +680,15 @@ static void check_resample(struct ad_rng *rng, uint64_t seed)
         for (int i = 0; i < ty.count; i++) {
             line = 0;
             for (int k = 0; k < tx.count; k++) {
-                const uint8_t *from =
-                    r.in.data + n * r.in.sn + ty.at[i] * r.in.sh + tx.at[k] * r.in.sw + tc.at[0];
-                term = (float)(number(&r.in_is, *from) - r.in_is.zero);
-                term *= r.in_is.scale;
-                term *= tx.weight[k];
-                line = line + term;
+                term = meant_by(&r, n, ty.at[i], tx.at[k], tc.at[0]);
+                weight = linear ? tx.weight[k] * ty.weight[i] : tx.weight[k];
+                term = term * weight;
+                if (linear)
+                    sum = sum + term;
+                else
+                    line = line + term;
             }
-            line *= ty.weight[i];
+            line = line * ty.weight[i];
             sum = sum + line;
         }
         sum /= r.out_is.scale;
@@ -578,7 +710,7 @@ static void check_resample(struct ad_rng *rng, uint64_t seed)
 
 START_TEST(resampling)
 {
-    sweep(check_resample, 300);
+    sweep(check_resample, 500);
 }
 END_TEST
 

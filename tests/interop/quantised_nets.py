@@ -188,8 +188,26 @@ def maximum(x, kernel_shape, strides=(1, 1), pads=(0, 0), **_):
     return F.max_pool2d(x, kernel_shape, strides, tuple(pads[:2]))
 
 
-def average(x, kernel_shape, strides=(1, 1), pads=(0, 0), count_include_pad=0, ceil_mode=0, **_):
-    return F.avg_pool2d(x, kernel_shape, strides, tuple(pads[:2]), False, bool(count_include_pad))
+def average(x, kernel_shape, strides=(1, 1), pads=(0, 0, 0, 0), count_include_pad=0, ceil_mode=0, **_):
+    """In float32, row by row, as docs/numerics.md has it; of the whole map exactly."""
+    if list(x.shape[2:]) == list(kernel_shape) and not any(pads):
+        return x.mean((2, 3), keepdim=True)
+    (h, w), (sh, sw) = kernel_shape, strides
+    def windows(x):
+        x = F.pad(x.float(), (pads[1], pads[-1], pads[0], pads[len(pads) // 2]))
+        rows, columns = (x.shape[2] - h) // sh, (x.shape[3] - w) // sw
+        total = torch.zeros(())
+        for i in range(h):
+            for k in range(w):
+                total = total + x[:, :, i:i + rows * sh + 1:sh, k:k + columns * sw + 1:sw]
+        return total
+    return windows(x) / (h * w if count_include_pad else windows(torch.ones_like(x)))
+
+
+def quantize_average(x, scale, zero, **_):
+    """The zero is added, as that of a uint8, before the sum is rounded."""
+    up = 128 if zero.dtype == torch.int8 else 0
+    return (x.float() / scale.float() + (zero.float() + up)).round().clamp(0, 255).double() - up
 
 
 OPERATORS = {
@@ -213,6 +231,7 @@ def answer_of(model, x):
     """The file's answer: its operators one by one, in float64."""
     values = {t.name: torch.from_numpy(onnx.numpy_helper.to_array(t).copy()) for t in model.graph.initializer}
     values["input"] = x.double()
+    averages = set()
     for node in model.graph.node:
         options = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
         inputs = [values[name] if name else None for name in node.input]
@@ -229,7 +248,10 @@ def answer_of(model, x):
         else:
             wide = [v.double() if v is not None and (v.is_floating_point() or (k == 0)) else v
                     for k, v in enumerate(inputs)]
-            result = OPERATORS[node.op_type](*wide, **options)
+            averaged = node.op_type == "QuantizeLinear" and node.input[0] in averages
+            result = (quantize_average if averaged else OPERATORS[node.op_type])(*wide, **options)
+            if node.op_type == "AveragePool" and result.dtype == torch.float32:
+                averages.add(node.output[0])
         values[node.output[0]] = result
     return values["output"].float()
 

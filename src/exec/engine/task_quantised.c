@@ -539,20 +539,21 @@ static enum adaps_status build_resample(const struct ad_build *build, const stru
 {
     const struct ad_graph *graph = build->plan->graph;
     const struct ad_op *op = &graph->ops[task->op];
-    const struct ad_value *in = &graph->values[op->inputs[0]];
+    const struct ad_value *in = &graph->values[op->inputs[0]], *all = &graph->values[op->output];
     struct ad_region need = ad_need(graph, op, 0, task->region), out = task->region;
     struct ad_view to = ad_task_output(build, task), from;
     struct ad_q8_resample r = {.how = op->resampling,
                                .out = bytes_of(&to),
                                .in_is = meaning_of(in),
-                               .out_is = meaning_of(&graph->values[op->output]),
+                               .out_is = meaning_of(all),
                                .in_h0 = need.h0,
                                .in_w0 = need.w0,
                                .in_c0 = need.c0,
                                .h0 = out.h0,
                                .w0 = out.w0,
                                .c0 = out.c0,
-                               .size = {in->box.h, in->box.w, in->box.c}};
+                               .size = {in->box.h, in->box.w, in->box.c},
+                               .outputs = {all->box.h, all->box.w}};
     if (!ad_region_empty(need)) { /* else all is fill, and nothing is read */
         from = ad_task_input(build, task, 0);
         r.in = bytes_of(&from);

@@ -9,6 +9,14 @@ float ad_q8_average(const struct ad_q8 *in, const struct ad_q8 *out, int64_t cou
     return in->scale / all;
 }
 
+/* The average of the whole map is one of exact sums, however it is written. */
+static bool is_global(const struct ad_q8_pooling *p)
+{
+    const struct ad_window *w = &p->window;
+    return w->kh == p->size_h && w->kw == p->size_w && w->pt == 0 && w->pl == 0 &&
+           w->real_pb == 0 && w->real_pr == 0;
+}
+
 static void pool_strip(const void *self, int64_t n, int64_t row, int64_t x0, int64_t x1)
 {
     const struct ad_q8_pooling *p = self;
@@ -24,7 +32,12 @@ static void pool_strip(const void *self, int64_t n, int64_t row, int64_t x0, int
                                  .column_step = w->dw * p->in.sw,
                                  .channels = p->out.c,
                                  .flip = p->in_is.is_signed ? 0x80 : 0,
+                                 .zero = p->in_is.zero,
+                                 .scale = p->in_is.scale,
+                                 .out_scale = p->out_is.scale,
+                                 .out_flip = p->out_is.is_signed ? 0x80 : 0,
                                  .how = &p->out};
+    bool exact = p->out.result == AD_Q8_SUMS || is_global(p);
     for (int64_t i = x0; i < x1; i++) {
         struct ad_along x = ad_taps_along((p->w0 + i) * w->sw - w->pl, w->kw, w->dw, p->size_w,
                                           p->size_w + w->real_pr);
@@ -36,10 +49,15 @@ static void pool_strip(const void *self, int64_t n, int64_t row, int64_t x0, int
             kernels->most(&job);
             continue;
         }
-        int64_t count = job.rows * job.columns;
-        job.begin = (int32_t)(-count * (p->in_is.zero + job.flip));
-        job.multiplier = ad_q8_average(&p->in_is, &p->out_is,
-                                       p->count_include_pad ? y.declared * x.declared : count);
+        int64_t taken = job.rows * job.columns;
+        int64_t count = p->count_include_pad ? y.declared * x.declared : taken;
+        if (!exact) {
+            job.count = (float)count;
+            kernels->mean(&job);
+            continue;
+        }
+        job.begin = (int32_t)(-taken * (p->in_is.zero + job.flip));
+        job.multiplier = ad_q8_average(&p->in_is, &p->out_is, count);
         kernels->sum(&job);
     }
 }

@@ -12,8 +12,8 @@ struct ad_q8_resample {
     struct ad_q8_view in, out;
     struct ad_q8 in_is, out_is;
     int64_t in_h0, in_w0, in_c0, h0, w0, c0;
-    int64_t size[3];
-    struct ad_taps *columns; /* of the columns of `out`: ad_q8_resample_init()'s */
+    int64_t size[3], outputs[2]; /* of the whole input; rows and columns of the whole output */
+    struct ad_taps *columns;     /* of the columns of `out`: ad_q8_resample_init()'s */
 };
 
 /* Looks up what the columns take. fini takes what init did, or nothing. */

@@ -24,6 +24,10 @@ struct ad_q8_pool_row {
     uint8_t flip;
     int32_t begin; /* of a sum of (byte ^ flip) */
     float multiplier;
+    int32_t
+        zero; /* of a mean: the input's; its numbers' floats, their divisor, the result's scale */
+    float scale, count, out_scale;
+    uint8_t out_flip;
     const struct ad_q8_out *how;
     void *out;
 };
@@ -31,6 +35,7 @@ struct ad_q8_pool_row {
 /* Elements that a resized pixel takes, as struct ad_wide_mix. */
 struct ad_q8_mix_row {
     int rows, columns;
+    bool at_once; /* each times both its weights; else columns, then rows */
     const uint8_t *at[4][4];
     float row_weight[4], column_weight[4];
     int64_t channels;
@@ -65,6 +70,7 @@ struct ad_q8_row_kernels {
     void (*add)(const struct ad_q8_binary_row *row, int64_t n);
     void (*multiply)(const struct ad_q8_binary_row *row, int64_t n);
     void (*sum)(const struct ad_q8_pool_row *row);
+    void (*mean)(const struct ad_q8_pool_row *row);
     void (*most)(const struct ad_q8_pool_row *row);
     void (*mix)(const struct ad_q8_mix_row *row);
     void (*quantise)(const struct ad_q8_float_row *row, int64_t n);

@@ -141,6 +141,50 @@ static FOR_TARGET void sum(const struct ad_q8_pool_row *r)
         sum_block(r, c, 1, r->channels - c < LANES ? r->channels - c : LANES);
 }
 
+INLINE void mean_block(const struct ad_q8_pool_row *r, int64_t c, const int vectors, int64_t n)
+{
+    floats acc[BLOCK];
+    const uint8_t *line = r->first + c;
+    const ints zero = (ints){0} + (r->zero + r->flip);
+    const floats scale = (floats){0} + r->scale;
+    const int32_t out_zero = r->how->zero + r->out_flip;
+    const float lo = (float)(r->how->lo + r->out_flip), hi = (float)(r->how->hi + r->out_flip);
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++)
+        acc[v] = (floats){0};
+    for (int64_t i = 0; i < r->rows; i++, line += r->row_step) {
+        const uint8_t *at = line;
+        for (int64_t k = 0; k < r->columns; k++, at += r->column_step)
+#pragma GCC unroll 4
+            for (int v = 0; v < vectors; v++) {
+                few x = {0};
+                if (v + 1 < vectors || n >= vectors * LANES)
+                    memcpy(&x, at + v * LANES, sizeof x);
+                else
+                    memcpy(&x, at + v * LANES, (size_t)(n - v * LANES));
+                floats y = to_floats(__builtin_convertvector(x ^ r->flip, ints) - zero);
+                acc[v] = acc[v] + y * scale;
+            }
+    }
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; v++) {
+        floats y = acc[v] / r->count;
+        y = y / r->out_scale;
+        y = y + (float)out_zero;
+        store_few((uint8_t *)r->out + c + v * LANES, limited(y, lo, hi, 0) ^ r->out_flip,
+                  n - v * LANES);
+    }
+}
+
+static FOR_TARGET void mean(const struct ad_q8_pool_row *r)
+{
+    int64_t c = 0;
+    for (; c + BLOCK * LANES <= r->channels; c += BLOCK * LANES)
+        mean_block(r, c, BLOCK, BLOCK * LANES);
+    for (; c < r->channels; c += LANES)
+        mean_block(r, c, 1, r->channels - c < LANES ? r->channels - c : LANES);
+}
+
 /* Bytes of which the largest are found at a time. */
 #if LANES >= 8
 #define WIDE 32
@@ -187,21 +231,44 @@ static FOR_TARGET void most(const struct ad_q8_pool_row *r)
 
 /* --- resizing --- */
 
+/* What element c and its neighbours of one tap stand for. */
+INLINE floats meant(const struct ad_q8_mix_row *r, int i, int k, int64_t c)
+{
+    return to_floats(numbers(r->at[i][k] + c, 1, r->channels - c, r->flip) - r->zero) * r->scale;
+}
+
+INLINE floats mixed_at_once(const struct ad_q8_mix_row *r, int64_t c)
+{
+    floats all = {0};
+    for (int i = 0; i < r->rows; i++)
+        for (int k = 0; k < r->columns; k++) {
+            float weight = r->column_weight[k] * r->row_weight[i];
+            floats x = meant(r, i, k, c) * weight;
+            all = i + k == 0 ? x : all + x;
+        }
+    return all;
+}
+
+INLINE floats mixed_by_rows(const struct ad_q8_mix_row *r, int64_t c)
+{
+    floats all = {0};
+    for (int i = 0; i < r->rows; i++) {
+        floats line = {0};
+        for (int k = 0; k < r->columns; k++) {
+            floats x = meant(r, i, k, c) * r->column_weight[k];
+            line = k == 0 ? x : line + x;
+        }
+        line = line * r->row_weight[i];
+        all = i == 0 ? line : all + line;
+    }
+    return all;
+}
+
 static FOR_TARGET void mix(const struct ad_q8_mix_row *r)
 {
     for (int64_t c = 0; c < r->channels; c += LANES) {
         int64_t n = r->channels - c;
-        floats all = {0};
-        for (int i = 0; i < r->rows; i++) {
-            floats line = {0};
-            for (int k = 0; k < r->columns; k++) {
-                floats x = to_floats(numbers(r->at[i][k] + c, 1, n, r->flip) - r->zero);
-                x = x * r->scale * r->column_weight[k];
-                line = k == 0 ? x : line + x;
-            }
-            line = line * r->row_weight[i];
-            all = i == 0 ? line : all + line;
-        }
+        floats all = r->at_once ? mixed_at_once(r, c) : mixed_by_rows(r, c);
         store_few(r->out + c,
                   limited(all / r->out_scale, (float)(r->lo - r->out_zero),
                           (float)(r->hi - r->out_zero), r->out_zero),
@@ -239,5 +306,5 @@ static FOR_TARGET void dequantise(const struct ad_q8_float_row *r, int64_t n)
     }
 }
 
-const struct ad_q8_row_kernels KERNELS = {add, multiply, sum,        most,
+const struct ad_q8_row_kernels KERNELS = {add, multiply, sum,        mean,  most,
                                           mix, quantise, dequantise, finish};
