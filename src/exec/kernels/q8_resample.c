@@ -41,6 +41,8 @@ static void weigh_two(struct ad_taps *t, float x, int64_t size)
 {
     float after = x - (float)t->at[0];
     int32_t last = (int32_t)size - 1;
+    if (t->count == 0) /* outside, where there are no elements */
+        return;
     if (x >= (float)last || t->at[0] == last) {
         *t = (struct ad_taps){.count = 2, .at = {last, last}, .weight = {0.5f, 0.5f}};
         return;
