@@ -24,8 +24,8 @@ struct ad_q8_pool_row {
     uint8_t flip;
     int32_t begin; /* of a sum of (byte ^ flip) */
     float multiplier;
-    int32_t
-        zero; /* of a mean: the input's; its numbers' floats, their divisor, the result's scale */
+    /* Of a mean: of the input, the divisor of its numbers, of the result. */
+    int32_t zero;
     float scale, count, out_scale;
     uint8_t out_flip;
     const struct ad_q8_out *how;

@@ -106,6 +106,17 @@ static FOR_TARGET void finish(const struct ad_q8_sum_row *r, int64_t n)
 
 /* --- pools --- */
 
+/* The v-th of some vectors of n bytes in all. */
+INLINE few bytes_at(const uint8_t *at, int v, const int vectors, int64_t n)
+{
+    few x = {0};
+    if (v + 1 < vectors || n >= vectors * LANES)
+        memcpy(&x, at + v * LANES, sizeof x);
+    else
+        memcpy(&x, at + v * LANES, (size_t)(n - v * LANES));
+    return x;
+}
+
 INLINE void sum_block(const struct ad_q8_pool_row *r, int64_t c, const int vectors, int64_t n)
 {
     sums acc[BLOCK];
@@ -118,11 +129,7 @@ INLINE void sum_block(const struct ad_q8_pool_row *r, int64_t c, const int vecto
         for (int64_t k = 0; k < r->columns; k++, at += r->column_step)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v++) {
-                few x = {0};
-                if (v + 1 < vectors || n >= vectors * LANES)
-                    memcpy(&x, at + v * LANES, sizeof x);
-                else
-                    memcpy(&x, at + v * LANES, (size_t)(n - v * LANES));
+                few x = bytes_at(at, v, vectors, n);
                 acc[v] += __builtin_convertvector(x ^ r->flip, sums);
             }
     }
@@ -157,11 +164,7 @@ INLINE void mean_block(const struct ad_q8_pool_row *r, int64_t c, const int vect
         for (int64_t k = 0; k < r->columns; k++, at += r->column_step)
 #pragma GCC unroll 4
             for (int v = 0; v < vectors; v++) {
-                few x = {0};
-                if (v + 1 < vectors || n >= vectors * LANES)
-                    memcpy(&x, at + v * LANES, sizeof x);
-                else
-                    memcpy(&x, at + v * LANES, (size_t)(n - v * LANES));
+                few x = bytes_at(at, v, vectors, n);
                 floats y = to_floats(__builtin_convertvector(x ^ r->flip, ints) - zero);
                 acc[v] = acc[v] + y * scale;
             }
