@@ -174,7 +174,7 @@ other=$!
 read -r second <others
 lists "^lamp #2 .* tcp://10.77.0.1:5571" "one with the same name gets another"
 check "one without keys is asked" test "$(cell out 'lamp #2' state)" = idle
-check "the first is still there" grep -q '^lamp  ' out
+lists "^lamp  " "the first is still there"
 kill "$other" && wait "$other"
 "$daemon" --listen tcp://10.77.0.1:5571 --name quiet --insecure --announce no --ready-fd 3 3>others 2>other.log &
 other=$!
