@@ -120,20 +120,14 @@ static void resample_strip(const void *self, int64_t image, int64_t row, int64_t
         pixel(&line, &r->columns[k], out);
 }
 
-enum adaps_status ad_resample_columns(const struct ad_resampling *how, int64_t size, int64_t first,
-                                      int64_t count, struct ad_taps **out, struct adaps_error *err)
-{
-    *out = ad_calloc((size_t)count, sizeof **out);
-    if (!*out)
-        return ad_error_memory(err, "resampling", (size_t)count * sizeof **out);
-    for (int64_t k = 0; k < count; k++)
-        (*out)[k] = ad_resample_taps(how, AD_ALONG_W, size, first + k);
-    return ADAPS_OK;
-}
-
 enum adaps_status ad_resample_init(struct ad_resample *r, struct adaps_error *err)
 {
-    return ad_resample_columns(&r->how, r->size[AD_ALONG_W], r->w0, r->out.w, &r->columns, err);
+    r->columns = ad_calloc((size_t)r->out.w, sizeof *r->columns);
+    if (!r->columns)
+        return ad_error_memory(err, "resampling", (size_t)r->out.w * sizeof *r->columns);
+    for (int64_t k = 0; k < r->out.w; k++)
+        r->columns[k] = ad_resample_taps(&r->how, AD_ALONG_W, r->size[AD_ALONG_W], r->w0 + k);
+    return ADAPS_OK;
 }
 
 void ad_resample_fini(struct ad_resample *r)

@@ -17,11 +17,6 @@ struct ad_resample {
     struct ad_taps *columns; /* of the columns of `out`: ad_resample_init()'s */
 };
 
-/* What `count` columns from `first` on take of an input of `size` columns: the caller's to free. */
-AD_MUST_CHECK enum adaps_status ad_resample_columns(const struct ad_resampling *how, int64_t size,
-                                                    int64_t first, int64_t count,
-                                                    struct ad_taps **out, struct adaps_error *err);
-
 /* Channels [first, first + count) of a pixel of `channels` channels from c0 on, which are adjacent
  * in the input of `size` channels, too; the others are looked up one by one. */
 struct ad_adjacent {
