@@ -11,7 +11,10 @@
  *
  * A search on some devices is the same whether it is all that is asked for or a part of one on
  * more of them: what it may take depends on the network and its own devices only. So the plan for
- * 16 or 32 devices is never worse than that for the 8 fastest of them.
+ * 16 or 32 devices is never worse than that for the 8 fastest of them. A part is given up, though,
+ * when the templates for all devices are so much better than those for the part, and for parts of
+ * that, that annealing would not make up for it; the work that it leaves goes into the annealing on
+ * all.
  *
  * The random moves come from the problem's seed, and the work is bounded by a count, not by time:
  * the same input gives the same plan anywhere, on any number of cores. With a time limit the search
@@ -51,6 +54,7 @@
 
 #define TEMPLATES 0.5 /* of a search's work: what the templates may take */
 #define LEAST 0.2     /* of a search's work: always left for the annealing */
+#define HOPELESS 1.1  /* times what all devices take before the annealing: see limit_ns */
 
 /* The kinds of layouts in the pool that are no templates. */
 #define OTHERS (-1)
@@ -64,11 +68,16 @@ struct run {
     struct ad_elite_pool pool;
     struct ad_best shared; /* the best layout seen in which two or more devices compute */
     double share;          /* times what a search takes by default */
+    int64_t limit_ns;      /* a part is given up that is later, with its own parts, before any
+                              annealing */
+    bool given_up;
+    bool part_done; /* it has a part that was not given up */
+    double left;    /* of the work of a part that was given up, with its own parts */
 };
 
 static enum adaps_status run_init(struct run *out, struct ad_eval *eval, double share)
 {
-    *out = (struct run){.eval = eval, .share = share};
+    *out = (struct run){.eval = eval, .share = share, .limit_ns = INT64_MAX};
     enum adaps_status status = ad_best_init(&out->shared, eval->context, eval->err);
     if (status != ADAPS_OK)
         return status;
@@ -84,19 +93,30 @@ static void run_fini(struct run *run)
     ad_best_fini(&run->shared);
 }
 
+static double times(const struct run *run)
+{
+    int64_t effort = run->eval->context->problem->effort;
+    return run->share * (double)(effort < 1 ? 1 : effort > MAX_EFFORT ? MAX_EFFORT : effort);
+}
+
+/* What a search on so many of the devices may take. */
+static double work_on(const struct run *run, int ndevices)
+{
+    int64_t size = (int64_t)run->eval->context->problem->graph->nops * ndevices;
+    size = size < MAX_OP_DEVICES ? size : MAX_OP_DEVICES;
+    double more =
+        fmax(WORK_OP_DEVICE * (double)size, WORK_DEVICE * (double)(ndevices - FEW_DEVICES));
+    return times(run) * (WORK + more);
+}
+
 /* A part of what the run may take. */
 static struct ad_budget budget(const struct run *run, double part)
 {
     const struct ad_search_problem *p = run->eval->context->problem;
-    int64_t size = (int64_t)p->graph->nops * p->cluster->ndevices, effort = p->effort;
-    part *= run->share;
     if (p->evaluations > 0)
-        return (struct ad_budget){(int64_t)((double)p->evaluations * part), INT64_MAX};
-    part *= (double)(effort < 1 ? 1 : effort > MAX_EFFORT ? MAX_EFFORT : effort);
-    size = size < MAX_OP_DEVICES ? size : MAX_OP_DEVICES;
-    double more = fmax(WORK_OP_DEVICE * (double)size,
-                       WORK_DEVICE * (double)(p->cluster->ndevices - FEW_DEVICES));
-    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part), (int64_t)((WORK + more) * part)};
+        return (struct ad_budget){(int64_t)((double)p->evaluations * part * run->share), INT64_MAX};
+    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part * times(run)),
+                              (int64_t)(work_on(run, p->cluster->ndevices) * part)};
 }
 
 /* Tries a strategy's layout with the context's encoding on the links. */
@@ -172,11 +192,20 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
 
 static enum adaps_status search(struct run *run, struct ad_best *best);
 
-/* Searches in a subset of the devices (NULL: all), for this objective. *found: *layout is the best,
- * of the whole cluster. */
+/* Notes the end of the search on a part of the devices. */
+static void note_part(struct run *run, const struct run *part)
+{
+    int n = part->eval->context->problem->cluster->ndevices;
+    double used = (double)ad_scorer_work(part->eval->scorer);
+    run->part_done = !part->given_up;
+    run->left = part->given_up ? fmax(0, work_on(part, n) - used) + part->left : 0;
+}
+
+/* Searches in a subset of the devices (NULL: all), for this objective. limit_ns: as in struct run.
+ * *found: *layout is the best, of the whole cluster. */
 static enum adaps_status search_subset(struct run *run, const struct ad_subset *subset,
-                                       enum ad_objective objective, struct ad_layout *layout,
-                                       bool *found)
+                                       enum ad_objective objective, int64_t limit_ns,
+                                       struct ad_layout *layout, bool *found)
 {
     struct ad_eval *eval = run->eval;
     struct ad_search_problem problem = *eval->context->problem;
@@ -196,8 +225,11 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
         status = ad_best_init(&best, &context, eval->err);
     if (status == ADAPS_OK)
         status = run_init(&inner, &inner_eval, run->share);
+    inner.limit_ns = limit_ns;
     if (status == ADAPS_OK) {
         status = search(&inner, &best);
+        if (status == ADAPS_OK)
+            note_part(run, &inner);
         ad_eval_add_visited(eval, &inner_eval);
     }
     *found = status == ADAPS_OK && best.valid;
@@ -210,6 +242,22 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
     ad_eval_fini(&inner_eval);
     ad_context_fini(&context);
     return status;
+}
+
+static bool is_late(const struct run *run, const struct ad_best *best)
+{
+    return best->valid && best->score.makespan_ns > run->limit_ns;
+}
+
+/* The limit for the parts of a run; *best: before the annealing. */
+static int64_t limit_of_parts(const struct run *run, const struct ad_best *best)
+{
+    const struct ad_context *context = run->eval->context;
+    if (!best->valid || !ad_search_by_latency(context->problem) ||
+        context->problem->evaluations > 0 || context->memory_matters)
+        return INT64_MAX;
+    return is_late(run, best) ? run->limit_ns
+                              : (int64_t)(HOPELESS * (double)best->score.makespan_ns);
 }
 
 /* Searches on the better part of the devices, tries the layout found in the whole cluster, and puts
@@ -230,7 +278,8 @@ static enum adaps_status search_fewer(struct run *run, struct ad_best *best)
         return status;
     status = ad_subset_init(&subset, context, fewer, err);
     if (status == ADAPS_OK)
-        status = search_subset(run, &subset, context->problem->objective, &layout, &found);
+        status = search_subset(run, &subset, context->problem->objective, limit_of_parts(run, best),
+                               &layout, &found);
     if (found)
         status = ad_eval_score(run->eval, &layout, best, &score);
     if (found && status == ADAPS_OK)
@@ -275,7 +324,7 @@ static enum adaps_status search_quick(struct run *run, struct ad_best *best)
         ad_layout_init(&layout, p->graph->nops, p->cluster->ndevices, run->eval->err);
     if (status != ADAPS_OK)
         return status;
-    status = search_subset(run, NULL, AD_OBJECTIVE_LATENCY, &layout, &found);
+    status = search_subset(run, NULL, AD_OBJECTIVE_LATENCY, INT64_MAX, &layout, &found);
     if (found)
         status = ad_eval_score(run->eval, &layout, best, &score);
     if (found && status == ADAPS_OK && score.devices > 1)
@@ -284,10 +333,13 @@ static enum adaps_status search_quick(struct run *run, struct ad_best *best)
     return status;
 }
 
-/* The part of the run's work that is left for the annealing after so much. */
-static double left_after(const struct run *run, int64_t work)
+/* What the annealing may take after so much work. */
+static struct ad_budget budget_after(const struct run *run, int64_t work)
 {
-    return fmax(LEAST, 1 - (double)work / (double)budget(run, 1).work);
+    struct ad_budget b = budget(run, fmax(LEAST, 1 - (double)work / (double)budget(run, 1).work));
+    double times = 1 + run->left / (double)b.work;
+    return (struct ad_budget){(int64_t)((double)b.evaluations * times),
+                              b.work + (int64_t)run->left};
 }
 
 static enum adaps_status search(struct run *run, struct ad_best *best)
@@ -297,13 +349,17 @@ static enum adaps_status search(struct run *run, struct ad_best *best)
     enum adaps_status status = run_others(run, best);
     if (status == ADAPS_OK)
         status = search_quick(run, best);
+    bool late = is_late(run, best);
     if (status == ADAPS_OK)
         status = search_fewer(run, best);
+    run->given_up = status == ADAPS_OK && late && !run->part_done;
+    if (run->given_up)
+        return ADAPS_OK;
     if (status == ADAPS_OK)
         status = offer_fewer(run);
     if (status == ADAPS_OK)
-        status = ad_starts_anneal(
-            eval, &run->pool, budget(run, left_after(run, ad_scorer_work(eval->scorer) - before)));
+        status = ad_starts_anneal(eval, &run->pool,
+                                  budget_after(run, ad_scorer_work(eval->scorer) - before));
     if (status == ADAPS_OK && run->pool.count > 0 &&
         ad_score_better(&run->pool.best[0].score, &best->score))
         ad_best_copy(&run->pool.best[0], best);
