@@ -55,7 +55,7 @@ enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_op
 
 /* What is predicted of a shared medium is right within some per cent (bench/results/NOTES.md), and
  * others use it, too: several devices have to be sooner by this part. */
-#define WORTH_SHARING 0.02
+#define WORTH_SHARING 0.05
 
 static struct ad_search_problem problem_of(const struct ad_pipeline_options *options,
                                            const struct ad_graph *graph,

@@ -16,20 +16,36 @@
 /* A band has so many times the rows that it computes again of the layer before. */
 #define REPEAT 4
 
+/* What passes is computed again where pieces of one map meet: at most one in so many of it. */
+#define AGAIN 8
+
 /* Tasks first, first + 1, ... of a step, each of which reads what the one before it makes. */
 struct row_chain {
     int first, count;
     int64_t bytes;          /* that pass between them */
     bool passes[MOST];      /* what the task makes */
     struct ad_region whole; /* of the last one */
+    int32_t rows;           /* of a band; 0: not cut into bands */
+};
+
+/* A value and the tasks about it. It can pass when every task that makes it is followed by one that
+ * reads it, and nobody else reads, sends or receives it. */
+struct band_value {
+    int uses;  /* tasks and messages that read it, messages that bring it, results */
+    int makes; /* tasks that make it */
+    bool able; /* it may pass, as far as known */
+    bool passes;
+    int passing;         /* times that it passes in the chains found */
+    int64_t made, taken; /* elements of it that these make, and read */
 };
 
 struct band_finder {
     const struct ad_graph *graph;
     const struct ad_program *program;
     size_t cache;
-    int *uses;  /* by value: tasks and messages that read it, messages that bring it, results */
-    int *makes; /* by value: tasks that make it */
+    struct band_value *values;
+    struct row_chain *chains; /* in the order of their tasks */
+    size_t nchains, chain_room;
     struct ad_row_bands *out;
     size_t room;
 };
@@ -41,16 +57,19 @@ static const struct ad_op *op_of(const struct band_finder *f, int t)
 
 static void count_uses(struct band_finder *f)
 {
+    struct band_value *values = f->values;
     for (int i = 0; i < f->graph->noutputs; i++)
-        f->uses[f->graph->outputs[i]]++;
+        values[f->graph->outputs[i]].uses++;
     for (int i = 0; i < f->program->nsteps; i++)
         if (f->program->steps[i].kind != AD_STEP_COMPUTE)
-            f->uses[f->program->steps[i].value]++;
+            values[f->program->steps[i].value].uses++;
     for (int t = 0; t < f->program->ntasks; t++) {
-        f->makes[op_of(f, t)->output]++;
+        values[op_of(f, t)->output].makes++;
         for (int k = 0; k < op_of(f, t)->ninputs; k++)
-            f->uses[op_of(f, t)->inputs[k]]++;
+            values[op_of(f, t)->inputs[k]].uses++;
     }
+    for (int v = 0; v < f->graph->nvalues; v++)
+        values[v].able = values[v].makes > 0 && values[v].makes == values[v].uses;
 }
 
 /* --- chains --- */
@@ -67,13 +86,29 @@ static bool is_depthwise(const struct band_finder *f, const struct ad_op *op)
     return ad_op_is_depthwise(f->graph, op) && !ad_op_is_quantised(f->graph, op);
 }
 
-/* Whether what task t makes is there for the next one only, which reads it all. */
+/* XNNPACK's convolutions take no single pixels (fusion/rules.c). */
+static bool is_wide(const struct ad_task *task)
+{
+    return task->region.w1 - task->region.w0 > 1;
+}
+
+/* Of what task t makes, what the next one reads. */
+static struct ad_region taken_by_next(const struct band_finder *f, int t)
+{
+    return ad_need(f->graph, op_of(f, t + 1), 0, f->program->tasks[t + 1].region);
+}
+
+/* Whether what task t makes can pass to the next one. Rows that the next one reads and others have
+ * made before are made once more. */
 static bool feeds_next(const struct band_finder *f, int t)
 {
-    const struct ad_task *task = &f->program->tasks[t], *next = task + 1;
+    const struct ad_task *task = &f->program->tasks[t];
     int value = op_of(f, t)->output;
-    return op_of(f, t + 1)->inputs[0] == value && f->uses[value] == 1 && f->makes[value] == 1 &&
-           ad_region_contains(task->region, ad_need(f->graph, op_of(f, t + 1), 0, next->region));
+    struct ad_region columns = taken_by_next(f, t);
+    columns.h0 = task->region.h0;
+    columns.h1 = task->region.h1;
+    return op_of(f, t + 1)->inputs[0] == value && f->values[value].able && is_wide(task) &&
+           is_wide(task + 1) && ad_region_contains(task->region, columns);
 }
 
 /* The addition of a residual after task t. */
@@ -82,8 +117,8 @@ static bool is_sum(const struct band_finder *f, int t)
     const struct ad_task *task = &f->program->tasks[t];
     const struct ad_op *sum = op_of(f, t + 1);
     int value = op_of(f, t)->output;
-    return ad_operator_of(sum->kind)->residual && sum->ninputs == 2 && f->uses[value] == 1 &&
-           f->makes[value] == 1 && (sum->inputs[0] == value) != (sum->inputs[1] == value) &&
+    return ad_operator_of(sum->kind)->residual && sum->ninputs == 2 && f->values[value].able &&
+           (sum->inputs[0] == value) != (sum->inputs[1] == value) &&
            ad_region_equal(task->region, task[1].region);
 }
 
@@ -119,19 +154,69 @@ static bool find_chain(struct band_finder *f, int t, int end, struct row_chain *
     return c->bytes > 0;
 }
 
+/* All chains, as far as values are able to pass. */
+static bool find_chains(struct band_finder *f)
+{
+    f->nchains = 0;
+    for (int i = 0; i < f->program->nsteps; i++) {
+        const struct ad_step *step = &f->program->steps[i];
+        if (step->kind != AD_STEP_COMPUTE)
+            continue;
+        for (int t = step->first_task, end = t + step->ntasks; t < end;) {
+            struct row_chain chain;
+            bool found = find_chain(f, t, end, &chain);
+            if (found && !ad_grow(&f->chains, f->nchains, &f->chain_room, sizeof *f->chains))
+                return false;
+            if (found)
+                f->chains[f->nchains++] = chain;
+            t += found ? chain.count : 1;
+        }
+    }
+    return true;
+}
+
+static void count_passing(struct band_finder *f)
+{
+    for (int v = 0; v < f->graph->nvalues; v++)
+        f->values[v].passing = 0, f->values[v].made = f->values[v].taken = 0;
+    for (size_t i = 0; i < f->nchains; i++)
+        for (int k = 0; k < f->chains[i].count; k++) {
+            int t = f->chains[i].first + k;
+            struct band_value *v = &f->values[op_of(f, t)->output];
+            if (!f->chains[i].passes[k])
+                continue;
+            v->passing++;
+            v->made += ad_region_elements(f->program->tasks[t].region);
+            v->taken += ad_region_elements(taken_by_next(f, t));
+        }
+}
+
+/* Drops values of which not all that is made passes, and those of which too much would be made
+ * again; whether there were some. */
+static bool drop_values(struct band_finder *f)
+{
+    bool some = false;
+    count_passing(f);
+    for (int i = 0; i < f->graph->nvalues; i++) {
+        struct band_value *v = &f->values[i];
+        if (v->passing > 0 && (v->passing != v->makes || v->taken - v->made > v->made / AGAIN)) {
+            v->able = false;
+            some = true;
+        }
+    }
+    return some;
+}
+
 /* --- bands --- */
 
 /* Rows of a band of the last task; 0: the chain stays whole. */
 static int32_t band_rows(const struct band_finder *f, const struct row_chain *c)
 {
     int32_t rows = c->whole.h1 - c->whole.h0, least = 1;
-    for (int k = 0; k < c->count; k++) {
-        const struct ad_region *r = &f->program->tasks[c->first + k].region;
+    for (int k = 1; k < c->count; k++) {
         const struct ad_window *w = &op_of(f, c->first + k)->window;
-        if (r->w1 - r->w0 < 2) /* XNNPACK's convolutions: no single pixels (fusion/rules.c) */
-            return 0;
         int32_t again = (w->kh - 1) * w->dh + 1 - w->sh;
-        if (k > 0 && is_depthwise(f, op_of(f, c->first + k)) && again > 0)
+        if (is_depthwise(f, op_of(f, c->first + k)) && again > 0)
             least = (REPEAT * again + w->sh - 1) / w->sh;
     }
     if ((double)c->bytes <= LEAST * (double)f->cache)
@@ -140,6 +225,28 @@ static int32_t band_rows(const struct band_finder *f, const struct row_chain *c)
     int32_t wanted = (int32_t)(rows / bands);
     wanted = wanted > least ? wanted : least;
     return 2 * (int64_t)wanted <= rows ? wanted : 0;
+}
+
+/* What passes in one chain passes in all: those that need no bands get one. */
+static void settle_bands(struct band_finder *f)
+{
+    for (size_t i = 0; i < f->nchains; i++)
+        f->chains[i].rows = band_rows(f, &f->chains[i]);
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t i = 0; i < f->nchains; i++) {
+            struct row_chain *c = &f->chains[i];
+            for (int k = 0; k < c->count; k++)
+                if (c->rows == 0 && c->passes[k] &&
+                    f->values[op_of(f, c->first + k)->output].passes)
+                    c->rows = c->whole.h1 - c->whole.h0;
+            for (int k = 0; k < c->count && c->rows > 0; k++) {
+                struct band_value *v = &f->values[op_of(f, c->first + k)->output];
+                more = more || (c->passes[k] && !v->passes);
+                v->passes = v->passes || c->passes[k];
+            }
+        }
+    }
 }
 
 static bool add_task(struct band_finder *f, int op, struct ad_region region)
@@ -163,11 +270,10 @@ static struct ad_region read_rows(const struct band_finder *f, int t, struct ad_
 }
 
 /* All bands, each with the tasks of the chain. */
-static bool add_bands(struct band_finder *f, const struct row_chain *c, int32_t rows)
+static bool add_bands(struct band_finder *f, const struct row_chain *c)
 {
     int last = c->count - 1;
-    for (int k = 0; k < c->count; k++)
-        f->out->passing[op_of(f, c->first + k)->output] |= c->passes[k];
+    int32_t rows = c->rows;
     for (int32_t h = c->whole.h0; h < c->whole.h1; h += rows) {
         struct ad_region regions[MOST];
         regions[last] = c->whole;
@@ -183,7 +289,8 @@ static bool add_bands(struct band_finder *f, const struct row_chain *c, int32_t 
     return true;
 }
 
-static bool add_step(struct band_finder *f, const struct ad_step *step)
+/* next: the first chain that is not added yet. */
+static bool add_step(struct band_finder *f, const struct ad_step *step, size_t *next)
 {
     struct ad_program *p = &f->out->program;
     struct ad_step *to = &p->steps[p->nsteps++];
@@ -192,12 +299,13 @@ static bool add_step(struct band_finder *f, const struct ad_step *step)
         return true;
     to->first_task = p->ntasks;
     for (int t = step->first_task, end = t + step->ntasks; t < end;) {
-        struct row_chain chain;
-        int32_t rows = find_chain(f, t, end, &chain) ? band_rows(f, &chain) : 0;
-        if (rows > 0 ? !add_bands(f, &chain, rows)
-                     : !add_task(f, f->program->tasks[t].op, f->program->tasks[t].region))
+        const struct row_chain *chain = *next < f->nchains ? &f->chains[*next] : NULL;
+        bool begins = chain && chain->first == t, bands = begins && chain->rows > 0;
+        if (bands ? !add_bands(f, chain)
+                  : !add_task(f, f->program->tasks[t].op, f->program->tasks[t].region))
             return false;
-        t += rows > 0 ? chain.count : 1;
+        *next += begins;
+        t += bands ? chain->count : 1;
     }
     to->ntasks = p->ntasks - to->first_task;
     return true;
@@ -212,16 +320,23 @@ enum adaps_status ad_row_bands_find(const struct ad_graph *graph, const struct a
     struct band_finder f = {.graph = graph,
                             .program = program,
                             .cache = cache,
-                            .uses = ad_calloc(nvalues, sizeof *f.uses),
-                            .makes = ad_calloc(nvalues, sizeof *f.makes),
+                            .values = ad_calloc(nvalues, sizeof *f.values),
                             .out = out};
-    bool ok = out->program.steps && out->passing && f.uses && f.makes;
+    size_t next = 0;
+    bool ok = out->program.steps && out->passing && f.values;
     if (ok)
         count_uses(&f);
+    do
+        ok = ok && find_chains(&f);
+    while (ok && drop_values(&f));
+    if (ok)
+        settle_bands(&f);
+    for (int v = 0; ok && v < graph->nvalues; v++)
+        out->passing[v] = f.values[v].passes;
     for (int i = 0; ok && i < program->nsteps; i++)
-        ok = add_step(&f, &program->steps[i]);
-    ad_free(f.uses);
-    ad_free(f.makes);
+        ok = add_step(&f, &program->steps[i], &next);
+    ad_free(f.values);
+    ad_free(f.chains);
     if (ok)
         return ADAPS_OK;
     ad_row_bands_fini(out);

@@ -1,6 +1,7 @@
 /* Depthwise convolutions and the 1x1 convolutions before and after them, band of rows by band of
  * rows: what passes from one to the next is read while it is in the cache, and lies in the same
- * place for every band. Bands are tasks like others, so they change no bit. What a plan counts of
+ * place for every band. Where a map is made in parts, rows that one part reads of another are
+ * computed once more. Bands are tasks like others, so they change no bit. What a plan counts of
  * memory and time is that of whole layers, which is more. */
 #ifndef AD_EXEC_ENGINE_BANDS_H
 #define AD_EXEC_ENGINE_BANDS_H
