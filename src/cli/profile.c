@@ -21,6 +21,7 @@
 
 #define MAX_MODELS 64
 #define DEFAULT_BUDGET_S 40
+#define FEW_PASSES 3 /* of a network: its first run is with cold caches */
 #define LEAST_BUDGET_S 0.2
 #define MOST_BUDGET_S 600
 #define TURNS 8           /* of each device */
@@ -307,9 +308,27 @@ static enum adaps_status print_file(const void *self, FILE *out, struct adaps_er
     return ad_profile_write(&p->cluster, p->devices, p->linked, out, err);
 }
 
+/* Says where networks were run so seldom that cold caches may be most of what was measured. */
+static void warn_of_few_passes(const struct profile *p)
+{
+    bool more_helps = p->budget_s < SAMPLES_MOST_S + MODEL_MOST_S * p->nmodels;
+    for (int d = 0; d < p->cluster.ndevices && more_helps; d++)
+        for (int i = 0; i < p->devices[d].nmodels; i++) {
+            const struct ad_timed_model *m = &p->devices[d].models[i];
+            if (m->passes < FEW_PASSES)
+                fprintf(
+                    stderr,
+                    "adaps %s: warning: %s: %s was run %d time%s in the time given, and may seem "
+                    "slower than it is; a longer --budget is more exact\n",
+                    ad_command_profile.name, p->cluster.devices[d].name, m->name, m->passes,
+                    m->passes == 1 ? "" : "s");
+        }
+}
+
 static int finish(struct profile *p, struct adaps_error *err)
 {
     enum adaps_status status = ADAPS_OK;
+    warn_of_few_passes(p);
     if (p->output || !p->json)
         status = ad_cli_write_file(p->output ? p->output : "-", print_file, p, err);
     if (status == ADAPS_OK && p->json)

@@ -28,6 +28,9 @@ status 3 "a model that is not there" adaps profile -d local.conf --model none.on
 status 0 "two agents" adaps profile -d local.conf -o found.conf --budget 3s \
     --model "$src/models/denoise.onnx"
 says out "local1" "a table"
+status 0 "hardly any time" adaps profile -d local.conf -o few.conf --no-links --budget 0.2s \
+    --model "$src/models/denoise.onnx"
+says err "warning: local1: denoise.onnx was run 1 time " "which is told"
 check "date and conditions" grep -q '^; measured .* UTC in .*load' found.conf
 check "the emulated speed" grep -q '^; the agent emulates 0.3' found.conf
 check "the operators of the network" grep -q '^; denoise.onnx: ' found.conf
