@@ -160,6 +160,16 @@ static enum adaps_status try_chunks(struct anneal *a)
     return status;
 }
 
+/* Tries the graph's order of tasks, which the descents of templates leave out. */
+static enum adaps_status try_graph_order(struct anneal *a)
+{
+    if (ad_eval_late(a->eval))
+        return ADAPS_OK;
+    ad_layout_copy(&a->best->layout, &a->trial);
+    a->trial.order = AD_ORDER_GRAPH;
+    return ad_eval_try(a->eval, &a->trial, a->best, NULL);
+}
+
 enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
                             const struct ad_elite_pool *pool, uint64_t seed,
                             struct ad_budget budget)
@@ -176,6 +186,8 @@ enum adaps_status ad_anneal(struct ad_eval *eval, struct ad_best *best,
         status = ad_assignment_init(&a.assignment, nops, n, eval->err);
     struct ad_budget each = {budget.evaluations / FALLS, budget.work / FALLS};
     double hot = HOT;
+    if (status == ADAPS_OK && !pool) /* the first time that this layout is annealed */
+        status = try_graph_order(&a);
     for (int i = 0; i < FALLS && status == ADAPS_OK && !ad_eval_late(eval); i++, hot /= 2) {
         status = fall(&a, hot, each);
         if (status == ADAPS_OK)
