@@ -55,6 +55,12 @@ static const struct ad_op *op_of(const struct band_finder *f, int t)
     return &f->graph->ops[f->program->tasks[t].op];
 }
 
+/* The value that task t makes. */
+static struct band_value *made_by(const struct band_finder *f, int t)
+{
+    return &f->values[op_of(f, t)->output];
+}
+
 static void count_uses(struct band_finder *f)
 {
     struct band_value *values = f->values;
@@ -64,7 +70,7 @@ static void count_uses(struct band_finder *f)
         if (f->program->steps[i].kind != AD_STEP_COMPUTE)
             values[f->program->steps[i].value].uses++;
     for (int t = 0; t < f->program->ntasks; t++) {
-        values[op_of(f, t)->output].makes++;
+        made_by(f, t)->makes++;
         for (int k = 0; k < op_of(f, t)->ninputs; k++)
             values[op_of(f, t)->inputs[k]].uses++;
     }
@@ -107,7 +113,7 @@ static bool feeds_next(const struct band_finder *f, int t)
     struct ad_region columns = taken_by_next(f, t);
     columns.h0 = task->region.h0;
     columns.h1 = task->region.h1;
-    return op_of(f, t + 1)->inputs[0] == value && f->values[value].able && is_wide(task) &&
+    return op_of(f, t + 1)->inputs[0] == value && made_by(f, t)->able && is_wide(task) &&
            is_wide(task + 1) && ad_region_contains(task->region, columns);
 }
 
@@ -117,7 +123,7 @@ static bool is_sum(const struct band_finder *f, int t)
     const struct ad_task *task = &f->program->tasks[t];
     const struct ad_op *sum = op_of(f, t + 1);
     int value = op_of(f, t)->output;
-    return ad_operator_of(sum->kind)->residual && sum->ninputs == 2 && f->values[value].able &&
+    return ad_operator_of(sum->kind)->residual && sum->ninputs == 2 && made_by(f, t)->able &&
            (sum->inputs[0] == value) != (sum->inputs[1] == value) &&
            ad_region_equal(task->region, task[1].region);
 }
@@ -177,12 +183,15 @@ static bool find_chains(struct band_finder *f)
 
 static void count_passing(struct band_finder *f)
 {
-    for (int v = 0; v < f->graph->nvalues; v++)
-        f->values[v].passing = 0, f->values[v].made = f->values[v].taken = 0;
+    for (int i = 0; i < f->graph->nvalues; i++) {
+        struct band_value *v = &f->values[i];
+        v->passing = 0;
+        v->made = v->taken = 0;
+    }
     for (size_t i = 0; i < f->nchains; i++)
         for (int k = 0; k < f->chains[i].count; k++) {
             int t = f->chains[i].first + k;
-            struct band_value *v = &f->values[op_of(f, t)->output];
+            struct band_value *v = made_by(f, t);
             if (!f->chains[i].passes[k])
                 continue;
             v->passing++;
@@ -237,11 +246,10 @@ static void settle_bands(struct band_finder *f)
         for (size_t i = 0; i < f->nchains; i++) {
             struct row_chain *c = &f->chains[i];
             for (int k = 0; k < c->count; k++)
-                if (c->rows == 0 && c->passes[k] &&
-                    f->values[op_of(f, c->first + k)->output].passes)
+                if (c->rows == 0 && c->passes[k] && made_by(f, c->first + k)->passes)
                     c->rows = c->whole.h1 - c->whole.h0;
             for (int k = 0; k < c->count && c->rows > 0; k++) {
-                struct band_value *v = &f->values[op_of(f, c->first + k)->output];
+                struct band_value *v = made_by(f, c->first + k);
                 more = more || (c->passes[k] && !v->passes);
                 v->passes = v->passes || c->passes[k];
             }

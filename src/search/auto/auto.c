@@ -93,6 +93,7 @@ static void run_fini(struct run *run)
     ad_best_fini(&run->shared);
 }
 
+/* Times what a search takes by default, with the problem's effort. */
 static double times(const struct run *run)
 {
     int64_t effort = run->eval->context->problem->effort;
@@ -337,9 +338,8 @@ static enum adaps_status search_quick(struct run *run, struct ad_best *best)
 static struct ad_budget budget_after(const struct run *run, int64_t work)
 {
     struct ad_budget b = budget(run, fmax(LEAST, 1 - (double)work / (double)budget(run, 1).work));
-    double times = 1 + run->left / (double)b.work;
-    return (struct ad_budget){(int64_t)((double)b.evaluations * times),
-                              b.work + (int64_t)run->left};
+    double more = 1 + run->left / (double)b.work;
+    return (struct ad_budget){(int64_t)((double)b.evaluations * more), b.work + (int64_t)run->left};
 }
 
 static enum adaps_status search(struct run *run, struct ad_best *best)
