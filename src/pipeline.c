@@ -53,10 +53,6 @@ enum adaps_status ad_pipeline_front(const char *model, const struct ad_import_op
     return status == ADAPS_OK ? front_of(file, import, graph, blocks, model_digest, err) : status;
 }
 
-/* What is predicted of a shared medium is right within some per cent (bench/results/NOTES.md), and
- * others use it, too: several devices have to be sooner by this part. */
-#define WORTH_SHARING 0.05
-
 static struct ad_search_problem problem_of(const struct ad_pipeline_options *options,
                                            const struct ad_graph *graph,
                                            const struct ad_blocks *blocks,
@@ -77,7 +73,7 @@ static struct ad_search_problem problem_of(const struct ad_pipeline_options *opt
         .objective = options->objective,
         .latency_cap_ns = options->latency_cap_ns,
         .interval_cap_ns = options->interval_cap_ns,
-        .worth = cluster->shared_medium ? WORTH_SHARING : 0,
+        .worth = ad_search_worth(cluster),
         .seed = options->seed,
         .evaluations = options->evaluations,
         .effort = options->effort,

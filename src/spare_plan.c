@@ -20,6 +20,7 @@ static enum adaps_status search(const struct adaps_plan *first, const struct ad_
         .split_c = true,
         .gather_type3 = first->gather_type3,
         .objective = first->stream.frames > 1 ? AD_OBJECTIVE_THROUGHPUT : AD_OBJECTIVE_LATENCY,
+        .worth = ad_search_worth(cluster),
         .seed = effort->seed,
         .evaluations = effort->evaluations,
         .effort = effort->effort,

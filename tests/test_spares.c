@@ -401,6 +401,52 @@ START_TEST(not_everywhere)
 }
 END_TEST
 
+/* The latency that a plan without some of the devices is predicted to have, and whether devices
+ * share the work. */
+static int64_t without(const struct adaps_plan *plan, const bool *out, bool *shared)
+{
+    struct adaps_plan *left;
+    struct adaps_error err = {0};
+    int device_of[AD_MAX_DEVICES], works = 0;
+    ck_assert_msg(ad_spare_plan(plan, &plan->cluster, plan->graph, out, &little, &left, device_of,
+                                &err) == ADAPS_OK,
+                  "%s", err.message);
+    for (int d = 0; d < left->cluster.ndevices; d++)
+        works += ad_plan_works(left, d);
+    *shared = works > 1;
+    int64_t ns = left->schedule.makespan_ns;
+    adaps_plan_free(left);
+    return ns;
+}
+
+/* On a shared medium two devices share the work only where that is sooner by a twentieth, in
+ * spares, too; without one, where it is sooner at all. The gain falls little by little with the
+ * rate. */
+START_TEST(worth_sharing)
+{
+    int shared_by_so_little[2] = {0}, shared_by_more[2] = {0};
+    for (int medium = 0; medium < 2; medium++)
+        for (double rate = 1e4; rate < 1e6; rate *= 1.1) {
+            struct adaps_plan *plan = ad_fixture_banded(3);
+            bool lost[AD_MAX_DEVICES] = {false, true}, all[AD_MAX_DEVICES] = {false, true, true};
+            bool two, one;
+            plan->cluster.shared_medium = medium == 1;
+            ad_cluster_override_links(&plan->cluster, rate, 1e-6);
+            int64_t together = without(plan, lost, &two), alone = without(plan, all, &one);
+            ck_assert(!one);
+            if (two && 20 * alone < 21 * together)
+                shared_by_so_little[medium]++;
+            else if (two)
+                shared_by_more[medium]++;
+            adaps_plan_free(plan);
+        }
+    ck_assert_int_gt(shared_by_so_little[0], 0);
+    ck_assert_int_eq(shared_by_so_little[1], 0);
+    ck_assert_int_gt(shared_by_more[0], 0);
+    ck_assert_int_gt(shared_by_more[1], 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("spares");
@@ -413,6 +459,7 @@ int main(void)
     tcase_add_loop_test(tests, lies_are_refused, 0, (int)(sizeof lies / sizeof *lies));
     tcase_add_test(tests, without_memory);
     tcase_add_test(tests, not_everywhere);
+    tcase_add_test(tests, worth_sharing);
     suite_add_tcase(suite, tests);
     return run_suite(suite);
 }

@@ -1,5 +1,7 @@
 #include "search/problem.h"
 
+#define WORTH_SHARING 0.05
+
 const char *ad_objective_name(enum ad_objective objective)
 {
     static const char *const names[] = {
@@ -8,6 +10,11 @@ const char *ad_objective_name(enum ad_objective objective)
         [AD_OBJECTIVE_ENERGY] = "energy",   [AD_OBJECTIVE_BALANCE] = "balance",
     };
     return names[objective];
+}
+
+double ad_search_worth(const struct ad_cluster *cluster)
+{
+    return cluster->shared_medium ? WORTH_SHARING : 0;
 }
 
 enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem)

@@ -66,6 +66,10 @@ struct ad_search_problem {
                               set by ad_search_run() */
 };
 
+/* The field `worth` for plans that people use. What is predicted of a shared medium is right within
+ * some per cent (bench/results/NOTES.md), and others use it, too; elsewhere 0. */
+double ad_search_worth(const struct ad_cluster *cluster);
+
 /* Whether the plan is for a stream: several inferences in flight. */
 static inline bool ad_search_streams(const struct ad_search_problem *problem)
 {

@@ -229,7 +229,7 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
     inner.limit_ns = limit_ns;
     if (status == ADAPS_OK) {
         status = search(&inner, &best);
-        if (status == ADAPS_OK)
+        if (status == ADAPS_OK && subset)
             note_part(run, &inner);
         ad_eval_add_visited(eval, &inner_eval);
     }
