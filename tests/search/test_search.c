@@ -592,7 +592,7 @@ START_TEST(pinned_node_counts)
         int64_t visited;
     } counts[] = {
         {1, "single", 1}, {2, "single", 2}, {4, "single", 4},   {4, "edgeflow", 1},
-        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 25503}, {4, "auto", 50713},
+        {2, "adaps", 4},  {4, "bbgrap", 1}, {2, "auto", 25503}, {4, "auto", 55922},
     };
     struct problem p;
     struct ad_search_result r;

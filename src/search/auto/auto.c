@@ -11,7 +11,8 @@
  *
  * A search on some devices is the same whether it is all that is asked for or a part of one on
  * more of them: what it may take depends on the network and its own devices only. So the plan for
- * 16 or 32 devices is never worse than that for the 8 fastest of them. A part is given up, though,
+ * 16 or 32 devices is never worse than that for the 8 fastest of them, and that for four not than
+ * that for three. A part is given up, though,
  * when the templates for all devices are so much better than those for the part, and for parts of
  * that, that annealing would not make up for it; the work that it leaves goes into the annealing on
  * all.
@@ -51,6 +52,7 @@
 #define MAX_OP_DEVICES 10000
 #define MAX_EVALUATIONS 24000.0
 #define MAX_EFFORT 1000000
+#define BY_ONE 0.6 /* times that for three devices up to AD_SUBSET_BY_ONE, as each has a part */
 
 #define TEMPLATES 0.5 /* of a search's work: what the templates may take */
 #define LEAST 0.2     /* of a search's work: always left for the annealing */
@@ -93,11 +95,15 @@ static void run_fini(struct run *run)
     ad_best_fini(&run->shared);
 }
 
-/* Times what a search takes by default, with the problem's effort. */
-static double times(const struct run *run)
+/* Times what a search takes by default on so many devices, with the problem's effort. */
+static double times(const struct run *run, int ndevices)
 {
     int64_t effort = run->eval->context->problem->effort;
-    return run->share * (double)(effort < 1 ? 1 : effort > MAX_EFFORT ? MAX_EFFORT : effort);
+    double by_one = ndevices > 2 && ndevices <= AD_SUBSET_BY_ONE ? BY_ONE : 1;
+    return by_one * run->share *
+           (double)(effort < 1            ? 1
+                    : effort > MAX_EFFORT ? MAX_EFFORT
+                                          : effort);
 }
 
 /* What a search on so many of the devices may take. */
@@ -107,7 +113,7 @@ static double work_on(const struct run *run, int ndevices)
     size = size < MAX_OP_DEVICES ? size : MAX_OP_DEVICES;
     double more =
         fmax(WORK_OP_DEVICE * (double)size, WORK_DEVICE * (double)(ndevices - FEW_DEVICES));
-    return times(run) * (WORK + more);
+    return times(run, ndevices) * (WORK + more);
 }
 
 /* A part of what the run may take. */
@@ -116,8 +122,9 @@ static struct ad_budget budget(const struct run *run, double part)
     const struct ad_search_problem *p = run->eval->context->problem;
     if (p->evaluations > 0)
         return (struct ad_budget){(int64_t)((double)p->evaluations * part * run->share), INT64_MAX};
-    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part * times(run)),
-                              (int64_t)(work_on(run, p->cluster->ndevices) * part)};
+    int n = p->cluster->ndevices;
+    return (struct ad_budget){(int64_t)(MAX_EVALUATIONS * part * times(run, n)),
+                              (int64_t)(work_on(run, n) * part)};
 }
 
 /* Tries a strategy's layout with the context's encoding on the links. */

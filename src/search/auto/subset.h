@@ -9,11 +9,16 @@ struct ad_subset {
     int old[AD_MAX_DEVICES]; /* the k-th device's index in the whole cluster, ascending */
 };
 
-/* How many of `all` devices are in it: the largest power of two below. 1: no subset is worth a
- * search. */
+/* Up to so many devices, a subset leaves out one of them. */
+#define AD_SUBSET_BY_ONE 4
+
+/* How many of `all` devices are in it: one less or, of more than AD_SUBSET_BY_ONE, the largest
+ * power of two below. 1 or fewer: no subset is worth a search. */
 static inline int ad_subset_devices(int all)
 {
     int n = 1;
+    if (all <= AD_SUBSET_BY_ONE)
+        return all - 1;
     while (2 * n < all)
         n *= 2;
     return n;
