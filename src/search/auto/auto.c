@@ -11,11 +11,10 @@
  *
  * A search on some devices is the same whether it is all that is asked for or a part of one on
  * more of them: what it may take depends on the network and its own devices only. So the plan for
- * 16 or 32 devices is never worse than that for the 8 fastest of them, and that for four not than
- * that for three. A part is given up, though,
- * when the templates for all devices are so much better than those for the part, and for parts of
- * that, that annealing would not make up for it; the work that it leaves goes into the annealing on
- * all.
+ * 16 or 32 devices is never worse than that for the 8 fastest of them, nor that for four than that
+ * for three. A part is given up, though, when the templates for all devices are so much better than
+ * those for the part, and for parts of that, that annealing would not make up for it; the work that
+ * it leaves goes into the annealing on all.
  *
  * The random moves come from the problem's seed, and the work is bounded by a count, not by time:
  * the same input gives the same plan anywhere, on any number of cores. With a time limit the search
@@ -52,7 +51,7 @@
 #define MAX_OP_DEVICES 10000
 #define MAX_EVALUATIONS 24000.0
 #define MAX_EFFORT 1000000
-#define BY_ONE 0.6 /* times that for three devices up to AD_SUBSET_BY_ONE, as each has a part */
+#define BY_ONE 0.6 /* times that, where the part has just one device less (ad_subset_by_one()) */
 
 #define TEMPLATES 0.5 /* of a search's work: what the templates may take */
 #define LEAST 0.2     /* of a search's work: always left for the annealing */
@@ -99,11 +98,8 @@ static void run_fini(struct run *run)
 static double times(const struct run *run, int ndevices)
 {
     int64_t effort = run->eval->context->problem->effort;
-    double by_one = ndevices > 2 && ndevices <= AD_SUBSET_BY_ONE ? BY_ONE : 1;
-    return by_one * run->share *
-           (double)(effort < 1            ? 1
-                    : effort > MAX_EFFORT ? MAX_EFFORT
-                                          : effort);
+    return run->share * (ad_subset_by_one(ndevices) ? BY_ONE : 1) *
+           fmax(1, fmin((double)effort, MAX_EFFORT));
 }
 
 /* What a search on so many of the devices may take. */

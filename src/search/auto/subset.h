@@ -9,19 +9,20 @@ struct ad_subset {
     int old[AD_MAX_DEVICES]; /* the k-th device's index in the whole cluster, ascending */
 };
 
-/* Up to so many devices, a subset leaves out one of them. */
-#define AD_SUBSET_BY_ONE 4
+/* Whether the subset of so many devices leaves out just one of them. */
+static inline bool ad_subset_by_one(int all)
+{
+    return all == 3 || all == 4;
+}
 
-/* How many of `all` devices are in it: one less or, of more than AD_SUBSET_BY_ONE, the largest
- * power of two below. 1 or fewer: no subset is worth a search. */
+/* How many of `all` devices are in it: one less or, where it is not by one, the largest power of
+ * two below. 1: no subset is worth a search. */
 static inline int ad_subset_devices(int all)
 {
     int n = 1;
-    if (all <= AD_SUBSET_BY_ONE)
-        return all - 1;
     while (2 * n < all)
         n *= 2;
-    return n;
+    return ad_subset_by_one(all) ? all - 1 : n;
 }
 
 /* The first n devices of the context's order. Free with ad_subset_fini(), also after a failure. */
