@@ -24,6 +24,7 @@ ir_sources = \
 	src/ir/aliasing.c src/ir/aliasing.h src/ir/check.c src/ir/check.h src/ir/copy.c src/ir/ends.c \
 	src/ir/ends.h src/ir/graph.c \
 	src/ir/graph.h src/ir/operators.c src/ir/operators.h src/ir/picture.c src/ir/picture.h \
+	src/ir/readers.c src/ir/readers.h \
 	src/ir/partial.c src/ir/partial.h src/ir/quantised.c src/ir/quantised.h src/ir/verify.c src/ir/weight.c src/ir/weight.h src/ir/whole.c src/ir/whole.h \
 	src/ir/whole_axis.c src/ir/whole_elementwise.c src/ir/whole_gather.c src/ir/whole_movement.c \
 	src/ir/whole_quantised.c src/ir/whole_rules.h src/ir/winograd.c src/ir/winograd.h

@@ -3,13 +3,9 @@
 #ifndef AD_SCHEDULE_CONTEXT_H
 #define AD_SCHEDULE_CONTEXT_H
 
+#include "ir/readers.h"
 #include "schedule/clocks.h"
 #include "schedule/internal.h"
-
-/* Who reads a value: an op, first as this input. */
-struct ad_reader {
-    int op, input;
-};
 
 struct ad_lowering_context {
     const struct ad_graph *graph;
@@ -17,13 +13,12 @@ struct ad_lowering_context {
     struct ad_clocks *clocks; /* borrowed: what tasks take */
     struct adaps_error *err;
     int ndevices, nops;
-    bool reused;               /* for many assignments: leave room to grow */
-    int kept;                  /* answers per question, at most AD_KEPT; 1 when not reused */
-    int *first_reader;         /* of value v: readers[first_reader[v]] .. first_reader[v + 1] */
-    struct ad_reader *readers; /* each op once, ascending */
-    struct ad_arena arena;     /* of what is as large for every assignment */
-    uint64_t stamps;           /* given so far (memo.h) */
-    int64_t work;              /* done in all runs, see ad_scorer_work() */
+    bool reused; /* for many assignments: leave room to grow */
+    int kept;    /* answers per question, at most AD_KEPT; 1 when not reused */
+    struct ad_readers readers;
+    struct ad_arena arena; /* of what is as large for every assignment */
+    uint64_t stamps;       /* given so far (memo.h) */
+    int64_t work;          /* done in all runs, see ad_scorer_work() */
 
     /* Of the assignment at hand (struct ad_assignment). */
     int hub;
@@ -57,15 +52,6 @@ void ad_lowering_context_take(struct ad_lowering_context *c,
 static inline size_t ad_lowering_at(const struct ad_lowering_context *c, int row, int device)
 {
     return (size_t)row * (size_t)c->ndevices + (size_t)device;
-}
-
-/* Whether no input before k is the same value. */
-static inline bool ad_input_first(const struct ad_op *op, int k)
-{
-    for (int i = 0; i < k; i++)
-        if (op->inputs[i] == op->inputs[k])
-            return false;
-    return true;
 }
 
 static inline bool ad_regions_meet(struct ad_region a, struct ad_region b)

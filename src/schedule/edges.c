@@ -94,10 +94,10 @@ static void take_chunks(struct ad_pieces *p, int op, int device, struct ad_chunk
     *out = (struct ad_chunks){.count = 0};
     for (int c = 0; c < AD_MAX_CHUNKS - 1; c++) {
         struct ad_region all = ad_region_none();
-        for (int r = p->c->first_reader[v]; r < p->c->first_reader[v + 1]; r++) {
-            const struct ad_op_edges *theirs = p->ops[p->c->readers[r].op].edges;
+        for (int r = p->c->readers.first[v]; r < p->c->readers.first[v + 1]; r++) {
+            const struct ad_op_edges *theirs = p->ops[p->c->readers.list[r].op].edges;
             if (theirs && theirs->chunks[device].count > c)
-                all = ad_region_hull(all, taken(p, op, p->c->readers[r].op, device, c));
+                all = ad_region_hull(all, taken(p, op, p->c->readers.list[r].op, device, c));
         }
         all = ad_region_empty(all) ? all : ad_region_allow(p->c->graph, &p->c->graph->ops[op], all);
         if (ad_region_empty(all))
@@ -138,9 +138,9 @@ static bool edge_bands(struct ad_pieces *p, int op, struct ad_op_edges *out)
     memset(out->chunks, 0, (size_t)c->ndevices * sizeof *out->chunks);
     out->any = out->chunked = false;
     out->nreads = 0;
-    for (int r = c->first_reader[v + 1]; r-- > c->first_reader[v];) {
-        const struct ad_op *reader = &c->graph->ops[c->readers[r].op];
-        const struct ad_op_edges *theirs = p->ops[c->readers[r].op].edges;
+    for (int r = c->readers.first[v + 1]; r-- > c->readers.first[v];) {
+        const struct ad_op *reader = &c->graph->ops[c->readers.list[r].op];
+        const struct ad_op_edges *theirs = p->ops[c->readers.list[r].op].edges;
         for (size_t i = 0; theirs && i < theirs->nreads; i++)
             if (reader->inputs[theirs->reads[i].input] == v)
                 add_edge(&out->by_device[theirs->reads[i].device], theirs->reads[i].box);
@@ -199,8 +199,8 @@ bool ad_edges_find(struct ad_pieces *p, int op)
     int n = 0;
     p->key[n++] = p->routes->ops[op].now->stamp;
     p->key[n++] = c->early[op] ? (uint64_t)c->band_chunks : 0;
-    for (int r = c->first_reader[what->output]; r < c->first_reader[what->output + 1]; r++) {
-        const struct ad_op_pieces *reader = &p->ops[c->readers[r].op];
+    for (int r = c->readers.first[what->output]; r < c->readers.first[what->output + 1]; r++) {
+        const struct ad_op_pieces *reader = &p->ops[c->readers.list[r].op];
         bool known = reader->edges && (reader->edges->nreads > 0 || reader->edges->chunked);
         p->key[n++] = known ? reader->edges_stamp : 0;
         some = some || known;

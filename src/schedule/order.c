@@ -22,8 +22,8 @@ static void rank_ops(struct ad_task_order *o)
     for (int i = c->nops - 1; i >= 0; i--) {
         int v = c->graph->ops[i].output, source = c->cluster->source;
         int64_t rest = 0;
-        for (int r = c->first_reader[v]; r < c->first_reader[v + 1]; r++)
-            rest = o->rank[c->readers[r].op] > rest ? o->rank[c->readers[r].op] : rest;
+        for (int r = c->readers.first[v]; r < c->readers.first[v + 1]; r++)
+            rest = o->rank[c->readers.list[r].op] > rest ? o->rank[c->readers.list[r].op] : rest;
         struct ad_task all = {i, ad_region_whole(&c->graph->values[v])};
         o->rank[i] = rest + ad_clocks_task_ns(c->clocks, c->graph, c->cluster, source, &all);
     }
@@ -178,9 +178,9 @@ static void release_rest(struct ad_task_order *o, int op, int device)
 static void arrive(struct ad_task_order *o, int value, int item, int64_t when)
 {
     const struct ad_lowering_context *c = o->c;
-    for (int r = c->first_reader[value]; r < c->first_reader[value + 1]; r++) {
-        const struct ad_op_state *reader = &o->ops[c->readers[r].op];
-        const int *block = reader->block, *bounds = &block[block[c->readers[r].input] + item];
+    for (int r = c->readers.first[value]; r < c->readers.first[value + 1]; r++) {
+        const struct ad_op_state *reader = &o->ops[c->readers.list[r].op];
+        const int *block = reader->block, *bounds = &block[block[c->readers.list[r].input] + item];
         for (int i = bounds[0]; i < bounds[1]; i++) {
             int q = reader->first_piece + block[i];
             struct ad_piece_state *piece = &o->list[q];

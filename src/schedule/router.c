@@ -29,8 +29,8 @@ static void gather_needs(struct ad_router *r, int value)
     for (int i = 0; i < graph->noutputs; i++)
         if (graph->outputs[i] == value)
             note_need(r, c->cluster->source, ad_region_whole(&graph->values[value]), c->nops);
-    for (int i = c->first_reader[value + 1]; i-- > c->first_reader[value];) {
-        int op = c->readers[i].op;
+    for (int i = c->readers.first[value + 1]; i-- > c->readers.first[value];) {
+        int op = c->readers.list[i].op;
         const struct ad_region *reads = r->routes->ops[op].now->reads;
         for (int k = 0; k < graph->ops[op].ninputs; k++)
             for (int d = 0; d < c->ndevices && graph->ops[op].inputs[k] == value; d++)

@@ -8,8 +8,8 @@
 static bool readers_fit(const struct ad_routes *r, int value, const uint64_t *key)
 {
     const struct ad_lowering_context *c = r->c;
-    for (int i = c->first_reader[value]; i < c->first_reader[value + 1]; i++)
-        if (*key++ != r->ops[c->readers[i].op].now->computed_stamp)
+    for (int i = c->readers.first[value]; i < c->readers.first[value + 1]; i++)
+        if (*key++ != r->ops[c->readers.list[i].op].now->computed_stamp)
             return false;
     return true;
 }
@@ -18,8 +18,8 @@ static bool readers_fit(const struct ad_routes *r, int value, const uint64_t *ke
 static uint64_t *note_readers(const struct ad_routes *r, int value, uint64_t *key)
 {
     const struct ad_lowering_context *c = r->c;
-    for (int i = c->first_reader[value]; i < c->first_reader[value + 1]; i++)
-        *key++ = r->ops[c->readers[i].op].now->computed_stamp;
+    for (int i = c->readers.first[value]; i < c->readers.first[value + 1]; i++)
+        *key++ = r->ops[c->readers.list[i].op].now->computed_stamp;
     return key;
 }
 
@@ -87,7 +87,7 @@ static bool inputs_fit(const struct ad_routes *r, const struct ad_input_route *r
         int v = c->graph->inputs[i];
         if (!readers_fit(r, v, key))
             return false;
-        key += c->first_reader[v + 1] - c->first_reader[v];
+        key += c->readers.first[v + 1] - c->readers.first[v];
     }
     return true;
 }
@@ -150,16 +150,11 @@ bool ad_routes_collect(struct ad_routes *r)
     return room;
 }
 
-static int reader_count(const struct ad_lowering_context *c, int value)
-{
-    return c->first_reader[value + 1] - c->first_reader[value];
-}
-
 static bool init_op(struct ad_routes *r, int op)
 {
     struct ad_lowering_context *c = r->c;
     size_t n = (size_t)c->ndevices, ninputs = (size_t)c->graph->ops[op].ninputs;
-    size_t nreaders = (size_t)reader_count(c, c->graph->ops[op].output);
+    size_t nreaders = (size_t)ad_readers_count(&c->readers, c->graph->ops[op].output);
     ad_recent_init(&r->ops[op].recent);
     for (int i = 0; i < c->kept; i++) {
         struct ad_route *route = &r->ops[op].kept[i];
@@ -181,7 +176,7 @@ static bool init_inputs(struct ad_routes *r)
     struct ad_lowering_context *c = r->c;
     size_t count = 0;
     for (int i = 0; i < c->graph->ninputs; i++)
-        count += (size_t)reader_count(c, c->graph->inputs[i]);
+        count += (size_t)ad_readers_count(&c->readers, c->graph->inputs[i]);
     ad_recent_init(&r->inputs_recent);
     for (int i = 0; i < c->kept; i++) {
         struct ad_input_route *route = &r->inputs_kept[i];

@@ -24,7 +24,7 @@ enum adaps_status ad_eval_init(struct ad_eval *out, const struct ad_context *con
         status = ad_scorer_new(p->graph, p->cluster, &out->scorer, err);
     if (status == ADAPS_OK && ad_search_streams(p))
         ad_scorer_stream(out->scorer);
-    out->memo = ad_layout_memo_new(p->graph, p->cluster->ndevices);
+    out->memo = ad_layout_memo_new(p->graph, p->cluster->source, p->cluster->ndevices);
     if (status == ADAPS_OK && !out->memo)
         status = ad_error_memory(err, "search", (size_t)p->graph->nops);
     if (status != ADAPS_OK)
@@ -207,9 +207,7 @@ static enum adaps_status find_forecast(struct ad_eval *eval, struct ad_forecast 
 
 void ad_eval_assign(struct ad_eval *eval, const struct ad_layout *layout)
 {
-    const struct ad_search_problem *p = eval->context->problem;
-    ad_layout_regions(p->graph, p->cluster->source, layout, eval->memo, eval->exchange,
-                      &eval->scratch);
+    ad_layout_memo_regions(eval->memo, layout, &eval->scratch);
 }
 
 /* layout: what is in scratch. best: nullable. */

@@ -1,26 +1,20 @@
-/* What the last few layouts made of each op: for searches, whose layouts differ in a few ops. */
+/* The regions of one layout after another: for searches, whose layouts differ in a few ops. Only
+ * what a difference leads to is found anew, and what the last few layouts made of each op is
+ * remembered. */
 #ifndef AD_SEARCH_LAYOUT_MEMO_H
 #define AD_SEARCH_LAYOUT_MEMO_H
 
 #include "search/layout.h"
 
-/* The regions of an op and what they read. Borrowed: valid until the next call for this op. */
-struct ad_op_regions {
-    const struct ad_region *regions; /* by device */
-    const struct ad_region *reads;   /* [input * ndevices + device] */
-};
-
 struct ad_layout_memo;
 
 /* For layouts of one graph on so many devices. Free with ad_layout_memo_free() (NULL is fine).
  * NULL without memory. */
-struct ad_layout_memo *ad_layout_memo_new(const struct ad_graph *graph, int ndevices);
+struct ad_layout_memo *ad_layout_memo_new(const struct ad_graph *graph, int source, int ndevices);
 void ad_layout_memo_free(struct ad_layout_memo *memo);
 
-/* As ad_layout_op_regions(), from the memo if it is there. wanted: what later ops read, by device.
- */
-struct ad_op_regions ad_layout_memo_get(struct ad_layout_memo *memo, const struct ad_graph *graph,
-                                        const struct ad_layout *layout, int op, bool derived,
-                                        const struct ad_region *wanted);
+/* As ad_layout_regions(). */
+void ad_layout_memo_regions(struct ad_layout_memo *memo, const struct ad_layout *layout,
+                            struct ad_assignment *out);
 
 #endif

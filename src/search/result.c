@@ -153,8 +153,7 @@ enum adaps_status ad_search_result_of(struct ad_eval *eval, const char *strategy
         ad_assignment_init(&result->assignment, p->graph->nops, p->cluster->ndevices, eval->err);
     if (status != ADAPS_OK)
         return status;
-    ad_layout_regions(p->graph, p->cluster->source, layout, NULL, eval->exchange,
-                      &result->assignment);
+    ad_layout_regions(p->graph, p->cluster->source, layout, eval->exchange, &result->assignment);
     status = ad_search_result_build(eval, strategy, result);
     if (status == ADAPS_OK)
         status = ad_layout_init(&result->layout, layout->nops, layout->ndevices, eval->err);

@@ -183,7 +183,7 @@ static void by_layout(const struct problem *p, const struct ad_context *context,
     struct ad_assignment a;
     bool exchange[64];
     ck_assert_int_eq(ad_assignment_init(&a, p->graph->nops, n, NULL), ADAPS_OK);
-    ad_layout_regions(p->graph, context->problem->cluster->source, layout, NULL, exchange, &a);
+    ad_layout_regions(p->graph, context->problem->cluster->source, layout, exchange, &a);
     for (int d = 0; d < n; d++)
         compute_s[d] = fetched[d] = 0;
     for (int i = 0; i < p->graph->nops; i++)

@@ -261,7 +261,7 @@ START_TEST(scores_are_schedules)
             const struct ad_schedule *score;
             struct ad_forecast forecast;
             scramble(&context, &layout, &rng);
-            ad_layout_regions(p.graph, p.cluster.source, &layout, NULL, exchange, &a);
+            ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
             for (int i = 0; i < a.ndevices * a.ndevices; i++)
                 if (ad_rng_below(&rng, 3) == 0)
                     a.encoding[i] = any_lossy[ad_rng_below(&rng, 4)];

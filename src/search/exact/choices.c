@@ -73,7 +73,7 @@ static bool add(struct maker *m)
         out->cuts[k * (n + 1) + d] = ad_layout_cuts(&m->layout, m->op)[d];
     }
     ad_layout_regions(m->context->problem->graph, m->context->problem->cluster->source, &m->layout,
-                      NULL, m->exchange, &m->rows);
+                      m->exchange, &m->rows);
     for (size_t d = 0; d < n; d++) {
         if (!ad_grow(&out->regions, k * n + d, &m->region_room, sizeof *out->regions))
             return false;

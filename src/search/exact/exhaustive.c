@@ -185,7 +185,7 @@ static void try_orders(struct walk *w, int64_t *messages, int64_t *inputs)
 {
     const struct ad_search_problem *p = problem_of(w);
     const struct ad_schedule *schedule;
-    ad_layout_regions(p->graph, p->cluster->source, &w->layout, NULL, w->exchange, &w->rows);
+    ad_layout_regions(p->graph, p->cluster->source, &w->layout, w->exchange, &w->rows);
     w->status = ad_scorer_run(w->eval->scorer, &w->rows, false, &schedule);
     if (w->status != ADAPS_OK)
         return;
@@ -253,8 +253,8 @@ static bool derive(struct walk *w, int op)
     size_t n = (size_t)w->layout.ndevices;
     enum ad_dim dim = ad_context_bands(w->eval->context, op);
     w->layout.ops[op] = (struct ad_op_layout){.dim = dim != AD_DIM_WHOLE ? dim : AD_DIM_EACH};
-    ad_layout_regions(problem_of(w)->graph, problem_of(w)->cluster->source, &w->layout, NULL,
-                      w->exchange, &w->rows);
+    ad_layout_regions(problem_of(w)->graph, problem_of(w)->cluster->source, &w->layout, w->exchange,
+                      &w->rows);
     const struct ad_region *mine = ad_assigned(&w->rows, op, 0);
     bool new = dim == AD_DIM_WHOLE || !w->exchange[op];
     for (size_t k = 0; new &&k < choices->count; k++)

@@ -123,7 +123,7 @@ static enum adaps_status assign_ways(const struct ad_graph *graph, const struct 
             layout->ops[i].early = ways[w].early;
         status = ad_assignment_init(&to[w], graph->nops, cluster->ndevices, err);
         if (status == ADAPS_OK) {
-            ad_layout_regions(graph, cluster->source, layout, NULL, exchange, &to[w]);
+            ad_layout_regions(graph, cluster->source, layout, exchange, &to[w]);
             (*count)++;
         }
     }
