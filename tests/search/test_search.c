@@ -238,6 +238,50 @@ static void check_limits(struct ad_scorer *scorer, const struct ad_assignment *a
     ck_assert_int_eq(ad_scorer_clock(scorer, a, slow, &forecast), ADAPS_OK);
 }
 
+/* A layout that differs in a few ops from the one before, or is an earlier one again, has the
+ * regions that it has by itself. */
+START_TEST(regions_are_remembered)
+{
+    for (uint64_t seed = (uint64_t)_i * 8; seed < (uint64_t)_i * 8 + 8; seed++) {
+        struct problem p;
+        struct ad_context context;
+        struct ad_layout layout, earlier;
+        struct ad_assignment a, b;
+        struct ad_rng rng = {seed ^ 0x4e40};
+        random_problem(&p, seed);
+        int nops = p.graph->nops, n = p.cluster.ndevices;
+        bool *exchange = ad_calloc((size_t)nops, sizeof *exchange);
+        struct ad_layout_memo *memo = ad_layout_memo_new(p.graph, p.cluster.source, n);
+        ck_assert_ptr_nonnull(exchange);
+        ck_assert_ptr_nonnull(memo);
+        ck_assert_int_eq(ad_context_init(&context, &p.problem, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_layout_init(&layout, nops, n, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_layout_init(&earlier, nops, n, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_assignment_init(&a, nops, n, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_assignment_init(&b, nops, n, NULL), ADAPS_OK);
+        for (int trial = 0; trial < 60; trial++) {
+            if (trial % 4 == 3)
+                ad_layout_copy(&earlier, &layout);
+            else if (trial % 4 == 1)
+                ad_layout_copy(&layout, &earlier);
+            if (trial % 4 != 3)
+                scramble(&context, &layout, &rng);
+            ad_layout_regions(p.graph, p.cluster.source, &layout, exchange, &a);
+            ad_layout_memo_regions(memo, &layout, &b);
+            ck_assert_msg(ad_assignment_same(&a, &b), "seed %" PRIu64 ", trial %d", seed, trial);
+        }
+        ad_assignment_fini(&a);
+        ad_assignment_fini(&b);
+        ad_layout_fini(&layout);
+        ad_layout_fini(&earlier);
+        ad_context_fini(&context);
+        ad_layout_memo_free(memo);
+        ad_free(exchange);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 /* What a scorer remembers of earlier layouts changes nothing. */
 START_TEST(scores_are_schedules)
 {
@@ -772,6 +816,7 @@ int main(void)
     tcase_add_loop_test(c, auto_is_never_slower, 0, sampled(26));
     tcase_add_loop_test(c, auto_is_never_slower_on_small_graphs, 0, sampled(25));
     tcase_add_loop_test(c, same_plan_every_time, 0, sampled(8));
+    tcase_add_loop_test(c, regions_are_remembered, 0, 20);
     tcase_add_loop_test(c, scores_are_schedules, 0, sampled(20));
     tcase_add_loop_test(c, encodings_pay, 0, 4);
     tcase_add_test(c, auto_keeps_to_its_budget);
