@@ -138,7 +138,7 @@ search_bound_sources = \
 	src/search/bound/work.c src/search/bound/work.h
 
 search_stream_sources = \
-	src/search/stream/fit.c src/search/stream/fit.h src/search/stream/groups.c src/search/stream/groups.h src/search/stream/pack.c src/search/stream/pack.h src/search/stream/stream.h \
+	src/search/stream/fit.c src/search/stream/fit.h src/search/stream/groups.c src/search/stream/groups.h src/search/stream/judge.c src/search/stream/judge.h src/search/stream/pack.c src/search/stream/pack.h src/search/stream/stream.h \
 	src/search/stream/throughput.c src/search/stream/turns.c src/search/stream/turns.h
 
 search_strategies_sources = \

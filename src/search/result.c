@@ -1,4 +1,5 @@
 #include "search/result.h"
+#include "schedule/energy.h"
 #include "search/layout_regions.h"
 #include "base/units.h"
 
@@ -80,6 +81,39 @@ enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strat
     return result->score.over_cap_ns > 0
                ? refuse_time(eval, strategy, &result->schedule, ad_loads_most(&loads))
                : ADAPS_OK;
+}
+
+/* Bytes that an inference moves, in the mean over the deal. */
+static int64_t mean_bytes(const struct ad_search_result *result)
+{
+    int deals = result->stream.ndeal > 0 ? result->stream.ndeal : 1;
+    int64_t sum = 0;
+    for (int t = 0; t < result->stream.nturns; t++)
+        sum += ad_stream_turn(&result->stream, &result->schedule, t)->bytes *
+               ad_stream_share(&result->stream, t);
+    return sum / deals;
+}
+
+enum adaps_status ad_search_figures(const struct ad_search_problem *problem,
+                                    const struct ad_search_result *result, int64_t *figure,
+                                    struct adaps_error *err)
+{
+    struct ad_energy_figures energy;
+    const struct ad_schedule *schedule = &result->schedule;
+    enum adaps_status status =
+        ad_energy_figures(ad_search_result_graph(problem, result), problem->cluster, schedule,
+                          &result->stream, &energy, err);
+    if (status != ADAPS_OK)
+        return status;
+    figure[AD_OBJECTIVE_LATENCY] = schedule->makespan_ns;
+    figure[AD_OBJECTIVE_THROUGHPUT] = result->stream.interval_ns;
+    figure[AD_OBJECTIVE_TRAFFIC] = mean_bytes(result);
+    figure[AD_OBJECTIVE_ENERGY] = energy.all_pj;
+    figure[AD_OBJECTIVE_MEMORY] = 0;
+    for (int d = 0; d < schedule->ndevices; d++)
+        if (schedule->memory[d] > figure[AD_OBJECTIVE_MEMORY])
+            figure[AD_OBJECTIVE_MEMORY] = schedule->memory[d];
+    return ADAPS_OK;
 }
 
 /* "traffic made small, within 12.3 ms" */

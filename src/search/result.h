@@ -50,6 +50,12 @@ enum adaps_status ad_search_refuse_memory(const struct ad_cluster *cluster, cons
 AD_MUST_CHECK enum adaps_status ad_search_result_build(struct ad_eval *eval, const char *strategy,
                                                        struct ad_search_result *result);
 
+/* The figures of a result, which is complete, by objective (struct ad_score): traffic in the mean
+ * over its inferences. */
+AD_MUST_CHECK enum adaps_status ad_search_figures(const struct ad_search_problem *problem,
+                                                  const struct ad_search_result *result,
+                                                  int64_t *figure, struct adaps_error *err);
+
 /* What the note of a result says of every strategy: the objective and its cap, the devices left
  * out and what eval has seen them cost. */
 void ad_search_result_note(const struct ad_eval *eval, struct ad_search_result *result);

@@ -215,7 +215,7 @@ START_TEST(ends_are_those_of_auto)
         int64_t figure[AD_OBJECTIVES];
         p.problem.objective = o;
         ad_fixture_run(&p, "auto", &r);
-        ck_assert_int_eq(ad_pareto_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_search_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
         ck_assert_msg(end_of(&front, o) == figure[o], "%s: %" PRId64 ", auto %" PRId64,
                       ad_objective_name(o), end_of(&front, o), figure[o]);
         ad_search_result_fini(&r);
@@ -243,7 +243,7 @@ START_TEST(no_strategy_beats_one)
             if (status == ADAPS_NO && p.problem.objective == AD_OBJECTIVE_TRAFFIC)
                 continue; /* later than the best single device */
             ck_assert_msg(status == ADAPS_OK, "%s", err.message);
-            ck_assert_int_eq(ad_pareto_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
+            ck_assert_int_eq(ad_search_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
             ck_none_beaten(&front, figure, s->name);
             ad_search_result_fini(&r);
         }
@@ -306,7 +306,7 @@ START_TEST(no_random_plan_beats_one)
                       "%s", err.message);
         ck_assert_int_eq(ad_stream_simulate(p.graph, &p.cluster, &r.schedule, &r.stream, &err),
                          ADAPS_OK);
-        ck_assert_int_eq(ad_pareto_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
+        ck_assert_int_eq(ad_search_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
         ck_none_beaten(&front, figure, "a random plan");
         shared += r.schedule.messages > 0;
         ad_search_result_fini(&r);
@@ -358,7 +358,7 @@ START_TEST(a_stream_may_take_less)
     p.problem.evaluations = 200;
     p.problem.objective = AD_OBJECTIVE_ENERGY;
     ad_fixture_run(&p, "auto", &r);
-    ck_assert_int_eq(ad_pareto_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
+    ck_assert_int_eq(ad_search_figures(&p.problem, &r, figure, NULL), ADAPS_OK);
     ck_assert_int_eq(r.stream.frames, 1);
     run_front(&p, &four, &front);
     ck_assert_int_lt(end_of(&front, AD_OBJECTIVE_ENERGY), figure[AD_OBJECTIVE_ENERGY]);

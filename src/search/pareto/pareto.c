@@ -30,41 +30,6 @@ struct front {
     struct adaps_error *err;
 };
 
-/* --- figures --- */
-
-/* Bytes that an inference moves, in the mean over the deal. */
-static int64_t mean_bytes(const struct ad_search_result *result)
-{
-    int deals = result->stream.ndeal > 0 ? result->stream.ndeal : 1;
-    int64_t sum = 0;
-    for (int t = 0; t < result->stream.nturns; t++)
-        sum += ad_stream_turn(&result->stream, &result->schedule, t)->bytes *
-               ad_stream_share(&result->stream, t);
-    return sum / deals;
-}
-
-enum adaps_status ad_pareto_figures(const struct ad_search_problem *problem,
-                                    const struct ad_search_result *result, int64_t *figure,
-                                    struct adaps_error *err)
-{
-    struct ad_energy_figures energy;
-    const struct ad_schedule *schedule = &result->schedule;
-    enum adaps_status status =
-        ad_energy_figures(ad_search_result_graph(problem, result), problem->cluster, schedule,
-                          &result->stream, &energy, err);
-    if (status != ADAPS_OK)
-        return status;
-    figure[AD_OBJECTIVE_LATENCY] = schedule->makespan_ns;
-    figure[AD_OBJECTIVE_THROUGHPUT] = result->stream.interval_ns;
-    figure[AD_OBJECTIVE_TRAFFIC] = mean_bytes(result);
-    figure[AD_OBJECTIVE_ENERGY] = energy.all_pj;
-    figure[AD_OBJECTIVE_MEMORY] = 0;
-    for (int d = 0; d < schedule->ndevices; d++)
-        if (schedule->memory[d] > figure[AD_OBJECTIVE_MEMORY])
-            figure[AD_OBJECTIVE_MEMORY] = schedule->memory[d];
-    return ADAPS_OK;
-}
-
 /* --- candidates --- */
 
 /* Takes over the result. */
@@ -72,7 +37,7 @@ static enum adaps_status add(struct front *f, const char *strategy, enum ad_obje
                              struct ad_search_result *result)
 {
     struct ad_pareto_plan plan = {.strategy = strategy, .objective = objective, .result = *result};
-    enum adaps_status status = ad_pareto_figures(f->problem, result, plan.figure, f->err);
+    enum adaps_status status = ad_search_figures(f->problem, result, plan.figure, f->err);
     if (status == ADAPS_OK && f->count == f->room &&
         !ad_grow(&f->plans, f->count, &f->room, sizeof *f->plans))
         status = ad_error_memory(f->err, "front", f->count * sizeof *f->plans);
@@ -242,7 +207,7 @@ static enum adaps_status add_member(struct front *f, const struct ad_assignment 
     if (status != ADAPS_OK)
         return ad_error_set(f->err, status, "%s", why.message);
     result.visited = f->visited;
-    status = ad_pareto_figures(&problem, &result, figure, f->err);
+    status = ad_search_figures(&problem, &result, figure, f->err);
     if (status == ADAPS_OK && between_ends(f, figure))
         return add(f, "pareto", AD_OBJECTIVE_BALANCE, &result);
     ad_search_result_fini(&result);

@@ -37,9 +37,4 @@ AD_MUST_CHECK enum adaps_status ad_pareto_search(const struct ad_search_problem 
                                                  struct ad_pareto *out, struct adaps_error *err);
 void ad_pareto_fini(struct ad_pareto *pareto);
 
-/* The figures of a result, which is complete. */
-AD_MUST_CHECK enum adaps_status ad_pareto_figures(const struct ad_search_problem *problem,
-                                                  const struct ad_search_result *result,
-                                                  int64_t *figure, struct adaps_error *err);
-
 #endif

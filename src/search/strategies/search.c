@@ -6,6 +6,7 @@
 #include "search/published/published.h"
 #include "search/strategies/link_encodings.h"
 #include "search/stream/fit.h"
+#include "search/stream/judge.h"
 
 #include <math.h>
 #include <string.h>
@@ -61,9 +62,8 @@ static enum adaps_status search_with(const struct ad_strategy *strategy,
     struct ad_search_problem searched = *problem;
     searched.encodings = encodings;
     searched.deadline_ns = deadline_of(problem);
-    bool throughput = problem->objective == AD_OBJECTIVE_THROUGHPUT;
     enum adaps_status status;
-    if (strategy->plan_stream && throughput)
+    if (strategy->plan_stream && ad_search_streams(problem))
         status = strategy->plan_stream(&searched, result, err);
     else if (strategy->plan)
         status = strategy->plan(&searched, result, err);
@@ -149,6 +149,93 @@ static enum adaps_status bound_of_both(const struct ad_search_problem *found, in
     return status;
 }
 
+/* The answers of a stream may be too far apart for the problem. */
+static enum adaps_status check_rate(const struct ad_search_problem *problem, const char *strategy,
+                                    const struct ad_search_result *result, struct adaps_error *err)
+{
+    int64_t cap = problem->interval_cap_ns, interval = result->stream.interval_ns;
+    if (cap <= 0 || interval <= cap)
+        return ADAPS_OK;
+    return ad_error_set(err, ADAPS_NO,
+                        "no plan of strategy %s gives %.4g answers a second: the best gives %.4g",
+                        strategy, 1e9 / (double)cap, 1e9 / (double)interval);
+}
+
+/* Whether the stream of a schedule may be better than that: its interval is at least its largest
+ * load, its latency at least that of one inference. */
+static enum adaps_status may_win(const struct ad_search_problem *problem,
+                                 const struct ad_search_result *other,
+                                 struct ad_stream_verdict than, bool *may, struct adaps_error *err)
+{
+    struct ad_loads loads;
+    enum adaps_status status = ADAPS_OK;
+    *may = true;
+    if (than.slow_ns > 0 || other->stream.nturns > 0)
+        return ADAPS_OK;
+    if (problem->objective == AD_OBJECTIVE_LATENCY)
+        *may = (double)other->schedule.makespan_ns < than.cost;
+    if (problem->objective != AD_OBJECTIVE_THROUGHPUT)
+        return ADAPS_OK;
+    status = ad_schedule_loads(problem->graph, problem->cluster, &other->schedule, &loads, err);
+    *may = status == ADAPS_OK && (double)ad_loads_most(&loads) < than.cost;
+    return status;
+}
+
+/* The plan of another strategy for a stream: *result becomes it if it is better. *found: the status
+ * of the search for *result. What has no plan is none. */
+static enum adaps_status offer_stream(const struct ad_strategy *strategy,
+                                      const struct ad_search_problem *problem,
+                                      struct ad_search_result *result, enum adaps_status *found,
+                                      struct adaps_error *err)
+{
+    struct ad_search_result other = {.bound = NAN, .gap = NAN, .u8 = result->u8};
+    struct adaps_error why = {0};
+    struct ad_stream_verdict theirs, mine = {INT64_MAX, INFINITY};
+    struct ad_search_problem asked = *problem;
+    if (strategy->stream)
+        asked.objective = AD_OBJECTIVE_THROUGHPUT;
+    enum adaps_status status = search_with(strategy, &asked, asked.encodings, &other, &why);
+    const struct ad_search_problem of = ad_search_problem_of(&asked, &other);
+    bool may = false;
+    if (status == ADAPS_OK && *found == ADAPS_OK)
+        status = ad_stream_judge(problem, result, &mine, &why);
+    if (status == ADAPS_OK)
+        status = may_win(&of, &other, mine, &may, &why);
+    if (status == ADAPS_OK && may)
+        status = settle_stream(&of, &other, &why);
+    if (status == ADAPS_OK && may)
+        status = ad_stream_judge(problem, &other, &theirs, &why);
+    if (status == ADAPS_OK && may && ad_stream_fits(problem, &other.schedule) &&
+        ad_stream_verdict_better(theirs, mine)) {
+        struct ad_search_result worse = *result;
+        other.visited += worse.visited;
+        other.space_log10 = fmax(other.space_log10, worse.space_log10);
+        *result = other;
+        other = worse;
+        *found = ADAPS_OK;
+    }
+    ad_search_result_fini(&other);
+    return status == ADAPS_OK || status == ADAPS_NO ? ADAPS_OK
+                                                    : ad_error_set(err, status, "%s", why.message);
+}
+
+/* Of auto: its stream is as good as that of any other strategy. found: as above, with *err. */
+static enum adaps_status offer_streams(const struct ad_search_problem *problem, int64_t deadline_ns,
+                                       struct ad_search_result *result, enum adaps_status found,
+                                       struct adaps_error *err)
+{
+    struct ad_search_problem each = *problem;
+    enum adaps_status status = ADAPS_OK;
+    for (const struct ad_strategy *s = ad_strategies + 1; s->name && !s->small; s++) {
+        if (deadline_ns > 0)
+            each.time_limit_ns = deadline_ns - ad_clock_ns();
+        if (status != ADAPS_OK || each.time_limit_ns < 0)
+            break;
+        status = offer_stream(s, &each, result, &found, err);
+    }
+    return status == ADAPS_OK ? found : status;
+}
+
 enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                                 const struct ad_search_problem *problem,
                                 struct ad_search_result *result, struct adaps_error *err)
@@ -169,17 +256,27 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
         status = single_latency(problem, &capped.latency_cap_ns, err);
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &lower_bound_ns, err);
-    if (capped.time_limit_ns > 0) /* what is left, without what it takes to build the plan */
-        capped.time_limit_ns = remaining(&capped, start, ntrials);
+    int64_t deadline_ns = 0;
+    if (capped.time_limit_ns > 0) { /* what is left, without what it takes to build the plan */
+        bool stream = strategy == &ad_strategies[0] && ad_search_streams(problem);
+        deadline_ns = ad_clock_ns() + remaining(&capped, start, 1);
+        capped.time_limit_ns =
+            remaining(&capped, start, ntrials) / (stream ? 4 : 1) * (stream ? 3 : 1);
+    }
     if (status == ADAPS_OK)
         status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
+    if (strategy == &ad_strategies[0] && ad_search_streams(problem) &&
+        (status == ADAPS_OK || status == ADAPS_NO))
+        status = offer_streams(&capped, deadline_ns, result, status, err);
     const struct ad_search_problem found = ad_search_problem_of(&capped, result);
     if (status == ADAPS_OK && result->graph)
         status = bound_of_both(&found, &lower_bound_ns, err);
     if (status == ADAPS_OK)
         status = settle_stream(&found, result, err);
+    if (status == ADAPS_OK)
+        status = check_rate(problem, strategy->name, result, err);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;
     result->space_log10 = ad_round_coarse(result->space_log10);
     result->lower_bound_ns = lower_bound_ns;
@@ -267,6 +364,8 @@ enum adaps_status ad_search_given(const struct ad_search_problem *problem, const
         status = finish_given(&eval, name, problem, result);
     if (status == ADAPS_OK)
         status = settle_stream(problem, result, err);
+    if (status == ADAPS_OK)
+        status = check_rate(problem, name, result, err);
     ad_eval_fini(&eval);
     ad_context_fini(&context);
     result->seconds = (double)(ad_clock_ns() - start) * 1e-9;

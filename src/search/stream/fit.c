@@ -104,12 +104,20 @@ static int slack(const struct fit *f)
     return sharing > 1 ? sharing : 0;
 }
 
+/* Whether no more is asked of the interval than its cap. */
+static bool cap_is_enough(const struct fit *f)
+{
+    int64_t cap = f->problem->interval_cap_ns;
+    return f->problem->objective != AD_OBJECTIVE_THROUGHPUT && cap > 0 &&
+           f->stream->interval_ns <= cap;
+}
+
 /* The fewest in flight with which the interval is next to the shortest, of at most `useful`, and
- * some more; *most: how many could be. */
+ * some more; where its cap is enough, the fewest that keep to that. *most: how many could be. */
 static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
 {
     int lo = 1, hi;
-    bool good;
+    bool good, capped;
     enum adaps_status status = most_frames(f, useful, &hi);
     *most = hi;
     if (status == ADAPS_OK)
@@ -117,6 +125,8 @@ static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
     if (status != ADAPS_OK)
         return status;
     int64_t enough = f->stream->interval_ns + (int64_t)(NEAR * (double)f->stream->interval_ns);
+    capped = cap_is_enough(f);
+    enough = capped ? f->problem->interval_cap_ns : enough;
     while (lo < hi && status == ADAPS_OK) {
         int middle = (lo + hi) / 2;
         status = look(f, middle, &good);
@@ -125,7 +135,8 @@ static enum adaps_status choose_frames(struct fit *f, int useful, int *most)
         else
             lo = middle + 1;
     }
-    hi = hi + slack(f) < *most ? hi + slack(f) : *most;
+    if (!capped)
+        hi = hi + slack(f) < *most ? hi + slack(f) : *most;
     return status == ADAPS_OK ? look(f, hi, &good) : status;
 }
 
@@ -168,7 +179,8 @@ enum adaps_status ad_stream_fit(const struct ad_search_problem *problem, struct 
     set_buffered(&f, 0);
     if (status == ADAPS_OK)
         status = choose_frames(&f, useful, &most);
-    if (status != ADAPS_OK || most == useful || !ad_stream_fits(problem, first))
+    if (status != ADAPS_OK || most == useful || !ad_stream_fits(problem, first) ||
+        cap_is_enough(&f))
         return status;
     return choose_buffered(&f, useful);
 }

@@ -5,11 +5,12 @@
 #include "schedule/stream.h"
 #include "search/problem.h"
 
-/* Chooses stream->frames: the fewest with which the interval is next to the shortest that can be had
- * within the devices' memory and the problem's cap of latency, and one more for each device of an
- * inference where there are several; at least one. Where memory lets fewer in than would be useful,
- * devices may have buffers for some of them only (ad_program.buffered). Fills in what is predicted,
- * and first->memory. Turns and deal are given. */
+/* Chooses stream->frames: the fewest with which the interval is next to the shortest that can be
+ * had within the devices' memory and the problem's cap of latency, and one more for each device of
+ * an inference where there are several; at least one. Under other objectives than the throughput,
+ * the fewest that keep to the problem's cap of the interval, if any do. Where memory lets fewer in
+ * than would be useful, devices may have buffers for some of them only (ad_program.buffered). Fills
+ * in what is predicted, and first->memory. Turns and deal are given. */
 AD_MUST_CHECK enum adaps_status ad_stream_fit(const struct ad_search_problem *problem,
                                               struct ad_schedule *first, struct ad_stream *stream,
                                               struct adaps_error *err);

@@ -4,8 +4,9 @@
  * in proportion to their speed, or to what the source's port lets them have.
  *
  * Strategy `auto` for streams. Its candidates for turns are
- * - the layout in which all devices share each inference, found by the search for one inference
- * with the interval as its objective (search/auto/), which begins with chains, too;
+ * - layouts in which all devices share each inference, found by the search for one inference
+ * (search/auto/), which begins with chains, too: with the interval as its objective and, where
+ * there is a cap, for the soonest answer;
  * - each device by itself;
  * - the best chain on every number of devices of each class (search/published/chain.h), as often as
  *   there are devices for it;
@@ -13,11 +14,18 @@
  *
  * A linear programme mixes them, so that groups of devices work on inferences of their own. Where
  * the mixture takes more memory than there is, the turn with the least share on a device that lacks
- * some goes, until it fits. It competes with every one of the best single turns, with replicas
- * alone, and, where memory matters, with mixtures of turns on devices of their own
- * (search/stream/pack.h) and with the best chain of groups of devices (search/stream/groups.h). The
- * clocks of the stream decide, but replicas that are next to the best are taken. */
+ * some goes, until it fits. Answers come in order, so a slow turn holds up all that are in flight,
+ * and a cap lets fewer in: mixtures of the quicker turns alone are tried, too, by how long a turn
+ * may take. They compete with every one of the best single turns, with replicas alone, and, where
+ * memory matters, with mixtures of turns on devices of their own (search/stream/pack.h) and with
+ * the best chain of groups of devices (search/stream/groups.h). The clocks of the stream decide,
+ * but replicas that are next to the best are taken (search/stream/judge.h).
+ *
+ * Under another objective, with a floor of the rate, it is the same: what has the best figure of
+ * the streams that are quick enough. The soonest answer that the search for one inference finds is
+ * taken if its stream is. */
 #include "search/stream/stream.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
 #include "search/eval.h"
@@ -25,6 +33,7 @@
 #include "search/published/published.h"
 #include "search/stream/fit.h"
 #include "search/stream/groups.h"
+#include "search/stream/judge.h"
 #include "search/stream/pack.h"
 #include "search/stream/turns.h"
 
@@ -36,7 +45,9 @@
 #define MOST_WAYS 32      /* through groups of devices */
 #define FINALISTS 3       /* single turns whose streams are simulated, */
 #define MORE_FINALISTS 24 /* and where only memory or the clocks tell which is the best */
-#define WARY 1.02         /* so much quicker must a stream be for devices to share inferences */
+#define SOONER 0.95       /* times the latency of the best stream: the next one is to be there */
+#define ROUNDS 3          /* of that */
+#define MOST_LEVELS 12    /* of how long a turn may take, for mixtures */
 
 /* What the candidates come from. */
 struct pool {
@@ -45,6 +56,8 @@ struct pool {
     struct ad_eval eval;
     struct ad_layout layout;
     struct ad_turns turns;
+    int64_t visited; /* by searches and as candidates */
+    double space;
     struct adaps_error *err;
 };
 
@@ -151,27 +164,22 @@ static enum adaps_status add_chains(struct pool *pool, int buffers)
 
 /* --- streams of candidates --- */
 
-/* Whether some inference takes more than one device. */
-static bool shares(const struct ad_search_result *result)
-{
-    return ad_stream_sharing(&result->stream, &result->schedule) > 1;
-}
-
-/* The interval, a little longer where devices exchange what they compute: streams of that kind are
- * slower than the clocks say, and replicas are not. */
-static double wary_interval(const struct ad_search_result *result)
-{
-    return (double)result->stream.interval_ns * (shares(result) ? WARY : 1);
-}
-
 /* *best becomes the better one; the other is freed. */
-static void keep_better(struct ad_search_result *best, struct ad_search_result *other)
+static enum adaps_status keep_better(struct pool *pool, struct ad_search_result *best,
+                                     struct ad_search_result *other)
 {
-    bool better = best->stream.nturns == 0 || wary_interval(best) > wary_interval(other);
+    struct ad_stream_verdict now, fresh;
+    bool better = best->stream.nturns == 0;
+    enum adaps_status status = ad_stream_judge(pool->problem, other, &fresh, pool->err);
+    if (status == ADAPS_OK && !better) {
+        status = ad_stream_judge(pool->problem, best, &now, pool->err);
+        better = status == ADAPS_OK && ad_stream_verdict_better(fresh, now);
+    }
     struct ad_search_result worse = better ? *best : *other;
     if (better)
         *best = *other;
     ad_search_result_fini(&worse);
+    return status;
 }
 
 /* The stream of the turns with a share, if it fits; it competes with *best. *lacking: the devices
@@ -188,9 +196,8 @@ static enum adaps_status try_stream(struct pool *pool, struct ad_search_result *
                         ? UINT64_C(1) << d
                         : 0;
     if (status == ADAPS_OK)
-        keep_better(best, &result);
-    else
-        ad_search_result_fini(&result);
+        return keep_better(pool, best, &result);
+    ad_search_result_fini(&result);
     return status == ADAPS_NO ? ADAPS_OK : status;
 }
 
@@ -205,6 +212,14 @@ static int least_share(const struct ad_turns *turns, uint64_t devices)
     return least;
 }
 
+/* Whether no stream with so long an interval can be better than the best so far. */
+static bool hopeless(const struct pool *pool, const struct ad_search_result *best,
+                     double interval_ns)
+{
+    return pool->problem->objective == AD_OBJECTIVE_THROUGHPUT && best->stream.nturns > 0 &&
+           interval_ns >= (double)best->stream.interval_ns;
+}
+
 /* Mixes the turns in use, without more and more of them until there is the memory. */
 static enum adaps_status try_mixture(struct pool *pool, bool *use, struct ad_search_result *best)
 {
@@ -213,7 +228,8 @@ static enum adaps_status try_mixture(struct pool *pool, bool *use, struct ad_sea
         double interval_ns;
         uint64_t lacking;
         enum adaps_status status = ad_turns_mix(turns, use, &interval_ns);
-        if (status != ADAPS_OK || least_share(turns, UINT64_MAX) < 0)
+        if (status != ADAPS_OK || least_share(turns, UINT64_MAX) < 0 ||
+            hopeless(pool, best, interval_ns))
             return status;
         status = try_stream(pool, best, &lacking);
         if (status != ADAPS_OK || !lacking)
@@ -224,15 +240,46 @@ static enum adaps_status try_mixture(struct pool *pool, bool *use, struct ad_sea
     return ADAPS_OK;
 }
 
-/* Mixes turns [0, end). */
-static enum adaps_status try_first(struct pool *pool, int end, struct ad_search_result *best)
+/* The longest that a turn may take, of so many levels from the shortest to the longest of turns
+ * [first, end): all, if there are no more. */
+static int find_levels(const struct ad_turns *turns, int first, int end,
+                       int64_t levels[MOST_LEVELS])
 {
+    int64_t *all = ad_calloc((size_t)(end - first) + 1, sizeof *all);
+    int count = 0;
+    for (int t = first; all && t < end; t++) {
+        int64_t ns = turns->items[t].schedule.makespan_ns;
+        int at = count;
+        while (at > 0 && all[at - 1] > ns)
+            at--;
+        if (at > 0 && all[at - 1] == ns)
+            continue;
+        memmove(&all[at + 1], &all[at], (size_t)(count - at) * sizeof *all);
+        all[at] = ns;
+        count++;
+    }
+    int n = count < MOST_LEVELS ? count : MOST_LEVELS;
+    for (int i = 0; i < n; i++)
+        levels[i] = all[(int64_t)(i + 1) * count / n - 1];
+    ad_free(all);
+    return n;
+}
+
+/* Mixes those of turns [first, end) that take no longer than each level. */
+static enum adaps_status try_levels(struct pool *pool, int first, int end,
+                                    struct ad_search_result *best)
+{
+    int64_t levels[MOST_LEVELS];
     bool *use = ad_calloc((size_t)pool->turns.count + 1, sizeof *use);
     if (!use)
         return ad_error_memory(pool->err, "turns", (size_t)pool->turns.count);
-    for (int t = 0; t < end; t++)
-        use[t] = true;
-    enum adaps_status status = try_mixture(pool, use, best);
+    enum adaps_status status = ADAPS_OK;
+    for (int i = find_levels(&pool->turns, first, end, levels); i-- > 0 && status == ADAPS_OK;) {
+        for (int t = 0; t < pool->turns.count; t++)
+            use[t] =
+                t >= first && t < end && pool->turns.items[t].schedule.makespan_ns <= levels[i];
+        status = try_mixture(pool, use, best);
+    }
     ad_free(use);
     return status;
 }
@@ -374,7 +421,7 @@ enum adaps_status ad_replicas_plan(const struct ad_search_problem *problem,
     if (status == ADAPS_OK)
         status = add_singles(&pool);
     if (status == ADAPS_OK)
-        status = try_first(&pool, pool.turns.count, result);
+        status = try_levels(&pool, 0, pool.turns.count, result);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = refuse(&pool, "replicas", ad_single_search);
     result->visited = pool.turns.count;
@@ -406,21 +453,132 @@ enum adaps_status ad_pipeline_plan(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The layout in which all share each inference becomes a candidate. ADAPS_NO into *why: there is
- * none. */
-static enum adaps_status add_shared(struct pool *pool, struct ad_search_result *result,
+/* The problem with one of so many parts of the time that is left, if that is limited. */
+static struct ad_search_problem part_of(const struct ad_search_problem *problem, int parts)
+{
+    struct ad_search_problem part = *problem;
+    if (problem->deadline_ns > 0)
+        part.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / parts * (parts - 1);
+    return part;
+}
+
+/* The layout in which all share each inference becomes a candidate: the answer to `asked`. ADAPS_NO
+ * into *why: there is none. What has sums in blocks is of another graph, and is none. */
+static enum adaps_status add_shared(struct pool *pool, const struct ad_search_problem *asked,
                                     struct adaps_error *why)
 {
     struct ad_search_result shared = {.bound = NAN, .gap = NAN};
-    enum adaps_status status = ad_auto_plan(pool->problem, &shared, why);
-    if (status == ADAPS_OK)
+    enum adaps_status status = ad_auto_plan(asked, &shared, why);
+    if (status == ADAPS_OK && !shared.graph)
         status = ad_turns_add(&pool->turns, &shared.assignment);
-    else if (status != ADAPS_NO)
+    else if (status != ADAPS_OK && status != ADAPS_NO)
         ad_error_set(pool->err, status, "%s", why->message);
-    result->visited = shared.visited;
-    result->space_log10 = shared.space_log10;
+    pool->visited += shared.visited;
+    pool->space = fmax(pool->space, shared.space_log10);
     ad_search_result_fini(&shared);
     return status == ADAPS_NO ? ADAPS_OK : status;
+}
+
+/* The soonest answer becomes a candidate, and is tried by itself. */
+static enum adaps_status try_soonest(struct pool *pool, struct ad_search_result *best)
+{
+    struct ad_search_problem soonest = part_of(pool->problem, 3);
+    struct adaps_error why = {0};
+    uint64_t lacking;
+    int before = pool->turns.count;
+    soonest.objective = AD_OBJECTIVE_LATENCY;
+    soonest.interval_cap_ns = 0;
+    enum adaps_status status = add_shared(pool, &soonest, &why);
+    for (int t = 0; t < pool->turns.count; t++)
+        pool->turns.items[t].share = t == before;
+    return status == ADAPS_OK && pool->turns.count > before ? try_stream(pool, best, &lacking)
+                                                            : status;
+}
+
+/* Whether the best stream is the soonest answer, and quick enough. */
+static bool is_soonest(const struct pool *pool, const struct ad_search_result *best)
+{
+    const struct ad_search_problem *p = pool->problem;
+    return p->objective == AD_OBJECTIVE_LATENCY && best->stream.nturns > 0 &&
+           best->stream.frames == 1 && best->stream.interval_ns <= p->interval_cap_ns;
+}
+
+/* The layout of the quickest stream, with this cap of the latency (0: none) and one of so many
+ * parts of the time. */
+static enum adaps_status add_quickest(struct pool *pool, int64_t latency_cap_ns, int parts)
+{
+    struct ad_search_problem quickest = part_of(pool->problem, parts);
+    struct adaps_error ignored = {0};
+    quickest.objective = AD_OBJECTIVE_THROUGHPUT;
+    quickest.interval_cap_ns = 0;
+    quickest.latency_cap_ns = latency_cap_ns;
+    return add_shared(pool, &quickest, &ignored);
+}
+
+/* Layouts in which all share each inference: under the objective and for the quickest stream; with
+ * the cap of the latency, without it, and with shorter ones, since an inference takes longer within
+ * a stream. *why: that the problem itself has none. */
+static enum adaps_status add_all_shared(struct pool *pool, struct adaps_error *why)
+{
+    static const double shorter[] = {0.75, 0.9}; /* times the cap */
+    const struct ad_search_problem *p = pool->problem;
+    bool other = p->objective != AD_OBJECTIVE_THROUGHPUT;
+    int64_t cap = p->latency_cap_ns;
+    enum adaps_status status = ADAPS_OK;
+    if (cap > 0 || other)
+        status = add_quickest(pool, 0, 5);
+    for (int i = 0; i < 2 && status == ADAPS_OK && cap > 0; i++)
+        status = add_quickest(pool, (int64_t)(shorter[i] * (double)cap), 4 - i);
+    if (status == ADAPS_OK && cap > 0 && other)
+        status = add_quickest(pool, cap, 2);
+    return status == ADAPS_OK ? add_shared(pool, p, why) : status;
+}
+
+/* Under the latency: searches for a stream that is quick enough and sooner than the best so far. */
+static enum adaps_status try_sooner(struct pool *pool, struct ad_search_result *best)
+{
+    const struct ad_search_problem *p = pool->problem;
+    int64_t latency = INT64_MAX;
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0;
+         i < ROUNDS && status == ADAPS_OK && best->stream.nturns > 0 &&
+         best->stream.interval_ns <= p->interval_cap_ns && best->stream.latency_ns < latency;
+         i++) {
+        latency = best->stream.latency_ns;
+        status = add_quickest(pool, (int64_t)(SOONER * (double)latency), ROUNDS - i);
+        if (status == ADAPS_OK)
+            status = try_levels(pool, 0, pool->turns.count, best);
+        if (status == ADAPS_OK)
+            status = try_singles(pool, FINALISTS, best);
+    }
+    return status;
+}
+
+/* All candidates, and streams of them. */
+static enum adaps_status try_all(struct pool *pool, struct ad_search_result *best,
+                                 struct adaps_error *why)
+{
+    int first = pool->turns.count;
+    enum adaps_status status = add_singles(pool);
+    int nsingles = pool->turns.count;
+    if (status == ADAPS_OK)
+        status = add_chains(pool, AD_CHAIN_BUFFERS);
+    if (status == ADAPS_OK)
+        status = add_all_shared(pool, why);
+    if (status == ADAPS_OK)
+        status = try_partition(pool, best);
+    pool->visited += pool->turns.count;
+    if (status == ADAPS_OK)
+        status = try_singles(pool, FINALISTS, best);
+    if (status == ADAPS_OK)
+        status = try_levels(pool, first, nsingles, best);
+    if (status == ADAPS_OK)
+        status = try_levels(pool, 0, pool->turns.count, best);
+    if (status == ADAPS_OK && pool->context.streams_matter)
+        status = try_within_memory(pool, best);
+    return status == ADAPS_OK && pool->problem->objective == AD_OBJECTIVE_LATENCY
+               ? try_sooner(pool, best)
+               : status;
 }
 
 enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
@@ -428,38 +586,22 @@ enum adaps_status ad_throughput_plan(const struct ad_search_problem *problem,
 {
     struct pool pool;
     struct adaps_error why = {0};
-    int nsingles = 0;
-    int64_t visited = 0;
-    double space = 0;
+    bool capped = problem->latency_cap_ns > 0 || problem->objective == AD_OBJECTIVE_LATENCY;
     enum adaps_status status = pool_init(&pool, problem, err);
-    if (status == ADAPS_OK)
-        status = add_singles(&pool);
-    nsingles = pool.turns.count;
-    if (status == ADAPS_OK)
-        status = add_chains(&pool, AD_CHAIN_BUFFERS);
-    if (status == ADAPS_OK)
-        status = add_shared(&pool, result, &why);
-    visited = result->visited;
-    space = result->space_log10;
-    if (status == ADAPS_OK)
-        status = try_partition(&pool, result);
-    visited += pool.turns.count;
-    if (status == ADAPS_OK)
-        status = try_singles(&pool, FINALISTS, result);
-    if (status == ADAPS_OK && nsingles > 0)
-        status = try_first(&pool, nsingles, result);
-    if (status == ADAPS_OK)
-        status = try_first(&pool, pool.turns.count, result);
-    if (status == ADAPS_OK && pool.context.streams_matter)
-        status = try_within_memory(&pool, result);
+    if (status == ADAPS_OK && capped)
+        status = try_soonest(&pool, result);
+    if (status == ADAPS_OK && !is_soonest(&pool, result))
+        status = try_all(&pool, result, &why);
     if (status == ADAPS_OK && result->stream.nturns == 0)
         status = ad_error_set(
             err, ADAPS_NO, "%s",
             why.status == ADAPS_NO ? why.message : "no stream keeps to the latency and the memory");
-    snprintf(result->note, sizeof result->note, "interval made small: %d of %d turns",
+    snprintf(result->note, sizeof result->note, "%s made small: %d of %d turns",
+             problem->objective == AD_OBJECTIVE_THROUGHPUT ? "interval"
+                                                           : ad_objective_name(problem->objective),
              result->stream.nturns, pool.turns.count);
-    result->visited = visited;
-    result->space_log10 = space;
+    result->visited = pool.visited;
+    result->space_log10 = pool.space;
     result->u8 = ad_search_u8(problem);
     pool_fini(&pool);
     return status;

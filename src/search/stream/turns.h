@@ -1,4 +1,5 @@
-/* Candidates for the turns of a stream (schedule/stream.h), and how inferences are dealt to them. */
+/* Candidates for the turns of a stream (schedule/stream.h), and how inferences are dealt to them.
+ */
 #ifndef AD_SEARCH_STREAM_TURNS_H
 #define AD_SEARCH_STREAM_TURNS_H
 
