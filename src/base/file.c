@@ -125,6 +125,8 @@ enum adaps_status ad_file_replace(const char *path, const void *data, size_t siz
 
 enum adaps_status ad_file_mkdirs(const char *path, struct adaps_error *err)
 {
+    if (!*path)
+        return ad_error_set(err, ADAPS_EINPUT, "a folder's name is empty");
     char *copy = ad_strdup(path);
     if (!copy)
         return ad_error_memory(err, path, strlen(path) + 1);

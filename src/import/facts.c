@@ -122,7 +122,7 @@ static enum adaps_status copy_folded(struct ad_draft *draft, struct ad_tensor_fa
     return ADAPS_OK;
 }
 
-/* Those of constants that nodes make and other nodes read. */
+/* Those of constants that nodes make and other nodes read, or that are outputs. */
 static enum adaps_status copy_constants(struct ad_draft *draft, struct ad_import_facts *facts,
                                         struct adaps_error *err)
 {
@@ -137,13 +137,18 @@ static enum adaps_status copy_constants(struct ad_draft *draft, struct ad_import
                 status = copy_folded(draft, &facts->tensors[t - facts->tensors], err);
         }
     }
+    for (size_t i = 0; i < draft->proto->n_output && status == ADAPS_OK; i++) {
+        const struct ad_tensor_facts *t = ad_import_tensor(facts, draft->proto->output[i]->name);
+        if (t)
+            status = copy_folded(draft, &facts->tensors[t - facts->tensors], err);
+    }
     return status;
 }
 
 enum adaps_status ad_facts_tensors(struct ad_draft *draft, const int *order, size_t count,
                                    struct ad_import_facts *facts, struct adaps_error *err)
 {
-    size_t room = 0, kept = 0;
+    size_t room = draft->proto->n_output, kept = 0;
     for (size_t i = 0; i < count; i++)
         room += draft->proto->node[order[i]]->n_input + draft->proto->node[order[i]]->n_output;
     facts->tensors = ad_calloc(room, sizeof *facts->tensors);
@@ -159,6 +164,8 @@ enum adaps_status ad_facts_tensors(struct ad_draft *draft, const int *order, siz
         for (size_t k = 0; k < proto->n_output; k++)
             add_tensor(draft, proto->output[k], facts);
     }
+    for (size_t i = 0; i < draft->proto->n_output; i++)
+        add_tensor(draft, draft->proto->output[i]->name, facts);
     if (facts->ntensors > 0)
         qsort(facts->tensors, facts->ntensors, sizeof *facts->tensors, by_name);
     for (size_t i = 0; i < facts->ntensors; i++)

@@ -41,8 +41,9 @@ struct ad_tensor_facts {
     bool constant;
     int rank;
     int64_t dims[AD_MAX_RANK];
-    struct ad_onnx_tensor folded; /* the numbers of a constant that nodes make, which some node that
-                                     is not constant reads; its own dims do not count */
+    struct ad_onnx_tensor folded; /* the numbers of a constant that nodes make, which is an output
+                                     or read by some node that is not constant; its own dims do not
+                                     count */
 };
 
 /* What is known of the file's nodes and tensors after an import. */
@@ -51,7 +52,8 @@ struct ad_import_facts {
     size_t nnodes;
     int *order; /* the nodes that outputs need, each after those that it reads */
     size_t norder;
-    struct ad_tensor_facts *tensors; /* that the nodes which outputs need read and make, by name */
+    struct ad_tensor_facts *tensors; /* outputs, and what the nodes that they need read and make, by
+                                        name */
     size_t ntensors;
 };
 void ad_import_facts_fini(struct ad_import_facts *facts);

@@ -518,16 +518,27 @@ static enum adaps_status split_node(struct splitter *s, int index)
     return emit_whole(s, node, fastest_of(s, keys));
 }
 
+/* The key of the node that makes a constant; of what the file has as numbers the first. */
+static int key_of_constant(const struct splitter *s, const struct ad_tensor_facts *t)
+{
+    const Onnx__GraphProto *graph = s->split->model->proto->graph;
+    for (size_t i = 0; i < graph->n_node; i++)
+        for (size_t k = 0; k < graph->node[i]->n_output; k++)
+            if (strcmp(graph->node[i]->output[k], t->name) == 0 && s->split->mapping->keys_of[i])
+                return __builtin_ctzll(s->split->mapping->keys_of[i]);
+    return 0;
+}
+
 /* The network's outputs are whole somewhere: the divided ones at the first key that has some. */
 static enum adaps_status gather_outputs(struct splitter *s)
 {
     const Onnx__GraphProto *graph = s->split->model->proto->graph;
     for (size_t i = 0; i < graph->n_output; i++) {
         const struct ad_tensor_facts *t = ad_import_tensor(s->split->facts, graph->output[i]->name);
-        if (!t || place_of(s, t)->nparts == 0)
+        if (!t || (place_of(s, t)->nparts == 0 && !t->constant))
             continue; /* an input, passed on */
         struct ad_part whole = ad_part_whole(t);
-        int key = place_of(s, t)->keys[0];
+        int key = t->constant ? key_of_constant(s, t) : place_of(s, t)->keys[0];
         if (!fetch(s, t, &whole, key) || !publish(s, t, find_piece(s, t, key, &whole)))
             return no_memory(s);
     }

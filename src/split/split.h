@@ -52,7 +52,8 @@ void ad_split_fini(struct ad_split *split);
 
 /* Writes DIR/KEY.onnx of every key, and DIR/sender.json and DIR/receiver.json: by key, the tensors
  * that its sub-model sends to or receives from others, and the numbers of their keys in the
- * mapping's order. The folder is made if need be. */
+ * mapping's order. The folder is made if need be. After an error no file of it is left; nothing is
+ * written over the model. */
 AD_MUST_CHECK enum adaps_status ad_split_write(const struct ad_split *split, const char *folder,
                                                struct adaps_error *err);
 

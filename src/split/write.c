@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define LEAST_IR 4 /* of models whose initializers need not be inputs, too */
 
@@ -283,20 +285,79 @@ static enum adaps_status write_messages(struct writer *w, const char *name, bool
     return status;
 }
 
+/* --- the folder --- */
+
+/* The path of file i: of the keys' models, then those of the messages. NULL without memory. */
+static char *path_of(const struct ad_split *split, const char *folder, int i)
+{
+    int nkeys = split->mapping->nkeys;
+    const char *name = i < nkeys    ? split->mapping->keys[i].name
+                       : i == nkeys ? "sender"
+                                    : "receiver";
+    return ad_asprintf("%s/%s%s", folder, name, i < nkeys ? ".onnx" : ".json");
+}
+
+/* Refuses a file that cannot be written, or must not: nothing is written then. */
+static enum adaps_status check_file(const struct ad_split *split, const char *path,
+                                    struct adaps_error *err)
+{
+    struct stat there, model;
+    if (stat(path, &there) != 0)
+        return ADAPS_OK;
+    if (S_ISDIR(there.st_mode))
+        return ad_error_set(err, ADAPS_EINPUT, "%s: cannot be written: it is a folder", path);
+    if (stat(split->model->path, &model) == 0 && model.st_dev == there.st_dev &&
+        model.st_ino == there.st_ino)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: would be written over the model: choose another folder", path);
+    return ADAPS_OK;
+}
+
+static enum adaps_status check_files(const struct ad_split *split, const char *folder,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int i = 0; i < split->mapping->nkeys + 2 && status == ADAPS_OK; i++) {
+        char *path = path_of(split, folder, i);
+        status = path ? check_file(split, path, err) : ad_error_memory(err, folder, strlen(folder));
+        ad_free(path);
+    }
+    return status;
+}
+
+/* Takes back the first files. */
+static void remove_files(const struct ad_split *split, const char *folder, int count)
+{
+    for (int i = 0; i < count; i++) {
+        char *path = path_of(split, folder, i);
+        if (path)
+            unlink(path);
+        ad_free(path);
+    }
+}
+
 enum adaps_status ad_split_write(const struct ad_split *split, const char *folder,
                                  struct adaps_error *err)
 {
     struct writer messages = {.split = split, .folder = folder, .key = "messages", .err = err};
+    int written = 0;
     enum adaps_status status = ad_file_mkdirs(folder, err);
+    if (status == ADAPS_OK)
+        status = check_files(split, folder, err);
     for (int k = 0; k < split->mapping->nkeys && status == ADAPS_OK; k++) {
         struct writer w = {
             .split = split, .folder = folder, .key = split->mapping->keys[k].name, .err = err};
         status = write_model(&w, &split->models[k]);
+        written += status == ADAPS_OK;
         writer_fini(&w);
     }
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK) {
         status = write_messages(&messages, "sender", true);
+        written += status == ADAPS_OK;
+    }
     if (status == ADAPS_OK)
         status = write_messages(&messages, "receiver", false);
+    if (status != ADAPS_OK)
+        remove_files(split, folder, written);
     return status;
 }

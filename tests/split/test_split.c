@@ -129,12 +129,16 @@ static void build_dense(struct mb *mb)
     mb_node(mb, "MatMul", "d3,m3", "d4");
     weights(mb, "half", MB_DIMS(4));
     mb_node(mb, "Exp", "half", "folded");
+    mb_node(mb, "Neg", "half", "alone");
     mb_node(mb, "Mul", "d4,folded", "d5");
     mb_node(mb, "Reshape", "t,shape", "again");
     node = mb_node(mb, "Softmax", "d5", "y");
     mb_int(mb, node, "axis", 1);
     mb_output(mb, "y");
     mb_output(mb, "again");
+    mb_output(mb, "folded"); /* constants as outputs: one that a node makes, */
+    mb_output(mb, "half");   /* one of the file, */
+    mb_output(mb, "alone");  /* and one that nobody reads */
 }
 
 /* Slices by attributes, as they were before opset 10. */
