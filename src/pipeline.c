@@ -93,21 +93,30 @@ static enum adaps_status search(const char **used, const char *name,
     return ad_search_run(strategy, problem, result, err);
 }
 
-/* The layout of a file instead of a search. */
+/* The layouts of a file instead of a search. */
 static enum adaps_status follow_layout(const struct ad_layout_file *file,
                                        const struct ad_search_problem *problem,
                                        struct ad_search_result *result, struct adaps_error *err)
 {
-    struct ad_assignment given;
-    enum adaps_status status =
-        ad_layout_file_read(file, problem->graph, problem->cluster, &given, err);
-    if (status != ADAPS_OK)
-        return status;
-    status = ad_search_given(problem, "layout", &given, 1, result, err);
-    if (status == ADAPS_EINTERNAL)
-        status = ad_layout_file_explain(file->path, problem->graph, problem->cluster, &given,
+    struct ad_assignment *turns = ad_calloc((size_t)file->nturns, sizeof *turns);
+    int deal[AD_STREAM_DEALS];
+    struct ad_given given = {.items = turns, .deal = deal};
+    enum adaps_status status = turns ? ad_layout_file_deal(file, deal, &given.ndeal, err)
+                                     : ad_error_memory(err, "layout", (size_t)file->nturns);
+    for (; given.count < file->nturns && status == ADAPS_OK; given.count++) {
+        status = ad_layout_file_read(file, given.count, problem->graph, problem->cluster,
+                                     &turns[given.count], err);
+        if (status != ADAPS_OK)
+            break;
+    }
+    if (status == ADAPS_OK)
+        status = ad_search_given(problem, "layout", &given, result, err);
+    for (int t = 0; t < given.count && status == ADAPS_EINTERNAL; t++)
+        status = ad_layout_file_explain(file, t, problem->graph, problem->cluster, &turns[t],
                                         status, err);
-    ad_assignment_fini(&given);
+    for (int t = 0; t < given.count; t++)
+        ad_assignment_fini(&turns[t]);
+    ad_free(turns);
     return status;
 }
 
@@ -159,20 +168,26 @@ static enum adaps_status follow_mapping(const struct ad_pipeline_mapped *mapped,
         ad_mapping_assign(&mapped->mapping, mapped->file, &mapped->facts, problem->graph,
                           problem->cluster, ad_search_u8(problem), &given, &count, err);
     if (status == ADAPS_OK)
-        status = ad_search_given(problem, "mapping", given, count, result, err);
+        status = ad_search_given(problem, "mapping",
+                                 &(struct ad_given){.items = given, .count = count}, result, err);
     ad_mapping_assignments_free(given, count);
     return status;
 }
 
 /* The plan keeps what was chosen, to print it. */
-static enum adaps_status keep_assignment(struct adaps_plan *plan, struct ad_search_result *result,
-                                         struct adaps_error *err)
+static enum adaps_status keep_assignments(struct adaps_plan *plan, struct ad_search_result *result,
+                                          struct adaps_error *err)
 {
-    plan->assignment = ad_calloc(1, sizeof *plan->assignment);
+    size_t count = (size_t)result->nothers + 1;
+    plan->assignment = ad_calloc(count, sizeof *plan->assignment);
     if (!plan->assignment)
-        return ad_error_memory(err, "assignment", sizeof *plan->assignment);
-    *plan->assignment = result->assignment;
+        return ad_error_memory(err, "assignment", count * sizeof *plan->assignment);
+    plan->nassignments = (int)count;
+    plan->assignment[0] = result->assignment;
+    for (size_t t = 1; t < count; t++)
+        plan->assignment[t] = result->others[t - 1];
     result->assignment = (struct ad_assignment){0};
+    result->nothers = 0;
     return ADAPS_OK;
 }
 
@@ -372,7 +387,7 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     status = ad_plan_make(*graph, cluster, &result.schedule, &provenance, &plan, err);
     if (status == ADAPS_OK) {
         *graph = NULL; /* the plan's now */
-        status = keep_assignment(plan, &result, err);
+        status = keep_assignments(plan, &result, err);
     }
     if (status == ADAPS_OK)
         tell(options, 3);

@@ -39,8 +39,8 @@ void adaps_plan_free(struct adaps_plan *plan)
     ad_stream_fini(&plan->stream);
     ad_free(plan->model_path);
     ad_free(plan->plan_path);
-    if (plan->assignment)
-        ad_assignment_fini(plan->assignment);
+    for (int t = 0; t < plan->nassignments; t++)
+        ad_assignment_fini(&plan->assignment[t]);
     ad_free(plan->assignment);
     ad_free(plan);
 }
@@ -320,8 +320,7 @@ struct adaps_plan ad_plan_view(const struct adaps_plan *plan, int turn)
     struct adaps_plan view = *plan;
     view.schedule = *ad_plan_turn(plan, turn);
     view.schedule.memory = plan->schedule.memory;
-    if (turn > 0)
-        view.assignment = NULL; /* that of the first turn only is known */
+    view.assignment = turn < plan->nassignments ? &plan->assignment[turn] : NULL;
     return view;
 }
 

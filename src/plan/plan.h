@@ -57,8 +57,9 @@ struct adaps_plan {
     double search_s;        /* seconds of the search that has just made it; no file has it: NAN */
     int64_t lower_bound_ns; /* no plan answers sooner; 0 = not known */
     char note[256];
-    struct ad_assignment *assignment; /* what the search chose, for adaps-json(5); no file has it:
-                                         NULL */
+    struct ad_assignment *assignment; /* what the search chose, by turn, for adaps-json(5); no file
+                                         has it: NULL */
+    int nassignments;
 };
 
 /* Where a plan comes from: the model, and how the search found the schedule. Strings are borrowed.

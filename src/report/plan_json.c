@@ -201,6 +201,8 @@ static json_t *turns_json(const struct adaps_plan *plan, const char *key,
             (json_int_t)view.schedule.bytes, "messages", (json_int_t)view.schedule.messages);
         if (part && plan->stream.nturns > 1)
             turn = ad_report_json_set(turn, key, part(&view));
+        if (part && plan->stream.nturns > 1 && view.assignment)
+            turn = ad_report_json_set(turn, "schedule", schedule_json(&view));
         list = ad_report_json_append(list, turn);
     }
     return list;

@@ -13,6 +13,9 @@ void ad_search_result_fini(struct ad_search_result *result)
 {
     ad_graph_free(result->graph);
     ad_assignment_fini(&result->assignment);
+    for (int t = 0; t < result->nothers; t++)
+        ad_assignment_fini(&result->others[t]);
+    ad_free(result->others);
     ad_schedule_fini(&result->schedule);
     ad_stream_fini(&result->stream);
     ad_layout_fini(&result->layout);

@@ -12,6 +12,8 @@ struct ad_search_result {
     struct ad_schedule schedule;     /* likewise */
     struct ad_layout layout;         /* that it comes from; nops 0: from none */
     struct ad_stream stream;         /* nturns 0: not known yet */
+    struct ad_assignment *others;    /* of the turns after the first; owned */
+    int nothers;
     struct ad_score
         score;          /* of the assignment; not set by strategies that have scores of their own */
     int64_t visited;    /* candidate assignments evaluated */

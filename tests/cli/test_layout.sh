@@ -34,6 +34,12 @@ round_trip() {
 for strategy in auto single edgeflow adaps bbgrap modnn coedge deepslicing deepthings deeperthings aofl dpfp flexpie edgeci halp; do
     round_trip --strategy "$strategy"
 done
+for strategy in pipeline replicas; do
+    round_trip --objective throughput --strategy "$strategy"
+    check "the same interval_ms" test "$(number interval_ms first.json)" = "$(number interval_ms second.json)"
+done
+check "replicas are several turns" test "$(grep -c '"inferences"' second.json)" -gt 1
+cp second.json turns.json
 round_trip --lossy
 round_trip --compress
 round_trip --late
@@ -104,6 +110,14 @@ layout '{"layouts": [], "devices": ["a", "c"]}'
 expect "devices[1]: 'c' is not in the devices file" "another device"
 layout '{"layouts": [], "schedule": {"order": "random"}}'
 expect "schedule: order: graph, ready, pieces, edges or cores is wanted" "an unknown order"
+layout '{"turns": [{"layouts": []}, {"layouts": []}], "deal": [0, 2]}'
+expect "deal[1]: the number of a turn is wanted, 0 to 1" "a deal to a turn that there is not"
+layout '{"turns": [{"layouts": []}, {"layouts": []}], "deal": [1]}'
+expect "deal: no inference takes turns[0]" "a turn without inferences"
+layout '{"turns": [{"layouts": []}, {"layouts": []}]}'
+expect "deal: an array of 1 to 64 turns is wanted, not missing" "turns without a deal"
+layout '{"turns": [{"layouts": []}, {"layouts": [7]}], "deal": [0, 1]}'
+expect "turns[1]: layouts[0]: an object is wanted" "a bad layout of a turn"
 layout '{"layouts": [], "schedule": {"hub": "c"}}'
 expect "schedule: hub: 'c' is no device of the devices file" "an unknown hub"
 layout '{"layouts": [], "schedule": {"input_chunks": 5}}'

@@ -4,11 +4,12 @@
 #include "search/given/json_file.h"
 #include "search/layout.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct reader {
-    const char *path;
+    const char *path; /* with the turn, where there are several */
     const struct ad_graph *graph;
     const struct ad_cluster *cluster;
     int device[AD_MAX_DEVICES]; /* by place in the file's lists */
@@ -378,9 +379,9 @@ static void derive_others(const struct reader *r)
     }
 }
 
-static enum adaps_status read_file(struct reader *r, const json_t *root)
+static enum adaps_status read_file(struct reader *r, const json_t *root, const json_t *turn)
 {
-    const json_t *layouts = json_object_get(root, "layouts");
+    const json_t *layouts = json_object_get(turn, "layouts");
     enum adaps_status status = read_devices(r, json_object_get(root, "devices"));
     if (status == ADAPS_OK && !json_is_array(layouts))
         status = ad_error_set(r->err, ADAPS_EINPUT, "%s: layouts: an array is wanted; this is %s",
@@ -388,31 +389,107 @@ static enum adaps_status read_file(struct reader *r, const json_t *root)
     for (size_t i = 0; i < json_array_size(layouts) && status == ADAPS_OK; i++)
         status = read_entry(r, i, json_array_get(layouts, i));
     if (status == ADAPS_OK)
-        status = read_schedule(r, json_object_get(root, "schedule"));
+        status = read_schedule(r, json_object_get(turn, "schedule"));
     if (status == ADAPS_OK)
         derive_others(r);
     return status;
 }
 
+/* What has "layouts" and "schedule" of a turn: an entry of "turns", or the whole file. */
+static const json_t *turn_of(const struct ad_layout_file *file, int turn)
+{
+    return file->nturns > 1 ? json_array_get(json_object_get(file->json, "turns"), (size_t)turn)
+                            : file->json;
+}
+
+/* "found.json", "found.json: turns[1]". */
+static void name_turn(const struct ad_layout_file *file, int turn, char *text, size_t size)
+{
+    if (file->nturns > 1)
+        snprintf(text, size, "%s: turns[%d]", file->path, turn);
+    else
+        snprintf(text, size, "%s", file->path);
+}
+
+enum adaps_status ad_layout_file_deal(const struct ad_layout_file *file, int *deal, int *ndeal,
+                                      struct adaps_error *err)
+{
+    const json_t *list = json_object_get(file->json, "deal");
+    size_t count = json_array_size(list);
+    uint64_t dealt = 0;
+    *ndeal = 0;
+    if (file->nturns == 1)
+        return ADAPS_OK;
+    if (!json_is_array(list) || count == 0 || count > AD_STREAM_DEALS)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: deal: an array of 1 to %d turns is wanted, not %s of %zu",
+                            file->path, AD_STREAM_DEALS, ad_json_kind(list), count);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *turn = json_array_get(list, i);
+        if (!json_is_integer(turn) || json_integer_value(turn) < 0 ||
+            json_integer_value(turn) >= file->nturns)
+            return ad_error_set(err, ADAPS_EINPUT,
+                                "%s: deal[%zu]: the number of a turn is wanted, 0 to %d",
+                                file->path, i, file->nturns - 1);
+        deal[i] = (int)json_integer_value(turn);
+        dealt |= UINT64_C(1) << deal[i];
+    }
+    for (int t = 0; t < file->nturns; t++)
+        if (!(dealt >> t & 1))
+            return ad_error_set(err, ADAPS_EINPUT, "%s: deal: no inference takes turns[%d]",
+                                file->path, t);
+    *ndeal = (int)count;
+    return ADAPS_OK;
+}
+
+/* Several turns with layouts of their own; else 1. */
+static enum adaps_status count_turns(struct ad_layout_file *file, struct adaps_error *err)
+{
+    const json_t *turns = json_object_get(file->json, "turns");
+    size_t count = json_array_size(turns), own = 0;
+    for (size_t t = 0; t < count; t++)
+        own += json_object_get(json_array_get(turns, t), "layouts") != NULL;
+    file->nturns = own > 1 ? (int)count : 1;
+    if (count > AD_STREAM_DEALS)
+        return ad_error_set(err, ADAPS_EINPUT,
+                            "%s: turns: %zu are too many; at most %d are possible", file->path,
+                            count, AD_STREAM_DEALS);
+    return ADAPS_OK;
+}
+
+/* Notes the operators that the layouts of all turns name. */
+static enum adaps_status list_ops(struct ad_layout_file *file, struct adaps_error *err)
+{
+    size_t room = 0;
+    for (int t = 0; t < file->nturns; t++)
+        room += json_array_size(json_object_get(turn_of(file, t), "layouts"));
+    file->ops = ad_calloc(room, sizeof *file->ops);
+    if (!file->ops)
+        return ad_error_memory(err, "layout", room);
+    for (int t = 0; t < file->nturns; t++) {
+        const json_t *layouts = json_object_get(turn_of(file, t), "layouts");
+        for (size_t i = 0; i < json_array_size(layouts); i++) {
+            const json_t *name = json_object_get(json_array_get(layouts, i), "op");
+            if (json_is_string(name))
+                file->ops[file->nops++] = json_string_value(name);
+        }
+    }
+    return ADAPS_OK;
+}
+
 enum adaps_status ad_layout_file_open(const char *path, struct ad_layout_file *out,
                                       struct adaps_error *err)
 {
-    *out = (struct ad_layout_file){.path = path};
+    *out = (struct ad_layout_file){.path = path, .nturns = 1};
     enum adaps_status status = ad_json_file_read(path, &out->json, err);
     if (status != ADAPS_OK)
         return status;
-    const json_t *layouts = json_object_get(out->json, "layouts");
-    out->ops = ad_calloc(json_array_size(layouts), sizeof *out->ops);
-    if (!out->ops) {
+    status = count_turns(out, err);
+    if (status == ADAPS_OK)
+        status = list_ops(out, err);
+    if (status != ADAPS_OK)
         ad_layout_file_fini(out);
-        return ad_error_memory(err, "layout", json_array_size(layouts));
-    }
-    for (size_t i = 0; i < json_array_size(layouts); i++) {
-        const json_t *name = json_object_get(json_array_get(layouts, i), "op");
-        if (json_is_string(name))
-            out->ops[out->nops++] = json_string_value(name);
-    }
-    return ADAPS_OK;
+    return status;
 }
 
 void ad_layout_file_fini(struct ad_layout_file *file)
@@ -446,8 +523,10 @@ enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
                                         const struct ad_graph *graph, int32_t *blocks, bool *any,
                                         struct adaps_error *err)
 {
-    const struct reader r = {.path = file->path, .graph = graph, .err = err};
-    const json_t *layouts = json_object_get(file->json, "layouts");
+    char where[512];
+    const struct reader r = {.path = where, .graph = graph, .err = err};
+    const json_t *layouts = json_object_get(turn_of(file, 0), "layouts");
+    name_turn(file, 0, where, sizeof where);
     *any = false;
     for (size_t i = 0; i < json_array_size(layouts); i++) {
         const json_t *json = json_array_get(layouts, i),
@@ -473,19 +552,20 @@ enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,
     return ADAPS_OK;
 }
 
-enum adaps_status ad_layout_file_read(const struct ad_layout_file *file,
+enum adaps_status ad_layout_file_read(const struct ad_layout_file *file, int turn,
                                       const struct ad_graph *graph,
                                       const struct ad_cluster *cluster, struct ad_assignment *out,
                                       struct adaps_error *err)
 {
-    struct reader r = {
-        .path = file->path, .graph = graph, .cluster = cluster, .to = out, .err = err};
+    char where[512];
+    struct reader r = {.path = where, .graph = graph, .cluster = cluster, .to = out, .err = err};
+    name_turn(file, turn, where, sizeof where);
     enum adaps_status status = ad_assignment_init(out, graph->nops, cluster->ndevices, err);
     if (status != ADAPS_OK)
         return status;
     r.listed = ad_calloc((size_t)graph->nops, sizeof *r.listed);
-    status =
-        r.listed ? read_file(&r, file->json) : ad_error_memory(err, "layout", (size_t)graph->nops);
+    status = r.listed ? read_file(&r, file->json, turn_of(file, turn))
+                      : ad_error_memory(err, "layout", (size_t)graph->nops);
     if (status != ADAPS_OK)
         ad_assignment_fini(out);
     ad_free(r.listed);
@@ -517,11 +597,14 @@ static enum adaps_status refuse_gap(const char *path, const struct ad_graph *gra
                         graph->ops[p].name, reader);
 }
 
-enum adaps_status ad_layout_file_explain(const char *path, const struct ad_graph *graph,
+enum adaps_status ad_layout_file_explain(const struct ad_layout_file *file, int turn,
+                                         const struct ad_graph *graph,
                                          const struct ad_cluster *cluster,
                                          const struct ad_assignment *a, enum adaps_status status,
                                          struct adaps_error *err)
 {
+    char path[512];
+    name_turn(file, turn, path, sizeof path);
     for (int i = 0; i < graph->noutputs; i++) {
         const struct ad_value *value = &graph->values[graph->outputs[i]];
         struct ad_region gap = value->producer >= 0

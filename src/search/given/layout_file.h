@@ -3,7 +3,7 @@
 #ifndef AD_SEARCH_GIVEN_LAYOUT_FILE_H
 #define AD_SEARCH_GIVEN_LAYOUT_FILE_H
 
-#include "schedule/schedule.h"
+#include "schedule/stream.h"
 
 #include <jansson.h>
 
@@ -11,6 +11,7 @@
 struct ad_layout_file {
     const char *path; /* borrowed */
     json_t *json;
+    int nturns;       /* of a stream; 1: its layouts are those of one inference */
     const char **ops; /* the names of the operators that it lists; the JSON's */
     size_t nops;
 };
@@ -31,11 +32,16 @@ AD_MUST_CHECK enum adaps_status ad_layout_file_blocks(const struct ad_layout_fil
                                                       const struct ad_graph *graph, int32_t *blocks,
                                                       bool *any, struct adaps_error *err);
 
-/* Its assignment of a graph to a cluster; the caller's (ad_assignment_fini).
- * Regions are allowed ones. Whether together they cover what is needed shows when the schedule is
- * built (ad_layout_file_explain()). ADAPS_EINPUT names the file, the entry and what is wrong with
- * it. */
-AD_MUST_CHECK enum adaps_status ad_layout_file_read(const struct ad_layout_file *file,
+/* To which of several turns inferences are dealt: deal[AD_STREAM_DEALS], of which ndeal are set; 0
+ * where there is one. */
+AD_MUST_CHECK enum adaps_status ad_layout_file_deal(const struct ad_layout_file *file, int *deal,
+                                                    int *ndeal, struct adaps_error *err);
+
+/* The assignment of a turn (0: the first) of a graph to a cluster; the caller's
+ * (ad_assignment_fini). Regions are allowed ones. Whether together they cover what is needed shows
+ * when the schedule is built (ad_layout_file_explain()). ADAPS_EINPUT names the file, the entry and
+ * what is wrong with it. */
+AD_MUST_CHECK enum adaps_status ad_layout_file_read(const struct ad_layout_file *file, int turn,
                                                     const struct ad_graph *graph,
                                                     const struct ad_cluster *cluster,
                                                     struct ad_assignment *out,
@@ -44,7 +50,7 @@ AD_MUST_CHECK enum adaps_status ad_layout_file_read(const struct ad_layout_file 
 /* After ad_schedule_build() refused the assignment of a file: if some op or output reads what no
  * device computes, ADAPS_EINPUT that names both and the part; else `status` as it was. */
 AD_MUST_CHECK enum adaps_status
-ad_layout_file_explain(const char *path, const struct ad_graph *graph,
+ad_layout_file_explain(const struct ad_layout_file *file, int turn, const struct ad_graph *graph,
                        const struct ad_cluster *cluster, const struct ad_assignment *assignment,
                        enum adaps_status status, struct adaps_error *err);
 

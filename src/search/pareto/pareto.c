@@ -201,7 +201,8 @@ static enum adaps_status add_member(struct front *f, const struct ad_assignment 
     struct adaps_error why = {0};
     int64_t figure[AD_OBJECTIVES];
     problem.objective = objective;
-    enum adaps_status status = ad_search_given(&problem, "pareto", assignment, 1, &result, &why);
+    enum adaps_status status = ad_search_given(
+        &problem, "pareto", &(struct ad_given){.items = assignment, .count = 1}, &result, &why);
     if (status == ADAPS_NO)
         return ADAPS_OK;
     if (status != ADAPS_OK)

@@ -7,6 +7,7 @@
 #include "search/strategies/link_encodings.h"
 #include "search/stream/fit.h"
 #include "search/stream/judge.h"
+#include "search/stream/turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -340,9 +341,11 @@ static enum adaps_status finish_given(struct ad_eval *eval, const char *name,
 }
 
 enum adaps_status ad_search_given(const struct ad_search_problem *problem, const char *name,
-                                  const struct ad_assignment *given, int count,
-                                  struct ad_search_result *result, struct adaps_error *err)
+                                  const struct ad_given *all, struct ad_search_result *result,
+                                  struct adaps_error *err)
 {
+    const struct ad_assignment *given = all->items;
+    int count = all->count;
     struct ad_search_problem bounded = *problem;
     struct ad_context context = {0};
     struct ad_eval eval = {0};
@@ -358,9 +361,11 @@ enum adaps_status ad_search_given(const struct ad_search_problem *problem, const
         status = ad_context_init(&context, problem, err);
     if (status == ADAPS_OK)
         status = ad_eval_init(&eval, &context, err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && all->ndeal > 0)
+        status = ad_turns_given(problem, given, count, all->deal, all->ndeal, result, err);
+    else if (status == ADAPS_OK)
         status = choose_given(&eval, given, count, result);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && all->ndeal == 0)
         status = finish_given(&eval, name, problem, result);
     if (status == ADAPS_OK)
         status = settle_stream(problem, result, err);

@@ -32,12 +32,21 @@ AD_MUST_CHECK enum adaps_status ad_search_run(const struct ad_strategy *strategy
                                               struct ad_search_result *result,
                                               struct adaps_error *err);
 
-/* A result of `count` assignments that are given instead of searched: the one with the better
- * score. Each keeps its links' encodings unless the problem allows others (--lossy, --compress).
- * Errors as above, and those of ad_schedule_build(). name: of the strategy, for messages. */
+/* Assignments that are given instead of searched: several for the same inference, of which the one
+ * with the better score is taken, or the turns of a stream. */
+struct ad_given {
+    const struct ad_assignment *items;
+    int count;
+    const int *deal; /* inference i takes turn deal[i % ndeal] */
+    int ndeal;       /* 0: they are not turns */
+};
+
+/* A result of them. Each keeps its links' encodings unless the problem allows others (--lossy,
+ * --compress), turns always. Errors as above, and those of ad_schedule_build(). name: of the
+ * strategy, for messages. */
 AD_MUST_CHECK enum adaps_status ad_search_given(const struct ad_search_problem *problem,
-                                                const char *name, const struct ad_assignment *given,
-                                                int count, struct ad_search_result *result,
+                                                const char *name, const struct ad_given *given,
+                                                struct ad_search_result *result,
                                                 struct adaps_error *err);
 
 #endif

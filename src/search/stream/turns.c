@@ -235,32 +235,36 @@ static int number_turns(const int *counts, int nturns, int *number)
     return used;
 }
 
-/* Builds the schedules of the turns at their places in the result. */
-static enum adaps_status build_turns(const struct ad_turns *turns, const int *counts,
-                                     const int *number, int used, struct ad_search_result *result)
+/* Room in a result for so many turns: their schedules and assignments, and a deal. */
+static enum adaps_status make_room(int count, struct ad_search_result *result,
+                                   struct adaps_error *err)
 {
-    const struct ad_search_problem *p = turns->problem;
+    size_t more = (size_t)count - 1;
     struct ad_stream *stream = &result->stream;
-    stream->others = ad_calloc((size_t)used - 1, sizeof *stream->others);
-    if (!stream->others)
-        return ad_error_memory(turns->err, "stream", (size_t)used * sizeof *stream->others);
-    stream->nturns = used;
-    for (int t = 0; t < turns->count; t++) {
-        const struct ad_assignment *a = &turns->items[t].assignment;
-        if (counts[t] == 0)
-            continue;
-        struct ad_schedule *to =
-            number[t] == 0 ? &result->schedule : &stream->others[number[t] - 1];
-        enum adaps_status status = ad_schedule_build(p->graph, p->cluster, a, to, turns->err);
-        if (status == ADAPS_OK && number[t] == 0) {
-            status = ad_assignment_init(&result->assignment, a->nops, a->ndevices, turns->err);
-            if (status == ADAPS_OK)
-                ad_assignment_copy(a, &result->assignment);
-        }
-        if (status != ADAPS_OK)
-            return status;
-    }
+    *stream = AD_STREAM_ONE;
+    stream->deal = ad_calloc(AD_STREAM_DEALS, sizeof *stream->deal);
+    stream->others = ad_calloc(more, sizeof *stream->others);
+    result->others = ad_calloc(more, sizeof *result->others);
+    if (!stream->deal || !stream->others || !result->others)
+        return ad_error_memory(err, "stream", more * sizeof *stream->others);
+    stream->nturns = count;
+    result->nothers = (int)more;
     return ADAPS_OK;
+}
+
+/* Builds turn t of a result. */
+static enum adaps_status build_turn(const struct ad_search_problem *p,
+                                    const struct ad_assignment *a, int t,
+                                    struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_schedule *to = t == 0 ? &result->schedule : &result->stream.others[t - 1];
+    struct ad_assignment *kept = t == 0 ? &result->assignment : &result->others[t - 1];
+    enum adaps_status status = ad_schedule_build(p->graph, p->cluster, a, to, err);
+    if (status == ADAPS_OK)
+        status = ad_assignment_init(kept, a->nops, a->ndevices, err);
+    if (status == ADAPS_OK)
+        ad_assignment_copy(a, kept);
+    return status;
 }
 
 static enum adaps_status make_stream(const struct ad_turns *turns, int *counts, int *number,
@@ -269,8 +273,12 @@ static enum adaps_status make_stream(const struct ad_turns *turns, int *counts, 
     struct ad_stream *stream = &result->stream;
     int length = choose_length(turns, counts);
     int used = number_turns(counts, turns->count, number);
-    enum adaps_status status = build_turns(turns, counts, number, used, result);
-    if (used > 1) {
+    enum adaps_status status = make_room(used, result, turns->err);
+    for (int t = 0; t < turns->count && status == ADAPS_OK; t++)
+        if (counts[t] > 0)
+            status = build_turn(turns->problem, &turns->items[t].assignment, number[t], result,
+                                turns->err);
+    if (status == ADAPS_OK && used > 1) {
         spread(counts, number, turns->count, length, stream->deal);
         stream->ndeal = length;
     }
@@ -285,12 +293,30 @@ enum adaps_status ad_turns_stream(const struct ad_turns *turns, struct ad_search
 {
     int *counts = ad_calloc((size_t)turns->count, sizeof *counts);
     int *number = ad_calloc((size_t)turns->count, sizeof *number);
-    result->stream = AD_STREAM_ONE;
-    result->stream.deal = ad_calloc(AD_STREAM_DEALS, sizeof *result->stream.deal);
-    enum adaps_status status = counts && number && result->stream.deal
+    enum adaps_status status = counts && number
                                    ? make_stream(turns, counts, number, result)
                                    : ad_error_memory(turns->err, "stream", (size_t)turns->count);
     ad_free(counts);
     ad_free(number);
+    return status;
+}
+
+enum adaps_status ad_turns_given(const struct ad_search_problem *problem,
+                                 const struct ad_assignment *given, int count, const int *deal,
+                                 int ndeal, struct ad_search_result *result,
+                                 struct adaps_error *err)
+{
+    enum adaps_status status = make_room(count, result, err);
+    for (int t = 0; t < count && status == ADAPS_OK; t++)
+        status = build_turn(problem, &given[t], t, result, err);
+    if (status != ADAPS_OK)
+        return status;
+    memcpy(result->stream.deal, deal, (size_t)ndeal * sizeof *deal);
+    result->stream.ndeal = ndeal;
+    status = ad_stream_fit(problem, &result->schedule, &result->stream, err);
+    if (status == ADAPS_OK && !ad_stream_fits(problem, &result->schedule))
+        status = ad_error_set(
+            err, ADAPS_NO, "a stream of these %d turns does not keep to the latency and the memory",
+            count);
     return status;
 }

@@ -43,4 +43,12 @@ AD_MUST_CHECK enum adaps_status ad_turns_mix(struct ad_turns *turns, const bool 
 AD_MUST_CHECK enum adaps_status ad_turns_stream(const struct ad_turns *turns,
                                                 struct ad_search_result *result);
 
+/* A stream of turns that are given, and to which inferences are dealt as deal[0 .. ndeal) says: the
+ * same of the result. ADAPS_NO: it lacks memory. */
+AD_MUST_CHECK enum adaps_status ad_turns_given(const struct ad_search_problem *problem,
+                                               const struct ad_assignment *given, int count,
+                                               const int *deal, int ndeal,
+                                               struct ad_search_result *result,
+                                               struct adaps_error *err);
+
 #endif
