@@ -269,25 +269,42 @@ static enum adaps_status follow_blocks(struct parts *parts, struct adaps_error *
     return status;
 }
 
+/* Imports the model again, with these operators apart. */
+static enum adaps_status import_apart(const struct ad_pipeline_options *options, const char **names,
+                                      size_t count, struct parts *out, struct adaps_error *err)
+{
+    const struct ad_import_options apart = {
+        .dims = &options->dims, .standing = names, .nstanding = count};
+    ad_graph_free(out->mapped.graph);
+    ad_blocks_fini(&out->blocks);
+    out->mapped.graph = NULL;
+    enum adaps_status status = ad_pipeline_front(options->model, &apart, &out->mapped.graph,
+                                                 &out->blocks, &out->digest, err);
+    return status == ADAPS_OK ? follow_blocks(out, err) : status;
+}
+
 /* The same of a layout: operators that it lists stay apart, even if the import would join them. */
 static enum adaps_status prepare_layout(const struct ad_pipeline_options *options,
                                         struct parts *out, struct adaps_error *err)
 {
     enum adaps_status status = ad_layout_file_open(options->layout, &out->layout, err);
-    if (status == ADAPS_OK)
-        status = prepare(options, out, err);
+    if (status != ADAPS_OK)
+        return status;
+    size_t count = 0, before = 0;
+    const char **names = ad_calloc(out->layout.nops, sizeof *names);
+    status = names ? prepare(options, out, err) : ad_error_memory(err, "layout", out->layout.nops);
     if (status == ADAPS_OK)
         status = follow_blocks(out, err);
-    if (status != ADAPS_OK || ad_layout_file_fits(&out->layout, out->mapped.graph))
-        return status;
-    const struct ad_import_options apart = {
-        .dims = &options->dims, .standing = out->layout.ops, .nstanding = out->layout.nops};
-    ad_graph_free(out->mapped.graph);
-    ad_blocks_fini(&out->blocks);
-    out->mapped.graph = NULL;
-    status = ad_pipeline_front(options->model, &apart, &out->mapped.graph, &out->blocks,
-                               &out->digest, err);
-    return status == ADAPS_OK ? follow_blocks(out, err) : status;
+    while (status == ADAPS_OK) {
+        if (!ad_layout_file_missing(&out->layout, out->mapped.graph, names, &count))
+            status = ad_error_memory(err, "layout", out->layout.nops);
+        if (status != ADAPS_OK || count == before)
+            break;
+        before = count;
+        status = import_apart(options, names, count, out, err);
+    }
+    ad_free(names);
+    return status;
 }
 
 static enum adaps_status prepare_mapping(const struct ad_pipeline_options *options,

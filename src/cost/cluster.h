@@ -117,6 +117,8 @@ void ad_cluster_take_shapes(struct ad_cluster *cluster, int d, const struct ad_s
 AD_MUST_CHECK enum adaps_status ad_cluster_check_power(const struct ad_cluster *cluster,
                                                        struct adaps_error *err);
 void ad_cluster_fini(struct ad_cluster *cluster);
+/* Whether a device may have this name: 1 to 63 letters, digits, '.', '_', '-', and not "link". */
+bool ad_cluster_may_name(const char *text);
 int ad_cluster_find(const struct ad_cluster *cluster, const char *name); /* -1 when absent */
 
 #endif

@@ -24,6 +24,11 @@ static bool is_link(const char *section)
     return strcmp(section, "link") == 0 || strncmp(section, "link ", 5) == 0;
 }
 
+bool ad_cluster_may_name(const char *text)
+{
+    return is_name(text, sizeof((struct ad_device *)0)->name) && !is_link(text);
+}
+
 /* "shapes NAME": measured operators of a device. */
 static bool is_shapes(const char *section)
 {

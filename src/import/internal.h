@@ -319,7 +319,7 @@ static inline bool ad_draft_joins(const struct ad_draft *draft, int node, int in
     if (node < 0 || into < 0)
         return true;
     return (!draft->places || draft->places[node] == draft->places[into]) &&
-           (!draft->stands || !draft->stands[node]);
+           (node == into || !draft->stands || !draft->stands[node]);
 }
 
 /* --- facts.c --- */

@@ -64,6 +64,9 @@ mapping "{\"a_arm0123\": [\"/head/Conv\", $block1, $tail], \"b_arm012\": [\"/Rel
 status 0 "a parted activation" adaps plan -d two.conf --mapping mapping.json --json -o parted.plan "$model"
 cp out parted.json
 check "is an operator of its own" test "$(regions /Relu parted.json)" = '[null,[0,240,0,320,0,32]]'
+printf '[a]\nboard = pi5\nthreads = 4\n[b]\nboard = pi4\nthreads = 3\n' >same.conf
+status 0 "its layout is followed" adaps plan -d same.conf --layout parted.json --json "$model"
+check "with the same time" test "$(grep '"predicted_ms"' out)" = "$(grep '"predicted_ms"' parted.json)"
 mapping "{\"a_arm0123\": [$head, $block2, \"/block1/conv1/Conv\", \"/block1/Relu\", \"/block1/conv2/Conv\"],
   \"b_arm012\": [\"/block1/bn1/BatchNormalization\", \"/block1/bn2/BatchNormalization\", \"/block1/Add\",
     \"/block1/Relu_1\", $tail]}"
@@ -71,7 +74,6 @@ status 0 "parted batch normalisations" adaps plan -d two.conf --mapping mapping.
 cp out bn.json
 check "are operators of their own" \
     test "$(regions /block1/bn1/BatchNormalization bn.json)" = '[null,[0,240,0,320,0,32]]'
-printf '[a]\nboard = pi5\nthreads = 4\n[b]\nboard = pi4\nthreads = 3\n' >same.conf
 status 0 "its layout is followed" adaps plan -d same.conf --layout bn.json --json "$model"
 check "with the same time" test "$(grep '"predicted_ms"' out)" = "$(grep '"predicted_ms"' bn.json)"
 
@@ -116,6 +118,17 @@ platform 'edge01, arm, slots=three' "bad.txt:1: slots: FIRST-LAST is wanted" "sl
 platform 'edge01, arm
 edge01, x86' "bad.txt:2: 'edge01' is there already, in line 1" "a host twice"
 platform 'what is this' "bad.txt:1: 'NAME, arm, slots=0-3' or 'NAME:ADDRESS' is wanted" "a line of another form"
+platform 'edge01, arm, x86' "bad.txt:1: 'edge01': it is arm and x86" "two processors"
+platform 'edge01, arm, slots=0-3, slots=0-5' "bad.txt:1: 'edge01': slots are there twice" "slots twice"
+platform 'edge01:not a host' "bad.txt:1: 'not a host' is no address" "an address that is none"
+platform 'edge01:10.0.0.1:99999' "bad.txt:1: '10.0.0.1:99999' is no address" "a port that is none"
+mapping "{\"link_arm0\": [$head, $block1, $block2, $tail]}"
+platform 'link, arm' "bad.txt:1: 'link' is no name of a device" "a host of a name that devices files cannot have"
+mapping "{\"edge01_arm123\": [$head, $block1], \"edge05_arm0\": [$block2, $tail]}"
+printf 'edge01:fe80::1 # a comment\nedge05:10.0.0.2:5571\n' >six.txt
+status 0 "other addresses" adaps plan --mapping mapping.json --platform six.txt -o six.plan "$model"
+check "of IPv6" sh -c 'adaps show --json six.plan >six.json; grep -aq "tcp://\[fe80::1\]:5570" six.plan'
+check "with a port" grep -aq "tcp://10.0.0.2:5571" six.plan
 refused "missing.txt" "a missing platform file" --platform missing.txt
 mapping "{\"a_arm0\": [$head, $block1, $block2, $tail], \"b_gpu\": [$tail]}"
 refused "mapping.json: key 'b_gpu': it is a GPU: adaps computes on processors" "a GPU"

@@ -71,6 +71,16 @@ mapping "{\"a_arm0\": [$all]}"
 touch file
 status 3 "a folder that is a file" adaps split --mapping mapping.json -o file "$model"
 has err "file" "a folder that is a file: the message"
+status 3 "a folder without a name" adaps split --mapping mapping.json -o '' "$model"
+has err "a folder's name is empty" "a folder without a name: the message"
+mkdir -p way/receiver.json
+status 3 "a folder in the way" adaps split --mapping mapping.json -o way "$model"
+has err "way/receiver.json: cannot be written: it is a folder" "a folder in the way: the message"
+check "a folder in the way: nothing is written" test "$(ls way)" = receiver.json
+mkdir over && cp "$model" over/a_arm0.onnx
+status 3 "the model in the way" adaps split --mapping mapping.json -o over over/a_arm0.onnx
+has err "over/a_arm0.onnx: would be written over the model" "the model in the way: the message"
+check "the model in the way: it stays" cmp "$model" over/a_arm0.onnx
 status 2 "no mapping" adaps split -o refused "$model"
 has err "no mapping: name one with --mapping" "no mapping: the message"
 status 2 "no folder" adaps split --mapping mapping.json "$model"

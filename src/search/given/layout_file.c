@@ -504,19 +504,25 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph)
+bool ad_layout_file_missing(const struct ad_layout_file *file, const struct ad_graph *graph,
+                            const char **names, size_t *count)
 {
     size_t nops = (size_t)graph->nops;
-    const char **names = ad_calloc(nops, sizeof *names);
-    bool fits = names != NULL;
-    for (size_t i = 0; i < nops && names; i++)
-        names[i] = graph->ops[i].name;
-    if (names && nops > 0)
-        qsort(names, nops, sizeof *names, by_name);
-    for (size_t i = 0; i < file->nops && fits; i++)
-        fits = nops > 0 && bsearch(&file->ops[i], names, nops, sizeof *names, by_name) != NULL;
-    ad_free(names);
-    return fits;
+    const char **have = ad_calloc(nops, sizeof *have);
+    for (size_t i = 0; i < nops && have; i++)
+        have[i] = graph->ops[i].name;
+    if (have && nops > 0)
+        qsort(have, nops, sizeof *have, by_name);
+    for (size_t i = 0; i < file->nops && have; i++) {
+        const char *name = file->ops[i];
+        bool found = nops > 0 && bsearch(&name, have, nops, sizeof *have, by_name) != NULL;
+        for (size_t k = 0; k < *count && !found; k++)
+            found = strcmp(names[k], name) == 0;
+        if (!found)
+            names[(*count)++] = name;
+    }
+    ad_free(have);
+    return have != NULL;
 }
 
 enum adaps_status ad_layout_file_blocks(const struct ad_layout_file *file,

@@ -21,9 +21,11 @@ AD_MUST_CHECK enum adaps_status ad_layout_file_open(const char *path, struct ad_
                                                     struct adaps_error *err);
 void ad_layout_file_fini(struct ad_layout_file *file);
 
-/* Whether the graph has all operators that it lists. A graph whose import joined some of them to
- * others has not. */
-bool ad_layout_file_fits(const struct ad_layout_file *file, const struct ad_graph *graph);
+/* Adds the operators that it lists and the graph does not have to names[0 .. *count), each once:
+ * such as the import joined to others. There is room for file->nops. False without memory. */
+AD_MUST_CHECK bool ad_layout_file_missing(const struct ad_layout_file *file,
+                                          const struct ad_graph *graph, const char **names,
+                                          size_t *count);
 
 /* blocks: by op of the graph, in how many blocks it adds its input channels, as the entries'
  * "partial" say; 0: as it is. *any: some do. ADAPS_EINPUT names an entry that asks for what cannot

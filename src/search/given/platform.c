@@ -8,6 +8,8 @@
 
 #define MAX_BYTES ((size_t)1 << 20)
 #define PORT "5570" /* of an agent that is not told another one */
+#define HOST_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+#define IPV6_LETTERS HOST_LETTERS ":%"
 
 struct host {
     const char *name, *address; /* address: NULL: not known */
@@ -67,14 +69,19 @@ static bool read_slots(char *text, struct host *host)
 static enum adaps_status read_field(const struct hosts *hosts, struct host *host, char *field,
                                     struct adaps_error *err)
 {
+    bool slots = strncmp(field, "slots=", 6) == 0;
     if (strcmp(field, "arm") == 0 || strcmp(field, "x86") == 0) {
+        if (host->known && host->arm != (field[0] == 'a'))
+            return refuse(hosts, host->line, err, "'%s': it is arm and x86", host->name);
         host->known = true;
         host->arm = field[0] == 'a';
         return ADAPS_OK;
     }
     if (strncmp(field, "gpu=", 4) == 0)
         return ADAPS_OK;
-    if (strncmp(field, "slots=", 6) != 0)
+    if (slots && host->last >= 0)
+        return refuse(hosts, host->line, err, "'%s': slots are there twice", host->name);
+    if (!slots)
         return refuse(hosts, host->line, err, "'%s': arm, x86, slots= or gpu= is wanted", field);
     if (!read_slots(field + 6, host))
         return refuse(hosts, host->line, err, "slots: FIRST-LAST is wanted, as in slots=0-3");
@@ -135,8 +142,9 @@ static enum adaps_status read_hosts(const char *path, struct hosts *out, struct 
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
+        line[strcspn(line, "#")] = '\0'; /* a comment */
         line = trim(line);
-        if (*line && *line != '#')
+        if (*line)
             status = read_line(out, line, number, err);
         line = next;
     }
@@ -149,6 +157,34 @@ static const struct host *find_host(const struct hosts *hosts, const char *name)
         if (strcmp(hosts->items[i].name, name) == 0)
             return &hosts->items[i];
     return NULL;
+}
+
+/* "HOST", "HOST:PORT" or an IPv6 address becomes the address of an agent. */
+static enum adaps_status set_address(const struct hosts *hosts, const struct host *host,
+                                     struct ad_device *device, struct adaps_error *err)
+{
+    const char *text = host->address, *colon = strchr(text, ':');
+    bool six = colon && strchr(colon + 1, ':');
+    size_t n = strlen(text), letters = strspn(text, six ? IPV6_LETTERS : HOST_LETTERS);
+    int64_t port = 0;
+    bool good = six ? letters == n
+                    : letters > 0 && letters == (colon ? (size_t)(colon - text) : n) &&
+                          (!colon || ad_parse_int(colon + 1, 1, 65535, &port));
+    if (!good)
+        return refuse(
+            hosts, host->line, err,
+            "'%s' is no address: a host's name, its IPv4 or IPv6 address, or HOST:PORT is "
+            "wanted",
+            text);
+    int length = snprintf(device->address, sizeof device->address,
+                          six     ? "tcp://[%s]:" PORT
+                          : colon ? "tcp://%s"
+                                  : "tcp://%s:" PORT,
+                          text);
+    return length < 0 || (size_t)length >= sizeof device->address
+               ? refuse(hosts, host->line, err, "an address of more than %zu letters",
+                        sizeof device->address - 1)
+               : ADAPS_OK;
 }
 
 /* The key's device is in the cluster afterwards. */
@@ -172,16 +208,17 @@ static enum adaps_status place_key(const struct hosts *hosts, const char *device
                             hosts->path ? hosts->path : "no section of the devices file",
                             key->device,
                             hosts->path ? "" : "; a platform file (--platform) can say what it is");
+    if (!ad_cluster_may_name(key->device))
+        return refuse(
+            hosts, host->line, err,
+            "'%s' is no name of a device: 1 to 63 letters, digits, '.', '_', '-', and not "
+            "'link'",
+            host->name);
     bool arm = host->known ? host->arm : key->arm;
     enum adaps_status status = ad_cluster_add(cluster, devices_path ? devices_path : hosts->path,
                                               key->device, arm ? "pi4" : "x86", err);
-    if (status == ADAPS_OK && host->address) {
-        struct ad_device *device = &cluster->devices[cluster->ndevices - 1];
-        int n = snprintf(device->address, sizeof device->address, "tcp://%s:" PORT, host->address);
-        if (n < 0 || (size_t)n >= sizeof device->address)
-            status = refuse(hosts, host->line, err, "an address of more than %zu letters",
-                            sizeof device->address - 1);
-    }
+    if (status == ADAPS_OK && host->address)
+        status = set_address(hosts, host, &cluster->devices[cluster->ndevices - 1], err);
     return status;
 }
 
