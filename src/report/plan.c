@@ -130,7 +130,20 @@ static void print_energy(const struct ad_energy_figures *energy, FILE *out)
                 ad_format_pj((double)energy->all_pj, joules, sizeof joules));
 }
 
-static enum adaps_status print_head(const struct adaps_plan *plan, const struct ad_figures *figures,
+/* How many devices compute something in any turn. */
+static int devices_used(const struct adaps_plan *plan)
+{
+    int used = 0;
+    for (int d = 0; d < plan->cluster.ndevices; d++) {
+        bool computes = false;
+        for (int t = 0; t < plan->stream.nturns && !computes; t++)
+            computes = ad_plan_turn(plan, t)->programs[d].ntasks > 0;
+        used += computes;
+    }
+    return used;
+}
+
+static enum adaps_status print_head(const struct adaps_plan *plan,
                                     const struct ad_energy_figures *energy, FILE *out,
                                     struct adaps_error *err)
 {
@@ -138,7 +151,7 @@ static enum adaps_status print_head(const struct adaps_plan *plan, const struct 
     const struct ad_schedule *schedule = &plan->schedule;
     fprintf(out, "%s on %d of %d device%s\n",
             ad_text_clean(ad_figures_base_name(plan->model_path), model, sizeof model),
-            figures->used, plan->cluster.ndevices, plan->cluster.ndevices == 1 ? "" : "s");
+            devices_used(plan), plan->cluster.ndevices, plan->cluster.ndevices == 1 ? "" : "s");
     fprintf(out, "  strategy             %s\n",
             ad_text_clean(plan->strategy, strategy, sizeof strategy));
     fprintf(out, "  predicted latency    %s\n",
@@ -280,7 +293,7 @@ enum adaps_status ad_report_plan(const struct adaps_plan *plan, FILE *out, struc
         if (status != ADAPS_OK)
             return status;
         if (t == 0)
-            status = print_head(plan, &figures, &energy, out, err);
+            status = print_head(plan, &energy, out, err);
         if (plan->stream.nturns > 1)
             print_turn(plan, t, out);
         if (status == ADAPS_OK)

@@ -14,8 +14,9 @@
  * there is one turn, whose devices have layers that follow each other.
  *
  * The interval of a stream, one over its rate, is that of its steady state: at least what any
- * device, port or shared medium does for an inference on average, and at least the latency divided
- * by the number in flight. */
+ * device, port or shared medium does for an inference on average and, where the number in flight is
+ * what bounds it, about the latency divided by that: tails run on after the next inference began.
+ */
 #ifndef AD_SCHEDULE_STREAM_H
 #define AD_SCHEDULE_STREAM_H
 
