@@ -220,14 +220,18 @@ static enum adaps_status offer_stream(const struct ad_strategy *strategy,
                                                     : ad_error_set(err, status, "%s", why.message);
 }
 
-/* Of auto: its stream is as good as that of any other strategy. found: as above, with *err. */
+/* Of auto: its stream is as good as that of any other strategy, and as its own with exact messages.
+ * found: as above, with *err. */
 static enum adaps_status offer_streams(const struct ad_search_problem *problem, int64_t deadline_ns,
                                        struct ad_search_result *result, enum adaps_status found,
                                        struct adaps_error *err)
 {
     struct ad_search_problem each = *problem;
     enum adaps_status status = ADAPS_OK;
-    for (const struct ad_strategy *s = ad_strategies + 1; s->name && !s->small; s++) {
+    bool lossy = problem->encodings & AD_ENCODINGS_LOSSY;
+    for (const struct ad_strategy *s = ad_strategies + !lossy; s->name && !s->small; s++) {
+        each.encodings =
+            s == ad_strategies ? problem->encodings & ~AD_ENCODINGS_LOSSY : problem->encodings;
         if (deadline_ns > 0)
             each.time_limit_ns = deadline_ns - ad_clock_ns();
         if (status != ADAPS_OK || each.time_limit_ns < 0)

@@ -104,12 +104,13 @@ static int slack(const struct fit *f)
     return sharing > 1 ? sharing : 0;
 }
 
-/* Whether no more is asked of the interval than its cap. */
+/* Whether no more is asked of the interval than its cap. The shorter it is, the less energy goes
+ * into idle devices. */
 static bool cap_is_enough(const struct fit *f)
 {
     int64_t cap = f->problem->interval_cap_ns;
-    return f->problem->objective != AD_OBJECTIVE_THROUGHPUT && cap > 0 &&
-           f->stream->interval_ns <= cap;
+    return f->problem->objective != AD_OBJECTIVE_THROUGHPUT &&
+           f->problem->objective != AD_OBJECTIVE_ENERGY && cap > 0 && f->stream->interval_ns <= cap;
 }
 
 /* The fewest in flight with which the interval is next to the shortest, of at most `useful`, and

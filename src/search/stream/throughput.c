@@ -358,12 +358,24 @@ static enum adaps_status try_singles(struct pool *pool, int finalists,
     return status;
 }
 
+/* Each of the turns from `first` on by itself. */
+static enum adaps_status try_turns_from(struct pool *pool, int first, struct ad_search_result *best)
+{
+    enum adaps_status status = ADAPS_OK;
+    for (int turn = first; turn < pool->turns.count && status == ADAPS_OK; turn++) {
+        uint64_t lacking;
+        for (int t = 0; t < pool->turns.count; t++)
+            pool->turns.items[t].share = t == turn;
+        status = try_stream(pool, best, &lacking);
+    }
+    return status;
+}
+
 /* The layout of strategy dn2pciot becomes a candidate, and is tried by itself. */
 static enum adaps_status try_partition(struct pool *pool, struct ad_search_result *best)
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN};
     struct adaps_error why = {0};
-    uint64_t lacking;
     enum adaps_status status =
         ad_search_layouts(pool->problem, "dn2pciot", ad_dn2pciot_search, &found, &why);
     if (status == ADAPS_OK)
@@ -373,9 +385,7 @@ static enum adaps_status try_partition(struct pool *pool, struct ad_search_resul
     ad_search_result_fini(&found);
     if (status != ADAPS_OK)
         return status == ADAPS_NO ? ADAPS_OK : status;
-    for (int t = 0; t < pool->turns.count; t++)
-        pool->turns.items[t].share = t + 1 == pool->turns.count;
-    return try_stream(pool, best, &lacking);
+    return try_turns_from(pool, pool->turns.count - 1, best);
 }
 
 /* Chains that leave room for so many of their largest values. */
@@ -484,15 +494,11 @@ static enum adaps_status try_soonest(struct pool *pool, struct ad_search_result 
 {
     struct ad_search_problem soonest = part_of(pool->problem, 3);
     struct adaps_error why = {0};
-    uint64_t lacking;
     int before = pool->turns.count;
     soonest.objective = AD_OBJECTIVE_LATENCY;
     soonest.interval_cap_ns = 0;
     enum adaps_status status = add_shared(pool, &soonest, &why);
-    for (int t = 0; t < pool->turns.count; t++)
-        pool->turns.items[t].share = t == before;
-    return status == ADAPS_OK && pool->turns.count > before ? try_stream(pool, best, &lacking)
-                                                            : status;
+    return status == ADAPS_OK ? try_turns_from(pool, before, best) : status;
 }
 
 /* Whether the best stream is the soonest answer, and quick enough. */
@@ -563,8 +569,11 @@ static enum adaps_status try_all(struct pool *pool, struct ad_search_result *bes
     int nsingles = pool->turns.count;
     if (status == ADAPS_OK)
         status = add_chains(pool, AD_CHAIN_BUFFERS);
+    int shared = pool->turns.count;
     if (status == ADAPS_OK)
         status = add_all_shared(pool, why);
+    if (status == ADAPS_OK)
+        status = try_turns_from(pool, shared, best);
     if (status == ADAPS_OK)
         status = try_partition(pool, best);
     pool->visited += pool->turns.count;
