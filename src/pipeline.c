@@ -19,9 +19,11 @@
 #include "search/given/layout_file.h"
 #include "search/given/mapping_layout.h"
 #include "search/given/platform.h"
+#include "search/stream/judge.h"
 #include "spare_plan.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* The front for a model that was parsed, which is not needed any more then. */
@@ -317,18 +319,21 @@ static enum adaps_status prepare_mapping(const struct ad_pipeline_options *optio
     return ad_blocks_find(out->mapped.graph, &out->blocks, err);
 }
 
-/* What the options change of the devices, and by which algorithm each convolution is computed then.
- */
+/* What the options change of the devices, and by which algorithm each convolution may be computed
+ * then. choices: the caller's (ad_algorithms_fini()), none if convolutions are direct. */
 static enum adaps_status settle(const struct ad_pipeline_options *options, struct ad_graph *graph,
-                                struct ad_cluster *cluster, struct adaps_error *err)
+                                struct ad_cluster *cluster, struct ad_algorithm_choices *choices,
+                                struct adaps_error *err)
 {
+    enum adaps_status status = ADAPS_OK;
     ad_cluster_override_links(cluster, options->bandwidth, options->latency);
     for (int d = 0; options->corrections && d < cluster->ndevices; d++)
         cluster->devices[d].speed *= options->corrections[d];
     if (!options->conv_direct)
-        ad_algorithms_choose(graph, cluster);
-    return options->objective == AD_OBJECTIVE_ENERGY ? ad_cluster_check_power(cluster, err)
-                                                     : ADAPS_OK;
+        status = ad_algorithms_list(graph, cluster, choices, err);
+    return status == ADAPS_OK && options->objective == AD_OBJECTIVE_ENERGY
+               ? ad_cluster_check_power(cluster, err)
+               : status;
 }
 
 /* By what the options say: a layout or a mapping that is given, or a search. */
@@ -359,6 +364,79 @@ static enum adaps_status choose(const struct ad_pipeline_options *options,
     return status;
 }
 
+/* What a result costs by the problem's objective; less is better. */
+static enum adaps_status cost_of(const struct ad_search_problem *problem,
+                                 const struct ad_search_result *result, double *cost,
+                                 struct adaps_error *err)
+{
+    struct ad_stream_verdict verdict;
+    *cost = (double)result->schedule.makespan_ns;
+    if (ad_search_by_latency(problem))
+        return ADAPS_OK;
+    enum adaps_status status = ad_stream_judge(problem, result, &verdict, err);
+    *cost = verdict.cost;
+    return status;
+}
+
+/* *best becomes the better one of two results, the other is freed. *found: the status of the search
+ * for *best. */
+static enum adaps_status take_better(const struct ad_search_problem *problem,
+                                     struct ad_search_result *best, enum adaps_status *found,
+                                     struct ad_search_result *other, bool *taken,
+                                     struct adaps_error *err)
+{
+    double mine = INFINITY, theirs;
+    enum adaps_status status = cost_of(problem, other, &theirs, err);
+    if (status == ADAPS_OK && *found == ADAPS_OK)
+        status = cost_of(problem, best, &mine, err);
+    *taken = status == ADAPS_OK && theirs < mine;
+    int64_t visited = best->visited + other->visited;
+    double seconds = best->seconds + other->seconds;
+    int64_t bound = *found == ADAPS_OK && best->lower_bound_ns < other->lower_bound_ns
+                        ? best->lower_bound_ns
+                        : other->lower_bound_ns;
+    struct ad_search_result worse = *taken ? *best : *other;
+    if (*taken) {
+        *best = *other;
+        *found = ADAPS_OK;
+    }
+    best->visited = visited;
+    best->seconds = seconds;
+    best->lower_bound_ns = bound; /* no plan by any of the choices answers sooner */
+    ad_search_result_fini(&worse);
+    return status;
+}
+
+/* With each of the choices of algorithms: the best result, whose choice the graph has afterwards.
+ */
+static enum adaps_status choose_all(const struct ad_pipeline_options *options,
+                                    const struct parts *parts,
+                                    const struct ad_algorithm_choices *choices,
+                                    const struct ad_search_problem *problem, const char **strategy,
+                                    struct ad_search_result *result, struct adaps_error *err)
+{
+    struct ad_graph *graph = parts->mapped.graph;
+    int count = choices->count > 1 ? choices->count : 1, best = 0;
+    struct ad_search_problem each = *problem;
+    each.time_limit_ns /= count;
+    enum adaps_status found = choose(options, parts, &each, strategy, result, err);
+    for (int i = 1; i < count && (found == ADAPS_OK || found == ADAPS_NO); i++) {
+        struct ad_search_result other = {0};
+        struct adaps_error why = {0};
+        bool taken = false;
+        ad_algorithms_take(choices, i, graph);
+        enum adaps_status status = choose(options, parts, &each, strategy, &other, &why);
+        if (status == ADAPS_OK)
+            status = take_better(problem, result, &found, &other, &taken, &why);
+        best = taken ? i : best;
+        if (status != ADAPS_OK && status != ADAPS_NO)
+            found = ad_error_set(err, status, "%s", why.message);
+    }
+    if (count > 1)
+        ad_algorithms_take(choices, best, graph);
+    return found;
+}
+
 /* So many passes are done. */
 static void tell(const struct ad_pipeline_options *options, uint64_t done)
 {
@@ -373,6 +451,7 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
     struct ad_graph **graph = &parts.mapped.graph;
     struct ad_cluster *cluster = &parts.mapped.cluster;
     struct ad_search_result result = {0};
+    struct ad_algorithm_choices choices = {0};
     const char *strategy = NULL;
     struct adaps_plan *plan = NULL;
     char model_path[PATH_MAX];
@@ -381,13 +460,13 @@ enum adaps_status ad_pipeline_compile(const struct ad_pipeline_options *options,
                                : options->mapping ? prepare_mapping(options, &parts, err)
                                                   : prepare(options, &parts, err);
     if (status == ADAPS_OK)
-        status = settle(options, *graph, cluster, err);
+        status = settle(options, *graph, cluster, &choices, err);
     if (status != ADAPS_OK)
         goto out;
     tell(options, 1);
 
     const struct ad_search_problem problem = problem_of(options, *graph, &parts.blocks, cluster);
-    status = choose(options, &parts, &problem, &strategy, &result, err);
+    status = choose_all(options, &parts, &choices, &problem, &strategy, &result, err);
     if (status != ADAPS_OK)
         goto out;
     tell(options, 2);
@@ -423,6 +502,7 @@ out:
     else
         adaps_plan_free(plan);
     ad_search_result_fini(&result);
+    ad_algorithms_fini(&choices);
     ad_blocks_fini(&parts.blocks);
     ad_layout_file_fini(&parts.layout);
     ad_pipeline_mapped_fini(&parts.mapped);
@@ -441,7 +521,11 @@ static enum adaps_status prepare_several(const struct ad_pipeline_options *optio
         ad_pipeline_front(options->model, &import, graph, blocks, model, err);
     if (status == ADAPS_OK)
         status = find_cluster(options->devices, cluster, err);
-    return status == ADAPS_OK ? settle(options, *graph, cluster, err) : status;
+    struct ad_algorithm_choices choices = {0};
+    if (status == ADAPS_OK)
+        status = settle(options, *graph, cluster, &choices, err);
+    ad_algorithms_fini(&choices);
+    return status;
 }
 
 enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,

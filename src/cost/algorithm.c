@@ -1,10 +1,12 @@
 #include "cost/algorithm.h"
+#include "base/mem.h"
 #include "cost/cost.h"
 #include "ir/quantised.h"
 #include "ir/winograd.h"
 
 #include <math.h>
 
+#define MATTERS 0.98     /* at most so much of the time by another choice: worth a search */
 #define GAIN 0.9         /* at most so much of the direct time, since predictions are not exact */
 #define MOST_INPUTS 4096 /* channels; the error grows with the root of them */
 
@@ -148,6 +150,119 @@ void ad_algorithms_choose(struct ad_graph *graph, const struct ad_cluster *clust
     for (int d = 0; d < cluster->ndevices; d++)
         while (!fits(graph, &cluster->devices[d]) && drop_dearest(graph, cluster))
             continue;
+}
+
+/* --- for some of the devices --- */
+
+/* The source, then the others by falling speed. */
+static void order_devices(const struct ad_graph *graph, const struct ad_cluster *cluster,
+                          struct ad_device *out)
+{
+    enum ad_cost_class class = ad_cost_main_class(graph);
+    int n = 0;
+    out[n++] = cluster->devices[cluster->source];
+    for (int d = 0; d < cluster->ndevices; d++) {
+        int at = n;
+        if (d == cluster->source)
+            continue;
+        for (; at > 1 &&
+               ad_cost_speed(&out[at - 1], class) < ad_cost_speed(&cluster->devices[d], class);
+             at--)
+            out[at] = out[at - 1];
+        out[at] = cluster->devices[d];
+        n++;
+    }
+}
+
+/* What devices take together for all ops, each as much of an op as it is quick. */
+static double seconds_together(struct ad_graph *graph, const struct ad_cluster *cluster,
+                               const int *winograd)
+{
+    double sum = 0;
+    for (int i = 0; i < graph->nops; i++) {
+        double rate = 0;
+        int64_t rows = graph->values[graph->ops[i].output].box.h;
+        for (int d = 0; d < cluster->ndevices; d++) {
+            double seconds =
+                seconds_by(graph, &graph->ops[i], winograd[i], rows, &cluster->devices[d]);
+            rate += seconds > 0 ? 1 / seconds : 0;
+        }
+        sum += rate > 0 ? 1 / rate : 0;
+    }
+    return sum;
+}
+
+static bool keep(struct ad_algorithm_choices *out, const struct ad_graph *graph)
+{
+    int *winograd = ad_calloc((size_t)graph->nops, sizeof *winograd);
+    for (int i = 0; winograd && i < graph->nops; i++)
+        winograd[i] = graph->ops[i].winograd;
+    out->winograd[out->count] = winograd;
+    out->count += winograd != NULL;
+    return winograd != NULL;
+}
+
+/* Whether these devices take clearly less by the graph's choice than by each that is kept. */
+static bool matters(const struct ad_algorithm_choices *kept, struct ad_graph *graph,
+                    const struct ad_cluster *devices, int *scratch)
+{
+    bool better = true;
+    for (int i = 0; i < graph->nops; i++)
+        scratch[i] = graph->ops[i].winograd;
+    double now = seconds_together(graph, devices, scratch);
+    for (int c = 0; c < kept->count && better; c++)
+        better = now < MATTERS * seconds_together(graph, devices, kept->winograd[c]);
+    for (int i = 0; i < graph->nops; i++)
+        graph->ops[i].winograd = scratch[i];
+    return better;
+}
+
+/* Whether one more than so many devices are of another kind, or twice as many as a power of two. */
+static bool ends_kind(const struct ad_device *devices, int n)
+{
+    return !ad_cost_same(&devices[n - 1], &devices[n]) ||
+           devices[n - 1].memory != devices[n].memory || (n & (n - 1)) == 0;
+}
+
+enum adaps_status ad_algorithms_list(struct ad_graph *graph, const struct ad_cluster *cluster,
+                                     struct ad_algorithm_choices *out, struct adaps_error *err)
+{
+    struct ad_cluster some = *cluster;
+    int n = cluster->ndevices, *scratch = ad_calloc((size_t)graph->nops, sizeof *scratch);
+    *out = (struct ad_algorithm_choices){.nops = graph->nops};
+    some.devices = ad_calloc((size_t)n, sizeof *some.devices);
+    bool room = scratch && some.devices;
+    if (room) {
+        ad_algorithms_choose(graph, cluster);
+        order_devices(graph, cluster, some.devices);
+        room = keep(out, graph);
+    }
+    for (int k = n - 1; k >= 1 && room && out->count < AD_ALGORITHM_CHOICES; k--) {
+        if (!ends_kind(some.devices, k))
+            continue;
+        some.ndevices = k;
+        ad_algorithms_choose(graph, &some);
+        if (matters(out, graph, &some, scratch))
+            room = keep(out, graph);
+    }
+    if (room)
+        ad_algorithms_take(out, 0, graph);
+    ad_free(some.devices);
+    ad_free(scratch);
+    return room ? ADAPS_OK : ad_error_memory(err, "algorithms", (size_t)graph->nops);
+}
+
+void ad_algorithms_take(const struct ad_algorithm_choices *choices, int i, struct ad_graph *graph)
+{
+    for (int k = 0; k < choices->nops; k++)
+        graph->ops[k].winograd = choices->winograd[i][k];
+}
+
+void ad_algorithms_fini(struct ad_algorithm_choices *choices)
+{
+    for (int c = 0; c < choices->count; c++)
+        ad_free(choices->winograd[c]);
+    choices->count = 0;
 }
 
 int ad_algorithms_all(struct ad_graph *graph)

@@ -42,5 +42,16 @@ says out '"winograd": [1-9]' "by Winograd's algorithm"
 says out '^0 of 1000 elements differ' "have the bits of one"
 sed 's/^speed = 0.3/&\nmemory = 7MB/' three.conf >small.conf
 status 0 "a device with little memory" adaps plan -d small.conf --json -o small.plan squeezenet.onnx
-check "has fewer such layers" awk "BEGIN { exit !($(number winograd out) < 8) }"
+cp out small.json
+sed '/^.dev2/,$d' three.conf >two.conf
+status 0 "the others alone" adaps plan -d two.conf --json -o two.plan squeezenet.onnx
+cp out two.json
+check "it makes the plan no later" awk "BEGIN { exit !($(number predicted_ms small.json) <= $(number predicted_ms two.json)) }"
+check "and the bound no higher" awk "BEGIN { exit !($(number lower_bound_ms small.json) <= $(number lower_bound_ms two.json)) }"
+sed 's/^memory = 7MB/memory = 1kB/' small.conf >tiny.conf
+status 0 "a device without memory" adaps plan -d tiny.conf --json -o tiny.plan squeezenet.onnx
+check "it makes the plan no later, either" awk "BEGIN { exit !($(number predicted_ms out) <= $(number predicted_ms two.json)) }"
+sed 's/^speed = .*/&\nmemory = 7MB/' three.conf >little.conf
+status 0 "devices of little memory" adaps plan -d little.conf --json -o little.plan squeezenet.onnx
+check "have fewer such layers" awk "BEGIN { exit !($(number winograd out) < 8) }"
 finish

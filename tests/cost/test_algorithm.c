@@ -117,6 +117,31 @@ START_TEST(memory)
 }
 END_TEST
 
+/* A device without the memory takes the algorithm from all, so there is a choice for the other one,
+ * too; of two devices alike there is one. */
+START_TEST(for_some)
+{
+    struct ad_algorithm_choices choices;
+    ck_assert_int_eq(ad_algorithms_list(graph, &cluster, &choices, NULL), ADAPS_OK);
+    ck_assert_int_eq(choices.count, 1);
+    ad_algorithms_fini(&choices);
+    cluster.devices[1].memory = 1 << 10;
+    ck_assert_int_eq(ad_algorithms_list(graph, &cluster, &choices, NULL), ADAPS_OK);
+    ck_assert_int_eq(choices.count, 2);
+    for (int i = 0; i < OPS; i++) {
+        ck_assert_int_eq(choices.winograd[0][i], 0);
+        ck_assert_int_eq(graph->ops[i].winograd, 0);
+    }
+    ad_algorithms_take(&choices, 1, graph);
+    ck_assert_int_eq(graph->ops[WIDE].winograd, 4);
+    ad_algorithms_fini(&choices);
+    cluster.source = 1; /* without which there is no plan */
+    ck_assert_int_eq(ad_algorithms_list(graph, &cluster, &choices, NULL), ADAPS_OK);
+    ck_assert_int_eq(choices.count, 1);
+    ad_algorithms_fini(&choices);
+}
+END_TEST
+
 /* Tiles of small bands are computed twice: the more devices, the less a large tile is worth. */
 START_TEST(small_bands)
 {
@@ -155,6 +180,7 @@ int main(void)
     tcase_add_test(tc, by_rate);
     tcase_add_test(tc, by_shape);
     tcase_add_test(tc, memory);
+    tcase_add_test(tc, for_some);
     tcase_add_test(tc, small_bands);
     tcase_add_test(tc, all);
     suite_add_tcase(suite, tc);
