@@ -11,6 +11,8 @@
 #define WINDOW 16    /* inferences between two looks at the clock, at least */
 #define WINDOWS 12   /* at most */
 #define STEADY 0.001 /* windows that differ by less are steady */
+#define LONGEST_NS                                                                                 \
+    (INT64_MAX / 4096) /* of a load: beyond it the clocks of many inferences could overflow */
 
 void ad_stream_fini(struct ad_stream *stream)
 {
@@ -630,21 +632,39 @@ static enum adaps_status begin_run(struct stream_run *r, struct ad_clocks *clock
     return ad_error_memory(err, "stream", bytes);
 }
 
+/* One inference after another: each takes what it takes alone. */
+static enum adaps_status run_one(struct stream_run *r, struct ad_clocks *clocks,
+                                 struct ad_stream *out, struct adaps_error *err)
+{
+    int64_t busy[AD_MAX_DEVICES];
+    enum adaps_status status = ad_clocks_run(clocks, r->cluster, r->timed, r->room - 1, NULL,
+                                             INT64_MAX, busy, &out->interval_ns, err);
+    out->latency_ns = out->interval_ns;
+    return status;
+}
+
 enum adaps_status ad_stream_simulate(const struct ad_graph *graph, const struct ad_cluster *cluster,
                                      const struct ad_schedule *first, struct ad_stream *stream,
                                      struct adaps_error *err)
 {
     struct ad_clocks clocks;
     struct stream_run r;
-    enum adaps_status status = begin_run(&r, &clocks, graph, cluster, first, stream, 0, err);
+    struct ad_loads loads;
+    enum adaps_status status = ad_stream_loads(graph, cluster, first, stream, &loads, err);
     if (status != ADAPS_OK)
         return status;
-    status = run_stream(&r, window_of(stream), stream, err);
+    int64_t load = ad_loads_most(&loads);
+    if (load > LONGEST_NS) {
+        stream->interval_ns = stream->latency_ns = load;
+        return ADAPS_OK;
+    }
+    status = begin_run(&r, &clocks, graph, cluster, first, stream, 0, err);
+    if (status != ADAPS_OK)
+        return status;
+    status = stream->frames == 1 && stream->nturns == 1
+                 ? run_one(&r, &clocks, stream, err)
+                 : run_stream(&r, window_of(stream), stream, err);
     end_run(&r, &clocks);
-    struct ad_loads loads;
-    if (status == ADAPS_OK)
-        status = ad_stream_loads(graph, cluster, first, stream, &loads, err);
-    int64_t load = status == ADAPS_OK ? ad_loads_most(&loads) : 0;
     if (load > stream->interval_ns)
         stream->interval_ns = load; /* the last windows drained what had piled up */
     return status;

@@ -57,6 +57,8 @@
 #define LEAST 0.2     /* of a search's work: always left for the annealing */
 #define HOPELESS 1.1  /* times what all devices take before the annealing: see limit_ns */
 
+#define UNSPENT 0.8 /* of a time limit: what must be left for a plan beside the search */
+
 /* The kinds of layouts in the pool that are no templates. */
 #define OTHERS (-1)
 #define SUBSET (-2)
@@ -174,9 +176,13 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
     struct ad_budget templates = budget(run, TEMPLATES);
     enum adaps_status status = ad_best_init(&mine, run->eval->context, run->eval->err);
     run->eval->observer = (struct ad_eval_observer){take_shared, run};
+    int64_t deadline_ns = run->eval->context->problem->deadline_ns, start_ns = ad_clock_ns();
+    int64_t half_ns = start_ns + (deadline_ns - start_ns) / 2;
     for (size_t i = 0; i < sizeof others / sizeof *others && status == ADAPS_OK; i++) {
         if (best->valid && ad_eval_late(run->eval))
             break;
+        if (best->valid && others[i] && deadline_ns > 0 && ad_clock_ns() >= half_ns)
+            continue; /* what is left of a time limit is for the templates */
         if (!others[i] && templates.work < INT64_MAX / 2)
             run->eval->work_end = ad_scorer_work(run->eval->scorer) + templates.work;
         status = run_other(run, others[i], &mine, best);
@@ -509,6 +515,14 @@ static enum adaps_status try_channels(const struct ad_search_problem *problem, c
     return offer(out, &found, status, &why, err);
 }
 
+/* Whether there is time for a plan that only competes with that of the search: most of it is left,
+ * if it is limited. Of a large network each of them takes a while, whatever its limit. */
+static bool has_time(const struct ad_search_problem *problem)
+{
+    return problem->deadline_ns <= 0 || (double)(problem->deadline_ns - ad_clock_ns()) >
+                                            UNSPENT * (double)problem->time_limit_ns;
+}
+
 /* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy
  * deeperthings has them. *out is empty when there is no such plan. */
 static enum adaps_status plan_channels(const struct ad_search_problem *problem,
@@ -525,7 +539,7 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
         equal[d] = 1;
     out->u8 = context.u8;
     status = try_channels(problem, context.speed, true, out, err);
-    if (status == ADAPS_OK)
+    if (status == ADAPS_OK && has_time(problem))
         status = try_channels(problem, equal, false, out, err);
     ad_context_fini(&context);
     return status;
@@ -549,7 +563,7 @@ static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
     const struct ad_search_problem quarter = quarter_of(problem);
     struct adaps_error why = {0};
-    if (problem->cluster->ndevices < 2)
+    if (problem->cluster->ndevices < 2 || !has_time(problem))
         return ADAPS_OK;
     enum adaps_status status = plan(&quarter, &found, &why);
     return offer(out, &found, status, &why, err);
@@ -560,7 +574,7 @@ static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_
 static enum adaps_status plan_others(const struct ad_search_problem *problem,
                                      struct ad_search_result *out, struct adaps_error *err)
 {
-    enum adaps_status status = plan_channels(problem, out, err);
+    enum adaps_status status = has_time(problem) ? plan_channels(problem, out, err) : ADAPS_OK;
     if (status == ADAPS_OK)
         status = try_plan(problem, ad_halp_plan, out, err);
     return status == ADAPS_OK && !ad_search_streams(problem)

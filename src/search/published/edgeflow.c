@@ -20,11 +20,14 @@
  *   on the fastest device. Concatenation along channels is split (rows stay rows), to
  *   the method's advantage, unless the problem wants operators of type 3 gathered.
  * - With columns as the only allowed dimension, columns take the place of rows. */
+#include "base/clock.h"
 #include "fusion/rules.h"
 #include "search/published/edgeflow.h"
 #include "search/published/published.h"
 
 #include <math.h>
+
+#define PART 4 /* one part in so many of the time that is left is for the programmes */
 
 struct flow {
     const struct ad_context *context;
@@ -161,6 +164,13 @@ static enum adaps_status split_op(struct flow *f, int i, enum ad_dim dim)
     return ADAPS_OK;
 }
 
+/* By speed, where the programmes have had their part of a time limit. */
+static void share_op(struct flow *f, int i, enum ad_dim dim)
+{
+    f->layout.ops[i] = (struct ad_op_layout){.dim = dim, .pinned = true};
+    ad_cuts_proportional(f->context->speed, f->layout.ndevices, ad_layout_cuts(&f->layout, i));
+}
+
 static enum adaps_status prepare(struct flow *f)
 {
     const struct ad_search_problem *p = f->context->problem;
@@ -182,13 +192,20 @@ enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
     const struct ad_context *context = eval->context;
     const struct ad_graph *graph = context->problem->graph;
     struct flow f = {.context = context, .err = eval->err};
+    int64_t deadline_ns = context->problem->deadline_ns, now_ns = ad_clock_ns(), until_ns = 0;
+    if (deadline_ns > 0)
+        until_ns = now_ns + (deadline_ns > now_ns ? deadline_ns - now_ns : 0) / PART;
     enum adaps_status status = prepare(&f);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         enum ad_dim dim =
             ad_context_gathers(context, i) ? AD_DIM_WHOLE : ad_context_bands(context, i);
         f.layout.ops[i] =
             (struct ad_op_layout){.dim = AD_DIM_WHOLE, .pinned = true, .at = context->fastest};
-        if (dim != AD_DIM_WHOLE)
+        if (dim == AD_DIM_WHOLE)
+            continue;
+        if (until_ns > 0 && ad_clock_ns() >= until_ns)
+            share_op(&f, i, dim);
+        else
             status = split_op(&f, i, dim);
     }
     if (status == ADAPS_OK)

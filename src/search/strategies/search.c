@@ -162,6 +162,17 @@ static enum adaps_status check_rate(const struct ad_search_problem *problem, con
                         strategy, 1e9 / (double)cap, 1e9 / (double)interval);
 }
 
+/* Of a complete result: for a stream or for the soonest answer. */
+static enum adaps_status judge(const struct ad_search_problem *problem,
+                               const struct ad_search_result *result, struct ad_stream_verdict *out,
+                               struct adaps_error *err)
+{
+    if (ad_search_streams(problem))
+        return ad_stream_judge(problem, result, out, err);
+    *out = (struct ad_stream_verdict){0, (double)result->schedule.makespan_ns};
+    return ADAPS_OK;
+}
+
 /* Whether the stream of a schedule may be better than that: its interval is at least its largest
  * load, its latency at least that of one inference. */
 static enum adaps_status may_win(const struct ad_search_problem *problem,
@@ -182,12 +193,12 @@ static enum adaps_status may_win(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The plan of another strategy for a stream: *result becomes it if it is better. *found: the status
+/* The plan of another strategy: *result becomes it if it is better. *found: the status
  * of the search for *result. What has no plan is none. */
-static enum adaps_status offer_stream(const struct ad_strategy *strategy,
-                                      const struct ad_search_problem *problem,
-                                      struct ad_search_result *result, enum adaps_status *found,
-                                      struct adaps_error *err)
+static enum adaps_status offer_other(const struct ad_strategy *strategy,
+                                     const struct ad_search_problem *problem,
+                                     struct ad_search_result *result, enum adaps_status *found,
+                                     struct adaps_error *err)
 {
     struct ad_search_result other = {.bound = NAN, .gap = NAN, .u8 = result->u8};
     struct adaps_error why = {0};
@@ -199,13 +210,13 @@ static enum adaps_status offer_stream(const struct ad_strategy *strategy,
     const struct ad_search_problem of = ad_search_problem_of(&asked, &other);
     bool may = false;
     if (status == ADAPS_OK && *found == ADAPS_OK)
-        status = ad_stream_judge(problem, result, &mine, &why);
+        status = judge(problem, result, &mine, &why);
     if (status == ADAPS_OK)
         status = may_win(&of, &other, mine, &may, &why);
     if (status == ADAPS_OK && may)
         status = settle_stream(&of, &other, &why);
     if (status == ADAPS_OK && may)
-        status = ad_stream_judge(problem, &other, &theirs, &why);
+        status = judge(problem, &other, &theirs, &why);
     if (status == ADAPS_OK && may && ad_stream_fits(problem, &other.schedule) &&
         ad_stream_verdict_better(theirs, mine)) {
         struct ad_search_result worse = *result;
@@ -220,11 +231,11 @@ static enum adaps_status offer_stream(const struct ad_strategy *strategy,
                                                     : ad_error_set(err, status, "%s", why.message);
 }
 
-/* Of auto: its stream is as good as that of any other strategy, and as its own with exact messages.
- * found: as above, with *err. */
-static enum adaps_status offer_streams(const struct ad_search_problem *problem, int64_t deadline_ns,
-                                       struct ad_search_result *result, enum adaps_status found,
-                                       struct adaps_error *err)
+/* Of auto: its stream is as good as that of any other strategy, and as its own with exact messages;
+ * so is its layout in the graph's order. found: as above, with *err. */
+static enum adaps_status offer_others(const struct ad_search_problem *problem, int64_t deadline_ns,
+                                      struct ad_search_result *result, enum adaps_status found,
+                                      struct adaps_error *err)
 {
     struct ad_search_problem each = *problem;
     enum adaps_status status = ADAPS_OK;
@@ -236,7 +247,8 @@ static enum adaps_status offer_streams(const struct ad_search_problem *problem, 
             each.time_limit_ns = deadline_ns - ad_clock_ns();
         if (status != ADAPS_OK || each.time_limit_ns < 0)
             break;
-        status = offer_stream(s, &each, result, &found, err);
+        if (!s->stream || ad_search_streams(problem))
+            status = offer_other(s, &each, result, &found, err);
     }
     return status == ADAPS_OK ? found : status;
 }
@@ -262,19 +274,20 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
     if (status == ADAPS_OK)
         status = ad_search_bound(problem, &lower_bound_ns, err);
     int64_t deadline_ns = 0;
+    bool others = strategy == &ad_strategies[0] &&
+                  (ad_search_streams(problem) ||
+                   (problem->in_order && problem->objective == AD_OBJECTIVE_LATENCY));
     if (capped.time_limit_ns > 0) { /* what is left, without what it takes to build the plan */
-        bool stream = strategy == &ad_strategies[0] && ad_search_streams(problem);
         deadline_ns = ad_clock_ns() + remaining(&capped, start, 1);
         capped.time_limit_ns =
-            remaining(&capped, start, ntrials) / (stream ? 4 : 1) * (stream ? 3 : 1);
+            remaining(&capped, start, ntrials) / (others ? 4 : 1) * (others ? 3 : 1);
     }
     if (status == ADAPS_OK)
         status = search_with(strategy, &capped, trials[0], result, err);
     for (int i = 1; i < ntrials && status == ADAPS_OK; i++)
         status = search_again(strategy, &capped, trials[i], result, err);
-    if (strategy == &ad_strategies[0] && ad_search_streams(problem) &&
-        (status == ADAPS_OK || status == ADAPS_NO))
-        status = offer_streams(&capped, deadline_ns, result, status, err);
+    if (others && (status == ADAPS_OK || status == ADAPS_NO))
+        status = offer_others(&capped, deadline_ns, result, status, err);
     const struct ad_search_problem found = ad_search_problem_of(&capped, result);
     if (status == ADAPS_OK && result->graph)
         status = bound_of_both(&found, &lower_bound_ns, err);
