@@ -245,7 +245,7 @@ static enum adaps_status offer_others(const struct ad_search_problem *problem, i
             s == ad_strategies ? problem->encodings & ~AD_ENCODINGS_LOSSY : problem->encodings;
         if (deadline_ns > 0)
             each.time_limit_ns = deadline_ns - ad_clock_ns();
-        if (status != ADAPS_OK || each.time_limit_ns < 0)
+        if (status != ADAPS_OK || (deadline_ns > 0 && each.time_limit_ns <= 0))
             break;
         if (!s->stream || ad_search_streams(problem))
             status = offer_other(s, &each, result, &found, err);

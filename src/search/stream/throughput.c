@@ -241,7 +241,7 @@ static enum adaps_status try_mixture(struct pool *pool, bool *use, struct ad_sea
 }
 
 /* The longest that a turn may take, of so many levels from the shortest to the longest of turns
- * [first, end): all, if there are no more. */
+ * [first, end): all, if there are no more. 0 without memory. */
 static int find_levels(const struct ad_turns *turns, int first, int end,
                        int64_t levels[MOST_LEVELS])
 {
@@ -273,8 +273,11 @@ static enum adaps_status try_levels(struct pool *pool, int first, int end,
     bool *use = ad_calloc((size_t)pool->turns.count + 1, sizeof *use);
     if (!use)
         return ad_error_memory(pool->err, "turns", (size_t)pool->turns.count);
-    enum adaps_status status = ADAPS_OK;
-    for (int i = find_levels(&pool->turns, first, end, levels); i-- > 0 && status == ADAPS_OK;) {
+    int count = find_levels(&pool->turns, first, end, levels);
+    enum adaps_status status = count > 0 || end == first
+                                   ? ADAPS_OK
+                                   : ad_error_memory(pool->err, "turns", (size_t)(end - first));
+    for (int i = count; i-- > 0 && status == ADAPS_OK;) {
         for (int t = 0; t < pool->turns.count; t++)
             use[t] =
                 t >= first && t < end && pool->turns.items[t].schedule.makespan_ns <= levels[i];
@@ -376,6 +379,7 @@ static enum adaps_status try_partition(struct pool *pool, struct ad_search_resul
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN};
     struct adaps_error why = {0};
+    int before = pool->turns.count;
     enum adaps_status status =
         ad_search_layouts(pool->problem, "dn2pciot", ad_dn2pciot_search, &found, &why);
     if (status == ADAPS_OK)
@@ -385,7 +389,7 @@ static enum adaps_status try_partition(struct pool *pool, struct ad_search_resul
     ad_search_result_fini(&found);
     if (status != ADAPS_OK)
         return status == ADAPS_NO ? ADAPS_OK : status;
-    return try_turns_from(pool, pool->turns.count - 1, best);
+    return try_turns_from(pool, before, best);
 }
 
 /* Chains that leave room for so many of their largest values. */
