@@ -325,6 +325,31 @@ START_TEST(scores_are_schedules)
 }
 END_TEST
 
+/* In the graph's order, too, no strategy answers sooner than auto. */
+START_TEST(in_order_auto_is_first)
+{
+    for (uint64_t seed = (uint64_t)_i * 4; seed < (uint64_t)_i * 4 + 4; seed++) {
+        struct problem p;
+        struct ad_search_result best, r;
+        random_problem(&p, seed + 5000);
+        p.problem.in_order = true;
+        p.problem.evaluations = 300;
+        ad_fixture_run(&p, "auto", &best);
+        for (const struct ad_strategy *s = ad_strategies + 1; s->name && !s->small; s++) {
+            if (s->stream)
+                continue;
+            ad_fixture_run(&p, s->name, &r);
+            ck_assert_msg(best.schedule.makespan_ns <= r.schedule.makespan_ns,
+                          "seed %" PRIu64 ": auto %" PRId64 ", %s %" PRId64, seed,
+                          best.schedule.makespan_ns, s->name, r.schedule.makespan_ns);
+            ad_search_result_fini(&r);
+        }
+        ad_search_result_fini(&best);
+        ad_fixture_fini(&p);
+    }
+}
+END_TEST
+
 /* An encoding that rounds less, and has more bytes. */
 static enum ad_encoding milder(enum ad_encoding encoding)
 {
@@ -818,6 +843,7 @@ int main(void)
     tcase_add_loop_test(c, same_plan_every_time, 0, sampled(8));
     tcase_add_loop_test(c, regions_are_remembered, 0, 20);
     tcase_add_loop_test(c, scores_are_schedules, 0, sampled(20));
+    tcase_add_loop_test(c, in_order_auto_is_first, 0, sampled(3));
     tcase_add_loop_test(c, encodings_pay, 0, 4);
     tcase_add_test(c, auto_keeps_to_its_budget);
     tcase_add_test(c, boundaries_take_sides);

@@ -174,9 +174,10 @@ static void check_first(const struct problem *p, const struct ad_search_result *
 {
     const struct ad_search_problem *problem = &p->problem;
     struct ad_search_result r;
-    for (const struct ad_strategy *s = ad_strategies; s->name && !s->small; s++) {
+    ck_assert(problem->latency_cap_ns == 0 || best->stream.latency_ns <= problem->latency_cap_ns);
+    for (const struct ad_strategy *s = ad_strategies + 1; s->name && !s->small; s++) {
         enum adaps_status status = ad_search_run(s, problem, &r, NULL);
-        if (status == ADAPS_NO && s != ad_strategies)
+        if (status == ADAPS_NO)
             continue;
         ck_assert_int_eq(status, ADAPS_OK);
         ck_assert_msg((double)best->stream.interval_ns <= 1.02 * (double)r.stream.interval_ns,
@@ -221,7 +222,7 @@ END_TEST
 START_TEST(floors_are_kept)
 {
     static const double parts[] = {0.3, 0.7, 0.98};
-    for (uint64_t seed = (uint64_t)_i * 3; seed < (uint64_t)_i * 3 + 3; seed++) {
+    for (uint64_t seed = (uint64_t)_i * 2; seed < (uint64_t)_i * 2 + 2; seed++) {
         struct problem p;
         struct ad_search_result quick, r;
         struct adaps_error err = {0};
