@@ -194,6 +194,7 @@ START_TEST(auto_is_first)
         struct problem p;
         struct ad_search_result best;
         ad_fixture_random(&p, seed + 6000);
+        p.problem.evaluations = 600;
         p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
         ad_fixture_run(&p, "auto", &best);
         check_first(&p, &best, seed);
@@ -227,6 +228,7 @@ START_TEST(floors_are_kept)
         struct ad_search_result quick, r;
         struct adaps_error err = {0};
         ad_fixture_random(&p, seed + 7000);
+        p.problem.evaluations = 600;
         p.problem.objective = AD_OBJECTIVE_THROUGHPUT;
         ad_fixture_run(&p, "auto", &quick);
         for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
