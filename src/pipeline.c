@@ -514,6 +514,7 @@ out:
 static enum adaps_status prepare_several(const struct ad_pipeline_options *options,
                                          struct ad_graph **graph, struct ad_blocks *blocks,
                                          struct ad_digest *model, struct ad_cluster *cluster,
+                                         struct ad_algorithm_choices *choices,
                                          struct adaps_error *err)
 {
     const struct ad_import_options import = {.dims = &options->dims, .assumed = options->assumed};
@@ -521,10 +522,25 @@ static enum adaps_status prepare_several(const struct ad_pipeline_options *optio
         ad_pipeline_front(options->model, &import, graph, blocks, model, err);
     if (status == ADAPS_OK)
         status = find_cluster(options->devices, cluster, err);
-    struct ad_algorithm_choices choices = {0};
-    if (status == ADAPS_OK)
-        status = settle(options, *graph, cluster, &choices, err);
-    ad_algorithms_fini(&choices);
+    return status == ADAPS_OK ? settle(options, *graph, cluster, choices, err) : status;
+}
+
+/* The strategies side by side, with each of the choices of algorithms. */
+static enum adaps_status compare_all(const struct ad_search_problem *problem,
+                                     const struct ad_algorithm_choices *choices,
+                                     struct ad_graph *graph, struct ad_pipeline_comparison *out,
+                                     struct adaps_error *err)
+{
+    enum adaps_status status = ad_search_compare(problem, &out->items, &out->count, err);
+    for (int i = 1; i < choices->count && status == ADAPS_OK; i++) {
+        struct ad_comparison *items = NULL;
+        int count = 0;
+        ad_algorithms_take(choices, i, graph);
+        status = ad_search_compare(problem, &items, &count, err);
+        if (status == ADAPS_OK)
+            ad_comparison_merge(out->items, items, count);
+        ad_comparison_free(items, count);
+    }
     return status;
 }
 
@@ -534,15 +550,17 @@ enum adaps_status ad_pipeline_compare(const struct ad_pipeline_options *options,
     struct ad_graph *graph = NULL;
     struct ad_blocks blocks = {0};
     struct ad_digest model_digest;
+    struct ad_algorithm_choices choices = {0};
     *out = (struct ad_pipeline_comparison){0};
     enum adaps_status status =
-        prepare_several(options, &graph, &blocks, &model_digest, &out->cluster, err);
+        prepare_several(options, &graph, &blocks, &model_digest, &out->cluster, &choices, err);
     if (status == ADAPS_OK) {
         const struct ad_search_problem problem = problem_of(options, graph, &blocks, &out->cluster);
-        status = ad_search_compare(&problem, &out->items, &out->count, err);
+        status = compare_all(&problem, &choices, graph, out, err);
     }
     if (status != ADAPS_OK)
         ad_pipeline_comparison_fini(out);
+    ad_algorithms_fini(&choices);
     ad_blocks_fini(&blocks);
     ad_graph_free(graph);
     return status;
@@ -564,8 +582,10 @@ enum adaps_status ad_pipeline_pareto(const struct ad_pipeline_options *options,
     for (int i = 0; i < objectives->count; i++)
         if (objectives->list[i] == AD_OBJECTIVE_ENERGY)
             settled.objective = AD_OBJECTIVE_ENERGY;
+    struct ad_algorithm_choices choices = {0}; /* that for all devices, which the graph has */
     enum adaps_status status = prepare_several(&settled, &out->graph, &out->blocks,
-                                               &out->model_digest, &out->cluster, err);
+                                               &out->model_digest, &out->cluster, &choices, err);
+    ad_algorithms_fini(&choices);
     if (status == ADAPS_OK) {
         const struct ad_search_problem problem =
             problem_of(options, out->graph, &out->blocks, &out->cluster);

@@ -60,6 +60,35 @@ enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
     return status;
 }
 
+static bool is_better(const struct ad_comparison *a, const struct ad_comparison *than)
+{
+    if (a->error[0] || than->error[0])
+        return !a->error[0];
+    return a->by_interval ? a->interval_ns < than->interval_ns
+                          : a->predicted_ns < than->predicted_ns;
+}
+
+void ad_comparison_merge(struct ad_comparison *into, struct ad_comparison *other, int count)
+{
+    for (int i = 0; i < count; i++) {
+        bool both = !into[i].error[0] && !other[i].error[0];
+        int64_t visited = into[i].visited + other[i].visited;
+        double seconds = into[i].search_s + other[i].search_s;
+        int64_t bound = into[i].lower_bound_ns;
+        if (both && other[i].lower_bound_ns < bound)
+            bound = other[i].lower_bound_ns;
+        if (is_better(&other[i], &into[i])) {
+            struct ad_comparison worse = into[i];
+            into[i] = other[i];
+            other[i] = worse;
+            bound = both ? bound : into[i].lower_bound_ns;
+        }
+        into[i].visited = visited;
+        into[i].search_s = seconds;
+        into[i].lower_bound_ns = bound;
+    }
+}
+
 void ad_comparison_free(struct ad_comparison *comparisons, int count)
 {
     for (int i = 0; comparisons && i < count; i++)

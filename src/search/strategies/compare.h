@@ -20,6 +20,9 @@ struct ad_comparison {
 AD_MUST_CHECK enum adaps_status ad_search_compare(const struct ad_search_problem *problem,
                                                   struct ad_comparison **out, int *count,
                                                   struct adaps_error *err);
+/* Takes the better row of each strategy of two comparisons of the same length, such as with other
+ * algorithms: the sooner or quicker one, and the lesser bound. */
+void ad_comparison_merge(struct ad_comparison *into, struct ad_comparison *other, int count);
 void ad_comparison_free(struct ad_comparison *comparisons, int count);
 
 #endif
