@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#define MATTERS 0.98     /* at most so much of the time by another choice: worth a search */
+#define MATTERS 0.95     /* at most so much of the time by another choice: worth a search */
 #define GAIN 0.9         /* at most so much of the direct time, since predictions are not exact */
 #define MOST_INPUTS 4096 /* channels; the error grows with the root of them */
 
