@@ -105,11 +105,10 @@ static enum adaps_status follow_layout(const struct ad_layout_file *file,
     struct ad_given given = {.items = turns, .deal = deal};
     enum adaps_status status = turns ? ad_layout_file_deal(file, deal, &given.ndeal, err)
                                      : ad_error_memory(err, "layout", (size_t)file->nturns);
-    for (; given.count < file->nturns && status == ADAPS_OK; given.count++) {
+    while (given.count < file->nturns && status == ADAPS_OK) {
         status = ad_layout_file_read(file, given.count, problem->graph, problem->cluster,
                                      &turns[given.count], err);
-        if (status != ADAPS_OK)
-            break;
+        given.count += status == ADAPS_OK;
     }
     if (status == ADAPS_OK)
         status = ad_search_given(problem, "layout", &given, result, err);
@@ -364,20 +363,6 @@ static enum adaps_status choose(const struct ad_pipeline_options *options,
     return status;
 }
 
-/* What a result costs by the problem's objective; less is better. */
-static enum adaps_status cost_of(const struct ad_search_problem *problem,
-                                 const struct ad_search_result *result, double *cost,
-                                 struct adaps_error *err)
-{
-    struct ad_stream_verdict verdict;
-    *cost = (double)result->schedule.makespan_ns;
-    if (ad_search_by_latency(problem))
-        return ADAPS_OK;
-    enum adaps_status status = ad_stream_judge(problem, result, &verdict, err);
-    *cost = verdict.cost;
-    return status;
-}
-
 /* *best becomes the better one of two results, the other is freed. *found: the status of the search
  * for *best. */
 static enum adaps_status take_better(const struct ad_search_problem *problem,
@@ -385,11 +370,11 @@ static enum adaps_status take_better(const struct ad_search_problem *problem,
                                      struct ad_search_result *other, bool *taken,
                                      struct adaps_error *err)
 {
-    double mine = INFINITY, theirs;
-    enum adaps_status status = cost_of(problem, other, &theirs, err);
+    struct ad_stream_verdict theirs, mine = {INT64_MAX, INFINITY};
+    enum adaps_status status = ad_stream_judge(problem, other, &theirs, err);
     if (status == ADAPS_OK && *found == ADAPS_OK)
-        status = cost_of(problem, best, &mine, err);
-    *taken = status == ADAPS_OK && theirs < mine;
+        status = ad_stream_judge(problem, best, &mine, err);
+    *taken = status == ADAPS_OK && ad_stream_verdict_better(theirs, mine);
     int64_t visited = best->visited + other->visited;
     double seconds = best->seconds + other->seconds;
     int64_t bound = *found == ADAPS_OK && best->lower_bound_ns < other->lower_bound_ns

@@ -6,10 +6,7 @@ int ad_value_uses(const struct ad_graph *graph, int value)
     for (int i = 0; i < graph->nops; i++)
         for (int k = 0; k < graph->ops[i].ninputs; k++)
             uses += graph->ops[i].inputs[k] == value;
-    for (int i = 0; i < graph->noutputs; i++)
-        if (graph->outputs[i] == value)
-            return uses + 1;
-    return uses;
+    return uses + ad_value_is_output(graph, value);
 }
 
 /* ad_value_uses() of all values at once (more for an output that is listed twice); NULL without

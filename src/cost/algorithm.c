@@ -154,26 +154,6 @@ void ad_algorithms_choose(struct ad_graph *graph, const struct ad_cluster *clust
 
 /* --- for some of the devices --- */
 
-/* The source, then the others by falling speed. */
-static void order_devices(const struct ad_graph *graph, const struct ad_cluster *cluster,
-                          struct ad_device *out)
-{
-    enum ad_cost_class class = ad_cost_main_class(graph);
-    int n = 0;
-    out[n++] = cluster->devices[cluster->source];
-    for (int d = 0; d < cluster->ndevices; d++) {
-        int at = n;
-        if (d == cluster->source)
-            continue;
-        for (; at > 1 &&
-               ad_cost_speed(&out[at - 1], class) < ad_cost_speed(&cluster->devices[d], class);
-             at--)
-            out[at] = out[at - 1];
-        out[at] = cluster->devices[d];
-        n++;
-    }
-}
-
 /* What devices take together for all ops, each as much of an op as it is quick. */
 static double seconds_together(struct ad_graph *graph, const struct ad_cluster *cluster,
                                const int *winograd)
@@ -233,8 +213,11 @@ enum adaps_status ad_algorithms_list(struct ad_graph *graph, const struct ad_clu
     some.devices = ad_calloc((size_t)n, sizeof *some.devices);
     bool room = scratch && some.devices;
     if (room) {
+        int order[AD_MAX_DEVICES];
+        ad_cost_order(cluster, ad_cost_main_class(graph), order);
+        for (int d = 0; d < n; d++)
+            some.devices[d] = cluster->devices[order[d]];
         ad_algorithms_choose(graph, cluster);
-        order_devices(graph, cluster, some.devices);
         room = keep(out, graph);
     }
     for (int k = n - 1; k >= 1 && room && out->count < AD_ALGORITHM_CHOICES; k--) {

@@ -152,6 +152,18 @@ double ad_cost_speed(const struct ad_device *device, enum ad_cost_class class)
     return rate_of(&device->table, class) * device->speed;
 }
 
+void ad_cost_order(const struct ad_cluster *cluster, enum ad_cost_class class, int *order)
+{
+    double speed[AD_MAX_DEVICES];
+    for (int d = 0; d < cluster->ndevices; d++) {
+        speed[d] = d == cluster->source ? INFINITY : ad_cost_speed(&cluster->devices[d], class);
+        int at = d;
+        for (; at > 0 && speed[order[at - 1]] < speed[d]; at--) /* by insertion: stable */
+            order[at] = order[at - 1];
+        order[at] = d;
+    }
+}
+
 double ad_cost_seconds(const struct ad_device *device, const struct ad_work *work)
 {
     const struct ad_cost_table *table = &device->table;

@@ -32,6 +32,9 @@ enum ad_cost_class ad_cost_main_class(const struct ad_graph *graph);
 /* A device's rate of a class, or of the one that stands in for it, times its speed. */
 double ad_cost_speed(const struct ad_device *device, enum ad_cost_class class);
 
+/* The devices' numbers: the source, then the others by falling speed; ties: the lower one first. */
+void ad_cost_order(const struct ad_cluster *cluster, enum ad_cost_class class, int *order);
+
 /* Whether two devices take the same time for any op. */
 bool ad_cost_same(const struct ad_device *a, const struct ad_device *b);
 

@@ -346,4 +346,13 @@ const char *ad_graph_metadata(const struct ad_graph *graph, const char *key);
 AD_MUST_CHECK enum adaps_status ad_graph_verify(const struct ad_graph *graph, bool with_data,
                                                 struct adaps_error *err);
 
+/* Whether the network gives it out. */
+static inline bool ad_value_is_output(const struct ad_graph *graph, int value)
+{
+    for (int i = 0; i < graph->noutputs; i++)
+        if (graph->outputs[i] == value)
+            return true;
+    return false;
+}
+
 #endif

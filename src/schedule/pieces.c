@@ -15,7 +15,7 @@ static bool init_op(struct ad_pieces *p, int op)
     struct ad_op_pieces *mine = &p->ops[op];
     size_t n = (size_t)c->ndevices;
     int v = c->graph->ops[op].output, ninputs = c->graph->ops[op].ninputs;
-    int nreaders = c->readers.first[v + 1] - c->readers.first[v];
+    int nreaders = ad_readers_count(&c->readers, v);
     bool room = ad_memo_init(&mine->edges_memo, &c->arena, 2 + nreaders + ninputs) &&
                 ad_memo_init(&mine->cut_memo, &c->arena, 3 + 3 * ninputs) &&
                 ad_memo_init(&mine->dependencies_memo, &c->arena, 2 + 2 * ninputs);

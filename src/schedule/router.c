@@ -26,9 +26,8 @@ static void gather_needs(struct ad_router *r, int value)
     size_t n = (size_t)c->ndevices;
     memset(r->needed, 0, n * sizeof *r->needed);
     memset(r->first_use, 0, n * sizeof *r->first_use);
-    for (int i = 0; i < graph->noutputs; i++)
-        if (graph->outputs[i] == value)
-            note_need(r, c->cluster->source, ad_region_whole(&graph->values[value]), c->nops);
+    if (ad_value_is_output(graph, value))
+        note_need(r, c->cluster->source, ad_region_whole(&graph->values[value]), c->nops);
     for (int i = c->readers.first[value + 1]; i-- > c->readers.first[value];) {
         int op = c->readers.list[i].op;
         const struct ad_region *reads = r->routes->ops[op].now->reads;
@@ -81,10 +80,8 @@ static bool really_read(struct ad_router *r, int value, int device, struct ad_re
 {
     const struct ad_graph *graph = r->c->graph;
     r->asked_readers = true;
-    if (device == r->c->cluster->source)
-        for (int i = 0; i < graph->noutputs; i++)
-            if (graph->outputs[i] == value)
-                return true;
+    if (device == r->c->cluster->source && ad_value_is_output(graph, value))
+        return true;
     for (int i = 0; i < r->c->nops; i++) {
         const struct ad_op *op = &graph->ops[i];
         for (int k = 0; k < op->ninputs; k++)

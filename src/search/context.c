@@ -92,22 +92,12 @@ static void survey_devices(struct ad_context *context)
     const struct ad_cluster *cluster = context->problem->cluster;
     enum ad_cost_class class = ad_cost_main_class(context->problem->graph);
     context->fastest = cluster->source;
-    for (int d = 0; d < cluster->ndevices; d++) {
+    for (int d = 0; d < cluster->ndevices; d++)
         context->speed[d] = ad_cost_speed(&cluster->devices[d], class);
-        context->order[d] = d;
-    }
     for (int d = 0; d < cluster->ndevices; d++)
         if (context->speed[d] > context->speed[context->fastest])
             context->fastest = d;
-    for (int i = 1; i < cluster->ndevices; i++) /* by insertion: stable */
-        for (int k = i; k > 0; k--) {
-            int a = context->order[k - 1], b = context->order[k];
-            if (a == cluster->source ||
-                (b != cluster->source && context->speed[a] >= context->speed[b]))
-                break;
-            context->order[k - 1] = b;
-            context->order[k] = a;
-        }
+    ad_cost_order(cluster, class, context->order);
 }
 
 enum adaps_status ad_context_init(struct ad_context *out, const struct ad_search_problem *problem,

@@ -87,18 +87,10 @@ void ad_layout_memo_free(struct ad_layout_memo *memo)
     ad_free(memo);
 }
 
-static bool is_output(const struct ad_graph *graph, int value)
-{
-    for (int i = 0; i < graph->noutputs; i++)
-        if (graph->outputs[i] == value)
-            return true;
-    return false;
-}
-
 /* Whether an op's output is wanted pinned. */
 static bool exchanged(const struct ad_layout_memo *memo, const struct ad_layout *layout, int value)
 {
-    bool any = is_output(memo->graph, value);
+    bool any = ad_value_is_output(memo->graph, value);
     for (int r = memo->readers.first[value]; r < memo->readers.first[value + 1] && !any; r++)
         any = ad_layout_exchanges(&layout->ops[memo->readers.list[r].op]);
     return any;
@@ -110,7 +102,7 @@ static void gather(struct ad_layout_memo *memo, int value)
     const struct ad_graph *graph = memo->graph;
     int n = memo->ndevices;
     memset(memo->wanted, 0, (size_t)n * sizeof *memo->wanted);
-    if (is_output(graph, value))
+    if (ad_value_is_output(graph, value))
         memo->wanted[memo->source] = ad_region_whole(&graph->values[value]);
     for (int r = memo->readers.first[value]; r < memo->readers.first[value + 1]; r++) {
         const struct ad_op *op = &graph->ops[memo->readers.list[r].op];

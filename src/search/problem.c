@@ -1,4 +1,5 @@
 #include "search/problem.h"
+#include "base/clock.h"
 
 #define WORTH_SHARING 0.05
 
@@ -15,6 +16,14 @@ const char *ad_objective_name(enum ad_objective objective)
 double ad_search_worth(const struct ad_cluster *cluster)
 {
     return cluster->shared_medium ? WORTH_SHARING : 0;
+}
+
+struct ad_search_problem ad_search_part(const struct ad_search_problem *problem, int parts)
+{
+    struct ad_search_problem part = *problem;
+    if (problem->deadline_ns > 0)
+        part.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / parts * (parts - 1);
+    return part;
 }
 
 enum ad_encoding ad_search_encoding(const struct ad_search_problem *problem)

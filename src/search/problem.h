@@ -70,6 +70,10 @@ struct ad_search_problem {
  * some per cent (bench/results/NOTES.md), and others use it, too; elsewhere 0. */
 double ad_search_worth(const struct ad_cluster *cluster);
 
+/* The problem with one of so many parts of the time that is left until its deadline, if it has one.
+ */
+struct ad_search_problem ad_search_part(const struct ad_search_problem *problem, int parts);
+
 /* Whether the plan is for a stream: several inferences in flight. */
 static inline bool ad_search_streams(const struct ad_search_problem *problem)
 {

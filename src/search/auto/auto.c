@@ -176,12 +176,11 @@ static enum adaps_status run_others(struct run *run, struct ad_best *best)
     struct ad_budget templates = budget(run, TEMPLATES);
     enum adaps_status status = ad_best_init(&mine, run->eval->context, run->eval->err);
     run->eval->observer = (struct ad_eval_observer){take_shared, run};
-    int64_t deadline_ns = run->eval->context->problem->deadline_ns, start_ns = ad_clock_ns();
-    int64_t half_ns = start_ns + (deadline_ns - start_ns) / 2;
+    int64_t half_ns = ad_search_part(run->eval->context->problem, 2).deadline_ns;
     for (size_t i = 0; i < sizeof others / sizeof *others && status == ADAPS_OK; i++) {
         if (best->valid && ad_eval_late(run->eval))
             break;
-        if (best->valid && others[i] && deadline_ns > 0 && ad_clock_ns() >= half_ns)
+        if (best->valid && others[i] && half_ns > 0 && ad_clock_ns() >= half_ns)
             continue; /* what is left of a time limit is for the templates */
         if (!others[i] && templates.work < INT64_MAX / 2)
             run->eval->work_end = ad_scorer_work(run->eval->scorer) + templates.work;
@@ -218,7 +217,7 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
                                        struct ad_layout *layout, bool *found)
 {
     struct ad_eval *eval = run->eval;
-    struct ad_search_problem problem = *eval->context->problem;
+    struct ad_search_problem problem = ad_search_part(eval->context->problem, 2);
     struct ad_context context = {0};
     struct ad_eval inner_eval = {0};
     struct ad_best best = {0};
@@ -226,8 +225,6 @@ static enum adaps_status search_subset(struct run *run, const struct ad_subset *
     if (subset)
         problem.cluster = &subset->cluster;
     problem.objective = objective;
-    if (problem.deadline_ns > 0) /* half of the time that is left */
-        problem.deadline_ns -= (problem.deadline_ns - ad_clock_ns()) / 2;
     enum adaps_status status = ad_context_init(&context, &problem, eval->err);
     if (status == ADAPS_OK)
         status = ad_eval_init(&inner_eval, &context, eval->err);
@@ -465,15 +462,6 @@ static enum adaps_status offer(struct ad_search_result *out, struct ad_search_re
                                                     : ad_error_set(err, status, "%s", why->message);
 }
 
-/* The problem with a quarter of the time that is left, if that is limited. */
-static struct ad_search_problem quarter_of(const struct ad_search_problem *problem)
-{
-    struct ad_search_problem quarter = *problem;
-    if (problem->deadline_ns > 0)
-        quarter.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / 4 * 3;
-    return quarter;
-}
-
 /* The plan that needs least memory, as if there were no limits: when devices have as much, it is
  * the result, else the error says how much that is. So what the error tells is enough. */
 static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
@@ -503,6 +491,14 @@ static enum adaps_status plan_smallest(const struct ad_search_problem *problem,
     return status;
 }
 
+/* Whether there is time for a plan that only competes with that of the search: most of it is left,
+ * if it is limited. Of a large network each of them takes a while, whatever its limit. */
+static bool has_time(const struct ad_search_problem *problem)
+{
+    return problem->deadline_ns <= 0 || (double)(problem->deadline_ns - ad_clock_ns()) >
+                                            UNSPENT * (double)problem->time_limit_ns;
+}
+
 /* Tries channels with parts by weight, ahead as ad_channels_plan() has it; *out becomes that plan
  * if it is better. */
 static enum adaps_status try_channels(const struct ad_search_problem *problem, const double *weight,
@@ -511,16 +507,10 @@ static enum adaps_status try_channels(const struct ad_search_problem *problem, c
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
     struct adaps_error why = {0};
+    if (!has_time(problem))
+        return ADAPS_OK;
     enum adaps_status status = ad_channels_plan(problem, "auto", weight, ahead, &found, &why);
     return offer(out, &found, status, &why, err);
-}
-
-/* Whether there is time for a plan that only competes with that of the search: most of it is left,
- * if it is limited. Of a large network each of them takes a while, whatever its limit. */
-static bool has_time(const struct ad_search_problem *problem)
-{
-    return problem->deadline_ns <= 0 || (double)(problem->deadline_ns - ad_clock_ns()) >
-                                            UNSPENT * (double)problem->time_limit_ns;
 }
 
 /* Tiles, channels and sums in blocks (ir/partial.h), with parts by speed and as strategy
@@ -539,7 +529,7 @@ static enum adaps_status plan_channels(const struct ad_search_problem *problem,
         equal[d] = 1;
     out->u8 = context.u8;
     status = try_channels(problem, context.speed, true, out, err);
-    if (status == ADAPS_OK && has_time(problem))
+    if (status == ADAPS_OK)
         status = try_channels(problem, equal, false, out, err);
     ad_context_fini(&context);
     return status;
@@ -561,7 +551,7 @@ static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_
                                   struct ad_search_result *out, struct adaps_error *err)
 {
     struct ad_search_result found = {.bound = NAN, .gap = NAN, .u8 = out->u8};
-    const struct ad_search_problem quarter = quarter_of(problem);
+    const struct ad_search_problem quarter = ad_search_part(problem, 4);
     struct adaps_error why = {0};
     if (problem->cluster->ndevices < 2 || !has_time(problem))
         return ADAPS_OK;
@@ -574,7 +564,7 @@ static enum adaps_status try_plan(const struct ad_search_problem *problem, plan_
 static enum adaps_status plan_others(const struct ad_search_problem *problem,
                                      struct ad_search_result *out, struct adaps_error *err)
 {
-    enum adaps_status status = has_time(problem) ? plan_channels(problem, out, err) : ADAPS_OK;
+    enum adaps_status status = plan_channels(problem, out, err);
     if (status == ADAPS_OK)
         status = try_plan(problem, ad_halp_plan, out, err);
     return status == ADAPS_OK && !ad_search_streams(problem)
@@ -630,7 +620,7 @@ enum adaps_status ad_auto_plan(const struct ad_search_problem *problem,
                                struct ad_search_result *result, struct adaps_error *err)
 {
     struct ad_search_result paper = {.bound = NAN, .gap = NAN}, others = paper;
-    const struct ad_search_problem quarter = quarter_of(problem);
+    const struct ad_search_problem quarter = ad_search_part(problem, 4);
     struct adaps_error why = {0};
     enum adaps_status status = ADAPS_NO;
     bool competes = ad_search_by_latency(problem) || by_energy_alone(problem);

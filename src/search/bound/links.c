@@ -79,14 +79,6 @@ static int link_of(const struct links *l, bool up)
     return l->n + (!up && !shared(l));
 }
 
-static bool is_output(const struct ad_graph *graph, int value)
-{
-    for (int o = 0; o < graph->noutputs; o++)
-        if (graph->outputs[o] == value)
-            return true;
-    return false;
-}
-
 /* Whether any share of what is read of op's output takes at least that share of what is read of
  * input k. */
 static bool keeps_share(const struct ad_bound_work *w, const struct ad_op *op, int k,
@@ -161,7 +153,8 @@ static bool add_node_arcs(struct links *l, int i)
     item->arc = net->narcs;
     if (item->op < 0)
         return ad_cut_arc(net, AD_CUT_HERE, spares, 0);
-    bool output = is_output(l->w->problem->graph, l->w->problem->graph->ops[item->op].output);
+    bool output =
+        ad_value_is_output(l->w->problem->graph, l->w->problem->graph->ops[item->op].output);
     return ad_cut_arc(net, AD_CUT_HERE, free, 0) && ad_cut_arc(net, has, AD_CUT_AWAY, 0) &&
            ad_cut_arc(net, wants, has, 0) && ad_cut_arc(net, free, spares, 0) &&
            ad_cut_arc(net, free, has, INFINITY) &&

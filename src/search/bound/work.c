@@ -160,10 +160,7 @@ static bool all_wait(const struct ad_bound_work *w, int i)
                     return false;
                 readers++;
             }
-    for (int o = 0; o < graph->noutputs; o++)
-        if (graph->outputs[o] == value)
-            return false;
-    return readers > 0;
+    return readers > 0 && !ad_value_is_output(graph, value);
 }
 
 /* Step 2. */

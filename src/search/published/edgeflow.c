@@ -27,7 +27,7 @@
 
 #include <math.h>
 
-#define PART 4 /* one part in so many of the time that is left is for the programmes */
+#define PARTS 4 /* of the time that is left; one is for the programmes */
 
 struct flow {
     const struct ad_context *context;
@@ -192,9 +192,7 @@ enum adaps_status ad_edgeflow_search(struct ad_eval *eval, struct ad_best *best)
     const struct ad_context *context = eval->context;
     const struct ad_graph *graph = context->problem->graph;
     struct flow f = {.context = context, .err = eval->err};
-    int64_t deadline_ns = context->problem->deadline_ns, now_ns = ad_clock_ns(), until_ns = 0;
-    if (deadline_ns > 0)
-        until_ns = now_ns + (deadline_ns > now_ns ? deadline_ns - now_ns : 0) / PART;
+    int64_t until_ns = ad_search_part(context->problem, PARTS).deadline_ns;
     enum adaps_status status = prepare(&f);
     for (int i = 0; i < graph->nops && status == ADAPS_OK; i++) {
         enum ad_dim dim =

@@ -162,17 +162,6 @@ static enum adaps_status check_rate(const struct ad_search_problem *problem, con
                         strategy, 1e9 / (double)cap, 1e9 / (double)interval);
 }
 
-/* Of a complete result: for a stream or for the soonest answer. */
-static enum adaps_status judge(const struct ad_search_problem *problem,
-                               const struct ad_search_result *result, struct ad_stream_verdict *out,
-                               struct adaps_error *err)
-{
-    if (ad_search_streams(problem))
-        return ad_stream_judge(problem, result, out, err);
-    *out = (struct ad_stream_verdict){0, (double)result->schedule.makespan_ns};
-    return ADAPS_OK;
-}
-
 /* Whether the stream of a schedule may be better than that: its interval is at least its largest
  * load, its latency at least that of one inference. */
 static enum adaps_status may_win(const struct ad_search_problem *problem,
@@ -210,13 +199,13 @@ static enum adaps_status offer_other(const struct ad_strategy *strategy,
     const struct ad_search_problem of = ad_search_problem_of(&asked, &other);
     bool may = false;
     if (status == ADAPS_OK && *found == ADAPS_OK)
-        status = judge(problem, result, &mine, &why);
+        status = ad_stream_judge(problem, result, &mine, &why);
     if (status == ADAPS_OK)
         status = may_win(&of, &other, mine, &may, &why);
     if (status == ADAPS_OK && may)
         status = settle_stream(&of, &other, &why);
     if (status == ADAPS_OK && may)
-        status = judge(problem, &other, &theirs, &why);
+        status = ad_stream_judge(problem, &other, &theirs, &why);
     if (status == ADAPS_OK && may && ad_stream_fits(problem, &other.schedule) &&
         ad_stream_verdict_better(theirs, mine)) {
         struct ad_search_result worse = *result;
@@ -279,8 +268,8 @@ enum adaps_status ad_search_run(const struct ad_strategy *strategy,
                    (problem->in_order && problem->objective == AD_OBJECTIVE_LATENCY));
     if (capped.time_limit_ns > 0) { /* what is left, without what it takes to build the plan */
         deadline_ns = ad_clock_ns() + remaining(&capped, start, 1);
-        capped.time_limit_ns =
-            remaining(&capped, start, ntrials) / (others ? 4 : 1) * (others ? 3 : 1);
+        int64_t each_ns = remaining(&capped, start, ntrials);
+        capped.time_limit_ns = others ? each_ns / 4 * 3 : each_ns;
     }
     if (status == ADAPS_OK)
         status = search_with(strategy, &capped, trials[0], result, err);

@@ -8,6 +8,10 @@ enum adaps_status ad_stream_judge(const struct ad_search_problem *problem,
 {
     int64_t figure[AD_OBJECTIVES], cap = problem->interval_cap_ns;
     const struct ad_stream *stream = &result->stream;
+    if (ad_search_by_latency(problem)) {
+        *out = (struct ad_stream_verdict){0, (double)result->schedule.makespan_ns};
+        return ADAPS_OK;
+    }
     bool shared = ad_stream_sharing(stream, &result->schedule) > 1;
     *out = (struct ad_stream_verdict){
         .slow_ns = cap > 0 && stream->interval_ns > cap ? stream->interval_ns - cap : 0,

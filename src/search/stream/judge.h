@@ -1,4 +1,4 @@
-/* Which of two streams is the better one for a problem. */
+/* Which of two results is the better one for a problem. */
 #ifndef AD_SEARCH_STREAM_JUDGE_H
 #define AD_SEARCH_STREAM_JUDGE_H
 
@@ -11,9 +11,10 @@ struct ad_stream_verdict {
                         of the stream */
 };
 
-/* Of a result whose stream is fitted. Under the throughput, the interval counts a little more where
- * devices exchange what they compute: such streams are slower than the clocks say, and replicas are
- * not. */
+/* Of a result that keeps to memory and latency, its stream settled: where the problem is not for a
+ * stream and the soonest answer is the best, its latency alone. Under the throughput, the interval
+ * counts a little more where devices exchange what they compute: such streams are slower than the
+ * clocks say, and replicas are not. */
 AD_MUST_CHECK enum adaps_status ad_stream_judge(const struct ad_search_problem *problem,
                                                 const struct ad_search_result *result,
                                                 struct ad_stream_verdict *out,

@@ -25,7 +25,6 @@
  * the streams that are quick enough. The soonest answer that the search for one inference finds is
  * taken if its stream is. */
 #include "search/stream/stream.h"
-#include "base/clock.h"
 #include "base/mem.h"
 #include "search/auto/auto.h"
 #include "search/eval.h"
@@ -467,15 +466,6 @@ enum adaps_status ad_pipeline_plan(const struct ad_search_problem *problem,
     return status;
 }
 
-/* The problem with one of so many parts of the time that is left, if that is limited. */
-static struct ad_search_problem part_of(const struct ad_search_problem *problem, int parts)
-{
-    struct ad_search_problem part = *problem;
-    if (problem->deadline_ns > 0)
-        part.deadline_ns -= (problem->deadline_ns - ad_clock_ns()) / parts * (parts - 1);
-    return part;
-}
-
 /* The layout in which all share each inference becomes a candidate: the answer to `asked`. ADAPS_NO
  * into *why: there is none. What has sums in blocks is of another graph, and is none. */
 static enum adaps_status add_shared(struct pool *pool, const struct ad_search_problem *asked,
@@ -496,7 +486,7 @@ static enum adaps_status add_shared(struct pool *pool, const struct ad_search_pr
 /* The soonest answer becomes a candidate, and is tried by itself. */
 static enum adaps_status try_soonest(struct pool *pool, struct ad_search_result *best)
 {
-    struct ad_search_problem soonest = part_of(pool->problem, 3);
+    struct ad_search_problem soonest = ad_search_part(pool->problem, 3);
     struct adaps_error why = {0};
     int before = pool->turns.count;
     soonest.objective = AD_OBJECTIVE_LATENCY;
@@ -517,7 +507,7 @@ static bool is_soonest(const struct pool *pool, const struct ad_search_result *b
  * parts of the time. */
 static enum adaps_status add_quickest(struct pool *pool, int64_t latency_cap_ns, int parts)
 {
-    struct ad_search_problem quickest = part_of(pool->problem, parts);
+    struct ad_search_problem quickest = ad_search_part(pool->problem, parts);
     struct adaps_error ignored = {0};
     quickest.objective = AD_OBJECTIVE_THROUGHPUT;
     quickest.interval_cap_ns = 0;
